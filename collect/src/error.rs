@@ -1,0 +1,131 @@
+//! One error type for all stages: what went wrong, and the places that lead to it, outermost first.
+
+use std::fmt;
+use std::io;
+
+/// Why a stage stopped; decides the exit code of its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The data, a file or the run failed: exit 1.
+    Data,
+    /// The command was asked for something that does not exist or does not fit: exit 2.
+    Usage,
+    /// Whoever read our output went away: exit 0, silently.
+    ClosedPipe,
+}
+
+/// A failure with its place. Displays as `place: place: … : problem`, for example
+/// `run.tar.gz: rank-17.json: line 3: tx_bytes has 127 entries, expected 128 (n_procs)`.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    places: Vec<String>,
+    problem: String,
+}
+
+/// Result of everything that can fail in a stage.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Broken or contradictory data, or an operating system that said no.
+    pub fn data(problem: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Data, places: Vec::new(), problem: problem.into() }
+    }
+
+    /// A request that no input could make right: an unknown name, a parameter out of range.
+    pub fn usage(problem: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Usage, places: Vec::new(), problem: problem.into() }
+    }
+
+    /// The same failure seen from one level further out: `place` goes in front.
+    #[must_use]
+    pub fn at(mut self, place: impl fmt::Display) -> Self {
+        self.places.insert(0, place.to_string());
+        self
+    }
+
+    /// What kind of failure this is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for place in &self.places {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        // An error of ours that travelled through an io interface keeps its kind and places.
+        if error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Error>) {
+            if let Some(Ok(own)) = error.into_inner().map(<dyn std::error::Error + Send + Sync>::downcast::<Error>) {
+                return *own;
+            }
+            return Self::data("input or output failed");
+        }
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self {
+                kind: ErrorKind::ClosedPipe,
+                places: Vec::new(),
+                problem: "the reader of the output went away".into(),
+            },
+            io::ErrorKind::UnexpectedEof => Self::data("ends too early: the file is truncated"),
+            _ => Self::data(error.to_string()),
+        }
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        io::Error::other(error)
+    }
+}
+
+/// Adds a place to whatever fails.
+pub trait At<T> {
+    /// Puts `place()` in front of the error's places; not evaluated on success.
+    fn at<P: fmt::Display>(self, place: impl FnOnce() -> P) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> At<T> for std::result::Result<T, E> {
+    fn at<P: fmt::Display>(self, place: impl FnOnce() -> P) -> Result<T> {
+        self.map_err(|error| error.into().at(place()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_read_from_the_outside_in() {
+        let error = Error::data("tx_bytes has 127 entries, expected 128 (n_procs)")
+            .at("line 3")
+            .at("rank-17.json")
+            .at("run.tar.gz");
+        assert_eq!(
+            error.to_string(),
+            "run.tar.gz: rank-17.json: line 3: tx_bytes has 127 entries, expected 128 (n_procs)"
+        );
+    }
+
+    #[test]
+    fn an_error_survives_an_io_interface() {
+        let io: io::Error = Error::usage("no such router").at("--router").into();
+        let back = Error::from(io);
+        assert_eq!(back.kind(), ErrorKind::Usage);
+        assert_eq!(back.to_string(), "--router: no such router");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure_of_the_data() {
+        assert_eq!(Error::from(io::Error::from(io::ErrorKind::BrokenPipe)).kind(), ErrorKind::ClosedPipe);
+    }
+}

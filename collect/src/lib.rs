@@ -1,0 +1,25 @@
+//! Traces of parallel programs: their vocabulary, their archive, and the ways into it.
+//!
+//! A parallel program is a set of *ranks* that exchange *messages*. A [`Message`](trace::Message) is one matched or
+//! one-sided point-to-point transfer, seen below the collectives; a [`Call`](trace::Call) is an MPI call that a rank made, a
+//! [`Mark`](trace::Mark) something the user wrote into the run (`MPI_Pcontrol`). All of them carry times in nanoseconds on
+//! one clock. A run of which only sums are known (PFProf's) is an [aggregate](trace::Kind::Aggregate): a
+//! [`TrafficMatrix`] instead of messages.
+//!
+//! The crate has three parts:
+//!
+//! - [`trace`]: the vocabulary and the trace archive, a tar that is written and read in one pass ([`archive`] holds what
+//!   all of PhaseFlow's archives share, [`columns`](archive::columns) their binary tables);
+//! - `import`: readers of other tools' traces, one file per format, recognised by content;
+//! - `pattern`: generators of well-known communication patterns.
+//!
+//! It prints nothing, asks no clock and reads no environment variable; [`Error`] says where something went wrong.
+
+pub mod archive;
+mod error;
+mod matrix;
+pub mod trace;
+pub mod units;
+
+pub use error::{At, Error, ErrorKind, Result};
+pub use matrix::{Cell, MatrixBuilder, TrafficMatrix};

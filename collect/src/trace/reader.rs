@@ -1,0 +1,277 @@
+//! Reading a trace archive in one pass.
+
+use std::io::BufRead;
+
+use super::header::{FORMAT, VERSION};
+use super::record::{Call, Mark, Rank};
+use super::writer::MessageSize;
+use super::{Header, MessageBlock, Operation, Summary};
+use crate::archive::columns::{BlockReader, LARGEST_BYTES, UNKNOWN};
+use crate::archive::{ArchiveReader, MemberInfo, SUMMARY};
+use crate::{At, Cell, Error, Result};
+
+/// Reads a trace front to back; memory is that of one block.
+pub struct TraceReader<R: BufRead> {
+    archive: ArchiveReader<R>,
+    header: Header,
+    summary: Option<Summary>,
+    bytes: Vec<u8>,
+    messages: MessageBlock,
+    calls: Vec<Call>,
+    marks: Vec<Mark>,
+    cells: Vec<Cell>,
+    sizes: Vec<MessageSize>,
+    last_ns: [i64; 3],
+    seen: Summary,
+}
+
+/// The next piece of a trace, valid until the one after it is read.
+#[derive(Debug)]
+pub enum Block<'a> {
+    /// Messages in trace order.
+    Messages(&'a MessageBlock),
+    /// Calls in ascending enter time.
+    Calls(&'a [Call]),
+    /// Marks in ascending time.
+    Marks(&'a [Mark]),
+    /// Cells of an aggregate trace's matrix.
+    Matrix(&'a [Cell]),
+    /// Histogram of message sizes of an aggregate trace.
+    Sizes(&'a [MessageSize]),
+}
+
+impl<R: BufRead> TraceReader<R> {
+    /// Opens a trace archive, gzip'ed or not.
+    ///
+    /// # Errors
+    /// Anything but a trace archive of a version this program knows.
+    pub fn open(input: R) -> Result<Self> {
+        Self::from_archive(ArchiveReader::open(input)?)
+    }
+
+    /// Continues with an archive whose header was looked at already.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_archive(archive: ArchiveReader<R>) -> Result<Self> {
+        let header = archive.header(FORMAT, VERSION)?;
+        Ok(Self {
+            archive,
+            header,
+            summary: None,
+            bytes: Vec::new(),
+            messages: MessageBlock::default(),
+            calls: Vec::new(),
+            marks: Vec::new(),
+            cells: Vec::new(),
+            sizes: Vec::new(),
+            last_ns: [i64::MIN; 3],
+            seen: Summary::default(),
+        })
+    }
+
+    /// What the trace is.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What is only known at the end; `None` before [`next_block`](Self::next_block) returned `None`.
+    pub fn summary(&self) -> Option<&Summary> {
+        self.summary.as_ref()
+    }
+
+    /// The next block, `None` at the end.
+    ///
+    /// # Errors
+    /// A damaged or truncated archive, times that run backwards, counts that do not agree with the summary.
+    pub fn next_block(&mut self) -> Result<Option<Block<'_>>> {
+        while self.summary.is_none() {
+            let Some(member) = self.archive.next_member()? else {
+                return Err(Error::data(format!("ends without `{SUMMARY}`: the archive is truncated")));
+            };
+            if member.name == SUMMARY {
+                let summary = self.archive.json(&member)?;
+                self.check(&summary).at(|| SUMMARY)?;
+                if let Some(member) = self.archive.next_member()? {
+                    return Err(Error::data(format!(
+                        "has `{}` after `{SUMMARY}`, which ends a trace",
+                        member.name
+                    )));
+                }
+                self.summary = Some(summary);
+                break;
+            }
+            match member.name.split('/').next() {
+                Some("messages") => return self.messages(&member).at(|| &member.name).map(Some),
+                Some("calls") => return self.calls(&member).at(|| &member.name).map(Some),
+                Some("marks") => return self.marks(&member).at(|| &member.name).map(Some),
+                Some("matrix") => {
+                    read_cells(&mut self.archive, &member, &mut self.bytes, &mut self.cells)?;
+                    for cell in &self.cells {
+                        self.seen.messages = self.seen.messages.saturating_add(cell.messages);
+                        self.seen.bytes = self.seen.bytes.saturating_add(cell.bytes);
+                        self.seen.ranks = self.seen.ranks.max(cell.src.0.max(cell.dst.0).saturating_add(1));
+                    }
+                    return Ok(Some(Block::Matrix(&self.cells)));
+                }
+                Some("sizes") => return self.sizes(&member).at(|| &member.name).map(Some),
+                _ => {} // a later version's member
+            }
+        }
+        Ok(None)
+    }
+
+    fn load(&mut self, member: &MemberInfo) -> Result<()> {
+        // The place is added by the caller once for all of the member's errors.
+        self.archive.bytes_into(member, LARGEST_BYTES, &mut self.bytes)
+    }
+
+    fn messages(&mut self, member: &MemberInfo) -> Result<Block<'_>> {
+        self.load(member)?;
+        self.messages.decode(&self.bytes)?;
+        let columns = self.messages.columns();
+        self.last_ns[0] = ascending(self.last_ns[0], columns.send_post_ns.iter().copied())?;
+        self.seen.messages += self.messages.len() as u64;
+        for bytes in &columns.bytes {
+            self.seen.bytes = self.seen.bytes.saturating_add(*bytes);
+        }
+        let highest = columns.src.iter().chain(&columns.dst).max();
+        self.seen.ranks = self.seen.ranks.max(highest.map_or(0, |rank| rank.saturating_add(1)));
+        Ok(Block::Messages(&self.messages))
+    }
+
+    fn calls(&mut self, member: &MemberInfo) -> Result<Block<'_>> {
+        self.load(member)?;
+        let block = BlockReader::new(&self.bytes)?;
+        let (mut enter, mut leave, mut rank, mut operation) =
+            <(Vec<i64>, Vec<i64>, Vec<u32>, Vec<Operation>)>::default();
+        let (mut communicator, mut root, mut bytes) = <(Vec<i64>, Vec<i64>, Vec<i64>)>::default();
+        block.required(1, "enter_ns", &mut enter)?;
+        block.required(2, "leave_ns", &mut leave)?;
+        block.required(3, "rank", &mut rank)?;
+        block.required(4, "operation", &mut operation)?;
+        block.column(5, &mut communicator)?;
+        block.column(6, &mut root)?;
+        block.column(7, &mut bytes)?;
+        self.last_ns[1] = ascending(self.last_ns[1], enter.iter().copied())?;
+        self.seen.calls += enter.len() as u64;
+        self.calls.clear();
+        self.calls.extend((0..block.rows()).map(|i| Call {
+            enter_ns: enter[i],
+            leave_ns: enter[i].wrapping_add(leave[i]),
+            rank: Rank(rank[i]),
+            operation: operation[i],
+            communicator: known(&communicator, i),
+            root: known(&root, i).map(Rank),
+            bytes: known(&bytes, i),
+        }));
+        Ok(Block::Calls(&self.calls))
+    }
+
+    fn marks(&mut self, member: &MemberInfo) -> Result<Block<'_>> {
+        self.load(member)?;
+        let block = BlockReader::new(&self.bytes)?;
+        let (mut time, mut rank, mut level) = <(Vec<i64>, Vec<u32>, Vec<i32>)>::default();
+        block.required(1, "time_ns", &mut time)?;
+        block.required(2, "rank", &mut rank)?;
+        block.required(3, "level", &mut level)?;
+        self.last_ns[2] = ascending(self.last_ns[2], time.iter().copied())?;
+        self.seen.marks += time.len() as u64;
+        self.marks.clear();
+        self.marks.extend((0..block.rows()).map(|i| Mark {
+            time_ns: time[i],
+            rank: Rank(rank[i]),
+            level: level[i],
+        }));
+        Ok(Block::Marks(&self.marks))
+    }
+
+    fn sizes(&mut self, member: &MemberInfo) -> Result<Block<'_>> {
+        self.load(member)?;
+        let block = BlockReader::new(&self.bytes)?;
+        let (mut rank, mut received, mut bytes, mut messages) =
+            <(Vec<u32>, Vec<u8>, Vec<u64>, Vec<u64>)>::default();
+        block.required(1, "rank", &mut rank)?;
+        block.required(2, "received", &mut received)?;
+        block.required(3, "bytes", &mut bytes)?;
+        block.required(4, "messages", &mut messages)?;
+        self.sizes.clear();
+        self.sizes.extend((0..block.rows()).map(|i| MessageSize {
+            rank: rank[i],
+            received: received[i] != 0,
+            bytes: bytes[i],
+            messages: messages[i],
+        }));
+        Ok(Block::Sizes(&self.sizes))
+    }
+
+    fn check(&self, summary: &Summary) -> Result<()> {
+        let counts = [
+            ("messages", summary.messages, self.seen.messages),
+            ("bytes", summary.bytes, self.seen.bytes),
+            ("calls", summary.calls, self.seen.calls),
+            ("marks", summary.marks, self.seen.marks),
+        ];
+        for (what, expected, found) in counts {
+            if expected != found {
+                return Err(Error::data(format!("says {what} {expected}, the archive holds {found}")));
+            }
+        }
+        if self.seen.ranks > summary.ranks {
+            return Err(Error::data(format!(
+                "says ranks {}, but rank {} occurs",
+                summary.ranks,
+                self.seen.ranks - 1
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a member that [`write_matrix`](super::writer::write_matrix) wrote; `cells` is cleared first.
+///
+/// # Errors
+/// A damaged member.
+pub fn read_cells<R: BufRead>(
+    archive: &mut ArchiveReader<R>,
+    member: &MemberInfo,
+    bytes: &mut Vec<u8>,
+    cells: &mut Vec<Cell>,
+) -> Result<()> {
+    archive.bytes_into(member, LARGEST_BYTES, bytes)?;
+    let read = |cells: &mut Vec<Cell>| -> Result<()> {
+        let block = BlockReader::new(bytes)?;
+        let (mut src, mut dst, mut messages, mut volume) =
+            <(Vec<u32>, Vec<u32>, Vec<u64>, Vec<u64>)>::default();
+        block.required(1, "src", &mut src)?;
+        block.required(2, "dst", &mut dst)?;
+        block.required(3, "messages", &mut messages)?;
+        block.required(4, "bytes", &mut volume)?;
+        cells.clear();
+        cells.extend((0..block.rows()).map(|i| Cell {
+            src: Rank(src[i]),
+            dst: Rank(dst[i]),
+            messages: messages[i],
+            bytes: volume[i],
+        }));
+        Ok(())
+    };
+    read(cells).at(|| &member.name)
+}
+
+fn known<T: TryFrom<i64>>(column: &[i64], row: usize) -> Option<T> {
+    column.get(row).copied().filter(|value| *value != UNKNOWN).and_then(|value| T::try_from(value).ok())
+}
+
+/// Checks that `times` ascend from `last` on; the new last.
+fn ascending(mut last: i64, times: impl Iterator<Item = i64>) -> Result<i64> {
+    for (row, time) in times.enumerate() {
+        if time < last {
+            return Err(Error::data(format!(
+                "row {row}: time {time} ns is before {last} ns of the row before it"
+            )));
+        }
+        last = time;
+    }
+    Ok(last)
+}
