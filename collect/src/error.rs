@@ -65,7 +65,9 @@ impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         // An error of ours that travelled through an io interface keeps its kind and places.
         if error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Error>) {
-            if let Some(Ok(own)) = error.into_inner().map(<dyn std::error::Error + Send + Sync>::downcast::<Error>) {
+            if let Some(Ok(own)) =
+                error.into_inner().map(<dyn std::error::Error + Send + Sync>::downcast::<Error>)
+            {
                 return *own;
             }
             return Self::data("input or output failed");

@@ -16,6 +16,7 @@
 //! It prints nothing, asks no clock and reads no environment variable; [`Error`] says where something went wrong.
 
 pub mod archive;
+pub mod choice;
 mod error;
 mod matrix;
 pub mod trace;

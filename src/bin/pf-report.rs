@@ -1,1 +1,3 @@
+//! Placeholder until its stage exists.
+
 fn main() {}
