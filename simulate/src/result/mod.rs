@@ -1,0 +1,197 @@
+//! What a simulation says: one [`RunResult`] per point of a sweep, and the archive that holds them.
+//!
+//! An unknown is `None` and becomes an empty cell, never 0.
+
+use crate::routing::Routes;
+use crate::topology::{HostId, LinkId};
+
+/// Which point of a sweep a run is: the labels of its choices, in the order of the product.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunLabels {
+    /// Number of the run in the product, from 0 in the order topology × scheduler × host selector × process mapper ×
+    /// router × …
+    pub run: u32,
+    /// Label of the topology.
+    pub topology: String,
+    /// Label of the scheduler.
+    pub scheduler: String,
+    /// Label of the host selector.
+    pub host_selector: String,
+    /// Label of the process mapper.
+    pub process_mapper: String,
+    /// Label of the router.
+    pub router: String,
+    /// `traffic`, `flow` or `packet`.
+    pub model: String,
+    /// Label of the transport.
+    pub transport: String,
+    /// Label of the collective.
+    pub collective: String,
+    /// `segmented` or `merged`.
+    pub phases: String,
+    /// Seed of the run's random numbers.
+    pub seed: u64,
+}
+
+/// One simulated point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// What was simulated.
+    pub labels: RunLabels,
+    /// Index of its topology in the archive.
+    pub topology: usize,
+    /// Over the whole run.
+    pub statistics: RunStatistics,
+    /// Jobs in order of submission.
+    pub jobs: Vec<JobRow>,
+    /// Phases of jobs, by job, then phase.
+    pub phases: Vec<PhaseRow>,
+    /// Link statistics, by job, phase and link; links without traffic are left out.
+    pub links: LinkTable,
+    /// Time series.
+    pub series: Vec<Series>,
+    /// Link loads at chosen times.
+    pub snapshots: Vec<Snapshot>,
+    /// Routes of each phase of each job, where forwarding tables are asked for; not archived.
+    pub routes: Vec<PhaseRoutes>,
+}
+
+/// The routes in force in one phase of one job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseRoutes {
+    /// Number of the job within the run.
+    pub job: u32,
+    /// Name of the phase.
+    pub phase: String,
+    /// Source and destination host of each route.
+    pub pairs: Vec<(HostId, HostId)>,
+    /// One route per pair.
+    pub routes: Routes,
+}
+
+/// What the table `runs` says beyond the labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunStatistics {
+    /// End of the last job that finished, seconds; unknown for endless generators.
+    pub makespan_s: Option<f64>,
+    /// Highest load / capacity (Gbit/s) over links between switches and time.
+    pub max_congestion: Option<f64>,
+    /// Mean of that ratio over links between switches, time-weighted mean over the run.
+    pub mean_congestion: Option<f64>,
+    /// Its sample standard deviation over links between switches, time-weighted mean over the run.
+    pub stddev_congestion: Option<f64>,
+    /// Highest used / available over all links and time; unknown where loads are bytes.
+    pub max_utilization: Option<f64>,
+    /// Highest number of rank pairs on a link between switches.
+    pub max_flows: Option<u64>,
+    /// Jobs that finished.
+    pub jobs_finished: u64,
+}
+
+/// One job's life; times in seconds since the start of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobRow {
+    /// Number within the run.
+    pub job: u32,
+    /// Index of its workload in the archive.
+    pub workload: usize,
+    /// When it was submitted.
+    pub submitted_s: f64,
+    /// When it started.
+    pub started_s: Option<f64>,
+    /// When it finished.
+    pub finished_s: Option<f64>,
+    /// Names of its hosts.
+    pub hosts: Vec<String>,
+}
+
+/// One phase of one job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseRow {
+    /// Number of the job within the run.
+    pub job: u32,
+    /// Name of the phase.
+    pub phase: String,
+    /// How often it occurs in the job.
+    pub occurrences: u64,
+    /// Its time over all occurrences in the trace, seconds.
+    pub duration_s: Option<f64>,
+    /// Its simulated time over all occurrences, seconds.
+    pub makespan_s: Option<f64>,
+    /// All bytes of the phase, those between ranks of one host included.
+    pub bytes: u64,
+    /// Most bytes of this phase on one link.
+    pub max_link_bytes: Option<u64>,
+    /// Load on the bottleneck: bytes per second, or bytes where no duration is known.
+    pub max_link_load: Option<f64>,
+    /// Utilization of the bottleneck.
+    pub max_utilization: Option<f64>,
+    /// Mean utilization over all links.
+    pub mean_utilization: Option<f64>,
+    /// The bottleneck: the link of highest load / capacity; ties to the first.
+    pub bottleneck: Option<LinkId>,
+    /// Least load on a link, links without traffic included.
+    pub min_link_load: Option<f64>,
+    /// Mean load over all links.
+    pub mean_link_load: Option<f64>,
+    /// Variance of the load over all links.
+    pub variance_link_load: Option<f64>,
+    /// Packets dropped; packet model only.
+    pub drops: Option<u64>,
+    /// Packets sent again; packet model only.
+    pub retransmits: Option<u64>,
+}
+
+/// Link statistics as parallel columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkTable {
+    /// Number of the job; `None` for all jobs together.
+    pub job: Vec<Option<u32>>,
+    /// Index of the phase in the job's workload; `None` for the whole run.
+    pub phase: Vec<Option<u32>>,
+    /// The link.
+    pub link: Vec<LinkId>,
+    /// Bytes over it.
+    pub bytes: Vec<u64>,
+    /// Rank pairs that use it (for the whole run: the most at a time).
+    pub flows: Vec<u64>,
+    /// Bytes per second while the phase runs, or bytes where no duration is known (for the whole run: the highest).
+    pub load: Vec<f64>,
+}
+
+/// A step function of time: a value holds until the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// `max_congestion`, `stddev_congestion`, `max_flows`, `jobs_waiting`, `jobs_running`, `jobs_in_system`, `jobs_finished`.
+    pub name: String,
+    /// When a value begins, seconds, ascending.
+    pub time_s: Vec<f64>,
+    /// The values.
+    pub value: Vec<f64>,
+    /// Maximum, minimum, time-weighted mean and variance over the run, as PFSim reports them.
+    pub summary: Option<SeriesSummary>,
+}
+
+/// Statistics of a series over the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeriesSummary {
+    /// Highest value.
+    pub max: f64,
+    /// Lowest value.
+    pub min: f64,
+    /// Time-weighted mean.
+    pub mean: f64,
+    /// Time-weighted variance.
+    pub variance: f64,
+}
+
+/// The network at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// When, seconds.
+    pub time_s: f64,
+    /// Load by link.
+    pub load: Vec<f64>,
+    /// Rank pairs by link.
+    pub flows: Vec<u64>,
+}

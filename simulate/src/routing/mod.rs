@@ -1,0 +1,98 @@
+//! Which links a demand takes.
+//!
+//! All routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the destination; paths are
+//! never enumerated. The candidates of a hop are ordered by [`Topology::order`] of the node they lead to, then by link.
+
+use phaseflow_collect::{Result, TrafficMatrix};
+
+use crate::process_mapping::Placement;
+use crate::topology::{HostId, LinkId, Topology};
+
+/// What one host of a job sends to another one in one phase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostDemand {
+    /// Sending host.
+    pub src: HostId,
+    /// Receiving host, never the sending one.
+    pub dst: HostId,
+    /// Bytes of the whole phase.
+    pub bytes: u64,
+    /// What links carry: bytes per second, or bytes where no duration is known.
+    pub load: f64,
+    /// Number of rank pairs.
+    pub flows: u32,
+}
+
+/// What a router is told: application-aware routing sees placement, communication pattern and interconnect usage.
+#[derive(Clone, Copy, Debug)]
+pub struct RouteRequest<'a> {
+    /// The network.
+    pub topology: &'a Topology,
+    /// What to route, heaviest first; ties in order of first appearance.
+    pub demands: &'a [HostDemand],
+    /// Load of each link by everything else at this moment, in the unit of the demands.
+    pub link_load: &'a [f64],
+    /// Number of the job within the run.
+    pub job: u32,
+    /// Name of the phase.
+    pub phase: &'a str,
+    /// Where the job's ranks are.
+    pub placement: &'a Placement,
+    /// What they send in the phase.
+    pub matrix: &'a TrafficMatrix,
+}
+
+/// Ordered links per demand, flattened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routes {
+    ends: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+impl Routes {
+    /// Number of routes.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// True without routes.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The links of route `i`, from the source on.
+    pub fn get(&self, i: usize) -> &[LinkId] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.links[start..self.ends[i] as usize]
+    }
+
+    /// All routes in the order of the demands.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[LinkId]> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// Appends a link to the route that is being built.
+    pub fn push_link(&mut self, link: LinkId) {
+        self.links.push(link);
+    }
+
+    /// Ends the route that is being built.
+    pub fn end_route(&mut self) {
+        self.ends.push(self.links.len() as u32);
+    }
+
+    /// Forgets all routes, keeps the memory.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.links.clear();
+    }
+}
+
+/// A routing algorithm.
+pub trait Router: Send {
+    /// Appends one route per demand, in their order, to `routes`, which is empty.
+    ///
+    /// # Errors
+    /// Only of external programs: one that dies, is late, or answers what is no route.
+    fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()>;
+}
