@@ -12,7 +12,7 @@ mod pfprof;
 mod phaseflow;
 mod text;
 
-use std::fs::File;
+use std::path::Path;
 
 pub use input::Input;
 use input::Peeked;
@@ -156,21 +156,31 @@ fn aggregate(peeked: Peeked) -> Result<Aggregate> {
     pfprof::read(&prefix, peeked.into_reader())
 }
 
-/// Reads a PFProf run from the files of its ranks, given one by one with their names.
+/// Reads a PFProf run from the files of its ranks.
 ///
 /// # Errors
-/// As [`read_pfprof`]; files that are not of PFProf, which only one at a time can be imported.
-pub fn import_rank_files(files: Vec<(String, File)>, sink: &mut dyn Sink) -> Result<Summary> {
+/// As [`read_pfprof`]; inputs that are not rank files, of which only one at a time can be imported.
+pub fn import_rank_files<'a>(
+    paths: impl ExactSizeIterator<Item = &'a Path>,
+    sink: &mut dyn Sink,
+) -> Result<Summary> {
     let mut run = pfprof::RankFiles::default();
-    let count = files.len();
-    for (name, file) in files {
-        let peeked = Peeked::new(file).at(|| &name)?;
+    let count = paths.len();
+    for path in paths {
+        let name = path.display().to_string();
+        let peeked = match Input::open(path).at(|| &name)? {
+            Input::File(file) => Peeked::rewound(&file).at(|| &name)?,
+            Input::Stream(stream) => Peeked::new(stream).at(|| &name)?,
+            Input::Directory(_) => return Err(one_input(count)),
+        };
         if !pfprof::is_rank_file(peeked.prefix()) {
-            let problem =
-                format!("{count} inputs given, expected one (several only if each is a rank file of PFProf)");
-            return Err(Error::usage(problem));
+            return Err(one_input(count));
         }
         run.add(&name, peeked.into_reader())?;
     }
     run.finish()?.send(sink)
+}
+
+fn one_input(found: usize) -> Error {
+    Error::usage(format!("{found} inputs given, expected one (several only if all are rank files of PFProf)"))
 }
