@@ -3,6 +3,7 @@
 use linfa::ParamGuard;
 use linfa::traits::Transformer;
 use linfa_clustering::Optics;
+use linfa_nn::CommonNearestNeighbour;
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 

@@ -203,7 +203,9 @@ fn reduce(points: &Array2<f64>) -> Array2<f64> {
         basis = centred.t().dot(&centred.dot(&basis));
         orthonormalise(&mut basis);
     }
-    centred.dot(&basis).mapv(|value| (value * GRID).round() / GRID)
+    let projected = centred.dot(&basis).mapv(|value| (value * GRID).round() / GRID);
+    // Neighbour searches need points that are contiguous.
+    projected.as_standard_layout().into_owned()
 }
 
 /// Gram-Schmidt, twice for accuracy; columns that depend on those before become 0.
