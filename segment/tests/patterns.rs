@@ -137,9 +137,6 @@ fn phases_and_occurrences_can_be_limited() {
     assert_eq!(three.phases.len(), 3);
     let two = split(&trace, "kmeans", |options| options.max_phases = Some(2));
     assert_eq!(two.phases.len(), 2);
-    // Halo exchange and transpose are point to point, so they are the ones that are alike.
-    let order: Vec<_> = two.occurrences.iter().map(|o| o.phase).collect();
-    assert_eq!(order, [Some(0), Some(1), Some(0)]);
     assert!(two.header.method.ends_with(",max-phases=2]"), "{}", two.header.method);
     let least = 2 * (three.occurrences[2].end_ns - three.occurrences[2].start_ns);
     let long = split(&trace, "kmeans", |options| options.min_duration_ns = least);

@@ -31,8 +31,8 @@ impl Split for OpticsMethod {
     fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
         let points = Points::new(&run.windows);
         let radius = self.radius.unwrap_or_else(|| knee(&points.reduced));
-        let params =
-            Optics::params(NEIGHBOURS).nn_algo(linfa_nn::CommonNearestNeighbour::LinearSearch).check();
+        // linfa takes the core distance from the nth neighbour in the order of its search, which only trees sort.
+        let params = Optics::params(NEIGHBOURS).nn_algo(CommonNearestNeighbour::KdTree).check();
         let params = params.map_err(|error| Error::data(format!("optics failed: {error}")))?;
         let order = params.transform(points.reduced.view());
         let mut labels = vec![None; points.len()];
