@@ -3,6 +3,7 @@
 //! Columns of other names are skipped. An empty `tag` is unknown, an empty `op` point-to-point. Lines of plain numbers are
 //! parsed in place; whatever is not that (quotes, spaces, mistakes) goes to the csv crate, which decides what it means.
 
+use super::digits::digits;
 use super::field::{self, REQUIRED};
 use super::text::Lines;
 use crate::order::Posted;
@@ -96,7 +97,7 @@ impl Csv {
                 Column::Dst => (message.dst, rest) = rank(rest)?,
                 Column::Bytes => {
                     (message.bytes, rest) =
-                        digits(rest).filter(|(value, _)| i64::try_from(*value).is_ok())?;
+                        unsigned(rest).filter(|(value, _)| i64::try_from(*value).is_ok())?;
                 }
                 Column::Tag if rest.first().is_none_or(|byte| *byte == b',') => {}
                 Column::Tag => {
@@ -155,30 +156,22 @@ fn word(bytes: &[u8]) -> usize {
     memchr::memchr2(b',', b'"', bytes).unwrap_or(bytes.len())
 }
 
-/// A number from the front of `bytes`; at most 19 digits, which no u64 overflows.
 #[inline]
-fn digits(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0u64;
-    let mut length = 0;
-    while let Some(digit) = bytes.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
-    {
-        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-        length += 1;
-    }
-    (1..20).contains(&length).then(|| (value, &bytes[length..]))
+fn unsigned(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    digits(bytes).map(|(value, length)| (value, &bytes[length..]))
 }
 
 #[inline]
 fn signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (negative, bytes) = bytes.strip_prefix(b"-").map_or((false, bytes), |rest| (true, rest));
-    let (value, rest) = digits(bytes)?;
+    let (value, rest) = unsigned(bytes)?;
     let value = i64::try_from(value).ok()?;
     Some((if negative { -value } else { value }, rest))
 }
 
 #[inline]
 fn rank(bytes: &[u8]) -> Option<(u32, &[u8])> {
-    let (value, rest) = digits(bytes)?;
+    let (value, rest) = unsigned(bytes)?;
     Some((u32::try_from(value).ok().filter(|rank| *rank < u32::MAX)?, rest))
 }
 

@@ -5,13 +5,15 @@
 //! what it means.
 
 use nom::bytes::complete::{tag, take_while};
-use nom::character::complete::{char, digit1, space0};
-use nom::combinator::{all_consuming, map_opt, opt, recognize};
+use nom::character::complete::{char, space0};
+use nom::combinator::{all_consuming, map_opt, opt};
+use nom::error::ErrorKind;
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 use serde::Deserialize;
 use serde_json::Number;
 
+use super::digits::digits;
 use super::field::{self, REQUIRED};
 use super::text::Lines;
 use crate::order::Posted;
@@ -41,17 +43,14 @@ fn key<'a>(
     (space0, char(before), space0, char('"'), tag(name), char('"'), space0, char(':'), space0).map(|_| ())
 }
 
-/// A JSON integer: no leading zeros, no fraction (what follows it is the caller's to check).
+/// A JSON integer: no leading zeros; what follows it is the caller's to check.
 fn integer(input: &[u8]) -> IResult<&[u8], i64> {
-    map_opt(recognize((opt(char('-')), digit1)), |text: &[u8]| {
-        let digits = text.strip_prefix(b"-").unwrap_or(text);
-        if digits.len() > 18 || (digits.len() > 1 && digits[0] == b'0') {
-            return None; // what is near the limits is rare: left to serde_json
-        }
-        let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
-        Some(if digits.len() < text.len() { -value } else { value })
-    })
-    .parse(input)
+    let (negative, rest) = input.strip_prefix(b"-").map_or((false, input), |rest| (true, rest));
+    let value = digits(rest).filter(|(_, length)| *length == 1 || rest[0] != b'0');
+    match value.and_then(|(value, length)| Some((i64::try_from(value).ok()?, length))) {
+        Some((value, length)) => Ok((&rest[length..], if negative { -value } else { value })),
+        None => Err(nom::Err::Error(nom::error::Error::new(input, ErrorKind::Digit))),
+    }
 }
 
 /// A line as we write it.
