@@ -16,7 +16,9 @@
 //! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one closed enum as its registry:
 //! [`topology`], [`scheduling`], [`host_selection`], [`process_mapping`], [`routing`].
 
+pub mod forwarding;
 pub mod host_selection;
+pub mod plugin;
 pub mod process_mapping;
 pub mod result;
 pub mod routing;
