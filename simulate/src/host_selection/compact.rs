@@ -49,8 +49,11 @@ impl HostSelector for Compact {
     fn select(&mut self, request: &HostRequest<'_>) -> Result<Vec<HostId>> {
         let edges = self.edges.get_or_insert_with(|| Edges::new(request.topology));
         let groups = edges.free_groups(request);
-        let candidates =
-            Candidates { topology: request.topology, groups: &groups, processes: u64::from(request.processes) };
+        let candidates = Candidates {
+            topology: request.topology,
+            groups: &groups,
+            processes: u64::from(request.processes),
+        };
         let mut enough = Enough::new(request);
         for group in candidates.best() {
             enough.take(groups[group].hosts.iter().copied());

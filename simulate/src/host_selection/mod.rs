@@ -1,6 +1,7 @@
 //! Which free hosts a job gets. Hosts are never shared between jobs.
 
 mod compact;
+pub mod exec;
 mod linear;
 mod random;
 
@@ -65,20 +66,44 @@ impl<'a> Enough<'a> {
     }
 }
 
-/// The host selector of a choice: `linear`, `random` or `compact`.
+/// The host selectors: one name, one variant, one arm.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Linear,
+    Random,
+    Compact,
+    Exec,
+}
+
+const ALGORITHMS: &[(&str, Algorithm)] = &[
+    ("linear", Algorithm::Linear),
+    ("random", Algorithm::Random),
+    ("compact", Algorithm::Compact),
+    ("exec", Algorithm::Exec),
+];
+const LATER: &[&str] = &["scattered"];
+
+/// The host selector that the user chose; `seed` is that of the run.
 ///
 /// # Errors
-/// An unknown name or parameter, with the near matches; one that is not available yet.
+/// A name or parameter that does not exist, with the near matches; a program that cannot be started.
 pub fn host_selector(choice: &Choice, seed: u64) -> Result<Box<dyn HostSelector>> {
-    let selector: Box<dyn HostSelector> = match choice.name() {
-        "linear" => Box::new(Linear::default()),
-        "random" => Box::new(Random::new(seed)),
-        "compact" => Box::new(Compact::default()),
-        "scattered" => return Err(Error::usage("host selector `scattered` is not available yet")),
-        name => {
-            let known = ["linear", "random", "compact", "scattered", "exec:PROGRAM"];
-            return Err(unknown_name("host selector", name, &known));
-        }
+    let name = choice.name();
+    if LATER.contains(&name) {
+        return Err(Error::usage(format!("host selector `{name}` is not available yet")));
+    }
+    let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
+        return Err(unknown_name("host selector", name, &names));
     };
-    choice.only(&[]).map(|()| selector)
+    choice.only(match algorithm {
+        Algorithm::Exec => &["program"],
+        _ => &[],
+    })?;
+    Ok(match algorithm {
+        Algorithm::Linear => Box::new(Linear::default()),
+        Algorithm::Random => Box::new(Random::new(seed)),
+        Algorithm::Compact => Box::new(Compact::default()),
+        Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
+    })
 }

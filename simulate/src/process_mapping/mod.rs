@@ -2,6 +2,7 @@
 
 mod block;
 mod cyclic;
+pub mod exec;
 mod greedy;
 mod random;
 
@@ -51,21 +52,47 @@ pub trait ProcessMapper: Send {
     fn map(&mut self, request: &MapRequest<'_>) -> Result<Placement>;
 }
 
-/// The process mapper of a choice: `block`, `cyclic`, `random` or `greedy`.
+/// The process mappers: one name, one variant, one arm.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Block,
+    Cyclic,
+    Random,
+    Greedy,
+    Exec,
+}
+
+const ALGORITHMS: &[(&str, Algorithm)] = &[
+    ("block", Algorithm::Block),
+    ("cyclic", Algorithm::Cyclic),
+    ("random", Algorithm::Random),
+    ("greedy", Algorithm::Greedy),
+    ("exec", Algorithm::Exec),
+];
+const LATER: &[&str] = &["bisection"];
+
+/// The process mapper that the user chose; `seed` is that of the run.
 ///
 /// # Errors
-/// An unknown name or parameter, with the near matches; one that is not available yet.
+/// A name or parameter that does not exist, with the near matches; a program that cannot be started.
 pub fn process_mapper(choice: &Choice, seed: u64) -> Result<Box<dyn ProcessMapper>> {
-    let mapper: Box<dyn ProcessMapper> = match choice.name() {
-        "block" => Box::new(Block),
-        "cyclic" => Box::new(Cyclic),
-        "random" => Box::new(Random::new(seed)),
-        "greedy" => Box::new(Greedy::default()),
-        "bisection" => return Err(Error::usage("process mapper `bisection` is not available yet")),
-        name => {
-            let known = ["block", "cyclic", "random", "greedy", "bisection", "exec:PROGRAM"];
-            return Err(unknown_name("process mapper", name, &known));
-        }
+    let name = choice.name();
+    if LATER.contains(&name) {
+        return Err(Error::usage(format!("process mapper `{name}` is not available yet")));
+    }
+    let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
+        return Err(unknown_name("process mapper", name, &names));
     };
-    choice.only(&[]).map(|()| mapper)
+    choice.only(match algorithm {
+        Algorithm::Exec => &["program"],
+        _ => &[],
+    })?;
+    Ok(match algorithm {
+        Algorithm::Block => Box::new(Block),
+        Algorithm::Cyclic => Box::new(Cyclic),
+        Algorithm::Random => Box::new(Random::new(seed)),
+        Algorithm::Greedy => Box::new(Greedy),
+        Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
+    })
 }
