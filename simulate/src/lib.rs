@@ -16,6 +16,7 @@
 //! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one closed enum as its registry:
 //! [`topology`], [`scheduling`], [`host_selection`], [`process_mapping`], [`routing`].
 
+mod demand;
 pub mod distribution;
 pub mod engine;
 pub mod forwarding;
@@ -24,7 +25,11 @@ pub mod plugin;
 pub mod process_mapping;
 pub mod result;
 pub mod routing;
+#[cfg(test)]
+mod sample;
 pub mod scheduling;
+mod statistics;
 mod stream;
 pub mod topology;
+mod traffic;
 pub mod workload;
