@@ -25,6 +25,7 @@ pub mod plugin;
 pub mod process_mapping;
 pub mod result;
 pub mod routing;
+pub mod run;
 #[cfg(test)]
 mod sample;
 pub mod scheduling;
