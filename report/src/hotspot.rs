@@ -11,8 +11,10 @@ pub struct HotSpot {
     pub phase: Option<String>,
     /// Number of the workload that the phase is of.
     pub workload: Option<usize>,
-    /// Jobs that the phase was seen in; the one in which it was worst counts.
+    /// Jobs that the phase was seen in.
     pub jobs: usize,
+    /// The job in which it was worst, which is the one described, and the phase's position in it.
+    pub worst: Option<(u32, u32)>,
     /// Occurrences of the phase in a job.
     pub occurrences: Option<u64>,
     /// Time of the phase in a job, seconds.
@@ -36,13 +38,14 @@ pub struct HotSpot {
 pub fn hot_spots(view: &RunView<'_>) -> Vec<HotSpot> {
     let mut spots: Vec<HotSpot> = Vec::new();
     for job in &view.run.jobs {
-        for phase in view.phases_of(job.job) {
+        for (position, phase) in (0..).zip(view.phases_of(job.job)) {
             let load = phase.max_link_load.unwrap_or(0.0);
             let link = phase.bottleneck;
             let spot = HotSpot {
                 phase: Some(phase.phase.clone()),
                 workload: Some(job.workload),
                 jobs: 1,
+                worst: Some((job.job, position)),
                 occurrences: Some(phase.occurrences),
                 duration_s: phase.duration_s,
                 bytes: phase.bytes,
@@ -83,6 +86,7 @@ fn whole_run(view: &RunView<'_>) -> Option<HotSpot> {
         phase: None,
         workload: None,
         jobs: view.run.jobs.len(),
+        worst: None,
         occurrences: None,
         duration_s: None,
         bytes: table.bytes[row],

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::axes::{self, Choices};
 use crate::hotspot::hot_spots;
 use crate::number;
 use crate::view::RunView;
@@ -9,27 +10,17 @@ use crate::view::RunView;
 /// Rows shown; the rest is in the tables.
 const ROWS: usize = 40;
 
-/// Collects the rows of [`hot_spots`] run by run.
+/// Characters of a cell shown.
+const WIDEST: usize = 60;
+
+const HEADING: [&str; 7] = ["run", "choice", "phase", "", "hottest link", "load", "used"];
+
+/// Collects the rows of [`hot_spots`](crate::hot_spots) run by run.
 #[derive(Debug, Default)]
 pub struct Summary {
-    rows: Vec<[String; 7]>,
-    labels: Vec<[String; 8]>,
+    /// The choices of a row's run and its cells; the column `choice` is filled when all runs are known.
+    rows: Vec<(Choices, [String; 7])>,
     total: usize,
-}
-
-/// Axes of choice, as a table's heading and from the labels of a run.
-fn axes(view: &RunView<'_>) -> [String; 8] {
-    let labels = view.run.labels.clone();
-    [
-        labels.topology,
-        labels.scheduler,
-        labels.host_selector,
-        labels.process_mapper,
-        labels.router,
-        labels.transport,
-        labels.collective,
-        labels.phases,
-    ]
 }
 
 impl Summary {
@@ -40,48 +31,46 @@ impl Summary {
             if self.rows.len() == ROWS {
                 continue;
             }
-            let link = spot.link.map_or("–".into(), |link| {
-                let (_, src, dst) = view.link(link);
-                format!("{src} → {dst}")
-            });
-            let carries = spot.link.is_some();
-            self.labels.push(axes(view));
-            self.rows.push([
+            let (link, load) = match spot.link {
+                Some(link) => {
+                    let (_, src, dst) = view.link(link);
+                    (format!("{src} → {dst}"), number::load(spot.load, spot.rates))
+                }
+                None => ("none".into(), String::new()),
+            };
+            let cells = [
                 view.run.labels.run.to_string(),
                 String::new(),
                 spot.phase.unwrap_or_else(|| "all".into()),
                 spot.occurrences.map_or_else(String::new, |n| format!("{n} ×")),
                 link,
-                if carries { number::load(spot.load, spot.rates) } else { "–".into() },
+                load,
                 spot.utilization.map_or_else(String::new, number::percent),
-            ]);
+            ];
+            self.rows.push((axes::choices(&view.run.labels), cells));
         }
     }
 
     /// The text, aligned, lines ended.
     pub fn text(&self) -> String {
-        let mut rows = self.rows.clone();
-        // Runs are told apart by the choices in which they differ.
-        let differ: Vec<usize> =
-            (0..8).filter(|axis| self.labels.iter().any(|l| l[*axis] != self.labels[0][*axis])).collect();
-        for (row, labels) in rows.iter_mut().zip(&self.labels) {
-            row[1] = differ.iter().map(|axis| labels[*axis].as_str()).collect::<Vec<_>>().join(" ");
+        if self.rows.is_empty() {
+            return "No phase put a load on the network.\n".into();
         }
-        let heading = ["run", "choice", "phase", "", "hottest link", "load", "used"].map(String::from);
-        let mut text = String::new();
-        if rows.is_empty() {
-            text.push_str("No phase put a load on the network.\n");
-            return text;
+        let differ = axes::differing(self.rows.iter().map(|(choices, _)| choices));
+        let mut rows = vec![HEADING.map(String::from)];
+        for (choices, cells) in &self.rows {
+            let mut cells = cells.clone();
+            cells[1] = axes::told_by(choices, &differ);
+            rows.push(cells.map(|cell| shown(&cell)));
         }
-        rows.insert(0, heading);
-        let width =
-            |column: usize| rows.iter().map(|row| shown(&row[column]).chars().count()).max().unwrap_or(0);
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: [usize; 7] = std::array::from_fn(width);
         let used: Vec<usize> = (0..7).filter(|c| rows[1..].iter().any(|row| !row[*c].is_empty())).collect();
+        let mut text = String::new();
         for row in &rows {
             let mut line = String::new();
             for column in &used {
-                let (cell, width) = (shown(&row[*column]), widths[*column]);
+                let (cell, width) = (&row[*column], widths[*column]);
                 // Numbers to the right, words to the left.
                 let _ = match column {
                     0 | 3 | 5 | 6 => write!(line, "{cell:>width$}  "),
@@ -101,5 +90,5 @@ impl Summary {
 /// A terminal obeys control characters; a name has no business commanding it.
 fn shown(cell: &str) -> String {
     let cell: String = cell.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if cell.chars().count() > 60 { cell.chars().take(59).chain(['…']).collect() } else { cell }
+    if cell.chars().count() <= WIDEST { cell } else { cell.chars().take(WIDEST - 1).chain(['…']).collect() }
 }
