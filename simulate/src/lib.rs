@@ -20,6 +20,7 @@ pub mod host_selection;
 pub mod process_mapping;
 pub mod result;
 pub mod routing;
+pub mod scenario;
 pub mod scheduling;
 pub mod topology;
 pub mod workload;

@@ -1,0 +1,227 @@
+//! The product of alternatives: which runs there are, and running them.
+//!
+//! A [`Scenario`](crate::scenario::Scenario) becomes a [`Plan`] when its choices are known to exist, and a [`Sweep`] when its
+//! networks and traces are loaded. A sweep is the cartesian product of its axes; its points are numbered from 0, the topology
+//! slowest, then the axes in the order of [`Axis::ALL`]. A number belongs to the whole product: a shard runs some of the
+//! points under the numbers they have in the whole. A point also has an identifier that depends on what is simulated alone,
+//! see [`Sweep::id`].
+//!
+//! CORRECTNESS: points share nothing that changes, every random stream starts from the seed and what the stream is for, and
+//! results leave in the order of run numbers; so the output does not depend on the number of threads or shards.
+
+mod axis;
+mod estimate;
+mod execute;
+mod identity;
+mod network;
+mod plan;
+mod selection;
+
+pub use axis::{Axes, Axis};
+pub use estimate::Estimate;
+pub use network::NetworkChoice;
+pub use plan::{Plan, Settings};
+pub use selection::Selection;
+
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::{At, Error, Result};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::result::RunLabels;
+use crate::run::{JobSource, Submission};
+use crate::scenario::Job;
+use crate::topology::Topology;
+use crate::workload::Workload;
+
+/// Everything that is to be simulated, loaded.
+#[derive(Debug)]
+pub struct Sweep {
+    topologies: Vec<Topology>,
+    topology_digests: Vec<String>,
+    workloads: Vec<Workload>,
+    workload_digests: Vec<String>,
+    axes: Axes,
+    jobs: Vec<JobSource>,
+    settings: Settings,
+    points: u32,
+}
+
+/// One combination of alternatives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Its number in the product.
+    pub run: u32,
+    /// Index of its topology.
+    pub topology: usize,
+    /// Index of its alternative on each axis.
+    choices: [usize; Axis::ALL.len()],
+}
+
+impl Sweep {
+    /// Loads the networks and traces of a plan. `inputs` are what jobs without a trace of their own run: as many as there are
+    /// such jobs, or one for all of them; in a plan without jobs each is a job submitted at time 0.
+    ///
+    /// # Errors
+    /// A network or trace that cannot be read, inputs that no job runs, a trace without ranks.
+    pub fn load(plan: Plan, inputs: Vec<Workload>) -> Result<Self> {
+        let topologies: Vec<Topology> =
+            plan.networks.par_iter().map(NetworkChoice::build).collect::<Result<_>>()?;
+        let (workloads, jobs) = assign(&plan.jobs, inputs)?;
+        if let Some(workload) = workloads.iter().find(|workload| workload.segmentation.header.ranks == 0) {
+            return Err(Error::data("has no ranks, expected at least one process").at(&workload.name));
+        }
+        let points = plan.points();
+        Ok(Self {
+            topology_digests: topologies.iter().map(identity::of_topology).collect(),
+            topologies,
+            workload_digests: workloads.iter().map(identity::of_workload).collect(),
+            workloads,
+            axes: plan.axes,
+            jobs,
+            settings: plan.settings,
+            points,
+        })
+    }
+
+    /// The networks, in the order of the first axis.
+    pub fn topologies(&self) -> &[Topology] {
+        &self.topologies
+    }
+
+    /// What jobs run.
+    pub fn workloads(&self) -> &[Workload] {
+        &self.workloads
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> u32 {
+        self.points
+    }
+
+    /// Never true: every axis has an alternative.
+    pub fn is_empty(&self) -> bool {
+        self.points == 0
+    }
+
+    /// True if some workload has no duration, so that its loads are bytes instead of bytes per second.
+    pub fn loads_are_bytes(&self) -> bool {
+        self.jobs.iter().any(|job| {
+            self.workloads[job.workload].segmentation.phases.iter().any(|phase| phase.duration_ns.is_none())
+        })
+    }
+
+    /// The point of a run number below [`len`](Self::len): the digits of the number, the last axis the lowest digit.
+    pub fn point(&self, run: u32) -> Point {
+        let mut rest = run as usize;
+        let mut choices = [0; Axis::ALL.len()];
+        for axis in Axis::ALL.into_iter().rev() {
+            let alternatives = self.axes.get(axis).len();
+            choices[axis as usize] = rest % alternatives;
+            rest /= alternatives;
+        }
+        Point { run, topology: rest, choices }
+    }
+
+    /// A point's alternative on an axis.
+    pub fn choice(&self, point: &Point, axis: Axis) -> &Choice {
+        &self.axes.get(axis)[point.choices[axis as usize]]
+    }
+
+    /// How a point is called in tables.
+    pub fn labels(&self, point: &Point) -> RunLabels {
+        let label = |axis| self.choice(point, axis).label().to_string();
+        RunLabels {
+            run: point.run,
+            topology: self.topologies[point.topology].label().to_string(),
+            scheduler: label(Axis::Scheduler),
+            host_selector: label(Axis::HostSelector),
+            process_mapper: label(Axis::ProcessMapper),
+            router: label(Axis::Router),
+            model: label(Axis::Model),
+            transport: label(Axis::Transport),
+            collective: label(Axis::Collective),
+            phases: label(Axis::Phases),
+            seed: self.settings.seed,
+        }
+    }
+
+    /// The whole sweep as it was understood, for the result archive's header: equal for all shards, and for a trace read
+    /// from a file or a pipe.
+    pub fn configuration(&self) -> serde_json::Value {
+        let axes: serde_json::Map<String, serde_json::Value> = Axis::ALL
+            .into_iter()
+            .map(|axis| {
+                let spellings: Vec<String> = self.axes.get(axis).iter().map(Choice::spelling).collect();
+                (axis.key().into(), spellings.into())
+            })
+            .collect();
+        let topologies: Vec<&str> = self.topologies.iter().map(Topology::label).collect();
+        serde_json::json!({
+            "points": self.points,
+            "topology": topologies,
+            "axes": axes,
+            "settings": self.settings,
+            "inputs": { "topologies": self.topology_digests, "workloads": self.workload_digests },
+        })
+    }
+}
+
+/// The workloads of all jobs, each trace once, and the jobs that run them.
+fn assign(lines: &[Job], inputs: Vec<Workload>) -> Result<(Vec<Workload>, Vec<JobSource>)> {
+    let given = inputs.len();
+    let mut workloads = inputs;
+    let mut jobs = Vec::new();
+    if lines.is_empty() {
+        let at_once = || Submission::Fixed { at_s: 0.0, duration_s: None };
+        jobs.extend((0..given).map(|workload| JobSource { workload, submission: at_once() }));
+        return Ok((workloads, jobs));
+    }
+    let open = lines.iter().filter(|line| line.trace.is_none()).count();
+    if given != open && !(given == 1 && open > 0) {
+        let problem = format!("{given} inputs for {open} jobs without a `trace`: expected one input, or one for each");
+        return Err(Error::usage(problem));
+    }
+    let mut next_input = 0;
+    let mut read: Vec<&std::path::Path> = Vec::new();
+    for line in lines {
+        let workload = match &line.trace {
+            None => {
+                next_input += 1;
+                (next_input - 1).min(given - 1)
+            }
+            Some(trace) => {
+                let known = read.iter().position(|path| *path == trace.path);
+                let number = known.unwrap_or(read.len());
+                if known.is_none() {
+                    read.push(&trace.path);
+                    workloads.push(Workload::read(&trace.label, &trace.path).at(|| trace.path.display())?);
+                }
+                given + number
+            }
+        };
+        let source = JobSource { workload, submission: line.submission.clone() };
+        jobs.extend(std::iter::repeat_n(source, line.count as usize));
+    }
+    Ok((workloads, jobs))
+}
+
+/// A line of `--list`.
+#[derive(Serialize)]
+struct Listed<'a> {
+    id: String,
+    #[serde(flatten)]
+    labels: &'a RunLabels,
+}
+
+impl Sweep {
+    /// A point as one line of JSON: its identifier and its labels.
+    ///
+    /// # Errors
+    /// None that data can cause.
+    pub fn listed(&self, point: &Point) -> Result<String> {
+        let labels = self.labels(point);
+        let listed = Listed { id: self.id(point), labels: &labels };
+        serde_json::to_string(&listed).map_err(|error| Error::data(error.to_string()))
+    }
+}
