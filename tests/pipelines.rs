@@ -1,0 +1,87 @@
+//! Each pipeline is run as a user runs it, on the commands built for these tests.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs a pipeline script in an empty directory; its standard output, and the directory.
+fn pipeline(script: &str, arguments: &[&str]) -> (String, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let commands = Path::new(env!("CARGO_BIN_EXE_pf-collect")).parent().unwrap();
+    let run = |name: &Path| -> Output {
+        Command::new(name)
+            .args(arguments)
+            .env("PHASEFLOW_BIN", commands)
+            .current_dir(directory.path())
+            .output()
+            .unwrap_or_else(|error| panic!("{}: {error}", name.display()))
+    };
+    let output = run(&root().join("pipelines").join(script));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script}: {}: {errors}", output.status);
+    (String::from_utf8(output.stdout).unwrap(), directory)
+}
+
+fn rows(csv_text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    csv::Reader::from_reader(csv_text.as_bytes()).deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn bundled(name: &str) -> String {
+    root().join("tests/data").join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn quickstart_prints_the_hot_spot_of_every_phase_and_routing() {
+    let (text, directory) = pipeline("quickstart.sh", &[]);
+    for expected in ["dmodk", "greedy", "edge", "core", "index.html"] {
+        assert!(text.contains(expected), "`{expected}` is missing in:\n{text}");
+    }
+    for file in ["index.html", "runs.csv", "phases.csv", "links.csv"] {
+        assert!(directory.path().join("phaseflow-quickstart").join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn phase_what_if_compares_routers_phase_by_phase() {
+    let (text, _directory) =
+        pipeline("phase-what-if.sh", &[&bundled("quickstart.trace.tar.gz"), &bundled("cluster.graphml"), "dmodk,greedy-max"]);
+    let rows = rows(&text);
+    let load = |router: &str, kind: &str| -> Vec<f64> {
+        let of = rows.iter().filter(|row| row["router"] == router && row["phases"] == kind);
+        of.map(|row| row["max_link_load"].parse().unwrap()).collect()
+    };
+    // Two kinds of phases in the bundled trace (halo exchange and all-to-all), one averaged one.
+    assert_eq!((load("dmodk", "segmented").len(), load("dmodk", "merged").len()), (2, 1), "{text}");
+    for router in ["dmodk", "greedy-max"] {
+        let peak = load(router, "segmented").into_iter().fold(0.0, f64::max);
+        // An average over time never exceeds the peak of what it averages.
+        assert!(peak >= load(router, "merged")[0], "{router}: {text}");
+    }
+}
+
+#[test]
+fn pfsim_scenario_runs_every_combination() {
+    let (text, directory) = pipeline("pfsim-scenario.sh", &[]);
+    let rows = rows(&text);
+    // 1 scheduler × 2 host selectors × 2 process mappers × 3 routers, numbered in that order, routers fastest.
+    assert_eq!(rows.len(), 12, "{text}");
+    let routers: Vec<&str> = rows.iter().take(4).map(|row| row["router"].as_str()).collect();
+    assert_eq!(routers, ["dmodk", "greedy", "greedy-max", "dmodk"]);
+    assert!(directory.path().join("phaseflow-scenario/index.html").is_file());
+}
+
+#[test]
+fn stages_by_hand_leaves_every_stage_in_a_file() {
+    let (text, directory) = pipeline("stages-by-hand.sh", &[]);
+    // 20 rounds of a 4 × 4 periodic halo exchange (4 neighbours) and of an all-to-all among 16 ranks, 64 KiB a message.
+    let messages = 20 * (16 * 4 + 16 * 15);
+    assert!(text.contains(&format!("messages: {messages}\n")), "{text}");
+    assert!(text.contains(&format!("bytes: {}\n", messages * 65_536)), "{text}");
+    let stages: [PathBuf; 4] = ["trace.tar.gz", "phases.tar.gz", "results.tar.gz", "report/index.html"].map(PathBuf::from);
+    for stage in stages {
+        assert!(directory.path().join("phaseflow-stages").join(&stage).is_file(), "{}", stage.display());
+    }
+}
