@@ -3,7 +3,7 @@
 use phaseflow_segment::Segmentation;
 
 /// A segmented run (or one of a single phase) that jobs repeat.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// The input it was read from.
     pub name: String,
