@@ -16,11 +16,14 @@
 //! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one closed enum as its registry:
 //! [`topology`], [`scheduling`], [`host_selection`], [`process_mapping`], [`routing`].
 
+pub mod distribution;
+pub mod engine;
 pub mod host_selection;
 pub mod process_mapping;
 pub mod result;
 pub mod routing;
 pub mod scenario;
 pub mod scheduling;
+mod stream;
 pub mod topology;
 pub mod workload;
