@@ -27,6 +27,19 @@ impl Choice {
         Self { name: name.into(), parameters: Vec::new(), label: name.into() }
     }
 
+    /// An external program with its arguments, separated by blanks.
+    pub fn exec(program: &str) -> Self {
+        let parameters = vec![("program".into(), program.into())];
+        Self { name: "exec".into(), parameters, label: format!("exec:{program}") }
+    }
+
+    /// Name and parameters whatever the label: equal for choices that do the same.
+    pub fn spelling(&self) -> String {
+        let parameters: Vec<String> =
+            self.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        if parameters.is_empty() { self.name.clone() } else { format!("{}[{}]", self.name, parameters.join(",")) }
+    }
+
     /// The same choice under another label, for interfaces that have their own names.
     #[must_use]
     pub fn labelled(mut self, label: &str) -> Self {

@@ -86,3 +86,46 @@ impl Whole {
         }
     }
 }
+
+impl Workload {
+    /// Reads a file or directory of any kind that has phases or messages.
+    ///
+    /// # Errors
+    /// What is no archive and no trace, is damaged, or contradicts itself.
+    pub fn read(path: &Path) -> Result<Self> {
+        let file = std::fs::File::open(path)?;
+        Self::read_stream(std::io::BufReader::with_capacity(1 << 18, file))
+    }
+
+    /// Reads a stream.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_stream(input: impl BufRead) -> Result<Self> {
+        let archive = ArchiveReader::open(input)?;
+        if archive.format()? == FORMAT {
+            return Self::new(read_segmentation(archive)?);
+        }
+        let mut whole = Whole::default();
+        let mut trace = TraceReader::from_archive(archive)?;
+        whole.begin(trace.header())?;
+        while let Some(block) = trace.next_block()? {
+            whole.block(block)?;
+        }
+        whole.summary = trace.summary().cloned().unwrap_or_default();
+        Self::new(whole.into_segmentation())
+    }
+
+    /// The same workload under the name that a scenario gives it.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    fn new(segmentation: Segmentation) -> Result<Self> {
+        if segmentation.header.ranks == 0 {
+            return Err(Error::data("has no ranks, expected at least one process"));
+        }
+        Ok(Self { name: segmentation.header.source.clone(), segmentation })
+    }
+}

@@ -4,10 +4,11 @@
 //! the last component counts. A class gets the plain label of the algorithm it stands for, so that tables of both dialects
 //! read the same, but behaves as PFSim's where ours differs: those rows of [`CLASSES`] name the variant.
 
+use std::path::Path;
+
 use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
 
-use super::files::Files;
 use super::node::Node;
 use crate::sweep::Axis;
 
@@ -27,10 +28,10 @@ const CLASSES: &[(Axis, &str, &str, &str)] = &[
 
 /// The alternatives that a scenario gives for an axis: a name, a comma-separated list of names, `exec`, or a list of
 /// these.
-pub(super) fn alternatives(axis: Axis, node: &Node, files: &Files<'_>) -> Result<Vec<Choice>> {
+pub(super) fn alternatives(axis: Axis, node: &Node, folder: &Path) -> Result<Vec<Choice>> {
     let mut choices = Vec::new();
     for item in node.list() {
-        choices.extend(item_choices(axis, item, files)?);
+        choices.extend(item_choices(axis, item, folder)?);
     }
     if choices.is_empty() {
         return Err(node.error(format!("{axis} is an empty list, expected one algorithm or more")));
@@ -38,10 +39,10 @@ pub(super) fn alternatives(axis: Axis, node: &Node, files: &Files<'_>) -> Result
     Ok(choices)
 }
 
-fn item_choices(axis: Axis, node: &Node, files: &Files<'_>) -> Result<Vec<Choice>> {
+fn item_choices(axis: Axis, node: &Node, folder: &Path) -> Result<Vec<Choice>> {
     if node.is_map() {
         let program = node.map(axis.key(), &["exec"])?.required(axis.key(), "exec")?;
-        return Ok(vec![exec(program, files)?]);
+        return Ok(vec![exec(program, folder)?]);
     }
     let text = node.text(axis.key(), "a name, name[key=value] or {exec: [program, …]}")?;
     match class_name(text) {
@@ -68,16 +69,24 @@ fn class_choice(axis: Axis, class: &str) -> Result<Choice> {
 }
 
 /// `exec: program` or `exec: [program, argument, …]`: a word that names a file beside the scenario means that file.
-fn exec(node: &Node, files: &Files<'_>) -> Result<Choice> {
+fn exec(node: &Node, folder: &Path) -> Result<Choice> {
     let mut words = Vec::new();
     let mut found = Vec::new();
     for word in node.list() {
         let word = word.text("exec", "a program and its arguments")?;
-        words.push(word.to_string());
-        found.push(files.beside(word));
+        words.push(word);
+        found.push(beside(folder, word));
     }
     if words.is_empty() {
         return Err(node.error("exec is an empty list, expected a program and its arguments"));
     }
-    Ok(Choice::exec(&found).labelled(&format!("exec:{}", words.join(" "))))
+    Ok(Choice::exec(&found.join(" ")).labelled(&format!("exec:{}", words.join(" "))))
+}
+
+/// The file of that name beside the scenario if there is one, else the word itself.
+fn beside(folder: &Path, word: &str) -> String {
+    // A bare name would be searched on PATH.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let path = folder.join(word);
+    if path.is_file() { path.to_string_lossy().into_owned() } else { word.into() }
 }

@@ -1,10 +1,10 @@
 //! The key `jobs`: endless generators, as PFSim has them, and jobs at given times.
 
+use std::path::Path;
+
 use phaseflow_collect::Result;
-use phaseflow_collect::choice::Choice;
 
 use super::algorithms::class_name;
-use super::files::Files;
 use super::node::Node;
 use super::{Job, Trace};
 use crate::distribution::Distribution;
@@ -14,21 +14,21 @@ use crate::run::Submission;
 const LARGEST_COUNT: u32 = 1_000_000;
 
 /// The job lines of a scenario.
-pub(super) fn jobs(node: &Node, files: &Files<'_>) -> Result<Vec<Job>> {
-    let jobs = node.list().iter().map(|line| job(line, files)).collect::<Result<Vec<_>>>()?;
+pub(super) fn jobs(node: &Node, folder: &Path) -> Result<Vec<Job>> {
+    let jobs = node.list().iter().map(|line| job(line, folder)).collect::<Result<Vec<_>>>()?;
     if jobs.is_empty() {
         return Err(node.error("jobs is an empty list, expected one job or more"));
     }
     Ok(jobs)
 }
 
-fn job(line: &Node, files: &Files<'_>) -> Result<Job> {
+fn job(line: &Node, folder: &Path) -> Result<Job> {
     let map = line.map("a job", &["submit", "at", "duration", "trace", "count"])?;
     let trace = match map.get("trace") {
         None => None,
         Some(node) => {
             let label = node.text("trace", "the path of a phase archive, trace archive or PFProf archive")?;
-            Some(Trace { label: label.into(), path: files.path(label) })
+            Some(Trace { label: label.into(), path: folder.join(label) })
         }
     };
     let submit = match (map.get("submit"), map.get("at")) {
@@ -37,7 +37,7 @@ fn job(line: &Node, files: &Files<'_>) -> Result<Job> {
     };
     let duration = map.get("duration");
     let submission = match submit {
-        Some(submit) if is_distribution(submit) => Submission::Endless {
+        Some(submit) if submit.is_map() => Submission::Endless {
             submit: distribution("submit", submit)?,
             duration: duration.map(|node| distribution("duration", node)).transpose()?,
         },
@@ -61,35 +61,27 @@ fn job(line: &Node, files: &Files<'_>) -> Result<Job> {
     Ok(Job { trace, submission, count })
 }
 
-/// A mapping, or text with brackets: everything else that `submit` may be is a time.
-fn is_distribution(node: &Node) -> bool {
-    node.is_map() || node.text("", "").is_ok_and(|text| text.contains('['))
-}
-
-/// `{exponential: {lambd: 0.1}}`, `exponential[lambd=0.1]`, PFSim's `{distribution: module.ExponentialDistribution, params:
-/// {lambd: 0.1}}`, or a time: always that one.
+/// `{exponential: {lambd: 0.1}}`, PFSim's `{distribution: module.ExponentialDistribution, params: {lambd: 0.1}}`, or a time:
+/// always that one.
 fn distribution(what: &str, node: &Node) -> Result<Distribution> {
-    if !is_distribution(node) {
-        return Ok(Distribution::constant(node.seconds(what)?));
-    }
     if !node.is_map() {
-        return node.locate(Choice::parse(node.text(what, "a distribution")?).and_then(|it| Distribution::new(&it)));
+        return node.locate(Distribution::new("constant", &[("value", node.seconds(what)?)]));
     }
     let map = node.any_map(what)?;
     let (name, params) = match (map.get("distribution"), map.only_entry()) {
-        (None, Some((name, params))) => (name, Some(params)),
+        (None, Some((name, params))) => (name.to_string(), Some(params)),
         _ => {
             let map = node.map(what, &["distribution", "params"])?;
             let class = map.required(what, "distribution")?.text("distribution", "the name of a distribution")?;
-            (class_name(class).map_or(class, |class| class.trim_end_matches("Distribution")), map.get("params"))
+            let class = class_name(class).unwrap_or(class).trim_end_matches("Distribution");
+            (class.to_ascii_lowercase(), map.get("params"))
         }
     };
     let mut parameters = Vec::new();
     if let Some(params) = params {
         for (key, value) in params.any_map("params")?.entries() {
-            parameters.push(format!("{key}={}", value.number(key)?));
+            parameters.push((key, value.number(key)?));
         }
     }
-    let spelling = format!("{}[{}]", name.to_ascii_lowercase(), parameters.join(","));
-    node.locate(Choice::parse(&spelling).and_then(|choice| Distribution::new(&choice)))
+    node.locate(Distribution::new(&name, &parameters))
 }

@@ -7,17 +7,14 @@
 //! what the file says ([`Scenario::or`]).
 
 mod algorithms;
-mod files;
 mod jobs;
 mod node;
 mod topologies;
 
 use std::path::{Path, PathBuf};
 
-use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{At, Error, Result};
 
-use self::files::Files;
 use self::node::{Map, Node};
 use crate::run::{Reroute, Submission};
 use crate::sweep::{Axes, Axis, NetworkChoice};
@@ -28,6 +25,8 @@ use crate::topology::TopologyOptions;
 pub struct Scenario {
     /// The networks, the first axis of the product.
     pub networks: Vec<NetworkChoice>,
+    /// What is said of the links and hosts of all networks.
+    pub options: TopologyOptions,
     /// The other axes.
     pub axes: Axes,
     /// The jobs.
@@ -90,16 +89,14 @@ impl Scenario {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(text: &str, folder: &Path) -> Result<Self> {
-        let files = Files { folder };
         let root = Node::parse(text)?;
         let map = root.map("a scenario", KEYS)?;
-        let mut scenario = Self { axes: axes(map, &files)?, ..Self::default() };
-        let options = network_options(map)?;
+        let mut scenario = Self { axes: axes(map, folder)?, options: network_options(map)?, ..Self::default() };
         if let Some(node) = map.get("topology") {
-            scenario.networks = topologies::networks(node, &options, &files)?;
+            scenario.networks = topologies::networks(node, folder)?;
         }
         if let Some(node) = map.get("jobs") {
-            scenario.jobs = jobs::jobs(node, &files)?;
+            scenario.jobs = jobs::jobs(node, folder)?;
         }
         if let Some(node) = map.get("duration") {
             scenario.duration_s = Some(node.seconds("duration")?);
@@ -130,6 +127,7 @@ impl Scenario {
         }
         Self {
             networks: longer(self.networks, other.networks),
+            options: options_or(self.options, other.options),
             axes: self.axes.or(other.axes),
             jobs: longer(self.jobs, other.jobs),
             duration_s: self.duration_s.or(other.duration_s),
@@ -142,7 +140,7 @@ impl Scenario {
 }
 
 /// The axes at the top of the file and in PFSim's `algorithms`.
-fn axes(map: Map<'_>, files: &Files<'_>) -> Result<Axes> {
+fn axes(map: Map<'_>, folder: &Path) -> Result<Axes> {
     let keys = Axis::ALL.map(Axis::key);
     let algorithms = map.get("algorithms").map(|node| node.map("algorithms", &keys)).transpose()?;
     let mut axes = Axes::default();
@@ -155,7 +153,7 @@ fn axes(map: Map<'_>, files: &Files<'_>) -> Result<Axes> {
             (outer, inner) => outer.or(inner),
         };
         if let Some(node) = node {
-            axes.set(axis, algorithms::alternatives(axis, node, files)?);
+            axes.set(axis, algorithms::alternatives(axis, node, folder)?);
         }
     }
     Ok(axes)
@@ -168,4 +166,13 @@ fn network_options(map: Map<'_>) -> Result<TopologyOptions> {
         link_latency_ps: map.get("latency").map(|node| node.picoseconds("latency")).transpose()?,
         switch_latency_ps: map.get("switch_latency").map(|node| node.picoseconds("switch_latency")).transpose()?,
     })
+}
+
+fn options_or(own: TopologyOptions, other: TopologyOptions) -> TopologyOptions {
+    TopologyOptions {
+        slots: own.slots.or(other.slots),
+        capacity_gbps: own.capacity_gbps.or(other.capacity_gbps),
+        link_latency_ps: own.link_latency_ps.or(other.link_latency_ps),
+        switch_latency_ps: own.switch_latency_ps.or(other.switch_latency_ps),
+    }
 }

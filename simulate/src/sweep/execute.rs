@@ -9,29 +9,29 @@ use crate::run::{Algorithms, LinkStatistics, Setup, Submission, run};
 use crate::{host_selection, process_mapping, routing, scheduling};
 
 /// Results in memory per thread: one that is written, one that is computed.
-const BATCH: usize = 2;
+pub(super) const BATCH: usize = 2;
 
 impl Sweep {
-    /// Runs points on all threads and hands their results to `sink` in the order of the points, a batch at a time.
+    /// Runs points, given by their numbers, on all threads and hands their results to `sink` in that order, a batch at a time.
     ///
     /// # Errors
     /// The first failure in the order of the points.
     pub fn execute(
         &self,
-        mut points: impl Iterator<Item = Point>,
+        mut runs: impl Iterator<Item = u32>,
         record_routes: bool,
         mut sink: impl FnMut(RunResult) -> Result<()>,
     ) -> Result<()> {
         let batch_size = BATCH * rayon::current_num_threads();
         loop {
-            let batch: Vec<Point> = points.by_ref().take(batch_size).collect();
+            let batch: Vec<u32> = runs.by_ref().take(batch_size).collect();
             if batch.is_empty() {
                 return Ok(());
             }
             let results: Vec<Result<RunResult>> =
-                batch.par_iter().map(|point| self.run(point, record_routes)).collect();
-            for (point, result) in batch.iter().zip(results) {
-                sink(result.at(|| format!("run {}", point.run))?)?;
+                batch.par_iter().map(|run| self.run(&self.point(*run), record_routes)).collect();
+            for (run, result) in batch.iter().zip(results) {
+                sink(result.at(|| format!("run {run}"))?)?;
             }
         }
     }

@@ -63,14 +63,11 @@ impl Sweep {
     /// such jobs, or one for all of them; in a plan without jobs each is a job submitted at time 0.
     ///
     /// # Errors
-    /// A network or trace that cannot be read, inputs that no job runs, a trace without ranks.
+    /// A network or trace that cannot be read, or more or fewer inputs than jobs that run one.
     pub fn load(plan: Plan, inputs: Vec<Workload>) -> Result<Self> {
         let topologies: Vec<Topology> =
-            plan.networks.par_iter().map(NetworkChoice::build).collect::<Result<_>>()?;
+            plan.networks.par_iter().map(|network| network.build(&plan.options)).collect::<Result<_>>()?;
         let (workloads, jobs) = assign(&plan.jobs, inputs)?;
-        if let Some(workload) = workloads.iter().find(|workload| workload.segmentation.header.ranks == 0) {
-            return Err(Error::data("has no ranks, expected at least one process").at(&workload.name));
-        }
         let points = plan.points();
         Ok(Self {
             topology_digests: topologies.iter().map(identity::of_topology).collect(),
@@ -195,7 +192,8 @@ fn assign(lines: &[Job], inputs: Vec<Workload>) -> Result<(Vec<Workload>, Vec<Jo
                 let number = known.unwrap_or(read.len());
                 if known.is_none() {
                     read.push(&trace.path);
-                    workloads.push(Workload::read(&trace.label, &trace.path).at(|| trace.path.display())?);
+                    let workload = Workload::read(&trace.path).at(|| trace.path.display())?;
+                    workloads.push(workload.named(&trace.label));
                 }
                 given + number
             }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{Axes, Axis, NetworkChoice};
 use crate::run::{Reroute, Submission};
 use crate::scenario::{Job, Scenario};
+use crate::topology::TopologyOptions;
 use crate::{host_selection, process_mapping, routing, scheduling};
 
 const MODELS: &[&str] = &["traffic", "flow", "packet"];
@@ -32,6 +33,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(super) networks: Vec<NetworkChoice>,
+    pub(super) options: TopologyOptions,
     pub(super) axes: Axes,
     pub(super) jobs: Vec<Job>,
     pub(super) settings: Settings,
@@ -71,7 +73,7 @@ impl Plan {
             .try_fold(scenario.networks.len() as u64, |product, alternatives| product.checked_mul(alternatives as u64))
             .and_then(|points| u32::try_from(points).ok())
             .ok_or_else(|| Error::usage("the product of all alternatives has more than 2^32-1 points"))?;
-        Ok(Self { networks: scenario.networks, axes, jobs: scenario.jobs, settings, points })
+        Ok(Self { networks: scenario.networks, options: scenario.options, axes, jobs: scenario.jobs, settings, points })
     }
 
     /// True if some job, or the plan as a whole, runs inputs of the command line.
