@@ -1,16 +1,19 @@
 //! Random times: how long until the next job, how long it runs. All in seconds.
 
-use phaseflow_collect::choice::unknown_name;
+use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::{Error, Result};
 use rand::Rng;
 use rand::distributions::OpenClosed01;
 use rand_distr::{Exp1, StandardNormal};
+use serde::Serialize;
 
 /// A distribution over non-negative seconds; its parameters are checked.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct Distribution(Kind);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum Kind {
     Constant { value: f64 },
     Exponential { lambd: f64 },
@@ -19,16 +22,12 @@ enum Kind {
     Weibull { shape: f64, scale: f64 },
 }
 
-/// Names and parameters of all distributions.
-const KNOWN: [(&str, &[&str]); 5] = [
-    ("constant", &["value"]),
-    ("exponential", &["lambd"]),
-    ("uniform", &["low", "high"]),
-    ("lognormal", &["mu", "sigma"]),
-    ("weibull", &["shape", "scale"]),
-];
-
 impl Distribution {
+    /// Always this many seconds; a negative number or NaN counts as 0.
+    pub fn constant(seconds: f64) -> Self {
+        Self(Kind::Constant { value: seconds.max(0.0) })
+    }
+
     /// A distribution by name and parameters:
     ///
     /// | name | parameters | mean |
@@ -40,66 +39,47 @@ impl Distribution {
     /// | `weibull` | `shape` > 0, `scale` > 0 | scale · Γ(1 + 1 / shape) |
     ///
     /// ```
+    /// use phaseflow_collect::choice::Choice;
     /// use phaseflow_simulate::distribution::Distribution;
     ///
-    /// assert!(Distribution::new("exponential", &[("lambd", 0.1)]).is_ok());
-    /// let error = Distribution::new("exponential", &[("lambda", 0.1)]).unwrap_err();
+    /// let choice = Choice::parse("exponential[lambda=0.1]").unwrap();
+    /// let error = Distribution::new(&choice).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "unknown parameter of distribution `exponential` `lambda`; did you mean lambd? (known: lambd)"
+    ///     "unknown parameter of `exponential` `lambda`; did you mean lambd? (known: lambd)"
     /// );
     /// ```
     ///
     /// # Errors
     /// An unknown name or parameter (with the near matches), a missing one, a value outside its range.
-    pub fn new(name: &str, parameters: &[(&str, f64)]) -> Result<Self> {
-        let Some((_, keys)) = KNOWN.iter().find(|(known, _)| *known == name) else {
-            return Err(unknown_name("distribution", name, &KNOWN.map(|(known, _)| known)));
-        };
-        if let Some((key, _)) = parameters.iter().find(|(key, _)| !keys.contains(key)) {
-            return Err(unknown_name(&format!("parameter of distribution `{name}`"), key, keys));
-        }
-        let get = |key: &str| {
-            let found = parameters.iter().find(|(name, _)| *name == key);
-            found.map(|(_, value)| *value).ok_or_else(|| {
-                Error::usage(format!("distribution `{name}` lacks its parameter `{key}`"))
-            })
-        };
-        let in_range = |key: &str, range: Range| {
-            let value = get(key)?;
-            let holds = value.is_finite()
-                && match range {
-                    Range::Any => true,
-                    Range::NotNegative => value >= 0.0,
-                    Range::Positive => value > 0.0,
-                    Range::AtLeast(low) => value >= low,
-                };
-            if holds {
-                return Ok(value);
+    pub fn new(choice: &Choice) -> Result<Self> {
+        let kind = match choice.name() {
+            "constant" => {
+                choice.only(&["value"])?;
+                Kind::Constant { value: at_least(choice, "value", 0.0)? }
             }
-            let expected = match range {
-                Range::Any => "a finite number".to_string(),
-                Range::NotNegative => "a finite number of at least 0".to_string(),
-                Range::Positive => "a finite number above 0".to_string(),
-                Range::AtLeast(low) => format!("a finite number of at least {low} (low)"),
-            };
-            Err(Error::usage(format!("distribution `{name}`: {key} is {value}, expected {expected}")))
-        };
-        let kind = match name {
-            "constant" => Kind::Constant { value: in_range("value", Range::NotNegative)? },
-            "exponential" => Kind::Exponential { lambd: in_range("lambd", Range::Positive)? },
+            "exponential" => {
+                choice.only(&["lambd"])?;
+                Kind::Exponential { lambd: positive(choice, "lambd")? }
+            }
             "uniform" => {
-                let low = in_range("low", Range::NotNegative)?;
-                Kind::Uniform { low, high: in_range("high", Range::AtLeast(low))? }
+                choice.only(&["low", "high"])?;
+                let low = at_least(choice, "low", 0.0)?;
+                Kind::Uniform { low, high: at_least(choice, "high", low)? }
             }
-            "lognormal" => Kind::Lognormal {
-                mu: in_range("mu", Range::Any)?,
-                sigma: in_range("sigma", Range::NotNegative)?,
-            },
-            _ => Kind::Weibull {
-                shape: in_range("shape", Range::Positive)?,
-                scale: in_range("scale", Range::Positive)?,
-            },
+            "lognormal" => {
+                choice.only(&["mu", "sigma"])?;
+                let mu = parameter(choice, "mu", "a finite number", |_| true)?;
+                Kind::Lognormal { mu, sigma: at_least(choice, "sigma", 0.0)? }
+            }
+            "weibull" => {
+                choice.only(&["shape", "scale"])?;
+                Kind::Weibull { shape: positive(choice, "shape")?, scale: positive(choice, "scale")? }
+            }
+            name => {
+                let known = ["constant", "exponential", "uniform", "lognormal", "weibull"];
+                return Err(unknown_name("distribution", name, &known));
+            }
         };
         Ok(Self(kind))
     }
@@ -119,12 +99,20 @@ impl Distribution {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Range {
-    Any,
-    NotNegative,
-    Positive,
-    AtLeast(f64),
+fn positive(choice: &Choice, key: &str) -> Result<f64> {
+    parameter(choice, key, "a finite number above 0", |value| value > 0.0)
+}
+
+fn at_least(choice: &Choice, key: &str, least: f64) -> Result<f64> {
+    parameter(choice, key, &format!("a finite number of at least {least}"), |value| value >= least)
+}
+
+fn parameter(choice: &Choice, key: &str, expected: &str, holds: impl Fn(f64) -> bool) -> Result<f64> {
+    let value: f64 = choice.required(key)?;
+    if value.is_finite() && holds(value) {
+        return Ok(value);
+    }
+    Err(Error::usage(format!("distribution `{}`: {key} is {value}, expected {expected}", choice.name())))
 }
 
 #[cfg(test)]
@@ -136,9 +124,9 @@ mod tests {
     ///
     /// The sample mean lies within 5 standard errors, 5 σ / √n (missed once in 10⁶ seeds, and the seed is fixed); the
     /// sample variance within 5 σ² √((κ − 1) / n), κ the kurtosis μ₄ / σ⁴.
-    fn check(name: &str, parameters: &[(&str, f64)], mean: f64, variance: f64, kurtosis: f64) {
+    fn check(name: &str, mean: f64, variance: f64, kurtosis: f64) {
         let n = 200_000;
-        let distribution = Distribution::new(name, parameters).unwrap();
+        let distribution = Distribution::new(&Choice::parse(name).unwrap()).unwrap();
         let mut rng = Stream::Jobs(0).generator(7);
         let draws: Vec<f64> = (0..n).map(|_| distribution.sample(&mut rng)).collect();
         let count = f64::from(n);
@@ -153,17 +141,17 @@ mod tests {
 
     #[test]
     fn moments_are_those_of_the_closed_forms() {
-        check("constant", &[("value", 2.5)], 2.5, 0.0, 1.0);
-        check("exponential", &[("lambd", 0.1)], 10.0, 100.0, 9.0);
-        check("uniform", &[("low", 2.0), ("high", 6.0)], 4.0, 16.0 / 12.0, 1.8);
+        check("constant[value=2.5]", 2.5, 0.0, 1.0);
+        check("exponential[lambd=0.1]", 10.0, 100.0, 9.0);
+        check("uniform[low=2,high=6]", 4.0, 16.0 / 12.0, 1.8);
         // σ² = 0.25: mean e^(μ + σ²/2), variance (e^σ² − 1) mean², kurtosis e^4σ² + 2e^3σ² + 3e^2σ² − 3.
         let (mean, w) = (1.125_f64.exp(), 0.25_f64.exp());
         let kurtosis = w.powi(4) + 2.0 * w.powi(3) + 3.0 * w.powi(2) - 3.0;
-        check("lognormal", &[("mu", 1.0), ("sigma", 0.5)], mean, (w - 1.0) * mean * mean, kurtosis);
+        check("lognormal[mu=1,sigma=0.5]", mean, (w - 1.0) * mean * mean, kurtosis);
         // Shape 2 (Rayleigh), scale 3: Γ(3/2) = √π / 2, Γ(2) = 1; kurtosis (32 − 3π²) / (4 − π)².
         let pi = std::f64::consts::PI;
         let kurtosis = (32.0 - 3.0 * pi * pi) / (4.0 - pi).powi(2);
-        check("weibull", &[("shape", 2.0), ("scale", 3.0)], 1.5 * pi.sqrt(), 9.0 * (1.0 - pi / 4.0), kurtosis);
+        check("weibull[shape=2,scale=3]", 1.5 * pi.sqrt(), 9.0 * (1.0 - pi / 4.0), kurtosis);
     }
 
     #[test]
@@ -183,35 +171,30 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let check = |name: &str, parameters: &[(&str, f64)], expected: &str| {
-            assert_eq!(Distribution::new(name, parameters).unwrap_err().to_string(), expected);
-        };
-        check(
-            "exponental",
-            &[],
-            "unknown distribution `exponental`; did you mean exponential? \
-             (known: constant, exponential, uniform, lognormal, weibull)",
-        );
-        check("weibull", &[("shape", 1.0)], "distribution `weibull` lacks its parameter `scale`");
-        check(
-            "exponential",
-            &[("lambd", 0.0)],
-            "distribution `exponential`: lambd is 0, expected a finite number above 0",
-        );
-        check(
-            "uniform",
-            &[("low", 3.0), ("high", 2.0)],
-            "distribution `uniform`: high is 2, expected a finite number of at least 3 (low)",
-        );
-        check(
-            "lognormal",
-            &[("mu", f64::NAN), ("sigma", 1.0)],
-            "distribution `lognormal`: mu is NaN, expected a finite number",
-        );
-        check(
-            "constant",
-            &[("value", -1.0)],
-            "distribution `constant`: value is -1, expected a finite number of at least 0",
-        );
+        for (text, expected) in [
+            (
+                "exponental",
+                "unknown distribution `exponental`; did you mean exponential? \
+                 (known: constant, exponential, uniform, lognormal, weibull)",
+            ),
+            ("weibull[shape=1]", "`weibull[shape=1]` needs `scale=…` in brackets"),
+            ("constant[value=x]", "`constant[value=x]`: value is `x`, expected a number"),
+            (
+                "exponential[lambd=0]",
+                "distribution `exponential`: lambd is 0, expected a finite number above 0",
+            ),
+            (
+                "uniform[low=3,high=2]",
+                "distribution `uniform`: high is 2, expected a finite number of at least 3",
+            ),
+            ("lognormal[mu=NaN,sigma=1]", "distribution `lognormal`: mu is NaN, expected a finite number"),
+            (
+                "constant[value=-1]",
+                "distribution `constant`: value is -1, expected a finite number of at least 0",
+            ),
+        ] {
+            let error = Distribution::new(&Choice::parse(text).unwrap()).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }
