@@ -8,7 +8,7 @@ use std::path::Path;
 
 use phaseflow_collect::archive::ArchiveReader;
 use phaseflow_collect::trace::{self, Block, RunFacts, Sink, Summary, Tally, TraceReader};
-use phaseflow_collect::{At, Cell, Error, MatrixBuilder, Result};
+use phaseflow_collect::{Cell, Error, MatrixBuilder, Result};
 use phaseflow_segment::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation};
 
 /// A segmented run (or one of a single phase) that jobs repeat.

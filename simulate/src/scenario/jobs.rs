@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use phaseflow_collect::Result;
+use phaseflow_collect::choice::Choice;
 
 use super::algorithms::class_name;
 use super::node::Node;
@@ -37,7 +38,7 @@ fn job(line: &Node, folder: &Path) -> Result<Job> {
     };
     let duration = map.get("duration");
     let submission = match submit {
-        Some(submit) if submit.is_map() => Submission::Endless {
+        Some(submit) if is_distribution(submit) => Submission::Endless {
             submit: distribution("submit", submit)?,
             duration: duration.map(|node| distribution("duration", node)).transpose()?,
         },
@@ -61,18 +62,27 @@ fn job(line: &Node, folder: &Path) -> Result<Job> {
     Ok(Job { trace, submission, count })
 }
 
-/// `{exponential: {lambd: 0.1}}`, PFSim's `{distribution: module.ExponentialDistribution, params: {lambd: 0.1}}`, or a time:
-/// always that one.
+/// A mapping, or text with brackets: everything else that `submit` may be is a time.
+fn is_distribution(node: &Node) -> bool {
+    node.is_map() || node.text("", "").is_ok_and(|text| text.contains('['))
+}
+
+/// `{exponential: {lambd: 0.1}}`, `exponential[lambd=0.1]`, PFSim's `{distribution: module.ExponentialDistribution, params:
+/// {lambd: 0.1}}`, or a time: always that one.
 fn distribution(what: &str, node: &Node) -> Result<Distribution> {
+    if !is_distribution(node) {
+        return Ok(Distribution::constant(node.seconds(what)?));
+    }
     if !node.is_map() {
-        return node.locate(Distribution::new("constant", &[("value", node.seconds(what)?)]));
+        return named(node, node.text(what, "a distribution")?);
     }
     let map = node.any_map(what)?;
     let (name, params) = match (map.get("distribution"), map.only_entry()) {
         (None, Some((name, params))) => (name.to_string(), Some(params)),
         _ => {
             let map = node.map(what, &["distribution", "params"])?;
-            let class = map.required(what, "distribution")?.text("distribution", "the name of a distribution")?;
+            let class =
+                map.required(what, "distribution")?.text("distribution", "the name of a distribution")?;
             let class = class_name(class).unwrap_or(class).trim_end_matches("Distribution");
             (class.to_ascii_lowercase(), map.get("params"))
         }
@@ -80,8 +90,12 @@ fn distribution(what: &str, node: &Node) -> Result<Distribution> {
     let mut parameters = Vec::new();
     if let Some(params) = params {
         for (key, value) in params.any_map("params")?.entries() {
-            parameters.push((key, value.number(key)?));
+            parameters.push(format!("{key}={}", value.number(key)?));
         }
     }
-    node.locate(Distribution::new(&name, &parameters))
+    named(node, &format!("{name}[{}]", parameters.join(",")))
+}
+
+fn named(node: &Node, spelling: &str) -> Result<Distribution> {
+    node.locate(Choice::parse(spelling).and_then(|choice| Distribution::new(&choice)))
 }

@@ -329,7 +329,8 @@ mod tests {
             ("a: *b\n", "line 1, column 4: "),
         ] {
             let error = Node::parse(text).unwrap_err().to_string();
-            eprintln!("{error}"); assert!(error.starts_with(expected), "{error}");
+            eprintln!("{error}");
+            assert!(error.starts_with(expected), "{error}");
         }
     }
 
@@ -344,7 +345,8 @@ mod tests {
         let begun = std::time::Instant::now();
         for text in [bomb, tower] {
             let error = Node::parse(&text).unwrap_err().to_string();
-            eprintln!("{error}");assert!(error.contains("is not a readable YAML document"), "{error}");
+            eprintln!("{error}");
+            assert!(error.contains("is not a readable YAML document"), "{error}");
         }
         assert!(begun.elapsed().as_secs() < 5);
     }

@@ -25,7 +25,8 @@ pub(super) fn networks(node: &Node, folder: &Path) -> Result<Vec<NetworkChoice>>
             networks.push(NetworkChoice::new(class(item)?, folder));
         } else {
             let expected = "a GraphML file, a generator like xgft[m=4:4,w=1:2], or {kind, params}";
-            networks.extend(item.locate(NetworkChoice::parse_list(item.text("topology", expected)?, folder))?);
+            networks
+                .extend(item.locate(NetworkChoice::parse_list(item.text("topology", expected)?, folder))?);
         }
     }
     if networks.is_empty() {

@@ -176,7 +176,8 @@ fn assign(lines: &[Job], inputs: Vec<Workload>) -> Result<(Vec<Workload>, Vec<Jo
     }
     let open = lines.iter().filter(|line| line.trace.is_none()).count();
     if given != open && !(given == 1 && open > 0) {
-        let problem = format!("{given} inputs for {open} jobs without a `trace`: expected one input, or one for each");
+        let problem =
+            format!("{given} inputs for {open} jobs without a `trace`: expected one input, or one for each");
         return Err(Error::usage(problem));
     }
     let mut next_input = 0;

@@ -70,10 +70,19 @@ impl Plan {
         let points = Axis::ALL
             .into_iter()
             .map(|axis| axes.get(axis).len())
-            .try_fold(scenario.networks.len() as u64, |product, alternatives| product.checked_mul(alternatives as u64))
+            .try_fold(scenario.networks.len() as u64, |product, alternatives| {
+                product.checked_mul(alternatives as u64)
+            })
             .and_then(|points| u32::try_from(points).ok())
             .ok_or_else(|| Error::usage("the product of all alternatives has more than 2^32-1 points"))?;
-        Ok(Self { networks: scenario.networks, options: scenario.options, axes, jobs: scenario.jobs, settings, points })
+        Ok(Self {
+            networks: scenario.networks,
+            options: scenario.options,
+            axes,
+            jobs: scenario.jobs,
+            settings,
+            points,
+        })
     }
 
     /// True if some job, or the plan as a whole, runs inputs of the command line.

@@ -22,9 +22,8 @@ impl Selection {
     /// Anything else.
     pub fn parse_shard(text: &str) -> Result<(u32, u32)> {
         let pair = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
-        pair.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| {
-            Error::usage(format!("`{text}` is not a shard; write 1/4 for the first of four"))
-        })
+        pair.filter(|(i, n)| (1..=*n).contains(i))
+            .ok_or_else(|| Error::usage(format!("`{text}` is not a shard; write 1/4 for the first of four")))
     }
 
     /// The selected points in ascending order.
