@@ -18,7 +18,9 @@
 
 pub mod distribution;
 pub mod engine;
+pub mod forwarding;
 pub mod host_selection;
+pub mod plugin;
 pub mod process_mapping;
 pub mod result;
 pub mod routing;

@@ -1,5 +1,7 @@
 //! Which free hosts a job gets. Hosts are never shared between jobs.
 
+pub mod exec;
+
 use phaseflow_collect::Result;
 
 use crate::topology::{HostId, Topology};

@@ -1,5 +1,7 @@
 //! Which rank runs on which of a job's hosts.
 
+pub mod exec;
+
 use phaseflow_collect::{Result, TrafficMatrix};
 
 use crate::topology::{HostId, Topology};

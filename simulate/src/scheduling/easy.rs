@@ -149,7 +149,8 @@ mod tests {
                         start
                     });
                 }
-                let view = QueueView { occasion, started, free_slots, queue: &queued, running: &remaining };
+                let view =
+                    QueueView { occasion, started, free_slots, queue: &queued, running: &remaining };
                 let Some(index) = scheduler.next(&view) else { break };
                 let job = queue.remove(index);
                 let hosts = select(&free, slots, jobs[job].1);
