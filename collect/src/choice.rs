@@ -27,17 +27,22 @@ impl Choice {
         Self { name: name.into(), parameters: Vec::new(), label: name.into() }
     }
 
-    /// An external program with its arguments, separated by blanks.
+    /// An external program with its arguments: words separated by blanks, or a JSON list of words.
     pub fn exec(program: &str) -> Self {
         let parameters = vec![("program".into(), program.into())];
         Self { name: "exec".into(), parameters, label: format!("exec:{program}") }
     }
 
-    /// Name and parameters whatever the label: equal for choices that do the same.
+    /// What the choice does, whatever its label: name and parameters. External programs go by their label, which is free of
+    /// this machine's folders.
     pub fn spelling(&self) -> String {
         let parameters: Vec<String> =
             self.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        if parameters.is_empty() { self.name.clone() } else { format!("{}[{}]", self.name, parameters.join(",")) }
+        match self.name.as_str() {
+            "exec" => self.label.clone(),
+            name if parameters.is_empty() => name.into(),
+            name => format!("{name}[{}]", parameters.join(",")),
+        }
     }
 
     /// The same choice under another label, for interfaces that have their own names.

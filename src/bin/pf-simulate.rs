@@ -12,7 +12,7 @@ use phaseflow::output::Output;
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
-use phaseflow_simulate::forwarding;
+use phaseflow_simulate::forwarding::forwarding_tables;
 use phaseflow_simulate::result::{ResultHeader, ResultWriter, RunResult};
 use phaseflow_simulate::run::Reroute;
 use phaseflow_simulate::scenario::Scenario;
@@ -54,7 +54,7 @@ struct Arguments {
     #[arg(long, value_name = "WHEN")]
     reroute: Option<String>,
 
-    /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml
+    /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml, or DIR/RUN-JOB-PHASE.yml if there are several jobs
     #[arg(long, value_name = "DIR")]
     forwarding_tables: Option<PathBuf>,
 
@@ -256,8 +256,20 @@ fn run(
 }
 
 /// A file per run and phase, and per job where there are several.
-fn write_forwarding_tables(_folder: &Path, _sweep: &Sweep, _result: &RunResult) -> Result<()> {
-    todo!()
+fn write_forwarding_tables(folder: &Path, sweep: &Sweep, result: &RunResult) -> Result<()> {
+    for routes in &result.routes {
+        let run = result.labels.run;
+        // Names come from the input: nothing of them may lead out of the folder.
+        let phase = routes.phase.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
+        let name = match result.jobs.len() {
+            1 => format!("{run}-{phase}.yml"),
+            _ => format!("{run}-{}-{phase}.yml", routes.job),
+        };
+        let mut file = Output::create(Some(&folder.join(name)), false)?;
+        file.write_all(forwarding_tables(&sweep.topologies()[result.topology], routes).as_bytes())?;
+        file.finish()?;
+    }
+    Ok(())
 }
 
 /// A bar on terminals; nothing elsewhere.

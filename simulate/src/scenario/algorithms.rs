@@ -71,16 +71,17 @@ fn class_choice(axis: Axis, class: &str) -> Result<Choice> {
 /// `exec: program` or `exec: [program, argument, …]`: a word that names a file beside the scenario means that file.
 fn exec(node: &Node, folder: &Path) -> Result<Choice> {
     let mut words = Vec::new();
-    let mut found = Vec::new();
     for word in node.list() {
-        let word = word.text("exec", "a program and its arguments")?;
-        words.push(word);
-        found.push(beside(folder, word));
+        words.push(word.text("exec", "a program and its arguments")?);
     }
     if words.is_empty() {
         return Err(node.error("exec is an empty list, expected a program and its arguments"));
     }
-    Ok(Choice::exec(&found.join(" ")).labelled(&format!("exec:{}", words.join(" "))))
+    let found: Vec<String> = words.iter().map(|word| beside(folder, word)).collect();
+    // Blanks separate words unless the words are a JSON list.
+    let is_plain = !found.iter().any(|word| word.contains(char::is_whitespace));
+    let program = if is_plain { found.join(" ") } else { serde_json::json!(found).to_string() };
+    Ok(Choice::exec(&program).labelled(&format!("exec:{}", words.join(" "))))
 }
 
 /// The file of that name beside the scenario if there is one, else the word itself.
