@@ -103,7 +103,9 @@ impl<W: Write> TraceWriter<W> {
         for (time, src) in columns.send_post_ns.iter().zip(&columns.src) {
             if (*time, *src) < self.last_message {
                 let (last, from) = self.last_message;
-                let problem = format!("message at {time} ns from rank {src} comes after one at {last} ns from rank {from}");
+                let problem = format!(
+                    "message at {time} ns from rank {src} comes after one at {last} ns from rank {from}"
+                );
                 return Err(Error::data(problem));
             }
             self.last_message = (*time, *src);
@@ -128,7 +130,10 @@ impl<W: Write> TraceWriter<W> {
     pub fn call(&mut self, call: &Call) -> Result<()> {
         let last = self.last_call_ns.max(self.written_ns);
         if call.enter_ns < last {
-            return Err(Error::data(format!("call at {} ns comes after a record at {last} ns", call.enter_ns)));
+            return Err(Error::data(format!(
+                "call at {} ns comes after a record at {last} ns",
+                call.enter_ns
+            )));
         }
         self.last_call_ns = call.enter_ns;
         self.tally.calls(std::slice::from_ref(call))?;
@@ -146,7 +151,10 @@ impl<W: Write> TraceWriter<W> {
     pub fn mark(&mut self, mark: &Mark) -> Result<()> {
         let last = self.last_mark_ns.max(self.written_ns);
         if mark.time_ns < last {
-            return Err(Error::data(format!("mark at {} ns comes after a record at {last} ns", mark.time_ns)));
+            return Err(Error::data(format!(
+                "mark at {} ns comes after a record at {last} ns",
+                mark.time_ns
+            )));
         }
         self.last_mark_ns = mark.time_ns;
         self.tally.marks(std::slice::from_ref(mark))?;
