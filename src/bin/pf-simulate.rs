@@ -10,6 +10,7 @@ use phaseflow::command::{self, Common};
 use phaseflow::input::Input;
 use phaseflow::output::Output;
 use phaseflow_collect::choice::Choice;
+use phaseflow_collect::import;
 use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_simulate::forwarding::forwarding_tables;
@@ -210,7 +211,7 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     let is_text = arguments.sweep.list || arguments.sweep.dry_run;
     let mut output = Output::create(arguments.common.output.as_deref(), !is_text)?;
     let workloads = inputs.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let sweep = Sweep::load(plan, workloads)?;
+    let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
     if arguments.sweep.list {
         for point in selection.points(&sweep)? {
             writeln!(output, "{}", sweep.listed(&point)?)?;
@@ -283,11 +284,11 @@ fn progress(runs: u64, quiet: bool) -> ProgressBar {
 }
 
 fn read(input: &Input) -> Result<Workload> {
-    match input {
-        Input::Standard => Workload::read_stream(input.open()?),
-        Input::Path(path) => Workload::read(path),
-    }
-    .at(|| input)
+    let opened = match input {
+        Input::Standard => Ok(import::Input::Stream(Box::new(std::io::stdin()))),
+        Input::Path(path) => import::Input::open(path),
+    };
+    opened.and_then(|opened| Workload::read(opened, tempfile::tempfile)).at(|| input)
 }
 
 impl Arguments {

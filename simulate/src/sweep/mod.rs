@@ -24,6 +24,7 @@ pub use plan::{Plan, Settings};
 pub use selection::Selection;
 
 use phaseflow_collect::choice::Choice;
+use phaseflow_collect::import::{Input, Scratch};
 use phaseflow_collect::{At, Error, Result};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -64,10 +65,10 @@ impl Sweep {
     ///
     /// # Errors
     /// A network or trace that cannot be read, or more or fewer inputs than jobs that run one.
-    pub fn load(plan: Plan, inputs: Vec<Workload>) -> Result<Self> {
+    pub fn load(plan: Plan, inputs: Vec<Workload>, scratch: Scratch) -> Result<Self> {
         let topologies: Vec<Topology> =
             plan.networks.par_iter().map(|network| network.build(&plan.options)).collect::<Result<_>>()?;
-        let (workloads, jobs) = assign(&plan.jobs, inputs)?;
+        let (workloads, jobs) = assign(&plan.jobs, inputs, scratch)?;
         let points = plan.points();
         Ok(Self {
             topology_digests: topologies.iter().map(identity::of_topology).collect(),
@@ -165,7 +166,7 @@ impl Sweep {
 }
 
 /// The workloads of all jobs, each trace once, and the jobs that run them.
-fn assign(lines: &[Job], inputs: Vec<Workload>) -> Result<(Vec<Workload>, Vec<JobSource>)> {
+fn assign(lines: &[Job], inputs: Vec<Workload>, scratch: Scratch) -> Result<(Vec<Workload>, Vec<JobSource>)> {
     let given = inputs.len();
     let mut workloads = inputs;
     let mut jobs = Vec::new();
@@ -193,7 +194,7 @@ fn assign(lines: &[Job], inputs: Vec<Workload>) -> Result<(Vec<Workload>, Vec<Jo
                 let number = known.unwrap_or(read.len());
                 if known.is_none() {
                     read.push(&trace.path);
-                    let workload = Workload::read(&trace.path).at(|| trace.path.display())?;
+                    let workload = Input::open(&trace.path).and_then(|input| Workload::read(input, scratch)).at(|| trace.path.display())?;
                     workloads.push(workload.named(&trace.label));
                 }
                 given + number
