@@ -246,7 +246,10 @@ mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        Push { delay: u64, cancellable: bool },
+        Push {
+            delay: u64,
+            cancellable: bool,
+        },
         Pop,
         /// Cancels the handle of this number, modulo how many were given out: pending, used or cancelled ones.
         Cancel(usize),

@@ -56,6 +56,7 @@ impl Easy {
 mod tests {
     use std::collections::BTreeMap;
 
+    use phaseflow_collect::choice::Choice;
     use proptest::prelude::*;
 
     use super::super::{Fcfs, Occasion, QueuedJob};
@@ -149,8 +150,7 @@ mod tests {
                         start
                     });
                 }
-                let view =
-                    QueueView { occasion, started, free_slots, queue: &queued, running: &remaining };
+                let view = QueueView { occasion, started, free_slots, queue: &queued, running: &remaining };
                 let Some(index) = scheduler.next(&view) else { break };
                 let job = queue.remove(index);
                 let hosts = select(&free, slots, jobs[job].1);
@@ -231,7 +231,8 @@ mod tests {
             // Everybody needs the whole machine.
             let all: u32 = slots.iter().sum();
             let jobs: Vec<Job> = jobs.into_iter().map(|(at, _, run)| (at, all, run)).collect();
-            prop_assert_eq!(drive(&mut Easy::default(), &slots, &jobs).0, drive(&mut Fcfs::new(), &slots, &jobs).0);
+            let mut fcfs = Fcfs::new(&Choice::plain("fcfs")).unwrap();
+            prop_assert_eq!(drive(&mut Easy::default(), &slots, &jobs).0, drive(&mut fcfs, &slots, &jobs).0);
         }
     }
 

@@ -1,5 +1,8 @@
 //! First come, first served.
 
+use phaseflow_collect::Result;
+use phaseflow_collect::choice::{Choice, unknown_name};
+
 use super::{Occasion, QueueView, Scheduler};
 
 /// Starts jobs in the order of submission; a head that does not fit blocks all behind it.
@@ -11,21 +14,19 @@ pub struct Fcfs {
 }
 
 impl Fcfs {
-    /// Starts heads of the queue for as long as they fit.
-    pub fn new() -> Self {
-        Self { pfsim: false }
-    }
-
-    /// PFSim's: a submitted job starts at once only if nobody waits, and a job that finishes starts at most the head. So
-    /// a queue may be left although its head fits, until the next job finishes.
-    pub fn pfsim() -> Self {
-        Self { pfsim: true }
-    }
-}
-
-impl Default for Fcfs {
-    fn default() -> Self {
-        Self::new()
+    /// `fcfs` starts heads of the queue for as long as they fit.
+    ///
+    /// `fcfs[variant=pfsim]` is PFSim's: a submitted job starts at once only if nobody waits, and a job that finishes starts
+    /// at most the head. So a queue may be left although its head fits, until the next job finishes.
+    ///
+    /// # Errors
+    /// Another variant.
+    pub fn new(choice: &Choice) -> Result<Self> {
+        match choice.get("variant") {
+            None => Ok(Self { pfsim: false }),
+            Some("pfsim") => Ok(Self { pfsim: true }),
+            Some(other) => Err(unknown_name("variant of `fcfs`", other, &["pfsim"])),
+        }
     }
 }
 
@@ -45,7 +46,8 @@ mod tests {
     use super::super::QueuedJob;
     use super::*;
 
-    fn next(mut scheduler: Fcfs, occasion: Occasion, started: u32, processes: &[u32]) -> Option<usize> {
+    fn next(choice: &str, occasion: Occasion, started: u32, processes: &[u32]) -> Option<usize> {
+        let mut scheduler = Fcfs::new(&Choice::parse(choice).unwrap()).unwrap();
         let job = |processes: &u32| QueuedJob { processes: *processes, slots: 8, estimate: 1 };
         let queue: Vec<QueuedJob> = processes.iter().map(job).collect();
         scheduler.next(&QueueView { occasion, started, free_slots: 8, queue: &queue, running: &[] })
@@ -53,7 +55,7 @@ mod tests {
 
     #[test]
     fn all_heads_that_fit() {
-        let plain = |occasion, started, queue: &[u32]| next(Fcfs::new(), occasion, started, queue);
+        let plain = |occasion, started, queue: &[u32]| next("fcfs", occasion, started, queue);
         assert_eq!(plain(Occasion::Finished, 0, &[8, 1]), Some(0));
         assert_eq!(plain(Occasion::Finished, 5, &[8, 1]), Some(0));
         assert_eq!(plain(Occasion::Submitted, 0, &[8, 1]), Some(0));
@@ -63,7 +65,7 @@ mod tests {
 
     #[test]
     fn pfsim_starts_at_most_one() {
-        let pfsim = |occasion, started, queue: &[u32]| next(Fcfs::pfsim(), occasion, started, queue);
+        let pfsim = |occasion, started, queue: &[u32]| next("fcfs[variant=pfsim]", occasion, started, queue);
         assert_eq!(pfsim(Occasion::Submitted, 0, &[8]), Some(0));
         assert_eq!(pfsim(Occasion::Submitted, 0, &[9]), None);
         assert_eq!(pfsim(Occasion::Submitted, 0, &[1, 1]), None);

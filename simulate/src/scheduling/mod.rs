@@ -74,24 +74,37 @@ pub trait Scheduler: Send {
     fn next(&mut self, view: &QueueView<'_>) -> Option<usize>;
 }
 
-/// The scheduler of a choice: `fcfs`, `fcfs[variant=pfsim]` or `easy`.
+/// The schedulers: one name, one variant, one arm.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Fcfs,
+    Easy,
+}
+
+const ALGORITHMS: &[(&str, Algorithm)] = &[("fcfs", Algorithm::Fcfs), ("easy", Algorithm::Easy)];
+const LATER: &[&str] = &["conservative"];
+
+/// The scheduler that the user chose.
 ///
 /// # Errors
-/// An unknown name or parameter, with the near matches; one that is not available yet.
+/// A name or parameter that does not exist, with the near matches.
 pub fn scheduler(choice: &Choice) -> Result<Box<dyn Scheduler>> {
-    match choice.name() {
-        "fcfs" => {
-            choice.only(&["variant"])?;
-            match choice.get("variant") {
-                None => Ok(Box::new(Fcfs::new())),
-                Some("pfsim") => Ok(Box::new(Fcfs::pfsim())),
-                Some(other) => Err(unknown_name("variant of `fcfs`", other, &["pfsim"])),
-            }
-        }
-        "easy" => choice.only(&[]).map(|()| Box::new(Easy::default()) as Box<dyn Scheduler>),
-        "conservative" => Err(Error::usage("scheduler `conservative` is not available yet")),
-        name => Err(unknown_name("scheduler", name, &["fcfs", "easy", "conservative"])),
+    let name = choice.name();
+    if LATER.contains(&name) {
+        return Err(Error::usage(format!("scheduler `{name}` is not available yet")));
     }
+    let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
+        return Err(unknown_name("scheduler", name, &names));
+    };
+    choice.only(match algorithm {
+        Algorithm::Fcfs => &["variant"],
+        _ => &[],
+    })?;
+    Ok(match algorithm {
+        Algorithm::Fcfs => Box::new(Fcfs::new(choice)?),
+        Algorithm::Easy => Box::new(Easy::default()),
+    })
 }
 
 #[cfg(test)]
@@ -102,7 +115,7 @@ mod tests {
     fn names_that_are_unknown_or_not_available_yet() {
         for (text, expected) in [
             ("conservative", "scheduler `conservative` is not available yet"),
-            ("fcsf", "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy, conservative)"),
+            ("fcsf", "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
             ("fcfs[variant=pfsin]", "unknown variant of `fcfs` `pfsin`; did you mean pfsim? (known: pfsim)"),
             ("easy[depth=1]", "unknown parameter of `easy` `depth` (known: )"),
         ] {
