@@ -110,7 +110,11 @@ impl Workload {
                 let beginning = beginning(&mut stream)?;
                 let is_segmented = is_phase_archive(&beginning);
                 let whole = Cursor::new(beginning).chain(stream);
-                if is_segmented { phases(whole)? } else { one_phase(Input::Stream(Box::new(whole)), scratch)? }
+                if is_segmented {
+                    phases(whole)?
+                } else {
+                    one_phase(Input::Stream(Box::new(whole)), scratch)?
+                }
             }
         };
         if segmentation.header.ranks == 0 {
@@ -162,7 +166,8 @@ mod tests {
     fn a_timed_trace_is_one_phase_as_long_as_the_run() {
         let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
         for (time, dst) in [(10, 1), (20, 2), (40, 1)] {
-            let message = Message { send_post_ns: time, src: Rank(0), dst: Rank(dst), bytes: 5, ..Message::default() };
+            let message =
+                Message { send_post_ns: time, src: Rank(0), dst: Rank(dst), bytes: 5, ..Message::default() };
             writer.message(&message).unwrap();
         }
         let (_, bytes) = writer.finish(&RunFacts { ranks: Some(4), ..RunFacts::default() }).unwrap();
@@ -170,7 +175,8 @@ mod tests {
         assert_eq!((workload.name.as_str(), workload.segmentation.header.ranks), ("test", 4));
         let [phase] = &workload.segmentation.phases[..] else { panic!("{workload:?}") };
         assert_eq!((phase.duration_ns, phase.matrix.bytes(), phase.matrix.len()), (Some(30), 15, 2));
-        let stretch = Occurrence { phase: Some(0), depth: 0, start_ns: 0, end_ns: 30, messages: 3, bytes: 15 };
+        let stretch =
+            Occurrence { phase: Some(0), depth: 0, start_ns: 0, end_ns: 30, messages: 3, bytes: 15 };
         assert_eq!(workload.segmentation.occurrences, [stretch]);
         // Its own archive comes back, compressed or not.
         for gzip in [false, true] {
@@ -182,7 +188,8 @@ mod tests {
     #[test]
     fn an_aggregate_trace_may_know_no_duration() {
         let facts = RunFacts { ranks: Some(2), ..RunFacts::default() };
-        let (_, bytes) = write_aggregate(Vec::new(), true, "pfprof", &TrafficMatrix::default(), &[], &facts).unwrap();
+        let (_, bytes) =
+            write_aggregate(Vec::new(), true, "pfprof", &TrafficMatrix::default(), &[], &facts).unwrap();
         let segmentation = read(bytes).unwrap().segmentation;
         assert_eq!(segmentation.phases[0].duration_ns, None);
         assert!(segmentation.phases[0].matrix.is_empty() && segmentation.occurrences.is_empty());
@@ -190,7 +197,8 @@ mod tests {
 
     #[test]
     fn a_run_without_ranks_is_refused() {
-        let (_, bytes) = TraceWriter::new(Vec::new(), false, "test").unwrap().finish(&RunFacts::default()).unwrap();
+        let (_, bytes) =
+            TraceWriter::new(Vec::new(), false, "test").unwrap().finish(&RunFacts::default()).unwrap();
         assert_eq!(read(bytes).unwrap_err().to_string(), "has no ranks, expected at least one process");
     }
 }

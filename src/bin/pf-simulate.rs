@@ -38,39 +38,22 @@ struct Arguments {
     scenario: Option<PathBuf>,
 
     #[command(flatten)]
+    common: Common,
+
+    #[command(flatten)]
     axes: AxisOptions,
 
     #[command(flatten)]
     network: NetworkOptions,
 
-    /// End of each run, for jobs without end [default: when all jobs are finished]
-    #[arg(long, value_name = "TIME")]
-    duration: Option<String>,
-
-    /// Times of snapshots of all link loads: 1s,2s
-    #[arg(long, value_name = "TIME,…")]
-    snapshot: Option<String>,
-
-    /// Choose routes once a `job` or once a `phase` [default: job]
-    #[arg(long, value_name = "WHEN")]
-    reroute: Option<String>,
-
-    /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml, or DIR/RUN-JOB-PHASE.yml if there are several jobs
-    #[arg(long, value_name = "DIR")]
-    forwarding_tables: Option<PathBuf>,
-
-    /// Seed of all random numbers [default: 1]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    runs: RunOptions,
 
     #[command(flatten)]
     sweep: SweepOptions,
 
     #[command(flatten)]
     later: LaterOptions,
-
-    #[command(flatten)]
-    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -137,6 +120,30 @@ struct NetworkOptions {
     /// Time in a switch [default: 0s]
     #[arg(long, value_name = "TIME")]
     switch_latency: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Runs")]
+struct RunOptions {
+    /// End of each run, for jobs without end [default: when all jobs are finished]
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+
+    /// Times of snapshots of all link loads: 1s,2s
+    #[arg(long, value_name = "TIME,…")]
+    snapshot: Option<String>,
+
+    /// Choose routes once a `job` or once a `phase` [default: job]
+    #[arg(long, value_name = "WHEN")]
+    reroute: Option<String>,
+
+    /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml, or DIR/RUN-JOB-PHASE.yml if there are several jobs
+    #[arg(long, value_name = "DIR")]
+    forwarding_tables: Option<PathBuf>,
+
+    /// Seed of all random numbers [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 #[derive(Args, Debug)]
@@ -237,7 +244,7 @@ fn run(
     if sweep.loads_are_bytes() {
         arguments.common.note("loads are bytes, not bytes per second: the trace has no duration");
     }
-    let tables = arguments.forwarding_tables.as_deref();
+    let tables = arguments.runs.forwarding_tables.as_deref();
     if let Some(folder) = tables {
         std::fs::create_dir_all(folder).at(|| folder.display())?;
     }
@@ -314,17 +321,17 @@ impl Arguments {
 
     /// What the command line says, as a scenario.
     fn as_scenario(&self) -> Result<Scenario> {
-        let mut scenario = Scenario { axes: self.axes.parse()?, seed: self.seed, ..Scenario::default() };
+        let mut scenario = Scenario { axes: self.axes.parse()?, seed: self.runs.seed, ..Scenario::default() };
         scenario.options = self.network.parse()?;
         if let Some(text) = &self.axes.topology {
             scenario.networks = NetworkChoice::parse_list(text, Path::new("")).at(|| "--topology")?;
         }
-        scenario.duration_s = self.duration.as_deref().map(seconds).transpose().at(|| "--duration")?;
-        if let Some(text) = &self.snapshot {
+        scenario.duration_s = self.runs.duration.as_deref().map(seconds).transpose().at(|| "--duration")?;
+        if let Some(text) = &self.runs.snapshot {
             scenario.snapshots_s = text.split(',').map(seconds).collect::<Result<_>>().at(|| "--snapshot")?;
             scenario.snapshots_s.sort_by(f64::total_cmp);
         }
-        scenario.reroute = self.reroute.as_deref().map(Reroute::parse).transpose().at(|| "--reroute")?;
+        scenario.reroute = self.runs.reroute.as_deref().map(Reroute::parse).transpose().at(|| "--reroute")?;
         Ok(scenario)
     }
 
@@ -363,7 +370,8 @@ impl AxisOptions {
         let mut axes = Axes::default();
         for (axis, text) in options {
             if let Some(text) = text {
-                let choices = Choice::parse_list(text).at(|| format!("--{}", axis.key().replace('_', "-")))?;
+                let choices =
+                    Choice::parse_list(text).at(|| format!("--{}", axis.key().replace('_', "-")))?;
                 axes.set(axis, choices);
             }
         }
@@ -377,7 +385,12 @@ impl NetworkOptions {
             slots: self.slots,
             capacity_gbps: self.capacity.as_deref().map(parse_rate_gbps).transpose().at(|| "--capacity")?,
             link_latency_ps: self.latency.as_deref().map(picoseconds).transpose().at(|| "--latency")?,
-            switch_latency_ps: self.switch_latency.as_deref().map(picoseconds).transpose().at(|| "--switch-latency")?,
+            switch_latency_ps: self
+                .switch_latency
+                .as_deref()
+                .map(picoseconds)
+                .transpose()
+                .at(|| "--switch-latency")?,
         })
     }
 }

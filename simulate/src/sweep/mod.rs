@@ -177,8 +177,9 @@ fn assign(lines: &[Job], inputs: Vec<Workload>, scratch: Scratch) -> Result<(Vec
     }
     let open = lines.iter().filter(|line| line.trace.is_none()).count();
     if given != open && !(given == 1 && open > 0) {
-        let problem =
-            format!("{given} inputs for {open} jobs without a `trace`: expected one input, or one for each");
+        let problem = format!(
+            "inputs: {given}, jobs without a `trace`: {open}; expected one input, or one for each such job"
+        );
         return Err(Error::usage(problem));
     }
     let mut next_input = 0;
@@ -194,7 +195,9 @@ fn assign(lines: &[Job], inputs: Vec<Workload>, scratch: Scratch) -> Result<(Vec
                 let number = known.unwrap_or(read.len());
                 if known.is_none() {
                     read.push(&trace.path);
-                    let workload = Input::open(&trace.path).and_then(|input| Workload::read(input, scratch)).at(|| trace.path.display())?;
+                    let workload = Input::open(&trace.path)
+                        .and_then(|input| Workload::read(input, scratch))
+                        .at(|| trace.path.display())?;
                     workloads.push(workload.named(&trace.label));
                 }
                 given + number
@@ -223,5 +226,157 @@ impl Sweep {
         let labels = self.labels(point);
         let listed = Listed { id: self.id(point), labels: &labels };
         serde_json::to_string(&listed).map_err(|error| Error::data(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+    use phaseflow_collect::{Cell, TrafficMatrix, trace::Rank};
+    use phaseflow_segment::{FORMAT, Header, Phase, Segmentation, VERSION};
+    use std::collections::HashSet;
+    use std::path::Path;
+
+    fn workload(name: &str, bytes: u64) -> Workload {
+        let cell = Cell { src: Rank(0), dst: Rank(1), messages: 1, bytes };
+        let matrix = TrafficMatrix::from_cells([cell]).unwrap();
+        let header = Header {
+            format: FORMAT.into(),
+            version: VERSION,
+            source: name.into(),
+            method: "none".into(),
+            ranks: 2,
+            duration_ns: None,
+        };
+        let phases = vec![Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix }];
+        Workload { name: name.into(), segmentation: Segmentation { header, phases, occurrences: Vec::new() } }
+    }
+
+    fn sweep_of(scenario: &str, inputs: Vec<Workload>) -> Result<Sweep> {
+        let plan = Plan::new(Scenario::parse(scenario, Path::new("")).unwrap())?;
+        Sweep::load(plan, inputs, tempfile::tempfile)
+    }
+
+    fn sweep(scenario: &str) -> Sweep {
+        sweep_of(scenario, vec![workload("a", 10)]).unwrap()
+    }
+
+    const PRODUCT: &str = "topology: ['star[hosts=2]', 'star[hosts=3]']\nscheduler: [fcfs, easy]\n\
+        host_selector: [linear, random]\nprocess_mapper: [block, cyclic]\nrouter: [dmodk, greedy, greedy-max]\n\
+        phases: [segmented, merged]\n";
+
+    #[test]
+    fn numbers_count_the_last_axis_fastest() {
+        let sweep = sweep(PRODUCT);
+        assert_eq!(sweep.len(), 2 * 2 * 2 * 2 * 3 * 2);
+        let mut run = 0;
+        for topology in ["star[hosts=2]", "star[hosts=3]"] {
+            for scheduler in ["fcfs", "easy"] {
+                for selector in ["linear", "random"] {
+                    for mapper in ["block", "cyclic"] {
+                        for router in ["dmodk", "greedy", "greedy-max"] {
+                            for phases in ["segmented", "merged"] {
+                                let found = sweep.labels(&sweep.point(run));
+                                let found = [
+                                    found.topology,
+                                    found.scheduler,
+                                    found.host_selector,
+                                    found.process_mapper,
+                                    found.router,
+                                    found.phases,
+                                ];
+                                assert_eq!(found, [topology, scheduler, selector, mapper, router, phases]);
+                                run += 1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn identifiers_say_what_is_simulated_and_nothing_else() {
+        let whole = sweep(PRODUCT);
+        let ids: Vec<String> = (0..whole.len()).map(|run| whole.id(&whole.point(run))).collect();
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+        let one = |text: &str, workload: Workload| {
+            let sweep = sweep_of(text, vec![workload]).unwrap();
+            sweep.id(&sweep.point(0))
+        };
+        let last = "topology: star[hosts=3]\nscheduler: easy\nhost_selector: random\nprocess_mapper: cyclic\n\
+                    router: greedy-max\nphases: merged\n";
+        assert_eq!(&one(last, workload("another name", 10)), ids.last().unwrap());
+        assert!(!ids.contains(&one(last, workload("a", 11))), "another content");
+        assert!(!ids.contains(&one(&format!("{last}seed: 2\n"), workload("a", 10))), "another seed");
+        assert!(!ids.contains(&one(&format!("{last}slots: 2\n"), workload("a", 10))), "another network");
+        assert!(!ids.contains(&one(&format!("{last}jobs: [{{at: 1}}]\n"), workload("a", 10))), "another job");
+    }
+
+    #[test]
+    fn shards_are_disjoint_and_complete_and_keep_the_numbers() {
+        let sweep = sweep(PRODUCT);
+        let runs = |selection: &Selection| {
+            selection.points(&sweep).unwrap().map(|point| point.run).collect::<Vec<_>>()
+        };
+        let all = runs(&Selection::default());
+        assert_eq!(all, (0..sweep.len()).collect::<Vec<_>>());
+        for shards in [1, 2, 5, 97] {
+            let mut union: Vec<u32> = (1..=shards)
+                .flat_map(|shard| runs(&Selection { shard: Some((shard, shards)), only: Vec::new() }))
+                .collect();
+            union.sort_unstable();
+            assert_eq!(union, all);
+        }
+        let only = vec![sweep.id(&sweep.point(40)), sweep.id(&sweep.point(7))];
+        assert_eq!(runs(&Selection { shard: None, only: only.clone() }), [7, 40]);
+        assert_eq!(runs(&Selection { shard: Some((1, 2)), only }), [40]);
+        let unknown = Selection { shard: None, only: vec!["0".into()] };
+        let error = unknown.points(&sweep).err().unwrap();
+        assert_eq!(error.to_string(), "no point has the identifier `0`; --list shows them");
+    }
+
+    #[test]
+    fn inputs_and_jobs_have_to_match() {
+        let star = "topology: star[hosts=2]\n";
+        let two = || vec![workload("a", 1), workload("b", 2)];
+        let jobs = |sweep: &Sweep| sweep.jobs.iter().map(|job| job.workload).collect::<Vec<_>>();
+        assert_eq!(jobs(&sweep_of(star, two()).unwrap()), [0, 1]);
+        let lines = format!("{star}jobs: [{{at: 1, count: 2}}, {{at: 0}}]\n");
+        assert_eq!(jobs(&sweep_of(&lines, two()).unwrap()), [0, 0, 1]);
+        assert_eq!(jobs(&sweep_of(&lines, vec![workload("a", 1)]).unwrap()), [0, 0, 0]);
+        let error = sweep_of(&format!("{star}jobs: [{{at: 1}}]\n"), two()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "inputs: 2, jobs without a `trace`: 1; expected one input, or one for each such job"
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_before_anything_is_read() {
+        for (text, expected) in [
+            (
+                "router: dmodkk\n",
+                "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, exec)",
+            ),
+            ("router: ugal\n", "router `ugal` is not available yet"),
+            ("model: packet\n", "model `packet` is not available yet"),
+            (
+                "model: trafic\n",
+                "unknown model `trafic`; did you mean traffic? (known: traffic, flow, packet)",
+            ),
+            ("transport: ideal\n", "transport `ideal` is not available yet"),
+            ("collective: switchml[k=32]\n", "collective `switchml` is not available yet"),
+            ("phases: merged[x=1]\n", "unknown parameter of `merged` `x` (known: )"),
+            (
+                "jobs: [{submit: {exponential: {lambd: 1}}}]\n",
+                "jobs are submitted without end: a `duration` (--duration) is needed",
+            ),
+        ] {
+            let scenario =
+                Scenario::parse(&format!("topology: no-such-file.graphml\n{text}"), Path::new("")).unwrap();
+            assert_eq!(Plan::new(scenario).unwrap_err().to_string(), expected);
+        }
     }
 }
