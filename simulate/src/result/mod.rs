@@ -181,7 +181,7 @@ pub struct PhaseRow {
 pub struct LinkTable {
     /// Number of the job; `None` for all jobs together.
     pub job: Vec<Option<u32>>,
-    /// Index of the phase in the job's workload; `None` for the whole run.
+    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for the whole run.
     pub phase: Vec<Option<u32>>,
     /// The link.
     pub link: Vec<LinkId>,

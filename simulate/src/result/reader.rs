@@ -3,6 +3,7 @@
 //! What a run refers to by number (topology, workloads, links) is checked to exist when the run is read, so that whoever
 //! uses a [`RunResult`] of this reader may index with it.
 
+use std::collections::HashMap;
 use std::io::BufRead;
 
 use phaseflow_collect::archive::columns::{BlockReader, LARGEST_BYTES, UNKNOWN};
@@ -298,12 +299,30 @@ impl<R: BufRead> ResultReader<R> {
                 job.job, job.workload
             )));
         }
+        check_phases(run)?;
         let bottlenecks = run.phases.iter().filter_map(|phase| phase.bottleneck);
         match run.links.link.iter().copied().chain(bottlenecks).find(|link| link.0 as usize >= links) {
             Some(LinkId(link)) => Err(Error::data(format!("link is {link}, the topology has {links}"))),
             None => Ok(()),
         }
     }
+}
+
+/// Every row of the link table that names a job names one of its phases, or none.
+fn check_phases(run: &RunResult) -> Result<()> {
+    let mut phases: HashMap<u32, u32> = HashMap::new();
+    for phase in &run.phases {
+        *phases.entry(phase.job).or_default() += 1;
+    }
+    let named = run.links.job.iter().zip(&run.links.phase);
+    let named = named.filter_map(|(job, phase)| Some(((*job)?, (*phase)?)));
+    for (job, phase) in named {
+        let known = phases.get(&job).copied().unwrap_or(0);
+        if phase >= known {
+            return Err(Error::data(format!("link table: phase is {phase}, job {job} has {known}")));
+        }
+    }
+    Ok(())
 }
 
 fn next_member<R: BufRead>(archive: &mut ArchiveReader<R>) -> Result<MemberInfo> {
