@@ -46,12 +46,23 @@ impl TrafficMatrix {
 
     /// Cells in ascending (source, destination) order.
     pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell> + '_ {
-        (0..self.src.len()).map(|i| Cell {
+        (0..self.src.len()).map(|i| self.cell(i))
+    }
+
+    fn cell(&self, i: usize) -> Cell {
+        Cell {
             src: Rank(self.src[i]),
             dst: Rank(self.dst[i]),
             messages: self.messages[i],
             bytes: self.bytes[i],
-        })
+        }
+    }
+
+    /// The cells of one sender, in ascending order of destination.
+    pub fn row(&self, src: Rank) -> impl ExactSizeIterator<Item = Cell> + '_ {
+        let start = self.src.partition_point(|other| *other < src.0);
+        let len = self.src[start..].partition_point(|other| *other == src.0);
+        (start..start + len).map(|i| self.cell(i))
     }
 
     /// Number of pairs that spoke.
@@ -226,6 +237,10 @@ mod tests {
             TrafficMatrix::from_cells([cell(2, 0, 1, 5), cell(0, 1, 1, 7), cell(2, 0, 2, 6)]).unwrap();
         assert_eq!(matrix.cells().collect::<Vec<_>>(), [cell(0, 1, 1, 7), cell(2, 0, 3, 11)]);
         assert_eq!((matrix.bytes(), matrix.messages(), matrix.ranks()), (18, 4, 3));
+        for rank in 0..5 {
+            let row: Vec<Cell> = matrix.cells().filter(|cell| cell.src == Rank(rank)).collect();
+            assert_eq!(matrix.row(Rank(rank)).collect::<Vec<_>>(), row);
+        }
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Axis, Point, Settings, Sweep};
-use crate::run::JobSource;
+use crate::run::Submission;
 use crate::topology::{LinkId, NodeId, Topology};
 use crate::workload::Workload;
 
@@ -19,7 +19,8 @@ struct Identity<'a> {
     topology: &'a str,
     choices: [String; Axis::ALL.len()],
     workloads: &'a [String],
-    jobs: &'a [JobSource],
+    /// Index of the workload, and when and how long.
+    jobs: Vec<(usize, &'a Submission)>,
     settings: &'a Settings,
 }
 
@@ -33,7 +34,7 @@ impl Sweep {
             topology: &self.topology_digests[point.topology],
             choices: Axis::ALL.map(|axis| self.choice(point, axis).spelling()),
             workloads: &self.workload_digests,
-            jobs: &self.jobs,
+            jobs: self.jobs.iter().map(|job| (job.workload, &job.submission)).collect(),
             settings: &self.settings,
         };
         let mut hash = Fnv::default();
