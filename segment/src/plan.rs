@@ -9,16 +9,18 @@ use crate::window::sketch::Sketch;
 pub(crate) struct Stretch {
     /// Its phase, a number that the method chose; `None` if idle.
     pub(crate) label: Option<u32>,
+    /// Where it begins, as far as the method knows.
+    pub(crate) start_ns: u64,
     /// It begins not before this …
     pub(crate) earliest_ns: u64,
-    /// … and not after this; equal to it where the method knows exactly.
+    /// … and not after this; both equal to the start where the method knows exactly.
     pub(crate) latest_ns: u64,
 }
 
 impl Stretch {
     /// A stretch whose begin is known.
     pub(crate) fn exact(label: Option<u32>, start_ns: u64) -> Self {
-        Self { label, earliest_ns: start_ns, latest_ns: start_ns }
+        Self { label, start_ns, earliest_ns: start_ns, latest_ns: start_ns }
     }
 }
 
@@ -39,25 +41,47 @@ impl Plan {
         Self { stretches }
     }
 
+    /// Lets each change lie `slack_ns` of its two labels earlier or later, at most to the middle of the stretches at its
+    /// sides, so that changes keep their order. Where idleness begins or ends is exact.
+    pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u32, u32) -> u64) -> Self {
+        let starts: Vec<u64> = self.stretches.iter().map(|stretch| stretch.start_ns).collect();
+        for i in 1..starts.len() {
+            let (Some(before), Some(after)) = (self.stretches[i - 1].label, self.stretches[i].label) else {
+                continue;
+            };
+            let end = starts.get(i + 1).copied().unwrap_or(duration_ns);
+            let slack = slack_ns(before, after);
+            self.stretches[i].earliest_ns = starts[i] - slack.min((starts[i] - starts[i - 1]) / 2);
+            self.stretches[i].latest_ns = starts[i] + slack.min(end.saturating_sub(starts[i]) / 2);
+        }
+        self
+    }
+
     /// Number of labels, one more than the highest.
     pub(crate) fn labels(&self) -> usize {
         self.stretches.iter().filter_map(|s| s.label).max().map_or(0, |label| label as usize + 1)
     }
 
-    /// What the messages of each label look like, by the windows that begin in its stretches.
+    /// What the messages of each label look like, by the windows that begin in its stretches. Windows where a change may
+    /// lie count only for labels that have no others.
     pub(crate) fn behaviours(&self, run: &Run) -> Vec<Sketch> {
-        let mut sketches = vec![Sketch::default(); self.labels()];
+        let mut sure = vec![Sketch::default(); self.labels()];
+        let mut doubtful = sure.clone();
         let mut at = 0;
         for window in run.windows.all().iter().filter(|window| window.messages > 0) {
             let time = run.since_start(window.first_ns);
-            while self.stretches.get(at + 1).is_some_and(|next| next.latest_ns <= time) {
+            while self.stretches.get(at + 1).is_some_and(|next| next.start_ns <= time) {
                 at += 1;
             }
-            if let Some(label) = self.stretches.get(at).and_then(|stretch| stretch.label) {
-                sketches[label as usize].merge(&window.sketch);
-            }
+            let Some(stretch) = self.stretches.get(at) else { continue };
+            let Some(label) = stretch.label else { continue };
+            let next = self.stretches.get(at + 1);
+            let doubt = time < stretch.latest_ns || next.is_some_and(|next| time >= next.earliest_ns);
+            let sketches = if doubt { &mut doubtful } else { &mut sure };
+            sketches[label as usize].merge(&window.sketch);
         }
-        sketches
+        let pairs = sure.into_iter().zip(doubtful);
+        pairs.map(|(sure, doubtful)| if sure.is_empty() { doubtful } else { sure }).collect()
     }
 
     /// Merges the labels whose behaviours are nearest to each other until at most `most` are left, the lower one stays.
@@ -93,11 +117,12 @@ impl Plan {
         Self::new(relabelled.collect())
     }
 
-    /// Joins stretches shorter than `least_ns` to the longer one of their neighbours, the shortest first.
-    pub(crate) fn join_short(self, least_ns: u64, duration_ns: u64) -> Self {
+    /// Joins stretches that are shorter than `least_ns` of their label to the longer one of their neighbours, the shortest
+    /// first.
+    pub(crate) fn join_short(self, duration_ns: u64, least_ns: impl Fn(Option<u32>) -> u64) -> Self {
         let stretches = self.stretches;
         let count = stretches.len();
-        let mut starts: Vec<u64> = stretches.iter().map(|stretch| stretch.latest_ns).collect();
+        let mut starts: Vec<u64> = stretches.iter().map(|stretch| stretch.start_ns).collect();
         starts.push(duration_ns);
         let mut length: Vec<u64> = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
         // A list of the stretches that are left; a stretch that is gone names the one that took it in.
@@ -108,7 +133,7 @@ impl Plan {
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|i| length[*i]);
         for i in order {
-            if gone[i] || length[i] >= least_ns {
+            if gone[i] || length[i] >= least_ns(label[i]) {
                 continue;
             }
             let longest = [before[i], after[i]].into_iter().flatten().max_by_key(|j| length[*j]);
@@ -139,15 +164,15 @@ mod tests {
     #[test]
     fn short_stretches_join_the_longer_neighbour() {
         let before = plan(&[(0, 0), (1, 50), (2, 53), (0, 60), (3, 98)]);
-        assert_eq!(before.clone().join_short(5, 100), plan(&[(0, 0), (2, 53), (0, 60)]));
-        assert_eq!(before.clone().join_short(10, 100), plan(&[(0, 0)]));
-        assert_eq!(before.clone().join_short(0, 100), before);
-        assert_eq!(plan(&[(0, 0)]).join_short(1000, 100), plan(&[(0, 0)]));
+        assert_eq!(before.clone().join_short(100, |_| 5), plan(&[(0, 0), (2, 53), (0, 60)]));
+        assert_eq!(before.clone().join_short(100, |_| 10), plan(&[(0, 0)]));
+        assert_eq!(before.clone().join_short(100, |_| 0), before);
+        assert_eq!(plan(&[(0, 0)]).join_short(100, |_| 1000), plan(&[(0, 0)]));
     }
 
     #[test]
     fn many_short_stretches_take_no_quadratic_time() {
         let alternating: Vec<(u32, u64)> = (0..200_000).map(|i| (i % 2, u64::from(i) * 10)).collect();
-        assert_eq!(plan(&alternating).join_short(u64::MAX, 2_000_000).stretches.len(), 1);
+        assert_eq!(plan(&alternating).join_short(2_000_000, |_| u64::MAX).stretches.len(), 1);
     }
 }

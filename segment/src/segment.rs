@@ -114,7 +114,7 @@ fn planned(run: &Run, options: &Options) -> Result<(Plan, String)> {
         parameters.push(answer.parameters);
     }
     if options.min_duration_ns > 0 {
-        plan = plan.join_short(options.min_duration_ns, run.duration_ns);
+        plan = plan.join_short(run.duration_ns, |_| options.min_duration_ns);
         parameters.push(format!("min-duration={}ns", options.min_duration_ns));
     }
     if let Some(most) = options.max_phases {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use phaseflow_collect::trace::{Block, Kind, Mark, TraceReader};
-use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix};
+use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
 use crate::replay::Replay;
 use crate::window::Windows;
@@ -96,6 +96,11 @@ impl Survey {
                 let times = || times.into_iter().flatten().chain(marks.changes.iter().map(|c| c.time_ns));
                 let start_ns = times().min().unwrap_or_default();
                 let duration_ns = times().max().unwrap_or_default().abs_diff(start_ns);
+                if i64::try_from(duration_ns).is_err() {
+                    return Err(Error::data(format!(
+                        "lasts {duration_ns} ns, the longest run has 2^63-1 ns"
+                    )));
+                }
                 let changes = marks.changes;
                 Content::Timed(Run {
                     start_ns,

@@ -11,8 +11,11 @@ const IDLE_PART: u64 = 100;
 /// … and so does one shorter than so many rounds of what happens before and after it.
 const IDLE_ROUNDS: u64 = 3;
 
-/// Windows to each side of a change in which the second pass looks for the first message of the new phase.
-const SLACK: usize = 2;
+/// What is shorter than this part of its own round is a step of it that looks like another phase, not a phase.
+const STEP: u64 = 4;
+
+/// The second pass looks for the first message of a new phase within a round or so many windows of where windows change.
+const SLACK: u64 = 2;
 
 /// Labels for all points: noise joins what is before it, a single window that straddles two phases joins the first of
 /// them, and, if `merge`, clusters nearer than [`SAME`] become one. The labels that are left count from 0.
@@ -54,30 +57,39 @@ fn absorb_straddlers(labels: &mut [usize]) {
     }
 }
 
-/// Merges the two clusters with the nearest means until all are [`SAME`] or more apart.
-fn merge_near(points: &Array2<f64>, labels: &mut [usize]) {
+/// Number and mean of the points of a cluster.
+pub(super) type Mean = (usize, Array1<f64>);
+
+/// The means of all clusters.
+pub(super) fn means(points: &Array2<f64>, labels: &[usize]) -> Vec<Mean> {
     let clusters = labels.iter().max().map_or(0, |label| label + 1);
-    let mut means: Vec<(usize, Array1<f64>)> = vec![(0, Array1::zeros(points.ncols())); clusters];
+    let mut means: Vec<Mean> = vec![(0, Array1::zeros(points.ncols())); clusters];
     for (point, label) in points.axis_iter(Axis(0)).zip(labels.iter()) {
         means[*label].0 += 1;
         means[*label].1 += &point;
     }
     means.iter_mut().for_each(|(count, sum)| *sum /= (*count).max(1) as f64);
-    loop {
-        let mut nearest = (SAME, None);
-        for one in 0..clusters {
-            for other in one + 1..clusters {
-                if means[one].0 == 0 || means[other].0 == 0 {
-                    continue;
-                }
-                let away = &means[one].1 - &means[other].1;
-                let distance = away.dot(&away).sqrt();
-                if distance < nearest.0 {
-                    nearest = (distance, Some((one, other)));
-                }
-            }
-        }
-        let Some((kept, gone)) = nearest.1 else { break };
+    means
+}
+
+/// The least distance between the means of two clusters, and which these are.
+pub(super) fn nearest(means: &[Mean]) -> Option<(f64, usize, usize)> {
+    let used: Vec<usize> = (0..means.len()).filter(|i| means[*i].0 > 0).collect();
+    let pairs =
+        used.iter().enumerate().flat_map(|(i, one)| used[i + 1..].iter().map(move |other| (*one, *other)));
+    let distance = |(one, other): (usize, usize)| {
+        let away = &means[one].1 - &means[other].1;
+        (away.dot(&away).sqrt(), one, other)
+    };
+    pairs.map(distance).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Merges the two clusters with the nearest means until all are [`SAME`] or more apart.
+fn merge_near(points: &Array2<f64>, labels: &mut [usize]) {
+    let mut means = means(points, labels);
+    while let Some((distance, kept, gone)) = nearest(&means)
+        && distance < SAME
+    {
         let (n, m) = (means[kept].0, means[gone].0);
         let sum = &means[kept].1 * n as f64 + &means[gone].1 * m as f64;
         means[kept] = (n + m, sum / (n + m) as f64);
@@ -89,37 +101,46 @@ fn merge_near(points: &Array2<f64>, labels: &mut [usize]) {
 /// The stretches of labelled windows, and idle ones where nobody sends for long.
 pub(super) fn plan(run: &Run, points: &Points, labels: &[u32]) -> Plan {
     let windows = run.windows.all();
-    let time = |point: usize| run.since_start(windows[points.windows[point]].first_ns);
     let idle = Idle::new(run, points);
     let mut stretches = Vec::new();
-    // Points where a stretch begins, the end of the last one behind them.
-    let mut begins: Vec<usize> = vec![0];
-    begins.extend((1..points.len()).filter(|i| labels[*i] != labels[i - 1] || idle.before(*i).is_some()));
-    begins.push(points.len());
-    if let Some(silence) = idle.at_start() {
+    if let Some(end_ns) = idle.at_start() {
         stretches.push(Stretch::exact(None, 0));
-        stretches.push(Stretch::exact(Some(labels[0]), silence));
+        stretches.push(Stretch::exact(Some(labels[0]), end_ns));
     } else {
         stretches.push(Stretch::exact(Some(labels[0]), 0));
     }
-    for around in begins.windows(3) {
-        let [before, begin, end] = *around else { continue };
-        let label = Some(labels[begin]);
-        if let Some(silence) = idle.before(begin) {
-            stretches.push(Stretch::exact(None, silence));
-            stretches.push(Stretch::exact(label, time(begin)));
+    for i in 1..points.len() {
+        if let Some(start_ns) = idle.before(i) {
+            stretches.push(Stretch::exact(None, start_ns));
+        } else if labels[i] == labels[i - 1] {
             continue;
         }
-        // Each change may use half of the stretches at its sides, so that changes keep their order.
-        let left = SLACK.min((begin - before) / 2);
-        let right = SLACK.min((end - begin) / 2);
-        let latest_ns = if begin + right < points.len() { time(begin + right) } else { run.duration_ns };
-        stretches.push(Stretch { label, earliest_ns: time(begin - left), latest_ns });
+        stretches.push(Stretch::exact(Some(labels[i]), run.since_start(windows[points.windows[i]].first_ns)));
     }
-    if let Some(silence) = idle.at_end() {
-        stretches.push(Stretch::exact(None, silence));
+    if let Some(start_ns) = idle.at_end() {
+        stretches.push(Stretch::exact(None, start_ns));
     }
-    Plan::new(stretches)
+    let rounds = round_of_labels(run, points, labels);
+    let least = |label: Option<u32>| label.map_or(0, |label| rounds[label as usize] / STEP);
+    let slack = |a: u32, b: u32| {
+        rounds[a as usize].max(rounds[b as usize]).max(SLACK.saturating_mul(run.windows.width_ns()))
+    };
+    Plan::new(stretches).join_short(run.duration_ns, least).loosen(run.duration_ns, slack)
+}
+
+/// How long a round of each label is: the median over its windows, 0 if messages do not return.
+fn round_of_labels(run: &Run, points: &Points, labels: &[u32]) -> Vec<u64> {
+    let mut rounds: Vec<Vec<u64>> = vec![Vec::new(); count(labels) as usize];
+    for (window, label) in points.windows.iter().zip(labels) {
+        rounds[*label as usize].extend(run.windows.all()[*window].round_ns());
+    }
+    rounds
+        .iter_mut()
+        .map(|rounds| {
+            rounds.sort_unstable();
+            rounds.get(rounds.len() / 2).copied().unwrap_or(0)
+        })
+        .collect()
 }
 
 /// Where nobody posts a message for longer than the program's rhythm explains.

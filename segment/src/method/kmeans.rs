@@ -9,16 +9,19 @@ use phaseflow_collect::{Error, Result};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::clustered::{means, nearest};
 use super::silhouette::silhouettes;
 use super::{Answer, Limits, Split, clustered};
 use crate::survey::Run;
-use crate::window::points::Points;
+use crate::window::points::{Points, SAME};
 
 /// k-means with k-means++ beginnings (Arthur and Vassilvitskii 2007), the best of ten.
 ///
-/// Without a given k, the smallest k from 2 to 16 whose silhouette is within 0.02 of the best is taken, and one phase if the
-/// best is below 0.5, where clusters are an artefact (Kaufman and Rousseeuw, Finding Groups in Data, table 4). Wrong for
-/// phases that differ much in length or change slowly: the means follow the many.
+/// Without a given k, those from 2 to 16 are candidates that do not split one behaviour, i.e. whose means are all
+/// [`SAME`] or more apart (steps of one round can make better clusters than phases do). The smallest of them whose silhouette
+/// is within 0.02 of the best is taken, and one phase if the best is below 0.5, where clusters are an artefact (Kaufman and
+/// Rousseeuw, Finding Groups in Data, table 4). Wrong for phases that differ much in length or change slowly: the means
+/// follow the many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KMeansMethod {
     k: Option<usize>,
@@ -57,7 +60,7 @@ impl Split for KMeansMethod {
             None => choose(&points, limits.seed)?,
         };
         let labels = labels.into_iter().map(Some).collect();
-        let labels = clustered::tidy(&points, labels, self.k.is_none());
+        let labels = clustered::tidy(&points, labels, false);
         let k = clustered::count(&labels);
         let parameters = format!("k={k},windows={},seed={}", limits.windows, limits.seed);
         Ok(Answer { plan: clustered::plan(run, &points, &labels), parameters })
@@ -65,14 +68,16 @@ impl Split for KMeansMethod {
 }
 
 fn choose(points: &Points, seed: u64) -> Result<Vec<usize>> {
-    let one = vec![0; points.len()];
     let most = MOST.min(points.len().saturating_sub(1));
     let mut labellings = (2..=most).map(|k| cluster(points, k, seed)).collect::<Result<Vec<_>>>()?;
+    labellings.retain(|labels| {
+        nearest(&means(&points.full, labels)).is_none_or(|(distance, _, _)| distance >= SAME)
+    });
     let values = silhouettes(&points.reduced, &labellings);
     let best = values.iter().copied().filter(|value| !value.is_nan()).fold(f64::NEG_INFINITY, f64::max);
     match values.iter().position(|value| *value >= best - NEARLY) {
         Some(chosen) if best >= WEAK => Ok(labellings.swap_remove(chosen)),
-        _ => Ok(one),
+        _ => Ok(vec![0; points.len()]),
     }
 }
 

@@ -28,7 +28,7 @@ impl Split for Marks {
         let mut stretches: Vec<Stretch> = std::iter::once(Stretch::exact(Some(0), 0)).chain(marked).collect();
         // Marks at one time: the last one counts. A mark at the very start leaves nothing before it.
         stretches.reverse();
-        stretches.dedup_by_key(|stretch| stretch.latest_ns);
+        stretches.dedup_by_key(|stretch| stretch.start_ns);
         stretches.reverse();
         Ok(Answer { plan: Plan::new(stretches), parameters: String::new() })
     }

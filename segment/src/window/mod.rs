@@ -73,6 +73,7 @@ impl Windows {
     /// Adds messages in trace order.
     pub(crate) fn add(&mut self, block: &MessageBlock) {
         let columns = block.columns();
+        let operations = block.operations();
         let times = &columns.send_post_ns;
         let mut row = 0;
         while let Some(time) = times.get(row) {
@@ -89,7 +90,9 @@ impl Windows {
             window.messages += rows.len() as u64;
             window.sketch.add_messages(block, rows.clone());
             for row in rows.clone() {
-                self.follow((columns.src[row], columns.dst[row], columns.bytes[row]), times[row], index);
+                let operation = operations.map_or(0, |codes| codes[row]);
+                let message = (columns.src[row], columns.dst[row], columns.bytes[row], operation);
+                self.follow(message, times[row], index);
             }
             row = rows.end;
         }
@@ -136,7 +139,7 @@ impl Windows {
     }
 
     #[inline]
-    fn follow(&mut self, message: (u32, u32, u64), time: i64, index: usize) {
+    fn follow(&mut self, message: (u32, u32, u64, i64), time: i64, index: usize) {
         let origin = self.origin_ns.unwrap_or(time);
         let shift = self.shift;
         let window_of = |time: i64| (time.wrapping_sub(origin).cast_unsigned() >> shift) as usize;

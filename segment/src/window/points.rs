@@ -3,8 +3,8 @@
 //! A window narrower than a round shows one step of it, and the steps of an alltoall have nothing in common: clustering
 //! would call each of them a phase. So a point is what its window sees of *one whole round*: all messages from the window
 //! on until its own return, or, where they do not come again, back to where they came from. At a change of phase the first
-//! looks ahead and the last looks back, and neither looks into the other phase. A stretch of messages that never return is
-//! seen whole.
+//! looks ahead and the last looks back, and neither looks into the other phase. A stretch of messages of one operation
+//! that never return is seen whole.
 //!
 //! Each view of the [sketch](super::sketch) is a distribution p; its square roots are coordinates, which makes the distance
 //! between two points a Hellinger distance, bounded and tame for small counts. Six views of equal weight and the logarithm
@@ -75,7 +75,10 @@ fn rounds(windows: &Windows, occupied: &[usize]) -> Vec<Range<usize>> {
         let span = |ns: u64| usize::try_from(ns.div_ceil(width)).unwrap_or(end).clamp(1, end);
         let round = match (ahead, behind) {
             (None, None) => {
-                let begin = *unrepeated.get_or_insert(rounds.len());
+                let same =
+                    |begin: &usize| all[occupied[*begin]].sketch.operation() == all[at].sketch.operation();
+                let begin = unrepeated.filter(same).unwrap_or(rounds.len());
+                unrepeated = Some(begin);
                 let stretch = occupied[begin]..at + 1;
                 rounds.push(stretch.clone());
                 rounds[begin..].fill(stretch);

@@ -1,8 +1,8 @@
 //! How long a round is: the time until the same messages come again.
 //!
 //! Parallel programs repeat themselves. Whatever a round is made of, be it one halo exchange or the hundred steps of an
-//! alltoall, each of its messages returns after one round; a *token* (source, destination and size to a power of two)
-//! stands for a message and all its returns. A window of time that is shorter than a round shows one step of it; the time
+//! alltoall, each of its messages returns after one round; a *token* (source, destination, operation, and size to a
+//! power of two) stands for a message and all its returns. A window of time that is shorter than a round shows one step of it; the time
 //! to the next return of its tokens says how much one has to look at to see the whole.
 
 use super::sketch::scatter;
@@ -55,13 +55,13 @@ impl Tokens {
     #[inline]
     pub(crate) fn see(
         &mut self,
-        (src, dst, bytes): (u32, u32, u64),
+        (src, dst, bytes, operation): (u32, u32, u64, i64),
         time_ns: i64,
         forgotten: impl FnMut(i64),
     ) -> Seen {
-        let pair = u64::from(src) << 32 | u64::from(dst);
-        // Pairs do not use the upper bits of either rank, sizes have 64 classes.
-        let hash = scatter(pair ^ u64::from((bytes | 1).ilog2()) << 57);
+        let kind = u64::from((bytes | 1).ilog2()) << 6 | (operation & 63).cast_unsigned();
+        // Ranks rarely use their upper bits.
+        let hash = scatter((u64::from(src) << 32 | u64::from(dst)) ^ kind << 52);
         if hash >= self.below { Seen::Unwatched } else { self.follow(hash, time_ns, forgotten) }
     }
 
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_token_returns_after_a_round() {
         let mut tokens = Tokens::default();
-        let mut see = |src, bytes, time| tokens.see((src, 1, bytes), time, |_| {});
+        let mut see = |src, bytes, time| tokens.see((src, 1, bytes, 0), time, |_| {});
         assert_eq!(see(0, 64, 10), Seen::First);
         assert_eq!(see(2, 64, 11), Seen::First);
         assert_eq!(see(0, 100, 15), Seen::Again(10)); // the same power of two
@@ -183,7 +183,7 @@ mod tests {
         let (mut first, mut again, mut gone) = (0, 0, 0);
         for round in 0..2 {
             for pair in 0..1_000_000u32 {
-                let message = (pair / 1000, pair % 1000, 8);
+                let message = (pair / 1000, pair % 1000, 8, 0);
                 match tokens.see(message, i64::from(round * 1_000_000 + pair), |_| gone += 1) {
                     Seen::Unwatched => {}
                     Seen::First => first += 1,
@@ -211,7 +211,8 @@ mod tests {
     fn a_round_is_known_if_enough_messages_return() {
         let mut returns = Returns::default();
         (0..4).for_each(|_| returns.watch());
-        [100, 120].map(|ns| returns.add(ns));
+        returns.add(100);
+        returns.add(120);
         assert_eq!(returns.round_ns(), None);
         returns.add(110);
         assert_eq!(returns.round_ns(), Some(110));

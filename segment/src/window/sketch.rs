@@ -76,6 +76,17 @@ impl Sketch {
         self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
     }
 
+    /// True without messages.
+    pub(crate) fn is_empty(&self) -> bool {
+        OPERATION.of(&self.0).iter().all(|count| *count == 0)
+    }
+
+    /// The code of the operation that most messages belong to.
+    pub(crate) fn operation(&self) -> usize {
+        let counts = OPERATION.of(&self.0).iter().enumerate();
+        counts.max_by_key(|(_, count)| **count).map_or(0, |(code, _)| code)
+    }
+
     /// Hellinger distance, mean over the views: 0 for equal distributions, 1 where no view has a bin in common.
     pub(crate) fn distance(&self, other: &Sketch) -> f64 {
         let of_view = |view: &View| -> f64 {
