@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
+use super::super::digits::digits;
 use crate::{Error, Result};
 
 /// Text and a place in it.
@@ -32,10 +33,16 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    /// Line of the next value, from 1.
-    pub(super) fn line(&mut self) -> usize {
+    /// Where the next value begins, for [`error_in_line`](Self::error_in_line).
+    pub(super) fn place(&mut self) -> usize {
         self.peek();
-        1 + memchr::memchr_iter(b'\n', &self.text[..self.at]).count()
+        self.at
+    }
+
+    /// An error in the line of a [place](Self::place). Lines are only counted when something is wrong.
+    pub(super) fn error_in_line(&self, place: usize, problem: impl Into<String>) -> Error {
+        let line = 1 + memchr::memchr_iter(b'\n', &self.text[..place]).count();
+        Error::data(problem).at(format!("line {line}"))
     }
 
     /// An error at the current place.
@@ -167,19 +174,19 @@ impl<'a> Scanner<'a> {
 
     /// A number from 0 to 2⁶³−1; `name` says which in an error.
     pub(super) fn count(&mut self, name: impl FnOnce() -> String) -> Result<u64> {
+        self.peek();
+        let rest = &self.text[self.at..];
+        if let Some((value, length)) = digits(rest) {
+            let whole = !matches!(rest.get(length), Some(b'.' | b'e' | b'E' | b'+' | b'-'));
+            if whole && (length == 1 || rest[0] != b'0') && i64::try_from(value).is_ok() {
+                self.at += length;
+                return Ok(value);
+            }
+        }
         let text = self.number()?;
-        let value = match text {
-            [b'0'] => Some(0),
-            [b'1'..=b'9', ..] if text.len() < 20 => text.iter().try_fold(0u64, |value, byte| {
-                byte.is_ascii_digit().then(|| value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')))
-            }),
-            _ => None,
-        };
-        value.filter(|value| i64::try_from(*value).is_ok()).ok_or_else(|| {
-            self.at -= text.len();
-            let (name, text) = (name(), String::from_utf8_lossy(text));
-            self.error(format!("{name} is {text}, expected a whole number from 0 to 9223372036854775807"))
-        })
+        self.at -= text.len();
+        let (name, text) = (name(), String::from_utf8_lossy(text));
+        Err(self.error(format!("{name} is {text}, expected a whole number from 0 to 9223372036854775807")))
     }
 
     /// A number with or without fraction.
