@@ -6,7 +6,7 @@ use crate::topology::{LinkSpec, NetworkGraph, Node, PortOrder, Topology};
 /// out to the pairs of links in turn.
 pub(crate) fn tree(edges: &[Vec<u32>], cores: usize, capacities: &[f64]) -> Topology {
     let mut graph = NetworkGraph::default();
-    let mut node = |graph: &mut NetworkGraph, name: String, slots| {
+    let node = |graph: &mut NetworkGraph, name: String, slots| {
         graph.add_node(Node { name, slots, mac: None, dpid: None })
     };
     let cores: Vec<_> = (0..cores).map(|i| node(&mut graph, format!("core{i:02}"), None)).collect();

@@ -32,10 +32,10 @@ impl Quantum {
     /// rounding of the summands.
     pub(crate) fn for_sums_up_to(largest: f64) -> Self {
         // By the bits, as a logarithm may differ between machines. `largest` is below 2^(exponent + 1).
-        let exponent = (largest.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+        let exponent = (largest.to_bits() >> 52 & 0x7ff).cast_signed() - 1023;
         // Down to the smallest normal number.
         let unit = (exponent + 1 - 52).max(-1022);
-        Self(f64::from_bits(((unit + 1023) as u64) << 52))
+        Self(f64::from_bits((unit + 1023).cast_unsigned() << 52))
     }
 
     pub(crate) fn round(self, load: f64) -> f64 {

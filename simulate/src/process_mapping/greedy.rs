@@ -143,7 +143,7 @@ impl<'a> Growth<'a> {
             let rank = entry.2.0 as usize;
             !placed[rank] && bytes[rank] == entry.0
         };
-        let mut pop = |heap: &mut BinaryHeap<Entry>, bytes: &[u64]| {
+        let pop = |heap: &mut BinaryHeap<Entry>, bytes: &[u64]| {
             while let Some(entry) = heap.pop() {
                 if current(&entry, bytes, &self.placed) {
                     return Some(entry.2.0);
