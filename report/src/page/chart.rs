@@ -45,9 +45,7 @@ pub(super) struct Chart<'a> {
     pub(super) x_label: &'a str,
     pub(super) x: Scale,
     pub(super) y: Scale,
-    /// A value holds until the next point instead of leading to it.
-    pub(super) steps: bool,
-    /// Each with the number of its colour.
+    /// Step functions, a value holds until the next point; each with the number of its colour.
     pub(super) lines: Vec<(usize, &'a [(f64, f64)])>,
     /// Where the grid ends; what all charts that are compared need.
     pub(super) ends: (f64, f64),
@@ -100,32 +98,15 @@ impl Chart<'_> {
             let _ = write!(svg, "<path class=\"capacity\" d=\"M{LEFT} {at:.1}H{:.1}\"/>", WIDTH - RIGHT);
         }
         for (colour, points) in &self.lines {
-            let path = self.path(points, x_at, y_at);
-            if points.len() == 1 {
-                let (x, y) = (x_at(points[0].0), y_at(points[0].1));
-                let _ = write!(
-                    svg,
-                    "<circle class=\"p{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>",
-                    colour % COLOURS
-                );
+            let _ = write!(svg, "<path class=\"line l{}\" d=\"", colour % COLOURS);
+            for (at, (x, y)) in points.iter().enumerate() {
+                let (x, y) = (x_at(*x), y_at(*y));
+                let _ = if at == 0 { write!(svg, "M{x:.1} {y:.1}") } else { write!(svg, "H{x:.1}V{y:.1}") };
             }
-            let _ = write!(svg, "<path class=\"line l{}\" d=\"{path}\"/>", colour % COLOURS);
+            svg.push_str("\"/>");
         }
         svg.push_str("</svg></figure>");
         svg
-    }
-
-    fn path(&self, points: &[(f64, f64)], x_at: impl Fn(f64) -> f64, y_at: impl Fn(f64) -> f64) -> String {
-        let mut path = String::new();
-        for (at, (x, y)) in points.iter().enumerate() {
-            let (x, y) = (x_at(*x), y_at(*y));
-            let _ = match (at, self.steps) {
-                (0, _) => write!(path, "M{x:.1} {y:.1}"),
-                (_, true) => write!(path, "H{x:.1}V{y:.1}"),
-                (_, false) => write!(path, "L{x:.1} {y:.1}"),
-            };
-        }
-        path
     }
 }
 

@@ -81,10 +81,9 @@ fn group(members: &[&KeptRun], axis: Option<usize>) -> String {
         let title = phase.1.map_or("All jobs".into(), |phase| format!("Phase {}", shortened(phase, 40)));
         let chart = Chart {
             title: &title,
-            x_label: "links with traffic, most loaded first",
+            x_label: "links, most loaded first",
             x: Scale::Plain,
             y: if shares { Scale::Share } else { Scale::Bytes },
-            steps: false,
             lines: lines.collect(),
             ends: all,
         };
@@ -117,7 +116,6 @@ fn over_time(drawn: &[(usize, &KeptRun)]) -> String {
             x_label: "time",
             x: Scale::Seconds,
             y: Scale::Plain,
-            steps: true,
             ends: ends(lines.iter().flat_map(|(_, points)| *points)),
             lines,
         };

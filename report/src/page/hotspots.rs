@@ -34,7 +34,7 @@ pub(super) fn comparison(runs: &[KeptRun], differ: &[usize], workloads: &[&str])
     let shown = || runs.iter().take(ROWS).flat_map(|run| &run.spots);
     let most = shown().map(|spot| spot.spot.congestion).fold(0.0, f64::max);
     let mut html = String::from(
-        "<div class=\"wide\"><table class=\"spots\"><caption>The most loaded link of every phase, run by run</caption><thead><tr><th scope=\"col\">run</th>",
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"spots\"><caption>The most loaded link of every phase, run by run</caption><thead><tr><th scope=\"col\">run</th>",
     );
     for axis in differ {
         let _ = write!(html, "<th scope=\"col\">{}</th>", axes::AXES[*axis]);
@@ -115,7 +115,7 @@ fn lowest(runs: &[KeptRun], column: Column<'_>) -> Option<f64> {
 /// Every hot spot with all that is known of it.
 pub(super) fn list(runs: &[KeptRun], differ: &[usize]) -> String {
     let mut html = String::from(
-        "<div class=\"wide\"><table><caption>Hot spots</caption><thead><tr><th scope=\"col\">run</th><th scope=\"col\">choice</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table><caption>Hot spots</caption><thead><tr><th scope=\"col\">run</th><th scope=\"col\">choice</th>\
          <th scope=\"col\">phase</th><th scope=\"col\">jobs</th><th scope=\"col\">occurrences</th><th scope=\"col\">duration</th>\
          <th scope=\"col\">bytes</th><th scope=\"col\">hottest link</th><th scope=\"col\">load</th><th scope=\"col\">utilization</th></tr></thead><tbody>",
     );

@@ -35,7 +35,8 @@ pub(super) struct KeptSpot {
     pub(super) spot: HotSpot,
     /// `a → b`.
     pub(super) link: String,
-    /// Rank of a link, its utilization (or load, where loads are bytes).
+    /// How many links are more loaded, utilization (or load, where loads are bytes) of the next one: a step function that
+    /// ends with 0 at the number of links with traffic.
     pub(super) curve: Vec<(f64, f64)>,
 }
 
@@ -88,7 +89,8 @@ fn curve(view: &RunView<'_>, spot: &HotSpot) -> Vec<(f64, f64)> {
     let last = values.len().saturating_sub(1);
     let mut picks: Vec<usize> = (0..CURVE_POINTS).map(|i| i * last / (CURVE_POINTS - 1)).collect();
     picks.dedup();
-    picks.into_iter().filter_map(|at| Some(((at + 1) as f64, *values.get(at)?))).collect()
+    let points = picks.into_iter().filter_map(|at| Some((at as f64, *values.get(at)?)));
+    points.chain((!values.is_empty()).then_some((values.len() as f64, 0.0))).collect()
 }
 
 /// Where points are closer than a pixel, the highest stands for them: peaks are what matters.

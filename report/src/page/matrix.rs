@@ -71,21 +71,20 @@ fn figure(title: &str, ranks: u32, phase: &Phase, side: u64) -> String {
     let Some(png) = image.png() else { return svg + "</figure>" };
     let _ = write!(
         svg,
-        "<svg viewBox=\"0 0 330 300\" role=\"img\" aria-label=\"Traffic matrix of {about}\">\
+        "<svg viewBox=\"0 0 366 290\" role=\"img\" aria-label=\"Traffic matrix of {about}\">\
          <rect class=\"panel\" x=\"46\" y=\"8\" width=\"240\" height=\"240\"/>\
          <image x=\"46\" y=\"8\" width=\"240\" height=\"240\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,{}\"/>",
         base64(&png),
     );
-    let last = ranks - 1;
-    for (rank, at) in [(0, 0.0), (last / 2, 0.5), (last, 1.0)].into_iter().take(if ranks > 2 { 3 } else { 1 })
-    {
-        let place = 8.0 + 240.0 * at;
-        let class = ["start", "middle", "end"][(at * 2.0) as usize];
+    let mut marks = vec![0, (ranks - 1) / 2, ranks - 1];
+    marks.dedup();
+    for rank in marks {
+        let middle = 8.0 + 240.0 * (rank as f64 + 0.5) / ranks as f64;
         let _ = write!(
             svg,
-            "<text class=\"end\" x=\"41\" y=\"{:.0}\">{rank}</text><text class=\"{class}\" x=\"{:.0}\" y=\"264\">{rank}</text>",
-            place + 10.0 - 8.0 * at,
-            place + 38.0,
+            "<text class=\"end\" x=\"41\" y=\"{:.0}\">{rank}</text><text class=\"middle\" x=\"{:.0}\" y=\"264\">{rank}</text>",
+            middle + 4.0,
+            middle + 38.0,
         );
     }
     let unit = if image.messages { "" } else { "B" };
@@ -93,8 +92,8 @@ fn figure(title: &str, ranks: u32, phase: &Phase, side: u64) -> String {
         svg,
         "<text class=\"middle label\" x=\"166\" y=\"284\">receiving rank</text>\
          <text class=\"middle label\" transform=\"translate(11 128) rotate(-90)\">sending rank</text>\
-         <rect fill=\"url(#ramp)\" x=\"294\" y=\"24\" width=\"10\" height=\"208\"/>\
-         <text class=\"end\" x=\"328\" y=\"18\">{}</text><text class=\"end\" x=\"328\" y=\"246\">{}</text></svg></figure>",
+         <rect fill=\"url(#ramp)\" x=\"294\" y=\"8\" width=\"10\" height=\"240\"/>\
+         <text x=\"309\" y=\"18\">{}</text><text x=\"309\" y=\"247\">{}</text></svg></figure>",
         number::scaled(image.most, unit),
         number::scaled(image.least, unit),
     );

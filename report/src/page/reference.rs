@@ -18,7 +18,7 @@ const CONFIGURATION: usize = 100_000;
 /// The table of all runs, as runs.csv has it, with short numbers.
 pub(super) fn runs(runs: &[KeptRun]) -> String {
     let mut html = String::from(
-        "<div class=\"wide\"><table><caption>All runs</caption><thead><tr><th scope=\"col\">run</th>",
+        "<div class=\"wide\" tabindex=\"0\"><table><caption>All runs</caption><thead><tr><th scope=\"col\">run</th>",
     );
     let numbers = [
         "makespan",

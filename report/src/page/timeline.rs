@@ -45,7 +45,7 @@ pub(super) fn timeline(workload: &Workload) -> String {
     let height = LANE * all as f64 + 34.0;
     let about = escape(&format!("Phases of {} over time", workload.name));
     let mut svg = format!(
-        "{heading}</p><div class=\"wide\"><svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{about}\">"
+        "{heading}</p><div class=\"wide\" tabindex=\"0\"><svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{about}\">"
     );
     let end_s = end_ns as f64 * 1e-9;
     for time in grid(end_s, step(end_s)) {
