@@ -50,9 +50,10 @@ impl RankFile {
         self.sizes.clear();
         let mut scanner = Scanner::new(text);
         scanner.object(|scanner, key| {
-            let Some(number) = KEYS.iter().position(|name| *name == key) else {
+            let Some(number) = KEYS.iter().position(|name| name.as_bytes() == key) else {
                 return scanner.skip();
             };
+            let key = KEYS[number];
             if std::mem::replace(&mut seen[number], true) {
                 let place = scanner.place();
                 return Err(scanner.error_in_line(place, format!("`{key}` occurs twice")));
@@ -104,6 +105,7 @@ impl RankFile {
             }
         }
         self.has_received = lengths[3].is_some();
+        self.sizes.sort_unstable_by_key(|size| (size.received, size.bytes));
         for size in &mut self.sizes {
             size.rank = self.rank;
         }
@@ -131,10 +133,10 @@ fn sizes(scanner: &mut Scanner<'_>, name: &str, received: bool, out: &mut Vec<Me
         let (mut bytes, mut messages) = (None, None);
         let place = scanner.place();
         scanner.object(|scanner, key| {
-            let full = || format!("{name}[{index}].{key}");
+            let full = || format!("{name}[{index}].{}", String::from_utf8_lossy(key));
             match key {
-                "message_size" => bytes = Some(scanner.count(full)?),
-                "frequency" => messages = Some(scanner.count(full)?),
+                b"message_size" => bytes = Some(scanner.count(full)?),
+                b"frequency" => messages = Some(scanner.count(full)?),
                 _ => scanner.skip()?,
             }
             Ok(())

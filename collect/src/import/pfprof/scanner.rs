@@ -23,14 +23,19 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next byte that is not white space.
+    #[inline]
     fn peek(&mut self) -> Option<u8> {
-        while let Some(byte) = self.text.get(self.at) {
+        loop {
+            let byte = *self.text.get(self.at)?;
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return Some(*byte);
+                return Some(byte);
             }
             self.at += 1;
+            // Indentation comes in long runs.
+            while self.text[self.at..].first_chunk() == Some(b"        ") {
+                self.at += 8;
+            }
         }
-        None
     }
 
     /// Where the next value begins, for [`error_in_line`](Self::error_in_line).
@@ -96,8 +101,8 @@ impl<'a> Scanner<'a> {
         if self.peek().is_none() { Ok(()) } else { Err(self.unexpected("the end of the file")) }
     }
 
-    /// An object: `each` is given every key and has to consume its value.
-    pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<()> {
+    /// An object: `each` is given every key (UTF-8) and has to consume its value.
+    pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
         self.take(b'{', "an object, `{`")?;
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -213,22 +218,21 @@ impl<'a> Scanner<'a> {
         Ok(&rest[..length])
     }
 
-    fn string(&mut self) -> Result<Cow<'a, str>> {
+    /// A string, as UTF-8.
+    fn string(&mut self) -> Result<Cow<'a, [u8]>> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a string, `\"`"));
         }
-        let start = self.at;
-        let body = &self.text[start + 1..];
-        // Most strings have no escapes: they end at the first quote.
-        if let Some(length) = memchr::memchr2(b'"', b'\\', body).filter(|length| body[*length] == b'"') {
-            let plain =
-                std::str::from_utf8(&body[..length]).ok().filter(|text| !text.contains(char::is_control));
-            if let Some(text) = plain {
-                self.at = start + length + 2;
-                return Ok(Cow::Borrowed(text));
-            }
+        let body = &self.text[self.at + 1..];
+        // Keys are plain ASCII; whatever may need decoding or checking is not.
+        let plain =
+            body.iter().take_while(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
+        let length = plain.count();
+        if body.get(length) == Some(&b'"') {
+            self.at += length + 2;
+            return Ok(Cow::Borrowed(&body[..length]));
         }
-        self.delegate::<String>().map(Cow::Owned)
+        self.delegate::<String>().map(|text| Cow::Owned(text.into_bytes()))
     }
 
     /// Any value, unused.
