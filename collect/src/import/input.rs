@@ -59,6 +59,12 @@ impl Peeked {
         Ok(Self { prefix, rest })
     }
 
+    /// Nothing looked at yet, for tests that choose the buffer.
+    #[cfg(test)]
+    pub(super) fn buffered(rest: impl BufRead + 'static) -> Self {
+        Self { prefix: Vec::new(), rest: Box::new(rest) }
+    }
+
     /// A file from its beginning, wherever it was read to before.
     pub(super) fn rewound(file: &File) -> Result<Self> {
         let mut file = file.try_clone()?;

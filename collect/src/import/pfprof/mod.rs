@@ -197,7 +197,8 @@ impl RankFiles {
             return Err(Error::data("holds no .json file, expected one for each rank (PFProf)"));
         };
         self.check_complete(ranks)?;
-        self.sizes.sort_unstable_by_key(|size| (size.rank, size.received, size.bytes));
+        // Each file's are sorted: stable sorting by rank merges them.
+        self.sizes.sort_by_key(|size| size.rank);
         let matrix = TrafficMatrix::from_cells(std::mem::take(&mut self.cells))?;
         let unmatched = self.has_received.then(|| self.unmatched());
         let facts =
@@ -225,7 +226,8 @@ impl RankFiles {
 
     /// Σ over pairs |messages sent − messages received|.
     fn unmatched(&mut self) -> u64 {
-        self.balance.sort_unstable_by_key(|end| end.0);
+        // Each file's are two ascending runs, which this sort finds.
+        self.balance.sort_by_key(|end| end.0);
         let pairs = self.balance.chunk_by(|a, b| a.0 == b.0);
         pairs.fold(0, |sum, ends| {
             // Two ends at most, of opposite sign: no overflow.

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
+use super::super::digits::digits;
 use crate::{Error, Result};
 
 /// Text and a place in it.
@@ -22,20 +23,31 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next byte that is not white space.
+    #[inline]
     fn peek(&mut self) -> Option<u8> {
-        while let Some(byte) = self.text.get(self.at) {
+        loop {
+            let byte = *self.text.get(self.at)?;
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return Some(*byte);
+                return Some(byte);
             }
             self.at += 1;
+            // Indentation comes in long runs.
+            while self.text[self.at..].first_chunk() == Some(b"        ") {
+                self.at += 8;
+            }
         }
-        None
     }
 
-    /// Line of the next value, from 1.
-    pub(super) fn line(&mut self) -> usize {
+    /// Where the next value begins, for [`error_in_line`](Self::error_in_line).
+    pub(super) fn place(&mut self) -> usize {
         self.peek();
-        1 + memchr::memchr_iter(b'\n', &self.text[..self.at]).count()
+        self.at
+    }
+
+    /// An error in the line of a [place](Self::place). Lines are only counted when something is wrong.
+    pub(super) fn error_in_line(&self, place: usize, problem: impl Into<String>) -> Error {
+        let line = 1 + memchr::memchr_iter(b'\n', &self.text[..place]).count();
+        Error::data(problem).at(format!("line {line}"))
     }
 
     /// An error at the current place.
@@ -89,8 +101,8 @@ impl<'a> Scanner<'a> {
         if self.peek().is_none() { Ok(()) } else { Err(self.unexpected("the end of the file")) }
     }
 
-    /// An object: `each` is given every key and has to consume its value.
-    pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<()> {
+    /// An object: `each` is given every key (UTF-8) and has to consume its value.
+    pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
         self.take(b'{', "an object, `{`")?;
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -167,19 +179,19 @@ impl<'a> Scanner<'a> {
 
     /// A number from 0 to 2⁶³−1; `name` says which in an error.
     pub(super) fn count(&mut self, name: impl FnOnce() -> String) -> Result<u64> {
+        self.peek();
+        let rest = &self.text[self.at..];
+        if let Some((value, length)) = digits(rest) {
+            let whole = !matches!(rest.get(length), Some(b'.' | b'e' | b'E' | b'+' | b'-'));
+            if whole && (length == 1 || rest[0] != b'0') && i64::try_from(value).is_ok() {
+                self.at += length;
+                return Ok(value);
+            }
+        }
         let text = self.number()?;
-        let value = match text {
-            [b'0'] => Some(0),
-            [b'1'..=b'9', ..] if text.len() < 20 => text.iter().try_fold(0u64, |value, byte| {
-                byte.is_ascii_digit().then(|| value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')))
-            }),
-            _ => None,
-        };
-        value.filter(|value| i64::try_from(*value).is_ok()).ok_or_else(|| {
-            self.at -= text.len();
-            let (name, text) = (name(), String::from_utf8_lossy(text));
-            self.error(format!("{name} is {text}, expected a whole number from 0 to 9223372036854775807"))
-        })
+        self.at -= text.len();
+        let (name, text) = (name(), String::from_utf8_lossy(text));
+        Err(self.error(format!("{name} is {text}, expected a whole number from 0 to 9223372036854775807")))
     }
 
     /// A number with or without fraction.
@@ -206,22 +218,21 @@ impl<'a> Scanner<'a> {
         Ok(&rest[..length])
     }
 
-    fn string(&mut self) -> Result<Cow<'a, str>> {
+    /// A string, as UTF-8.
+    fn string(&mut self) -> Result<Cow<'a, [u8]>> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a string, `\"`"));
         }
-        let start = self.at;
-        let body = &self.text[start + 1..];
-        // Most strings have no escapes: they end at the first quote.
-        if let Some(length) = memchr::memchr2(b'"', b'\\', body).filter(|length| body[*length] == b'"') {
-            let plain =
-                std::str::from_utf8(&body[..length]).ok().filter(|text| !text.contains(char::is_control));
-            if let Some(text) = plain {
-                self.at = start + length + 2;
-                return Ok(Cow::Borrowed(text));
-            }
+        let body = &self.text[self.at + 1..];
+        // Keys are plain ASCII; whatever may need decoding or checking is not.
+        let plain =
+            body.iter().take_while(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
+        let length = plain.count();
+        if body.get(length) == Some(&b'"') {
+            self.at += length + 2;
+            return Ok(Cow::Borrowed(&body[..length]));
         }
-        self.delegate::<String>().map(Cow::Owned)
+        self.delegate::<String>().map(|text| Cow::Owned(text.into_bytes()))
     }
 
     /// Any value, unused.
