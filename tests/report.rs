@@ -1,4 +1,10 @@
 //! pf-report on results worked out by hand: tables to the letter, graphs as networkx reads them, merging, bad input.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking and says why it skips"
+)]
 
 mod example;
 
@@ -153,7 +159,7 @@ fn shards_merge_whatever_their_order() {
     let [first, second] = example::runs();
     let directory = files(&[
         ("all.tar.gz", example::example()),
-        ("1.tar.gz", example::archive(configuration.clone(), &[first.clone()])),
+        ("1.tar.gz", example::archive(configuration.clone(), std::slice::from_ref(&first))),
         ("2.tar.gz", example::archive(configuration, &[first, second])),
     ]);
     for name in ["runs", "phases", "links", "jobs", "series", "statistics"] {
@@ -297,6 +303,23 @@ for e in g.es:
         assert_eq!(expected.len(), 8);
         assert_eq!(read, expected, "{module}");
     }
+}
+
+/// docs/formats.md says enough to read a result archive in another language.
+#[test]
+fn a_reader_in_python_finds_the_same_links() {
+    let directory = files(&[("r.tar.gz", example::example())]);
+    let program =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/read_archives.py")).unwrap();
+    let arguments = [Path::new("results"), &directory.path().join("r.tar.gz")];
+    let Some(read) = python("tarfile", &program, &arguments) else { return };
+    let mut lines = read.lines();
+    assert_eq!(lines.next(), Some("run,src,dst,bytes,flows,load"));
+    let links = table("links");
+    let columns = ["run", "src", "dst", "bytes", "flows", "load"];
+    let expected =
+        rows(&links).iter().map(|row| columns.map(|name| row[name].clone()).to_vec()).collect::<Vec<_>>();
+    assert_eq!(lines.map(numbers).collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -36,9 +36,9 @@ pub(crate) fn choices(labels: &RunLabels) -> Choices {
 }
 
 /// The axes on which the runs do not all agree.
-pub(crate) fn differing<'c>(runs: impl Iterator<Item = &'c Choices> + Clone) -> Vec<usize> {
-    let Some(first) = runs.clone().next() else { return Vec::new() };
-    (0..AXES.len()).filter(|axis| runs.clone().any(|run| run[*axis] != first[*axis])).collect()
+pub(crate) fn differing(runs: &[&Choices]) -> Vec<usize> {
+    let differs = |axis: &usize| runs.iter().any(|run| run[*axis] != runs[0][*axis]);
+    (0..AXES.len()).filter(differs).collect()
 }
 
 /// What tells a run from the others: its choices on the axes that differ.

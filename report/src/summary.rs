@@ -15,7 +15,7 @@ const WIDEST: usize = 60;
 
 const HEADING: [&str; 7] = ["run", "choice", "phase", "", "hottest link", "load", "used"];
 
-/// Collects the rows of [`hot_spots`](crate::hot_spots) run by run.
+/// Collects the rows of [`hot_spots`] run by run.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// The choices of a row's run and its cells; the column `choice` is filled when all runs are known.
@@ -56,7 +56,7 @@ impl Summary {
         if self.rows.is_empty() {
             return "No phase put a load on the network.\n".into();
         }
-        let differ = axes::differing(self.rows.iter().map(|(choices, _)| choices));
+        let differ = axes::differing(&self.rows.iter().map(|(choices, _)| choices).collect::<Vec<_>>());
         let mut rows = vec![HEADING.map(String::from)];
         for (choices, cells) in &self.rows {
             let mut cells = cells.clone();

@@ -33,10 +33,18 @@ impl<'a> RunView<'a> {
         }
         let jobs = run.jobs.iter().enumerate().map(|(row, job)| (job.job, row)).collect();
         let mut links: HashMap<_, Vec<usize>> = HashMap::new();
-        for (row, key) in run.links.job.iter().copied().zip(run.links.phase.iter().copied()).enumerate() {
-            links.entry(key).or_default().push(row);
+        let mut view =
+            Self { run, network: &networks[run.topology], workloads, phases, jobs, links: HashMap::new() };
+        for (row, (job, phase)) in run.links.job.iter().zip(&run.links.phase).enumerate() {
+            links.entry((*job, view.position(*job, *phase))).or_default().push(row);
         }
-        Self { run, network: &networks[run.topology], workloads, phases, jobs, links }
+        view.links = links;
+        view
+    }
+
+    /// Position of a phase among its job's: all phases of a job together are its only one.
+    fn position(&self, job: Option<u32>, phase: Option<u32>) -> Option<u32> {
+        phase.or_else(|| job.filter(|job| self.phases_of(*job).len() == 1).map(|_| 0))
     }
 
     /// Rows of the phases of a job.
@@ -46,7 +54,7 @@ impl<'a> RunView<'a> {
 
     /// The row of phase `phase` of job `job`, numbers as in the link table.
     pub fn phase(&self, job: Option<u32>, phase: Option<u32>) -> Option<&'a PhaseRow> {
-        self.phases_of(job?).get(phase? as usize)
+        self.phases_of(job?).get(self.position(job, phase)? as usize)
     }
 
     /// Rows of the link table that are of one phase of one job; without both, those of the whole run.

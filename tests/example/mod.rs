@@ -172,7 +172,6 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             max_utilization: Some(most * 8.0 / 10e9),
             max_flows: Some(2),
             jobs_finished: 1,
-            ..RunStatistics::default()
         },
         jobs: vec![JobRow {
             job: 0,

@@ -58,7 +58,7 @@ impl Page {
     /// The page.
     pub fn html(&self, networks: &[Network], workloads: &[Workload]) -> String {
         let runs = &self.runs;
-        let differ = axes::differing(runs.iter().map(|run| &run.choices));
+        let differ = axes::differing(&runs.iter().map(|run| &run.choices).collect::<Vec<_>>());
         let names: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
         let mut html = String::from(HEAD);
         let _ =

@@ -181,7 +181,8 @@ pub struct PhaseRow {
 pub struct LinkTable {
     /// Number of the job; `None` for all jobs together.
     pub job: Vec<Option<u32>>,
-    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for the whole run.
+    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for all phases together: those of
+    /// the whole run, or of a job whose phases are merged into one.
     pub phase: Vec<Option<u32>>,
     /// The link.
     pub link: Vec<LinkId>,
