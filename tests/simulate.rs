@@ -156,7 +156,8 @@ const STEP_S: f64 = (BYTES + 1000.0) / 1e9;
 /// A run of a 4 × 4 halo exchange with open edges (20 rounds of 4 steps), then of an all-to-all of 16 ranks (20 rounds of
 /// 15 steps), segmented at the marks that the generator sets.
 fn two_phases() -> Vec<u8> {
-    let trace = collect(&["--pattern", "halo2d,alltoall", "--ranks", "16", "--bytes", "64KiB", "--repeat", "20"]);
+    let trace =
+        collect(&["--pattern", "halo2d,alltoall", "--ranks", "16", "--bytes", "64KiB", "--repeat", "20"]);
     segment(&["--method", "marks"], &trace)
 }
 
@@ -224,7 +225,14 @@ fn the_same_bytes_from_files_pipes_threads_and_runs() {
     let phases = two_phases();
     let file = folder.path().join("phases.tar");
     std::fs::write(&file, &phases).unwrap();
-    let axes = ["--topology", "xgft[m=4:4,w=1:2],star[hosts=16]", "--router", "dmodk,random,greedy", "--phases", "segmented,merged"];
+    let axes = [
+        "--topology",
+        "xgft[m=4:4,w=1:2],star[hosts=16]",
+        "--router",
+        "dmodk,random,greedy",
+        "--phases",
+        "segmented,merged",
+    ];
     let piped = output(simulate(&axes), &phases);
     for threads in ["1", "2", "7"] {
         let results = folder.path().join("results.tar");
@@ -243,7 +251,14 @@ fn the_same_bytes_from_files_pipes_threads_and_runs() {
 #[test]
 fn shards_together_are_the_whole() {
     let phases = two_phases();
-    let axes = ["--topology", "xgft[m=4:4,w=1:2]", "--router", "dmodk,smodk,ecmp,greedy,greedy-max", "--process-mapper", "block,cyclic"];
+    let axes = [
+        "--topology",
+        "xgft[m=4:4,w=1:2]",
+        "--router",
+        "dmodk,smodk,ecmp,greedy,greedy-max",
+        "--process-mapper",
+        "block,cyclic",
+    ];
     let whole = table("runs", &output(simulate(&axes), &phases));
     assert_eq!(whole.len(), 10);
     let mut union: Vec<Row> = Vec::new();
@@ -255,10 +270,14 @@ fn shards_together_are_the_whole() {
     assert_eq!(union, whole);
     // The list names the same points; two of them run alone keep their numbers.
     let list = String::from_utf8(output(simulate(&[&axes[..], &["--list"]].concat()), &phases)).unwrap();
-    let points: Vec<serde_json::Value> = list.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let labels = |point: &serde_json::Value| ["process_mapper", "router"].map(|axis| point[axis].as_str().unwrap().to_string());
+    let points: Vec<serde_json::Value> =
+        list.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let labels = |point: &serde_json::Value| {
+        ["process_mapper", "router"].map(|axis| point[axis].as_str().unwrap().to_string())
+    };
     assert!(points.iter().zip(&whole).all(|(point, row)| {
-        point["run"].to_string() == row["run"] && labels(point) == [row["process_mapper"].clone(), row["router"].clone()]
+        point["run"].to_string() == row["run"]
+            && labels(point) == [row["process_mapper"].clone(), row["router"].clone()]
     }));
     let only = format!("{},{}", points[7]["id"].as_str().unwrap(), points[2]["id"].as_str().unwrap());
     let results = output(simulate(&[&axes[..], &["--only", &only]].concat()), &phases);
@@ -278,11 +297,20 @@ fn a_dry_run_counts_what_a_run_would_do() {
 fn forwarding_tables_and_snapshots_where_asked_for() {
     let folder = TempDir::new().unwrap();
     let tables = folder.path().join("tables");
-    let arguments =
-        ["--topology", "xgft[m=4:4,w=1:2]", "--reroute", "phase", "--snapshot", "1ms,10ms", "--forwarding-tables"];
+    let arguments = [
+        "--topology",
+        "xgft[m=4:4,w=1:2]",
+        "--reroute",
+        "phase",
+        "--snapshot",
+        "1ms,10ms",
+        "--forwarding-tables",
+    ];
     output(simulate(&[&arguments[..], &[tables.to_str().unwrap()]].concat()), &two_phases());
-    let mut names: Vec<_> =
-        std::fs::read_dir(&tables).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(&tables)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     assert_eq!(names, ["0-0.yml", "0-1.yml"]);
     assert!(std::fs::read_to_string(tables.join("0-1.yml")).unwrap().contains("fdb:"));
@@ -340,7 +368,10 @@ fn choices_that_do_not_exist_are_named_with_their_neighbours() {
         (&["--router", "dmodk["], "--router: `dmodk[` is not a list of choices; write a,b[key=value],c"),
         (&["--shard", "3/2"], "--shard: `3/2` is not a shard; write 1/4 for the first of four"),
         (&["--duration", "5"], "--duration: `5` is not a time; write 250ns, 5us, 1ms or 2s"),
-        (&["--topology", "xgtf[m=4,w=1]"], "--topology: unknown topology `xgtf`; did you mean xgft? (known: star, xgft, fat-tree, leaf-spine, torus)"),
+        (
+            &["--topology", "xgtf[m=4,w=1]"],
+            "--topology: unknown topology `xgtf`; did you mean xgft? (known: star, xgft, fat-tree, leaf-spine, torus)",
+        ),
     ] {
         let network: &[&str] = if arguments[0] == "--topology" { &[] } else { &star };
         // Said before any input is read: there is none of that name.
@@ -378,7 +409,10 @@ fn networks_that_are_none_are_refused() {
 #[test]
 fn more_processes_than_slots_are_refused() {
     let error = refused(&[CSV], &["run.csv", "--topology", "star[hosts=2]"], 1);
-    assert_eq!(error, "pf-simulate: run 0: job 0 (csv) has 3 processes, the topology star[hosts=2] 2 slots\n");
+    assert_eq!(
+        error,
+        "pf-simulate: run 0: job 0 (csv) has 3 processes, the topology star[hosts=2] 2 slots\n"
+    );
 }
 
 #[test]
@@ -396,14 +430,26 @@ fn scenarios_that_are_wrong_say_where() {
             "s.yml: line 2, column 17: a snapshot's time is `soon`, expected a time: seconds as a number, or 250ns, 5us, \
              1ms, 2s",
         ),
-        ("topology: star[hosts=4]\njobs: [{trace: gone.tar}]\n", 1, "gone.tar: No such file or directory (os error 2)"),
-        ("topology: [gone.graphml]\njobs: [{trace: run.csv}]\n", 1, "gone.graphml: No such file or directory (os error 2)"),
+        (
+            "topology: star[hosts=4]\njobs: [{trace: gone.tar}]\n",
+            1,
+            "gone.tar: No such file or directory (os error 2)",
+        ),
+        (
+            "topology: [gone.graphml]\njobs: [{trace: run.csv}]\n",
+            1,
+            "gone.graphml: No such file or directory (os error 2)",
+        ),
         (
             "topology: star[hosts=4]\njobs: [{submit: {exponential: {lambd: 1}}, trace: run.csv}]\n",
             2,
             "jobs are submitted without end: a `duration` (--duration) is needed",
         ),
-        ("topology: [star\n", 2, "s.yml: line 1, column 11: is not a readable YAML document: unclosed bracket '['"),
+        (
+            "topology: [star\n",
+            2,
+            "s.yml: line 1, column 11: is not a readable YAML document: unclosed bracket '['",
+        ),
     ] {
         let error = refused(&[CSV, ("s.yml", text)], &["--scenario", "s.yml"], code);
         assert_eq!(error, format!("pf-simulate: {expected}\n"));
