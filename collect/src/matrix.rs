@@ -35,23 +35,56 @@ impl TrafficMatrix {
     /// Builds a matrix from cells in any order; cells of the same pair are summed.
     ///
     /// # Errors
-    /// A sum of bytes or messages beyond 2⁶³−1.
+    /// As [`MatrixBuilder::add`].
     pub fn from_cells(cells: impl IntoIterator<Item = Cell>) -> Result<Self> {
-        let mut builder = MatrixBuilder::default();
-        for cell in cells {
-            builder.add(cell)?;
+        let mut cells: Vec<Cell> = cells.into_iter().collect();
+        // Cells mostly come in long ascending runs, which this sort finds.
+        cells.sort_by_key(|cell| (cell.src, cell.dst));
+        let (mut messages, mut bytes) = (0, 0);
+        let mut matrix = Self::default();
+        for cell in cells.into_iter().filter(|cell| (cell.messages, cell.bytes) != (0, 0)) {
+            messages = checked_sum(messages, cell.messages, "messages")?;
+            bytes = checked_sum(bytes, cell.bytes, "bytes")?;
+            checked_pair(cell.src.0, cell.dst.0)?;
+            matrix.push(cell);
         }
-        Ok(builder.finish())
+        Ok(matrix)
+    }
+
+    /// Adds a cell whose pair does not come before the last one.
+    fn push(&mut self, cell: Cell) {
+        let last = self.src.last().zip(self.dst.last());
+        if last == Some((&cell.src.0, &cell.dst.0)) {
+            let last = self.src.len() - 1;
+            self.messages[last] += cell.messages;
+            self.bytes[last] += cell.bytes;
+            return;
+        }
+        self.src.push(cell.src.0);
+        self.dst.push(cell.dst.0);
+        self.messages.push(cell.messages);
+        self.bytes.push(cell.bytes);
     }
 
     /// Cells in ascending (source, destination) order.
     pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell> + '_ {
-        (0..self.src.len()).map(|i| Cell {
+        (0..self.src.len()).map(|i| self.cell(i))
+    }
+
+    fn cell(&self, i: usize) -> Cell {
+        Cell {
             src: Rank(self.src[i]),
             dst: Rank(self.dst[i]),
             messages: self.messages[i],
             bytes: self.bytes[i],
-        })
+        }
+    }
+
+    /// The cells of one sender, in ascending order of destination.
+    pub fn row(&self, src: Rank) -> impl ExactSizeIterator<Item = Cell> + '_ {
+        let start = self.src.partition_point(|other| *other < src.0);
+        let len = self.src[start..].partition_point(|other| *other == src.0);
+        (start..start + len).map(|i| self.cell(i))
     }
 
     /// Number of pairs that spoke.
@@ -151,10 +184,8 @@ impl MatrixBuilder {
         slots.sort_unstable_by_key(|slot| slot.pair);
         let mut matrix = TrafficMatrix::default();
         for slot in slots {
-            matrix.src.push((slot.pair >> 32) as u32);
-            matrix.dst.push(slot.pair as u32);
-            matrix.messages.push(slot.messages);
-            matrix.bytes.push(slot.bytes);
+            let (src, dst) = (Rank((slot.pair >> 32) as u32), Rank(slot.pair as u32));
+            matrix.push(Cell { src, dst, messages: slot.messages, bytes: slot.bytes });
         }
         matrix
     }
@@ -167,10 +198,7 @@ impl MatrixBuilder {
 
     #[inline]
     fn slot(&mut self, src: u32, dst: u32) -> Result<&mut Slot> {
-        let pair = u64::from(src) << 32 | u64::from(dst);
-        if pair == NOBODY {
-            return Err(Error::data(format!("rank {src} is beyond the largest, {}", u32::MAX - 1)));
-        }
+        let pair = checked_pair(src, dst)?;
         if self.used * 2 >= self.slots.len() {
             self.grow();
         }
@@ -204,6 +232,16 @@ fn find(slots: &[Slot], multiplier: u64, pair: u64) -> usize {
     at
 }
 
+/// Source and destination as one number.
+#[inline]
+fn checked_pair(src: u32, dst: u32) -> Result<u64> {
+    let pair = u64::from(src) << 32 | u64::from(dst);
+    if pair == NOBODY {
+        return Err(Error::data(format!("rank {src} is beyond the largest, {}", u32::MAX - 1)));
+    }
+    Ok(pair)
+}
+
 fn checked_sum(a: u64, b: u64, what: &str) -> Result<u64> {
     a.checked_add(b)
         .filter(|sum| i64::try_from(*sum).is_ok())
@@ -226,6 +264,10 @@ mod tests {
             TrafficMatrix::from_cells([cell(2, 0, 1, 5), cell(0, 1, 1, 7), cell(2, 0, 2, 6)]).unwrap();
         assert_eq!(matrix.cells().collect::<Vec<_>>(), [cell(0, 1, 1, 7), cell(2, 0, 3, 11)]);
         assert_eq!((matrix.bytes(), matrix.messages(), matrix.ranks()), (18, 4, 3));
+        for rank in 0..5 {
+            let row: Vec<Cell> = matrix.cells().filter(|cell| cell.src == Rank(rank)).collect();
+            assert_eq!(matrix.row(Rank(rank)).collect::<Vec<_>>(), row);
+        }
     }
 
     proptest! {

@@ -46,7 +46,7 @@ pub struct Phase {
 }
 
 /// One stretch of one phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occurrence {
     /// Index of the phase; `None` where the run is idle.
     pub phase: Option<u32>,

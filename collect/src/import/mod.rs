@@ -5,6 +5,7 @@
 //! the `match` of `import`, and a file here that reads it.
 
 mod csv;
+mod digits;
 mod field;
 mod input;
 mod ndjson;
