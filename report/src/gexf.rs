@@ -29,14 +29,14 @@ pub(crate) fn write<W: Write>(out: W, view: &RunView<'_>) -> io::Result<W> {
     let job = view.run.jobs.first();
     let by_link = by_link(view, job.map(|job| job.job));
     let start_s = job.and_then(|job| job.started_s).unwrap_or(0.0);
-    let (occurrences, left_out) = shown(view, job.map(|job| job.job), &by_link);
+    let (spells, left_out) = spells(view, job.map(|job| job.job), &by_link);
     let mut xml = Xml::new(out)?;
     xml.open("gexf", &[("xmlns", "http://gexf.net/1.3"), ("version", "1.3")])?;
     xml.open("meta", &[])?;
     xml.text("creator", &[], "PhaseFlow")?;
     let mut about = format!("Run {}: loads of the links in time", view.run.labels.run);
     if left_out > 0 {
-        about.push_str(&format!("; the last {left_out} occurrences are left out"));
+        about.push_str(&format!("; {left_out} occurrences are left out"));
     }
     xml.text("description", &[], &about)?;
     xml.close("meta")?;
@@ -51,7 +51,7 @@ pub(crate) fn write<W: Write>(out: W, view: &RunView<'_>) -> io::Result<W> {
     write_nodes(&mut xml, view)?;
     xml.open("edges", &[])?;
     for (at, used) in by_link.iter().enumerate() {
-        write_link(&mut xml, view, at, used, &occurrences, start_s)?;
+        write_link(&mut xml, view, at, used, &spells, start_s)?;
     }
     xml.close("edges")?;
     xml.close("graph")?;
@@ -73,27 +73,33 @@ fn by_link(view: &RunView<'_>, job: Option<u32>) -> Vec<Vec<Used>> {
     by_link
 }
 
-/// The occurrences that tile the run, as many as the values of their links fit, and how many do not.
-fn shown<'a>(view: &RunView<'a>, job: Option<u32>, by_link: &[Vec<Used>]) -> (Vec<&'a Occurrence>, usize) {
+/// Occurrences by phase, as many as the values of their links fit, and how many do not.
+fn spells<'a>(
+    view: &RunView<'a>,
+    job: Option<u32>,
+    by_link: &[Vec<Used>],
+) -> (Vec<Vec<&'a Occurrence>>, usize) {
     let segmented = view.run.labels.phases != "merged";
     let Some(workload) = job.and_then(|job| view.workload_of(job)).filter(|_| segmented) else {
         return (Vec::new(), 0);
     };
-    let mut links_of = vec![0usize; workload.segmentation.phases.len()];
-    for used in by_link.iter().flatten() {
-        if let Some(count) = links_of.get_mut(used.phase as usize) {
-            *count += 1;
+    let phases = workload.segmentation.phases.len();
+    let mut links_of = vec![0; phases];
+    for used in by_link.iter().flatten().filter(|used| (used.phase as usize) < phases) {
+        links_of[used.phase as usize] += 1;
+    }
+    let mut spells: Vec<Vec<&Occurrence>> = vec![Vec::new(); phases];
+    let (mut values, mut left_out) = (0, 0);
+    for occurrence in workload.segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0) {
+        let Some(phase) = occurrence.phase else { continue };
+        values += links_of[phase as usize];
+        if values <= LARGEST_VALUES {
+            spells[phase as usize].push(occurrence);
+        } else {
+            left_out += 1;
         }
     }
-    let tiles = workload.segmentation.occurrences.iter().filter(|o| o.depth == 0 && o.phase.is_some());
-    let tiles: Vec<&Occurrence> = tiles.collect();
-    let mut values = 0;
-    let fit = tiles.iter().take_while(|tile| {
-        values += tile.phase.and_then(|phase| links_of.get(phase as usize)).copied().unwrap_or(0);
-        values <= LARGEST_VALUES
-    });
-    let fit = fit.count();
-    (tiles[..fit].to_vec(), tiles.len() - fit)
+    (spells, left_out)
 }
 
 fn declare<W: Write>(xml: &mut Xml<W>) -> io::Result<()> {
@@ -127,7 +133,7 @@ fn write_link<W: Write>(
     view: &RunView<'_>,
     at: usize,
     used: &[Used],
-    occurrences: &[&Occurrence],
+    spells: &[Vec<&Occurrence>],
     start_s: f64,
 ) -> io::Result<()> {
     let link = &view.network.links[at];
@@ -151,15 +157,13 @@ fn write_link<W: Write>(
     xml.open("edge", &edge)?;
     xml.open("attvalues", &[])?;
     xml.empty("attvalue", &[("for", "capacity"), ("value", &capacity)])?;
-    for occurrence in occurrences {
-        let Some(used) = used.iter().find(|used| Some(used.phase) == occurrence.phase) else { continue };
+    let of = |used: &Used| spells.get(used.phase as usize).map_or(&[][..], Vec::as_slice);
+    for (used, occurrence) in used.iter().flat_map(|used| of(used).iter().map(move |spell| (used, spell))) {
         let start = exact(start_s + occurrence.start_ns as f64 * 1e-9);
         let end = exact(start_s + occurrence.end_ns as f64 * 1e-9);
         for (name, value) in [("load", Some(used.load)), ("utilization", used.utilization)] {
-            if let Some(value) = value {
-                let value = exact(value);
-                let attributes = [("for", name), ("value", &value), ("start", &start), ("end", &end)];
-                xml.empty("attvalue", &attributes)?;
+            if let Some(value) = value.map(exact) {
+                xml.empty("attvalue", &[("for", name), ("value", &value), ("start", &start), ("end", &end)])?;
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Hot spots: where each phase of a run loads the network most.
 
+use std::collections::HashMap;
+
 use phaseflow_simulate::topology::LinkId;
 
 use crate::view::{RunView, rates};
@@ -37,6 +39,7 @@ pub struct HotSpot {
 /// as the workload has them.
 pub fn hot_spots(view: &RunView<'_>) -> Vec<HotSpot> {
     let mut spots: Vec<HotSpot> = Vec::new();
+    let mut known: HashMap<(usize, &str), usize> = HashMap::new();
     for job in &view.run.jobs {
         for (position, phase) in (0..).zip(view.phases_of(job.job)) {
             let load = phase.max_link_load.unwrap_or(0.0);
@@ -55,15 +58,17 @@ pub fn hot_spots(view: &RunView<'_>) -> Vec<HotSpot> {
                 utilization: phase.max_utilization,
                 congestion: link.map_or(0.0, |link| load / view.network.link(link).capacity),
             };
-            let known = spots.iter_mut().find(|s| s.workload == spot.workload && s.phase == spot.phase);
-            match known {
-                None => spots.push(spot),
-                Some(known) => {
-                    let jobs = known.jobs + 1;
-                    if spot.congestion > known.congestion {
-                        *known = spot;
+            match known.get(&(job.workload, phase.phase.as_str())) {
+                None => {
+                    known.insert((job.workload, &phase.phase), spots.len());
+                    spots.push(spot);
+                }
+                Some(at) => {
+                    let jobs = spots[*at].jobs + 1;
+                    if spot.congestion > spots[*at].congestion {
+                        spots[*at] = spot;
                     }
-                    known.jobs = jobs;
+                    spots[*at].jobs = jobs;
                 }
             }
         }

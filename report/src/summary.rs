@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::axes::{self, Choices};
-use crate::hotspot::hot_spots;
+use crate::hotspot::{HotSpot, hot_spots};
 use crate::number;
 use crate::view::RunView;
 
@@ -26,7 +26,12 @@ pub struct Summary {
 impl Summary {
     /// Takes note of a run.
     pub fn run(&mut self, view: &RunView<'_>) {
-        for spot in hot_spots(view) {
+        let spots = hot_spots(view);
+        let again = |spot: &HotSpot| {
+            spots.iter().any(|s| s.phase.is_some() && s.link == spot.link && s.congestion >= spot.congestion)
+        };
+        // All jobs together are worth a line where they are hotter than each alone.
+        for spot in spots.iter().filter(|spot| spot.phase.is_some() || !again(spot)).cloned() {
             self.total += 1;
             if self.rows.len() == ROWS {
                 continue;

@@ -8,7 +8,7 @@ use crate::number;
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 230.0;
 const LEFT: f64 = 62.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 22.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 40.0;
 

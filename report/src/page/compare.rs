@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::chart::{COLOURS, Chart, Scale, ends, legend};
 use super::kept::KeptRun;
 use super::text::{counted, escape, shortened};
-use crate::axes::{self, AXES};
+use crate::axes::AXES;
 
 /// Lines a chart: more cannot be told apart.
 const LINES: usize = COLOURS;
@@ -22,7 +22,8 @@ pub(super) fn comparisons(runs: &[KeptRun], differ: &[usize]) -> String {
     let others: Vec<usize> = differ.iter().copied().filter(|other| Some(*other) != axis).collect();
     let mut groups: Vec<(String, Vec<&KeptRun>)> = Vec::new();
     for run in runs {
-        let name = axes::told_by(&run.choices, &others);
+        let named = others.iter().map(|axis| format!("{} {}", AXES[*axis], run.choices[*axis]));
+        let name = named.collect::<Vec<_>>().join(" · ");
         match groups.iter_mut().find(|group| group.0 == name) {
             Some(group) => group.1.push(run),
             None => groups.push((name, vec![run])),

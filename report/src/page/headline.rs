@@ -62,7 +62,8 @@ pub(super) fn headline(
     html
 }
 
-/// The run whose highest peak is lowest, where runs differ.
+/// The run whose highest peak is lowest, where runs differ. An averaged run hides its peaks and is no choice that anyone could
+/// make: it counts only among its like.
 fn coolest(peaks: &[(&KeptRun, &KeptSpot)], hottest: &KeptSpot, differ: &[usize]) -> String {
     let lowest =
         peaks.iter().copied().reduce(|a, b| if b.1.spot.congestion < a.1.spot.congestion { b } else { a });

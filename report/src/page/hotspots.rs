@@ -14,6 +14,9 @@ const ROWS: usize = 200;
 /// Rows of the list.
 const LISTED: usize = 1000;
 
+/// Values nearer than this read alike in three digits.
+const ALIKE: f64 = 1.001;
+
 /// What a column of the comparison is of: workload and name of the phase, `None` for the whole run.
 type Column<'r> = (Option<usize>, Option<&'r str>);
 
@@ -76,7 +79,7 @@ pub(super) fn comparison(runs: &[KeptRun], differ: &[usize], workloads: &[&str])
 fn cell(run: &KeptRun, column: Column<'_>, least: Option<f64>, most: f64) -> String {
     let Some(kept) = find(run, column) else { return "<td></td>".into() };
     let share = if most > 0.0 { kept.spot.congestion / most * 100.0 } else { 0.0 };
-    let best = least.is_some_and(|least| kept.spot.congestion <= least * (1.0 + 1e-9));
+    let best = least.is_some_and(|least| kept.spot.congestion <= least * ALIKE);
     let best = if best { " <span class=\"best\">lowest</span>" } else { "" };
     format!(
         "<td class=\"bar\" style=\"--v:{share:.1}%\"><b>{}</b>{best}<small>{}</small></td>",
@@ -109,7 +112,7 @@ fn find<'r>(run: &'r KeptRun, column: Column<'_>) -> Option<&'r KeptSpot> {
 fn lowest(runs: &[KeptRun], column: Column<'_>) -> Option<f64> {
     let values = || runs.iter().filter_map(|run| Some(find(run, column)?.spot.congestion));
     let (least, most) = values().fold((f64::MAX, 0.0f64), |(least, most), v| (least.min(v), most.max(v)));
-    (most > least * (1.0 + 1e-9)).then_some(least)
+    (most > least * ALIKE).then_some(least)
 }
 
 /// Every hot spot with all that is known of it.

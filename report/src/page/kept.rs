@@ -12,6 +12,9 @@ const CURVE_POINTS: usize = 64;
 /// Points of a series: about one per pixel of its chart.
 const SERIES_POINTS: usize = 300;
 
+/// Hot spots of a run, the hottest if there are more.
+const SPOTS: usize = 256;
+
 /// Phases of a run that get a curve.
 const CURVES: usize = 16;
 
@@ -51,7 +54,12 @@ impl KeptRun {
     /// Keeps what the page shows of a run; curves and series only if `details` are wanted.
     pub(super) fn new(view: &RunView<'_>, details: bool) -> Self {
         let run = view.run;
-        let spots = hot_spots(view).into_iter().enumerate().map(|(at, spot)| {
+        let mut spots = hot_spots(view);
+        if spots.len() > SPOTS {
+            spots.sort_by(|a, b| b.congestion.total_cmp(&a.congestion));
+            spots.truncate(SPOTS);
+        }
+        let spots = spots.into_iter().enumerate().map(|(at, spot)| {
             let link = spot.link.map_or_else(String::new, |link| {
                 let (_, src, dst) = view.link(link);
                 format!("{src} → {dst}")

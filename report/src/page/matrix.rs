@@ -93,10 +93,13 @@ fn figure(title: &str, ranks: u32, phase: &Phase, side: u64) -> String {
         "<text class=\"middle label\" x=\"166\" y=\"284\">receiving rank</text>\
          <text class=\"middle label\" transform=\"translate(11 128) rotate(-90)\">sending rank</text>\
          <rect fill=\"url(#ramp)\" x=\"294\" y=\"8\" width=\"10\" height=\"240\"/>\
-         <text x=\"309\" y=\"18\">{}</text><text x=\"309\" y=\"247\">{}</text></svg></figure>",
+         <text x=\"309\" y=\"18\">{}</text>",
         number::scaled(image.most, unit),
-        number::scaled(image.least, unit),
     );
+    if image.least < image.most {
+        let _ = write!(svg, "<text x=\"309\" y=\"247\">{}</text>", number::scaled(image.least, unit));
+    }
+    svg.push_str("</svg></figure>");
     svg
 }
 
