@@ -102,9 +102,18 @@ impl<R: BufRead> TraceReader<R> {
                 break;
             }
             match member.name.split('/').next() {
-                Some("messages") => return self.messages(&member).at(|| &member.name).map(Some),
-                Some("calls") => return self.calls(&member).at(|| &member.name).map(Some),
-                Some("marks") => return self.marks(&member).at(|| &member.name).map(Some),
+                Some("messages") => {
+                    self.load(&member)?;
+                    return self.messages().at(|| &member.name).map(Some);
+                }
+                Some("calls") => {
+                    self.load(&member)?;
+                    return self.calls().at(|| &member.name).map(Some);
+                }
+                Some("marks") => {
+                    self.load(&member)?;
+                    return self.marks().at(|| &member.name).map(Some);
+                }
                 Some("matrix") => {
                     read_cells(&mut self.archive, &member, &mut self.bytes, &mut self.cells)?;
                     for cell in &self.cells {
@@ -114,7 +123,10 @@ impl<R: BufRead> TraceReader<R> {
                     }
                     return Ok(Some(Block::Matrix(&self.cells)));
                 }
-                Some("sizes") => return self.sizes(&member).at(|| &member.name).map(Some),
+                Some("sizes") => {
+                    self.load(&member)?;
+                    return self.sizes().at(|| &member.name).map(Some);
+                }
                 _ => {} // a later version's member
             }
         }
@@ -122,12 +134,10 @@ impl<R: BufRead> TraceReader<R> {
     }
 
     fn load(&mut self, member: &MemberInfo) -> Result<()> {
-        // The place is added by the caller once for all of the member's errors.
         self.archive.bytes_into(member, LARGEST_BYTES, &mut self.bytes)
     }
 
-    fn messages(&mut self, member: &MemberInfo) -> Result<Block<'_>> {
-        self.load(member)?;
+    fn messages(&mut self) -> Result<Block<'_>> {
         self.messages.decode(&self.bytes)?;
         let columns = self.messages.columns();
         self.last_ns[0] = ascending(self.last_ns[0], columns.send_post_ns.iter().copied())?;
@@ -140,8 +150,7 @@ impl<R: BufRead> TraceReader<R> {
         Ok(Block::Messages(&self.messages))
     }
 
-    fn calls(&mut self, member: &MemberInfo) -> Result<Block<'_>> {
-        self.load(member)?;
+    fn calls(&mut self) -> Result<Block<'_>> {
         let block = BlockReader::new(&self.bytes)?;
         let (mut enter, mut leave, mut rank, mut operation) =
             <(Vec<i64>, Vec<i64>, Vec<u32>, Vec<Operation>)>::default();
@@ -168,8 +177,7 @@ impl<R: BufRead> TraceReader<R> {
         Ok(Block::Calls(&self.calls))
     }
 
-    fn marks(&mut self, member: &MemberInfo) -> Result<Block<'_>> {
-        self.load(member)?;
+    fn marks(&mut self) -> Result<Block<'_>> {
         let block = BlockReader::new(&self.bytes)?;
         let (mut time, mut rank, mut level) = <(Vec<i64>, Vec<u32>, Vec<i32>)>::default();
         block.required(1, "time_ns", &mut time)?;
@@ -186,8 +194,7 @@ impl<R: BufRead> TraceReader<R> {
         Ok(Block::Marks(&self.marks))
     }
 
-    fn sizes(&mut self, member: &MemberInfo) -> Result<Block<'_>> {
-        self.load(member)?;
+    fn sizes(&mut self) -> Result<Block<'_>> {
         let block = BlockReader::new(&self.bytes)?;
         let (mut rank, mut received, mut bytes, mut messages) =
             <(Vec<u32>, Vec<u8>, Vec<u64>, Vec<u64>)>::default();
