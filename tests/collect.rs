@@ -1,5 +1,7 @@
 //! pf-collect as its users meet it: round trips, equal bytes however it is fed, and one clear sentence for each bad input.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop, and says what it skips")]
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
