@@ -35,16 +35,17 @@ impl TrafficMatrix {
     /// Builds a matrix from cells in any order; cells of the same pair are summed.
     ///
     /// # Errors
-    /// A sum of bytes or messages beyond 2⁶³−1.
+    /// As [`MatrixBuilder::add`].
     pub fn from_cells(cells: impl IntoIterator<Item = Cell>) -> Result<Self> {
         let mut cells: Vec<Cell> = cells.into_iter().collect();
         // Cells mostly come in long ascending runs, which this sort finds.
         cells.sort_by_key(|cell| (cell.src, cell.dst));
         let (mut messages, mut bytes) = (0, 0);
         let mut matrix = Self::default();
-        for cell in cells {
+        for cell in cells.into_iter().filter(|cell| (cell.messages, cell.bytes) != (0, 0)) {
             messages = checked_sum(messages, cell.messages, "messages")?;
             bytes = checked_sum(bytes, cell.bytes, "bytes")?;
+            checked_pair(cell.src.0, cell.dst.0)?;
             matrix.push(cell);
         }
         Ok(matrix)
@@ -183,12 +184,8 @@ impl MatrixBuilder {
         slots.sort_unstable_by_key(|slot| slot.pair);
         let mut matrix = TrafficMatrix::default();
         for slot in slots {
-            matrix.push(Cell {
-                src: Rank((slot.pair >> 32) as u32),
-                dst: Rank(slot.pair as u32),
-                messages: slot.messages,
-                bytes: slot.bytes,
-            });
+            let (src, dst) = (Rank((slot.pair >> 32) as u32), Rank(slot.pair as u32));
+            matrix.push(Cell { src, dst, messages: slot.messages, bytes: slot.bytes });
         }
         matrix
     }
@@ -201,10 +198,7 @@ impl MatrixBuilder {
 
     #[inline]
     fn slot(&mut self, src: u32, dst: u32) -> Result<&mut Slot> {
-        let pair = u64::from(src) << 32 | u64::from(dst);
-        if pair == NOBODY {
-            return Err(Error::data(format!("rank {src} is beyond the largest, {}", u32::MAX - 1)));
-        }
+        let pair = checked_pair(src, dst)?;
         if self.used * 2 >= self.slots.len() {
             self.grow();
         }
@@ -236,6 +230,16 @@ fn find(slots: &[Slot], multiplier: u64, pair: u64) -> usize {
         at = (at + 1) & mask;
     }
     at
+}
+
+/// Source and destination as one number.
+#[inline]
+fn checked_pair(src: u32, dst: u32) -> Result<u64> {
+    let pair = u64::from(src) << 32 | u64::from(dst);
+    if pair == NOBODY {
+        return Err(Error::data(format!("rank {src} is beyond the largest, {}", u32::MAX - 1)));
+    }
+    Ok(pair)
 }
 
 fn checked_sum(a: u64, b: u64, what: &str) -> Result<u64> {

@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use phaseflow_collect::archive::columns::{
     BlockReader, BlockWriter, LARGEST_BLOCK, LARGEST_BYTES, Transform, UNKNOWN,
 };
-use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, MemberInfo, SUMMARY};
+use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, SUMMARY};
 use phaseflow_collect::trace::{read_cells, write_matrix};
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
@@ -148,7 +148,8 @@ pub fn read_segmentation<R: BufRead>(mut archive: ArchiveReader<R>) -> Result<Se
                 break;
             }
             name if name.starts_with("occurrences/") => {
-                read_occurrences(&mut archive, &member, &mut bytes, &mut occurrences).at(|| name)?;
+                archive.bytes_into(&member, LARGEST_BYTES, &mut bytes)?;
+                read_occurrences(&bytes, &mut occurrences).at(|| name)?;
             }
             name => {
                 let Some(number) = name.strip_prefix("matrix-").and_then(|rest| rest.split('/').next())
@@ -187,13 +188,7 @@ fn occurrence_block(chunk: &[Occurrence]) -> Vec<u8> {
     block.finish()
 }
 
-fn read_occurrences<R: BufRead>(
-    archive: &mut ArchiveReader<R>,
-    member: &MemberInfo,
-    bytes: &mut Vec<u8>,
-    occurrences: &mut Vec<Occurrence>,
-) -> Result<()> {
-    archive.bytes_into(member, LARGEST_BYTES, bytes)?;
+fn read_occurrences(bytes: &[u8], occurrences: &mut Vec<Occurrence>) -> Result<()> {
     let block = BlockReader::new(bytes)?;
     let (mut phase, mut depth) = <(Vec<i64>, Vec<u32>)>::default();
     let (mut start, mut end, mut messages, mut volume) =

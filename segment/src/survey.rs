@@ -62,7 +62,7 @@ pub(crate) struct Change {
 impl Survey {
     /// Reads `trace` once. Windows are only made if there are any to make: `windows` is their largest number.
     pub(crate) fn new(trace: &mut dyn Replay, windows: Option<usize>) -> Result<Self> {
-        let mut reader = TraceReader::open(trace.replay()?)?;
+        let mut reader = TraceReader::open(trace.replay()?)?.without_details();
         let header = reader.header().clone();
         let mut table = Windows::new(windows.unwrap_or(0));
         let mut marks = Marks::default();

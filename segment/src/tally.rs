@@ -36,7 +36,7 @@ pub(crate) struct Tally {
 
 /// Reads `trace` and sums up the stretches of `plan`.
 pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Tally> {
-    let mut reader = TraceReader::open(trace.replay()?)?;
+    let mut reader = TraceReader::open(trace.replay()?)?.without_details();
     let mut sums = Sums::new(run, plan);
     while let Some(block) = reader.next_block()? {
         if let Block::Messages(block) = block {
@@ -112,18 +112,16 @@ impl<'a> Sums<'a> {
     /// Messages that belong to the current stretch.
     fn put(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<()> {
         let columns = block.columns();
-        let bytes = &columns.bytes[rows.clone()];
-        let total = &mut self.totals[self.at];
-        total.messages += rows.len() as u64;
-        total.bytes += bytes.iter().sum::<u64>();
-        match self.plan.stretches[self.at].label {
-            None => Ok(()),
-            Some(label) => self.matrices[label as usize].add_messages(
-                &columns.src[rows.clone()],
-                &columns.dst[rows],
-                bytes,
-            ),
+        let (src, dst) = (&columns.src[rows.clone()], &columns.dst[rows.clone()]);
+        let bytes = &columns.bytes[rows];
+        if let Some(label) = self.plan.stretches[self.at].label {
+            // Refuses sums beyond 63 bits.
+            self.matrices[label as usize].add_messages(src, dst, bytes)?;
         }
+        let total = &mut self.totals[self.at];
+        total.messages += src.len() as u64;
+        total.bytes = bytes.iter().fold(total.bytes, |sum, bytes| sum.saturating_add(*bytes));
+        Ok(())
     }
 
     /// Messages among which the next stretch begins.
@@ -210,7 +208,7 @@ impl Waiting {
         self.dst.push(dst);
         self.bytes.push(bytes);
         self.total.messages += 1;
-        self.total.bytes += bytes;
+        self.total.bytes = self.total.bytes.saturating_add(bytes);
         Ok(())
     }
 
@@ -225,7 +223,7 @@ impl Waiting {
         self.clear();
         let waiting = std::mem::take(&mut self.total);
         total.messages += waiting.messages;
-        total.bytes += waiting.bytes;
+        total.bytes = total.bytes.saturating_add(waiting.bytes);
         Ok(())
     }
 

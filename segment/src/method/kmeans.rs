@@ -15,7 +15,7 @@ use super::{Answer, Limits, Split, clustered};
 use crate::survey::Run;
 use crate::window::points::{Points, SAME};
 
-/// k-means with k-means++ beginnings (Arthur and Vassilvitskii 2007), the best of ten.
+/// k-means with k-means++ beginnings (Arthur and Vassilvitskii 2007), the best of four.
 ///
 /// Without a given k, those from 2 to 16 are candidates that do not split one behaviour, i.e. whose means are all
 /// [`SAME`] or more apart (steps of one round can make better clusters than phases do). The smallest of them whose silhouette
@@ -29,6 +29,8 @@ pub struct KMeansMethod {
 
 /// Largest k that is tried.
 const MOST: usize = 16;
+/// Beginnings that are tried for each k.
+const RUNS: usize = 4;
 /// A smaller k is preferred to this much silhouette.
 const NEARLY: f64 = 0.02;
 /// Below, there are no clusters.
@@ -87,8 +89,9 @@ fn cluster(points: &Points, k: usize, seed: u64) -> Result<Vec<usize>> {
     // Not KMeansPara, whose random numbers depend on the number of threads.
     let model = KMeans::params_with(k, rng, L2Dist)
         .init_method(KMeansInit::KMeansPlusPlus)
-        .n_runs(10)
+        .n_runs(RUNS)
         .max_n_iterations(100)
+        .tolerance(SAME / 100.0)
         .fit(&DatasetBase::from(points.reduced.view()))
         .map_err(|error| failed(&error))?;
     Ok(model.predict(&points.reduced).to_vec())

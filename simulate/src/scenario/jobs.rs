@@ -11,14 +11,18 @@ use super::{Job, Trace};
 use crate::distribution::Distribution;
 use crate::run::Submission;
 
-/// More jobs than any run submits at fixed times: a larger count is a slip.
-const LARGEST_COUNT: u32 = 1_000_000;
+/// More jobs than any scenario submits at fixed times: a larger count is a slip.
+const MOST_JOBS: u32 = 1_000_000;
 
 /// The job lines of a scenario.
 pub(super) fn jobs(node: &Node, folder: &Path) -> Result<Vec<Job>> {
     let jobs = node.list().iter().map(|line| job(line, folder)).collect::<Result<Vec<_>>>()?;
     if jobs.is_empty() {
         return Err(node.error("jobs is an empty list, expected one job or more"));
+    }
+    let total: u64 = jobs.iter().map(|job| u64::from(job.count)).sum();
+    if total > u64::from(MOST_JOBS) {
+        return Err(node.error(format!("all counts together are {total} jobs, expected at most {MOST_JOBS}")));
     }
     Ok(jobs)
 }
@@ -53,9 +57,9 @@ fn job(line: &Node, folder: &Path) -> Result<Job> {
             (_, Submission::Endless { .. }) => {
                 return Err(node.error("count goes with a time, this job is submitted by a distribution"));
             }
-            (count @ 1..=LARGEST_COUNT, _) => count,
+            (count @ 1..=MOST_JOBS, _) => count,
             (count, _) => {
-                return Err(node.error(format!("count is {count}, expected 1 to {LARGEST_COUNT}")));
+                return Err(node.error(format!("count is {count}, expected 1 to {MOST_JOBS}")));
             }
         },
     };

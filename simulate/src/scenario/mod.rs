@@ -346,6 +346,10 @@ mod tests {
                 "line 1, column 51: count goes with a time, this job is submitted by a distribution",
             ),
             (
+                "jobs: [{count: 600000}, {count: 600000}]\n",
+                "line 1, column 7: all counts together are 1200000 jobs, expected at most 1000000",
+            ),
+            (
                 "jobs: [{submit: {exponental: {lambd: 1}}}]\n",
                 "line 1, column 17: unknown distribution `exponental`; did you mean exponential? (known: constant, \
                  exponential, uniform, lognormal, weibull)",

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Axis, Point, Settings, Sweep};
-use crate::run::Submission;
+use crate::run::{JobSource, Submission};
 use crate::topology::{LinkId, NodeId, Topology};
 use crate::workload::Workload;
 
@@ -18,9 +18,7 @@ struct Identity<'a> {
     generation: u32,
     topology: &'a str,
     choices: [String; Axis::ALL.len()],
-    workloads: &'a [String],
-    /// Index of the workload, and when and how long.
-    jobs: Vec<(usize, &'a Submission)>,
+    jobs: &'a str,
     settings: &'a Settings,
 }
 
@@ -29,19 +27,28 @@ impl Sweep {
     /// traces included, and on nothing else: not on the other points of the sweep, on file names or on labels. Programs
     /// (`exec`) count by their command.
     pub fn id(&self, point: &Point) -> String {
-        let identity = Identity {
+        of_json(&Identity {
             generation: GENERATION,
             topology: &self.topology_digests[point.topology],
             choices: Axis::ALL.map(|axis| self.choice(point, axis).spelling()),
-            workloads: &self.workload_digests,
-            jobs: self.jobs.iter().map(|job| (job.workload, &job.submission)).collect(),
+            jobs: &self.jobs_digest,
             settings: &self.settings,
-        };
-        let mut hash = Fnv::default();
-        // A hash takes every byte, and an identity has no map with keys that are not text.
-        let _ = serde_json::to_writer(&mut hash, &identity);
-        hash.hex()
+        })
     }
+}
+
+fn of_json(value: &impl Serialize) -> String {
+    let mut hash = Fnv::default();
+    // A hash takes every byte, and nothing hashed here has keys that are not text.
+    let _ = serde_json::to_writer(&mut hash, value);
+    hash.hex()
+}
+
+/// Digest of the jobs: of each the digest of its workload, and when it is submitted and how long it runs.
+pub(super) fn of_jobs(jobs: &[JobSource], workload_digests: &[String]) -> String {
+    let jobs: Vec<(&str, &Submission)> =
+        jobs.iter().map(|job| (workload_digests[job.workload].as_str(), &job.submission)).collect();
+    of_json(&jobs)
 }
 
 /// Digest of a network: its nodes and links in order.

@@ -42,6 +42,7 @@ pub struct Sweep {
     topology_digests: Vec<String>,
     workloads: Vec<Workload>,
     workload_digests: Vec<String>,
+    jobs_digest: String,
     axes: Axes,
     jobs: Vec<JobSource>,
     settings: Settings,
@@ -69,12 +70,14 @@ impl Sweep {
         let topologies: Vec<Topology> =
             plan.networks.par_iter().map(|network| network.build(&plan.options)).collect::<Result<_>>()?;
         let (workloads, jobs) = assign(&plan.jobs, inputs, scratch)?;
+        let workload_digests: Vec<String> = workloads.par_iter().map(identity::of_workload).collect();
         let points = plan.points();
         Ok(Self {
             topology_digests: topologies.iter().map(identity::of_topology).collect(),
             topologies,
-            workload_digests: workloads.iter().map(identity::of_workload).collect(),
+            jobs_digest: identity::of_jobs(&jobs, &workload_digests),
             workloads,
+            workload_digests,
             axes: plan.axes,
             jobs,
             settings: plan.settings,
@@ -160,7 +163,11 @@ impl Sweep {
             "topology": topologies,
             "axes": axes,
             "settings": self.settings,
-            "inputs": { "topologies": self.topology_digests, "workloads": self.workload_digests },
+            "digests": {
+                "topologies": self.topology_digests,
+                "workloads": self.workload_digests,
+                "jobs": self.jobs_digest,
+            },
         })
     }
 }

@@ -15,6 +15,8 @@ mod freeze;
 mod graphml;
 mod leaf_spine;
 mod paths;
+#[cfg(test)]
+pub(crate) mod sketch;
 mod star;
 mod torus;
 mod xgft;

@@ -69,7 +69,13 @@ impl RankFile {
                 "rank" => rank = Some(scanner.count(|| key.into())?),
                 "n_procs" => n_procs = Some(scanner.count(|| key.into())?),
                 "duration" => self.duration_ns = Some(duration_ns(scanner)?),
-                _ => sizes(scanner, key, key.starts_with("rx"), &mut self.sizes)?,
+                _ => {
+                    let received = key.starts_with("rx");
+                    // The rank may come later.
+                    let size =
+                        |[bytes, messages]: [u64; 2]| MessageSize { rank: 0, received, bytes, messages };
+                    scanner.pairs(key, ["message_size", "frequency"], |pair| self.sizes.push(size(pair)))?;
+                }
             }
             Ok(())
         })?;
@@ -124,31 +130,6 @@ fn duration_ns(scanner: &mut Scanner<'_>) -> Result<u64> {
     }
     let problem = format!("duration is {seconds:?} s, expected 0 s to 292 years");
     Err(scanner.error_in_line(place, problem))
-}
-
-/// `[{"message_size": 8, "frequency": 3}, …]`, the rank to be filled in later.
-fn sizes(scanner: &mut Scanner<'_>, name: &str, received: bool, out: &mut Vec<MessageSize>) -> Result<()> {
-    let mut index = 0;
-    scanner.array(|scanner| {
-        let (mut bytes, mut messages) = (None, None);
-        let place = scanner.place();
-        scanner.object(|scanner, key| {
-            let full = || format!("{name}[{index}].{}", String::from_utf8_lossy(key));
-            match key {
-                b"message_size" => bytes = Some(scanner.count(full)?),
-                b"frequency" => messages = Some(scanner.count(full)?),
-                _ => scanner.skip()?,
-            }
-            Ok(())
-        })?;
-        let (Some(bytes), Some(messages)) = (bytes, messages) else {
-            let problem = format!("{name}[{index}] lacks `message_size` or `frequency`");
-            return Err(scanner.error_in_line(place, problem));
-        };
-        out.push(MessageSize { rank: 0, received, bytes, messages });
-        index += 1;
-        Ok(())
-    })
 }
 
 #[cfg(test)]

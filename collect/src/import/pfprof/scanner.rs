@@ -5,6 +5,7 @@
 //! bytes at a time. Rare things (escaped strings, values of unknown keys) are left to serde_json.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
@@ -32,7 +33,7 @@ impl<'a> Scanner<'a> {
             }
             self.at += 1;
             // Indentation comes in long runs.
-            while self.text[self.at..].first_chunk() == Some(b"        ") {
+            while self.text[self.at..].starts_with(b"        ") {
                 self.at += 8;
             }
         }
@@ -161,12 +162,11 @@ impl<'a> Scanner<'a> {
         let (ahead, behind) = (&self.text[self.at..], &self.text[self.at - period..]);
         let mut same = 0;
         for (a, b) in ahead.as_chunks::<8>().0.iter().zip(behind.as_chunks::<8>().0) {
-            let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-            if difference != 0 {
-                same += difference.trailing_zeros() as usize / 8;
+            let equal = same_bytes(u64::from_le_bytes(*a), u64::from_le_bytes(*b));
+            same += equal;
+            if equal < 8 {
                 break;
             }
-            same += 8;
         }
         let mut times = same / period;
         if times > 0 && !matches!(ahead.get(times * period), Some(b',' | b']' | b' ' | b'\n' | b'\r' | b'\t'))
@@ -177,16 +177,76 @@ impl<'a> Scanner<'a> {
         times
     }
 
+    /// An array of objects that have two counts each, under `keys`; `each` is given both, in the order of `keys`; the objects
+    /// come in any order.
+    ///
+    /// What stands between two numbers is the same in all objects, so it is learned from the first two and then compared.
+    pub(super) fn pairs(
+        &mut self,
+        name: &str,
+        keys: [&str; 2],
+        mut each: impl FnMut([u64; 2]),
+    ) -> Result<()> {
+        let mut index = 0;
+        // Where the second number of the object before ended.
+        let mut last_end = None;
+        self.array(|scanner| {
+            let place = scanner.place();
+            // Value and where it is written.
+            let mut found: [Option<(u64, Range<usize>)>; 2] = [None, None];
+            scanner.object(|scanner, key| {
+                let Some(which) = keys.iter().position(|name| name.as_bytes() == key) else {
+                    return scanner.skip();
+                };
+                let start = scanner.place();
+                if found[which].is_some() {
+                    return Err(
+                        scanner.error_in_line(start, format!("{name}[{index}] has `{}` twice", keys[which]))
+                    );
+                }
+                let value = scanner.count(|| format!("{name}[{index}].{}", keys[which]))?;
+                let other = found[1 - which].clone();
+                found[which] = Some((value, start..scanner.at));
+                if let Some((_, first)) = other {
+                    if let Some(last_end) = last_end {
+                        let (before, between) =
+                            (&scanner.text[last_end..first.start], &scanner.text[first.end..start]);
+                        while let Some(pair) = scanner.next_pair(before, between) {
+                            each(if which == 1 { pair } else { [pair[1], pair[0]] });
+                            index += 1;
+                        }
+                    }
+                    last_end = Some(scanner.at);
+                }
+                Ok(())
+            })?;
+            let [Some((a, _)), Some((b, _))] = found else {
+                let [a, b] = keys;
+                return Err(scanner.error_in_line(place, format!("{name}[{index}] lacks `{a}` or `{b}`")));
+            };
+            each([a, b]);
+            index += 1;
+            Ok(())
+        })
+    }
+
+    /// Two counts with exactly this text before and between them.
+    #[inline]
+    fn next_pair(&mut self, before: &[u8], between: &[u8]) -> Option<[u64; 2]> {
+        let rest = self.text[self.at..].strip_prefix(before)?;
+        let (first, length) = plain_count(rest)?;
+        let rest = rest[length..].strip_prefix(between)?;
+        let (second, length) = plain_count(rest)?;
+        self.at = self.text.len() - rest.len() + length;
+        Some([first, second])
+    }
+
     /// A number from 0 to 2⁶³−1; `name` says which in an error.
     pub(super) fn count(&mut self, name: impl FnOnce() -> String) -> Result<u64> {
         self.peek();
-        let rest = &self.text[self.at..];
-        if let Some((value, length)) = digits(rest) {
-            let whole = !matches!(rest.get(length), Some(b'.' | b'e' | b'E' | b'+' | b'-'));
-            if whole && (length == 1 || rest[0] != b'0') && i64::try_from(value).is_ok() {
-                self.at += length;
-                return Ok(value);
-            }
+        if let Some((value, length)) = plain_count(&self.text[self.at..]) {
+            self.at += length;
+            return Ok(value);
         }
         let text = self.number()?;
         self.at -= text.len();
@@ -265,6 +325,21 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// A number from 0 to 2⁶³−1 as JSON writes integers, and its length.
+#[inline]
+fn plain_count(text: &[u8]) -> Option<(u64, usize)> {
+    let (value, length) = digits(text)?;
+    let whole = !matches!(text.get(length), Some(b'.' | b'e' | b'E' | b'+' | b'-'));
+    let plain = whole && (length == 1 || text[0] != b'0') && i64::try_from(value).is_ok();
+    plain.then_some((value, length))
+}
+
+/// How many bytes, from the lowest on, are the same.
+#[inline]
+fn same_bytes(a: u64, b: u64) -> usize {
+    (a ^ b).trailing_zeros() as usize / 8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,6 +386,31 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn pairs_agree_with_serde_json(
+            objects in prop::collection::vec((0..300u64, 0..3u64, 0..12usize), 0..12),
+        ) {
+            // Mostly objects written alike, some in another order, with more keys or spaces.
+            let objects: Vec<String> = objects.into_iter().map(|(a, b, style)| match style {
+                0 => format!(r#"{{"b":{b},"a":{a}}}"#),
+                1 => format!(r#"{{"a":{a},"b":{b},"c":[1]}}"#),
+                2 => format!(r#"{{ "a":{a},"b":{b}}}"#),
+                _ => format!(r#"{{"a":{a},"b":{b}}}"#),
+            }).collect();
+            let text = format!("[{}]", objects.join(","));
+            let expected: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+            let mut expected: Vec<_> = expected.iter().map(|o| [o["a"].as_u64().unwrap(), o["b"].as_u64().unwrap()]).collect();
+            let (mut scanner, mut found) = (Scanner::new(text.as_bytes()), Vec::new());
+            scanner.pairs("h", ["a", "b"], |pair| found.push(pair)).unwrap();
+            scanner.end().unwrap();
+            // Repetitions are found while their first object is still open.
+            expected.sort_unstable();
+            found.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
+
     #[test]
     fn errors_say_where() {
         for (text, expected) in [
@@ -332,6 +432,24 @@ mod tests {
             ("[0]]", "line 1, column 4: is not JSON: found `]`, expected the end of the file"),
         ] {
             assert_eq!(counts(text).unwrap_err().to_string(), expected, "{text}");
+        }
+        let pairs = |text: &str| {
+            let mut out = Vec::new();
+            Scanner::new(text.as_bytes()).pairs("h", ["a", "b"], |pair| out.push(pair)).map(|()| out)
+        };
+        for (text, expected) in [
+            (r#"[{"a":1,"b":2},{"a":1}]"#, "line 1: h[1] lacks `a` or `b`"),
+            (r#"[{"a":1,"b":2},{"a":1,"b":2},{"a":1,"b":2,"a":3}]"#, "line 1: h[2] has `a` twice"),
+            (
+                r#"[{"a":1,"b":2},{"a":1,"b":2},{"a":1,"b":2.5}]"#,
+                "line 1, column 41: h[2].b is 2.5, expected a whole number from 0 to 9223372036854775807",
+            ),
+            (
+                r#"[{"a":1,"b":2},{"a":1,"b":2},{"a":1,"b":2"#,
+                "line 1, column 42: ends too early, expected `,` or `}`",
+            ),
+        ] {
+            assert_eq!(pairs(text).unwrap_err().to_string(), expected, "{text}");
         }
         let mut scanner = Scanner::new(b"{\"a\": 1,\n \"b\\\"\": [1,\n tru]}");
         let error = scanner.object(|scanner, _| scanner.skip()).unwrap_err();
