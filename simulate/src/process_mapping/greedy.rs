@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Result, TrafficMatrix};
 
-use super::{MapRequest, Placement, ProcessMapper};
+use super::{Block, MapRequest, Placement, ProcessMapper};
 use crate::topology::{HostId, Topology};
 
 /// Application-aware mapping by greedy growth: a host starts with one rank and takes, slot by slot, the unplaced rank that
@@ -15,9 +16,13 @@ use crate::topology::{HostId, Topology};
 /// growth step of Karypis and Kumar's *A fast and high quality multilevel scheme for partitioning irregular graphs*, 1998,
 /// section 3.2, GGGP, applied host by host.)
 ///
+/// Greed may be wrong where the heaviest pair leads away from a tighter group (NAS CG's transpose), and codes are often
+/// numbered well: if [`Block`] mapping leaves fewer bytes between hosts, that is taken. So the result is never worse than
+/// block mapping in this respect.
+///
 /// O(c log c) for c pairs of ranks that speak, plus the square of the number of hosts. It never takes a rank back; where
-/// everybody talks to everybody it cannot gain anything.
-#[derive(Clone, Debug, Default)]
+/// everybody talks to everybody there is nothing to gain.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Greedy;
 
 impl ProcessMapper for Greedy {
@@ -38,8 +43,17 @@ impl ProcessMapper for Greedy {
                 break;
             }
         }
-        Ok(Placement { hosts: placement })
+        let grown = Placement { hosts: placement };
+        let block = Block.map(request)?;
+        let is_better = between_hosts(request.matrix, &grown) <= between_hosts(request.matrix, &block);
+        Ok(if is_better { grown } else { block })
     }
+}
+
+/// Bytes that cross the network.
+fn between_hosts(matrix: &TrafficMatrix, placement: &Placement) -> u64 {
+    let host = |rank: Rank| placement.hosts[rank.0 as usize];
+    matrix.cells().filter(|cell| host(cell.src) != host(cell.dst)).map(|cell| cell.bytes).sum()
 }
 
 /// The hosts from the first on, each followed by the nearest of the rest; ties in their order.
@@ -175,6 +189,91 @@ impl<'a> Growth<'a> {
             let open = Reverse(self.graph.total[i] - self.near[i]);
             self.group.push((self.gain[i], open, Reverse(*other)));
             self.rim.push((self.near[i], open, Reverse(*other)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use phaseflow_collect::Cell;
+    use proptest::prelude::*;
+    use rand::seq::SliceRandom;
+
+    use super::*;
+    use crate::sample::tree;
+    use crate::stream::Stream;
+
+    fn matrix(pairs: impl Iterator<Item = (u32, u32, u64)>) -> TrafficMatrix {
+        let cell = |(src, dst, bytes)| Cell { src: Rank(src), dst: Rank(dst), messages: 1, bytes };
+        TrafficMatrix::from_cells(pairs.map(cell)).unwrap()
+    }
+
+    /// Bytes between hosts of block and of greedy mapping on hosts of these slots.
+    fn compare(slots: &[u32], ranks: u32, matrix: &TrafficMatrix) -> (u64, u64) {
+        let topology = tree(&[slots.to_vec()], 1, &[1.0]);
+        let hosts: Vec<HostId> = (0..slots.len() as u32).map(HostId).collect();
+        let request = MapRequest { topology: &topology, hosts: &hosts, ranks, matrix };
+        let cut = |mapper: &mut dyn ProcessMapper| between_hosts(matrix, &mapper.map(&request).unwrap());
+        (cut(&mut Block), cut(&mut Greedy))
+    }
+
+    /// The least number of bytes between hosts, by trying all placements.
+    fn least(slots: &[u32], ranks: u32, matrix: &TrafficMatrix) -> u64 {
+        fn place(free: &mut Vec<u32>, hosts: &mut Vec<HostId>, ranks: u32, matrix: &TrafficMatrix) -> u64 {
+            if hosts.len() == ranks as usize {
+                return between_hosts(matrix, &Placement { hosts: hosts.clone() });
+            }
+            let mut best = u64::MAX;
+            for host in 0..free.len() {
+                if free[host] > 0 {
+                    free[host] -= 1;
+                    hosts.push(HostId(host as u32));
+                    best = best.min(place(free, hosts, ranks, matrix));
+                    hosts.pop();
+                    free[host] += 1;
+                }
+            }
+            best
+        }
+        place(&mut slots.to_vec(), &mut Vec::new(), ranks, matrix)
+    }
+
+    #[test]
+    fn a_shuffled_halo_is_put_together_again() {
+        // 16 × 8 ranks on a torus, 4 neighbours each, 8 ranks a host: blocks of 4 × 2 leave 6/32 … at best 12 of 32
+        // neighbours per host outside. Shuffled, block mapping leaves nearly all outside.
+        let (nx, ny) = (16, 8);
+        let mut name: Vec<u32> = (0..nx * ny).collect();
+        name.shuffle(&mut Stream::Jobs(0).generator(5));
+        let rank = |x: u32, y: u32| name[((y % ny) * nx + x % nx) as usize];
+        let halo = (0..nx * ny).flat_map(|i| {
+            let (x, y) = (i % nx, i / nx);
+            [(x + 1, y), (x + nx - 1, y), (x, y + 1), (x, y + ny - 1)]
+                .map(|(u, v)| (rank(x, y), rank(u, v), 100))
+        });
+        let halo = matrix(halo);
+        let (block, greedy) = compare(&[8; 16], nx * ny, &halo);
+        let best = 16 * 12 * 100;
+        println!("block {block}, greedy {greedy}, best {best}, all {}", halo.bytes());
+        assert!(block * 10 > halo.bytes() * 9 && greedy * 10 < best * 15);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        // CORRECTNESS: never more bytes between hosts than block mapping.
+        #[test]
+        fn never_worse_than_block_and_not_far_from_the_best(
+            cells in prop::collection::vec((0_u32..8, 0_u32..8, 1_u64..100), 1..30),
+            slots in prop::sample::select(vec![vec![4, 4], vec![3, 3, 2], vec![2, 2, 2, 2], vec![5, 4]]),
+        ) {
+            let matrix = matrix(cells.into_iter());
+            let (block, greedy) = compare(&slots, 8, &matrix);
+            let least = least(&slots, 8, &matrix);
+            prop_assert!(least <= greedy && greedy <= block);
+            // Not a theorem, but what has been seen: at least half of what could be gained over everything outside.
+            let all: u64 = matrix.cells().filter(|cell| cell.src != cell.dst).map(|cell| cell.bytes).sum();
+            prop_assert!(2 * (all - greedy) >= all - least, "inside {}, best {}", all - greedy, all - least);
         }
     }
 }
