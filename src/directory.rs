@@ -9,9 +9,9 @@ use tempfile::TempDir;
 
 /// A directory whose files appear when all of them are complete.
 ///
-/// They are written beside the directory and moved in at the end. A directory that is there keeps what is in it, but for files
-/// of the same name, which are replaced, and for files that an earlier output left in a subdirectory of ours (see
-/// [`finish`](Self::finish)).
+/// They are written to a draft on the same file system and moved in at the end. A directory that is there keeps what is in
+/// it, but for files of the same name, which are replaced, and for files that an earlier output left in a subdirectory
+/// of ours (see [`finish`](Self::finish)).
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
@@ -27,9 +27,9 @@ impl OutputDirectory {
         if path.exists() && !path.is_dir() {
             return Err(Error::data("is a file, expected a directory to write").at(path.display()));
         }
-        // Where PATH is a link to a directory, its target is the place to move into.
-        let path = path.canonicalize().unwrap_or_else(|_| path.into());
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Inside a directory that is there: its parent may not be ours to write, or another file system.
+        let parent = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         fs::create_dir_all(parent).at(|| parent.display())?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".phaseflow-");
@@ -40,7 +40,7 @@ impl OutputDirectory {
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
         let draft = builder.tempdir_in(parent).at(|| path.display())?;
-        Ok(Self { path, draft })
+        Ok(Self { path: path.into(), draft })
     }
 
     /// Where to write the files.
@@ -107,6 +107,7 @@ mod tests {
     fn unfinished_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         drop(output(&folder.path().join("new"), "g"));
+        drop(output(folder.path(), "g"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -125,7 +126,7 @@ mod tests {
         names.sort();
         assert_eq!(names, ["2.graphml", "mine.txt"]);
         assert!(path.join("mine.txt").exists());
-        assert_eq!(fs::read_dir(folder.path().join("deep")).unwrap().count(), 1, "the draft is gone");
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 3, "the draft is gone");
     }
 
     #[test]

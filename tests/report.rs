@@ -305,6 +305,36 @@ for e in g.es:
     }
 }
 
+/// Numbers that no simulation gives, from whoever wrote the archive, give an odd report but no failure.
+#[test]
+fn absurd_numbers_are_no_reason_to_fail() {
+    let mut network = example::network();
+    network.links[0].capacity = 0.0;
+    network.links[1].capacity = -1.0;
+    network.links[2].capacity = 1e-308;
+    let mut workload = example::workload();
+    workload.segmentation.header.ranks = u32::MAX;
+    workload.segmentation.occurrences[0].end_ns = u64::MAX;
+    let mut run = example::run(u32::MAX - 2, "dmodk", "c0");
+    run.links.load[0] = f64::NAN;
+    run.links.load[1] = f64::INFINITY;
+    run.links.load[2] = -f64::MAX;
+    run.links.bytes[3] = u64::MAX;
+    run.links.link[5] = run.links.link[4];
+    run.phases[0].max_link_load = Some(-f64::MAX);
+    run.phases[1].duration_s = Some(0.0);
+    run.series[0].value[3] = f64::NAN;
+    run.series[0].time_s[4] = f64::INFINITY;
+    run.series[0].time_s[5] = -f64::INFINITY;
+    run.snapshots[0].load[0] = f64::NAN;
+    run.jobs[0].started_s = Some(f64::MAX);
+    run.jobs.push(run.jobs[0].clone());
+    let directory = files(&[("r.tar.gz", example::archive_of(json!({}), &network, &workload, &[run]))]);
+    text(&report(directory.path(), &["r.tar.gz", "-o", "out"]));
+    let again = text(&report(directory.path(), &["r.tar.gz", "--table", "links"])).to_owned();
+    assert!(again.starts_with("run,") && !again.contains("NaN") && !again.contains("inf"), "{again}");
+}
+
 /// docs/formats.md says enough to read a result archive in another language.
 #[test]
 fn a_reader_in_python_finds_the_same_links() {

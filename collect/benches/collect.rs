@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p phaseflow-collect`; figures in benches/README.md.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench may stop, and says what it skips")]
+
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{self, Cursor, Read};
@@ -9,7 +11,7 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use flate2::read::MultiGzDecoder;
-use phaseflow_collect::export::{ArchiveExport, CsvExport, SummaryExport};
+use phaseflow_collect::export::{ArchiveExport, CsvExport};
 use phaseflow_collect::import::{Format, Input, import, read_pfprof};
 use phaseflow_collect::trace::{Message, Rank, RunFacts, TraceReader, TraceWriter};
 
@@ -21,7 +23,7 @@ fn messages() -> impl Iterator<Item = Message> {
     let mut time = 1_700_000_000_000_000_000i64;
     (0..MESSAGES).map(move |_| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        time += (state >> 54) as i64;
+        time += (state >> 54).cast_signed();
         let (src, dst) = ((state >> 20) as u32 % 512, (state >> 40) as u32 % 512);
         let bytes = [8, 1024, 65_536, 12_345][(state >> 33) as usize % 4];
         Message { send_post_ns: time, src: Rank(src), dst: Rank(dst), bytes, ..Message::default() }
@@ -69,10 +71,10 @@ fn text(c: &mut Criterion) {
     let mut group = c.benchmark_group("messages");
     group.throughput(Throughput::Elements(MESSAGES)).sample_size(20);
     for (format, text) in [(Format::Csv, csv(&ordered)), (Format::Ndjson, ndjson(&ordered))] {
-        let mut shuffled: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+        let mut lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
         let header = usize::from(format == Format::Csv);
-        shuffled[header..].sort_by_key(|line| crc_like(line));
-        let shuffled = shuffled.concat();
+        lines[header..].sort_by_key(|line| shuffle_key(line));
+        let shuffled = lines.concat();
         for (name, text) in [("file", &text), ("file out of order", &shuffled)] {
             let file = file(text);
             group.bench_function(format!("{} {name} to archive", format.name()), |b| {
@@ -95,7 +97,7 @@ fn text(c: &mut Criterion) {
 }
 
 /// Any fixed shuffle.
-fn crc_like(line: &[u8]) -> u64 {
+fn shuffle_key(line: &[u8]) -> u64 {
     line.iter().fold(7, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
@@ -116,7 +118,9 @@ fn codec(c: &mut Criterion) {
     group.bench_function("to csv", |b| {
         b.iter(|| {
             let input = Input::Stream(Box::new(Cursor::new(bytes.clone())));
-            import(input, None, tempfile::tempfile, &mut CsvExport::new(io::sink())).unwrap()
+            let mut out = Vec::with_capacity(64 << 20);
+            import(input, None, tempfile::tempfile, &mut CsvExport::new(&mut out)).unwrap();
+            out
         });
     });
     group.finish();
@@ -139,10 +143,10 @@ fn pfprof(c: &mut Criterion) {
         group.bench_function("read", |b| {
             b.iter(|| read_pfprof(Input::Stream(Box::new(Cursor::new(packed.clone())))).unwrap());
         });
-        group.bench_function("import to summary", |b| {
+        group.bench_function("to archive", |b| {
             b.iter(|| {
                 let input = Input::Stream(Box::new(Cursor::new(packed.clone())));
-                import(input, None, tempfile::tempfile, &mut SummaryExport::new(io::sink())).unwrap()
+                import(input, None, tempfile::tempfile, &mut ArchiveExport::new(io::sink(), false)).unwrap()
             });
         });
         group.finish();

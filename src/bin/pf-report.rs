@@ -1,7 +1,7 @@
 //! `pf-report`: result archives → tables, graphs, a page.
 
 use std::io::{BufRead, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -9,7 +9,7 @@ use phaseflow::command::{self, Common};
 use phaseflow::directory::OutputDirectory;
 use phaseflow::input::Input;
 use phaseflow::output::Output;
-use phaseflow_collect::Result;
+use phaseflow_collect::{Error, Result};
 use phaseflow_report::{Results, RunView, Summary, Table, TableWriter, write_directory};
 
 /// Turn simulation results into tables, graphs and a page to look at
@@ -55,6 +55,9 @@ fn report(arguments: &Arguments) -> Result<()> {
         writer.finish()?.finish()?;
     } else {
         let summary = match &common.output {
+            Some(path) if path == Path::new("-") => {
+                return Err(Error::usage("-o -: a report is a directory; name one, or add --table"));
+            }
             Some(path) => {
                 let output = OutputDirectory::create(path)?;
                 let summary = write_directory(&mut results, output.draft())?;

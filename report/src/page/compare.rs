@@ -2,13 +2,21 @@
 
 use std::fmt::Write;
 
+use phaseflow_simulate::result::Network;
+
 use super::chart::{COLOURS, Chart, Scale, ends, legend};
-use super::kept::KeptRun;
+use super::hotspots::measure;
+use super::kept::{KeptRun, KeptSpot};
+use super::map::Layout;
 use super::text::{counted, escape, shortened};
 use crate::axes::AXES;
 
 /// Lines a chart: more cannot be told apart.
 const LINES: usize = COLOURS;
+
+/// Maps a group, and groups with maps.
+const MAPS: usize = 4;
+const MAPPED: usize = 6;
 
 /// Groups drawn.
 const GROUPS: usize = 50;
@@ -17,7 +25,7 @@ const GROUPS: usize = 50;
 const INTEREST: [usize; AXES.len()] = [4, 3, 2, 8, 7, 6, 5, 1, 0, 9];
 
 /// All groups, the first one open.
-pub(super) fn comparisons(runs: &[KeptRun], differ: &[usize]) -> String {
+pub(super) fn comparisons(runs: &[KeptRun], differ: &[usize], networks: &[Network]) -> String {
     let axis = INTEREST.into_iter().find(|axis| differ.contains(axis));
     let others: Vec<usize> = differ.iter().copied().filter(|other| Some(*other) != axis).collect();
     let mut groups: Vec<(String, Vec<&KeptRun>)> = Vec::new();
@@ -39,7 +47,7 @@ pub(super) fn comparisons(runs: &[KeptRun], differ: &[usize]) -> String {
         let open = if number == 0 { " open" } else { "" };
         let count = counted(members.len(), "run");
         let _ = write!(html, "<details{open}><summary>{heading} <small>{count}</small></summary>");
-        html.push_str(&group(members, axis));
+        html.push_str(&group(members, axis, networks, number < MAPPED));
         html.push_str("</details>");
     }
     if groups.len() > GROUPS {
@@ -49,7 +57,7 @@ pub(super) fn comparisons(runs: &[KeptRun], differ: &[usize]) -> String {
     html
 }
 
-fn group(members: &[&KeptRun], axis: Option<usize>) -> String {
+fn group(members: &[&KeptRun], axis: Option<usize>, networks: &[Network], mapped: bool) -> String {
     let drawn: Vec<(usize, &KeptRun)> = members.iter().copied().take(LINES).enumerate().collect();
     let names: Vec<(usize, String)> = drawn
         .iter()
@@ -61,6 +69,9 @@ fn group(members: &[&KeptRun], axis: Option<usize>) -> String {
     let mut html = legend(names.iter().map(|(colour, name)| (*colour, name.as_str())));
     if members.len() > LINES {
         let _ = write!(html, "<p>{} not drawn.</p>", counted(members.len() - LINES, "further run"));
+    }
+    if mapped {
+        html.push_str(&maps(&drawn, &names, networks));
     }
     html.push_str("<h4>Links of each phase, from the most loaded to the least</h4><div class=\"figures\">");
     let mut phases: Vec<(Option<usize>, Option<&str>)> = Vec::new();
@@ -93,6 +104,38 @@ fn group(members: &[&KeptRun], axis: Option<usize>) -> String {
     html.push_str("</div>");
     html.push_str(&over_time(&drawn));
     html
+}
+
+/// The hottest phase of the group on the network, run by run, where the network is one that can be drawn.
+fn maps(drawn: &[(usize, &KeptRun)], names: &[(usize, String)], networks: &[Network]) -> String {
+    let spots = || drawn.iter().flat_map(|(_, run)| &run.spots).filter(|kept| !kept.congestion.is_empty());
+    let Some(hottest) = spots().reduce(|a, b| if b.spot.congestion > a.spot.congestion { b } else { a })
+    else {
+        return String::new();
+    };
+    let of = |kept: &&KeptSpot| {
+        (kept.spot.workload, &kept.spot.phase) == (hottest.spot.workload, &hottest.spot.phase)
+    };
+    let chosen =
+        || drawn.iter().filter_map(|(colour, run)| Some((*colour, run.topology, run.spots.iter().find(of)?)));
+    let most =
+        chosen().flat_map(|(_, _, kept)| &kept.congestion).fold(0.0, |most: f64, load| most.max(*load));
+    let mut figures = String::new();
+    for (colour, topology, kept) in chosen().take(MAPS) {
+        if let Some(layout) = Layout::new(&networks[topology]) {
+            let title = format!("{}: {} at {}", names[colour].1, shortened(&kept.link, 60), measure(kept));
+            figures.push_str(&layout.figure(&title, &networks[topology], &kept.congestion, most));
+        }
+    }
+    if figures.is_empty() {
+        return figures;
+    }
+    let phase = hottest
+        .spot
+        .phase
+        .as_deref()
+        .map_or("all jobs".into(), |phase| format!("phase {}", shortened(phase, 40)));
+    format!("<h4>The network under {}</h4><div class=\"figures\">{figures}</div>", escape(&phase))
 }
 
 fn over_time(drawn: &[(usize, &KeptRun)]) -> String {

@@ -2,6 +2,7 @@
 
 use phaseflow_simulate::result::{RunLabels, RunStatistics, Series};
 
+use super::map;
 use crate::axes::{self, Choices};
 use crate::hotspot::{HotSpot, hot_spots};
 use crate::view::RunView;
@@ -26,6 +27,7 @@ const SERIES: usize = 8;
 pub(super) struct KeptRun {
     pub(super) labels: RunLabels,
     pub(super) choices: Choices,
+    pub(super) topology: usize,
     pub(super) statistics: RunStatistics,
     pub(super) jobs: usize,
     pub(super) spots: Vec<KeptSpot>,
@@ -41,6 +43,8 @@ pub(super) struct KeptSpot {
     /// How many links are more loaded, utilization (or load, where loads are bytes) of the next one: a step function that
     /// ends with 0 at the number of links with traffic.
     pub(super) curve: Vec<(f64, f64)>,
+    /// Load / capacity by link, for networks that are drawn.
+    pub(super) congestion: Vec<f64>,
 }
 
 /// A series, thinned out.
@@ -64,8 +68,10 @@ impl KeptRun {
                 let (_, src, dst) = view.link(link);
                 format!("{src} → {dst}")
             });
-            let curve = if details && at < CURVES { curve(view, &spot) } else { Vec::new() };
-            KeptSpot { spot, link, curve }
+            let values = if details && at < CURVES { values(view, &spot) } else { Vec::new() };
+            let drawn = !values.is_empty() && map::is_small(view.network);
+            let congestion = if drawn { congestion(view, &spot) } else { Vec::new() };
+            KeptSpot { spot, link, curve: curve(values), congestion }
         });
         let end_s = run.statistics.makespan_s;
         let series = run.series.iter().filter(|series| !series.time_s.is_empty()).take(SERIES);
@@ -74,6 +80,7 @@ impl KeptRun {
         Self {
             labels: run.labels.clone(),
             choices: axes::choices(&run.labels),
+            topology: run.topology,
             statistics: run.statistics,
             jobs: run.jobs.len(),
             spots: spots.collect(),
@@ -82,17 +89,35 @@ impl KeptRun {
     }
 }
 
-fn curve(view: &RunView<'_>, spot: &HotSpot) -> Vec<(f64, f64)> {
-    let rows = match spot.worst {
+/// Rows of the link table that a hot spot is of.
+fn rows<'v>(view: &'v RunView<'_>, spot: &HotSpot) -> &'v [usize] {
+    match spot.worst {
         Some((job, position)) => view.links_of(Some(job), Some(position)),
         None => view.links_of(None, None),
-    };
+    }
+}
+
+/// Utilization of the links that carry something; load where loads are bytes.
+fn values(view: &RunView<'_>, spot: &HotSpot) -> Vec<f64> {
     let table = &view.run.links;
-    let value = |row: usize| {
-        let load = table.load[row];
-        view.utilization(table.link[row], load, spot.rates).unwrap_or(load)
+    let value = |row: &usize| {
+        let (link, load) = (table.link[*row], table.load[*row]);
+        view.utilization(link, load, spot.rates).unwrap_or(load)
     };
-    let mut values: Vec<f64> = rows.iter().map(|row| value(*row)).collect();
+    rows(view, spot).iter().map(value).collect()
+}
+
+fn congestion(view: &RunView<'_>, spot: &HotSpot) -> Vec<f64> {
+    let table = &view.run.links;
+    let mut congestion = vec![0.0; view.network.links.len()];
+    for row in rows(view, spot) {
+        let link = table.link[*row];
+        congestion[link.0 as usize] = table.load[*row] / view.network.link(link).capacity;
+    }
+    congestion
+}
+
+fn curve(mut values: Vec<f64>) -> Vec<(f64, f64)> {
     values.sort_by(|a, b| b.total_cmp(a));
     let last = values.len().saturating_sub(1);
     let mut picks: Vec<usize> = (0..CURVE_POINTS).map(|i| i * last / (CURVE_POINTS - 1)).collect();

@@ -9,6 +9,7 @@ mod compare;
 mod headline;
 mod hotspots;
 mod kept;
+mod map;
 mod matrix;
 mod reference;
 mod text;
@@ -83,7 +84,7 @@ impl Page {
         section(&mut html, "Phases over time", &timelines);
         section(&mut html, "Who sends to whom", &matrix::matrices(workloads));
         let detailed = &runs[..runs.len().min(DETAILED)];
-        section(&mut html, "Link loads", &compare::comparisons(detailed, &differ));
+        section(&mut html, "Link loads", &compare::comparisons(detailed, &differ, networks));
         section(&mut html, "Reference", "");
         folded(&mut html, "All runs", &reference::runs(runs));
         folded(&mut html, "Configuration", &reference::configurations(&self.configurations));

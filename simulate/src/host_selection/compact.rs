@@ -180,3 +180,88 @@ impl Candidates<'_> {
         distances.from(self.topology.host(host(from))).map_or(0, u64::from)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sample::tree;
+    use crate::topology::{TopologyChoice, TopologyOptions, topology};
+
+    /// Number of edge switches and sum of distances of a set of hosts.
+    fn cost(topology: &Topology, hosts: &[HostId]) -> (usize, u64) {
+        let edge = |host: &HostId| topology.dst(topology.outgoing(topology.host(*host))[0]);
+        let mut edges: Vec<_> = hosts.iter().map(edge).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let apart = |a: &HostId, b: &HostId| topology.distances_to(*a).from(topology.host(*b)).unwrap();
+        let sum = hosts.iter().flat_map(|a| hosts.iter().map(move |b| u64::from(apart(a, b)))).sum();
+        (edges.len(), sum)
+    }
+
+    /// The least cost of all sets of free hosts with enough slots, none of whose hosts could be spared.
+    fn least(topology: &Topology, free: &[bool], processes: u32) -> (usize, u64) {
+        let request = HostRequest { topology, free, processes };
+        let free: Vec<HostId> = request.free_hosts().collect();
+        let sets = (0..1_u32 << free.len()).filter_map(|bits| {
+            let hosts: Vec<HostId> =
+                (0..free.len()).filter(|i| bits >> i & 1 == 1).map(|i| free[i]).collect();
+            let slots: u32 = hosts.iter().map(|host| topology.slots()[host.0 as usize]).sum();
+            (slots >= processes).then(|| cost(topology, &hosts))
+        });
+        sets.min().unwrap()
+    }
+
+    fn select(topology: &Topology, free: &[bool], processes: u32) -> Vec<HostId> {
+        Compact::default().select(&HostRequest { topology, free, processes }).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(120))]
+
+        #[test]
+        fn exact_on_two_level_trees(
+            edges in prop::collection::vec(1_usize..5, 1..5),
+            slots in 1_u32..4,
+            taken in any::<u32>(),
+            processes in 1_u32..40,
+        ) {
+            let edges: Vec<Vec<u32>> = edges.into_iter().map(|hosts| vec![slots; hosts]).collect();
+            let topology = tree(&edges, 2, &[1.0]);
+            let free: Vec<bool> = (0..topology.host_count()).map(|host| taken >> host & 1 == 0).collect();
+            let count = free.iter().filter(|free| **free).count() as u32;
+            prop_assume!(processes <= count * slots && count <= 11);
+            let hosts = select(&topology, &free, processes);
+            prop_assert_eq!(cost(&topology, &hosts), least(&topology, &free, processes));
+        }
+
+        #[test]
+        fn fewest_switches_always_and_below_twice_the_distance_on_even_networks(
+            name in prop::sample::select(vec![
+                "xgft[m=2:2:3,w=1:2:2]", "torus[dims=3x4]", "xgft[m=2:3:2,w=1:1:1]", "torus[dims=11]",
+            ]),
+            taken in any::<u32>(),
+            even in any::<bool>(),
+            processes in 1_u32..12,
+        ) {
+            let topology = topology(&TopologyChoice::parse(name).unwrap(), &TopologyOptions::default()).unwrap();
+            let free: Vec<bool> = (0..topology.host_count()).map(|host| even || taken >> host & 1 == 0).collect();
+            prop_assume!(processes as usize <= free.iter().filter(|free| **free).count());
+            let (switches, distance) = cost(&topology, &select(&topology, &free, processes));
+            let (fewest, least) = least(&topology, &free, processes);
+            prop_assert_eq!(switches, fewest);
+            // One host per switch: all switches with free hosts are alike, whatever is taken.
+            if even || name.starts_with("torus") {
+                prop_assert!(distance < 2 * least.max(1), "{} for {}", distance, least);
+            }
+        }
+    }
+
+    #[test]
+    fn one_switch_rather_than_two_and_the_tightest_one() {
+        let topology = tree(&[vec![1; 2], vec![1; 6], vec![1; 4]], 2, &[1.0]);
+        assert_eq!(select(&topology, &[true; 12], 4), (8..12).map(HostId).collect::<Vec<_>>());
+        assert_eq!(select(&topology, &[true; 12], 7), [2, 3, 4, 5, 6, 7, 0].map(HostId));
+    }
+}

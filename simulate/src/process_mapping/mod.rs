@@ -96,3 +96,70 @@ pub fn process_mapper(choice: &Choice, seed: u64) -> Result<Box<dyn ProcessMappe
         Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use phaseflow_collect::Cell;
+    use phaseflow_collect::trace::Rank;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sample::tree;
+
+    fn map(topology: &Topology, mapper: &str, hosts: &[u32], ranks: u32, matrix: &TrafficMatrix) -> Vec<u32> {
+        let hosts: Vec<HostId> = hosts.iter().copied().map(HostId).collect();
+        let mut mapper = process_mapper(&Choice::parse(mapper).unwrap(), 7).unwrap();
+        let placement = mapper.map(&MapRequest { topology, hosts: &hosts, ranks, matrix }).unwrap();
+        placement.hosts.into_iter().map(|host| host.0).collect()
+    }
+
+    #[test]
+    fn block_fills_and_cyclic_deals() {
+        let topology = tree(&[vec![3, 1, 2], vec![2]], 1, &[1.0]);
+        let nothing = TrafficMatrix::default();
+        assert_eq!(map(&topology, "block", &[2, 0, 1, 3], 7, &nothing), [2, 2, 0, 0, 0, 1, 3]);
+        assert_eq!(map(&topology, "cyclic", &[2, 0, 1, 3], 7, &nothing), [2, 0, 1, 3, 2, 0, 3]);
+        assert_eq!(map(&topology, "cyclic", &[2, 0, 1, 3], 8, &nothing), [2, 0, 1, 3, 2, 0, 3, 0]);
+    }
+
+    #[test]
+    fn names_that_are_unknown_or_not_available_yet() {
+        for (text, expected) in [
+            ("bisection", "process mapper `bisection` is not available yet"),
+            (
+                "blok",
+                "unknown process mapper `blok`; did you mean block? (known: block, cyclic, random, greedy, exec)",
+            ),
+        ] {
+            let error = process_mapper(&Choice::parse(text).unwrap(), 1).err().unwrap();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    proptest! {
+        // CORRECTNESS: each rank has a host of the job, no host more ranks than slots.
+        #[test]
+        fn placements_are_possible(
+            slots in prop::collection::vec(1_u32..5, 1..8),
+            share in 0.0..1.0_f64,
+            cells in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u64..9), 0..60),
+        ) {
+            let ranks = ((f64::from(slots.iter().sum::<u32>()) * share) as u32).max(1);
+            let topology = tree(&[slots.clone()], 1, &[1.0]);
+            let cell = |(src, dst, bytes): (u32, u32, u64)| Cell {
+                src: Rank(src % ranks), dst: Rank(dst % ranks), messages: 1, bytes,
+            };
+            let matrix = TrafficMatrix::from_cells(cells.into_iter().map(cell)).unwrap();
+            let hosts: Vec<u32> = (0..slots.len() as u32).rev().collect();
+            for mapper in ["block", "cyclic", "random", "greedy"] {
+                let placement = map(&topology, mapper, &hosts, ranks, &matrix);
+                prop_assert_eq!(placement.len(), ranks as usize, "{}", mapper);
+                for host in &hosts {
+                    let count = placement.iter().filter(|other| *other == host).count();
+                    prop_assert!(count <= slots[*host as usize] as usize, "{}", mapper);
+                }
+                prop_assert_eq!(&placement, &map(&topology, mapper, &hosts, ranks, &matrix));
+            }
+        }
+    }
+}

@@ -205,6 +205,14 @@ impl<R: BufRead> ResultReader<R> {
                 let matrix = matrices.get_mut(phase);
                 let matrix = matrix
                     .ok_or_else(|| Error::data("is of a phase that does not exist").at(&member.name))?;
+                let ranks = entry.segmentation.ranks;
+                if let Some(cell) = cells.iter().find(|cell| cell.src.0.max(cell.dst.0) >= ranks) {
+                    let rank = cell.src.0.max(cell.dst.0);
+                    return Err(Error::data(format!(
+                        "rank {rank} sends or receives, the run has {ranks} ranks"
+                    ))
+                    .at(&member.name));
+                }
                 cells.iter().try_for_each(|cell| matrix.add(*cell)).at(|| &member.name)
             }
             _ => Ok(()),

@@ -35,6 +35,7 @@ pub(super) struct ProgramPhase<'a> {
     matrix: Option<&'a TrafficMatrix>,
     pub(super) occurrences: u64,
     pub(super) duration_ns: Option<u64>,
+    pub(super) bytes: u64,
 }
 
 /// One stretch of one phase, or an idle one.
@@ -82,6 +83,7 @@ impl<'a> Program<'a> {
                 matrix: Some(&phase.matrix),
                 occurrences: phase.occurrences,
                 duration_ns: phase.duration_ns,
+                bytes: phase.matrix.bytes(),
             })
             .collect();
         let (mut stages, timed) = stages(workload, &phases)?;
@@ -97,8 +99,15 @@ impl<'a> Program<'a> {
         let total_ns = stages.last().map_or(0, |stage| stage.end_ns);
         if merged {
             let duration_ns = timed.then_some(total_ns);
-            phases =
-                vec![ProgramPhase { name: MERGED, index: None, matrix: None, occurrences: 1, duration_ns }];
+            let bytes = whole.bytes();
+            phases = vec![ProgramPhase {
+                name: MERGED,
+                index: None,
+                matrix: None,
+                occurrences: 1,
+                duration_ns,
+                bytes,
+            }];
             stages = vec![Stage { phase: Some(0), end_ns: total_ns }];
         }
         Ok(Self { name: &workload.name, ranks, phases, whole, stages, total_ns, timed })
@@ -130,12 +139,13 @@ impl<'a> Program<'a> {
         divisor(Some(self.total_ns), are_rates)
     }
 
-    /// When a stage ends, from the start of a job of this length.
+    /// When a stage ends, from the start of a job of this length. Of a run of no length the last stage has it all.
     pub(super) fn end_of(&self, stage: usize, length: Picoseconds) -> Picoseconds {
-        if self.total_ns == 0 || stage + 1 == self.stages.len() {
+        if stage + 1 == self.stages.len() {
             return length;
         }
-        let scaled = u128::from(self.stages[stage].end_ns) * u128::from(length) / u128::from(self.total_ns);
+        let scaled =
+            u128::from(self.stages[stage].end_ns) * u128::from(length) / u128::from(self.total_ns.max(1));
         scaled as u64 // at most the length
     }
 }

@@ -124,7 +124,7 @@ impl<'a> Record<'a> {
                 occurrences: of_program.occurrences,
                 duration_s: of_program.duration_ns.map(|ns| ns as f64 / 1e9),
                 makespan_s: (finished.is_some() && job.timed).then(|| seconds(time)),
-                bytes: program.matrix(number).bytes(),
+                bytes: of_program.bytes,
                 max_link_bytes: None,
                 max_link_load: None,
                 max_utilization: None,

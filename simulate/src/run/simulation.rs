@@ -99,12 +99,14 @@ impl<'a> Simulation<'a> {
             None => Picoseconds::MAX,
         };
         let are_rates = programs.iter().all(Program::has_durations);
+        // Jobs do not share slots: that bounds how many can add up.
         let heaviest = programs.iter().flat_map(|program| {
-            let load = |phase| program.matrix(phase).bytes() as f64 / program.divisor(phase, are_rates);
-            (0..program.phases.len()).map(load)
+            let jobs = (machine.free_slots / u64::from(program.ranks)).max(1) as f64;
+            let load =
+                move |phase: usize| program.phases[phase].bytes as f64 / program.divisor(phase, are_rates);
+            (0..program.phases.len()).map(move |phase| jobs * load(phase))
         });
-        // Jobs do not share hosts, so no more of them run than there are hosts.
-        let largest = heaviest.fold(0.0, f64::max) * topology.host_count() as f64;
+        let largest = heaviest.fold(0.0, f64::max);
         let mut simulation = Self {
             setup,
             programs,
