@@ -132,3 +132,81 @@ fn scalar(text: &str) -> String {
         _ => serde_json::Value::from(text).to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::Routes;
+    use crate::topology::PortOrder;
+    use crate::topology::sketch::sketch;
+
+    #[test]
+    fn tables_hold_both_ways_and_block_what_is_no_tree() {
+        let mut graph = sketch("h0-e1 h1-e2 e1-c1 e1-c2 e2-c1 e2-c2");
+        for (edge, port) in graph.edge_weights_mut().zip(1..) {
+            edge.port = Some(port.to_string());
+        }
+        graph[petgraph::graph::NodeIndex::new(0)].mac = Some("00:30:48:cf:f0:39".into());
+        graph[petgraph::graph::NodeIndex::new(1)].dpid = Some("3".into());
+        let net = Topology::freeze("net", graph, PortOrder::Name, 0).unwrap();
+        let mut routes = Routes::default();
+        for link in [0, 6, 11, 3] {
+            routes.push_link(LinkId(link));
+        }
+        routes.end_route();
+        let phase = PhaseRoutes { job: 0, phase: "0".into(), pairs: vec![(HostId(0), HostId(1))], routes };
+        let expected = r#"3:
+  fdb:
+    "00:30:48:cf:f0:39":
+      "h1": 7
+    "h1":
+      "00:30:48:cf:f0:39": 2
+  blocked_ports: []
+"e2":
+  fdb:
+    "00:30:48:cf:f0:39":
+      "h1": 4
+    "h1":
+      "00:30:48:cf:f0:39": 11
+  blocked_ports: [11]
+"c1":
+  fdb: {}
+  blocked_ports: []
+"c2":
+  fdb:
+    "00:30:48:cf:f0:39":
+      "h1": 12
+    "h1":
+      "00:30:48:cf:f0:39": 8
+  blocked_ports: [12]
+"#;
+        assert_eq!(forwarding_tables(&net, &phase), expected);
+        let parsed: serde_json::Value = serde_saphyr::from_str(expected).unwrap();
+        assert_eq!(parsed["e2"]["blocked_ports"][0], 11);
+    }
+
+    #[test]
+    fn an_installed_way_back_is_kept() {
+        let net = Topology::freeze("net", sketch("h0-e1 h1-e2 e1-c1 e1-c2 e2-c1 e2-c2"), PortOrder::Name, 0)
+            .unwrap();
+        let mut routes = Routes::default();
+        for route in [[0, 4, 9, 3], [2, 10, 7, 1]] {
+            route.iter().for_each(|link| routes.push_link(LinkId(*link)));
+            routes.end_route();
+        }
+        let pairs = vec![(HostId(0), HostId(1)), (HostId(1), HostId(0))];
+        let text = forwarding_tables(&net, &PhaseRoutes { job: 0, phase: "0".into(), pairs, routes });
+        let e2 = text.split("\"e2\":").nth(1).unwrap();
+        assert!(e2.contains("    \"h1\":\n      \"h0\": \"c2\"\n"), "{text}");
+        assert!(text.starts_with("\"e1\":\n  fdb:\n    \"h0\":\n      \"h1\": \"c1\"\n"), "{text}");
+    }
+
+    #[test]
+    fn names_that_look_like_something_else_stay_names() {
+        assert_eq!(
+            (scalar("7"), scalar("007"), scalar("-1")),
+            ("7".into(), "\"007\"".into(), "\"-1\"".into())
+        );
+        assert_eq!((scalar("a: b"), scalar("\"\n")), ("\"a: b\"".into(), "\"\\\"\\n\"".into()));
+    }
+}

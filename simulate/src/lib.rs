@@ -28,9 +28,11 @@ pub mod routing;
 pub mod run;
 #[cfg(test)]
 mod sample;
+pub mod scenario;
 pub mod scheduling;
 mod statistics;
 mod stream;
+pub mod sweep;
 pub mod topology;
 mod traffic;
 pub mod workload;

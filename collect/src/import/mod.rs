@@ -5,6 +5,7 @@
 //! the `match` of `import`, and a file here that reads it.
 
 mod csv;
+mod digits;
 mod field;
 mod input;
 mod ndjson;
@@ -94,6 +95,18 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     }
     let known = Format::ALL.map(Format::name).join(", ");
     Err(Error::data(format!("is of no known format (recognised by content: {known})")))
+}
+
+/// Recognises the format of a directory or a file by content; `None` for a stream, which could not be read again.
+///
+/// # Errors
+/// As [`sniff`], and what the operating system says.
+pub fn recognise(input: &Input) -> Result<Option<Format>> {
+    match input {
+        Input::Directory(_) => Ok(Some(Format::Pfprof)),
+        Input::File(file) => sniff(Peeked::rewound(file)?.prefix()).map(Some),
+        Input::Stream(_) => Ok(None),
+    }
 }
 
 /// Name of the first member, if the bytes begin as a tar does.

@@ -33,7 +33,7 @@ impl Router for Ecmp {
             let ends = (demand.src, demand.dst);
             self.walker.walk(request.topology, ends, routes, |node, candidates| {
                 let hash = mix(flow ^ u64::from(node.0)) >> 32;
-                (hash * candidates.len() as u64 >> 32) as usize
+                ((hash * candidates.len() as u64) >> 32) as usize
             });
         }
         Ok(())

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use phaseflow_collect::Result;
 
 use super::{RouteRequest, Router, Routes};
-use crate::topology::{HostId, LinkId, Topology};
+use crate::topology::{HostId, LinkId, ShortestPaths, Topology};
 
 /// How the loads of a path's links make its cost.
 pub(super) trait Cost: Send {
@@ -89,51 +89,63 @@ impl<C: Cost> Greedy<C> {
     ) {
         let paths = topology.paths_to(dst);
         let departures = paths.departures(src, &mut self.room);
-        let search = &mut self.search;
-        search.begin();
-        for link in departures {
-            search.meet(topology, *link);
-        }
-        let mut next = 0;
-        while let Some(&switch) = search.order.get(next) {
-            next += 1;
-            for link in paths.candidates(switch) {
-                search.meet(topology, *link);
+        let mut taken = match departures {
+            [only] => Some(*only),
+            several => {
+                several.iter().for_each(|link| self.load[link.0 as usize] = 0.0);
+                self.search.find::<C>(topology, &paths, several, &self.load)
             }
-        }
-        for &switch in search.order.iter().rev() {
-            let (mut least, mut onward) = (0.0, LinkId(u32::MAX));
-            for link in paths.candidates(switch) {
-                let Some(after) = topology.switch_after(*link) else { continue };
-                let cost = C::join(self.load[link.0 as usize], search.cost[after]);
-                if onward.0 == u32::MAX || cost < least {
-                    (least, onward) = (cost, *link);
-                }
-            }
-            (search.cost[switch], search.onward[switch]) = (least, onward);
-        }
-
-        let cost = |link: &LinkId| topology.switch_after(*link).map_or(0.0, |switch| search.cost[switch]);
-        let mut first = departures.first().copied();
-        for link in departures {
-            if first.is_some_and(|first| cost(link) < cost(&first)) {
-                first = Some(*link);
-            }
-        }
-        let mut taken = first;
+        };
+        let mut searched = departures.len() > 1;
         while let Some(link) = taken {
             routes.push_link(link);
-            taken = topology.switch_after(link).and_then(|switch| {
-                if paths.candidates(switch).is_empty() {
-                    return paths.deliveries(switch).first().copied();
+            let Some(switch) = topology.switch_after(link) else { break };
+            let onward = match paths.candidates(switch) {
+                [] => {
+                    paths.deliveries(switch).first().into_iter().for_each(|last| routes.push_link(*last));
+                    break;
                 }
-                let onward = search.onward[switch];
-                self.load[onward.0 as usize] += load;
-                Some(onward)
-            });
+                [only] => Some(*only),
+                _ if searched => Some(self.search.onward[switch]),
+                several => best_chain::<C>(topology, &paths, several, &self.load).or_else(|| {
+                    searched = true;
+                    self.search.find::<C>(topology, &paths, several, &self.load)
+                }),
+            };
+            if let Some(link) = onward {
+                self.load[link.0 as usize] += load;
+            }
+            taken = onward;
         }
         routes.end_route();
     }
+}
+
+/// The best of some links if there is no further choice behind them, as on the top of a fat tree; `None` if there is.
+#[inline]
+fn best_chain<C: Cost>(
+    topology: &Topology,
+    paths: &ShortestPaths<'_>,
+    links: &[LinkId],
+    load: &[f64],
+) -> Option<LinkId> {
+    let mut best = None;
+    let mut least = f64::INFINITY;
+    for first in links {
+        let (mut cost, mut link) = (0.0, *first);
+        loop {
+            cost = C::join(load[link.0 as usize], cost);
+            match paths.candidates(topology.switch_after(link)?) {
+                [] => break,
+                [only] => link = *only,
+                _ => return None,
+            }
+        }
+        if best.is_none() || cost < least {
+            (best, least) = (Some(*first), cost);
+        }
+    }
+    best
 }
 
 impl Search {
@@ -141,6 +153,47 @@ impl Search {
         self.met.resize(switches, 0);
         self.cost.resize(switches, 0.0);
         self.onward.resize(switches, LinkId(u32::MAX));
+    }
+
+    /// The best of some links, and by `onward` the best of the links after it.
+    fn find<C: Cost>(
+        &mut self,
+        topology: &Topology,
+        paths: &ShortestPaths<'_>,
+        links: &[LinkId],
+        load: &[f64],
+    ) -> Option<LinkId> {
+        self.begin();
+        for link in links {
+            self.meet(topology, *link);
+        }
+        let mut next = 0;
+        while let Some(&switch) = self.order.get(next) {
+            next += 1;
+            for link in paths.candidates(switch) {
+                self.meet(topology, *link);
+            }
+        }
+        for at in (0..self.order.len()).rev() {
+            let switch = self.order[at];
+            let best = self.best::<C>(topology, paths.candidates(switch), load);
+            (self.onward[switch], self.cost[switch]) = best.unwrap_or((LinkId(u32::MAX), 0.0));
+        }
+        self.best::<C>(topology, links, load).map(|(link, _)| link)
+    }
+
+    /// The first link of least cost, and the cost.
+    #[inline]
+    fn best<C: Cost>(&self, topology: &Topology, links: &[LinkId], load: &[f64]) -> Option<(LinkId, f64)> {
+        let mut best: Option<(LinkId, f64)> = None;
+        for link in links {
+            let rest = topology.switch_after(*link).map_or(0.0, |switch| self.cost[switch]);
+            let cost = C::join(load[link.0 as usize], rest);
+            if best.is_none_or(|(_, least)| cost < least) {
+                best = Some((*link, cost));
+            }
+        }
+        best
     }
 
     fn begin(&mut self) {

@@ -17,6 +17,8 @@ mod dmodk;
 mod ecmp;
 mod exec;
 mod greedy;
+#[cfg(test)]
+mod oracle;
 mod random;
 mod smodk;
 mod walk;
@@ -47,7 +49,8 @@ pub struct HostDemand {
 pub struct RouteRequest<'a> {
     /// The network.
     pub topology: &'a Topology,
-    /// What to route, heaviest first; ties in order of first appearance.
+    /// What to route, heaviest first, so that the light fit around the heavy; greedy routing depends on the order of ties
+    /// too.
     pub demands: &'a [HostDemand],
     /// Load of each link by everything else at this moment, in the unit of the demands.
     pub link_load: &'a [f64],
@@ -168,4 +171,34 @@ pub fn router(choice: &Choice, seed: u64) -> Result<Box<dyn Router>> {
         Algorithm::GreedyMax => Box::new(greedy::Greedy::<greedy::Maximum>::default()),
         Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_parameters_are_checked() {
+        let cases = [
+            (
+                "dmodkk",
+                "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, exec)",
+            ),
+            ("ugal", "router `ugal` is not available yet"),
+            ("table", "router `table` is not available yet"),
+            (
+                "dmodk[variant=pfsin]",
+                "`dmodk[variant=pfsin]`: variant is `pfsin`, expected published or pfsim",
+            ),
+            ("ecmp[salt=1]", "unknown parameter of `ecmp` `salt` (known: )"),
+            (
+                "exec:/no/such/program",
+                "exec:/no/such/program: cannot be started: No such file or directory (os error 2)",
+            ),
+        ];
+        for (text, expected) in cases {
+            let made = Choice::parse(text).and_then(|choice| router(&choice, 1).map(|_| ()));
+            assert_eq!(made.unwrap_err().to_string(), expected);
+        }
+    }
 }

@@ -222,3 +222,107 @@ impl Fabric<'_> {
         self.graph.add_edge(b, a, self.link.clone());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn made(text: &str) -> Topology {
+        topology(&TopologyChoice::parse(text).unwrap(), &TopologyOptions::default()).unwrap()
+    }
+
+    #[track_caller]
+    fn refused(text: &str) -> String {
+        let made = TopologyChoice::parse(text)
+            .and_then(|choice| topology(&choice, &TopologyOptions::default()).map(|_| ()));
+        made.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_closed_forms() {
+        // Hosts, switches, directed links.
+        let cases = [
+            ("star[hosts=8]", 8, 1, 16),
+            ("xgft[m=4:4,w=1:2]", 16, 4 + 2, 2 * (16 + 8)),
+            ("xgft[m=4:4:3,w=1:2:2]", 48, 12 + 6 + 4, 2 * (48 + 24 + 12)),
+            ("xgft[m=16:16:8,w=1:16:16]", 2048, 128 + 128 + 256, 2 * 3 * 2048),
+            ("xgft[m=2:2,w=2:2]", 4, 4 + 4, 2 * (8 + 8)),
+            ("fat-tree[k=8]", 128, 32 + 32 + 16, 2 * 3 * 128),
+            ("fat-tree[k=2]", 2, 2 + 2 + 1, 2 * 3 * 2),
+            ("leaf-spine[leaves=16,spines=8,hosts=32]", 512, 24, 2 * (512 + 128)),
+            ("torus[dims=4x4x4]", 64, 64, 2 * (64 + 3 * 64)),
+            ("torus[dims=2x3x1]", 6, 6, 2 * (6 + 3 + 6)),
+            ("torus[dims=5,hosts=3]", 15, 5, 2 * (15 + 5)),
+        ];
+        for (text, hosts, switches, links) in cases {
+            let net = made(text);
+            let found = (net.host_count(), net.switch_count(), net.link_count());
+            assert_eq!(found, (hosts, switches, links), "{text}");
+            assert_eq!(net.label(), text);
+        }
+    }
+
+    #[test]
+    fn parameters_go_before_options_and_options_before_defaults() {
+        let options = TopologyOptions {
+            slots: Some(4),
+            capacity_gbps: Some(25.0),
+            link_latency_ps: Some(7),
+            switch_latency_ps: Some(9),
+        };
+        let star = |text: &str| topology(&TopologyChoice::parse(text).unwrap(), &options).unwrap();
+        let seen = |net: &Topology| {
+            let link = net.link(crate::topology::LinkId(0));
+            (net.slots()[0], link.capacity.to_string(), link.latency_ps, net.switch_latency_ps())
+        };
+        assert_eq!(seen(&star("star[hosts=2]")), (4, "25".into(), 7, 9));
+        assert_eq!(seen(&star("star[hosts=2,slots=3,capacity=400G]")), (3, "400".into(), 7, 9));
+        assert_eq!(seen(&made("star[hosts=2]")), (1, "10".into(), 1_000_000, 0));
+    }
+
+    #[test]
+    fn what_cannot_be_generated_is_refused() {
+        let cases = [
+            (
+                "stra[hosts=2]",
+                "unknown topology `stra`; did you mean star? (known: star, xgft, fat-tree, leaf-spine, torus)",
+            ),
+            ("dragonfly[a=4,h=2,p=2]", "topology `dragonfly` is not available yet"),
+            ("hyperx[dims=4x4,hosts=4]", "topology `hyperx` is not available yet"),
+            ("star", "`star` needs `hosts=…` in brackets"),
+            ("star[hosts=0]", "`star[hosts=0]`: hosts is 0, expected at least 1"),
+            ("star[hosts=2,slots=0]", "`star[hosts=2,slots=0]`: slots is 0, expected at least 1"),
+            (
+                "star[host=2]",
+                "unknown parameter of `star` `host`; did you mean hosts? (known: hosts, slots, capacity)",
+            ),
+            ("xgft[m=4:4,w=1]", "`xgft[m=4:4,w=1]`: m has 2 levels and w has 1, expected the same number"),
+            ("xgft[m=4:0,w=1:1]", "`xgft[m=4:0,w=1:1]`: m and w have no zeros"),
+            ("fat-tree[k=5]", "`fat-tree[k=5]`: k is 5, expected an even number of ports"),
+            ("torus[dims=4x0]", "`torus[dims=4x0]`: dims has no zeros"),
+            ("torus[dims=4x-1]", "`torus[dims=4x-1]`: dims is `-1`, expected a whole number"),
+            (
+                "torus[dims=4096x4096]",
+                "`torus[dims=4096x4096]` has 33554432 nodes, at most 4194304 are possible",
+            ),
+            (
+                "star[hosts=2,capacity=0]",
+                "`star[hosts=2,capacity=0]`: `0` is not a rate; write 10 (Gbit/s), 2.5 or 400G",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(refused(text), expected);
+        }
+        let huge = refused("xgft[m=4294967295:4294967295:4294967295,w=1:1:4294967295]");
+        assert!(huge.ends_with("nodes, at most 4194304 are possible"), "{huge}");
+    }
+
+    #[test]
+    fn lists_mix_files_and_generators() {
+        let list = TopologyChoice::parse_list("a/milk.graphml,xgft[m=4:4,w=1:2],torus[dims=3x3,hosts=2]");
+        let shown: Vec<String> = list.unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["a/milk.graphml", "xgft[m=4:4,w=1:2]", "torus[dims=3x3,hosts=2]"]);
+        assert!(refused("no/such.graphml").starts_with("no/such.graphml: No such file"));
+    }
+}

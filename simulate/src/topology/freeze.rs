@@ -57,28 +57,20 @@ impl Topology {
         if root.is_some_and(|root| self.all_meet_at(root)) {
             return Ok(());
         }
-        let steps = (self.paths.attachments() as u64).saturating_mul(self.link_count() as u64)
-            + (self.host_count() as u64).pow(2);
+        let steps = self.host_count() as u64 * (self.link_count() + self.node_count()) as u64;
         if steps > MAX_SEARCH {
             return Err(Error::data(
                 "not every host can be shown to reach every other one: too large a network with one-way links",
             ));
         }
-        for dst in (0..self.host_count() as u32).map(HostId) {
-            let distances = self.distances_to(dst);
-            let mut sources = (0..self.host_count() as u32).map(|src| self.host(HostId(src)));
-            if let Some(src) = sources.find(|src| distances.from(*src).is_none()) {
-                let dst = self.host(dst);
-                let reason = if self.search(src, true, true)[dst.0 as usize] {
-                    "every path passes through other hosts, and hosts do not forward"
-                } else {
-                    "there is no path"
-                };
-                let (src, dst) = (&self.node(src).name, &self.node(dst).name);
-                return Err(Error::data(format!("host `{src}` cannot reach host `{dst}`: {reason}")));
-            }
-        }
-        Ok(())
+        let Some((src, dst)) = self.unreachable_pair() else { return Ok(()) };
+        let reason = if self.search(src, true, true)[dst.0 as usize] {
+            "every path passes through other hosts, and hosts do not forward"
+        } else {
+            "there is no path"
+        };
+        let (src, dst) = (&self.node(src).name, &self.node(dst).name);
+        Err(Error::data(format!("host `{src}` cannot reach host `{dst}`: {reason}")))
     }
 
     fn all_meet_at(&self, root: NodeId) -> bool {
@@ -206,4 +198,84 @@ fn ranks(nodes: &[Node], order: PortOrder) -> Vec<u32> {
         ranks[node as usize] = rank as u32;
     }
     ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sketch::sketch;
+    use super::*;
+
+    fn refused(graph: NetworkGraph) -> String {
+        Topology::freeze("net", graph, PortOrder::Number, 0).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused_by_name() {
+        let mut doubled = sketch("h0-s0 h1-s0");
+        doubled[petgraph::graph::NodeIndex::new(2)].name = "h0".into();
+        let mut empty = sketch("h0-s0 h1-s0");
+        empty[petgraph::graph::NodeIndex::new(2)].slots = Some(0);
+        let mut alone = sketch("h0-s0");
+        let host = Node { name: "h1".into(), slots: Some(1), mac: None, dpid: None };
+        alone.add_node(host);
+        let cases = [
+            (NetworkGraph::default(), "net: has no host"),
+            (sketch("s0-s1"), "net: has no host"),
+            (doubled, "net: two nodes are called `h0`"),
+            (empty, "net: host `h1` has no process slots (capacity)"),
+            (alone, "net: host `h1` has no link"),
+            (sketch("h0>s0 h1-s0"), "net: host `h0` has no incoming link"),
+            (sketch("s0>h0 h1-s0"), "net: host `h0` has no outgoing link"),
+            (sketch("h0-s0 s0>s0"), "net: link `s0 → s0` leads from a node to itself"),
+            (sketch("h0-s0 h1-s1"), "net: host `h1` cannot reach host `h0`: there is no path"),
+            (
+                sketch("h0-s0 s0-h1 h1-s1 s1-h2"),
+                "net: host `h2` cannot reach host `h0`: every path passes through other hosts, and hosts do not forward",
+            ),
+        ];
+        for (graph, expected) in cases {
+            assert_eq!(refused(graph), expected);
+        }
+    }
+
+    #[test]
+    fn a_capacity_is_a_positive_number() {
+        for (capacity, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+            let mut graph = sketch("h0-edge1 edge1-core1");
+            graph[petgraph::graph::EdgeIndex::new(2)].capacity = capacity;
+            let expected = format!(
+                "net: link `edge1 → core1` has capacity {shown}, expected a positive number of Gbit/s"
+            );
+            assert_eq!(refused(graph), expected);
+        }
+    }
+
+    #[test]
+    fn one_way_networks_are_networks_if_all_hosts_meet() {
+        // A butterfly: in on the left, out on the right, nobody comes back.
+        let butterfly = "h0>a0 h1>a0 h2>a1 h3>a1 a0>b0 a0>b1 a1>b0 a1>b1 b0>h0 b0>h1 b1>h2 b1>h3";
+        Topology::freeze("net", sketch(butterfly), PortOrder::Number, 0).unwrap();
+        let ring = "h0-s0 h1-s1 h2-s2 s0>s1 s1>s2 s2>s0";
+        Topology::freeze("net", sketch(ring), PortOrder::Number, 0).unwrap();
+        assert_eq!(
+            refused(sketch(&butterfly.replace("a1>b1", "b1>a1"))),
+            "net: host `h3` cannot reach host `h2`: every path passes through other hosts, and hosts do not forward"
+        );
+        // Two hosts and a cable.
+        Topology::freeze("net", sketch("h0-h1"), PortOrder::Number, 0).unwrap();
+    }
+
+    #[test]
+    fn order_is_by_name_or_by_number() {
+        let drawn = "h0-s10 h0-s9 h1-s10 h1-s9";
+        for (order, first) in [(PortOrder::Name, "s10"), (PortOrder::Number, "s10")] {
+            let net = Topology::freeze("net", sketch(drawn), order, 0).unwrap();
+            assert_eq!(net.node(net.dst(net.outgoing(NodeId(0))[0])).name, first);
+        }
+        let drawn = "h0-s9 h0-s10 h1-s10 h1-s9";
+        for (order, first) in [(PortOrder::Name, "s10"), (PortOrder::Number, "s9")] {
+            let net = Topology::freeze("net", sketch(drawn), order, 0).unwrap();
+            assert_eq!(net.node(net.dst(net.outgoing(NodeId(0))[0])).name, first);
+        }
+    }
 }

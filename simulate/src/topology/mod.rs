@@ -15,11 +15,14 @@ mod freeze;
 mod graphml;
 mod leaf_spine;
 mod paths;
+#[cfg(test)]
+pub(crate) mod sketch;
 mod star;
 mod torus;
 mod xgft;
 
 use petgraph::graph::DiGraph;
+use serde::{Deserialize, Serialize};
 
 use adjacency::Adjacency;
 use paths::PathTables;
@@ -28,7 +31,7 @@ pub use choice::{TopologyChoice, TopologyOptions, topology};
 pub use paths::{Distances, ShortestPaths};
 
 /// A host or a switch; index in the order of the file or generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 /// A host; index among the hosts, in the order of the file or generator.
@@ -36,11 +39,11 @@ pub struct NodeId(pub u32);
 pub struct HostId(pub u32);
 
 /// A directed link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LinkId(pub u32);
 
 /// A node before freezing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// Unique name.
     pub name: String,

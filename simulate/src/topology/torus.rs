@@ -70,3 +70,45 @@ fn coordinates(switch: u64, dims: &[u32]) -> String {
     digits.reverse();
     digits.join(".")
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::topology::{HostId, TopologyChoice, TopologyOptions, topology};
+
+    #[test]
+    fn distances_are_those_around_the_rings() {
+        for (text, dims) in [
+            ("torus[dims=4x5x2]", vec![4, 5, 2]),
+            ("torus[dims=7]", vec![7]),
+            ("torus[dims=3x1x4]", vec![3, 1, 4]),
+        ] {
+            let choice = TopologyChoice::parse(text).unwrap();
+            let net = topology(&choice, &TopologyOptions::default()).unwrap();
+            for src in 0..net.host_count() as u32 {
+                let to = net.distances_to(HostId(src));
+                for dst in 0..net.host_count() as u32 {
+                    let (mut a, mut b, mut hops) = (src, dst, 0);
+                    for dim in dims.iter().rev() {
+                        let apart = (a % dim).abs_diff(b % dim);
+                        hops += apart.min(dim - apart);
+                        (a, b) = (a / dim, b / dim);
+                    }
+                    let expected = if src == dst { 0 } else { hops + 2 };
+                    assert_eq!(to.from(net.host(HostId(dst))), Some(expected), "{text} {src} {dst}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn switches_are_named_by_their_coordinates() {
+        let choice = TopologyChoice::parse("torus[dims=4x4]").unwrap();
+        let net = topology(&choice, &TopologyOptions::default()).unwrap();
+        let switch = net.dst(net.outgoing(net.host(HostId(6)))[0]);
+        assert_eq!(net.node(switch).name, "s1.2");
+        let mut ends: Vec<&str> =
+            net.outgoing(switch).iter().map(|link| net.node(net.dst(*link)).name.as_str()).collect();
+        ends.sort_unstable();
+        assert_eq!(ends, ["h6", "s0.2", "s1.1", "s1.3", "s2.2"]);
+    }
+}

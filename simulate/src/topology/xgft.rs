@@ -73,3 +73,56 @@ pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::topology::{HostId, Topology, TopologyChoice, TopologyOptions, topology};
+
+    fn made(text: &str) -> Topology {
+        topology(&TopologyChoice::parse(text).unwrap(), &TopologyOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn distances_and_path_counts_follow_from_the_nearest_common_ancestor() {
+        for (text, m, w) in [
+            ("xgft[m=4:4:3,w=1:2:2]", vec![4, 4, 3], vec![1, 2, 2]),
+            ("xgft[m=3:2:2,w=2:3:2]", vec![3, 2, 2], vec![2, 3, 2]),
+            ("fat-tree[k=4]", vec![2, 2, 4], vec![1, 2, 2]),
+        ] {
+            let net = made(text);
+            for src in 0..net.host_count() as u32 {
+                for dst in (0..net.host_count() as u32).filter(|dst| *dst != src) {
+                    let (mut level, mut a, mut b, mut paths) = (0, src, dst, 1);
+                    while a != b {
+                        (a, b) = (a / m[level], b / m[level]);
+                        paths *= w[level];
+                        level += 1;
+                    }
+                    let to = net.distances_to(HostId(dst));
+                    assert_eq!(to.from(net.host(HostId(src))), Some(2 * level as u32), "{text} {src} {dst}");
+                    let dag = net.paths_to(HostId(dst));
+                    let mut room = Vec::new();
+                    let first = dag.departures(HostId(src), &mut room).iter();
+                    let counts = dag.counts();
+                    let found: f64 = first.map(|link| counts[net.switch_after(*link).unwrap()]).sum();
+                    assert_eq!(found as u32, paths, "{text} {src} {dst}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_are_numbered_by_their_digits() {
+        let net = made("xgft[m=4:4:3,w=1:2:2]");
+        let parents = |name: &str| -> Vec<&str> {
+            let nodes = (0..net.node_count() as u32).map(crate::topology::NodeId);
+            let node = nodes.into_iter().find(|node| net.node(*node).name == name).unwrap();
+            let ends = net.outgoing(node).iter().map(|link| net.node(net.dst(*link)).name.as_str());
+            ends.filter(|end| end.starts_with('s') && (end[..2] > name[..2])).collect()
+        };
+        assert_eq!(parents("h21"), ["s1.5"]);
+        // s1.5 has digits x₃ = 1, x₂ = 1: its parents have y₂ = 0, 1 and x₃ = 1.
+        assert_eq!(parents("s1.5"), ["s2.2", "s2.3"]);
+        assert_eq!(parents("s2.3"), ["s3.1", "s3.3"]);
+    }
+}

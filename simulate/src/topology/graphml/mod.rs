@@ -271,3 +271,6 @@ impl Draft {
         Ok(self.graph)
     }
 }
+
+#[cfg(test)]
+mod tests;
