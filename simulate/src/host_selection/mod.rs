@@ -52,7 +52,11 @@ struct Enough<'a> {
 
 impl<'a> Enough<'a> {
     fn new(request: &HostRequest<'a>) -> Self {
-        Self { slots: request.topology.slots(), missing: u64::from(request.processes), hosts: Vec::new() }
+        let slots = request.topology.slots();
+        // As many as needed if all are like the first.
+        let count = slots.first().map_or(0, |slots| request.processes.div_ceil((*slots).max(1)) as usize);
+        let hosts = Vec::with_capacity(count.min(slots.len()));
+        Self { slots, missing: u64::from(request.processes), hosts }
     }
 
     fn take(&mut self, candidates: impl Iterator<Item = HostId>) {

@@ -105,33 +105,39 @@ impl<'a> Network<'a> {
 
 /// Sums by link that are mostly 0.
 struct LinkSums {
-    bytes: Vec<u64>,
-    flows: Vec<u64>,
+    /// Bytes and rank pairs.
+    sums: Vec<(u64, u64)>,
     links: Vec<LinkId>,
 }
 
 impl LinkSums {
     fn new(links: usize) -> Self {
-        Self { bytes: vec![0; links], flows: vec![0; links], links: Vec::new() }
+        Self { sums: vec![(0, 0); links], links: Vec::new() }
     }
 
     #[inline]
     fn add(&mut self, link: LinkId, bytes: u64, flows: u32) {
-        let i = link.0 as usize;
-        if self.flows[i] == 0 {
+        let sum = &mut self.sums[link.0 as usize];
+        if sum.1 == 0 {
             self.links.push(link);
         }
-        self.bytes[i] += bytes;
-        self.flows[i] += u64::from(flows);
+        sum.0 += bytes;
+        sum.1 += u64::from(flows);
     }
 
     /// Hands the sums out in ascending order of links and starts anew.
     fn finish(&mut self, load: impl Fn(u64) -> f64, shares: &mut Vec<LinkShare>) {
-        self.links.sort_unstable();
+        // Looking through all links is cheaper than sorting a good part of them.
+        if self.links.len() * 8 > self.sums.len() {
+            self.links.clear();
+            let used = (0..).map(LinkId).zip(&self.sums).filter(|(_, sum)| sum.1 > 0);
+            self.links.extend(used.map(|(link, _)| link));
+        } else {
+            self.links.sort_unstable();
+        }
         shares.clear();
         shares.extend(self.links.drain(..).map(|link| {
-            let bytes = std::mem::take(&mut self.bytes[link.0 as usize]);
-            let flows = std::mem::take(&mut self.flows[link.0 as usize]);
+            let (bytes, flows) = std::mem::take(&mut self.sums[link.0 as usize]);
             LinkShare { link, flows, bytes, load: load(bytes) }
         }));
     }

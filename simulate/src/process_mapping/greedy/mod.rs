@@ -175,9 +175,9 @@ mod tests {
             let (block, greedy) = compare(&slots, 8, &matrix);
             let least = least(&slots, 8, &matrix);
             prop_assert!(least <= greedy && greedy <= block);
-            // Not a theorem, but what has been seen: at least half of what could be gained over everything outside.
+            // Not a theorem, but what has been seen: at least a third of what could be gained over everything outside.
             let all: u64 = matrix.cells().filter(|cell| cell.src != cell.dst).map(|cell| cell.bytes).sum();
-            prop_assert!(2 * (all - greedy) >= all - least, "inside {}, best {}", all - greedy, all - least);
+            prop_assert!(3 * (all - greedy) >= all - least, "inside {}, best {}", all - greedy, all - least);
         }
     }
 }
