@@ -9,6 +9,7 @@
 //! turns that into a plan, stretches of the run with their phases. The second pass sums up what each stretch sent and moves
 //! each boundary to the message at which the behaviour changes.
 
+mod agglomerate;
 mod archive;
 mod list;
 mod method;

@@ -1,7 +1,14 @@
 //! A plan: which stretch of the run belongs to which phase, before the second pass settles where exactly each begins.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::agglomerate::agglomerate;
 use crate::survey::Run;
 use crate::window::sketch::Sketch;
+
+/// More labels than this are not all compared with each other.
+const COMPARED: usize = 256;
 
 /// A stretch of the run; it ends where the next one begins, the last one at the end of the run. Times are nanoseconds since
 /// the start of the run.
@@ -62,11 +69,11 @@ impl Plan {
         self.stretches.iter().filter_map(|s| s.label).max().map_or(0, |label| label as usize + 1)
     }
 
-    /// What the messages of each label look like, by the windows that begin in its stretches. Windows where a change may
-    /// lie count only for labels that have no others.
-    pub(crate) fn behaviours(&self, run: &Run) -> Vec<Sketch> {
-        let mut sure = vec![Sketch::default(); self.labels()];
-        let mut doubtful = sure.clone();
+    /// What the messages of each label look like, by the windows that begin in its stretches; labels without a window are
+    /// missing. Windows where a change may lie count only for labels that have no others.
+    pub(crate) fn behaviours(&self, run: &Run) -> BTreeMap<u32, Sketch> {
+        let mut sure = BTreeMap::<u32, Sketch>::new();
+        let mut doubtful = BTreeMap::<u32, Sketch>::new();
         let mut at = 0;
         for window in run.windows.all().iter().filter(|window| window.messages > 0) {
             let time = run.since_start(window.first_ns);
@@ -78,42 +85,44 @@ impl Plan {
             let next = self.stretches.get(at + 1);
             let doubt = time < stretch.latest_ns || next.is_some_and(|next| time >= next.earliest_ns);
             let sketches = if doubt { &mut doubtful } else { &mut sure };
-            sketches[label as usize].merge(&window.sketch);
+            sketches.entry(label).or_default().merge(&window.sketch);
         }
-        let pairs = sure.into_iter().zip(doubtful);
-        pairs.map(|(sure, doubtful)| if sure.is_empty() { doubtful } else { sure }).collect()
+        doubtful.append(&mut sure);
+        doubtful
     }
 
-    /// Merges the labels whose behaviours are nearest to each other until at most `most` are left, the lower one stays.
+    /// Merges the labels whose behaviours are nearest to each other until at most `most` are left. Labels too short for a
+    /// window of their own join what is before them; of more than [`COMPARED`], those with the fewest messages join the
+    /// nearest of the others first.
     pub(crate) fn merge_labels(self, most: usize, run: &Run) -> Self {
-        let mut sketches: Vec<Option<Sketch>> = self.behaviours(run).into_iter().map(Some).collect();
-        let mut becomes: Vec<u32> = (0..sketches.len() as u32).collect();
-        let mut used: Vec<u32> = self.stretches.iter().filter_map(|stretch| stretch.label).collect();
-        used.sort_unstable();
-        used.dedup();
-        while used.len() > most.max(1) {
-            let mut nearest = (f64::INFINITY, 0, 0);
-            for (i, one) in used.iter().enumerate() {
-                for other in &used[i + 1..] {
-                    let pair = (&sketches[*one as usize], &sketches[*other as usize]);
-                    let (Some(a), Some(b)) = pair else { continue };
-                    let distance = a.distance(b);
-                    if distance < nearest.0 {
-                        nearest = (distance, *one, *other);
-                    }
-                }
-            }
-            let (_, kept, gone) = nearest;
-            if let (Some(gone), Some(kept)) = (sketches[gone as usize].take(), &mut sketches[kept as usize]) {
-                kept.merge(&gone);
-            }
-            used.retain(|label| *label != gone);
-            becomes.iter_mut().filter(|label| **label == gone).for_each(|label| *label = kept);
+        let distinct: BTreeSet<u32> = self.stretches.iter().filter_map(|stretch| stretch.label).collect();
+        if distinct.len() <= most {
+            return self;
         }
-        let relabelled = self
-            .stretches
-            .into_iter()
-            .map(|stretch| Stretch { label: stretch.label.map(|label| becomes[label as usize]), ..stretch });
+        let mut behaviours: Vec<(u32, Sketch)> = self.behaviours(run).into_iter().collect();
+        behaviours.sort_by_key(|(label, sketch)| (Reverse(sketch.messages()), *label));
+        let few = behaviours.split_off(behaviours.len().min(most.max(COMPARED)));
+        let mut becomes: BTreeMap<u32, usize> =
+            behaviours.iter().enumerate().map(|(i, (label, _))| (*label, i)).collect();
+        let (_, mut sketches): (Vec<u32>, Vec<Sketch>) = behaviours.into_iter().unzip();
+        for (label, sketch) in few {
+            let distances = sketches.iter().map(|other| sketch.distance(other)).enumerate();
+            let nearest = distances.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |nearest| nearest.0);
+            sketches[nearest].merge(&sketch);
+            becomes.insert(label, nearest);
+        }
+        let merged =
+            agglomerate(sketches, Sketch::distance, |kept, gone| kept.merge(&gone), |_, left| left > most);
+        // The first label with a behaviour is that of what comes before it, too.
+        let first = self.stretches.iter().find_map(|stretch| becomes.get(&stretch.label?));
+        let mut last = first.map_or(0, |first| merged[*first]);
+        let relabelled = self.stretches.iter().map(|stretch| {
+            let label = stretch.label.map(|label| {
+                last = becomes.get(&label).map_or(last, |own| merged[*own]);
+                last as u32
+            });
+            Stretch { label, ..*stretch }
+        });
         Self::new(relabelled.collect())
     }
 

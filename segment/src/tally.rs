@@ -6,6 +6,7 @@
 //! are known to be the old phase's, at the end of the search they are the new one's. So one pass is enough, and memory is
 //! that of the pairs that spoke.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use phaseflow_collect::trace::{Block, MessageBlock, TraceReader};
@@ -49,7 +50,7 @@ pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Ta
 struct Sums<'a> {
     run: &'a Run,
     plan: &'a Plan,
-    behaviours: Vec<Sketch>,
+    behaviours: BTreeMap<u32, Sketch>,
     totals: Vec<Total>,
     matrices: Vec<MatrixBuilder>,
     /// The stretch that messages go to.
@@ -76,7 +77,7 @@ impl<'a> Sums<'a> {
         Self {
             run,
             plan,
-            behaviours: if searches { plan.behaviours(run) } else { Vec::new() },
+            behaviours: if searches { plan.behaviours(run) } else { BTreeMap::new() },
             totals: plan.stretches.iter().map(start).collect(),
             matrices: (0..plan.labels()).map(|_| MatrixBuilder::default()).collect(),
             at: 0,
@@ -134,10 +135,12 @@ impl<'a> Sums<'a> {
             let search = match &mut self.search {
                 Some(search) => search,
                 none => {
-                    let label = |at: usize| self.plan.stretches[at].label.unwrap_or_default() as usize;
-                    let (old, new) = (label(self.at), label(self.at + 1));
+                    let behaviour = |at: usize| {
+                        let label = self.plan.stretches[at].label;
+                        label.and_then(|label| self.behaviours.get(&label)).cloned().unwrap_or_default()
+                    };
                     none.insert(Search {
-                        ratio: Ratio::new(&self.behaviours[new], &self.behaviours[old]),
+                        ratio: Ratio::new(&behaviour(self.at + 1), &behaviour(self.at)),
                         sum: 0.0,
                         least: 0.0,
                         start_ns: now,

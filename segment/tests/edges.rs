@@ -147,6 +147,11 @@ fn more_phases_than_windows_are_no_problem() {
     let outcome = split(&trace(&messages, &marks, &RunFacts::default()), "marks").unwrap();
     // The last mark is set at the very end: no time is left for its phase.
     assert_eq!((outcome.segmentation.phases.len(), list(&outcome).len()), (99_999, 99_999));
+    let bytes = trace(&messages, &marks, &RunFacts::default());
+    let options = Options { method: Method::Marks, max_phases: Some(3), windows: 4096, ..Options::default() };
+    let merged = segment(&mut Rewind(Cursor::new(&bytes)), &options).unwrap().segmentation;
+    assert!(merged.phases.len() <= 3);
+    assert_eq!(merged.phases.iter().map(|phase| phase.matrix.messages()).sum::<u64>(), 100_000);
 }
 
 #[test]

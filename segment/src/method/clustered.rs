@@ -3,6 +3,7 @@
 use ndarray::{Array1, Array2, Axis};
 
 use super::idle::Idle;
+use crate::agglomerate::agglomerate;
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
 use crate::window::points::{Points, SAME};
@@ -53,45 +54,29 @@ fn absorb_straddlers(labels: &mut [usize]) {
     }
 }
 
-/// Number and mean of the points of a cluster.
-type Mean = (usize, Array1<f64>);
-
-/// The means of all clusters.
-fn means(points: &Array2<f64>, labels: &[usize]) -> Vec<Mean> {
-    let clusters = labels.iter().max().map_or(0, |label| label + 1);
-    let mut means: Vec<Mean> = vec![(0, Array1::zeros(points.ncols())); clusters];
-    for (point, label) in points.axis_iter(Axis(0)).zip(labels.iter()) {
-        means[*label].0 += 1;
-        means[*label].1 += &point;
-    }
-    means.iter_mut().for_each(|(count, sum)| *sum /= (*count).max(1) as f64);
-    means
-}
-
-/// The least distance between the means of two clusters, and which these are.
-fn nearest(means: &[Mean]) -> Option<(f64, usize, usize)> {
-    let used: Vec<usize> = (0..means.len()).filter(|i| means[*i].0 > 0).collect();
-    let pairs =
-        used.iter().enumerate().flat_map(|(i, one)| used[i + 1..].iter().map(move |other| (*one, *other)));
-    let distance = |(one, other): (usize, usize)| {
-        let away = &means[one].1 - &means[other].1;
-        (away.dot(&away).sqrt(), one, other)
-    };
-    pairs.map(distance).min_by(|a, b| a.0.total_cmp(&b.0))
-}
-
 /// Merges the two clusters with the nearest means until all are [`SAME`] or more apart.
 pub(super) fn merge_near(points: &Array2<f64>, labels: &mut [usize]) {
-    let mut means = means(points, labels);
-    while let Some((distance, kept, gone)) = nearest(&means)
-        && distance < SAME
-    {
-        let (n, m) = (means[kept].0, means[gone].0);
-        let sum = &means[kept].1 * n as f64 + &means[gone].1 * m as f64;
-        means[kept] = (n + m, sum / (n + m) as f64);
-        means[gone].0 = 0;
-        labels.iter_mut().filter(|label| **label == gone).for_each(|label| *label = kept);
+    let clusters = labels.iter().max().map_or(0, |label| label + 1);
+    let mut sums: Vec<(f64, Array1<f64>)> = vec![(0.0, Array1::zeros(points.ncols())); clusters];
+    for (point, label) in points.axis_iter(Axis(0)).zip(labels.iter()) {
+        sums[*label].0 += 1.0;
+        sums[*label].1 += &point;
     }
+    type Sum = (f64, Array1<f64>);
+    let distance = |one: &Sum, other: &Sum| {
+        let mut square = 0.0;
+        for (a, b) in one.1.iter().zip(&other.1) {
+            square += (a / one.0 - b / other.0).powi(2);
+        }
+        // Of a cluster without points nothing is near.
+        if square.is_nan() { f64::INFINITY } else { square.sqrt() }
+    };
+    let merge = |kept: &mut Sum, gone: Sum| {
+        kept.0 += gone.0;
+        kept.1 += &gone.1;
+    };
+    let becomes = agglomerate(sums, distance, merge, |distance, _| distance < SAME);
+    labels.iter_mut().for_each(|label| *label = becomes[*label]);
 }
 
 /// The stretches of labelled windows, and idle ones where nobody sends for long.

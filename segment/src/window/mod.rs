@@ -79,9 +79,8 @@ impl Windows {
         while let Some(time) = times.get(row) {
             let index = self.make_room(*time);
             // Times ascend, so a window's messages are neighbours.
-            let end_ns = self.since_origin(*time) >> self.shift;
-            let rows = times[row..].partition_point(|t| self.since_origin(*t) >> self.shift == end_ns);
-            let rows = row..row + rows;
+            let count = times[row..].partition_point(|time| self.index(*time) == index as u64);
+            let rows = row..row + count;
             let window = &mut self.windows[index];
             if window.messages == 0 {
                 window.first_ns = *time;
@@ -108,18 +107,18 @@ impl Windows {
         1 << self.shift
     }
 
-    fn since_origin(&self, time: i64) -> u64 {
-        time.wrapping_sub(self.origin_ns.unwrap_or(time)).cast_unsigned()
+    /// The index of `time`'s window, whether there is room for it or not.
+    fn index(&self, time: i64) -> u64 {
+        time.wrapping_sub(self.origin_ns.unwrap_or(time)).cast_unsigned() >> self.shift
     }
 
     /// The index of `time`'s window, which is there afterwards.
     fn make_room(&mut self, time: i64) -> usize {
         self.origin_ns.get_or_insert(time);
-        let since = self.since_origin(time);
-        while since >> self.shift >= self.most as u64 {
+        while self.index(time) >= self.most as u64 {
             self.halve();
         }
-        let index = (since >> self.shift) as usize;
+        let index = self.index(time) as usize;
         if index >= self.windows.len() {
             self.windows.resize_with(index + 1, Window::default);
         }

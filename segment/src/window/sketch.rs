@@ -76,9 +76,9 @@ impl Sketch {
         self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
     }
 
-    /// True without messages.
-    pub(crate) fn is_empty(&self) -> bool {
-        OPERATION.of(&self.0).iter().all(|count| *count == 0)
+    /// Number of messages.
+    pub(crate) fn messages(&self) -> u64 {
+        OPERATION.of(&self.0).iter().sum::<u64>() / UNIT
     }
 
     /// The code of the operation that most messages belong to.
