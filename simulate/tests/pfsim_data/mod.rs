@@ -1,5 +1,7 @@
 //! PFSim's traces and clusters, read in place; used by tests and benches.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "only tests and benches use it")]
+
 use std::path::{Path, PathBuf};
 
 use phaseflow_collect::choice::Choice;
@@ -13,7 +15,7 @@ use phaseflow_simulate::workload::Workload;
 use phaseflow_simulate::{host_selection, process_mapping, routing, scheduling};
 
 /// A file of PFSim's; `None`, with a word about it, where the data is not there.
-pub fn file(name: &str) -> Option<PathBuf> {
+pub(crate) fn file(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/pfsim").join(name);
     if !path.exists() {
         eprintln!("skipped: {} is not there", path.display());
@@ -23,7 +25,7 @@ pub fn file(name: &str) -> Option<PathBuf> {
 }
 
 /// A PFProf archive as a workload of one phase.
-pub fn workload(name: &str) -> Option<Workload> {
+pub(crate) fn workload(name: &str) -> Option<Workload> {
     let aggregate = read_pfprof(Input::open(&file(name)?).unwrap()).unwrap();
     let matrix = aggregate.matrix;
     let header = Header {
@@ -40,13 +42,13 @@ pub fn workload(name: &str) -> Option<Workload> {
 }
 
 /// A network from a file of PFSim's.
-pub fn cluster(name: &str) -> Option<Topology> {
+pub(crate) fn cluster(name: &str) -> Option<Topology> {
     let choice = TopologyChoice::File(file(name)?);
     Some(topology(&choice, &TopologyOptions::default()).unwrap())
 }
 
 /// An endless line of jobs, times between and of jobs exponential.
-pub fn line(workload: usize, submit_lambd: f64, duration_lambd: f64) -> JobSource {
+pub(crate) fn line(workload: usize, submit_lambd: f64, duration_lambd: f64) -> JobSource {
     let exponential = |lambd: f64| {
         Distribution::new(&Choice::parse(&format!("exponential[lambd={lambd}]")).unwrap()).unwrap()
     };
@@ -58,7 +60,7 @@ pub fn line(workload: usize, submit_lambd: f64, duration_lambd: f64) -> JobSourc
 }
 
 /// A setup of endless jobs.
-pub fn setup<'a>(
+pub(crate) fn setup<'a>(
     topology: &'a Topology,
     workloads: &'a [Workload],
     jobs: &'a [JobSource],
@@ -96,7 +98,7 @@ fn labels(seed: u64) -> RunLabels {
 }
 
 /// Algorithms by the names that users give them.
-pub fn algorithms(scheduler: &str, selector: &str, mapper: &str, router: &str) -> Algorithms {
+pub(crate) fn algorithms(scheduler: &str, selector: &str, mapper: &str, router: &str) -> Algorithms {
     let choice = |name: &str| Choice::parse(name).unwrap();
     Algorithms {
         scheduler: scheduling::scheduler(&choice(scheduler)).unwrap(),
