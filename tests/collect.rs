@@ -281,7 +281,7 @@ fn claims_in_a_tar_header_are_not_believed() {
     for (kind, line) in [
         (
             tar::EntryType::Regular,
-            "standard input: r0.json: claims 10000000000 bytes, a rank file has at most 268435456",
+            "standard input: r0.json: claims 10000000000 bytes, a rank file has at most 134217728",
         ),
         (
             tar::EntryType::GNULongName,

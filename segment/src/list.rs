@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use phaseflow_collect::choice::unknown_name;
 use phaseflow_collect::{Error, Result};
 
 use crate::archive::Segmentation;
@@ -33,12 +32,14 @@ pub fn write_list(out: &mut impl Write, segmentation: &Segmentation) -> Result<(
 /// No such phase, or what the output reports.
 pub fn write_matrix_list(out: &mut impl Write, segmentation: &Segmentation, name: &str) -> Result<()> {
     let phases = &segmentation.phases;
-    let phase = phases.iter().find(|phase| phase.name == name).ok_or_else(|| {
-        // A long list of numbers says nothing that its length does not say.
-        if name.parse::<u64>().is_ok() {
-            return Error::usage(format!("there is no phase {name}; the run has {}", phases.len()));
-        }
-        unknown_name("phase", name, &phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>())
+    let phase = phases.iter().find(|phase| phase.name == name);
+    let phase = phase.ok_or_else(|| {
+        let names = match phases.len() {
+            0 => String::new(),
+            1 => ", 0".into(),
+            count => format!(", 0 to {}", count - 1),
+        };
+        Error::usage(format!("there is no phase `{name}`; the run has {}{names}", phases.len()))
     })?;
     writeln!(out, "src,dst,messages,bytes")?;
     for cell in phase.matrix.cells() {

@@ -200,7 +200,7 @@ impl<'a> BlockReader<'a> {
             // Two loops without branches: as vectors they take less time than one with a way out.
             let values = group[..n].iter().map(|value| T::try_from(*value));
             if !values.clone().fold(true, |fit, value| fit & value.is_ok()) {
-                let row = values.take_while(|value| value.is_ok()).count();
+                let row = values.take_while(Result::is_ok).count();
                 return Err(Error::data(format!(
                     "column {id}: row {}: value {} is out of range",
                     out.len() + row,

@@ -274,7 +274,7 @@ fn known<T: TryFrom<i64>>(column: &[i64], row: usize) -> Option<T> {
 fn ascending(last: i64, times: &[i64]) -> Result<i64> {
     let first = times.first().is_none_or(|first| last <= *first);
     // No way out of the loop: as vectors it takes a fraction of the time.
-    if first && times.array_windows().fold(true, |ascend, [before, after]| ascend & (before <= after)) {
+    if first && times.windows(2).fold(true, |ascend, pair| ascend & (pair[0] <= pair[1])) {
         return Ok(times.last().copied().unwrap_or(last));
     }
     let mut before = last;

@@ -19,7 +19,7 @@ use crate::trace::{Block, Header, Kind, MessageSize, Rank, RunFacts, Sink, Summa
 use crate::{At, Cell, Error, Result, TrafficMatrix};
 
 /// A rank file of a million ranks, pretty-printed, has about 60 MB.
-const LARGEST_FILE: usize = 1 << 28;
+const LARGEST_FILE: usize = 1 << 27;
 
 /// Long names in tar come as members of their own.
 const LONGEST_NAME: usize = 64 << 10;
