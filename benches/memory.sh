@@ -1,5 +1,5 @@
 #!/bin/sh
-# Peak memory of pf-collect: must not grow with the number of messages. Prints `stage messages peak_kB`.
+# Peak memory of pf-collect and pf-segment: must not grow with the number of messages. Prints `stage messages peak_kB`.
 # Needs a release build (PHASEFLOW_BIN, default target/release), GNU time and awk.
 set -eu
 bin=${PHASEFLOW_BIN:-$(dirname "$0")/../target/release}
@@ -28,4 +28,6 @@ for messages in 1000000 10000000; do
     peak collect-pipe "$messages" "$bin/pf-collect" - -o "$work/trace.tar" <"$work/ordered.csv"
     peak collect-file-unordered "$messages" "$bin/pf-collect" "$work/shuffled.csv" -o "$work/trace.tar"
     peak collect-archive "$messages" "$bin/pf-collect" "$work/trace.tar" --summary >"$work/summary"
+    peak segment-file "$messages" "$bin/pf-segment" "$work/trace.tar" -o "$work/phases.tar"
+    peak segment-pipe "$messages" "$bin/pf-segment" -o "$work/phases.tar" <"$work/trace.tar"
 done
