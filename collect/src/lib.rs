@@ -18,6 +18,7 @@
 pub mod archive;
 pub mod choice;
 mod error;
+pub mod expand;
 mod matrix;
 pub mod trace;
 pub mod units;
