@@ -308,8 +308,8 @@ fn alltoall(schedule: &mut Schedule, collective: &Collective, algorithm: Algorit
     match (collective.operation, algorithm) {
         (_, Algorithm::Pairwise | Algorithm::TwoProcs) => pairwise::alltoall(schedule, collective),
         (_, Algorithm::Bruck) => bruck::alltoall(schedule, collective.ranks, collective.pair_bytes(0, 0)),
-        (Operation::Alltoall, _) => linear::alltoall(schedule, collective),
-        _ => linear::alltoallv(schedule, collective),
+        (Operation::Alltoallw, _) => linear::alltoallw(schedule, collective),
+        _ => linear::alltoall(schedule, collective),
     }
 }
 

@@ -128,14 +128,17 @@ impl<'a> Collective<'a> {
         Self { operation, counts, root: Some(0), ..*self }
     }
 
-    /// Whether MPI returns at once because nothing is to be moved. Variants with counts of their own rank go on, since a
-    /// rank cannot know those of the others; their algorithms skip or send empty messages.
+    /// Whether MPI returns at once because nothing is to be moved. Where each pair or edge has its own count it goes on, as
+    /// no rank knows all of them; the algorithms then skip or send empty messages.
     pub(super) fn is_void(&self) -> bool {
-        match self.form() {
-            Form::Nothing => self.ranks == 1,
-            Form::Edges => false,
-            Form::Pairs => self.ranks == 1,
-            Form::Vector | Form::Block | Form::Blocks => self.ranks == 1 || self.vector_bytes() == 0,
+        let same_everywhere =
+            matches!(self.operation, Operation::NeighborAllgather | Operation::NeighborAlltoall);
+        match (self.form(), self.counts) {
+            (Form::Edges, Counts::Edges(edges)) => {
+                same_everywhere && edges.iter().all(|edge| edge.count == 0)
+            }
+            (Form::Nothing | Form::Pairs | Form::Edges, _) => self.ranks == 1,
+            (Form::Vector | Form::Block | Form::Blocks, _) => self.ranks == 1 || self.vector_bytes() == 0,
         }
     }
 

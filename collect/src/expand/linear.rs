@@ -59,7 +59,8 @@ pub(super) fn scatterv(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     }
 }
 
-/// `ompi_coll_base_alltoall_intra_basic_linear`, and `…_linear_sync` without a limit on the requests.
+/// `ompi_coll_base_alltoall_intra_basic_linear`, `…_linear_sync` without a limit on the requests, and
+/// `ompi_coll_base_alltoallv_intra_basic_linear`, which up to 4.1.4 at least sends empty messages, too.
 pub(super) fn alltoall(schedule: &mut Schedule, collective: &Collective) {
     for src in 0..collective.ranks {
         for dst in others(collective.ranks, src) {
@@ -68,8 +69,8 @@ pub(super) fn alltoall(schedule: &mut Schedule, collective: &Collective) {
     }
 }
 
-/// `ompi_coll_base_alltoallv_intra_basic_linear` and `mca_coll_basic_alltoallw_intra`: nothing is sent where there is nothing.
-pub(super) fn alltoallv(schedule: &mut Schedule, collective: &Collective) {
+/// `mca_coll_basic_alltoallw_intra`: nothing is sent where there is nothing.
+pub(super) fn alltoallw(schedule: &mut Schedule, collective: &Collective) {
     for src in 0..collective.ranks {
         for dst in others(collective.ranks, src) {
             let bytes = collective.pair_bytes(src, dst);

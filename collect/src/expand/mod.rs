@@ -97,13 +97,17 @@ pub fn expand_with(
 }
 
 /// Open MPI's tag of the messages of a building block (`coll_tags.h`, 4.1); a composed collective shows the tags of its parts.
-/// Neighbourhood collectives start at the end of the range.
+/// Neighbourhood collectives on graphs share two of them; on Cartesian communicators they count down from −1073741823 by
+/// dimension and direction instead.
 pub fn tag(operation: Operation) -> i32 {
     match operation {
-        Operation::Allgather => -10,
+        Operation::Allgather | Operation::NeighborAllgather | Operation::NeighborAllgatherv => -10,
         Operation::Allgatherv => -11,
         Operation::Allreduce => -12,
-        Operation::Alltoall => -13,
+        Operation::Alltoall
+        | Operation::NeighborAlltoall
+        | Operation::NeighborAlltoallv
+        | Operation::NeighborAlltoallw => -13,
         Operation::Alltoallv => -14,
         Operation::Alltoallw => -15,
         Operation::Barrier => -16,
@@ -117,6 +121,7 @@ pub fn tag(operation: Operation) -> i32 {
         Operation::Scan => -24,
         Operation::Scatter => -25,
         Operation::Scatterv => -26,
-        _ => -1_073_741_823,
+        // Not a collective.
+        _ => 0,
     }
 }
