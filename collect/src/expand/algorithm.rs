@@ -288,8 +288,8 @@ fn allgather(schedule: &mut Schedule, collective: &Collective, algorithm: Algori
     Ok(())
 }
 
-/// `ompi_coll_base_allgather_intra_basic_linear` and `…_allgatherv_intra_basic_default`; the latter broadcasts one element of a type that
-/// spans all blocks.
+/// `ompi_coll_base_allgather_intra_basic_linear` and `…_allgatherv_intra_basic_default`; the latter broadcasts one
+/// element of a type that spans all blocks.
 fn gather_and_bcast(schedule: &mut Schedule, collective: &Collective) -> Result<()> {
     let total = collective.vector_count();
     if collective.operation == Operation::Allgather {

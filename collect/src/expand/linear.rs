@@ -1,4 +1,5 @@
-//! One rank talks to all others, or all to all at once: no forwarding, so the bytes are minimal and the endpoints are busy.
+//! One rank talks to all others, or all to all at once: no forwarding, so the bytes are minimal and the endpoints are
+//! busy.
 
 use super::blocks::Blocks;
 use super::collective::{Collective, Edge};
@@ -32,8 +33,8 @@ pub(super) fn gatherv(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     }
 }
 
-/// `ompi_coll_base_gather_intra_linear_sync` without a first segment: the root calls one rank after the other with an empty
-/// message; each answers with its block and an empty second segment.
+/// `ompi_coll_base_gather_intra_linear_sync` without a first segment: the root calls one rank after the other with an
+/// empty message; each answers with its block and an empty second segment.
 pub(super) fn gather_called(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     for src in others(blocks.ranks(), root) {
         let (start, bytes) = blocks.range(src, 1);
@@ -92,7 +93,8 @@ pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
     }
 }
 
-/// `ompi_coll_base_scan_intra_linear` and `…_exscan_intra_linear`: each rank passes on the reduction of all up to itself.
+/// `ompi_coll_base_scan_intra_linear` and `…_exscan_intra_linear`: each rank passes on the reduction of all up to
+/// itself.
 pub(super) fn scan(schedule: &mut Schedule, ranks: u32, bytes: u64) {
     for src in 0..ranks - 1 {
         schedule.send(src, src + 1, bytes, Part::Combine { offset: 0 });

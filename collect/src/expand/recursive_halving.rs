@@ -1,7 +1,8 @@
 //! Reduce-scatter by exchanging ever smaller halves with ever nearer partners.
 //!
-//! log₂ p' rounds and (p−1)/p of the vector a rank; for commutative operators. `ompi_coll_base_reduce_scatter_intra_basic_recursivehalving`
-//! and `ompi_coll_base_reduce_scatter_block_intra_recursivehalving`.
+//! log₂ p' rounds and (p−1)/p of the vector a rank; for commutative operators.
+//! `ompi_coll_base_reduce_scatter_intra_basic_recursivehalving` and
+//! `ompi_coll_base_reduce_scatter_block_intra_recursivehalving`.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};

@@ -1,8 +1,8 @@
 //! Blocks that go round a ring, each rank sending to the next: p − 1 steps, every link equally loaded.
 //!
-//! The vector of m bytes is cut into p blocks. One turn in which each rank adds its own share leaves every rank with one
-//! finished block (reduce-scatter), one more turn spreads these (allgather): 2(p−1)/p·m bytes a rank for an allreduce, the
-//! least there is, in 2(p−1) rounds, which is too many for short vectors.
+//! The vector of m bytes is cut into p blocks. One turn in which each rank adds its own share leaves every rank with
+//! one finished block (reduce-scatter), one more turn spreads these (allgather): 2(p−1)/p·m bytes a rank for an
+//! allreduce, the least there is, in 2(p−1) rounds, which is too many for short vectors.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};
@@ -32,7 +32,8 @@ pub(super) fn turn(schedule: &mut Schedule, root: u32, blocks: &Blocks, shift: u
     }
 }
 
-/// `ompi_coll_base_allreduce_intra_ring`; needs an element a rank. The segmented ring without a segment size is the same.
+/// `ompi_coll_base_allreduce_intra_ring`; needs an element a rank. The segmented ring without a segment size is the
+/// same.
 pub(super) fn allreduce(schedule: &mut Schedule, ranks: u32, count: u64, unit: u64) {
     let blocks = Blocks::even(ranks, count, unit);
     turn(schedule, 0, &blocks, 0, Turn::Combine);

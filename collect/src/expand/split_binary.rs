@@ -1,4 +1,5 @@
-//! Broadcast in which each half of a binary tree forwards one half of the vector, and pairs across the halves then swap.
+//! Broadcast in which each half of a binary tree forwards one half of the vector, and pairs across the halves then
+//! swap.
 //!
 //! Every link carries half the vector only; the price is one more round.
 

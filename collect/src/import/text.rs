@@ -1,0 +1,186 @@
+//! What the line-oriented formats share: one message a line, in any order, with line numbers in the errors.
+
+use std::fs::File;
+
+use memchr::memchr;
+
+use super::Peeked;
+use crate::archive::columns::LARGEST_BLOCK;
+use crate::order::{Posted, Scratch, Sorter};
+use crate::trace::{Block, Header, Kind, MessageBlock, RunFacts, Sink, Summary};
+use crate::{At, Error, Result};
+
+/// No message needs a longer line; bounds what a file without line ends makes us hold.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// A format with one message a line.
+pub(super) trait Lines: Default {
+    /// The `source` of its traces.
+    const SOURCE: &'static str;
+
+    /// The fast way: the message that `text` begins with, and its length with the line end. `None` leaves the line to
+    /// [`line`](Self::line), for whatever reason.
+    fn plain(&self, text: &[u8]) -> Option<(Posted, usize)>;
+
+    /// The thorough way: the message of a line (without its line end), `None` for lines that hold none.
+    ///
+    /// # Errors
+    /// What is wrong with the line.
+    fn line(&mut self, line: &[u8]) -> Result<Option<Posted>>;
+
+    /// Called after the last line.
+    fn end(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads a text into `sink`; `again` is the file it comes from, if it can be read a second time.
+pub(super) fn import<L: Lines>(
+    input: Peeked,
+    again: Option<&File>,
+    scratch: Scratch,
+    sink: &mut dyn Sink,
+) -> Result<Summary> {
+    let (mut input, mut ordered) = (input, false);
+    if let Some(file) = again {
+        ordered = in_order::<L>(input)?;
+        input = Peeked::rewound(file)?;
+    }
+    sink.begin(&Header::new(Kind::Timed, L::SOURCE))?;
+    let mut block = MessageBlock::default();
+    let mut out = |message: Posted| -> Result<()> {
+        block.push(&message.message());
+        if block.len() == LARGEST_BLOCK {
+            sink.block(Block::Messages(&block))?;
+            block.clear();
+        }
+        Ok(())
+    };
+    if ordered {
+        each_message::<L>(input, |message| out(message).map(|()| true))?;
+    } else {
+        let mut sorter = Sorter::new(scratch);
+        each_message::<L>(input, |message| sorter.push(message).map(|()| true))?;
+        sorter.drain(&mut out)?;
+    }
+    if !block.is_empty() {
+        sink.block(Block::Messages(&block))?;
+    }
+    sink.finish(&RunFacts::default())
+}
+
+/// True if the messages are in trace order already; does not look beyond the first disorder.
+fn in_order<L: Lines>(input: Peeked) -> Result<bool> {
+    let mut last = (i64::MIN, 0);
+    let mut ordered = true;
+    each_message::<L>(input, |message| {
+        ordered = message.key() >= last;
+        last = message.key();
+        Ok(ordered)
+    })?;
+    Ok(ordered)
+}
+
+/// Calls `each` for every message until it says false. A last line without line end counts.
+fn each_message<L: Lines>(input: Peeked, mut each: impl FnMut(Posted) -> Result<bool>) -> Result<()> {
+    let mut format = L::default();
+    let mut input = input.into_reader();
+    let mut number = 1u64;
+    // A line whose end is not in the buffer yet.
+    let mut begun = Vec::new();
+    loop {
+        let chunk = input.fill_buf()?;
+        let (length, last) = (chunk.len(), chunk.is_empty());
+        let mut rest = chunk;
+        if !begun.is_empty() {
+            let end = memchr(b'\n', rest).map_or(length, |end| end + 1);
+            begun.extend_from_slice(&rest[..end]);
+            rest = &rest[end..];
+            if begun.ends_with(b"\n") || last {
+                let line = std::mem::take(&mut begun);
+                if !one_line(&mut format, &line, &mut each).at(|| format!("line {number}"))? {
+                    return Ok(());
+                }
+                number += 1;
+            }
+        }
+        loop {
+            while let Some((message, length)) = format.plain(rest) {
+                if !each(message).at(|| format!("line {number}"))? {
+                    return Ok(());
+                }
+                number += 1;
+                rest = &rest[length..];
+            }
+            let Some(end) = memchr(b'\n', rest) else { break };
+            if !one_line(&mut format, &rest[..end], &mut each).at(|| format!("line {number}"))? {
+                return Ok(());
+            }
+            number += 1;
+            rest = &rest[end + 1..];
+        }
+        begun.extend_from_slice(rest);
+        if begun.len() > LONGEST_LINE {
+            let problem = format!("has more than {LONGEST_LINE} bytes, the most of a line with one message");
+            return Err(Error::data(problem).at(format!("line {number}")));
+        }
+        if last {
+            return format.end();
+        }
+        input.consume(length);
+    }
+}
+
+/// Hands over the message of a line, if it has one, with or without its line end.
+fn one_line<L: Lines>(
+    format: &mut L,
+    line: &[u8],
+    each: &mut impl FnMut(Posted) -> Result<bool>,
+) -> Result<bool> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    format.line(line)?.map_or(Ok(true), each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::csv::Csv;
+    use super::*;
+    use std::io::{BufReader, Cursor, Read};
+
+    /// Bytes of each message, whatever the buffer.
+    fn sizes(text: &'static [u8], buffer: usize) -> Result<Vec<u64>> {
+        let input = Peeked::buffered(BufReader::with_capacity(buffer, Cursor::new(text)));
+        let mut sizes = Vec::new();
+        each_message::<Csv>(input, |message| {
+            sizes.push(message.bytes);
+            Ok(true)
+        })?;
+        Ok(sizes)
+    }
+
+    #[test]
+    fn lines_do_not_depend_on_the_buffer() {
+        let text = b"t_ns,src,dst,bytes\r\n1,0,1,12345678\n\n1,0,1,\"23\"\r\n1,0,1,34\r\n \t5 ,0,1,45";
+        let wrong = b"t_ns,src,dst,bytes\r\n1,0,1,12345678\n\n1,0,1\n";
+        for buffer in 1..80 {
+            assert_eq!(sizes(text, buffer).unwrap(), [12_345_678, 23, 34, 45], "buffer of {buffer}");
+            let error = sizes(wrong, buffer).unwrap_err().to_string();
+            assert_eq!(error, "line 4: has 3 fields, expected 4 (t_ns,src,dst,bytes)", "buffer of {buffer}");
+        }
+        assert_eq!(sizes(b"t_ns,src,dst,bytes\n1,2,3,4\n", 8).unwrap(), [4]);
+        assert_eq!(sizes(b"", 8).unwrap_err().to_string(), "is empty, expected a header line");
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+        let endless = Peeked::new(std::io::repeat(b'7')).unwrap();
+        let error = each_message::<Csv>(endless, |_| Ok(true)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 1: has more than 65536 bytes, the most of a line with one message"
+        );
+        let cut = Peeked::new(Cursor::new(b"t_ns").chain(std::io::repeat(0).take(9))).unwrap();
+        assert!(each_message::<Csv>(cut, |_| Ok(true)).is_err());
+    }
+}
