@@ -1,7 +1,12 @@
 //! pf-simulate as a user calls it: PFSim's published numbers, a closed form, the order of runs, the same bytes however it is
 //! fed, and what it says of bad input.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test that cannot go on says so and fails"
+)]
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -276,7 +281,7 @@ fn shards_together_are_the_whole() {
         ["process_mapper", "router"].map(|axis| point[axis].as_str().unwrap().to_string())
     };
     assert!(points.iter().zip(&whole).all(|(point, row)| {
-        point["run"].to_string() == row["run"]
+        point["run"].as_u64() == row["run"].parse().ok()
             && labels(point) == [row["process_mapper"].clone(), row["router"].clone()]
     }));
     let only = format!("{},{}", points[7]["id"].as_str().unwrap(), points[2]["id"].as_str().unwrap());
@@ -314,6 +319,33 @@ fn forwarding_tables_and_snapshots_where_asked_for() {
     names.sort();
     assert_eq!(names, ["0-0.yml", "0-1.yml"]);
     assert!(std::fs::read_to_string(tables.join("0-1.yml")).unwrap().contains("fdb:"));
+}
+
+/// A program of the user's, named relative to the scenario, on a network where there is one way only.
+#[test]
+fn a_scenarios_own_router_lies_beside_it() {
+    let folder = TempDir::new().unwrap();
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines/plugins/router.py");
+    std::fs::copy(plugin, folder.path().join("router.py")).unwrap();
+    let scenario = folder.path().join("scenario.yml");
+    let text = "topology: star[hosts=16]\nrouter: [dmodk, {exec: [python3, router.py]}]\njobs: [{at: 0}, {at: 1s, duration: 2}]\n";
+    std::fs::write(&scenario, text).unwrap();
+    let results =
+        output(simulate(&["--scenario", scenario.to_str().unwrap(), "--slots", "2"]), &two_phases());
+    let runs = table("runs", &results);
+    let routers: Vec<&str> = runs.iter().map(|row| row["router"].as_str()).collect();
+    assert_eq!(routers, ["dmodk", "exec:python3 router.py"]);
+    let mut phases = table("phases", &results);
+    // Two jobs of two phases in each run.
+    assert_eq!(phases.len(), 8);
+    phases.iter_mut().for_each(|row| drop(row.remove("run")));
+    assert_eq!(phases[..4], phases[4..]);
+    let jobs = table("jobs", &results);
+    let times: Vec<[&str; 3]> = jobs[..2]
+        .iter()
+        .map(|row| ["submitted_s", "started_s", "finished_s"].map(|column| row[column].as_str()))
+        .collect();
+    assert_eq!(times, [["0", "0", "0.02528368"], ["1", "1", "3"]]);
 }
 
 /// Runs in an empty folder with `files`; what is said on standard error. The command has to fail with `code` and leave no
@@ -413,6 +445,31 @@ fn more_processes_than_slots_are_refused() {
         error,
         "pf-simulate: run 0: job 0 (csv) has 3 processes, the topology star[hosts=2] 2 slots\n"
     );
+}
+
+#[test]
+fn a_damaged_input_is_named() {
+    let folder = TempDir::new().unwrap();
+    let phases = two_phases();
+    for (name, bytes, expected) in [
+        ("cut.tar", &phases[..phases.len() / 2], "ends too early: the file is truncated"),
+        ("empty", &[][..], "is empty, expected a trace"),
+        (
+            "noise",
+            &b"\x00\x01\x02"[..],
+            "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv)",
+        ),
+    ] {
+        let input = folder.path().join(name);
+        std::fs::write(&input, bytes).unwrap();
+        let input = input.to_str().unwrap();
+        let error = refused(&[], &[input, "--topology", "star[hosts=16]"], 1);
+        assert!(
+            error.starts_with(&format!("pf-simulate: {input}: "))
+                && error.ends_with(&format!("{expected}\n")),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -148,7 +148,9 @@ fn settled(header: Header, run: &Run, plan: &Plan, tally: Tally) -> Segmentation
     let mut labels: Vec<usize> = Vec::new();
     for (i, total) in tally.totals.iter().enumerate() {
         let end_ns = tally.totals.get(i + 1).map_or(run.duration_ns, |next| next.start_ns);
-        // The last message may stand at the very end of the run: its stretch has no length but must not be lost.
+        if total.start_ns == end_ns {
+            continue;
+        }
         let label = plan.stretches[i].label.filter(|_| total.messages > 0);
         let phase = label.map(|label| {
             *numbers[label as usize].get_or_insert_with(|| {
@@ -165,7 +167,7 @@ fn settled(header: Header, run: &Run, plan: &Plan, tally: Tally) -> Segmentation
             bytes: total.bytes,
         };
         match occurrences.last_mut() {
-            Some(last) if last.phase == phase || next.start_ns == end_ns => {
+            Some(last) if last.phase == phase => {
                 last.end_ns = end_ns;
                 last.messages += next.messages;
                 last.bytes += next.bytes;
@@ -173,15 +175,20 @@ fn settled(header: Header, run: &Run, plan: &Plan, tally: Tally) -> Segmentation
             _ => occurrences.push(next),
         }
     }
-    let mut matrices: Vec<Option<TrafficMatrix>> = tally.matrices.into_iter().map(Some).collect();
-    let phases = labels.iter().enumerate().map(|(number, label)| {
-        let of_phase = || occurrences.iter().filter(|occurrence| occurrence.phase == Some(number as u32));
-        Phase {
-            name: number.to_string(),
-            occurrences: of_phase().count() as u64,
-            duration_ns: Some(of_phase().map(|occurrence| occurrence.end_ns - occurrence.start_ns).sum()),
-            matrix: matrices[*label].take().unwrap_or_default(),
+    let mut sums = vec![(0, 0); labels.len()];
+    for occurrence in &occurrences {
+        if let Some(phase) = occurrence.phase {
+            let (count, duration_ns) = &mut sums[phase as usize];
+            *count += 1;
+            *duration_ns += occurrence.end_ns - occurrence.start_ns;
         }
+    }
+    let mut matrices: Vec<Option<TrafficMatrix>> = tally.matrices.into_iter().map(Some).collect();
+    let phases = labels.iter().zip(sums).enumerate().map(|(number, (label, (count, duration_ns)))| Phase {
+        name: number.to_string(),
+        occurrences: count,
+        duration_ns: Some(duration_ns),
+        matrix: matrices[*label].take().unwrap_or_default(),
     });
     let phases = phases.collect();
     Segmentation { header, phases, occurrences }

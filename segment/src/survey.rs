@@ -44,9 +44,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Nanoseconds from the start of the run to `time_ns`, which is not before it.
+    /// Nanoseconds from the start of the run to `time_ns`, which is not before it. The very end of the run, where nothing can
+    /// begin any more, counts as its last nanosecond.
     pub(crate) fn since_start(&self, time_ns: i64) -> u64 {
-        time_ns.wrapping_sub(self.start_ns).cast_unsigned()
+        let since = time_ns.wrapping_sub(self.start_ns).cast_unsigned();
+        since.min(self.duration_ns.saturating_sub(1))
     }
 }
 

@@ -95,7 +95,7 @@ impl<'a> Sums<'a> {
             let before =
                 |end_ns: u64| row + times[row..].partition_point(|time| self.run.since_start(*time) < end_ns);
             if now >= next.latest_ns {
-                self.settle(*time)?;
+                self.settle(now)?;
             } else if now >= next.earliest_ns {
                 let end = before(next.latest_ns);
                 self.search(block, row..end)?;
@@ -161,15 +161,15 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    /// Ends the search, if there is one, and goes on to the next stretch. `time` is that of the next message.
-    fn settle(&mut self, time: i64) -> Result<()> {
-        let now = self.run.since_start(time);
+    /// Ends the search, if there is one, and goes on to the next stretch. `now_ns` is when the next message is posted, or the
+    /// end of the run.
+    fn settle(&mut self, now_ns: u64) -> Result<()> {
         if let Some(mut search) = self.search.take() {
             let all_old = search.sum < search.least;
             let to = if all_old { self.at } else { self.at + 1 };
             let label = self.plan.stretches[to].label.unwrap_or_default() as usize;
             search.waiting.leave(&mut self.totals[to], &mut self.matrices[label])?;
-            self.totals[self.at + 1].start_ns = if all_old { now } else { search.start_ns };
+            self.totals[self.at + 1].start_ns = if all_old { now_ns } else { search.start_ns };
         }
         self.at += 1;
         Ok(())
@@ -177,7 +177,7 @@ impl<'a> Sums<'a> {
 
     fn finish(mut self) -> Result<Tally> {
         if self.search.is_some() {
-            self.settle(self.run.start_ns.wrapping_add_unsigned(self.run.duration_ns))?;
+            self.settle(self.run.duration_ns)?;
         }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
         Ok(Tally { totals: self.totals, matrices })

@@ -8,7 +8,7 @@ use std::io::{BufReader, Cursor, Read, Seek};
 use phaseflow_collect::archive::ArchiveReader;
 use phaseflow_collect::import::{Input, Scratch, import};
 use phaseflow_collect::trace::{self, Block, RunFacts, Sink, Summary, Tally};
-use phaseflow_collect::{Cell, Error, MatrixBuilder, Result};
+use phaseflow_collect::{Error, MatrixBuilder, Result};
 use phaseflow_segment::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation};
 
 /// Bytes read at once.
@@ -46,11 +46,7 @@ impl Sink for Whole {
             Block::Messages(block) => {
                 self.tally.messages(block)?;
                 let columns = block.columns();
-                let pairs = columns.src.iter().zip(&columns.dst).zip(&columns.bytes);
-                for ((src, dst), bytes) in pairs {
-                    let (src, dst) = (trace::Rank(*src), trace::Rank(*dst));
-                    self.matrix.add(Cell { src, dst, messages: 1, bytes: *bytes })?;
-                }
+                self.matrix.add_messages(&columns.src, &columns.dst, &columns.bytes)?;
             }
             Block::Matrix(cells) => {
                 self.tally.cells(cells)?;

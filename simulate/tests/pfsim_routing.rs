@@ -30,7 +30,7 @@ fn data(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Bytes by rank pair, in ascending order.
+/// Bytes by rank pair, source ranks in the order of their names (0, 1, 10, 100, …) as in the archive.
 fn traffic(path: &Path) -> Vec<(u32, u32, u64)> {
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(File::open(path).unwrap()));
     let mut traffic = Vec::new();
@@ -48,7 +48,7 @@ fn traffic(path: &Path) -> Vec<(u32, u32, u64)> {
             }
         }
     }
-    traffic.sort_unstable();
+    traffic.sort_by_key(|(src, dst, _)| (src.to_string(), *dst));
     traffic
 }
 
@@ -69,7 +69,8 @@ fn demands(traffic: &[(u32, u32, u64)], host: fn(u32) -> u32) -> Vec<HostDemand>
         demands[at].load += *bytes as f64;
         demands[at].flows += 1;
     }
-    demands.sort_unstable_by(HostDemand::routing_order);
+    // Stable: equal pairs stay in the order in which they appear, as in PFSim.
+    demands.sort_by_key(|demand| std::cmp::Reverse(demand.bytes));
     demands
 }
 
@@ -105,8 +106,8 @@ fn check(trace: &str, host: fn(u32) -> u32, dmodk: f64, greedy: f64, greedy_max:
     let found = |router| max_congestion(&milk, &demands, router);
     assert_eq!(found("dmodk"), dmodk);
     assert_eq!(found("dmodk[variant=pfsim]"), dmodk);
-    assert!(found("greedy") <= 1.01 * greedy, "greedy {} > {greedy}", found("greedy"));
-    assert!(found("greedy-max") <= 1.01 * greedy_max, "greedy-max {} > {greedy_max}", found("greedy-max"));
+    assert_eq!(found("greedy"), greedy);
+    assert_eq!(found("greedy-max"), greedy_max);
 }
 
 #[test]

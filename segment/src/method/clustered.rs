@@ -2,14 +2,10 @@
 
 use ndarray::{Array1, Array2, Axis};
 
+use super::idle::Idle;
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
 use crate::window::points::{Points, SAME};
-
-/// A silent time shorter than this part of the run belongs to the phase around it …
-const IDLE_PART: u64 = 100;
-/// … and so does one shorter than so many rounds of what happens before and after it.
-const IDLE_ROUNDS: u64 = 3;
 
 /// What is shorter than this part of its own round is a step of it that looks like another phase, not a phase.
 const STEP: u64 = 4;
@@ -58,10 +54,10 @@ fn absorb_straddlers(labels: &mut [usize]) {
 }
 
 /// Number and mean of the points of a cluster.
-pub(super) type Mean = (usize, Array1<f64>);
+type Mean = (usize, Array1<f64>);
 
 /// The means of all clusters.
-pub(super) fn means(points: &Array2<f64>, labels: &[usize]) -> Vec<Mean> {
+fn means(points: &Array2<f64>, labels: &[usize]) -> Vec<Mean> {
     let clusters = labels.iter().max().map_or(0, |label| label + 1);
     let mut means: Vec<Mean> = vec![(0, Array1::zeros(points.ncols())); clusters];
     for (point, label) in points.axis_iter(Axis(0)).zip(labels.iter()) {
@@ -73,7 +69,7 @@ pub(super) fn means(points: &Array2<f64>, labels: &[usize]) -> Vec<Mean> {
 }
 
 /// The least distance between the means of two clusters, and which these are.
-pub(super) fn nearest(means: &[Mean]) -> Option<(f64, usize, usize)> {
+fn nearest(means: &[Mean]) -> Option<(f64, usize, usize)> {
     let used: Vec<usize> = (0..means.len()).filter(|i| means[*i].0 > 0).collect();
     let pairs =
         used.iter().enumerate().flat_map(|(i, one)| used[i + 1..].iter().map(move |other| (*one, *other)));
@@ -85,7 +81,7 @@ pub(super) fn nearest(means: &[Mean]) -> Option<(f64, usize, usize)> {
 }
 
 /// Merges the two clusters with the nearest means until all are [`SAME`] or more apart.
-fn merge_near(points: &Array2<f64>, labels: &mut [usize]) {
+pub(super) fn merge_near(points: &Array2<f64>, labels: &mut [usize]) {
     let mut means = means(points, labels);
     while let Some((distance, kept, gone)) = nearest(&means)
         && distance < SAME
@@ -141,55 +137,4 @@ fn round_of_labels(run: &Run, points: &Points, labels: &[u32]) -> Vec<u64> {
             rounds.get(rounds.len() / 2).copied().unwrap_or(0)
         })
         .collect()
-}
-
-/// Where nobody posts a message for longer than the program's rhythm explains.
-struct Idle<'a> {
-    run: &'a Run,
-    points: &'a Points,
-    /// Usual time between windows with messages.
-    usual_ns: u64,
-}
-
-impl<'a> Idle<'a> {
-    fn new(run: &'a Run, points: &'a Points) -> Self {
-        let mut steps: Vec<usize> = points.windows.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        steps.sort_unstable();
-        let usual = steps.get(steps.len() / 2).copied().unwrap_or(1) as u64;
-        Self { run, points, usual_ns: usual.saturating_mul(run.windows.width_ns()) }
-    }
-
-    /// The end of the message before `point`'s first, if the time between them is idle.
-    fn before(&self, point: usize) -> Option<u64> {
-        let (last, next) = (self.window(point - 1), self.window(point));
-        let (from, to) = (self.run.since_start(last.last_ns), self.run.since_start(next.first_ns));
-        let round = self.round_ns(point - 1).max(self.round_ns(point));
-        self.long(to - from, round).then_some(from + 1)
-    }
-
-    /// The time of the first message, if what comes before is idle.
-    fn at_start(&self) -> Option<u64> {
-        let first = self.run.since_start(self.window(0).first_ns);
-        self.long(first, self.round_ns(0)).then_some(first)
-    }
-
-    /// The end of the last message, if what comes after is idle.
-    fn at_end(&self) -> Option<u64> {
-        let end = self.points.len() - 1;
-        let last = self.run.since_start(self.window(end).last_ns);
-        self.long(self.run.duration_ns - last, self.round_ns(end)).then_some(last + 1)
-    }
-
-    fn window(&self, point: usize) -> &crate::window::Window {
-        &self.run.windows.all()[self.points.windows[point]]
-    }
-
-    fn round_ns(&self, point: usize) -> u64 {
-        self.window(point).round_ns().unwrap_or(0)
-    }
-
-    fn long(&self, silence_ns: u64, round_ns: u64) -> bool {
-        silence_ns > self.run.duration_ns / IDLE_PART
-            && silence_ns > IDLE_ROUNDS.saturating_mul(round_ns.max(self.usual_ns))
-    }
 }

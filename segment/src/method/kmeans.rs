@@ -1,5 +1,8 @@
 //! `kmeans`: windows around k means, k by silhouette.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use linfa::DatasetBase;
 use linfa::traits::{Fit, Predict};
 use linfa_clustering::{KMeans, KMeansInit};
@@ -9,7 +12,7 @@ use phaseflow_collect::{Error, Result};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::clustered::{means, nearest};
+use super::clustered::merge_near;
 use super::silhouette::silhouettes;
 use super::{Answer, Limits, Split, clustered};
 use crate::survey::Run;
@@ -17,11 +20,10 @@ use crate::window::points::{Points, SAME};
 
 /// k-means with k-means++ beginnings (Arthur and Vassilvitskii 2007), the best of four.
 ///
-/// Without a given k, those from 2 to 16 are candidates that do not split one behaviour, i.e. whose means are all
-/// [`SAME`] or more apart (steps of one round can make better clusters than phases do). The smallest of them whose silhouette
-/// is within 0.02 of the best is taken, and one phase if the best is below 0.5, where clusters are an artefact (Kaufman and
-/// Rousseeuw, Finding Groups in Data, table 4). Wrong for phases that differ much in length or change slowly: the means
-/// follow the many.
+/// Without a given k, those from 2 to 16 are tried. Steps of one round can make better clusters than phases do, so clusters
+/// whose means are nearer than [`SAME`] are merged before their silhouette is taken. The best silhouette wins, one phase if it
+/// is below 0.5, where clusters are an artefact (Kaufman and Rousseeuw, Finding Groups in Data, table 4); a short phase hardly
+/// moves a mean over all windows, so among nearly equal ones the most clusters win. Wrong for phases that change slowly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KMeansMethod {
     k: Option<usize>,
@@ -31,8 +33,8 @@ pub struct KMeansMethod {
 const MOST: usize = 16;
 /// Beginnings that are tried for each k.
 const RUNS: usize = 4;
-/// A smaller k is preferred to this much silhouette.
-const NEARLY: f64 = 0.02;
+/// Silhouettes that differ less are equal.
+const NEARLY: f64 = 0.01;
 /// Below, there are no clusters.
 const WEAK: f64 = 0.5;
 
@@ -72,15 +74,19 @@ impl Split for KMeansMethod {
 fn choose(points: &Points, seed: u64) -> Result<Vec<usize>> {
     let most = MOST.min(points.len().saturating_sub(1));
     let mut labellings = (2..=most).map(|k| cluster(points, k, seed)).collect::<Result<Vec<_>>>()?;
-    labellings.retain(|labels| {
-        nearest(&means(&points.full, labels)).is_none_or(|(distance, _, _)| distance >= SAME)
-    });
+    labellings.iter_mut().for_each(|labels| merge_near(&points.full, labels));
     let values = silhouettes(&points.reduced, &labellings);
     let best = values.iter().copied().filter(|value| !value.is_nan()).fold(f64::NEG_INFINITY, f64::max);
-    match values.iter().position(|value| *value >= best - NEARLY) {
+    let near = (0..values.len()).filter(|i| values[*i] >= best - NEARLY);
+    match near.max_by_key(|i| (used(&labellings[*i]), Reverse(*i))) {
         Some(chosen) if best >= WEAK => Ok(labellings.swap_remove(chosen)),
         _ => Ok(vec![0; points.len()]),
     }
+}
+
+/// Number of clusters that have points.
+fn used(labels: &[usize]) -> usize {
+    labels.iter().collect::<BTreeSet<_>>().len()
 }
 
 fn cluster(points: &Points, k: usize, seed: u64) -> Result<Vec<usize>> {

@@ -6,6 +6,7 @@
 mod clustered;
 mod dbscan;
 mod gmm;
+mod idle;
 mod kmeans;
 mod marks;
 mod none;

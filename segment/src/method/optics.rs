@@ -3,6 +3,7 @@
 use linfa::ParamGuard;
 use linfa::traits::Transformer;
 use linfa_clustering::Optics;
+use linfa_nn::CommonNearestNeighbour;
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 
@@ -12,8 +13,8 @@ use crate::survey::Run;
 use crate::window::points::Points;
 
 /// OPTICS (Ankerst et al. 1999): orders the windows so that dense regions are valleys of the reachability distance, and
-/// cuts the valleys at one height, by default twice the knee that `dbscan` uses. As `dbscan`, but windows at the rim of a
-/// phase belong to it instead of being noise.
+/// cuts the valleys at one height, by default the radius that `dbscan` would choose. As `dbscan`, but what is reached from a
+/// phase belongs to it instead of being noise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OpticsMethod {
     radius: Option<f64>,
@@ -29,9 +30,9 @@ impl OpticsMethod {
 impl Split for OpticsMethod {
     fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
         let points = Points::new(&run.windows);
-        let radius = self.radius.unwrap_or_else(|| 2.0 * knee(&points.reduced));
-        let params =
-            Optics::params(NEIGHBOURS).nn_algo(linfa_nn::CommonNearestNeighbour::LinearSearch).check();
+        let radius = self.radius.unwrap_or_else(|| knee(&points.reduced));
+        // linfa takes the core distance from the nth neighbour in the order of its search, which only trees sort.
+        let params = Optics::params(NEIGHBOURS).nn_algo(CommonNearestNeighbour::KdTree).check();
         let params = params.map_err(|error| Error::data(format!("optics failed: {error}")))?;
         let order = params.transform(points.reduced.view());
         let mut labels = vec![None; points.len()];

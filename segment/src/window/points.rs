@@ -26,6 +26,9 @@ pub(crate) const SAME: f64 = 0.2;
 /// Rates that differ by this many octaves differ as much as [`SAME`].
 const RATE_OCTAVES: f64 = 2.0;
 
+/// Returns that take longer by more than this factor are of another, outer loop.
+const ONE_RHYTHM: u64 = 4;
+
 /// Dimensions that are kept; more than kinds of behaviour that a person tells apart.
 const DIMENSIONS: usize = 16;
 
@@ -64,35 +67,77 @@ impl Points {
     }
 }
 
+/// Where to look for a whole round from a window on.
+#[derive(Clone, Copy, Debug)]
+enum Look {
+    Ahead(u64),
+    Back(u64),
+    /// Messages do not return.
+    Around,
+}
+
 /// For each occupied window, the windows that show one round of what happens in it.
 fn rounds(windows: &Windows, occupied: &[usize]) -> Vec<Range<usize>> {
-    let all = windows.all();
-    let (width, end) = (windows.width_ns(), all.len());
+    let mut looks: Vec<Look> = Vec::with_capacity(occupied.len());
+    for at in occupied {
+        let window = &windows.all()[*at];
+        looks.push(match (window.ahead.round_ns(), window.behind.round_ns()) {
+            // Of many ranks only a sample is followed, and none of it may be here.
+            (None, None) if window.ahead.is_empty() => looks.last().copied().unwrap_or(Look::Around),
+            (None, None) => Look::Around,
+            (Some(ahead), Some(behind)) if behind < ahead => Look::Back(behind),
+            (Some(ahead), _) => Look::Ahead(ahead),
+            (None, Some(behind)) => Look::Back(behind),
+        });
+    }
     let mut rounds: Vec<Range<usize>> = Vec::with_capacity(occupied.len());
-    let mut unrepeated: Option<usize> = None; // where in `rounds` a stretch without returns begins
-    for &at in occupied {
-        let (ahead, behind) = (all[at].ahead.round_ns(), all[at].behind.round_ns());
-        let span = |ns: u64| usize::try_from(ns.div_ceil(width)).unwrap_or(end).clamp(1, end);
-        let round = match (ahead, behind) {
-            (None, None) => {
-                let same =
-                    |begin: &usize| all[occupied[*begin]].sketch.operation() == all[at].sketch.operation();
-                let begin = unrepeated.filter(same).unwrap_or(rounds.len());
-                unrepeated = Some(begin);
-                let stretch = occupied[begin]..at + 1;
-                rounds.push(stretch.clone());
-                rounds[begin..].fill(stretch);
-                continue;
+    for point in 0..occupied.len() {
+        rounds.push(match looks[point] {
+            Look::Around => unrepeated(windows, occupied, &looks, point, &rounds),
+            Look::Ahead(ns) | Look::Back(ns) => {
+                // Pairs that speak twice in a round return early in one part of it and late in another.
+                let near = reach(windows, occupied[point], looks[point], ns);
+                let from = occupied.partition_point(|window| *window < near.start);
+                let to = occupied.partition_point(|window| *window < near.end);
+                let longest = looks[from..to].iter().filter_map(|look| match look {
+                    Look::Ahead(other) | Look::Back(other) => {
+                        Some(*other).filter(|other| *other / ONE_RHYTHM <= ns)
+                    }
+                    Look::Around => None,
+                });
+                reach(windows, occupied[point], looks[point], longest.max().unwrap_or(ns))
             }
-            (Some(ns), None) => at..(at + span(ns)).min(end),
-            (None, Some(ns)) => (at + 1).saturating_sub(span(ns))..at + 1,
-            (Some(ahead), Some(behind)) if ahead <= behind => at..(at + span(ahead)).min(end),
-            (_, Some(ns)) => (at + 1).saturating_sub(span(ns))..at + 1,
-        };
-        unrepeated = None;
-        rounds.push(round);
+        });
     }
     rounds
+}
+
+/// The windows that `look` reaches from window `at` within `ns`.
+fn reach(windows: &Windows, at: usize, look: Look, ns: u64) -> Range<usize> {
+    let end = windows.all().len();
+    let span = usize::try_from(ns.div_ceil(windows.width_ns())).unwrap_or(end).clamp(1, end);
+    match look {
+        Look::Ahead(_) => at..(at + span).min(end),
+        Look::Back(_) => (at + 1).saturating_sub(span)..at + 1,
+        Look::Around => at..at + 1,
+    }
+}
+
+/// The stretch around a point where messages do not return and are of one operation.
+fn unrepeated(
+    windows: &Windows,
+    occupied: &[usize],
+    looks: &[Look],
+    point: usize,
+    rounds: &[Range<usize>],
+) -> Range<usize> {
+    let operation = |point: usize| windows.all()[occupied[point]].sketch.operation();
+    let belongs = |other: usize| matches!(looks[other], Look::Around) && operation(other) == operation(point);
+    if point > 0 && belongs(point - 1) {
+        return rounds[point - 1].clone();
+    }
+    let last = (point..occupied.len()).take_while(|other| belongs(*other)).last().unwrap_or(point);
+    occupied[point]..occupied[last] + 1
 }
 
 /// Sums of sketches and messages before each window.
@@ -158,7 +203,9 @@ fn reduce(points: &Array2<f64>) -> Array2<f64> {
         basis = centred.t().dot(&centred.dot(&basis));
         orthonormalise(&mut basis);
     }
-    centred.dot(&basis).mapv(|value| (value * GRID).round() / GRID)
+    let projected = centred.dot(&basis).mapv(|value| (value * GRID).round() / GRID);
+    // Neighbour searches need points that are contiguous.
+    projected.as_standard_layout().into_owned()
 }
 
 /// Gram-Schmidt, twice for accuracy; columns that depend on those before become 0.

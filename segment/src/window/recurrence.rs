@@ -128,6 +128,11 @@ impl Default for Returns {
 }
 
 impl Returns {
+    /// True if no token is followed here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.watched == 0
+    }
+
     pub(crate) fn watch(&mut self) {
         self.watched += 1;
     }

@@ -23,8 +23,6 @@ mod random;
 mod smodk;
 mod walk;
 
-use std::cmp::Ordering;
-
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::{Error, Result, TrafficMatrix};
 
@@ -46,25 +44,13 @@ pub struct HostDemand {
     pub flows: u32,
 }
 
-impl HostDemand {
-    /// The order in which demands are routed: from the heaviest to the lightest, as in PFSim, so that the small ones fit
-    /// around the large ones.
-    ///
-    /// PFSim leaves equal pairs in the order in which its input names them. Here they come exchange by exchange (source XOR
-    /// destination, the steps of a pairwise all-to-all): in each, every host sends to one other and receives from one other,
-    /// which keeps the loads level while a greedy router fills the links.
-    pub fn routing_order(&self, other: &Self) -> Ordering {
-        let exchange = |demand: &Self| (demand.src.0 ^ demand.dst.0, demand.src);
-        other.bytes.cmp(&self.bytes).then_with(|| exchange(self).cmp(&exchange(other)))
-    }
-}
-
 /// What a router is told: application-aware routing sees placement, communication pattern and interconnect usage.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteRequest<'a> {
     /// The network.
     pub topology: &'a Topology,
-    /// What to route, in [`routing_order`](HostDemand::routing_order).
+    /// What to route, heaviest first, so that the light fit around the heavy; greedy routing depends on the order of ties
+    /// too.
     pub demands: &'a [HostDemand],
     /// Load of each link by everything else at this moment, in the unit of the demands.
     pub link_load: &'a [f64],

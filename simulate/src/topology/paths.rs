@@ -2,8 +2,9 @@
 //!
 //! A switch at distance `d` from the destination may send to any neighbour at distance `d − 1`: these *candidates* of each
 //! hop are all that routing needs, whatever the number of paths (a three-level fat tree of 2 048 hosts has 256 between two
-//! hosts, a torus of 16³ millions). Memory: 12 bytes per pair of a switch and an attachment that is routed to, as the
-//! candidates of most hops are neighbours in the CSR and need only be pointed at.
+//! hosts, a torus of 16³ millions). Memory: 8 bytes per pair of a switch and an attachment that is routed to, as the
+//! candidates of most hops are neighbours in the CSR and need only be pointed at; 4 more where distances are asked for, 8
+//! where numbers of paths are.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -108,11 +109,6 @@ impl PathTables {
         }
     }
 
-    /// Number of attachments.
-    pub(super) fn attachments(&self) -> usize {
-        self.attachments.len()
-    }
-
     /// Number of switches.
     pub(super) fn switches(&self) -> usize {
         self.nodes.len()
@@ -151,6 +147,24 @@ impl Topology {
         ShortestPaths { topology: self, to: host, hops }
     }
 
+    /// The first two hosts without a path from the one to the other. Looks at all pairs, so it keeps no distances.
+    pub(super) fn unreachable_pair(&self) -> Option<(NodeId, NodeId)> {
+        let hosts = || (0..self.host_count() as u32).map(HostId);
+        let mut known = (NONE, Vec::new());
+        for to in hosts() {
+            let attachment = self.paths.attachment[to.0 as usize];
+            if known.0 != attachment {
+                known = (attachment, self.find_distances(attachment));
+            }
+            let distances = Distances { topology: self, to, by_switch: &known.1 };
+            let cut_off = hosts().map(|src| self.host(src)).find(|src| distances.from(*src).is_none());
+            if let Some(src) = cut_off {
+                return Some((src, self.host(to)));
+            }
+        }
+        None
+    }
+
     fn distances(&self, attachment: u32) -> &[u32] {
         self.paths.distances[attachment as usize].get_or_init(|| self.find_distances(attachment))
     }
@@ -180,7 +194,15 @@ impl Topology {
 
     fn find_hops(&self, attachment: u32) -> Hops {
         let tables = &self.paths;
-        let distances = self.distances(attachment);
+        // Distances are only kept for those who ask for them: on large networks they would be a third of the memory.
+        let found;
+        let distances = match tables.distances[attachment as usize].get() {
+            Some(known) => known,
+            None => {
+                found = self.find_distances(attachment);
+                &found
+            }
+        };
         let all = self.outgoing.all();
         let mut hops = Hops { ranges: vec![(0, 0); tables.nodes.len()], scattered: Vec::new() };
         for (switch, range) in hops.ranges.iter_mut().enumerate() {

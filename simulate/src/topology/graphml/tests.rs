@@ -183,3 +183,18 @@ fn any_cut_is_an_error_and_no_panic() {
         assert!(read_text(&whole[..cut]).is_err(), "cut at {cut}");
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn damaged_files_never_panic(places in proptest::collection::vec((0..900_usize, 0..=255_u8), 1..6)) {
+        let edge = r#"<edge source="s" target="a&amp;b"><data key="d5">1</data></edge>"#;
+        let mut bytes = document("undirected", &format!("{PAIR}\n{edge}")).into_bytes();
+        for (place, byte) in places {
+            let place = place % bytes.len();
+            bytes[place] = byte;
+        }
+        if let Ok(graph) = read(&bytes[..], &TopologyOptions::default()) {
+            let _ = Topology::freeze("net", graph, PortOrder::Name, 0);
+        }
+    }
+}
