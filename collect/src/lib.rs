@@ -19,6 +19,7 @@
 pub mod archive;
 pub mod choice;
 mod error;
+pub mod expand;
 pub mod export;
 pub mod import;
 mod matrix;

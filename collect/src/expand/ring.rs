@@ -1,0 +1,61 @@
+//! Blocks that go round a ring, each rank sending to the next: p − 1 steps, every link equally loaded.
+//!
+//! The vector of m bytes is cut into p blocks. One turn in which each rank adds its own share leaves every rank with
+//! one finished block (reduce-scatter), one more turn spreads these (allgather): 2(p−1)/p·m bytes a rank for an
+//! allreduce, the least there is, in 2(p−1) rounds, which is too many for short vectors.
+
+use super::blocks::Blocks;
+use super::schedule::{Part, Schedule};
+
+/// What a rank does with the block it receives.
+#[derive(Clone, Copy)]
+pub(super) enum Turn {
+    Copy,
+    Combine,
+}
+
+/// One turn: in step k, node v sends block v + `shift` − k to node v + 1. Nodes are counted from `root`.
+pub(super) fn turn(schedule: &mut Schedule, root: u32, blocks: &Blocks, shift: u32, turn: Turn) {
+    let ranks = blocks.ranks();
+    let rank = |node: u32| (node + root) % ranks;
+    for step in 0..ranks - 1 {
+        for node in 0..ranks {
+            let block = (node + shift + (ranks - step)) % ranks;
+            let (offset, bytes) = blocks.range(block, 1);
+            let part = match turn {
+                Turn::Copy => Part::Copy { offset },
+                Turn::Combine => Part::Combine { offset },
+            };
+            schedule.send(rank(node), rank(node + 1), bytes, part);
+        }
+        schedule.next_round();
+    }
+}
+
+/// `ompi_coll_base_allreduce_intra_ring`; needs an element a rank. The segmented ring without a segment size is the
+/// same.
+pub(super) fn allreduce(schedule: &mut Schedule, ranks: u32, count: u64, unit: u64) {
+    let blocks = Blocks::even(ranks, count, unit);
+    turn(schedule, 0, &blocks, 0, Turn::Combine);
+    turn(schedule, 0, &blocks, 1, Turn::Copy);
+}
+
+/// `ompi_coll_base_reduce_scatter_intra_ring`.
+pub(super) fn reduce_scatter(schedule: &mut Schedule, blocks: &Blocks) {
+    turn(schedule, 0, blocks, blocks.ranks() - 1, Turn::Combine);
+}
+
+/// `ompi_coll_base_allgather_intra_ring` and `…_allgatherv_intra_ring`.
+pub(super) fn allgather(schedule: &mut Schedule, blocks: &Blocks) {
+    turn(schedule, 0, blocks, 0, Turn::Copy);
+}
+
+/// `ompi_coll_base_barrier_intra_doublering`: a token goes round twice, first to collect, then to release.
+pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
+    for _ in 0..2 {
+        for src in 0..ranks {
+            schedule.send(src, (src + 1) % ranks, 0, Part::Signal);
+            schedule.next_round();
+        }
+    }
+}
