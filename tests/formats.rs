@@ -23,14 +23,19 @@ fn python_reads_what_the_commands_read() {
     let collect = || Command::new(env!("CARGO_BIN_EXE_pf-collect"));
     let segment = || Command::new(env!("CARGO_BIN_EXE_pf-segment"));
     for suffix in ["tar", "tar.gz"] {
-        let (trace, phases) = (directory.path().join(format!("t.{suffix}")), directory.path().join(format!("p.{suffix}")));
-        let pattern = ["--pattern", "halo2d,alltoall", "--ranks", "16", "--bytes", "64KiB", "--repeat", "30", "-o"];
+        let (trace, phases) =
+            (directory.path().join(format!("t.{suffix}")), directory.path().join(format!("p.{suffix}")));
+        let pattern =
+            ["--pattern", "halo2d,alltoall", "--ranks", "16", "--bytes", "64KiB", "--repeat", "30", "-o"];
         output(collect().args(pattern).arg(&trace));
         output(segment().args(["--method", "none"]).arg(&trace).arg("-o").arg(&phases));
 
         let csv = output(collect().args(["--to", "csv"]).arg(&trace));
         let first_four = |line: &str| line.split(',').take(4).collect::<Vec<_>>().join(",");
-        assert_eq!(csv.lines().map(first_four).collect::<Vec<_>>(), python("trace", &trace).lines().collect::<Vec<_>>());
+        assert_eq!(
+            csv.lines().map(first_four).collect::<Vec<_>>(),
+            python("trace", &trace).lines().collect::<Vec<_>>()
+        );
 
         let pairs = output(collect().arg("--pairs").arg(&trace));
         let matrix = python("phases", &phases);

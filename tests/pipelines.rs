@@ -46,8 +46,10 @@ fn quickstart_prints_the_hot_spot_of_every_phase_and_routing() {
 
 #[test]
 fn phase_what_if_compares_routers_phase_by_phase() {
-    let (text, _directory) =
-        pipeline("phase-what-if.sh", &[&bundled("quickstart.trace.tar.gz"), &bundled("cluster.graphml"), "dmodk,greedy-max"]);
+    let (text, _directory) = pipeline(
+        "phase-what-if.sh",
+        &[&bundled("quickstart.trace.tar.gz"), &bundled("cluster.graphml"), "dmodk,greedy-max"],
+    );
     let rows = rows(&text);
     let load = |router: &str, kind: &str| -> Vec<f64> {
         let of = rows.iter().filter(|row| row["router"] == router && row["phases"] == kind);
@@ -80,7 +82,8 @@ fn stages_by_hand_leaves_every_stage_in_a_file() {
     let messages = 20 * (16 * 4 + 16 * 15);
     assert!(text.contains(&format!("messages: {messages}\n")), "{text}");
     assert!(text.contains(&format!("bytes: {}\n", messages * 65_536)), "{text}");
-    let stages: [PathBuf; 4] = ["trace.tar.gz", "phases.tar.gz", "results.tar.gz", "report/index.html"].map(PathBuf::from);
+    let stages: [PathBuf; 4] =
+        ["trace.tar.gz", "phases.tar.gz", "results.tar.gz", "report/index.html"].map(PathBuf::from);
     for stage in stages {
         assert!(directory.path().join("phaseflow-stages").join(&stage).is_file(), "{}", stage.display());
     }
