@@ -78,8 +78,8 @@ fn pfsim_scenario_runs_every_combination() {
 #[test]
 fn stages_by_hand_leaves_every_stage_in_a_file() {
     let (text, directory) = pipeline("stages-by-hand.sh", &[]);
-    // 20 rounds of a 4 × 4 periodic halo exchange (4 neighbours) and of an all-to-all among 16 ranks, 64 KiB a message.
-    let messages = 20 * (16 * 4 + 16 * 15);
+    // 20 rounds: a 4 × 4 open grid has 2·4·3 neighbours, each exchanging both ways; 16 ranks all to all; 64 KiB a message.
+    let messages = 20 * (2 * 4 * 3 * 2 + 16 * 15);
     assert!(text.contains(&format!("messages: {messages}\n")), "{text}");
     assert!(text.contains(&format!("bytes: {}\n", messages * 65_536)), "{text}");
     let stages: [PathBuf; 4] =

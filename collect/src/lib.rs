@@ -18,7 +18,11 @@
 pub mod archive;
 pub mod choice;
 mod error;
+pub mod export;
+pub mod import;
 mod matrix;
+mod order;
+pub mod pattern;
 pub mod trace;
 pub mod units;
 

@@ -1,3 +1,185 @@
-//! Placeholder until its stage exists.
+//! `pf-collect`: traces of other tools, or generated ones, become a trace archive.
 
-fn main() {}
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use phaseflow::command::{self, Common};
+use phaseflow::input::Input;
+use phaseflow::output::Output;
+use phaseflow_collect::export::{ArchiveExport, CsvExport, NdjsonExport, PairsExport, SummaryExport};
+use phaseflow_collect::import::{self, Format};
+use phaseflow_collect::pattern::{PatternName, Run};
+use phaseflow_collect::trace::{Sink, Summary};
+use phaseflow_collect::units::{parse_size, parse_time_ns};
+use phaseflow_collect::{At, Error, Result};
+
+/// Collect a trace: read one of any known format, or generate one, and write a trace archive.
+///
+/// Inputs are recognised by content: trace archives, PFProf archives (a tar or a directory of one JSON file a rank, or
+/// those files), NDJSON messages (objects with t_ns, src, dst, bytes and optionally tag, op), CSV messages (a header line with
+/// those columns in any order); text and tar also gzip'ed. Messages may come in any order. Without INPUT, standard input is read.
+#[derive(Parser, Debug)]
+#[command(name = "pf-collect", version, after_help = EXAMPLES)]
+struct Arguments {
+    /// What to read: one trace, or all the rank files of a PFProf run
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+
+    /// Take the input for this format: phaseflow, pfprof, ndjson, csv [default: recognised by content]
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<String>,
+
+    /// What to write: the trace archive, or the messages as text
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = To::Archive)]
+    to: To,
+
+    /// Print `name: value` lines instead: ranks, messages, bytes, calls, marks, unmatched, duration_ns, clock_error_ns, source
+    #[arg(long, conflicts_with_all = ["to", "pairs"])]
+    summary: bool,
+
+    /// Print the traffic of the whole run instead, as CSV: src,dst,messages,bytes
+    #[arg(long, conflicts_with = "to")]
+    pairs: bool,
+
+    /// How collectives that were recorded only as calls become messages
+    #[arg(long, value_name = "RULES", value_enum, default_value_t = Expand::None)]
+    expand: Expand,
+
+    /// Generate instead of reading: a comma-separated list of permutation, shift, alltoall, allreduce, halo2d, halo3d,
+    /// transpose, incast, bisection, random, sweep
+    ///
+    /// With --repeat 2, `a,b` makes the run a a b b: one phase for each pattern. A name may come again (`a,b,a`). Every rank marks
+    /// the beginning of a pattern with the position, from 1, at which it is named first.
+    #[arg(long, value_name = "NAMES", conflicts_with_all = ["inputs", "from"], requires = "ranks")]
+    pattern: Option<String>,
+
+    /// Number of ranks of the pattern, 2 to 16777216
+    #[arg(long, value_name = "N", requires = "pattern")]
+    ranks: Option<u32>,
+
+    /// What each rank contributes: each message's bytes; alltoall: per pair; allreduce: the vector; halo, sweep: per face
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", requires = "pattern")]
+    bytes: String,
+
+    /// Rounds of each pattern
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "pattern", value_parser = clap::value_parser!(u64).range(1..))]
+    repeat: u64,
+
+    /// Pause between two rounds: 250ns, 5us, 1ms, 2s
+    #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
+    gap: String,
+
+    /// Seed of the patterns permutation and random
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "pattern")]
+    seed: u64,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "Examples:
+  pf-collect cg-c-128.tar.gz --summary
+  pf-collect messages.csv -o run.tar.gz
+  zcat messages.ndjson.gz | pf-collect --pairs
+  pf-collect --pattern halo2d,alltoall --ranks 16 --bytes 64KiB --repeat 20 --gap 1ms -o run.tar";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// The trace archive (docs/formats.md)
+    Archive,
+    /// An object a message: t_ns, src, dst, bytes, tag, op
+    Ndjson,
+    /// A line a message: t_ns,src,dst,bytes,tag,op
+    Csv,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Expand {
+    /// By the rules of Open MPI 4.1 (not available yet)
+    OpenMpi,
+    /// Each by one well-known algorithm (not available yet)
+    Basic,
+    /// Not at all: only recorded messages
+    None,
+}
+
+fn main() -> ExitCode {
+    command::run(|arguments: &Arguments| &arguments.common, collect)
+}
+
+fn collect(arguments: &Arguments) -> Result<()> {
+    if arguments.expand != Expand::None {
+        return Err(Error::usage("is not available yet, expected none").at("--expand"));
+    }
+    let source = Source::of(arguments)?;
+    let binary = arguments.to == To::Archive && !arguments.summary && !arguments.pairs;
+    let mut out = Output::create(arguments.common.output.as_deref(), binary)?;
+    let gzip = arguments.common.gzip || out.gzip();
+    if arguments.summary {
+        source.send(&mut SummaryExport::new(&mut out))?;
+    } else if arguments.pairs {
+        source.send(&mut PairsExport::new(&mut out))?;
+    } else {
+        match arguments.to {
+            To::Archive => source.send(&mut ArchiveExport::new(&mut out, gzip))?,
+            To::Ndjson => source.send(&mut NdjsonExport::new(&mut out))?,
+            To::Csv => source.send(&mut CsvExport::new(&mut out))?,
+        };
+    }
+    out.finish()
+}
+
+/// Where the trace comes from.
+enum Source {
+    Pattern(Run),
+    Inputs(Vec<Input>, Option<Format>),
+}
+
+impl Source {
+    fn of(arguments: &Arguments) -> Result<Self> {
+        let Some(names) = &arguments.pattern else {
+            let format = arguments.from.as_deref().map(Format::from_name).transpose().at(|| "--from")?;
+            return Ok(Source::Inputs(Input::all(&arguments.inputs)?, format));
+        };
+        Ok(Source::Pattern(Run {
+            patterns: PatternName::parse_list(names).at(|| "--pattern")?,
+            ranks: arguments.ranks.unwrap_or_default(),
+            bytes: parse_size(&arguments.bytes).at(|| "--bytes")?,
+            repeat: arguments.repeat,
+            gap_ns: parse_time_ns(&arguments.gap).at(|| "--gap")?,
+            seed: arguments.seed,
+        }))
+    }
+
+    fn send(self, sink: &mut dyn Sink) -> Result<Summary> {
+        match self {
+            Source::Pattern(run) => run.generate(sink),
+            Source::Inputs(inputs, format) => match &inputs[..] {
+                [input] => {
+                    let opened = open(input).at(|| input)?;
+                    import::import(opened, format, tempfile::tempfile, sink).at(|| input)
+                }
+                several => {
+                    let paths = several.iter().map(path).collect::<Result<Vec<_>>>()?;
+                    import::import_rank_files(paths.into_iter(), sink)
+                }
+            },
+        }
+    }
+}
+
+fn open(input: &Input) -> Result<import::Input> {
+    match input {
+        Input::Standard => Ok(import::Input::Stream(Box::new(std::io::stdin()))),
+        Input::Path(path) => import::Input::open(path),
+    }
+}
+
+/// One of several inputs has to be a file.
+fn path(input: &Input) -> Result<&Path> {
+    match input {
+        Input::Standard => Err(Error::usage("standard input cannot be one of several inputs")),
+        Input::Path(path) => Ok(path),
+    }
+}

@@ -1,5 +1,7 @@
 //! Messages as parallel columns: what stages loop over.
 
+use std::ops::Range;
+
 use super::{Message, Operation, Rank};
 use crate::Result;
 use crate::archive::columns::{BlockReader, BlockWriter, Transform, UNKNOWN};
@@ -45,6 +47,12 @@ pub struct MessageColumns {
 /// Ids of the optional columns. The three times are stored relative to the send post.
 const OPTIONAL: [u8; 6] =
     [id::TAG, id::COMMUNICATOR, id::OPERATION, id::SEND_COMPLETE, id::RECEIVE_POST, id::RECEIVE_COMPLETE];
+
+/// What stands for a value that a message lacks. Point-to-point is the operation of a message without one, so that column
+/// has no unknowns.
+fn absent(column: usize) -> i64 {
+    if OPTIONAL[column] == id::OPERATION { 0 } else { UNKNOWN }
+}
 
 impl MessageBlock {
     /// Number of messages.
@@ -99,6 +107,20 @@ impl MessageBlock {
         (0..self.len()).map(|i| self.get(i))
     }
 
+    /// First and last time of the block, completions included; `None` if it is empty. Posts are in ascending order.
+    pub fn span_ns(&self) -> Option<(i64, i64)> {
+        let posts = &self.columns.send_post_ns;
+        let (first, last) = (*posts.first()?, *posts.last()?);
+        let mut span = (first, last);
+        for offsets in [&self.optional[3], &self.optional[5]] {
+            for (post, offset) in posts.iter().zip(offsets).filter(|(_, offset)| **offset != UNKNOWN) {
+                let time = post.wrapping_add(*offset);
+                span = (span.0.min(time), span.1.max(time));
+            }
+        }
+        Some(span)
+    }
+
     /// Appends a message. Order and limits are the writer's concern.
     pub fn push(&mut self, message: &Message) {
         let row = self.len();
@@ -107,24 +129,49 @@ impl MessageBlock {
         self.columns.dst.push(message.dst.0);
         self.columns.bytes.push(message.bytes);
         let offset = |time: Option<i64>| time.map(|time| time.wrapping_sub(message.send_post_ns));
-        let values = [
-            message.tag.map(i64::from),
-            message.communicator.map(i64::from),
-            Some(i64::from(message.operation as u8)).filter(|code| *code != 0),
-            offset(message.send_complete_ns),
-            offset(message.receive_post_ns),
-            offset(message.receive_complete_ns),
-        ];
-        for ((column, value), id) in self.optional.iter_mut().zip(values).zip(OPTIONAL) {
-            // Point-to-point is the operation of a message without one, so that column has no unknowns.
-            let absent = if id == id::OPERATION { 0 } else { UNKNOWN };
-            match value {
-                None if column.is_empty() => {}
-                None => column.push(absent),
-                Some(value) => {
-                    column.resize(row, absent);
-                    column.push(value);
+        self.set(0, row, message.tag.map(i64::from));
+        self.set(1, row, message.communicator.map(i64::from));
+        self.set(2, row, Some(i64::from(message.operation as u8)).filter(|code| *code != 0));
+        self.set(3, row, offset(message.send_complete_ns));
+        self.set(4, row, offset(message.receive_post_ns));
+        self.set(5, row, offset(message.receive_complete_ns));
+    }
+
+    /// Sets the value of the new last `row` in an optional column.
+    #[inline]
+    fn set(&mut self, column: usize, row: usize, value: Option<i64>) {
+        let values = &mut self.optional[column];
+        match value {
+            None if values.is_empty() => {}
+            None => values.push(absent(column)),
+            Some(value) => {
+                if values.len() < row {
+                    values.resize(row, absent(column));
                 }
+                values.push(value);
+            }
+        }
+    }
+
+    /// Appends the messages `rows` of another block.
+    ///
+    /// # Panics
+    /// If `other` has fewer rows.
+    pub fn append(&mut self, other: &MessageBlock, rows: Range<usize>) {
+        if rows.is_empty() {
+            return;
+        }
+        let row = self.len();
+        self.columns.send_post_ns.extend_from_slice(&other.columns.send_post_ns[rows.clone()]);
+        self.columns.src.extend_from_slice(&other.columns.src[rows.clone()]);
+        self.columns.dst.extend_from_slice(&other.columns.dst[rows.clone()]);
+        self.columns.bytes.extend_from_slice(&other.columns.bytes[rows.clone()]);
+        for (column, (mine, theirs)) in self.optional.iter_mut().zip(&other.optional).enumerate() {
+            if let Some(values) = theirs.get(rows.clone()) {
+                mine.resize(row, absent(column));
+                mine.extend_from_slice(values);
+            } else if !mine.is_empty() {
+                mine.resize(row + rows.len(), absent(column));
             }
         }
     }
@@ -189,6 +236,10 @@ mod tests {
             back.push(&full); // what was there before must not shine through
             back.decode(&block.encode(Vec::new())).unwrap();
             assert_eq!(back.iter().collect::<Vec<_>>(), order);
+            let mut joined = MessageBlock::default();
+            joined.append(&block, 1..3);
+            joined.append(&block, 0..1);
+            assert_eq!(joined.iter().collect::<Vec<_>>(), [order[1], order[2], order[0]]);
         }
     }
 }

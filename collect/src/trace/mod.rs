@@ -12,6 +12,8 @@ mod header;
 mod operation;
 mod reader;
 mod record;
+mod sink;
+mod tally;
 mod writer;
 
 pub use block::{MessageBlock, MessageColumns};
@@ -19,6 +21,8 @@ pub use header::{FORMAT, Header, Kind, Summary, VERSION};
 pub use operation::Operation;
 pub use reader::{Block, TraceReader, read_cells};
 pub use record::{Call, Mark, Message, Rank};
+pub use sink::Sink;
+pub use tally::Tally;
 pub use writer::{MessageSize, RunFacts, TraceWriter, write_aggregate, write_matrix};
 
 #[cfg(test)]

@@ -3,23 +3,30 @@
 use std::io::Write;
 
 use super::record::{Call, Mark, Message};
-use super::{Header, Kind, MessageBlock, Summary};
+use super::{Header, Kind, MessageBlock, Summary, Tally};
 use crate::archive::ArchiveWriter;
 use crate::archive::columns::{BlockWriter, LARGEST_BLOCK, Transform, UNKNOWN};
 use crate::{Error, Result, TrafficMatrix};
 
-/// Writes a timed trace; records come in ascending time, whatever their kind. Memory: one block of each kind.
+/// Writes a timed trace. Memory: one block of each kind.
+///
+/// Each kind of record comes in its own order; a call or mark also not later than a message that is in the archive already.
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     archive: ArchiveWriter<W>,
     messages: MessageBlock,
+    /// The next single message, on its way into `messages`.
+    single: MessageBlock,
     calls: Vec<Call>,
     marks: Vec<Mark>,
     blocks: [u32; 3],
-    summary: Summary,
-    /// Time and, for messages, source of the last record.
-    last: (i64, u32),
-    span: Option<(i64, i64)>,
+    tally: Tally,
+    /// Time and source of the last message.
+    last_message: (i64, u32),
+    last_call_ns: i64,
+    last_mark_ns: i64,
+    /// Time of the last message that is in the archive already.
+    written_ns: i64,
     buffer: Vec<u8>,
 }
 
@@ -60,43 +67,58 @@ impl<W: Write> TraceWriter<W> {
         Ok(Self {
             archive: ArchiveWriter::new(out, gzip, &Header::new(Kind::Timed, source))?,
             messages: MessageBlock::default(),
+            single: MessageBlock::default(),
             calls: Vec::new(),
             marks: Vec::new(),
             blocks: [0; 3],
-            summary: Summary::default(),
-            last: (i64::MIN, 0),
-            span: None,
+            tally: Tally::default(),
+            last_message: (i64::MIN, 0),
+            last_call_ns: i64::MIN,
+            last_mark_ns: i64::MIN,
+            written_ns: i64::MIN,
             buffer: Vec::new(),
         })
     }
 
-    /// Appends a message.
+    /// Appends a message. Whoever has many hands them over in [`messages`](Self::messages).
     ///
     /// # Errors
-    /// A time before that of the last record, a source before that of the last message of the same time, more than
-    /// 2⁶³−1 bytes in all, or what the output reports.
+    /// As [`messages`](Self::messages).
     pub fn message(&mut self, message: &Message) -> Result<()> {
-        let at = (message.send_post_ns, message.src.0);
-        if at < self.last {
-            let (time, src) = self.last;
-            return Err(Error::data(format!(
-                "message at {} ns from rank {} comes after one at {time} ns from rank {src}",
-                at.0, at.1
-            )));
+        let mut single = std::mem::take(&mut self.single);
+        single.clear();
+        single.push(message);
+        let outcome = self.messages(&single);
+        self.single = single;
+        outcome
+    }
+
+    /// Appends messages; the archive's blocks do not depend on how they are grouped here.
+    ///
+    /// # Errors
+    /// A time before that of the last message, a source before that of the last message of the same time, more than
+    /// 2⁶³−1 bytes in all, or what the output reports.
+    pub fn messages(&mut self, block: &MessageBlock) -> Result<()> {
+        let columns = block.columns();
+        for (time, src) in columns.send_post_ns.iter().zip(&columns.src) {
+            if (*time, *src) < self.last_message {
+                let (last, from) = self.last_message;
+                let problem = format!(
+                    "message at {time} ns from rank {src} comes after one at {last} ns from rank {from}"
+                );
+                return Err(Error::data(problem));
+            }
+            self.last_message = (*time, *src);
         }
-        self.last = at;
-        let bytes = self.summary.bytes.checked_add(message.bytes).filter(|sum| i64::try_from(*sum).is_ok());
-        self.summary.bytes =
-            bytes.ok_or_else(|| Error::data("all messages together have more than 2^63-1 bytes"))?;
-        self.summary.messages += 1;
-        self.rank(message.src.0.max(message.dst.0))?;
-        self.time(message.send_post_ns);
-        for time in [message.send_complete_ns, message.receive_complete_ns].into_iter().flatten() {
-            self.time(time);
-        }
-        self.messages.push(message);
-        if self.messages.len() == LARGEST_BLOCK {
-            self.flush_messages()?;
+        self.tally.messages(block)?;
+        let mut start = 0;
+        while start < block.len() {
+            let end = block.len().min(start + LARGEST_BLOCK - self.messages.len());
+            self.messages.append(block, start..end);
+            start = end;
+            if self.messages.len() == LARGEST_BLOCK {
+                self.flush_messages()?;
+            }
         }
         Ok(())
     }
@@ -104,13 +126,17 @@ impl<W: Write> TraceWriter<W> {
     /// Appends a call.
     ///
     /// # Errors
-    /// A time before that of the last record, or what the output reports.
+    /// A time before that of the last call or of a message in the archive, or what the output reports.
     pub fn call(&mut self, call: &Call) -> Result<()> {
-        self.order("call", call.enter_ns)?;
-        self.summary.calls += 1;
-        self.rank(call.rank.0)?;
-        self.time(call.enter_ns);
-        self.time(call.leave_ns);
+        let last = self.last_call_ns.max(self.written_ns);
+        if call.enter_ns < last {
+            return Err(Error::data(format!(
+                "call at {} ns comes after a record at {last} ns",
+                call.enter_ns
+            )));
+        }
+        self.last_call_ns = call.enter_ns;
+        self.tally.calls(std::slice::from_ref(call))?;
         self.calls.push(*call);
         if self.calls.len() == LARGEST_BLOCK {
             self.flush_calls()?;
@@ -121,12 +147,17 @@ impl<W: Write> TraceWriter<W> {
     /// Appends a mark.
     ///
     /// # Errors
-    /// A time before that of the last record, or what the output reports.
+    /// A time before that of the last mark or of a message in the archive, or what the output reports.
     pub fn mark(&mut self, mark: &Mark) -> Result<()> {
-        self.order("mark", mark.time_ns)?;
-        self.summary.marks += 1;
-        self.rank(mark.rank.0)?;
-        self.time(mark.time_ns);
+        let last = self.last_mark_ns.max(self.written_ns);
+        if mark.time_ns < last {
+            return Err(Error::data(format!(
+                "mark at {} ns comes after a record at {last} ns",
+                mark.time_ns
+            )));
+        }
+        self.last_mark_ns = mark.time_ns;
+        self.tally.marks(std::slice::from_ref(mark))?;
         self.marks.push(*mark);
         if self.marks.len() == LARGEST_BLOCK {
             self.flush_marks()?;
@@ -142,57 +173,9 @@ impl<W: Write> TraceWriter<W> {
         self.flush_messages()?;
         self.flush_calls()?;
         self.flush_marks()?;
-        if let Some(ranks) = facts.ranks {
-            if ranks < self.summary.ranks {
-                return Err(Error::data(format!(
-                    "rank {} occurs, the trace has {ranks} ranks",
-                    self.summary.ranks - 1
-                )));
-            }
-            self.summary.ranks = ranks;
-        }
-        let (start, end) = match (facts.span_ns, self.span) {
-            (None, None) => (None, None),
-            (None, Some((start, end))) => (Some(start), Some(end)),
-            (Some((start, end)), seen) => {
-                let (first, last) = seen.unwrap_or((start, end));
-                (Some(start.min(first)), Some(end.max(last)))
-            }
-        };
-        self.summary.start_ns = start;
-        self.summary.end_ns = end;
-        self.summary.duration_ns = start.zip(end).map(|(start, end)| end.abs_diff(start));
-        self.summary.unmatched = facts.unmatched;
-        self.summary.clock_error_ns = facts.clock_error_ns;
-        let out = self.archive.finish(&self.summary)?;
-        Ok((self.summary, out))
-    }
-
-    fn order(&mut self, what: &str, time: i64) -> Result<()> {
-        if time < self.last.0 {
-            return Err(Error::data(format!(
-                "{what} at {time} ns comes after a record at {} ns",
-                self.last.0
-            )));
-        }
-        if time > self.last.0 {
-            self.last = (time, 0);
-        }
-        Ok(())
-    }
-
-    fn rank(&mut self, rank: u32) -> Result<()> {
-        if rank >= self.summary.ranks {
-            self.summary.ranks = rank
-                .checked_add(1)
-                .ok_or_else(|| Error::data(format!("rank {rank} is beyond the largest, {}", u32::MAX - 1)))?;
-        }
-        Ok(())
-    }
-
-    fn time(&mut self, time: i64) {
-        let (start, end) = self.span.unwrap_or((time, time));
-        self.span = Some((start.min(time), end.max(time)));
+        let summary = self.tally.finish(facts)?;
+        let out = self.archive.finish(&summary)?;
+        Ok((summary, out))
     }
 
     fn member(&mut self, kind: usize, bytes: Vec<u8>) -> Result<()> {
@@ -211,6 +194,7 @@ impl<W: Write> TraceWriter<W> {
         self.flush_calls()?;
         self.flush_marks()?;
         let bytes = self.messages.encode(std::mem::take(&mut self.buffer));
+        self.written_ns = self.messages.columns().send_post_ns.last().copied().unwrap_or(self.written_ns);
         self.messages.clear();
         self.member(0, bytes)
     }
@@ -262,10 +246,11 @@ pub fn write_aggregate<W: Write>(
     sizes: &[MessageSize],
     facts: &RunFacts,
 ) -> Result<(Summary, W)> {
-    let ranks = facts.ranks.unwrap_or(matrix.ranks());
-    if matrix.ranks() > ranks {
-        return Err(Error::data(format!("rank {} occurs, the trace has {ranks} ranks", matrix.ranks() - 1)));
+    let mut tally = Tally::default();
+    for cell in matrix.cells() {
+        tally.cells(&[cell])?;
     }
+    let summary = tally.finish(facts)?;
     let mut archive = ArchiveWriter::new(out, gzip, &Header::new(Kind::Aggregate, source))?;
     write_matrix(&mut archive, "matrix", matrix)?;
     for (number, chunk) in sizes.chunks(LARGEST_BLOCK).enumerate() {
@@ -277,14 +262,6 @@ pub fn write_aggregate<W: Write>(
             .column(4, Transform::Plain, chunk.iter().map(|s| s.messages.cast_signed()));
         archive.member(&format!("sizes/{number:06}"), &block.finish())?;
     }
-    let summary = Summary {
-        ranks,
-        messages: matrix.messages(),
-        bytes: matrix.bytes(),
-        duration_ns: facts.duration_ns,
-        unmatched: facts.unmatched,
-        ..Summary::default()
-    };
     let out = archive.finish(&summary)?;
     Ok((summary, out))
 }

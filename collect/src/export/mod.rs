@@ -1,0 +1,28 @@
+//! What a trace can become: its archive, text formats, a summary, a table of pairs.
+//!
+//! Each is a [`Sink`](crate::trace::Sink), one file each, over anything that can be written to.
+
+mod archive;
+mod csv;
+mod ndjson;
+mod pairs;
+mod summary;
+
+pub use archive::ArchiveExport;
+pub use csv::CsvExport;
+pub use ndjson::NdjsonExport;
+pub use pairs::PairsExport;
+pub use summary::SummaryExport;
+
+use crate::trace::{Header, Kind};
+use crate::{Error, Result};
+
+/// Message formats need messages.
+fn only_timed(header: &Header, format: &str) -> Result<()> {
+    match header.kind {
+        Kind::Timed => Ok(()),
+        Kind::Aggregate => Err(Error::usage(format!(
+            "the trace has sums only, no single messages for {format}; use --pairs or --to archive"
+        ))),
+    }
+}

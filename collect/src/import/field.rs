@@ -1,0 +1,38 @@
+//! Limits of a message's fields, and what is said when a text passes them.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use crate::trace::Operation;
+use crate::{Error, Result};
+
+/// What every line has to have, in the order we write it.
+pub(super) const REQUIRED: [&str; 4] = ["t_ns", "src", "dst", "bytes"];
+
+pub(super) const TIMES: RangeInclusive<i64> = i64::MIN + 1..=i64::MAX;
+pub(super) const RANKS: RangeInclusive<i64> = 0..=u32::MAX as i64 - 1;
+pub(super) const SIZES: RangeInclusive<i64> = 0..=i64::MAX;
+pub(super) const TAGS: RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
+
+/// A whole number within `range`, or the error that says which was found; `found` is shown as the user wrote it.
+pub(super) fn within(
+    name: &str,
+    value: Option<i64>,
+    found: impl Display,
+    range: &RangeInclusive<i64>,
+) -> Result<i64> {
+    value.filter(|value| range.contains(value)).ok_or_else(|| {
+        let (low, high) = (range.start(), range.end());
+        Error::data(format!("found `{found}`, expected a whole number from {low} to {high}")).at(name)
+    })
+}
+
+/// The operation of a name; nothing is point-to-point.
+pub(super) fn operation(name: &str) -> Result<Operation> {
+    Operation::from_name(name).ok_or_else(|| {
+        let problem = format!(
+            "found `{name}`, expected an MPI operation in lower case such as `allreduce`, or nothing"
+        );
+        Error::data(problem).at("op")
+    })
+}

@@ -1,0 +1,88 @@
+//! What can be imported: directories, files that can be read twice, streams that cannot.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::archive::sniff_gzip;
+use crate::{Error, Result};
+
+/// Bytes read at once.
+const BUFFER: usize = 256 << 10;
+
+/// Bytes that recognition looks at: a tar header, the first lines of a text.
+const PREFIX: usize = 4 << 10;
+
+/// Something to import.
+pub enum Input {
+    /// A directory of rank files.
+    Directory(PathBuf),
+    /// A regular file: can be read twice.
+    File(File),
+    /// A pipe: can be read once.
+    Stream(Box<dyn Read>),
+}
+
+impl Input {
+    /// Opens a directory, a file or a named pipe.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn open(path: &Path) -> Result<Self> {
+        let metadata = std::fs::metadata(path)?;
+        if metadata.is_dir() {
+            return Ok(Input::Directory(path.into()));
+        }
+        let file = File::open(path)?;
+        Ok(if metadata.is_file() { Input::File(file) } else { Input::Stream(Box::new(file)) })
+    }
+}
+
+/// A stream of which the beginning is known, inflated if it came gzip'ed.
+pub(super) struct Peeked {
+    prefix: Vec<u8>,
+    rest: Box<dyn BufRead>,
+}
+
+impl Peeked {
+    pub(super) fn new(input: impl Read + 'static) -> Result<Self> {
+        let mut raw = BufReader::with_capacity(BUFFER, input);
+        let mut rest: Box<dyn BufRead> = if sniff_gzip(&mut raw)? {
+            Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw)))
+        } else {
+            Box::new(raw)
+        };
+        let mut prefix = Vec::with_capacity(PREFIX);
+        (&mut rest).take(PREFIX as u64).read_to_end(&mut prefix)?;
+        Ok(Self { prefix, rest })
+    }
+
+    /// A file from its beginning, wherever it was read to before.
+    pub(super) fn rewound(file: &File) -> Result<Self> {
+        let mut file = file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        Self::new(file)
+    }
+
+    /// The first bytes, at most 4 KiB, fewer only if the stream has no more.
+    pub(super) fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+
+    /// The whole stream.
+    pub(super) fn into_reader(self) -> Box<dyn BufRead> {
+        Box::new(Cursor::new(self.prefix).chain(self.rest))
+    }
+}
+
+/// The bytes of `reader` up to its end, at most `largest`; grows with what is there, not with what is claimed.
+pub(super) fn read_bounded(reader: &mut dyn Read, largest: u64, bytes: &mut Vec<u8>) -> Result<()> {
+    bytes.clear();
+    reader.take(largest + 1).read_to_end(bytes)?;
+    if bytes.len() as u64 > largest {
+        return Err(Error::data(format!("has more than {largest} bytes, the most of a file of this kind")));
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Reading other tools' traces: one file per format, recognised by content.
+//!
+//! [`import`] looks at the first bytes of an [`Input`], picks the [`Format`] and hands the trace to a [`Sink`] block by
+//! block. To add a format: a variant of [`Format`] with its name, a line in [`sniff`] that knows its first bytes, an arm in
+//! the `match` of `import`, and a file here that reads it.
+
+mod csv;
+mod field;
+mod input;
+mod ndjson;
+mod pfprof;
+mod phaseflow;
+mod text;
+
+use std::path::Path;
+
+pub use input::Input;
+use input::Peeked;
+pub use pfprof::Aggregate;
+pub use phaseflow::copy;
+
+use crate::choice::unknown_name;
+pub use crate::order::Scratch;
+use crate::trace::{Sink, Summary, TraceReader};
+use crate::{At, Error, Result};
+
+/// A trace format that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The trace archive.
+    Phaseflow,
+    /// PFProf: a JSON object a rank, in a tar or a directory.
+    Pfprof,
+    /// One JSON object a message.
+    Ndjson,
+    /// One CSV line a message.
+    Csv,
+}
+
+impl Format {
+    /// All formats in the order of their recognition.
+    pub const ALL: [Format; 4] = [Format::Phaseflow, Format::Pfprof, Format::Ndjson, Format::Csv];
+
+    /// Names of formats that are to come.
+    pub const PLANNED: [&str; 6] = ["dumpi", "otf2", "simgrid", "goal", "liballprof", "paraver"];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Phaseflow => "phaseflow",
+            Format::Pfprof => "pfprof",
+            Format::Ndjson => "ndjson",
+            Format::Csv => "csv",
+        }
+    }
+
+    /// The format of a name.
+    ///
+    /// # Errors
+    /// A name that no format has, or one whose format is not available yet.
+    pub fn from_name(name: &str) -> Result<Self> {
+        if Self::PLANNED.contains(&name) {
+            return Err(Error::usage(format!("format `{name}` is not available yet")));
+        }
+        let known = Self::ALL.map(Self::name);
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| unknown_name("format", name, &[&known[..], &Self::PLANNED].concat()))
+    }
+}
+
+/// Recognises a format by the first bytes of a file (4 KiB, or all if there are fewer), inflated.
+///
+/// # Errors
+/// Content that begins like none of the formats.
+pub fn sniff(prefix: &[u8]) -> Result<Format> {
+    if prefix.is_empty() {
+        return Err(Error::data("is empty, expected a trace"));
+    }
+    if let Some(name) = tar_member(prefix) {
+        return Ok(if name == crate::archive::HEADER { Format::Phaseflow } else { Format::Pfprof });
+    }
+    if pfprof::is_rank_file(prefix) {
+        return Ok(Format::Pfprof);
+    }
+    let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix).trim_ascii_start();
+    if text.starts_with(b"{") {
+        return Ok(Format::Ndjson);
+    }
+    let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if first.contains(&b',') && first.iter().all(|byte| *byte >= b' ' || matches!(byte, b'\t' | b'\r')) {
+        return Ok(Format::Csv);
+    }
+    let known = Format::ALL.map(Format::name).join(", ");
+    Err(Error::data(format!("is of no known format (recognised by content: {known})")))
+}
+
+/// Name of the first member, if the bytes begin as a tar does.
+fn tar_member(prefix: &[u8]) -> Option<String> {
+    let block: &[u8; 512] = prefix.first_chunk()?;
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    let stored: u32 = block[148..156].iter().map(|byte| u32::from(*byte)).sum();
+    let header = tar::Header::from_byte_slice(block);
+    let is_tar = header.cksum().is_ok_and(|expected| expected == sum - stored + 8 * u32::from(b' '));
+    is_tar.then(|| String::from_utf8_lossy(&header.path_bytes()).into_owned())
+}
+
+/// Reads a trace of any format into `sink`; what is known of it then.
+///
+/// `format` overrules recognition. `scratch` makes temporary files for messages that are not in order.
+///
+/// # Errors
+/// Data that is damaged, contradictory or of no known format; a directory for a format of files; what `sink` says.
+pub fn import(
+    input: Input,
+    format: Option<Format>,
+    scratch: Scratch,
+    sink: &mut dyn Sink,
+) -> Result<Summary> {
+    let (peeked, file) = match input {
+        Input::Directory(path) => {
+            return match format {
+                None | Some(Format::Pfprof) => pfprof::read_directory(&path)?.send(sink),
+                Some(other) => {
+                    Err(Error::data(format!("is a directory, expected a file in format {}", other.name())))
+                }
+            };
+        }
+        Input::File(file) => (Peeked::rewound(&file)?, Some(file)),
+        Input::Stream(stream) => (Peeked::new(stream)?, None),
+    };
+    let format = format.map_or_else(|| sniff(peeked.prefix()), Ok)?;
+    match format {
+        Format::Phaseflow => copy(TraceReader::open(peeked.into_reader())?, sink),
+        Format::Pfprof => aggregate(peeked)?.send(sink),
+        Format::Ndjson => text::import::<ndjson::Ndjson>(peeked, file.as_ref(), scratch, sink),
+        Format::Csv => text::import::<csv::Csv>(peeked, file.as_ref(), scratch, sink),
+    }
+}
+
+/// Reads a PFProf run: a tar, a single rank's file (of a run with one rank) or a directory.
+///
+/// # Errors
+/// Damaged or contradictory files, ranks that are missing or there twice.
+pub fn read_pfprof(input: Input) -> Result<Aggregate> {
+    match input {
+        Input::Directory(path) => pfprof::read_directory(&path),
+        Input::File(file) => aggregate(Peeked::rewound(&file)?),
+        Input::Stream(stream) => aggregate(Peeked::new(stream)?),
+    }
+}
+
+fn aggregate(peeked: Peeked) -> Result<Aggregate> {
+    let prefix = peeked.prefix().to_vec();
+    pfprof::read(&prefix, peeked.into_reader())
+}
+
+/// Reads a PFProf run from the files of its ranks.
+///
+/// # Errors
+/// As [`read_pfprof`]; inputs that are not rank files, of which only one at a time can be imported.
+pub fn import_rank_files<'a>(
+    paths: impl ExactSizeIterator<Item = &'a Path>,
+    sink: &mut dyn Sink,
+) -> Result<Summary> {
+    let mut run = pfprof::RankFiles::default();
+    let count = paths.len();
+    for path in paths {
+        let name = path.display().to_string();
+        let peeked = match Input::open(path).at(|| &name)? {
+            Input::File(file) => Peeked::rewound(&file).at(|| &name)?,
+            Input::Stream(stream) => Peeked::new(stream).at(|| &name)?,
+            Input::Directory(_) => return Err(one_input(count)),
+        };
+        if !pfprof::is_rank_file(peeked.prefix()) {
+            return Err(one_input(count));
+        }
+        run.add(&name, peeked.into_reader())?;
+    }
+    run.finish()?.send(sink)
+}
+
+fn one_input(found: usize) -> Error {
+    Error::usage(format!("{found} inputs given, expected one (several only if all are rank files of PFProf)"))
+}

@@ -1,0 +1,247 @@
+//! PFProf archives: one JSON object a rank, with sums by peer (PFAnalyzer, Takahashi et al., CANDAR 2018; files by `oxton`).
+//!
+//! A run is a tar of such files, gzip'ed or not, a directory of them, or the files themselves, in any order. Traffic from
+//! i to j is `tx_bytes[j]` of rank i, taken where `tx_messages[j] > 0`; files of later versions have a `duration` in seconds.
+//! There are no times, so the trace is an aggregate. Memory is proportional to the pairs that spoke, plus one file.
+
+mod rank;
+mod scanner;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rank::RankFile;
+
+use super::input::read_bounded;
+use crate::trace::{Block, Header, Kind, MessageSize, Rank, RunFacts, Sink, Summary};
+use crate::{At, Cell, Error, Result, TrafficMatrix};
+
+/// A rank file of a million ranks, pretty-printed, has about 60 MB.
+const LARGEST_FILE: u64 = 1 << 28;
+
+/// Long names in tar come as members of their own.
+const LONGEST_NAME: u64 = 64 << 10;
+
+/// What PFProf knows of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Aggregate {
+    /// Demand of the whole run.
+    pub matrix: TrafficMatrix,
+    /// Message sizes by rank, direction and size.
+    pub sizes: Vec<MessageSize>,
+    /// Number of ranks, duration and unmatched messages.
+    pub facts: RunFacts,
+}
+
+impl Aggregate {
+    /// Hands the run over as an aggregate trace.
+    ///
+    /// # Errors
+    /// What the sink says.
+    pub fn send(&self, sink: &mut dyn Sink) -> Result<Summary> {
+        sink.begin(&Header::new(Kind::Aggregate, "pfprof"))?;
+        sink.block(Block::Matrix(&self.matrix.cells().collect::<Vec<_>>()))?;
+        sink.block(Block::Sizes(&self.sizes))?;
+        sink.finish(&self.facts)
+    }
+}
+
+/// Reads a tar of rank files, or a single rank file; not gzip'ed any more.
+pub(super) fn read(prefix: &[u8], input: impl Read) -> Result<Aggregate> {
+    let mut run = RankFiles::default();
+    if is_rank_file(prefix) {
+        run.add("", input)?;
+    } else {
+        run.add_tar(input)?;
+    }
+    run.finish()
+}
+
+/// Reads all `.json` files of a directory.
+pub(super) fn read_directory(path: &Path) -> Result<Aggregate> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| is_rank_name(&name.to_string_lossy())) {
+            paths.push(path);
+        }
+    }
+    // The order of a directory is not defined; ours decides which of two bad files is named.
+    paths.sort();
+    let mut run = RankFiles::default();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        run.add(&name, File::open(&path).at(|| &name)?)?;
+    }
+    run.finish()
+}
+
+/// True if a text begins as a rank file does, whatever key comes first.
+pub(super) fn is_rank_file(prefix: &[u8]) -> bool {
+    let has = |key: &str| memchr::memmem::find(prefix, key.as_bytes()).is_some();
+    prefix.trim_ascii_start().starts_with(b"{")
+        && ["\"n_procs\"", "\"n_events\"", "\"tx_bytes\"", "\"rx_bytes\"", "\"processor_name\""]
+            .into_iter()
+            .any(has)
+}
+
+/// Rank files are named `*.json`; hidden ones are an operating system's.
+fn is_rank_name(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.ends_with(".json") && !name.starts_with('.')
+}
+
+/// Collects the files of a run.
+#[derive(Default)]
+pub(super) struct RankFiles {
+    /// Rank to the file that holds it.
+    names: BTreeMap<u32, String>,
+    n_procs: Option<(u32, String)>,
+    duration_ns: Option<u64>,
+    cells: Vec<Cell>,
+    /// Messages sent minus messages received per (source, destination), one entry for each end that was seen.
+    balance: Vec<((u32, u32), i64)>,
+    has_received: bool,
+    sizes: Vec<MessageSize>,
+    file: RankFile,
+    text: Vec<u8>,
+}
+
+impl RankFiles {
+    /// Adds one rank's file; `name` goes into errors.
+    pub(super) fn add(&mut self, name: &str, mut input: impl Read) -> Result<()> {
+        let place = |error: Error| if name.is_empty() { error } else { error.at(name) };
+        read_bounded(&mut input, LARGEST_FILE, &mut self.text).map_err(place)?;
+        self.file.parse(&self.text).map_err(place)?;
+        self.include(name).map_err(place)
+    }
+
+    /// Adds what `self.file` holds.
+    fn include(&mut self, name: &str) -> Result<()> {
+        let file = &self.file;
+        match &self.n_procs {
+            Some((expected, first)) if *expected != file.n_procs => {
+                let found = file.n_procs;
+                return Err(Error::data(format!("n_procs is {found}, expected {expected} as in {first}")));
+            }
+            Some(_) => {}
+            None => {
+                self.n_procs = Some((file.n_procs, name.into()));
+                self.has_received = true;
+            }
+        }
+        if let Some(first) = self.names.insert(file.rank, name.into()) {
+            return Err(Error::data(format!("holds rank {} again, which {first} holds already", file.rank)));
+        }
+        self.duration_ns = self.duration_ns.max(file.duration_ns);
+        self.has_received &= file.has_received;
+        self.sizes.extend_from_slice(&file.sizes);
+        let mut bytes = file.tx_bytes.iter().peekable();
+        for (peer, messages) in &file.tx_messages {
+            while bytes.next_if(|(at, _)| at < peer).is_some() {}
+            let bytes = bytes.next_if(|(at, _)| at == peer).map_or(0, |(_, bytes)| *bytes);
+            self.cells.push(Cell { src: Rank(file.rank), dst: Rank(*peer), messages: *messages, bytes });
+            self.balance.push(((file.rank, *peer), messages.cast_signed()));
+        }
+        self.balance.extend(file.rx_messages.iter().map(|(peer, n)| ((*peer, file.rank), -n.cast_signed())));
+        Ok(())
+    }
+
+    /// Adds the rank files of a tar. Names and sizes in it are claims: nothing is allocated or written by them.
+    fn add_tar(&mut self, input: impl Read) -> Result<()> {
+        let mut archive = tar::Archive::new(Endless(input));
+        let mut long_name = None;
+        // Raw: the tar crate itself would hold extension members of any size in memory.
+        for entry in archive.entries()?.raw(true) {
+            let mut entry = entry?;
+            let kind = entry.header().entry_type();
+            if kind.is_gnu_longname() {
+                let mut name = Vec::new();
+                read_bounded(&mut entry, LONGEST_NAME, &mut name).at(|| "a long member name")?;
+                long_name = Some(name.into_iter().take_while(|byte| *byte != 0).collect());
+                continue;
+            }
+            if kind.is_pax_local_extensions() {
+                let mut text = Vec::new();
+                read_bounded(&mut entry, LONGEST_NAME, &mut text).at(|| "an extended member header")?;
+                let path =
+                    tar::PaxExtensions::new(&text).flatten().find(|field| field.key_bytes() == b"path");
+                long_name = path.map(|field| field.value_bytes().to_vec()).or(long_name);
+                continue;
+            }
+            let name: Vec<u8> = long_name.take().unwrap_or_else(|| entry.path_bytes().into_owned());
+            let name = String::from_utf8_lossy(&name).into_owned();
+            if name.starts_with('/') || name.split('/').any(|part| part == "..") {
+                return Err(Error::data(format!("member name {name} leaves the archive")));
+            }
+            if !kind.is_file() || !is_rank_name(&name) {
+                continue;
+            }
+            if entry.size() > LARGEST_FILE {
+                let problem =
+                    format!("claims {} bytes, a rank file has at most {LARGEST_FILE}", entry.size());
+                return Err(Error::data(problem).at(name));
+            }
+            self.add(&name, entry)?;
+        }
+        // What follows the end of the tar still has gzip's checksum in it.
+        io::copy(&mut archive.into_inner().0.take(LARGEST_FILE), &mut io::sink())?;
+        Ok(())
+    }
+
+    /// The run, if no rank is missing.
+    pub(super) fn finish(mut self) -> Result<Aggregate> {
+        let Some((ranks, _)) = self.n_procs else {
+            return Err(Error::data("holds no .json file, expected one for each rank (PFProf)"));
+        };
+        self.check_complete(ranks)?;
+        self.sizes.sort_unstable_by_key(|size| (size.rank, size.received, size.bytes));
+        let matrix = TrafficMatrix::from_cells(std::mem::take(&mut self.cells))?;
+        let unmatched = self.has_received.then(|| self.unmatched());
+        let facts =
+            RunFacts { ranks: Some(ranks), duration_ns: self.duration_ns, unmatched, ..RunFacts::default() };
+        Ok(Aggregate { matrix, sizes: self.sizes, facts })
+    }
+
+    fn check_complete(&self, ranks: u32) -> Result<()> {
+        let missing = u64::from(ranks) - self.names.len() as u64;
+        if missing == 0 {
+            return Ok(());
+        }
+        // At most as many steps as there are files, and the few that are named.
+        let named: Vec<String> = (0..ranks)
+            .filter(|rank| !self.names.contains_key(rank))
+            .take(3)
+            .map(|rank| rank.to_string())
+            .collect();
+        let (s, are) = if missing == 1 { ("", "is") } else { ("s", "are") };
+        let more = missing - named.len() as u64;
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let named = named.join(", ");
+        Err(Error::data(format!("rank{s} {named}{more} {are} missing, expected all of 0 to {}", ranks - 1)))
+    }
+
+    /// Σ over pairs |messages sent − messages received|.
+    fn unmatched(&mut self) -> u64 {
+        self.balance.sort_unstable_by_key(|end| end.0);
+        let pairs = self.balance.chunk_by(|a, b| a.0 == b.0);
+        pairs.fold(0, |sum, ends| {
+            // Two ends at most, of opposite sign: no overflow.
+            sum.saturating_add(ends.iter().map(|end| end.1).sum::<i64>().unsigned_abs())
+        })
+    }
+}
+
+/// A stream whose end is an error: a tar says itself where it ends, so whoever reads on has been cut off.
+struct Endless<R>(R);
+
+impl<R: Read> Read for Endless<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(bytes)? {
+            0 if !bytes.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            read => Ok(read),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! A pull parser for JSON text in memory, made for long arrays of numbers.
+//!
+//! PFProf's files are arrays of mostly zeros, printed one a line. What costs time is the white space, so [`Scanner::counts`]
+//! learns how a repeated zero is written (`,\n        0`) and compares the text with itself one such period earlier, eight
+//! bytes at a time. Rare things (escaped strings, values of unknown keys) are left to serde_json.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+
+use crate::{Error, Result};
+
+/// Text and a place in it.
+pub(super) struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// The next byte that is not white space.
+    fn peek(&mut self) -> Option<u8> {
+        while let Some(byte) = self.text.get(self.at) {
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(*byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Line of the next value, from 1.
+    pub(super) fn line(&mut self) -> usize {
+        self.peek();
+        1 + memchr::memchr_iter(b'\n', &self.text[..self.at]).count()
+    }
+
+    /// An error at the current place.
+    fn error(&self, problem: impl Into<String>) -> Error {
+        let before = &self.text[..self.at.min(self.text.len())];
+        let line = 1 + memchr::memchr_iter(b'\n', before).count();
+        let column = 1 + self.at - memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        Error::data(problem).at(format!("line {line}, column {column}"))
+    }
+
+    /// What is wrong with the next byte.
+    fn unexpected(&mut self, expected: &str) -> Error {
+        match self.peek() {
+            None => self.error(format!("ends too early, expected {expected}")),
+            Some(byte) => {
+                let found = if byte.is_ascii_graphic() {
+                    char::from(byte).to_string()
+                } else {
+                    format!("\\x{byte:02x}")
+                };
+                self.error(format!("is not JSON: found `{found}`, expected {expected}"))
+            }
+        }
+    }
+
+    fn take(&mut self, byte: u8, expected: &str) -> Result<()> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.unexpected(expected))
+    }
+
+    /// After an element: true if another one follows, false if the container was closed.
+    fn more(&mut self, close: u8, expected: &str) -> Result<bool> {
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
+    /// Nothing but white space is left.
+    pub(super) fn end(&mut self) -> Result<()> {
+        if self.peek().is_none() { Ok(()) } else { Err(self.unexpected("the end of the file")) }
+    }
+
+    /// An object: `each` is given every key and has to consume its value.
+    pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<()> {
+        self.take(b'{', "an object, `{`")?;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            let key = self.string()?;
+            self.take(b':', "`:`")?;
+            each(self, &key)?;
+            if !self.more(b'}', "`,` or `}`")? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// An array: `each` has to consume every element.
+    pub(super) fn array(&mut self, mut each: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.take(b'[', "an array, `[`")?;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            each(self)?;
+            if !self.more(b']', "`,` or `]`")? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// An array of counts, sparse: (index, value) of those that are not 0 into `out`, which is cleared first; its length.
+    pub(super) fn counts(&mut self, name: &str, out: &mut Vec<(u32, u64)>) -> Result<usize> {
+        out.clear();
+        let mut index = 0;
+        // Where the last value ended, if it was 0.
+        let mut zero_end = None;
+        self.array(|scanner| {
+            let value = scanner.count(|| format!("{name}[{index}]"))?;
+            if value != 0 {
+                let index = u32::try_from(index)
+                    .map_err(|_| scanner.error(format!("{name} has more than 2^32 entries")))?;
+                out.push((index, value));
+            } else if let Some(before) = zero_end {
+                index += scanner.repeated(scanner.at - before);
+            }
+            zero_end = (value == 0).then_some(scanner.at);
+            index += 1;
+            Ok(())
+        })?;
+        Ok(index)
+    }
+
+    /// Skips what repeats the last `period` bytes, as often as it does; how often. Only whole values, so the text before is
+    /// one too; where the last repetition goes on (`0` as the beginning of `0.5`), it is not skipped.
+    fn repeated(&mut self, period: usize) -> usize {
+        let (ahead, behind) = (&self.text[self.at..], &self.text[self.at - period..]);
+        let mut same = 0;
+        for (a, b) in ahead.as_chunks::<8>().0.iter().zip(behind.as_chunks::<8>().0) {
+            let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+            if difference != 0 {
+                same += difference.trailing_zeros() as usize / 8;
+                break;
+            }
+            same += 8;
+        }
+        let mut times = same / period;
+        if times > 0 && !matches!(ahead.get(times * period), Some(b',' | b']' | b' ' | b'\n' | b'\r' | b'\t'))
+        {
+            times -= 1;
+        }
+        self.at += times * period;
+        times
+    }
+
+    /// A number from 0 to 2⁶³−1; `name` says which in an error.
+    pub(super) fn count(&mut self, name: impl FnOnce() -> String) -> Result<u64> {
+        let text = self.number()?;
+        let value = match text {
+            [b'0'] => Some(0),
+            [b'1'..=b'9', ..] if text.len() < 20 => text.iter().try_fold(0u64, |value, byte| {
+                byte.is_ascii_digit().then(|| value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')))
+            }),
+            _ => None,
+        };
+        value.filter(|value| i64::try_from(*value).is_ok()).ok_or_else(|| {
+            self.at -= text.len();
+            let (name, text) = (name(), String::from_utf8_lossy(text));
+            self.error(format!("{name} is {text}, expected a whole number from 0 to 9223372036854775807"))
+        })
+    }
+
+    /// A number with or without fraction.
+    pub(super) fn float(&mut self) -> Result<f64> {
+        let text = self.number()?;
+        serde_json::from_slice(text).map_err(|_| {
+            self.at -= text.len();
+            self.error(format!("`{}` is not a number", String::from_utf8_lossy(text)))
+        })
+    }
+
+    /// The characters of a number, at least one.
+    fn number(&mut self) -> Result<&'a [u8]> {
+        self.peek();
+        let rest = &self.text[self.at..];
+        let length = rest
+            .iter()
+            .take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
+            .count();
+        if length == 0 {
+            return Err(self.unexpected("a number"));
+        }
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a string, `\"`"));
+        }
+        let start = self.at;
+        let body = &self.text[start + 1..];
+        // Most strings have no escapes: they end at the first quote.
+        if let Some(length) = memchr::memchr2(b'"', b'\\', body).filter(|length| body[*length] == b'"') {
+            let plain =
+                std::str::from_utf8(&body[..length]).ok().filter(|text| !text.contains(char::is_control));
+            if let Some(text) = plain {
+                self.at = start + length + 2;
+                return Ok(Cow::Borrowed(text));
+            }
+        }
+        self.delegate::<String>().map(Cow::Owned)
+    }
+
+    /// Any value, unused.
+    pub(super) fn skip(&mut self) -> Result<()> {
+        self.peek();
+        self.delegate::<IgnoredAny>().map(|_| ())
+    }
+
+    /// Lets serde_json parse the next value.
+    fn delegate<T: serde::de::DeserializeOwned>(&mut self) -> Result<T> {
+        let mut values = serde_json::Deserializer::from_slice(&self.text[self.at..]).into_iter::<T>();
+        match values.next() {
+            Some(Ok(value)) => {
+                self.at += values.byte_offset();
+                Ok(value)
+            }
+            Some(Err(error)) => {
+                // Its line and column count from here: go there and count ours.
+                let rest = &self.text[self.at..];
+                let newlines = memchr::memchr_iter(b'\n', rest);
+                let line_start =
+                    newlines.take(error.line().saturating_sub(1)).last().map_or(0, |newline| newline + 1);
+                self.at += (line_start + error.column().saturating_sub(1)).min(rest.len());
+                let problem = error.to_string();
+                Err(self
+                    .error(format!("is not JSON: {}", problem.split(" at line ").next().unwrap_or_default())))
+            }
+            None => Err(self.unexpected("a value")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn counts(text: &str) -> Result<(usize, Vec<(u32, u64)>)> {
+        let (mut scanner, mut out) = (Scanner::new(text.as_bytes()), Vec::new());
+        let length = scanner.counts("n", &mut out)?;
+        scanner.end()?;
+        Ok((length, out))
+    }
+
+    proptest! {
+        #[test]
+        fn arrays_agree_with_serde_json(
+            values in prop::collection::vec(prop_oneof![4 => Just(0u64), 1 => 0..300u64], 0..60),
+            spaces in prop::collection::vec(prop_oneof![8 => Just("\n    "), 1 => Just(""), 1 => Just(" ")], 60),
+        ) {
+            let elements: Vec<String> = values.iter().zip(&spaces).map(|(v, s)| format!("{s}{v}")).collect();
+            let text = format!("[{}\n]", elements.join(","));
+            let expected: Vec<u64> = serde_json::from_str(&text).unwrap();
+            let (length, sparse) = counts(&text).unwrap();
+            let mut found = vec![0; length];
+            sparse.iter().for_each(|(i, v)| found[*i as usize] = *v);
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn what_serde_json_refuses_is_refused(mut text in "\\[ ?(0,){0,30}(0|00|-0|1|0\\.5|0 ,|5|1e3|,| ){0,3}(,0){0,9}[\\]}]? ?") {
+            if serde_json::from_str::<Vec<u64>>(&text).is_err() {
+                prop_assert!(counts(&text).is_err(), "{}", text);
+            }
+            // The same with white space to skip.
+            text = text.replace(',', ",\n        ");
+            if serde_json::from_str::<Vec<u64>>(&text).is_err() {
+                prop_assert!(counts(&text).is_err(), "{}", text);
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "[\\[\\]{}\",:0-9a\\\\ \n-]{0,40}") {
+            let _ = counts(&text);
+            let _ = Scanner::new(text.as_bytes()).object(|scanner, _| scanner.skip());
+        }
+    }
+
+    #[test]
+    fn errors_say_where() {
+        for (text, expected) in [
+            (
+                "[\n 0,\n -5]",
+                "line 3, column 2: n[1] is -5, expected a whole number from 0 to 9223372036854775807",
+            ),
+            (
+                "[0,0,0,0,0,0.5]",
+                "line 1, column 12: n[5] is 0.5, expected a whole number from 0 to 9223372036854775807",
+            ),
+            (
+                "[9223372036854775808]",
+                "line 1, column 2: n[0] is 9223372036854775808, expected a whole number from 0 to 9223372036854775807",
+            ),
+            ("[0,\n0,\n0,\n0,", "line 4, column 3: ends too early, expected a number"),
+            ("[0 0]", "line 1, column 4: is not JSON: found `0`, expected `,` or `]`"),
+            ("hello", "line 1, column 1: is not JSON: found `h`, expected an array, `[`"),
+            ("[0]]", "line 1, column 4: is not JSON: found `]`, expected the end of the file"),
+        ] {
+            assert_eq!(counts(text).unwrap_err().to_string(), expected, "{text}");
+        }
+        let mut scanner = Scanner::new(b"{\"a\": 1,\n \"b\\\"\": [1,\n tru]}");
+        let error = scanner.object(|scanner, _| scanner.skip()).unwrap_err();
+        assert_eq!(error.to_string(), "line 3, column 5: is not JSON: expected ident");
+    }
+}

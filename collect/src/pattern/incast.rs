@@ -1,0 +1,18 @@
+//! Everyone sends to rank 0 at the same time: the worst for the last link. The round is as long as one message takes to
+//! leave its sender, so rates are those that are offered, not those that a link could carry.
+
+use super::Pattern;
+
+pub(super) struct Incast {
+    pub(super) bytes: u64,
+}
+
+impl Pattern for Incast {
+    fn steps(&self) -> u32 {
+        1
+    }
+
+    fn send(&self, _: u32, src: u32) -> Option<(u32, u64)> {
+        (src != 0).then_some((0, self.bytes))
+    }
+}
