@@ -77,8 +77,8 @@ impl Settings {
         command: &[OsString],
     ) -> (Vec<OsString>, Vec<(OsString, OsString)>) {
         let Some((program, arguments)) = command.split_first() else { return Default::default() };
-        let mut wrapped = vec![program.clone()];
         let mut environment = self.environment();
+        let mut options = Vec::new();
         match launcher {
             Launcher::Inherit => {}
             Launcher::OpenMpi => {
@@ -86,16 +86,24 @@ impl Settings {
                     let mut pair = name;
                     pair.push("=");
                     pair.push(value);
-                    wrapped.extend(["-x".into(), pair]);
+                    options.extend(["-x".into(), pair]);
                 }
             }
             Launcher::Hydra => {
                 for (name, value) in environment.drain(..) {
-                    wrapped.extend(["-genv".into(), name, value]);
+                    options.extend(["-genv".into(), name, value]);
                 }
             }
         }
-        wrapped.extend(arguments.iter().cloned());
+        let mut wrapped = vec![program.clone()];
+        wrapped.extend(options.iter().cloned());
+        for argument in arguments {
+            wrapped.push(argument.clone());
+            // Open MPI's options are those of one program of several.
+            if launcher == Launcher::OpenMpi && argument == ":" {
+                wrapped.extend(options.iter().cloned());
+            }
+        }
         (wrapped, environment)
     }
 

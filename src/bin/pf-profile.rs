@@ -127,7 +127,9 @@ fn prepare(directory: &Path, force: bool) -> Result<PathBuf> {
             return Err(Error::usage("is not empty; use --force to record into it, or another -o DIR"));
         }
         let ours = path.extension().is_some_and(|extension| extension == format::EXTENSION)
-            || path.file_name().is_some_and(|name| name == "recording-stopped");
+            || path.file_name().is_some_and(|name| {
+                name == "recording-stopped" || name.to_string_lossy().starts_with(".clock-")
+            });
         if ours {
             std::fs::remove_file(&path).at(|| path.display())?;
         }

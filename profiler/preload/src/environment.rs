@@ -23,6 +23,19 @@ pub struct Environment {
     pub clock_shift: u64,
     /// What the launcher calls the job.
     pub job: String,
+    /// Where the launcher put this process; `None` where it does not say.
+    pub place: Option<Place>,
+}
+
+/// A process's place in its job, known before `MPI_Init`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Rank.
+    pub rank: u32,
+    /// Number of this process among those of its host.
+    pub local_rank: u32,
+    /// All processes are on this host.
+    pub one_host: bool,
 }
 
 /// The level that the user asked for.
@@ -39,6 +52,19 @@ pub enum Wish {
 
 /// Open MPI and everything with PMIx, MPICH, Slurm without either.
 const JOB_NAMES: [&str; 4] = ["PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID", "SLURM_JOB_ID"];
+
+/// Rank, number on the host, processes of the host, processes of the job: Open MPI, MPICH.
+const PLACES: [[&str; 4]; 2] = [
+    [
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+        "OMPI_COMM_WORLD_SIZE",
+    ],
+    ["PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_SIZE"],
+];
+/// Rank, number on the host, hosts: Slurm's own launcher.
+const SLURM_PLACE: [&str; 3] = ["SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"];
 
 impl Environment {
     /// Reads the process's environment. What is misspelt counts as not set: a recorder does not stop a program.
@@ -61,6 +87,15 @@ impl Environment {
             _ => None,
         };
         let shift = value("PHASEFLOW_CLOCK_SHIFT").and_then(|text| text.parse::<i64>().ok());
+        let number = |name: &str| value(name).and_then(|text| text.parse::<u32>().ok());
+        let mut places = PLACES.iter().filter_map(|[rank, local, on_host, all]| {
+            let one_host = number(on_host)? == number(all)?;
+            Some(Place { rank: number(rank)?, local_rank: number(local)?, one_host })
+        });
+        let slurm = || {
+            let [rank, local, hosts] = SLURM_PLACE.map(number);
+            Some(Place { rank: rank?, local_rank: local?, one_host: hosts? == 1 })
+        };
         Self {
             directory: value("PHASEFLOW_DIR").filter(|path| !path.is_empty()).map(Into::into),
             level,
@@ -68,6 +103,7 @@ impl Environment {
             tsc,
             clock_shift: shift.unwrap_or(0).cast_unsigned(),
             job: JOB_NAMES.iter().find_map(|name| value(name)).unwrap_or_default(),
+            place: places.next().or_else(slurm),
         }
     }
 }
@@ -91,6 +127,9 @@ mod tests {
             ("PHASEFLOW_CLOCK_SHIFT", "-5"),
             ("SLURM_JOB_ID", "17"),
             ("PMIX_NAMESPACE", "prterun-3@1"),
+            ("SLURM_PROCID", "5"),
+            ("SLURM_LOCALID", "1"),
+            ("SLURM_STEP_NUM_NODES", "2"),
         ];
         let found = Environment::of(|name| set.iter().find(|pair| pair.0 == name).map(|pair| pair.1.into()));
         let expected = Environment {
@@ -100,6 +139,7 @@ mod tests {
             tsc: Some(false),
             clock_shift: (-5_i64).cast_unsigned(),
             job: "prterun-3@1".into(),
+            place: Some(Place { rank: 5, local_rank: 1, one_host: false }),
         };
         assert_eq!(found, expected);
     }

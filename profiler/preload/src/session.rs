@@ -55,9 +55,22 @@ pub(crate) fn one_sided_as_messages() {
     }
 }
 
-/// MPI is up: starts to record, if the environment says where.
-pub(crate) fn begin() {
+/// What is to be done before MPI is up.
+pub(crate) struct Before {
+    environment: Environment,
+    meeting: Option<sync::Meeting>,
+}
+
+/// `MPI_Init` is about to be called.
+pub(crate) fn before() -> Before {
     let environment = Environment::from_process();
+    let meeting = sync::Meeting::announce(&environment, &system::host_name());
+    Before { environment, meeting }
+}
+
+/// MPI is up: starts to record, if the environment says where.
+pub(crate) fn begin(before: Before) {
+    let Before { environment, meeting } = before;
     let Some(directory) = environment.directory.clone() else { return };
     let (mut rank, mut size, mut threads): (c_int, c_int, c_int) = (0, 0, 0);
     mpi!(PMPI_Comm_rank(library().world, out(&mut rank)));
@@ -92,22 +105,17 @@ pub(crate) fn begin() {
     NONBLOCKING_TAG.store(patch.map_or(i32::MIN, |patch| patch.nonblocking_tag()), Relaxed);
     storage::header(at::LEVEL, &[if patch.is_some() { 1 } else { 2 }]);
 
-    let state = match (&problem, recording) {
-        (None, _) => sync::State::Well,
-        (Some(_), true) => sync::State::CallsOnly,
-        (Some(_), false) => sync::State::NotRecording,
-    };
-    let clocks = sync::Clocks::agree(rank, size, tsc, &host, state);
-    if let (Some(problem), Some(others)) = (problem, clocks.speaks_for) {
-        let who = if others == 0 { format!("rank {rank}") } else { format!("rank {rank} and {others} more") };
-        say(&format!("{who}: {problem}"));
+    // One voice a host is enough.
+    if let Some(problem) = problem
+        && environment.place.is_none_or(|place| place.local_rank == 0)
+    {
+        say(&problem);
     }
     if !recording {
         return;
     }
-    storage::header(at::JOB, &clocks.job.to_le_bytes());
-    storage::header(at::HOST, &clocks.host.to_le_bytes());
-    header_words(at::SYNCS, &clocks.measure());
+    let mut clocks = sync::Clocks::default();
+    header_words(at::SYNCS, &clocks.begin(rank, size, meeting));
     if environment.log {
         let level = if patch.is_some() { "pml" } else { "pmpi" };
         let clock = if tsc { "tsc" } else { "monotonic" };
@@ -125,7 +133,7 @@ pub(crate) fn end() {
     if let Some(patch) = session.patch {
         patch.undo();
     }
-    header_words(at::SYNCS + 24, &session.clocks.measure());
+    header_words(at::SYNCS + 24, &session.clocks.end());
     header_words(at::PAIRS + 24, &clock::triple());
     storage::header(at::STATE, &1_u32.to_le_bytes());
     storage::close();
@@ -165,6 +173,8 @@ fn describe(environment: &Environment, rank: u32, size: u32, threads: c_int, tsc
     storage::header(at::CLOCK, &[if tsc { 1 } else { 2 }]);
     storage::header(at::LIBRARY, &[library().family as u8]);
     storage::header(at::THREADS, &[if threads == library().multiple { 3 } else { threads as u8 & 3 }]);
+    storage::header(at::JOB, &sync::hash(&[&environment.job]).to_le_bytes());
+    storage::header(at::HOST, &sync::host_identity(host, tsc).to_le_bytes());
     storage::header(at::BASE, &clock::base().to_le_bytes());
     header_words(at::PAIRS, &clock::triple());
     header_text(at::HOST_NAME, 64, host);

@@ -8,15 +8,17 @@ use crate::operation::Operation;
 use crate::{clock, lane, session};
 
 functions! {
-    MPI_Init PMPI_Init(argc, argv) |real| begun(real());
-    MPI_Init_thread PMPI_Init_thread(argc, argv, required, provided) |real| begun(real());
+    MPI_Init PMPI_Init(argc, argv) |real| initialised(real);
+    MPI_Init_thread PMPI_Init_thread(argc, argv, required, provided) |real| initialised(real);
     MPI_Finalize PMPI_Finalize() |real| { ended(); real() };
     MPI_Pcontrol PMPI_Pcontrol(level) |real| { marked(level); real() };
 }
 
-fn begun(result: i32) -> i32 {
+fn initialised(real: impl FnOnce() -> i32) -> i32 {
+    let before = session::before();
+    let result = real();
     if result == SUCCESS {
-        session::begin();
+        session::begin(before);
     }
     result
 }
