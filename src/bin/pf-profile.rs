@@ -119,6 +119,11 @@ fn profile(arguments: &Arguments) -> Result<Option<ExitStatus>> {
 
 /// Makes the run directory and puts the library into it; its absolute path.
 fn prepare(directory: &Path, force: bool) -> Result<PathBuf> {
+    let absolute = std::path::absolute(directory)?;
+    if absolute.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':')
+    {
+        return Err(Error::usage("has a space or colon in its path, which LD_PRELOAD cannot name"));
+    }
     std::fs::create_dir_all(directory)?;
     let directory = directory.canonicalize()?;
     for entry in std::fs::read_dir(&directory)? {

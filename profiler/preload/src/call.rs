@@ -125,7 +125,12 @@ pub(crate) fn recorded_with(
     let result = run();
     posted.complete();
     // SAFETY: as above; the thread is the same.
-    unsafe { ((*lane).depth, (*lane).operation, (*lane).inside) = (0, 0, false) };
+    unsafe {
+        ((*lane).depth, (*lane).operation, (*lane).inside) = (0, 0, false);
+        if call.operation == Operation::Wait {
+            (*lane).forget_if_short(posted.0);
+        }
+    }
     result
 }
 

@@ -103,7 +103,10 @@ impl Envelope {
         // SAFETY: the calling thread's lane; `of` is given a communicator that MPI was given too.
         unsafe {
             let communicator = communicator::of(lane, self.communicator);
-            let (operation, mut bits) = belongs_to(lane, communicator, self.tag);
+            let (operation, mut bits) = match self.kind {
+                Kind::Send | Kind::Receive => belongs_to(lane, communicator, self.tag),
+                _ => ((*lane).operation, if (*lane).inside { flags::INSIDE } else { 0 }),
+            };
             bits |= self.flags;
             if self.peer < 0 {
                 bits |= flags::ANY_SOURCE;

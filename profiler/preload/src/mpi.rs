@@ -227,7 +227,10 @@ pub(crate) fn version() -> String {
     mpi!(PMPI_Get_library_version(text.as_mut_ptr().expose_provenance(), out(&mut length)));
     let text = CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy();
     let line = text.lines().next().unwrap_or_default();
-    line.split(", package").next().unwrap_or_default().trim().split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = line.trim_start_matches("MPICH Version:");
+    let name = if library().family == Family::Mpich { "MPICH " } else { "" };
+    let text = line.split(", package").next().unwrap_or_default().trim().split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("{name}{text}")
 }
 
 /// Bytes of one element of a datatype; 0 if the library does not know.

@@ -205,7 +205,7 @@ fn file_name(job: &str, rank: u32, host: &str) -> String {
     format!("{}.{rank}.{}.{}.{EXTENSION}", plain(job, 64), plain(host, 64), std::process::id())
 }
 
-/// One line on standard error.
+/// One line on standard error, whole: all processes may write there.
 fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "phaseflow: {text}");
+    let _ = std::io::stderr().write_all(format!("phaseflow: {text}\n").as_bytes());
 }

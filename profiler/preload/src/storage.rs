@@ -13,7 +13,7 @@ use crate::format::{self, CHUNK, HEADER, SLOT, Slot, at};
 use crate::{clock, system};
 
 /// Chunks of the first segment; every further one has twice as many, up to [`MOST_CHUNKS`].
-const FIRST_CHUNKS: usize = 64;
+const FIRST_CHUNKS: usize = 16;
 const MOST_CHUNKS: usize = 1024;
 /// Bytes made present at once.
 const AHEAD: usize = 16 * CHUNK;
