@@ -67,6 +67,8 @@ impl Lane {
         // last, so that a record that a crash cuts in half does not count.
         unsafe {
             self.cursor = place.add(1);
+            #[cfg(target_arch = "x86_64")]
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }>(place.wrapping_add(8).cast());
             let words = place.cast::<u64>();
             words.add(1).write(slot.0[1]);
             words.add(2).write(slot.0[2]);

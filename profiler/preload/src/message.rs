@@ -1,7 +1,7 @@
 //! Records of messages: posted when the transfer is handed to MPI, completed in place.
 
 use crate::communicator::{self, Communicator};
-use crate::format::{Kind, Slot, TIME, flags};
+use crate::format::{Kind, MOST_BYTES, Slot, TIME, flags};
 use crate::lane::{self, Lane};
 use crate::operation::Operation;
 use crate::{clock, session};
@@ -40,6 +40,16 @@ impl Posted {
         }
     }
 
+    /// The transfer was over when the call that started it returned: it took no time worth a look at the clock.
+    #[inline(always)]
+    pub(crate) fn complete_at_once(self) {
+        if !self.0.is_null() {
+            // SAFETY: see the type.
+            let post = unsafe { self.0.cast::<u64>().read_volatile() };
+            self.complete_at(post);
+        }
+    }
+
     /// What a receive got. `source` is a rank of the communicator.
     #[inline(always)]
     pub(crate) fn received(self, source: i32, tag: i32, bytes: u64, cancelled: bool) {
@@ -49,19 +59,14 @@ impl Posted {
         // SAFETY: see the type; of words 2 and 3 only fields that a completion knows change.
         unsafe {
             let words = self.0.cast::<u64>();
-            let slot = Slot([0, 0, words.add(2).read_volatile(), words.add(3).read_volatile()]);
-            let mut rank = slot.rank();
-            if slot.flags() & flags::ANY_SOURCE != 0 {
-                rank = communicator::numbered(slot.communicator_number()).map_or(rank, |found| found.world(source));
+            let old = Slot([0, 0, words.add(2).read_volatile(), words.add(3).read_volatile()]);
+            if old.value() == tag && old.flags() & flags::ANY_SOURCE == 0 && !cancelled {
+                words.add(2).write_volatile(old.0[2] & !MOST_BYTES | bytes.min(MOST_BYTES));
+            } else {
+                let new = learnt(old, source, tag, bytes, cancelled);
+                words.add(3).write_volatile(new.0[3]);
+                words.add(2).write_volatile(new.0[2]);
             }
-            let mut bits = slot.flags();
-            if cancelled {
-                bits |= flags::CANCELLED;
-            }
-            let new =
-                Slot::new(Kind::Receive, 0, 0, bytes, rank, tag, slot.communicator_number(), bits);
-            words.add(3).write_volatile(new.0[3]);
-            words.add(2).write_volatile(new.0[2]);
         }
     }
 
@@ -75,6 +80,19 @@ impl Posted {
             }
         }
     }
+}
+
+/// The slot of a receive with what its completion tells.
+#[inline(never)]
+fn learnt(old: Slot, source: i32, tag: i32, bytes: u64, cancelled: bool) -> Slot {
+    let (mut rank, mut bits) = (old.rank(), old.flags());
+    if bits & flags::ANY_SOURCE != 0 {
+        rank = communicator::numbered(old.communicator_number()).map_or(rank, |found| found.world(source));
+    }
+    if cancelled {
+        bits |= flags::CANCELLED;
+    }
+    Slot::new(Kind::Receive, 0, 0, bytes, rank, tag, old.communicator_number(), bits)
 }
 
 /// What is the same for every start of a persistent request.

@@ -129,12 +129,12 @@ pub(super) fn watch(result: c_int, to: *mut usize, posted: Posted, at_once: bool
     // SAFETY: MPI stored the request there.
     let request = Request(unsafe { *to });
     if at_once {
-        posted.complete();
+        posted.complete_at_once();
     } else if request.is_done() {
         // Also one request that all share for what is done at once: nothing may be written to it.
         // SAFETY: the slot is valid.
         if unsafe { posted.0.read_volatile() }.code() == Kind::Send as u8 {
-            posted.complete();
+            posted.complete_at_once();
         } else {
             finish(request, posted);
         }
