@@ -4,5 +4,6 @@
 //! [`command`]. Nothing here knows a stage.
 
 pub mod command;
+pub mod directory;
 pub mod input;
 pub mod output;

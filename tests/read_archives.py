@@ -3,6 +3,7 @@
 
     read_archives.py trace FILE     prints t_ns,src,dst,bytes of every message
     read_archives.py phases FILE    prints phase,src,dst,messages,bytes of every matrix
+    read_archives.py results FILE   prints run,src,dst,bytes,flows,load of every row of the link tables
 """
 import json
 import struct
@@ -72,5 +73,22 @@ def phases(path):
                 print(phase, *row, sep=",")
 
 
+def results(path):
+    print("run,src,dst,bytes,flows,load")
+    nodes, links, topology = {}, {}, {}
+    for name, data in members(path, "phaseflow.results"):
+        kind, number, *part = name.removesuffix(".json").split("/")[:3] if "/" in name else (name, None)
+        if kind == "topologies" and part:
+            table = nodes if part[0] == "nodes" else links
+            table.setdefault(int(number), []).extend(json.loads(line) for line in data.splitlines())
+        if kind == "runs" and not part:
+            topology[number] = json.loads(data)["topology"]
+        if kind == "runs" and part == ["links"]:
+            table, at = columns(data), topology[number]
+            for link, size, flows, load in zip(table[3], table[4], table[5], table[6]):
+                ends = [nodes[at][links[at][link][end]]["name"] for end in ("src", "dst")]
+                print(number, *ends, size, flows, struct.unpack("<d", struct.pack("<q", load))[0], sep=",")
+
+
 if __name__ == "__main__":
-    {"trace": trace, "phases": phases}[sys.argv[1]](sys.argv[2])
+    {"trace": trace, "phases": phases, "results": results}[sys.argv[1]](sys.argv[2])

@@ -27,6 +27,24 @@ impl Choice {
         Self { name: name.into(), parameters: Vec::new(), label: name.into() }
     }
 
+    /// An external program with its arguments: words separated by blanks, or a JSON list of words.
+    pub fn exec(program: &str) -> Self {
+        let parameters = vec![("program".into(), program.into())];
+        Self { name: "exec".into(), parameters, label: format!("exec:{program}") }
+    }
+
+    /// What the choice does, whatever its label: name and parameters. External programs go by their label, which is free of
+    /// this machine's folders.
+    pub fn spelling(&self) -> String {
+        let parameters: Vec<String> =
+            self.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        match self.name.as_str() {
+            "exec" => self.label.clone(),
+            name if parameters.is_empty() => name.into(),
+            name => format!("{name}[{}]", parameters.join(",")),
+        }
+    }
+
     /// The same choice under another label, for interfaces that have their own names.
     #[must_use]
     pub fn labelled(mut self, label: &str) -> Self {
@@ -157,15 +175,17 @@ pub fn unknown_name(axis: &str, found: &str, known: &[&str]) -> Error {
     Error::usage(format!("unknown {axis} `{found}`{hint} (known: {})", known.join(", ")))
 }
 
-/// `exec:PROGRAM` (to the next comma) or `name[…]`; the label is the text itself.
+/// `exec:PROGRAM` or `table:FILE` (to the next comma), or `name[…]`; the label is the text itself.
 fn choice(input: &str) -> IResult<&str, Choice> {
     let word = || take_while1(|c: char| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let program = preceded(tag("exec:"), is_not(","));
+    let file = preceded(tag("table:"), is_not(","));
     let parameter = separated_pair(word(), char('='), is_not(",]"));
     let parameters = delimited(char('['), separated_list0(char(','), parameter), char(']'));
     let own = |(key, value): (&str, &str)| (key.to_string(), value.to_string());
     let (rest, (name, parameters)) = alt((
         map(program, |program: &str| ("exec", vec![("program".to_string(), program.to_string())])),
+        map(file, |file: &str| ("table", vec![("file".to_string(), file.to_string())])),
         map((word(), opt(parameters)), |(name, list)| {
             (name, list.unwrap_or_default().into_iter().map(own).collect())
         }),

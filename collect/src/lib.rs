@@ -6,12 +6,13 @@
 //! one clock. A run of which only sums are known (PFProf's) is an [aggregate](trace::Kind::Aggregate): a
 //! [`TrafficMatrix`] instead of messages.
 //!
-//! The crate has three parts:
+//! Traces flow from a source to a [`Sink`](trace::Sink), block by block, never whole in memory:
 //!
-//! - [`trace`]: the vocabulary and the trace archive, a tar that is written and read in one pass ([`archive`] holds what
-//!   all of PhaseFlow's archives share, [`columns`](archive::columns) their binary tables);
-//! - `import`: readers of other tools' traces, one file per format, recognised by content;
-//! - `pattern`: generators of well-known communication patterns.
+//! - [`import`]: other tools' traces, one file per format, recognised by content;
+//! - [`pattern`]: generators of well-known communication patterns;
+//! - [`export`]: the sinks: trace archive, text formats, summary, table of pairs;
+//! - [`trace`]: the vocabulary, and the trace archive, a tar that is written and read in one pass ([`archive`] holds what
+//!   all of PhaseFlow's archives share, [`columns`](archive::columns) their binary tables).
 //!
 //! It prints nothing, asks no clock and reads no environment variable; [`Error`] says where something went wrong.
 

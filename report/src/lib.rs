@@ -1,1 +1,34 @@
-//! report
+//! Turns result archives into what people and programs read: tables, graphs, a page.
+//!
+//! ```text
+//! archives ──► Results (merged, in order of the runs) ──► per run ─┬─► tables      CSV
+//!                                                                 ├─► graphml     one graph per phase
+//!                                                                 ├─► gexf        the first run as it changes in time
+//!                                                                 ├─► Summary     hot spots, for a terminal
+//!                                                                 └─► Page        index.html
+//! ```
+//!
+//! Everything goes through [`Results`], which yields one run at a time, so memory is that of a run (and, for the page, of what
+//! it will show). A [`RunView`] joins a run with what its numbers refer to: names of phases, ends of links, units of loads.
+
+mod axes;
+mod directory;
+mod gexf;
+mod graph_file;
+mod graphml;
+mod hotspot;
+mod merge;
+mod number;
+mod page;
+mod summary;
+pub mod table;
+mod view;
+mod xml;
+
+pub use directory::{ENTRIES, write_directory};
+pub use hotspot::{HotSpot, hot_spots};
+pub use merge::Results;
+pub use page::Page;
+pub use summary::Summary;
+pub use table::{Table, TableWriter};
+pub use view::RunView;

@@ -2,6 +2,9 @@
 
 use std::io::{BufRead, Write};
 
+use phaseflow_collect::archive::columns::{
+    BlockReader, BlockWriter, LARGEST_BLOCK, LARGEST_BYTES, Transform, UNKNOWN,
+};
 use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, SUMMARY};
 use phaseflow_collect::trace::{read_cells, write_matrix};
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
@@ -103,7 +106,9 @@ pub fn write_segmentation<W: Write>(out: W, gzip: bool, segmentation: &Segmentat
         })
         .collect();
     archive.json("phases.json", &entries)?;
-    archive.json("occurrences.json", &segmentation.occurrences)?;
+    for (number, chunk) in segmentation.occurrences.chunks(LARGEST_BLOCK).enumerate() {
+        archive.member(&format!("occurrences/{number:06}"), &occurrence_block(chunk))?;
+    }
     for (number, phase) in segmentation.phases.iter().enumerate() {
         write_matrix(&mut archive, &format!("matrix-{number}"), &phase.matrix)?;
     }
@@ -130,7 +135,6 @@ pub fn read_segmentation<R: BufRead>(mut archive: ArchiveReader<R>) -> Result<Se
                 entries = archive.json(&member)?;
                 matrices = entries.iter().map(|_| MatrixBuilder::default()).collect();
             }
-            "occurrences.json" => occurrences = archive.json(&member)?,
             SUMMARY => {
                 let summary: Summary = archive.json(&member)?;
                 if (summary.phases, summary.occurrences) != (entries.len(), occurrences.len()) {
@@ -142,6 +146,10 @@ pub fn read_segmentation<R: BufRead>(mut archive: ArchiveReader<R>) -> Result<Se
                     return Err(Error::data(problem).at(SUMMARY));
                 }
                 break;
+            }
+            name if name.starts_with("occurrences/") => {
+                archive.bytes_into(&member, LARGEST_BYTES, &mut bytes)?;
+                read_occurrences(&bytes, &mut occurrences).at(|| name)?;
             }
             name => {
                 let Some(number) = name.strip_prefix("matrix-").and_then(|rest| rest.split('/').next())
@@ -163,15 +171,84 @@ pub fn read_segmentation<R: BufRead>(mut archive: ArchiveReader<R>) -> Result<Se
     let phases =
         entries.into_iter().zip(matrices).map(|(entry, matrix)| checked_phase(&header, entry, matrix));
     let phases = phases.collect::<Result<Vec<_>>>()?;
+    check_occurrences(&header, phases.len(), &occurrences)?;
+    Ok(Segmentation { header, phases, occurrences })
+}
+
+/// Columns phase 1 (absent values are idle), depth 2, start_ns 3, end_ns 4, messages 5, bytes 6.
+fn occurrence_block(chunk: &[Occurrence]) -> Vec<u8> {
+    let mut block = BlockWriter::new(chunk.len(), Vec::new());
+    block
+        .column(1, Transform::Plain, chunk.iter().map(|o| o.phase.map_or(UNKNOWN, i64::from)))
+        .column(2, Transform::Plain, chunk.iter().map(|o| i64::from(o.depth)))
+        .column(3, Transform::Delta, chunk.iter().map(|o| o.start_ns.cast_signed()))
+        .column(4, Transform::Delta, chunk.iter().map(|o| o.end_ns.cast_signed()))
+        .column(5, Transform::Plain, chunk.iter().map(|o| o.messages.cast_signed()))
+        .column(6, Transform::Plain, chunk.iter().map(|o| o.bytes.cast_signed()));
+    block.finish()
+}
+
+fn read_occurrences(bytes: &[u8], occurrences: &mut Vec<Occurrence>) -> Result<()> {
+    let block = BlockReader::new(bytes)?;
+    let (mut phase, mut depth) = <(Vec<i64>, Vec<u32>)>::default();
+    let (mut start, mut end, mut messages, mut volume) =
+        <(Vec<u64>, Vec<u64>, Vec<u64>, Vec<u64>)>::default();
+    block.required(1, "phase", &mut phase)?;
+    block.required(2, "depth", &mut depth)?;
+    block.required(3, "start_ns", &mut start)?;
+    block.required(4, "end_ns", &mut end)?;
+    block.required(5, "messages", &mut messages)?;
+    block.required(6, "bytes", &mut volume)?;
+    for row in 0..block.rows() {
+        let phase = match phase[row] {
+            UNKNOWN => None,
+            number => {
+                let number = u32::try_from(number);
+                Some(
+                    number
+                        .map_err(|_| Error::data(format!("row {row}: phase {} is no number", phase[row])))?,
+                )
+            }
+        };
+        occurrences.push(Occurrence {
+            phase,
+            depth: depth[row],
+            start_ns: start[row],
+            end_ns: end[row],
+            messages: messages[row],
+            bytes: volume[row],
+        });
+    }
+    Ok(())
+}
+
+/// Occurrences name phases that exist, and those of depth 0 tile the run.
+fn check_occurrences(header: &Header, phases: usize, occurrences: &[Occurrence]) -> Result<()> {
+    let mut reached_ns = 0;
     for (row, occurrence) in occurrences.iter().enumerate() {
-        let known = occurrence.phase.is_none_or(|phase| (phase as usize) < phases.len());
-        if !known || occurrence.end_ns < occurrence.start_ns {
-            let problem =
-                format!("entry {row}: {occurrence:?} names no phase of the archive or ends before it starts");
-            return Err(Error::data(problem).at("occurrences.json"));
+        let wrong = |problem: String| Err(Error::data(format!("occurrence {row} {problem}")));
+        let Occurrence { phase, depth, start_ns, end_ns, .. } = *occurrence;
+        if let Some(phase) = phase.filter(|phase| *phase as usize >= phases) {
+            return wrong(format!("is of phase {phase}, the archive has {phases}"));
+        }
+        if end_ns < start_ns {
+            return wrong(format!("ends at {end_ns} ns, before its start at {start_ns} ns"));
+        }
+        if depth == 0 {
+            if start_ns != reached_ns {
+                return wrong(format!(
+                    "starts at {start_ns} ns, expected {reached_ns} ns where the last one ends"
+                ));
+            }
+            reached_ns = end_ns;
         }
     }
-    Ok(Segmentation { header, phases, occurrences })
+    match header.duration_ns {
+        Some(duration_ns) if !occurrences.is_empty() && reached_ns != duration_ns => {
+            Err(Error::data(format!("occurrences end at {reached_ns} ns, the run at {duration_ns} ns")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn checked_phase(header: &Header, entry: PhaseEntry, matrix: TrafficMatrix) -> Result<Phase> {
@@ -200,8 +277,7 @@ mod tests {
     use phaseflow_collect::Cell;
     use phaseflow_collect::trace::Rank;
 
-    #[test]
-    fn a_segmentation_comes_back() {
+    fn sample() -> Segmentation {
         let cell = |src, dst| Cell { src: Rank(src), dst: Rank(dst), messages: 1, bytes: 10 };
         let phase = |name: &str, cells: &[Cell]| Phase {
             name: name.into(),
@@ -217,7 +293,7 @@ mod tests {
             messages: 1,
             bytes: 10,
         };
-        let segmentation = Segmentation {
+        Segmentation {
             header: Header {
                 format: FORMAT.into(),
                 version: VERSION,
@@ -228,8 +304,54 @@ mod tests {
             },
             phases: vec![phase("0", &[cell(0, 1)]), phase("1", &[cell(2, 3), cell(3, 2)])],
             occurrences: vec![occurrence(Some(0), 0, 5), occurrence(None, 5, 7), occurrence(Some(1), 7, 12)],
+        }
+    }
+
+    fn again(segmentation: &Segmentation) -> Result<Segmentation> {
+        let bytes = write_segmentation(Vec::new(), true, segmentation).unwrap();
+        read_segmentation(ArchiveReader::open(&bytes[..]).unwrap())
+    }
+
+    #[test]
+    fn a_segmentation_comes_back() {
+        assert_eq!(again(&sample()).unwrap(), sample());
+    }
+
+    #[test]
+    fn a_hundred_thousand_occurrences_come_back() {
+        let mut long = sample();
+        let occurrence = |i: u64| Occurrence {
+            phase: Some((i % 2) as u32),
+            depth: 0,
+            start_ns: 3 * i,
+            end_ns: 3 * i + 3,
+            messages: i,
+            bytes: 1 << 40,
         };
-        let bytes = write_segmentation(Vec::new(), true, &segmentation).unwrap();
-        assert_eq!(read_segmentation(ArchiveReader::open(&bytes[..]).unwrap()).unwrap(), segmentation);
+        long.occurrences = (0..100_000).map(occurrence).collect();
+        long.header.duration_ns = Some(300_000);
+        assert_eq!(again(&long).unwrap(), long);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let broken = |breakage: &dyn Fn(&mut Segmentation)| {
+            let mut segmentation = sample();
+            breakage(&mut segmentation);
+            again(&segmentation).unwrap_err().to_string()
+        };
+        assert_eq!(
+            broken(&|s| s.occurrences[2].phase = Some(2)),
+            "occurrence 2 is of phase 2, the archive has 2"
+        );
+        assert_eq!(
+            broken(&|s| s.occurrences[1].start_ns = 6),
+            "occurrence 1 starts at 6 ns, expected 5 ns where the last one ends"
+        );
+        assert_eq!(
+            broken(&|s| s.header.duration_ns = Some(13)),
+            "occurrences end at 12 ns, the run at 13 ns"
+        );
+        assert_eq!(broken(&|s| s.header.ranks = 3), "phases.json: phase 1 has rank 3, the run 3 ranks");
     }
 }

@@ -3,9 +3,28 @@
 //! A *phase* is a kind of communication behaviour; one stretch of it is an *occurrence*. The ordered occurrences that cover a
 //! run are its *segmentation*. Each phase has a traffic matrix over all its occurrences, which the next stage puts on a
 //! network.
+//!
+//! A trace is read twice, from a file or through a copy of what came down a pipe ([`Replay`]). The first pass learns what
+//! the run looks like in bounded space: time windows with sketches of their messages, and the user's marks. A [`Method`]
+//! turns that into a plan, stretches of the run with their phases. The second pass sums up what each stretch sent and moves
+//! each boundary to the message at which the behaviour changes.
 
 mod archive;
+mod list;
+mod method;
+mod plan;
+mod replay;
+mod score;
+mod segment;
+mod survey;
+mod tally;
+mod window;
 
 pub use archive::{
     FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation, write_segmentation,
 };
+pub use list::{write_list, write_matrix_list};
+pub use method::{Method, NAMES as METHODS};
+pub use replay::{Replay, Rewind, Spool};
+pub use score::{Interval, Score, read_truth, score};
+pub use segment::{LARGEST_WINDOWS, Options, Outcome, segment};

@@ -16,10 +16,23 @@
 //! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one closed enum as its registry:
 //! [`topology`], [`scheduling`], [`host_selection`], [`process_mapping`], [`routing`].
 
+mod demand;
+pub mod distribution;
+pub mod engine;
+pub mod forwarding;
 pub mod host_selection;
+pub mod plugin;
 pub mod process_mapping;
 pub mod result;
 pub mod routing;
+pub mod run;
+#[cfg(test)]
+mod sample;
+pub mod scenario;
 pub mod scheduling;
+mod statistics;
+mod stream;
+pub mod sweep;
 pub mod topology;
+mod traffic;
 pub mod workload;

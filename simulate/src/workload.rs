@@ -1,12 +1,200 @@
-//! What a job does: phases in time.
+//! What a job does: phases in time, each with a traffic matrix.
+//!
+//! A workload is read from a phase archive; a trace of any kind will do too and is one phase. Messages are summed up while
+//! they pass: memory is that of the matrices.
 
-use phaseflow_segment::Segmentation;
+use std::io::{BufReader, Cursor, Read, Seek};
+
+use phaseflow_collect::archive::ArchiveReader;
+use phaseflow_collect::import::{Input, Scratch, import};
+use phaseflow_collect::trace::{self, Block, RunFacts, Sink, Summary, Tally};
+use phaseflow_collect::{Error, MatrixBuilder, Result};
+use phaseflow_segment::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation};
+
+/// Bytes read at once.
+const BUFFER: usize = 256 << 10;
+
+/// Bytes that recognition looks at.
+const BEGINNING: u64 = 64 << 10;
 
 /// A segmented run (or one of a single phase) that jobs repeat.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// The input it was read from.
+    /// What it is called in results: never a file name of the command line, so that a pipe gives the same results.
     pub name: String,
     /// Its phases, their matrices and their occurrences.
     pub segmentation: Segmentation,
+}
+
+/// A trace summed up into one phase.
+#[derive(Default)]
+struct Whole {
+    source: String,
+    matrix: MatrixBuilder,
+    tally: Tally,
+    summary: Summary,
+}
+
+impl Sink for Whole {
+    fn begin(&mut self, header: &trace::Header) -> Result<()> {
+        self.source.clone_from(&header.source);
+        Ok(())
+    }
+
+    fn block(&mut self, block: Block<'_>) -> Result<()> {
+        match block {
+            Block::Messages(block) => {
+                self.tally.messages(block)?;
+                let columns = block.columns();
+                self.matrix.add_messages(&columns.src, &columns.dst, &columns.bytes)?;
+            }
+            Block::Matrix(cells) => {
+                self.tally.cells(cells)?;
+                for cell in cells {
+                    self.matrix.add(*cell)?;
+                }
+            }
+            Block::Calls(calls) => self.tally.calls(calls)?,
+            Block::Marks(marks) => self.tally.marks(marks)?,
+            Block::Sizes(_) => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, facts: &RunFacts) -> Result<Summary> {
+        self.summary = self.tally.finish(facts)?;
+        Ok(self.summary.clone())
+    }
+}
+
+impl Whole {
+    fn into_segmentation(self) -> Segmentation {
+        let Summary { ranks, messages, bytes, .. } = self.summary;
+        // No rate can be worked out for a run of no length.
+        let duration_ns = self.summary.duration_ns.filter(|duration| *duration > 0);
+        let stretch = |end_ns| Occurrence { phase: Some(0), depth: 0, start_ns: 0, end_ns, messages, bytes };
+        let phase = Phase { name: "0".into(), occurrences: 1, duration_ns, matrix: self.matrix.finish() };
+        Segmentation {
+            header: Header {
+                format: FORMAT.into(),
+                version: VERSION,
+                source: self.source,
+                method: "none".into(),
+                ranks,
+                duration_ns,
+            },
+            phases: vec![phase],
+            occurrences: duration_ns.map(stretch).into_iter().collect(),
+        }
+    }
+}
+
+impl Workload {
+    /// Reads a phase archive, or any trace that can be imported. `scratch` makes temporary files for messages out of order.
+    ///
+    /// # Errors
+    /// What is neither, is damaged, or contradicts itself.
+    pub fn read(input: Input, scratch: Scratch) -> Result<Self> {
+        let segmentation = match input {
+            Input::Directory(_) => one_phase(input, scratch)?,
+            Input::File(mut file) => {
+                let is_segmented = is_phase_archive(&beginning(&mut file)?);
+                file.rewind()?;
+                if is_segmented { phases(file)? } else { one_phase(Input::File(file), scratch)? }
+            }
+            Input::Stream(mut stream) => {
+                let beginning = beginning(&mut stream)?;
+                let is_segmented = is_phase_archive(&beginning);
+                let whole = Cursor::new(beginning).chain(stream);
+                if is_segmented {
+                    phases(whole)?
+                } else {
+                    one_phase(Input::Stream(Box::new(whole)), scratch)?
+                }
+            }
+        };
+        if segmentation.header.ranks == 0 {
+            return Err(Error::data("has no ranks, expected at least one process"));
+        }
+        Ok(Self { name: segmentation.header.source.clone(), segmentation })
+    }
+
+    /// The same workload under the name that a scenario gives it.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.into(), ..self }
+    }
+}
+
+/// What recognition looks at: enough to hold the header of an archive.
+fn beginning(input: &mut impl Read) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(BEGINNING).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn is_phase_archive(beginning: &[u8]) -> bool {
+    ArchiveReader::open(beginning).and_then(|archive| archive.format()).is_ok_and(|format| format == FORMAT)
+}
+
+fn phases(input: impl Read) -> Result<Segmentation> {
+    read_segmentation(ArchiveReader::open(BufReader::with_capacity(BUFFER, input))?)
+}
+
+fn one_phase(input: Input, scratch: Scratch) -> Result<Segmentation> {
+    let mut whole = Whole::default();
+    import(input, None, scratch, &mut whole)?;
+    Ok(whole.into_segmentation())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::TrafficMatrix;
+    use phaseflow_collect::trace::{Message, Rank, TraceWriter, write_aggregate};
+    use phaseflow_segment::write_segmentation;
+
+    fn read(bytes: Vec<u8>) -> Result<Workload> {
+        Workload::read(Input::Stream(Box::new(Cursor::new(bytes))), tempfile::tempfile)
+    }
+
+    #[test]
+    fn a_timed_trace_is_one_phase_as_long_as_the_run() {
+        let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+        for (time, dst) in [(10, 1), (20, 2), (40, 1)] {
+            let message =
+                Message { send_post_ns: time, src: Rank(0), dst: Rank(dst), bytes: 5, ..Message::default() };
+            writer.message(&message).unwrap();
+        }
+        let (_, bytes) = writer.finish(&RunFacts { ranks: Some(4), ..RunFacts::default() }).unwrap();
+        let workload = read(bytes).unwrap();
+        assert_eq!((workload.name.as_str(), workload.segmentation.header.ranks), ("test", 4));
+        let [phase] = &workload.segmentation.phases[..] else { panic!("{workload:?}") };
+        assert_eq!((phase.duration_ns, phase.matrix.bytes(), phase.matrix.len()), (Some(30), 15, 2));
+        let stretch =
+            Occurrence { phase: Some(0), depth: 0, start_ns: 0, end_ns: 30, messages: 3, bytes: 15 };
+        assert_eq!(workload.segmentation.occurrences, [stretch]);
+        // Its own archive comes back, compressed or not.
+        for gzip in [false, true] {
+            let bytes = write_segmentation(Vec::new(), gzip, &workload.segmentation).unwrap();
+            assert_eq!(read(bytes).unwrap(), workload);
+        }
+    }
+
+    #[test]
+    fn an_aggregate_trace_may_know_no_duration() {
+        let facts = RunFacts { ranks: Some(2), ..RunFacts::default() };
+        let (_, bytes) =
+            write_aggregate(Vec::new(), true, "pfprof", &TrafficMatrix::default(), &[], &facts).unwrap();
+        let segmentation = read(bytes).unwrap().segmentation;
+        assert_eq!(segmentation.phases[0].duration_ns, None);
+        assert!(segmentation.phases[0].matrix.is_empty() && segmentation.occurrences.is_empty());
+    }
+
+    #[test]
+    fn a_run_without_ranks_is_refused() {
+        let (_, bytes) =
+            TraceWriter::new(Vec::new(), false, "test").unwrap().finish(&RunFacts::default()).unwrap();
+        assert_eq!(read(bytes).unwrap_err().to_string(), "has no ranks, expected at least one process");
+    }
 }

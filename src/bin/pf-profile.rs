@@ -17,7 +17,7 @@ use phaseflow_profiler::{Run, Summary, format, library, signals};
 /// The program needs no change: a library is preloaded into each of its processes. With Open MPI all messages are seen; with
 /// MPICH the program's own messages and its collective calls, which pf-collect turns into messages.
 #[derive(Parser)]
-#[command(version, after_help = EXAMPLES)]
+#[command(name = "pf-profile", version, after_help = EXAMPLES)]
 #[command(mut_arg("output", |arg| arg.value_name("DIR").help("Run directory to write, where all hosts see it [default: phaseflow-run]")))]
 #[command(mut_arg("threads", |arg| arg.hide(true)), mut_arg("gzip", |arg| arg.hide(true)))]
 struct Arguments {

@@ -1,3 +1,94 @@
-//! Placeholder until its stage exists.
+//! `pf-report`: result archives → tables, graphs, a page.
 
-fn main() {}
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use phaseflow::command::{self, Common};
+use phaseflow::directory::OutputDirectory;
+use phaseflow::input::Input;
+use phaseflow::output::Output;
+use phaseflow_collect::{Error, Result};
+use phaseflow_report::{Results, RunView, Summary, Table, TableWriter, write_directory};
+
+/// Turn simulation results into tables, graphs and a page to look at
+///
+/// Prints the hot spot of every phase of every run. With -o, also writes a directory: index.html, CSV tables, one GraphML file per
+/// run and phase, a dynamic GEXF of the first run. Results of the shards of one sweep are merged; runs of another sweep are
+/// numbered on.
+#[derive(Parser, Debug)]
+#[command(name = "pf-report", version, after_help = EXAMPLES)]
+struct Arguments {
+    /// Result archives of pf-simulate; `-` or nothing is standard input
+    results: Vec<PathBuf>,
+
+    /// Print one table as CSV instead: runs, phases, links, jobs, series or statistics
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pf-report results.tar.gz                       the hot spots, on the terminal
+  pf-report results.tar.gz -o report/            everything; open report/index.html
+  pf-report shard-*.tar.gz --table phases        one table of a sharded sweep as CSV
+
+With -o and a table, -o names the CSV file. A directory that exists keeps its other files.";
+
+fn main() -> ExitCode {
+    command::run(|arguments: &Arguments| &arguments.common, report)
+}
+
+fn report(arguments: &Arguments) -> Result<()> {
+    let common = &arguments.common;
+    let table = arguments.table.as_deref().map(Table::named).transpose()?;
+    let inputs = Input::all(&arguments.results)?;
+    let inputs = inputs.iter().map(|input| Ok((input.to_string(), input.open()?)));
+    let mut results = Results::open(inputs.collect::<Result<Vec<_>>>()?)?;
+    if let Some(table) = table {
+        let mut writer = TableWriter::new(table, Output::create(common.output.as_deref(), false)?)?;
+        each_run(&mut results, |view| writer.run(view))?;
+        writer.finish()?.finish()?;
+    } else {
+        let summary = match &common.output {
+            Some(path) if path == Path::new("-") => {
+                return Err(Error::usage("-o -: a report is a directory; name one, or add --table"));
+            }
+            Some(path) => {
+                let output = OutputDirectory::create(path)?;
+                let summary = write_directory(&mut results, output.draft())?;
+                output.finish("graphml")?;
+                summary
+            }
+            None => {
+                let mut summary = Summary::default();
+                each_run(&mut results, |view| {
+                    summary.run(view);
+                    Ok(())
+                })?;
+                summary
+            }
+        };
+        let mut out = std::io::stdout().lock();
+        out.write_all(summary.text().as_bytes())?;
+        out.flush()?;
+    }
+    for note in results.notes() {
+        common.note(note);
+    }
+    Ok(())
+}
+
+fn each_run<R: BufRead>(
+    results: &mut Results<R>,
+    mut take: impl FnMut(&RunView<'_>) -> Result<()>,
+) -> Result<()> {
+    while let Some(run) = results.next_run()? {
+        take(&RunView::new(&run, results.networks(), results.workloads()))?;
+    }
+    Ok(())
+}

@@ -1,3 +1,176 @@
-//! Placeholder until its stage exists.
+//! `pf-segment`: a trace becomes phases, their occurrences and a traffic matrix each.
 
-fn main() {}
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use phaseflow::command::{self, Common};
+use phaseflow::input::Input;
+use phaseflow::output::Output;
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::export::ArchiveExport;
+use phaseflow_collect::import::{self, Format};
+use phaseflow_collect::units::parse_time_ns;
+use phaseflow_collect::{At, Error, Result};
+use phaseflow_segment::{
+    LARGEST_WINDOWS, Method, Options, Replay, Rewind, Segmentation, Spool, read_truth, score, segment,
+    write_list, write_matrix_list, write_segmentation,
+};
+
+/// Split a trace into communication phases and write a phase archive.
+///
+/// A phase is a kind of communication behaviour. Each of its occurrences is a stretch of the run; together they cover it. A
+/// trace of which only sums are known (PFProf's) is one phase. Without TRACE, a trace archive is read from standard input.
+#[derive(Parser, Debug)]
+#[command(name = "pf-segment", version, after_help = EXAMPLES)]
+struct Arguments {
+    /// A trace archive, or a file or directory of any format that pf-collect recognises
+    #[arg(value_name = "TRACE")]
+    trace: Option<PathBuf>,
+
+    /// How to find phases: kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], marks
+    /// (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
+    #[arg(long, value_name = "METHOD", default_value = "kmeans")]
+    method: String,
+
+    /// Largest number of time windows, 2 to 4096
+    #[arg(long, value_name = "N", default_value_t = Options::default().windows)]
+    windows: usize,
+
+    /// Which level of nested phases: all methods so far have one
+    #[arg(long, value_enum, default_value_t = Level::Auto)]
+    level: Level,
+
+    /// Merge the most similar phases until at most N are left
+    #[arg(long, value_name = "N")]
+    max_phases: Option<usize>,
+
+    /// Occurrences shorter than this join a neighbour: 250ns, 5us, 1ms, 2s
+    #[arg(long, value_name = "TIME", default_value = "0ns")]
+    min_duration: String,
+
+    /// Keep all messages in the phase archive (not available yet)
+    #[arg(long)]
+    keep_messages: bool,
+
+    /// Seed of methods that use random numbers
+    #[arg(long, value_name = "N", default_value_t = Options::default().seed)]
+    seed: u64,
+
+    /// Print the occurrences instead, as CSV: occurrence,phase,depth,start_ns,end_ns,messages,bytes
+    #[arg(long, conflicts_with_all = ["matrix", "score"])]
+    list: bool,
+
+    /// Print the traffic of one phase instead, as CSV: src,dst,messages,bytes
+    #[arg(long, value_name = "PHASE", conflicts_with = "score")]
+    matrix: Option<String>,
+
+    /// Print instead how near the phases are to a truth: CSV with the columns start_ns,end_ns,label
+    #[arg(long, value_name = "TRUTH.csv")]
+    score: Option<PathBuf>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "Examples:
+  pf-segment run.tar.gz --list
+  pf-segment run.tar.gz --method kmeans[k=3] -o phases.tar.gz
+  pf-collect run/ | pf-segment | pf-simulate --topology cluster.graphml
+  pf-collect --pattern halo2d,alltoall --ranks 16 --repeat 20 | pf-segment --matrix 1";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Level {
+    /// As a person would draw it
+    Auto,
+    /// The innermost phases
+    Leaf,
+    /// The outermost phases
+    Outer,
+}
+
+fn main() -> ExitCode {
+    command::run(|arguments: &Arguments| &arguments.common, run)
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let options = options(arguments)?;
+    let truth = match &arguments.score {
+        None => None,
+        Some(path) => {
+            let file = File::open(path).at(|| path.display())?;
+            Some(read_truth(file).at(|| path.display())?)
+        }
+    };
+    let text = arguments.list || arguments.matrix.is_some() || truth.is_some();
+    let input = Input::all(arguments.trace.as_slice())?.remove(0);
+    let mut out = Output::create(arguments.common.output.as_deref(), !text)?;
+    let mut trace = open(&input).at(|| &input)?;
+    let outcome = segment(&mut *trace, &options).at(|| &input)?;
+    for note in &outcome.notes {
+        arguments.common.note(note);
+    }
+    let segmentation = outcome.segmentation;
+    if arguments.list {
+        write_list(&mut out, &segmentation)?;
+    } else if let Some(phase) = &arguments.matrix {
+        write_matrix_list(&mut out, &segmentation, phase).at(|| "--matrix")?;
+    } else if let Some(truth) = truth {
+        let score = score(&segmentation, &truth);
+        writeln!(out, "boundary_f1: {:.6}", score.boundary_f1)?;
+        writeln!(out, "covering: {:.6}", score.covering)?;
+        writeln!(out, "label_ari: {:.6}", score.label_ari)?;
+    } else {
+        let gzip = arguments.common.gzip || out.gzip();
+        archive(&mut out, gzip, &segmentation)?;
+    }
+    out.finish()
+}
+
+fn archive(out: &mut Output, gzip: bool, segmentation: &Segmentation) -> Result<()> {
+    write_segmentation(out, gzip, segmentation)?;
+    Ok(())
+}
+
+fn options(arguments: &Arguments) -> Result<Options> {
+    if arguments.keep_messages {
+        return Err(Error::usage("is not available yet").at("--keep-messages"));
+    }
+    if !(2..=LARGEST_WINDOWS).contains(&arguments.windows) {
+        let problem = format!("is {}, expected 2 to {LARGEST_WINDOWS}", arguments.windows);
+        return Err(Error::usage(problem).at("--windows"));
+    }
+    if arguments.max_phases == Some(0) {
+        return Err(Error::usage("is 0, expected at least 1").at("--max-phases"));
+    }
+    let choice = Choice::parse(&arguments.method).at(|| "--method")?;
+    Ok(Options {
+        method: Method::parse(&choice).at(|| "--method")?,
+        windows: arguments.windows,
+        max_phases: arguments.max_phases,
+        min_duration_ns: parse_time_ns(&arguments.min_duration).at(|| "--min-duration")?,
+        seed: arguments.seed,
+    })
+}
+
+/// The input as a trace archive that can be read twice; other formats become one in a temporary file.
+fn open(input: &Input) -> Result<Box<dyn Replay>> {
+    let path = match input {
+        Input::Standard => return Ok(Box::new(Spool::new(std::io::stdin())?)),
+        Input::Path(path) => path,
+    };
+    let opened = import::Input::open(path)?;
+    let format = import::recognise(&opened)?;
+    match opened {
+        import::Input::Stream(stream) => Ok(Box::new(Spool::new(stream)?)),
+        import::Input::File(file) if format == Some(Format::Phaseflow) => Ok(Box::new(Rewind(file))),
+        other => {
+            let mut archive = tempfile::tempfile()?;
+            let out = std::io::BufWriter::new(&mut archive);
+            import::import(other, format, tempfile::tempfile, &mut ArchiveExport::new(out, false))?;
+            Ok(Box::new(Rewind(archive)))
+        }
+    }
+}

@@ -1,3 +1,405 @@
-//! Placeholder until its stage exists.
+//! `pf-simulate`: runs the phases of programs on networks.
 
-fn main() {}
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use phaseflow::command::{self, Common};
+use phaseflow::input::Input;
+use phaseflow::output::Output;
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::import;
+use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
+use phaseflow_collect::{At, Error, Result};
+use phaseflow_simulate::forwarding::forwarding_tables;
+use phaseflow_simulate::result::{ResultHeader, ResultWriter, RunResult};
+use phaseflow_simulate::run::Reroute;
+use phaseflow_simulate::scenario::Scenario;
+use phaseflow_simulate::sweep::{Axes, Axis, NetworkChoice, Plan, Selection, Sweep};
+use phaseflow_simulate::topology::TopologyOptions;
+use phaseflow_simulate::workload::Workload;
+
+/// Runs the phases of parallel programs on networks and says which link carries what
+///
+/// Every axis of choice takes a comma-separated list; all combinations are run. Parameters of a choice follow in brackets.
+/// What the command line says replaces what a scenario says.
+#[derive(Parser, Debug)]
+#[command(version, after_help = EXAMPLES)]
+struct Arguments {
+    /// Phase archives; also trace archives and other traces that pf-collect reads, as one phase. Each is a job that is
+    /// submitted at time 0, unless the scenario has jobs. `-` or nothing is standard input
+    #[arg(value_name = "PHASES")]
+    inputs: Vec<PathBuf>,
+
+    /// Scenario file (docs/scenarios.md; PFSim's files run unchanged)
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+
+    #[command(flatten)]
+    common: Common,
+
+    #[command(flatten)]
+    axes: AxisOptions,
+
+    #[command(flatten)]
+    network: NetworkOptions,
+
+    #[command(flatten)]
+    runs: RunOptions,
+
+    #[command(flatten)]
+    sweep: SweepOptions,
+
+    #[command(flatten)]
+    later: LaterOptions,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pf-collect run.csv | pf-segment | pf-simulate --topology cluster.graphml --router dmodk,greedy | pf-report -o out/
+  pf-simulate phases.tar.gz --topology 'xgft[m=16:16:8,w=1:16:16],torus[dims=8x8x8]' --capacity 100 -o results.tar.gz
+  pf-simulate --scenario scenario.yml --list";
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Axes")]
+struct AxisOptions {
+    /// GraphML files or star, fat-tree, xgft, leaf-spine, torus: `fat-tree[k=8]`
+    #[arg(long, value_name = "LIST")]
+    topology: Option<String>,
+
+    /// fcfs, easy [default: fcfs]
+    #[arg(long, value_name = "LIST")]
+    scheduler: Option<String>,
+
+    /// linear, random, compact, exec:PROGRAM [default: linear]
+    #[arg(long, value_name = "LIST")]
+    host_selector: Option<String>,
+
+    /// block, cyclic, random, greedy, exec:PROGRAM [default: block]
+    #[arg(long, value_name = "LIST")]
+    process_mapper: Option<String>,
+
+    /// dmodk, smodk, random, ecmp, greedy, greedy-max, exec:PROGRAM [default: dmodk]
+    #[arg(long, value_name = "LIST")]
+    router: Option<String>,
+
+    /// traffic [default: traffic]
+    #[arg(long, value_name = "LIST")]
+    model: Option<String>,
+
+    /// Not available yet
+    #[arg(long, value_name = "LIST")]
+    transport: Option<String>,
+
+    /// recorded [default: recorded]
+    #[arg(long, value_name = "LIST")]
+    collective: Option<String>,
+
+    /// segmented, merged into one averaged phase [default: segmented]
+    #[arg(long, value_name = "LIST")]
+    phases: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Networks")]
+struct NetworkOptions {
+    /// Processes per host [default: as the file says; 1 for generated networks]
+    #[arg(long, value_name = "N")]
+    slots: Option<u32>,
+
+    /// Capacity of every link, Gbit/s: 10, 400G [default: as the file says; 10 for generated networks]
+    #[arg(long, value_name = "RATE")]
+    capacity: Option<String>,
+
+    /// Latency of every link [default: 1us]
+    #[arg(long, value_name = "TIME")]
+    latency: Option<String>,
+
+    /// Time in a switch [default: 0s]
+    #[arg(long, value_name = "TIME")]
+    switch_latency: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Runs")]
+struct RunOptions {
+    /// End of each run, for jobs without end [default: when all jobs are finished]
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+
+    /// Times of snapshots of all link loads: 1s,2s
+    #[arg(long, value_name = "TIME,…")]
+    snapshot: Option<String>,
+
+    /// Choose routes once a `job` or once a `phase` [default: job]
+    #[arg(long, value_name = "WHEN")]
+    reroute: Option<String>,
+
+    /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml, or DIR/RUN-JOB-PHASE.yml if there are several jobs
+    #[arg(long, value_name = "DIR")]
+    forwarding_tables: Option<PathBuf>,
+
+    /// Seed of all random numbers [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Sweeps")]
+struct SweepOptions {
+    /// Print the points as JSON, one a line, and end
+    #[arg(long, conflicts_with_all = ["dry_run", "status"])]
+    list: bool,
+
+    /// Run every N-th point, beginning with the I-th: 1/4 … 4/4
+    #[arg(long, value_name = "I/N")]
+    shard: Option<String>,
+
+    /// Run the points with these identifiers
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Not available yet
+    #[arg(long)]
+    status: bool,
+
+    /// Print an estimate of work and memory, and end
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Options of the models to come.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Not available yet")]
+struct LaterOptions {
+    /// Simulate a repeated phase once and weight it: on, off
+    #[arg(long, value_name = "SWITCH")]
+    sampling: Option<String>,
+    /// Flow model: maxmin, rtt
+    #[arg(long, value_name = "NAME")]
+    fairness: Option<String>,
+    /// Flow model: factor on computation
+    #[arg(long, value_name = "F")]
+    compute_scale: Option<String>,
+    /// Packet model: largest packet
+    #[arg(long, value_name = "SIZE")]
+    mtu: Option<String>,
+    /// Packet model: buffer of a port
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<String>,
+    /// Packet model: loss per link traversal
+    #[arg(long, value_name = "P")]
+    loss: Option<String>,
+    /// Packet model: reordering
+    #[arg(long, value_name = "TIME")]
+    reorder: Option<String>,
+    /// Packet model: marking threshold
+    #[arg(long, value_name = "SIZE")]
+    ecn: Option<String>,
+}
+
+fn main() -> ExitCode {
+    command::run(|arguments: &Arguments| &arguments.common, simulate)
+}
+
+fn simulate(arguments: &Arguments) -> Result<()> {
+    arguments.refuse_later_options()?;
+    let said = arguments.as_scenario()?;
+    let selection = arguments.selection()?;
+    let written = arguments.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
+    let scenario = said.or(written);
+    for note in &scenario.notes {
+        arguments.common.note(note);
+    }
+    let plan = Plan::new(scenario)?;
+    let inputs = arguments.inputs(&plan)?;
+    let is_text = arguments.sweep.list || arguments.sweep.dry_run;
+    let mut output = Output::create(arguments.common.output.as_deref(), !is_text)?;
+    let workloads = inputs.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
+    if arguments.sweep.list {
+        for point in selection.points(&sweep)? {
+            writeln!(output, "{}", sweep.listed(&point)?)?;
+        }
+    } else if arguments.sweep.dry_run {
+        let estimate = sweep.estimate(selection.points(&sweep)?, rayon::current_num_threads());
+        write!(output, "{estimate}")?;
+    } else {
+        let gzip = arguments.common.gzip || output.gzip();
+        output = run(arguments, &sweep, &selection, output, gzip)?;
+    }
+    output.finish()
+}
+
+/// Runs the selected points into the archive.
+fn run(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    selection: &Selection,
+    output: Output,
+    gzip: bool,
+) -> Result<Output> {
+    if sweep.loads_are_bytes() {
+        arguments.common.note("loads are bytes, not bytes per second: the trace has no duration");
+    }
+    let tables = arguments.runs.forwarding_tables.as_deref();
+    if let Some(folder) = tables {
+        std::fs::create_dir_all(folder).at(|| folder.display())?;
+    }
+    let runs: Vec<u32> = selection.points(sweep)?.map(|point| point.run).collect();
+    let header = ResultHeader::new(sweep.configuration());
+    let mut results = ResultWriter::new(output, gzip, &header, sweep.topologies(), sweep.workloads())?;
+    let progress = progress(runs.len() as u64, arguments.common.quiet);
+    sweep.execute(runs.into_iter(), tables.is_some(), |result| {
+        if let Some(folder) = tables {
+            write_forwarding_tables(folder, sweep, &result)?;
+        }
+        progress.inc(1);
+        results.run(&result)
+    })?;
+    progress.finish_and_clear();
+    results.finish()
+}
+
+/// A file per run and phase, and per job where there are several.
+fn write_forwarding_tables(folder: &Path, sweep: &Sweep, result: &RunResult) -> Result<()> {
+    for routes in &result.routes {
+        let run = result.labels.run;
+        // Names come from the input: nothing of them may lead out of the folder.
+        let phase = routes.phase.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
+        let name = match result.jobs.len() {
+            1 => format!("{run}-{phase}.yml"),
+            _ => format!("{run}-{}-{phase}.yml", routes.job),
+        };
+        let mut file = Output::create(Some(&folder.join(name)), false)?;
+        file.write_all(forwarding_tables(&sweep.topologies()[result.topology], routes).as_bytes())?;
+        file.finish()?;
+    }
+    Ok(())
+}
+
+/// A bar on terminals; nothing elsewhere.
+fn progress(runs: u64, quiet: bool) -> ProgressBar {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(runs), target);
+    match ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {eta} left") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn read(input: &Input) -> Result<Workload> {
+    let opened = match input {
+        Input::Standard => Ok(import::Input::Stream(Box::new(std::io::stdin()))),
+        Input::Path(path) => import::Input::open(path),
+    };
+    opened.and_then(|opened| Workload::read(opened, tempfile::tempfile)).at(|| input)
+}
+
+impl Arguments {
+    /// Options that an issue to come will bring.
+    fn refuse_later_options(&self) -> Result<()> {
+        let later = &self.later;
+        let given = [
+            ("--status", self.sweep.status),
+            ("--sampling", later.sampling.is_some()),
+            ("--fairness", later.fairness.is_some()),
+            ("--compute-scale", later.compute_scale.is_some()),
+            ("--mtu", later.mtu.is_some()),
+            ("--buffer", later.buffer.is_some()),
+            ("--loss", later.loss.is_some()),
+            ("--reorder", later.reorder.is_some()),
+            ("--ecn", later.ecn.is_some()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Error::usage(format!("{option} is not available yet"))),
+            None => Ok(()),
+        }
+    }
+
+    /// What the command line says, as a scenario.
+    fn as_scenario(&self) -> Result<Scenario> {
+        let mut scenario = Scenario { axes: self.axes.parse()?, seed: self.runs.seed, ..Scenario::default() };
+        scenario.options = self.network.parse()?;
+        if let Some(text) = &self.axes.topology {
+            scenario.networks = NetworkChoice::parse_list(text, Path::new("")).at(|| "--topology")?;
+        }
+        scenario.duration_s = self.runs.duration.as_deref().map(seconds).transpose().at(|| "--duration")?;
+        if let Some(text) = &self.runs.snapshot {
+            scenario.snapshots_s = text.split(',').map(seconds).collect::<Result<_>>().at(|| "--snapshot")?;
+            scenario.snapshots_s.sort_by(f64::total_cmp);
+        }
+        scenario.reroute = self.runs.reroute.as_deref().map(Reroute::parse).transpose().at(|| "--reroute")?;
+        Ok(scenario)
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        let shard = self.sweep.shard.as_deref().map(Selection::parse_shard).transpose().at(|| "--shard")?;
+        Ok(Selection { shard, only: self.sweep.only.clone() })
+    }
+
+    /// The inputs that the plan needs; inputs that it would not use are a mistake.
+    fn inputs(&self, plan: &Plan) -> Result<Vec<Input>> {
+        if plan.needs_inputs() {
+            return Input::all(&self.inputs);
+        }
+        match self.inputs.first() {
+            None => Ok(Vec::new()),
+            Some(input) => Err(Error::usage(format!(
+                "{}: every job of the scenario names its own trace, expected no input",
+                input.display()
+            ))),
+        }
+    }
+}
+
+impl AxisOptions {
+    fn parse(&self) -> Result<Axes> {
+        let options = [
+            (Axis::Scheduler, &self.scheduler),
+            (Axis::HostSelector, &self.host_selector),
+            (Axis::ProcessMapper, &self.process_mapper),
+            (Axis::Router, &self.router),
+            (Axis::Model, &self.model),
+            (Axis::Transport, &self.transport),
+            (Axis::Collective, &self.collective),
+            (Axis::Phases, &self.phases),
+        ];
+        let mut axes = Axes::default();
+        for (axis, text) in options {
+            if let Some(text) = text {
+                let choices =
+                    Choice::parse_list(text).at(|| format!("--{}", axis.key().replace('_', "-")))?;
+                axes.set(axis, choices);
+            }
+        }
+        Ok(axes)
+    }
+}
+
+impl NetworkOptions {
+    fn parse(&self) -> Result<TopologyOptions> {
+        Ok(TopologyOptions {
+            slots: self.slots,
+            capacity_gbps: self.capacity.as_deref().map(parse_rate_gbps).transpose().at(|| "--capacity")?,
+            link_latency_ps: self.latency.as_deref().map(picoseconds).transpose().at(|| "--latency")?,
+            switch_latency_ps: self
+                .switch_latency
+                .as_deref()
+                .map(picoseconds)
+                .transpose()
+                .at(|| "--switch-latency")?,
+        })
+    }
+}
+
+fn seconds(text: &str) -> Result<f64> {
+    Ok(parse_time_ns(text)? as f64 / 1e9)
+}
+
+fn picoseconds(text: &str) -> Result<u64> {
+    let ns = parse_time_ns(text)?;
+    ns.checked_mul(1000).ok_or_else(|| Error::usage(format!("`{text}` is more than 213 days")))
+}

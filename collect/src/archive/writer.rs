@@ -1,6 +1,6 @@
 //! Writing an archive member by member.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -13,32 +13,13 @@ use crate::{Error, Result};
 const GZIP_LEVEL: u32 = 3;
 
 /// Writes one archive to `W`; bytes depend on the members alone (no times, users or host names).
+///
+/// Compressed, each tar entry is a gzip member of its own: still one valid `.tar.gz`, of which every entry can be inflated
+/// without those before it.
 #[derive(Debug)]
 pub struct ArchiveWriter<W: Write> {
-    sink: Sink<W>,
-}
-
-#[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "one per archive")]
-enum Sink<W: Write> {
-    Plain(W),
-    Gzip(GzEncoder<W>),
-}
-
-impl<W: Write> Write for Sink<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Sink::Plain(out) => out.write(bytes),
-            Sink::Gzip(out) => out.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Sink::Plain(out) => out.flush(),
-            Sink::Gzip(out) => out.flush(),
-        }
-    }
+    out: W,
+    gzip: bool,
 }
 
 impl<W: Write> ArchiveWriter<W> {
@@ -47,12 +28,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// # Errors
     /// What `out` reports.
     pub fn new(out: W, gzip: bool, header: &impl Serialize) -> Result<Self> {
-        let sink = if gzip {
-            Sink::Gzip(GzEncoder::new(out, Compression::new(GZIP_LEVEL)))
-        } else {
-            Sink::Plain(out)
-        };
-        let mut writer = Self { sink };
+        let mut writer = Self { out, gzip };
         writer.json(HEADER, header)?;
         Ok(writer)
     }
@@ -68,10 +44,19 @@ impl<W: Write> ArchiveWriter<W> {
         header.set_mode(0o644);
         header.set_mtime(0);
         header.set_cksum();
-        self.sink.write_all(header.as_bytes())?;
-        self.sink.write_all(bytes)?;
         let padding = bytes.len().next_multiple_of(512) - bytes.len();
-        self.sink.write_all(&[0; 512][..padding])?;
+        self.write(&[header.as_bytes(), bytes, &[0; 512][..padding]])
+    }
+
+    /// Writes pieces that belong together.
+    fn write(&mut self, pieces: &[&[u8]]) -> Result<()> {
+        if self.gzip {
+            let mut member = GzEncoder::new(&mut self.out, Compression::new(GZIP_LEVEL));
+            pieces.iter().try_for_each(|piece| member.write_all(piece))?;
+            member.finish()?;
+        } else {
+            pieces.iter().try_for_each(|piece| self.out.write_all(piece))?;
+        }
         Ok(())
     }
 
@@ -91,12 +76,8 @@ impl<W: Write> ArchiveWriter<W> {
     /// What the output reports.
     pub fn finish(mut self, summary: &impl Serialize) -> Result<W> {
         self.json(SUMMARY, summary)?;
-        self.sink.write_all(&[0; 1024])?;
-        let mut out = match self.sink {
-            Sink::Plain(out) => out,
-            Sink::Gzip(gzip) => gzip.finish()?,
-        };
-        out.flush()?;
-        Ok(out)
+        self.write(&[&[0; 1024]])?;
+        self.out.flush()?;
+        Ok(self.out)
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::trace::{Block, Header, Kind, MessageSize, RunFacts, Sink, Summary, TraceWriter, write_aggregate};
-use crate::{Error, MatrixBuilder, Result};
+use crate::{Cell, Error, Result, TrafficMatrix};
 
 /// Writes a trace archive. Memory: a block, or an aggregate trace's matrix.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct ArchiveExport<W: Write> {
 enum State<W: Write> {
     New(W),
     Timed(TraceWriter<W>),
-    Aggregate(W, String, MatrixBuilder, Vec<MessageSize>),
+    Aggregate(W, String, Vec<Cell>, Vec<MessageSize>),
     Done,
 }
 
@@ -39,9 +39,7 @@ impl<W: Write> Sink for ArchiveExport<W> {
         };
         self.state = match header.kind {
             Kind::Timed => State::Timed(TraceWriter::new(out, self.gzip, &header.source)?),
-            Kind::Aggregate => {
-                State::Aggregate(out, header.source.clone(), MatrixBuilder::default(), Vec::new())
-            }
+            Kind::Aggregate => State::Aggregate(out, header.source.clone(), Vec::new(), Vec::new()),
         };
         Ok(())
     }
@@ -55,8 +53,9 @@ impl<W: Write> Sink for ArchiveExport<W> {
             (State::Timed(writer), Block::Marks(marks)) => {
                 marks.iter().try_for_each(|mark| writer.mark(mark))
             }
-            (State::Aggregate(_, _, matrix, _), Block::Matrix(cells)) => {
-                cells.iter().try_for_each(|cell| matrix.add(*cell))
+            (State::Aggregate(_, _, all, _), Block::Matrix(cells)) => {
+                all.extend_from_slice(cells);
+                Ok(())
             }
             (State::Aggregate(_, _, _, all), Block::Sizes(sizes)) => {
                 all.extend_from_slice(sizes);
@@ -75,8 +74,9 @@ impl<W: Write> Sink for ArchiveExport<W> {
     fn finish(&mut self, facts: &RunFacts) -> Result<Summary> {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Timed(writer) => Ok(writer.finish(facts)?.0),
-            State::Aggregate(out, source, matrix, sizes) => {
-                Ok(write_aggregate(out, self.gzip, &source, &matrix.finish(), &sizes, facts)?.0)
+            State::Aggregate(out, source, cells, sizes) => {
+                let matrix = TrafficMatrix::from_cells(cells)?;
+                Ok(write_aggregate(out, self.gzip, &source, &matrix, &sizes, facts)?.0)
             }
             State::New(_) | State::Done => Err(misused()),
         }

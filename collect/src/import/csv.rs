@@ -3,6 +3,7 @@
 //! Columns of other names are skipped. An empty `tag` is unknown, an empty `op` point-to-point. Lines of plain numbers are
 //! parsed in place; whatever is not that (quotes, spaces, mistakes) goes to the csv crate, which decides what it means.
 
+use super::digits::digits;
 use super::field::{self, REQUIRED};
 use super::text::Lines;
 use crate::order::Posted;
@@ -35,12 +36,45 @@ impl Lines for Csv {
     const SOURCE: &'static str = "csv";
 
     #[inline]
+    fn plain(&self, text: &[u8]) -> Option<(Posted, usize)> {
+        let mut message = BLANK;
+        let mut rest = text;
+        for (number, column) in self.columns.iter().enumerate() {
+            if number > 0 {
+                rest = rest.strip_prefix(b",")?;
+            }
+            match column {
+                Column::Time => (message.t_ns, rest) = signed(rest)?,
+                Column::Src => (message.src, rest) = rank(rest)?,
+                Column::Dst => (message.dst, rest) = rank(rest)?,
+                Column::Bytes => {
+                    (message.bytes, rest) = unsigned(rest)?;
+                    i64::try_from(message.bytes).ok()?;
+                }
+                Column::Tag if word(rest) == 0 => {}
+                Column::Tag => {
+                    let (value, after) = signed(rest)?;
+                    (message.tag, rest) = (Some(i32::try_from(value).ok()?), after);
+                }
+                Column::Op if word(rest) == 0 => {}
+                Column::Op => {
+                    let (name, after) = rest.split_at(word(rest));
+                    (message.operation, rest) =
+                        (Operation::from_name(std::str::from_utf8(name).ok()?)?, after);
+                }
+                Column::Other => rest = &rest[word(rest)..],
+            }
+        }
+        if self.columns.is_empty() {
+            return None;
+        }
+        rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
+        Some((message, text.len() - rest.len()))
+    }
+
     fn line(&mut self, line: &[u8]) -> Result<Option<Posted>> {
         if self.columns.is_empty() {
             return self.header(line).map(|()| None);
-        }
-        if let Some(message) = self.plain(line) {
-            return Ok(Some(message));
         }
         if line.is_empty() { Ok(None) } else { self.careful(line).map(Some) }
     }
@@ -81,42 +115,7 @@ impl Csv {
         Ok(())
     }
 
-    /// A line of plain numbers within their limits.
-    #[inline]
-    fn plain(&self, line: &[u8]) -> Option<Posted> {
-        let mut message = BLANK;
-        let mut rest = line;
-        for (number, column) in self.columns.iter().enumerate() {
-            if number > 0 {
-                rest = rest.strip_prefix(b",")?;
-            }
-            match column {
-                Column::Time => (message.t_ns, rest) = signed(rest)?,
-                Column::Src => (message.src, rest) = rank(rest)?,
-                Column::Dst => (message.dst, rest) = rank(rest)?,
-                Column::Bytes => {
-                    (message.bytes, rest) =
-                        digits(rest).filter(|(value, _)| i64::try_from(*value).is_ok())?;
-                }
-                Column::Tag if rest.first().is_none_or(|byte| *byte == b',') => {}
-                Column::Tag => {
-                    let (value, after) = signed(rest)?;
-                    (message.tag, rest) = (Some(i32::try_from(value).ok()?), after);
-                }
-                Column::Op if rest.first().is_none_or(|byte| *byte == b',') => {}
-                Column::Op => {
-                    let (name, after) = rest.split_at(word(rest));
-                    (message.operation, rest) =
-                        (Operation::from_name(std::str::from_utf8(name).ok()?)?, after);
-                }
-                Column::Other => rest = &rest[word(rest)..],
-            }
-        }
-        rest.is_empty().then_some(message)
-    }
-
     /// Any line, or why it is none.
-    #[cold]
     fn careful(&self, line: &[u8]) -> Result<Posted> {
         let fields = split(line)?;
         if fields.len() != self.columns.len() {
@@ -150,35 +149,28 @@ fn split(line: &[u8]) -> Result<Vec<String>> {
     Ok(record.map(|record| record.iter().map(String::from).collect()).unwrap_or_default())
 }
 
-/// Bytes up to the next comma, or quote, which only the csv crate understands.
+/// Length of an unquoted field: bytes up to what ends or quotes one.
+#[inline]
 fn word(bytes: &[u8]) -> usize {
-    memchr::memchr2(b',', b'"', bytes).unwrap_or(bytes.len())
+    bytes.iter().position(|byte| matches!(byte, b',' | b'\n' | b'\r' | b'"')).unwrap_or(bytes.len())
 }
 
-/// A number from the front of `bytes`; at most 19 digits, which no u64 overflows.
 #[inline]
-fn digits(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0u64;
-    let mut length = 0;
-    while let Some(digit) = bytes.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
-    {
-        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-        length += 1;
-    }
-    (1..20).contains(&length).then(|| (value, &bytes[length..]))
+fn unsigned(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    digits(bytes).map(|(value, length)| (value, &bytes[length..]))
 }
 
 #[inline]
 fn signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (negative, bytes) = bytes.strip_prefix(b"-").map_or((false, bytes), |rest| (true, rest));
-    let (value, rest) = digits(bytes)?;
+    let (value, rest) = unsigned(bytes)?;
     let value = i64::try_from(value).ok()?;
     Some((if negative { -value } else { value }, rest))
 }
 
 #[inline]
 fn rank(bytes: &[u8]) -> Option<(u32, &[u8])> {
-    let (value, rest) = digits(bytes)?;
+    let (value, rest) = unsigned(bytes)?;
     Some((u32::try_from(value).ok().filter(|rank| *rank < u32::MAX)?, rest))
 }
 
@@ -252,9 +244,13 @@ mod tests {
         #[test]
         fn plain_and_careful_agree(line in "-?[0-9]{0,20},[0-9]{0,11},[0-9]{1,3},-?[0-9]{1,20}(,(-?[0-9]{0,11}),(bcast|)?|x|\"| )?") {
             let csv = with_header("t_ns,src,dst,bytes,tag,op");
-            if let Some(message) = csv.plain(line.as_bytes()) {
-                prop_assert_eq!(csv.careful(line.as_bytes()).unwrap(), message);
+            for end in ["\n", "\r\n", "\n0,1"] {
+                if let Some((message, length)) = csv.plain(format!("{line}{end}").as_bytes()) {
+                    prop_assert_eq!(length, line.len() + end.trim_end_matches("0,1").len());
+                    prop_assert_eq!(csv.careful(line.as_bytes()).unwrap(), message);
+                }
             }
+            prop_assert_eq!(csv.plain(line.as_bytes()), None, "a line without end may go on in the next buffer");
         }
     }
 }

@@ -59,6 +59,12 @@ impl Peeked {
         Ok(Self { prefix, rest })
     }
 
+    /// Nothing looked at yet, for tests that choose the buffer.
+    #[cfg(test)]
+    pub(super) fn buffered(rest: impl BufRead + 'static) -> Self {
+        Self { prefix: Vec::new(), rest: Box::new(rest) }
+    }
+
     /// A file from its beginning, wherever it was read to before.
     pub(super) fn rewound(file: &File) -> Result<Self> {
         let mut file = file.try_clone()?;
@@ -77,12 +83,26 @@ impl Peeked {
     }
 }
 
-/// The bytes of `reader` up to its end, at most `largest`; grows with what is there, not with what is claimed.
-pub(super) fn read_bounded(reader: &mut dyn Read, largest: u64, bytes: &mut Vec<u8>) -> Result<()> {
-    bytes.clear();
-    reader.take(largest + 1).read_to_end(bytes)?;
-    if bytes.len() as u64 > largest {
-        return Err(Error::data(format!("has more than {largest} bytes, the most of a file of this kind")));
+/// The bytes of `reader` up to its end, at most `largest`. The buffer grows with what is there, not with what is claimed,
+/// and can be used again: what it held is overwritten.
+pub(super) fn read_bounded<'a>(
+    reader: &mut dyn Read,
+    largest: usize,
+    buffer: &'a mut Vec<u8>,
+) -> Result<&'a [u8]> {
+    let mut length = 0;
+    loop {
+        if length == buffer.len() {
+            if length > largest {
+                return Err(Error::data(format!(
+                    "has more than {largest} bytes, the most of a file of this kind"
+                )));
+            }
+            buffer.resize((2 * length).clamp(PREFIX, largest + 1), 0);
+        }
+        match reader.read(&mut buffer[length..])? {
+            0 => return Ok(&buffer[..length]),
+            read => length += read,
+        }
     }
-    Ok(())
 }

@@ -5,6 +5,7 @@
 //! the `match` of `import`, and a file here that reads it.
 
 mod csv;
+mod digits;
 mod field;
 mod input;
 mod ndjson;
@@ -96,6 +97,18 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     Err(Error::data(format!("is of no known format (recognised by content: {known})")))
 }
 
+/// Recognises the format of a directory or a file by content; `None` for a stream, which could not be read again.
+///
+/// # Errors
+/// As [`sniff`], and what the operating system says.
+pub fn recognise(input: &Input) -> Result<Option<Format>> {
+    match input {
+        Input::Directory(_) => Ok(Some(Format::Pfprof)),
+        Input::File(file) => sniff(Peeked::rewound(file)?.prefix()).map(Some),
+        Input::Stream(_) => Ok(None),
+    }
+}
+
 /// Name of the first member, if the bytes begin as a tar does.
 fn tar_member(prefix: &[u8]) -> Option<String> {
     let block: &[u8; 512] = prefix.first_chunk()?;
@@ -183,4 +196,74 @@ pub fn import_rank_files<'a>(
 
 fn one_input(found: usize) -> Error {
     Error::usage(format!("{found} inputs given, expected one (several only if all are rank files of PFProf)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::export::{ArchiveExport, SummaryExport};
+    use crate::pattern::{PatternName, Run};
+    use proptest::prelude::*;
+
+    const CSV: &[u8] = b"t_ns,src,dst,bytes,tag,op\n7,0,1,8,-12,allreduce\n3,1,0,9,,\n\"3\",1,0,9,,";
+    const NDJSON: &[u8] =
+        b"{\"t_ns\":7,\"src\":0,\"dst\":1,\"bytes\":8}\n{\"bytes\":1,\"t_ns\":3,\"src\":1,\"dst\":0}";
+    const RANK: &[u8] = b"{\"n_procs\":1,\"rank\":0,\"tx_bytes\":[0],\"tx_messages\":[3],\"rx_messages\":[3],\
+        \"tx_message_sizes\":[{\"frequency\":1,\"message_size\":2},{\"frequency\":2,\"message_size\":3}],\"duration\":1.5}";
+
+    fn rank_tar() -> Vec<u8> {
+        let mut tar = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(RANK.len() as u64);
+        tar.append_data(&mut header, "x".repeat(120) + ".json", RANK).unwrap();
+        tar.into_inner().unwrap()
+    }
+
+    fn archive() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let patterns = vec![PatternName::Allreduce];
+        let run = Run { patterns, ranks: 4, bytes: 8, repeat: 2, gap_ns: 5, seed: 1 };
+        run.generate(&mut ArchiveExport::new(&mut bytes, false)).unwrap();
+        bytes
+    }
+
+    fn summary(bytes: Vec<u8>, format: Option<Format>) -> Result<Summary> {
+        let input = Input::Stream(Box::new(Cursor::new(bytes)));
+        import(input, format, tempfile::tempfile, &mut SummaryExport::new(std::io::sink()))
+    }
+
+    #[test]
+    fn formats_are_recognised_by_content() {
+        for (bytes, format) in [
+            (CSV.to_vec(), Format::Csv),
+            (NDJSON.to_vec(), Format::Ndjson),
+            (RANK.to_vec(), Format::Pfprof),
+            (rank_tar(), Format::Pfprof),
+            (archive(), Format::Phaseflow),
+        ] {
+            assert_eq!(sniff(&bytes[..bytes.len().min(4096)]).unwrap(), format);
+            assert!(summary(bytes, None).is_ok(), "{}", format.name());
+        }
+        assert_eq!(summary(rank_tar(), None).unwrap().messages, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn no_damage_makes_an_importer_panic(
+            which in 0usize..5,
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            cut in prop::option::of(any::<prop::sample::Index>()),
+            forced in prop::option::of(prop::sample::select(Format::ALL.to_vec())),
+        ) {
+            let mut bytes = [CSV.to_vec(), NDJSON.to_vec(), RANK.to_vec(), rank_tar(), archive()][which].clone();
+            for (at, byte) in damage {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            bytes.truncate(cut.map_or(bytes.len(), |cut| cut.index(bytes.len())));
+            let _ = summary(bytes, forced);
+        }
+    }
 }

@@ -4,14 +4,17 @@
 //! Lines with the keys in that order are parsed by a few nom combinators; any other line goes to serde_json, which decides
 //! what it means.
 
+use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while};
-use nom::character::complete::{char, digit1, space0};
-use nom::combinator::{all_consuming, map_opt, opt, recognize};
+use nom::character::complete::{char, line_ending};
+use nom::combinator::{map_opt, opt};
+use nom::error::ErrorKind;
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 use serde::Deserialize;
 use serde_json::Number;
 
+use super::digits::digits;
 use super::field::{self, REQUIRED};
 use super::text::Lines;
 use crate::order::Posted;
@@ -25,54 +28,52 @@ impl Lines for Ndjson {
     const SOURCE: &'static str = "ndjson";
 
     #[inline]
+    fn plain(&self, text: &[u8]) -> Option<(Posted, usize)> {
+        let (rest, message) = plain(text).ok()?;
+        Some((message, text.len() - rest.len()))
+    }
+
     fn line(&mut self, line: &[u8]) -> Result<Option<Posted>> {
-        if let Ok((_, message)) = plain(line) {
-            return Ok(Some(message));
-        }
         if line.trim_ascii().is_empty() { Ok(None) } else { careful(line).map(Some) }
     }
 }
 
-/// `"name" :` with the comma or brace before it.
+/// The key of the next field as we write it, `exact`, or as Python does, with a space on either side.
 fn key<'a>(
-    before: char,
-    name: &'static str,
-) -> impl Parser<&'a [u8], Output = (), Error = nom::error::Error<&'a [u8]>> {
-    (space0, char(before), space0, char('"'), tag(name), char('"'), space0, char(':'), space0).map(|_| ())
+    exact: &'static str,
+    spaced: &'static str,
+) -> impl Parser<&'a [u8], Output = &'a [u8], Error = nom::error::Error<&'a [u8]>> {
+    alt((tag(exact), tag(spaced)))
 }
 
-/// A JSON integer: no leading zeros, no fraction (what follows it is the caller's to check).
+/// A JSON integer: no leading zeros; what follows it is the caller's to check.
 fn integer(input: &[u8]) -> IResult<&[u8], i64> {
-    map_opt(recognize((opt(char('-')), digit1)), |text: &[u8]| {
-        let digits = text.strip_prefix(b"-").unwrap_or(text);
-        if digits.len() > 18 || (digits.len() > 1 && digits[0] == b'0') {
-            return None; // what is near the limits is rare: left to serde_json
-        }
-        let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
-        Some(if digits.len() < text.len() { -value } else { value })
-    })
-    .parse(input)
+    let (negative, rest) = input.strip_prefix(b"-").map_or((false, input), |rest| (true, rest));
+    let value = digits(rest).filter(|(_, length)| *length == 1 || rest[0] != b'0');
+    match value.and_then(|(value, length)| Some((i64::try_from(value).ok()?, length))) {
+        Some((value, length)) => Ok((&rest[length..], if negative { -value } else { value })),
+        None => Err(nom::Err::Error(nom::error::Error::new(input, ErrorKind::Digit))),
+    }
 }
 
-/// A line as we write it.
+/// A message as we write it, with its line end.
 fn plain(input: &[u8]) -> IResult<&[u8], Posted> {
     let rank = || map_opt(integer, |value| u32::try_from(value).ok().filter(|rank| *rank < u32::MAX));
     let size = map_opt(integer, |value| u64::try_from(value).ok());
     let label = map_opt(integer, |value| i32::try_from(value).ok());
     let name = delimited(char('"'), take_while(|byte| byte != b'"'), char('"'));
     let operation = map_opt(name, |name| Operation::from_name(std::str::from_utf8(name).ok()?));
-    let (rest, (t_ns, src, dst, bytes, tag, operation, ..)) = all_consuming((
-        preceded(key('{', "t_ns"), integer),
-        preceded(key(',', "src"), rank()),
-        preceded(key(',', "dst"), rank()),
-        preceded(key(',', "bytes"), size),
-        opt(preceded(key(',', "tag"), label)),
-        opt(preceded(key(',', "op"), operation)),
-        space0,
+    let (rest, (t_ns, src, dst, bytes, tag, operation, ..)) = (
+        preceded(key(r#"{"t_ns":"#, r#"{"t_ns": "#), integer),
+        preceded(key(r#","src":"#, r#", "src": "#), rank()),
+        preceded(key(r#","dst":"#, r#", "dst": "#), rank()),
+        preceded(key(r#","bytes":"#, r#", "bytes": "#), size),
+        opt(preceded(key(r#","tag":"#, r#", "tag": "#), label)),
+        opt(preceded(key(r#","op":"#, r#", "op": "#), operation)),
         char('}'),
-        space0,
-    ))
-    .parse(input)?;
+        line_ending,
+    )
+        .parse(input)?;
     let operation = operation.unwrap_or_default();
     Ok((rest, Posted { t_ns, bytes, src, dst, tag, operation }))
 }
@@ -89,7 +90,6 @@ struct Line<'a> {
 }
 
 /// Any line, or why it is none.
-#[cold]
 fn careful(line: &[u8]) -> Result<Posted> {
     if !line.trim_ascii_start().starts_with(b"{") {
         // serde would take an array for an object without keys.
@@ -191,9 +191,12 @@ mod tests {
     proptest! {
         /// The fast parser never says anything else than serde_json.
         #[test]
-        fn plain_and_careful_agree(line in r#" ?\{"t_ns": ?-?[0-9]{1,20} ?, ?"src":[0-9]{1,11},"dst":0?[0-9]{1,3},"bytes":-?[0-9]{1,20}(,"tag":-?[0-9]{1,11})?(,"op":"(bcast|\\u0062cast|x)?")?\}? ?"#) {
-            if let Ok((_, message)) = plain(line.as_bytes()) {
-                prop_assert_eq!(careful(line.as_bytes()).unwrap(), message);
+        fn plain_and_careful_agree(line in r#"\{"t_ns": ?-?[0-9]{1,20} ?, ?"src":[0-9]{1,11},"dst":0?[0-9]{1,3},"bytes":-?[0-9]{1,20}(,"tag":-?[0-9]{1,11})?(,"op":"(bcast|\\u0062cast|x)?")?\}? ?"#) {
+            for end in ["\n", "\r\n", "\n{\"t"] {
+                if let Some((message, length)) = Ndjson.plain(format!("{line}{end}").as_bytes()) {
+                    prop_assert_eq!(length, line.len() + end.trim_end_matches("{\"t").len());
+                    prop_assert_eq!(careful(line.as_bytes()).unwrap(), message);
+                }
             }
         }
     }

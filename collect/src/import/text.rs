@@ -1,7 +1,6 @@
 //! What the line-oriented formats share: one message a line, in any order, with line numbers in the errors.
 
 use std::fs::File;
-use std::io::BufRead;
 
 use memchr::memchr;
 
@@ -19,7 +18,14 @@ pub(super) trait Lines: Default {
     /// The `source` of its traces.
     const SOURCE: &'static str;
 
-    /// The message of a line (without its line end), `None` for lines that hold none.
+    /// The fast way: the message that `text` begins with, and its length with the line end. `None` leaves the line to
+    /// [`line`](Self::line), for whatever reason.
+    fn plain(&self, text: &[u8]) -> Option<(Posted, usize)>;
+
+    /// The thorough way: the message of a line (without its line end), `None` for lines that hold none.
+    ///
+    /// # Errors
+    /// What is wrong with the line.
     fn line(&mut self, line: &[u8]) -> Result<Option<Posted>>;
 
     /// Called after the last line.
@@ -75,93 +81,106 @@ fn in_order<L: Lines>(input: Peeked) -> Result<bool> {
     Ok(ordered)
 }
 
-/// Calls `each` for every message until it says false.
+/// Calls `each` for every message until it says false. A last line without line end counts.
 fn each_message<L: Lines>(input: Peeked, mut each: impl FnMut(Posted) -> Result<bool>) -> Result<()> {
     let mut format = L::default();
-    let ended = each_line(&mut *input.into_reader(), |line| match format.line(line)? {
-        Some(message) => each(message),
-        None => Ok(true),
-    })?;
-    if ended { format.end() } else { Ok(()) }
-}
-
-/// Calls `each` for every line, without its `\n` or `\r\n`, until it says false; true if all lines were seen. A last line
-/// without line end counts.
-fn each_line(input: &mut dyn BufRead, mut each: impl FnMut(&[u8]) -> Result<bool>) -> Result<bool> {
-    let mut number = 0u64;
-    let mut line = |bytes: &[u8]| {
-        number += 1;
-        each(bytes.strip_suffix(b"\r").unwrap_or(bytes)).at(|| format!("line {number}"))
-    };
+    let mut input = input.into_reader();
+    let mut number = 1u64;
     // A line whose end is not in the buffer yet.
     let mut begun = Vec::new();
     loop {
         let chunk = input.fill_buf()?;
-        if chunk.is_empty() {
-            break;
-        }
-        let length = chunk.len();
+        let (length, last) = (chunk.len(), chunk.is_empty());
         let mut rest = chunk;
         if !begun.is_empty() {
-            let end = memchr(b'\n', rest);
-            begun.extend_from_slice(&rest[..end.unwrap_or(length)]);
-            rest = &rest[end.map_or(length, |end| end + 1)..];
-            if end.is_some() {
-                if !line(&begun)? {
-                    return Ok(false);
+            let end = memchr(b'\n', rest).map_or(length, |end| end + 1);
+            begun.extend_from_slice(&rest[..end]);
+            rest = &rest[end..];
+            if begun.ends_with(b"\n") || last {
+                let line = std::mem::take(&mut begun);
+                if !one_line(&mut format, &line, &mut each).at(|| format!("line {number}"))? {
+                    return Ok(());
                 }
-                begun.clear();
+                number += 1;
             }
         }
-        while let Some(end) = memchr(b'\n', rest) {
-            if !line(&rest[..end])? {
-                return Ok(false);
+        loop {
+            while let Some((message, length)) = format.plain(rest) {
+                if !each(message).at(|| format!("line {number}"))? {
+                    return Ok(());
+                }
+                number += 1;
+                rest = &rest[length..];
             }
+            let Some(end) = memchr(b'\n', rest) else { break };
+            if !one_line(&mut format, &rest[..end], &mut each).at(|| format!("line {number}"))? {
+                return Ok(());
+            }
+            number += 1;
             rest = &rest[end + 1..];
         }
         begun.extend_from_slice(rest);
         if begun.len() > LONGEST_LINE {
-            let place = format!("line {}", number + 1);
             let problem = format!("has more than {LONGEST_LINE} bytes, the most of a line with one message");
-            return Err(Error::data(problem).at(place));
+            return Err(Error::data(problem).at(format!("line {number}")));
+        }
+        if last {
+            return format.end();
         }
         input.consume(length);
     }
-    if begun.is_empty() { Ok(true) } else { line(&begun) }
+}
+
+/// Hands over the message of a line, if it has one, with or without its line end.
+fn one_line<L: Lines>(
+    format: &mut L,
+    line: &[u8],
+    each: &mut impl FnMut(Posted) -> Result<bool>,
+) -> Result<bool> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    format.line(line)?.map_or(Ok(true), each)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::csv::Csv;
     use super::*;
-    use std::io::BufReader;
+    use std::io::{BufReader, Cursor, Read};
 
-    fn lines(text: &[u8], buffer: usize) -> Vec<Vec<u8>> {
-        let mut seen = Vec::new();
-        each_line(&mut BufReader::with_capacity(buffer, text), |line| {
-            seen.push(line.to_vec());
+    /// Bytes of each message, whatever the buffer.
+    fn sizes(text: &'static [u8], buffer: usize) -> Result<Vec<u64>> {
+        let input = Peeked::buffered(BufReader::with_capacity(buffer, Cursor::new(text)));
+        let mut sizes = Vec::new();
+        each_message::<Csv>(input, |message| {
+            sizes.push(message.bytes);
             Ok(true)
-        })
-        .unwrap();
-        seen
+        })?;
+        Ok(sizes)
     }
 
     #[test]
     fn lines_do_not_depend_on_the_buffer() {
-        let text = b"one\r\n\ntwo,2\nlast";
-        for buffer in 1..20 {
-            assert_eq!(lines(text, buffer), [&b"one"[..], b"", b"two,2", b"last"], "buffer of {buffer}");
+        let text = b"t_ns,src,dst,bytes\r\n1,0,1,12345678\n\n1,0,1,\"23\"\r\n1,0,1,34\r\n \t5 ,0,1,45";
+        let wrong = b"t_ns,src,dst,bytes\r\n1,0,1,12345678\n\n1,0,1\n";
+        for buffer in 1..80 {
+            assert_eq!(sizes(text, buffer).unwrap(), [12_345_678, 23, 34, 45], "buffer of {buffer}");
+            let error = sizes(wrong, buffer).unwrap_err().to_string();
+            assert_eq!(error, "line 4: has 3 fields, expected 4 (t_ns,src,dst,bytes)", "buffer of {buffer}");
         }
-        assert_eq!(lines(b"a\n", 8), [b"a"]);
-        assert!(lines(b"", 8).is_empty());
+        assert_eq!(sizes(b"t_ns,src,dst,bytes\n1,2,3,4\n", 8).unwrap(), [4]);
+        assert_eq!(sizes(b"", 8).unwrap_err().to_string(), "is empty, expected a header line");
     }
 
     #[test]
     fn a_line_without_end_is_refused_before_it_fills_the_memory() {
-        let endless = std::io::repeat(b'7');
-        let error = each_line(&mut BufReader::new(endless), |_| Ok(true)).unwrap_err();
+        let endless = Peeked::new(std::io::repeat(b'7')).unwrap();
+        let error = each_message::<Csv>(endless, |_| Ok(true)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "line 1: has more than 65536 bytes, the most of a line with one message"
         );
+        let cut = Peeked::new(Cursor::new(b"t_ns").chain(std::io::repeat(0).take(9))).unwrap();
+        assert!(each_message::<Csv>(cut, |_| Ok(true)).is_err());
     }
 }

@@ -9,7 +9,7 @@
 //! | `permutation` | everyone to its partner in one random derangement | each message | N |
 //! | `shift` | i → i+1 mod N, a ring | each message | N |
 //! | `alltoall` | everyone to everyone, pairwise exchange | each pair's message | N(N−1) |
-//! | `allreduce` | recursive doubling below 10 000 bytes, else a ring | the vector | see [`allreduce`] |
+//! | `allreduce` | recursive doubling below 10 000 bytes, else a ring | the vector | p·log₂ p + 2(N−p), p = 2^⌊log₂ N⌋; ring 2N(N−1) |
 //! | `halo2d` | to the neighbours in the most square grid, open edges | each face | 2(2rc−r−c) |
 //! | `halo3d` | to the neighbours in the most cubic grid, open edges | each face | 2(3abc−ab−bc−ca) |
 //! | `transpose` | (i, j) → (j, i) of the most square grid | each message | N − fixed points |

@@ -59,8 +59,8 @@ impl Run {
         sink.begin(&Header::new(Kind::Timed, format!("pattern {names}")))?;
         let mut stream = Stream { sink, block: MessageBlock::default(), ranks: self.ranks, now_ns: 0 };
         for (number, pattern) in order.into_iter().enumerate() {
-            let first = self.patterns.iter().position(|name| *name == self.patterns[number]);
-            let level = first.map_or(0, |first| first as i32 + 1);
+            let named_first = (1..).zip(&self.patterns).find(|(_, name)| **name == self.patterns[number]);
+            let level = named_first.map_or(0, |(position, _)| position);
             for round in 0..self.repeat {
                 if number > 0 || round > 0 {
                     stream.advance(self.gap_ns)?;

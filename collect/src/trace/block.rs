@@ -200,14 +200,19 @@ impl MessageBlock {
         block.finish()
     }
 
-    pub(super) fn decode(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Reads a block; without `details`, of the optional columns only the operations.
+    pub(super) fn decode(&mut self, bytes: &[u8], details: bool) -> Result<()> {
         let block = BlockReader::new(bytes)?;
         block.required(id::SEND_POST, "send_post_ns", &mut self.columns.send_post_ns)?;
         block.required(id::SRC, "src", &mut self.columns.src)?;
         block.required(id::DST, "dst", &mut self.columns.dst)?;
         block.required(id::BYTES, "bytes", &mut self.columns.bytes)?;
         for (id, column) in OPTIONAL.iter().zip(&mut self.optional) {
-            block.column(*id, column)?;
+            if details || *id == id::OPERATION {
+                block.column(*id, column)?;
+            } else {
+                column.clear();
+            }
         }
         Ok(())
     }
@@ -234,8 +239,10 @@ mod tests {
             order.iter().for_each(|message| block.push(message));
             let mut back = MessageBlock::default();
             back.push(&full); // what was there before must not shine through
-            back.decode(&block.encode(Vec::new())).unwrap();
+            back.decode(&block.encode(Vec::new()), true).unwrap();
             assert_eq!(back.iter().collect::<Vec<_>>(), order);
+            back.decode(&block.encode(Vec::new()), false).unwrap();
+            assert_eq!((back.tags(), back.operations()), (None, block.operations()));
             let mut joined = MessageBlock::default();
             joined.append(&block, 1..3);
             joined.append(&block, 0..1);

@@ -8,6 +8,10 @@ use crate::archive::ArchiveWriter;
 use crate::archive::columns::{BlockWriter, LARGEST_BLOCK, Transform, UNKNOWN};
 use crate::{Error, Result, TrafficMatrix};
 
+/// Messages in the first block. Each block is twice the one before, up to the largest: whoever reads from a pipe sees the
+/// beginning soon, and a long trace is hardly longer for it.
+const FIRST_BLOCK: usize = 256;
+
 /// Writes a timed trace. Memory: one block of each kind.
 ///
 /// Each kind of record comes in its own order; a call or mark also not later than a message that is in the archive already.
@@ -20,6 +24,8 @@ pub struct TraceWriter<W: Write> {
     calls: Vec<Call>,
     marks: Vec<Mark>,
     blocks: [u32; 3],
+    /// Messages in the block being filled.
+    block_rows: usize,
     tally: Tally,
     /// Time and source of the last message.
     last_message: (i64, u32),
@@ -71,6 +77,7 @@ impl<W: Write> TraceWriter<W> {
             calls: Vec::new(),
             marks: Vec::new(),
             blocks: [0; 3],
+            block_rows: FIRST_BLOCK,
             tally: Tally::default(),
             last_message: (i64::MIN, 0),
             last_call_ns: i64::MIN,
@@ -113,10 +120,11 @@ impl<W: Write> TraceWriter<W> {
         self.tally.messages(block)?;
         let mut start = 0;
         while start < block.len() {
-            let end = block.len().min(start + LARGEST_BLOCK - self.messages.len());
+            let end = block.len().min(start + self.block_rows - self.messages.len());
             self.messages.append(block, start..end);
             start = end;
-            if self.messages.len() == LARGEST_BLOCK {
+            if self.messages.len() == self.block_rows {
+                self.block_rows = LARGEST_BLOCK.min(self.block_rows * 2);
                 self.flush_messages()?;
             }
         }

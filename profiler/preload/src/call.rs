@@ -6,7 +6,7 @@ use crate::communicator::{self, Communicator};
 use crate::format::{Kind, NO_RANK, Slot, flags};
 use crate::lane::{self, Lane};
 use crate::message::Posted;
-use crate::mpi::library;
+use crate::mpi::{int, library};
 use crate::operation::Operation;
 use crate::{clock, session};
 
@@ -37,7 +37,7 @@ impl Call {
     /// Its root, a rank of the communicator; `MPI_ROOT` and `MPI_PROC_NULL` are none.
     #[inline(always)]
     pub(crate) fn root(self, rank: usize) -> Self {
-        Self { root: rank as i32, ..self }
+        Self { root: int(rank), ..self }
     }
 
     /// This rank's part.
@@ -49,7 +49,7 @@ impl Call {
     /// Number of requests or the like.
     #[inline(always)]
     pub(crate) fn value(self, value: usize) -> Self {
-        Self { value: value as i32, ..self }
+        Self { value: int(value), ..self }
     }
 
     /// The call only starts the operation.

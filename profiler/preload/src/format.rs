@@ -46,6 +46,8 @@
 //!   be unknown (rank [`NO_RANK`], tag −1). Its operation is 0 when the program itself sent it, else what it is part of;
 //!   with [`flags::INSIDE`] the last call before it in its lane encloses it. The communicator is a number of this file, 0 is
 //!   `MPI_COMM_WORLD`.
+//!   A send that was done when the call that started it returned has its post time as complete time too. Of receives started in
+//!   direct succession, without another call between, up to seven may carry the post time of the one before them.
 //! - A **call**'s bytes are this rank's own part: its contribution, except for scatter and reduce_scatter, where it is what the rank
 //!   receives; in alltoall(v, w) what it sends to all. `Counts` follow a call of alltoallv or alltoallw that was recorded without its
 //!   messages: the bytes for peer i of the communicator, from i = the first.

@@ -10,10 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::communicator::Communicator;
 use crate::format::{CHUNK, CHUNK_HEADER, Slot};
-use crate::{session, storage};
+use crate::{clock, session, storage};
 
 /// A wait shorter than this did not wait: some hundred nanoseconds.
 const SHORT_TICKS: u64 = 1000;
+
+/// Most receives that take the time of one before them.
+const SERIES: u32 = 7;
 
 /// State of a lane.
 pub(crate) struct Lane {
@@ -22,6 +25,8 @@ pub(crate) struct Lane {
     chunk: *mut u8,
     number: u32,
     chunks: u32,
+    /// The last record if it is a receive just started, its time, and how many took that time from it.
+    series: (*mut Slot, u64, u32),
     /// How many interposed calls are around what happens now.
     pub(crate) depth: u32,
     /// Operation code of the outermost one, 0 for none.
@@ -42,6 +47,7 @@ impl Lane {
             chunk: null_mut(),
             number: u32::MAX - 1,
             chunks: 0,
+            series: (null_mut(), 0, 0),
             depth: 0,
             operation: 0,
             inside: false,
@@ -99,6 +105,19 @@ impl Lane {
         true
     }
 
+    /// Appends a receive that is started and not waited for. Programs start them in series; up to [`SERIES`] in direct succession
+    /// share one look at the clock, which is half of what recording one costs.
+    #[inline(always)]
+    pub(crate) fn push_started_receive(&mut self, mut slot: Slot) -> *mut Slot {
+        let (last, time, count) = self.series;
+        let follows = !last.is_null() && last.wrapping_add(1) == self.cursor && count < SERIES;
+        let (time, count) = if follows { (time, count + 1) } else { (clock::now(), 0) };
+        slot.0[0] |= time;
+        let place = self.push(slot);
+        self.series = (place, time, count);
+        place
+    }
+
     /// Takes back the records since `mark`, which must be in the same chunk: the probe messages of the start.
     pub(crate) fn rewind(&mut self, mark: *mut Slot) {
         while self.cursor > mark {
@@ -123,6 +142,7 @@ impl Lane {
             if record.end().wrapping_sub(record.start()) < SHORT_TICKS {
                 slot.cast::<u64>().write_volatile(0);
                 self.cursor = slot;
+                self.series.0 = null_mut();
             }
         }
     }
@@ -138,6 +158,7 @@ impl Lane {
     /// Counts an unsuccessful poll.
     #[inline]
     pub(crate) fn polled(&mut self) {
+        self.series.0 = null_mut();
         if self.mark().is_null() {
             return;
         }

@@ -130,9 +130,10 @@ impl Envelope {
                 bits |= flags::ANY_SOURCE;
             }
             let peer = communicator.world(self.peer);
+            let series = self.kind as u8 == Kind::Receive as u8 && bits & flags::NONBLOCKING != 0;
             let slot = Slot::new(
                 self.kind,
-                clock::now(),
+                if series { 0 } else { clock::now() },
                 operation,
                 self.bytes,
                 peer,
@@ -140,7 +141,7 @@ impl Envelope {
                 communicator.number,
                 bits,
             );
-            Posted((*lane).push(slot))
+            Posted(if series { (*lane).push_started_receive(slot) } else { (*lane).push(slot) })
         }
     }
 }

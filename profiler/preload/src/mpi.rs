@@ -65,6 +65,12 @@ macro_rules! mpi {
 }
 pub(crate) use mpi;
 
+/// An `int` argument. The upper half of its register is undefined.
+#[inline(always)]
+pub(crate) fn int(argument: usize) -> c_int {
+    (argument as u32).cast_signed()
+}
+
 /// A result variable as an argument.
 pub(crate) fn out<T>(variable: &mut T) -> usize {
     std::ptr::from_mut(variable).expose_provenance()
@@ -229,7 +235,7 @@ pub(crate) fn version() -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = line.trim_start_matches("MPICH Version:");
     let name = if library().family == Family::Mpich { "MPICH " } else { "" };
-    let text = line.split(", package").next().unwrap_or_default().trim().split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = line.split(", package").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{name}{text}")
 }
 

@@ -9,21 +9,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::format::{Kind, flags};
 use crate::message::{Envelope, Posted};
-use crate::mpi::{SUCCESS, library, mpi, out, type_size};
+use crate::mpi::{SUCCESS, int, library, mpi, out, type_size};
 use crate::{clock, matched};
 
 /// Bytes of `count` elements; negative counts are errors that MPI will report.
 #[inline]
 pub(crate) fn bytes(count: usize, datatype: usize) -> u64 {
-    u64::try_from(count as i32).unwrap_or(0).saturating_mul(type_size(datatype))
+    u64::try_from(int(count)).unwrap_or(0).saturating_mul(type_size(datatype))
 }
 
 /// The message of a call's arguments; `None` to `MPI_PROC_NULL`.
 fn envelope(kind: Kind, count: usize, datatype: usize, peer: usize, tag: usize, comm: usize) -> Option<Envelope> {
     let library = library();
-    let peer = peer as i32;
+    let peer = int(peer);
     let communicator = library.handle(comm);
-    let (tag, bytes) = (tag as i32, bytes(count, datatype));
+    let (tag, bytes) = (int(tag), bytes(count, datatype));
     let envelope = Envelope { kind, bytes, peer, tag, communicator, flags: 0 };
     if peer == library.any_source {
         return Some(Envelope { peer: -1, ..envelope });
@@ -217,7 +217,7 @@ fn matched_envelope(count: usize, datatype: usize, message: usize, flags: u8) ->
 
 fn handles(count: usize, requests: usize) -> Vec<usize> {
     let library = library();
-    let count = usize::try_from(count as i32).unwrap_or(0);
+    let count = usize::try_from(int(count)).unwrap_or(0);
     // SAFETY: an array of so many request variables that MPI was given.
     (0..count).map(|i| unsafe { library.handle_at(requests + i * library.handle_size()) }).collect()
 }

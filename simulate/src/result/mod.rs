@@ -2,11 +2,45 @@
 //!
 //! An unknown is `None` and becomes an empty cell, never 0.
 
+mod network;
+mod reader;
+mod writer;
+
+pub use network::{Link, Network};
+pub use reader::ResultReader;
+pub use writer::ResultWriter;
+
+use serde::{Deserialize, Serialize};
+
 use crate::routing::Routes;
 use crate::topology::{HostId, LinkId};
 
+/// Name of the format.
+pub const FORMAT: &str = "phaseflow.results";
+/// Version written; readers accept it and all before.
+pub const VERSION: u32 = 1;
+
+/// `header.json` of a result archive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResultHeader {
+    /// Always [`FORMAT`].
+    pub format: String,
+    /// At most [`VERSION`].
+    pub version: u32,
+    /// The whole sweep as it was understood, defaults filled in, whichever of its points the archive holds: archives of equal
+    /// configuration are shards of one sweep.
+    pub configuration: serde_json::Value,
+}
+
+impl ResultHeader {
+    /// The header of a new archive.
+    pub fn new(configuration: serde_json::Value) -> Self {
+        Self { format: FORMAT.into(), version: VERSION, configuration }
+    }
+}
+
 /// Which point of a sweep a run is: the labels of its choices, in the order of the product.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLabels {
     /// Number of the run in the product, from 0 in the order topology × scheduler × host selector × process mapper ×
     /// router × …
@@ -70,7 +104,7 @@ pub struct PhaseRoutes {
 }
 
 /// What the table `runs` says beyond the labels.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunStatistics {
     /// End of the last job that finished, seconds; unknown for endless generators.
     pub makespan_s: Option<f64>,
@@ -89,7 +123,7 @@ pub struct RunStatistics {
 }
 
 /// One job's life; times in seconds since the start of the run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobRow {
     /// Number within the run.
     pub job: u32,
@@ -106,7 +140,7 @@ pub struct JobRow {
 }
 
 /// One phase of one job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRow {
     /// Number of the job within the run.
     pub job: u32,
@@ -147,7 +181,8 @@ pub struct PhaseRow {
 pub struct LinkTable {
     /// Number of the job; `None` for all jobs together.
     pub job: Vec<Option<u32>>,
-    /// Index of the phase in the job's workload; `None` for the whole run.
+    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for all phases together: those of
+    /// the whole run, or of a job whose phases are merged into one.
     pub phase: Vec<Option<u32>>,
     /// The link.
     pub link: Vec<LinkId>,
@@ -173,7 +208,7 @@ pub struct Series {
 }
 
 /// Statistics of a series over the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesSummary {
     /// Highest value.
     pub max: f64,

@@ -1,9 +1,30 @@
 //! Which links a demand takes.
 //!
-//! All routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the destination; paths are
-//! never enumerated. The candidates of a hop are ordered by [`Topology::order`] of the node they lead to, then by link.
+//! All routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the destination
+//! ([`ShortestPaths`](crate::topology::ShortestPaths)); paths are never enumerated. The candidates of a hop are ordered by
+//! [`Topology::order`] of the node they lead to, then by link.
+//!
+//! | router | decides by | file |
+//! |---|---|---|
+//! | `dmodk` | the destination's number | `dmodk.rs` |
+//! | `smodk` | the source's number | `smodk.rs` |
+//! | `random` | a random number | `random.rs` |
+//! | `ecmp` | a hash of both ends, switch by switch | `ecmp.rs` |
+//! | `greedy`, `greedy-max` | the load on the links at this moment | `greedy.rs` |
+//! | `exec:PROGRAM` | a program of the user's | `exec.rs` |
 
-use phaseflow_collect::{Result, TrafficMatrix};
+mod dmodk;
+mod ecmp;
+mod exec;
+mod greedy;
+#[cfg(test)]
+mod oracle;
+mod random;
+mod smodk;
+mod walk;
+
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::{Error, Result, TrafficMatrix};
 
 use crate::process_mapping::Placement;
 use crate::topology::{HostId, LinkId, Topology};
@@ -28,7 +49,8 @@ pub struct HostDemand {
 pub struct RouteRequest<'a> {
     /// The network.
     pub topology: &'a Topology,
-    /// What to route, heaviest first; ties in order of first appearance.
+    /// What to route, heaviest first, so that the light fit around the heavy; greedy routing depends on the order of ties
+    /// too.
     pub demands: &'a [HostDemand],
     /// Load of each link by everything else at this moment, in the unit of the demands.
     pub link_load: &'a [f64],
@@ -72,11 +94,13 @@ impl Routes {
     }
 
     /// Appends a link to the route that is being built.
+    #[inline]
     pub fn push_link(&mut self, link: LinkId) {
         self.links.push(link);
     }
 
     /// Ends the route that is being built.
+    #[inline]
     pub fn end_route(&mut self) {
         self.ends.push(self.links.len() as u32);
     }
@@ -95,4 +119,86 @@ pub trait Router: Send {
     /// # Errors
     /// Only of external programs: one that dies, is late, or answers what is no route.
     fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()>;
+}
+
+/// The routers: one name, one variant, one arm.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    DModK,
+    SModK,
+    Random,
+    Ecmp,
+    Greedy,
+    GreedyMax,
+    Exec,
+}
+
+const ALGORITHMS: &[(&str, Algorithm)] = &[
+    ("dmodk", Algorithm::DModK),
+    ("smodk", Algorithm::SModK),
+    ("random", Algorithm::Random),
+    ("ecmp", Algorithm::Ecmp),
+    ("greedy", Algorithm::Greedy),
+    ("greedy-max", Algorithm::GreedyMax),
+    ("exec", Algorithm::Exec),
+];
+const LATER: &[&str] = &["minimal", "valiant", "ugal", "table"];
+
+/// The router that the user chose; `seed` is that of its own random numbers.
+///
+/// # Errors
+/// A name or parameter that does not exist; a program that cannot be started.
+pub fn router(choice: &Choice, seed: u64) -> Result<Box<dyn Router>> {
+    let name = choice.name();
+    if LATER.contains(&name) {
+        return Err(Error::usage(format!("router `{name}` is not available yet")));
+    }
+    let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
+        return Err(unknown_name("router", name, &names));
+    };
+    choice.only(match algorithm {
+        Algorithm::DModK => &["variant"],
+        Algorithm::Exec => &["program"],
+        _ => &[],
+    })?;
+    Ok(match algorithm {
+        Algorithm::DModK => Box::new(dmodk::DModK::new(choice)?),
+        Algorithm::SModK => Box::new(smodk::SModK::default()),
+        Algorithm::Random => Box::new(random::Random::new(seed)),
+        Algorithm::Ecmp => Box::new(ecmp::Ecmp::new(seed)),
+        Algorithm::Greedy => Box::new(greedy::Greedy::<greedy::Sum>::default()),
+        Algorithm::GreedyMax => Box::new(greedy::Greedy::<greedy::Maximum>::default()),
+        Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_parameters_are_checked() {
+        let cases = [
+            (
+                "dmodkk",
+                "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, exec)",
+            ),
+            ("ugal", "router `ugal` is not available yet"),
+            ("table", "router `table` is not available yet"),
+            (
+                "dmodk[variant=pfsin]",
+                "`dmodk[variant=pfsin]`: variant is `pfsin`, expected published or pfsim",
+            ),
+            ("ecmp[salt=1]", "unknown parameter of `ecmp` `salt` (known: )"),
+            (
+                "exec:/no/such/program",
+                "exec:/no/such/program: cannot be started: No such file or directory (os error 2)",
+            ),
+        ];
+        for (text, expected) in cases {
+            let made = Choice::parse(text).and_then(|choice| router(&choice, 1).map(|_| ()));
+            assert_eq!(made.unwrap_err().to_string(), expected);
+        }
+    }
 }

@@ -1,38 +1,126 @@
 //! Which queued job starts next.
+//!
+//! Hosts are whole and never shared: a job fits if the free hosts have a slot for each of its processes, and then takes
+//! all slots of the hosts it gets. Where all hosts have s slots, a job of p processes takes ⌈p / s⌉ · s; where hosts are
+//! unlike, what it takes depends on the host selector and is known before it starts only as a bound
+//! ([`QueuedJob::slots`]).
 
-use std::time::Duration;
+mod easy;
+mod fcfs;
 
-/// A job that waits, in order of submission.
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::{Error, Result};
+
+use crate::engine::Picoseconds;
+
+pub use easy::Easy;
+pub use fcfs::Fcfs;
+
+/// A job that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuedJob {
-    /// Process slots it will occupy: those of whole hosts.
-    pub slots: u32,
+    /// Processes to place: it fits if the free hosts have that many slots.
+    pub processes: u32,
+    /// Most process slots it may occupy: those of whole hosts, chosen by a host selector that stops when it has enough.
+    pub slots: u64,
     /// How long it will run, as far as the scheduler knows.
-    pub estimate: Duration,
+    pub estimate: Picoseconds,
 }
 
 /// A job that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunningJob {
     /// Process slots it occupies: those of whole hosts.
-    pub slots: u32,
+    pub slots: u64,
     /// When it will end, as far as the scheduler knows, from now on.
-    pub remaining: Duration,
+    pub remaining: Picoseconds,
+}
+
+/// Why a scheduler is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// A job was submitted; it is the last of the queue.
+    Submitted,
+    /// A job finished.
+    Finished,
 }
 
 /// What a scheduler sees.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView<'a> {
+    /// Why it is asked.
+    pub occasion: Occasion,
+    /// How many jobs it has started on this occasion so far.
+    pub started: u32,
     /// Process slots of the free hosts.
-    pub free_slots: u32,
+    pub free_slots: u64,
     /// The queue, oldest first.
     pub queue: &'a [QueuedJob],
     /// The running jobs in any order.
     pub running: &'a [RunningJob],
 }
 
+impl QueueView<'_> {
+    /// True if there is a slot for each of the job's processes.
+    pub fn fits(&self, job: &QueuedJob) -> bool {
+        u64::from(job.processes) <= self.free_slots
+    }
+}
+
 /// A scheduling algorithm.
 pub trait Scheduler: Send {
-    /// Index in the queue of a job to start now; asked again, with the new view, until it says `None`.
+    /// Index in the queue of a job to start now, one that [fits](QueueView::fits); asked again, with the new view, until it
+    /// says `None`.
     fn next(&mut self, view: &QueueView<'_>) -> Option<usize>;
+}
+
+/// The schedulers: one name, one variant, one arm.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Fcfs,
+    Easy,
+}
+
+const ALGORITHMS: &[(&str, Algorithm)] = &[("fcfs", Algorithm::Fcfs), ("easy", Algorithm::Easy)];
+const LATER: &[&str] = &["conservative"];
+
+/// The scheduler that the user chose.
+///
+/// # Errors
+/// A name or parameter that does not exist, with the near matches.
+pub fn scheduler(choice: &Choice) -> Result<Box<dyn Scheduler>> {
+    let name = choice.name();
+    if LATER.contains(&name) {
+        return Err(Error::usage(format!("scheduler `{name}` is not available yet")));
+    }
+    let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
+        return Err(unknown_name("scheduler", name, &names));
+    };
+    choice.only(match algorithm {
+        Algorithm::Fcfs => &["variant"],
+        _ => &[],
+    })?;
+    Ok(match algorithm {
+        Algorithm::Fcfs => Box::new(Fcfs::new(choice)?),
+        Algorithm::Easy => Box::new(Easy::default()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_unknown_or_not_available_yet() {
+        for (text, expected) in [
+            ("conservative", "scheduler `conservative` is not available yet"),
+            ("fcsf", "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
+            ("fcfs[variant=pfsin]", "unknown variant of `fcfs` `pfsin`; did you mean pfsim? (known: pfsim)"),
+            ("easy[depth=1]", "unknown parameter of `easy` `depth` (known: )"),
+        ] {
+            let error = scheduler(&Choice::parse(text).unwrap()).err().unwrap();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
 }

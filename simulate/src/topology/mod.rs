@@ -3,12 +3,35 @@
 //! A topology is built as a petgraph graph ([`NetworkGraph`]), by a generator or from GraphML, then checked and frozen into
 //! [`Topology`]: parallel vectors and CSR adjacency, ids as `u32` newtypes. Hosts are ends, not forwarders: a route passes
 //! through switches only. A generated direct network (torus) has a switch beside each host.
+//!
+//! What routing asks again and again, distances and next hops towards a host ([`ShortestPaths`]), is worked out the first
+//! time it is asked for and then shared by all runs on the topology. It is the same for all hosts that hang on the same
+//! switches, so it is kept once for each such *attachment*, not for each host.
+
+mod adjacency;
+mod choice;
+mod fat_tree;
+mod freeze;
+mod graphml;
+mod leaf_spine;
+mod paths;
+#[cfg(test)]
+pub(crate) mod sketch;
+mod star;
+mod torus;
+mod xgft;
 
 use petgraph::graph::DiGraph;
-use phaseflow_collect::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use adjacency::Adjacency;
+use paths::PathTables;
+
+pub use choice::{TopologyChoice, TopologyOptions, topology};
+pub use paths::{Distances, ShortestPaths};
 
 /// A host or a switch; index in the order of the file or generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 /// A host; index among the hosts, in the order of the file or generator.
@@ -16,11 +39,11 @@ pub struct NodeId(pub u32);
 pub struct HostId(pub u32);
 
 /// A directed link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LinkId(pub u32);
 
 /// A node before freezing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// Unique name.
     pub name: String,
@@ -60,14 +83,8 @@ pub struct Topology {
     links: Vec<LinkSpec>,
     outgoing: Adjacency,
     incoming: Adjacency,
+    paths: PathTables,
     switch_latency_ps: u64,
-}
-
-/// Links by node, in CSR form.
-#[derive(Clone, Debug)]
-struct Adjacency {
-    offsets: Vec<u32>,
-    links: Vec<LinkId>,
 }
 
 /// How routing decisions order the switches they choose from.
@@ -80,24 +97,16 @@ pub enum PortOrder {
 }
 
 impl Topology {
-    /// Checks and freezes a graph.
-    ///
-    /// # Errors
-    /// No host, a host without slots or link, a name that occurs twice, a capacity that is not positive, a host that
-    /// cannot reach another one (named).
-    pub fn freeze(
-        label: &str,
-        graph: NetworkGraph,
-        order: PortOrder,
-        switch_latency_ps: u64,
-    ) -> Result<Self> {
-        let _ = (label, graph, order, switch_latency_ps);
-        Err(Error::data("topology: not available yet"))
-    }
-
     /// What the user called it: file name or generator with its parameters.
     pub fn label(&self) -> &str {
         &self.label
+    }
+
+    /// The same network under another name, for callers that resolve what the user wrote.
+    #[must_use]
+    pub fn labelled(mut self, label: &str) -> Self {
+        self.label = label.into();
+        self
     }
 
     /// Number of nodes.
@@ -160,12 +169,12 @@ impl Topology {
         self.is_switch(self.src(link)) && self.is_switch(self.dst(link))
     }
 
-    /// Links that leave a node.
+    /// Links that leave a node: by the order of the node they lead to, then by link.
     pub fn outgoing(&self, node: NodeId) -> &[LinkId] {
         self.outgoing.of(node)
     }
 
-    /// Links that reach a node.
+    /// Links that reach a node: by the order of the node they come from, then by link.
     pub fn incoming(&self, node: NodeId) -> &[LinkId] {
         self.incoming.of(node)
     }
@@ -173,12 +182,5 @@ impl Topology {
     /// Time that a packet's head spends in a switch, picoseconds.
     pub fn switch_latency_ps(&self) -> u64 {
         self.switch_latency_ps
-    }
-}
-
-impl Adjacency {
-    fn of(&self, node: NodeId) -> &[LinkId] {
-        let node = node.0 as usize;
-        &self.links[self.offsets[node] as usize..self.offsets[node + 1] as usize]
     }
 }

@@ -19,10 +19,10 @@ use crate::trace::{Block, Header, Kind, MessageSize, Rank, RunFacts, Sink, Summa
 use crate::{At, Cell, Error, Result, TrafficMatrix};
 
 /// A rank file of a million ranks, pretty-printed, has about 60 MB.
-const LARGEST_FILE: u64 = 1 << 28;
+const LARGEST_FILE: usize = 1 << 27;
 
 /// Long names in tar come as members of their own.
-const LONGEST_NAME: u64 = 64 << 10;
+const LONGEST_NAME: usize = 64 << 10;
 
 /// What PFProf knows of a run.
 #[derive(Clone, Debug, Default)]
@@ -113,8 +113,8 @@ impl RankFiles {
     /// Adds one rank's file; `name` goes into errors.
     pub(super) fn add(&mut self, name: &str, mut input: impl Read) -> Result<()> {
         let place = |error: Error| if name.is_empty() { error } else { error.at(name) };
-        read_bounded(&mut input, LARGEST_FILE, &mut self.text).map_err(place)?;
-        self.file.parse(&self.text).map_err(place)?;
+        let text = read_bounded(&mut input, LARGEST_FILE, &mut self.text).map_err(place)?;
+        self.file.parse(text).map_err(place)?;
         self.include(name).map_err(place)
     }
 
@@ -158,9 +158,9 @@ impl RankFiles {
             let mut entry = entry?;
             let kind = entry.header().entry_type();
             if kind.is_gnu_longname() {
-                let mut name = Vec::new();
-                read_bounded(&mut entry, LONGEST_NAME, &mut name).at(|| "a long member name")?;
-                long_name = Some(name.into_iter().take_while(|byte| *byte != 0).collect());
+                let name =
+                    read_bounded(&mut entry, LONGEST_NAME, &mut self.text).at(|| "a long member name")?;
+                long_name = name.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
                 continue;
             }
             if kind.is_pax_local_extensions() {
@@ -179,7 +179,7 @@ impl RankFiles {
             if !kind.is_file() || !is_rank_name(&name) {
                 continue;
             }
-            if entry.size() > LARGEST_FILE {
+            if entry.size() > LARGEST_FILE as u64 {
                 let problem =
                     format!("claims {} bytes, a rank file has at most {LARGEST_FILE}", entry.size());
                 return Err(Error::data(problem).at(name));
@@ -187,7 +187,7 @@ impl RankFiles {
             self.add(&name, entry)?;
         }
         // What follows the end of the tar still has gzip's checksum in it.
-        io::copy(&mut archive.into_inner().0.take(LARGEST_FILE), &mut io::sink())?;
+        io::copy(&mut archive.into_inner().0.take(LARGEST_FILE as u64), &mut io::sink())?;
         Ok(())
     }
 
@@ -197,7 +197,8 @@ impl RankFiles {
             return Err(Error::data("holds no .json file, expected one for each rank (PFProf)"));
         };
         self.check_complete(ranks)?;
-        self.sizes.sort_unstable_by_key(|size| (size.rank, size.received, size.bytes));
+        // Each file's are sorted: stable sorting by rank merges them.
+        self.sizes.sort_by_key(|size| size.rank);
         let matrix = TrafficMatrix::from_cells(std::mem::take(&mut self.cells))?;
         let unmatched = self.has_received.then(|| self.unmatched());
         let facts =
@@ -225,7 +226,8 @@ impl RankFiles {
 
     /// Σ over pairs |messages sent − messages received|.
     fn unmatched(&mut self) -> u64 {
-        self.balance.sort_unstable_by_key(|end| end.0);
+        // Each file's are two ascending runs, which this sort finds.
+        self.balance.sort_by_key(|end| end.0);
         let pairs = self.balance.chunk_by(|a, b| a.0 == b.0);
         pairs.fold(0, |sum, ends| {
             // Two ends at most, of opposite sign: no overflow.

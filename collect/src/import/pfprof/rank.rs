@@ -35,7 +35,7 @@ const KEYS: [&str; 9] = [
     "rx_message_sizes",
 ];
 
-/// Line and length of each array.
+/// Place and length of each array.
 type Lengths = [Option<(usize, usize)>; 4];
 
 impl RankFile {
@@ -50,34 +50,46 @@ impl RankFile {
         self.sizes.clear();
         let mut scanner = Scanner::new(text);
         scanner.object(|scanner, key| {
-            let Some(number) = KEYS.iter().position(|name| *name == key) else {
+            let Some(number) = KEYS.iter().position(|name| name.as_bytes() == key) else {
                 return scanner.skip();
             };
+            let key = KEYS[number];
             if std::mem::replace(&mut seen[number], true) {
-                return Err(
-                    Error::data(format!("`{key}` occurs twice")).at(format!("line {}", scanner.line()))
-                );
+                let place = scanner.place();
+                return Err(scanner.error_in_line(place, format!("`{key}` occurs twice")));
             }
             let arrays =
                 [&mut self.tx_bytes, &mut self.tx_messages, &mut self.rx_bytes, &mut self.rx_messages];
             if let Some(array) = arrays.into_iter().nth(number) {
-                let line = scanner.line();
-                lengths[number] = Some((line, scanner.counts(key, array)?));
+                let place = scanner.place();
+                lengths[number] = Some((place, scanner.counts(key, array)?));
                 return Ok(());
             }
             match key {
                 "rank" => rank = Some(scanner.count(|| key.into())?),
                 "n_procs" => n_procs = Some(scanner.count(|| key.into())?),
                 "duration" => self.duration_ns = Some(duration_ns(scanner)?),
-                _ => sizes(scanner, key, key.starts_with("rx"), &mut self.sizes)?,
+                _ => {
+                    let received = key.starts_with("rx");
+                    // The rank may come later.
+                    let size =
+                        |[bytes, messages]: [u64; 2]| MessageSize { rank: 0, received, bytes, messages };
+                    scanner.pairs(key, ["message_size", "frequency"], |pair| self.sizes.push(size(pair)))?;
+                }
             }
             Ok(())
         })?;
         scanner.end()?;
-        self.finish(rank, n_procs, &lengths)
+        self.finish(&scanner, rank, n_procs, &lengths)
     }
 
-    fn finish(&mut self, rank: Option<u64>, n_procs: Option<u64>, lengths: &Lengths) -> Result<()> {
+    fn finish(
+        &mut self,
+        scanner: &Scanner<'_>,
+        rank: Option<u64>,
+        n_procs: Option<u64>,
+        lengths: &Lengths,
+    ) -> Result<()> {
         let lacks = |name: &str| Error::data(format!("lacks `{name}`: not a rank file of PFProf"));
         let n_procs = n_procs.ok_or_else(|| lacks("n_procs"))?;
         let rank = rank.ok_or_else(|| lacks("rank"))?;
@@ -90,15 +102,16 @@ impl RankFile {
         })?;
         for (name, length) in KEYS.iter().zip(lengths) {
             match length {
-                Some((line, found)) if *found as u64 != n_procs => {
+                Some((place, found)) if *found as u64 != n_procs => {
                     let problem = format!("{name} has {found} entries, expected {n_procs} (n_procs)");
-                    return Err(Error::data(problem).at(format!("line {line}")));
+                    return Err(scanner.error_in_line(*place, problem));
                 }
                 None if name.starts_with("tx") => return Err(lacks(name)),
                 _ => {}
             }
         }
         self.has_received = lengths[3].is_some();
+        self.sizes.sort_unstable_by_key(|size| (size.received, size.bytes));
         for size in &mut self.sizes {
             size.rank = self.rank;
         }
@@ -108,7 +121,7 @@ impl RankFile {
 
 /// Seconds to nanoseconds.
 fn duration_ns(scanner: &mut Scanner<'_>) -> Result<u64> {
-    let line = scanner.line();
+    let place = scanner.place();
     let seconds = scanner.float()?;
     let ns = (seconds * 1e9).round();
     // 2^63 is a double; everything below it fits.
@@ -116,32 +129,7 @@ fn duration_ns(scanner: &mut Scanner<'_>) -> Result<u64> {
         return Ok(ns as u64);
     }
     let problem = format!("duration is {seconds:?} s, expected 0 s to 292 years");
-    Err(Error::data(problem).at(format!("line {line}")))
-}
-
-/// `[{"message_size": 8, "frequency": 3}, …]`, the rank to be filled in later.
-fn sizes(scanner: &mut Scanner<'_>, name: &str, received: bool, out: &mut Vec<MessageSize>) -> Result<()> {
-    let mut index = 0;
-    scanner.array(|scanner| {
-        let (mut bytes, mut messages) = (None, None);
-        let line = scanner.line();
-        scanner.object(|scanner, key| {
-            let full = || format!("{name}[{index}].{key}");
-            match key {
-                "message_size" => bytes = Some(scanner.count(full)?),
-                "frequency" => messages = Some(scanner.count(full)?),
-                _ => scanner.skip()?,
-            }
-            Ok(())
-        })?;
-        let (Some(bytes), Some(messages)) = (bytes, messages) else {
-            let problem = format!("{name}[{index}] lacks `message_size` or `frequency`");
-            return Err(Error::data(problem).at(format!("line {line}")));
-        };
-        out.push(MessageSize { rank: 0, received, bytes, messages });
-        index += 1;
-        Ok(())
-    })
+    Err(scanner.error_in_line(place, problem))
 }
 
 #[cfg(test)]

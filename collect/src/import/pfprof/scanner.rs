@@ -5,9 +5,11 @@
 //! bytes at a time. Rare things (escaped strings, values of unknown keys) are left to serde_json.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
+use super::super::digits::digits;
 use crate::{Error, Result};
 
 /// Text and a place in it.
@@ -22,20 +24,31 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next byte that is not white space.
+    #[inline]
     fn peek(&mut self) -> Option<u8> {
-        while let Some(byte) = self.text.get(self.at) {
+        loop {
+            let byte = *self.text.get(self.at)?;
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-                return Some(*byte);
+                return Some(byte);
             }
             self.at += 1;
+            // Indentation comes in long runs.
+            while self.text[self.at..].starts_with(b"        ") {
+                self.at += 8;
+            }
         }
-        None
     }
 
-    /// Line of the next value, from 1.
-    pub(super) fn line(&mut self) -> usize {
+    /// Where the next value begins, for [`error_in_line`](Self::error_in_line).
+    pub(super) fn place(&mut self) -> usize {
         self.peek();
-        1 + memchr::memchr_iter(b'\n', &self.text[..self.at]).count()
+        self.at
+    }
+
+    /// An error in the line of a [place](Self::place). Lines are only counted when something is wrong.
+    pub(super) fn error_in_line(&self, place: usize, problem: impl Into<String>) -> Error {
+        let line = 1 + memchr::memchr_iter(b'\n', &self.text[..place]).count();
+        Error::data(problem).at(format!("line {line}"))
     }
 
     /// An error at the current place.
@@ -89,8 +102,8 @@ impl<'a> Scanner<'a> {
         if self.peek().is_none() { Ok(()) } else { Err(self.unexpected("the end of the file")) }
     }
 
-    /// An object: `each` is given every key and has to consume its value.
-    pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &str) -> Result<()>) -> Result<()> {
+    /// An object: `each` is given every key (UTF-8) and has to consume its value.
+    pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &[u8]) -> Result<()>) -> Result<()> {
         self.take(b'{', "an object, `{`")?;
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -149,12 +162,11 @@ impl<'a> Scanner<'a> {
         let (ahead, behind) = (&self.text[self.at..], &self.text[self.at - period..]);
         let mut same = 0;
         for (a, b) in ahead.as_chunks::<8>().0.iter().zip(behind.as_chunks::<8>().0) {
-            let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-            if difference != 0 {
-                same += difference.trailing_zeros() as usize / 8;
+            let equal = same_bytes(u64::from_le_bytes(*a), u64::from_le_bytes(*b));
+            same += equal;
+            if equal < 8 {
                 break;
             }
-            same += 8;
         }
         let mut times = same / period;
         if times > 0 && !matches!(ahead.get(times * period), Some(b',' | b']' | b' ' | b'\n' | b'\r' | b'\t'))
@@ -165,21 +177,81 @@ impl<'a> Scanner<'a> {
         times
     }
 
+    /// An array of objects that have two counts each, under `keys`; `each` is given both, in the order of `keys`; the objects
+    /// come in any order.
+    ///
+    /// What stands between two numbers is the same in all objects, so it is learned from the first two and then compared.
+    pub(super) fn pairs(
+        &mut self,
+        name: &str,
+        keys: [&str; 2],
+        mut each: impl FnMut([u64; 2]),
+    ) -> Result<()> {
+        let mut index = 0;
+        // Where the second number of the object before ended.
+        let mut last_end = None;
+        self.array(|scanner| {
+            let place = scanner.place();
+            // Value and where it is written.
+            let mut found: [Option<(u64, Range<usize>)>; 2] = [None, None];
+            scanner.object(|scanner, key| {
+                let Some(which) = keys.iter().position(|name| name.as_bytes() == key) else {
+                    return scanner.skip();
+                };
+                let start = scanner.place();
+                if found[which].is_some() {
+                    return Err(
+                        scanner.error_in_line(start, format!("{name}[{index}] has `{}` twice", keys[which]))
+                    );
+                }
+                let value = scanner.count(|| format!("{name}[{index}].{}", keys[which]))?;
+                let other = found[1 - which].clone();
+                found[which] = Some((value, start..scanner.at));
+                if let Some((_, first)) = other {
+                    if let Some(last_end) = last_end {
+                        let (before, between) =
+                            (&scanner.text[last_end..first.start], &scanner.text[first.end..start]);
+                        while let Some(pair) = scanner.next_pair(before, between) {
+                            each(if which == 1 { pair } else { [pair[1], pair[0]] });
+                            index += 1;
+                        }
+                    }
+                    last_end = Some(scanner.at);
+                }
+                Ok(())
+            })?;
+            let [Some((a, _)), Some((b, _))] = found else {
+                let [a, b] = keys;
+                return Err(scanner.error_in_line(place, format!("{name}[{index}] lacks `{a}` or `{b}`")));
+            };
+            each([a, b]);
+            index += 1;
+            Ok(())
+        })
+    }
+
+    /// Two counts with exactly this text before and between them.
+    #[inline]
+    fn next_pair(&mut self, before: &[u8], between: &[u8]) -> Option<[u64; 2]> {
+        let rest = self.text[self.at..].strip_prefix(before)?;
+        let (first, length) = plain_count(rest)?;
+        let rest = rest[length..].strip_prefix(between)?;
+        let (second, length) = plain_count(rest)?;
+        self.at = self.text.len() - rest.len() + length;
+        Some([first, second])
+    }
+
     /// A number from 0 to 2⁶³−1; `name` says which in an error.
     pub(super) fn count(&mut self, name: impl FnOnce() -> String) -> Result<u64> {
+        self.peek();
+        if let Some((value, length)) = plain_count(&self.text[self.at..]) {
+            self.at += length;
+            return Ok(value);
+        }
         let text = self.number()?;
-        let value = match text {
-            [b'0'] => Some(0),
-            [b'1'..=b'9', ..] if text.len() < 20 => text.iter().try_fold(0u64, |value, byte| {
-                byte.is_ascii_digit().then(|| value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')))
-            }),
-            _ => None,
-        };
-        value.filter(|value| i64::try_from(*value).is_ok()).ok_or_else(|| {
-            self.at -= text.len();
-            let (name, text) = (name(), String::from_utf8_lossy(text));
-            self.error(format!("{name} is {text}, expected a whole number from 0 to 9223372036854775807"))
-        })
+        self.at -= text.len();
+        let (name, text) = (name(), String::from_utf8_lossy(text));
+        Err(self.error(format!("{name} is {text}, expected a whole number from 0 to 9223372036854775807")))
     }
 
     /// A number with or without fraction.
@@ -206,22 +278,21 @@ impl<'a> Scanner<'a> {
         Ok(&rest[..length])
     }
 
-    fn string(&mut self) -> Result<Cow<'a, str>> {
+    /// A string, as UTF-8.
+    fn string(&mut self) -> Result<Cow<'a, [u8]>> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a string, `\"`"));
         }
-        let start = self.at;
-        let body = &self.text[start + 1..];
-        // Most strings have no escapes: they end at the first quote.
-        if let Some(length) = memchr::memchr2(b'"', b'\\', body).filter(|length| body[*length] == b'"') {
-            let plain =
-                std::str::from_utf8(&body[..length]).ok().filter(|text| !text.contains(char::is_control));
-            if let Some(text) = plain {
-                self.at = start + length + 2;
-                return Ok(Cow::Borrowed(text));
-            }
+        let body = &self.text[self.at + 1..];
+        // Keys are plain ASCII; whatever may need decoding or checking is not.
+        let plain =
+            body.iter().take_while(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
+        let length = plain.count();
+        if body.get(length) == Some(&b'"') {
+            self.at += length + 2;
+            return Ok(Cow::Borrowed(&body[..length]));
         }
-        self.delegate::<String>().map(Cow::Owned)
+        self.delegate::<String>().map(|text| Cow::Owned(text.into_bytes()))
     }
 
     /// Any value, unused.
@@ -252,6 +323,21 @@ impl<'a> Scanner<'a> {
             None => Err(self.unexpected("a value")),
         }
     }
+}
+
+/// A number from 0 to 2⁶³−1 as JSON writes integers, and its length.
+#[inline]
+fn plain_count(text: &[u8]) -> Option<(u64, usize)> {
+    let (value, length) = digits(text)?;
+    let whole = !matches!(text.get(length), Some(b'.' | b'e' | b'E' | b'+' | b'-'));
+    let plain = whole && (length == 1 || text[0] != b'0') && i64::try_from(value).is_ok();
+    plain.then_some((value, length))
+}
+
+/// How many bytes, from the lowest on, are the same.
+#[inline]
+fn same_bytes(a: u64, b: u64) -> usize {
+    (a ^ b).trailing_zeros() as usize / 8
 }
 
 #[cfg(test)]
@@ -300,6 +386,31 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn pairs_agree_with_serde_json(
+            objects in prop::collection::vec((0..300u64, 0..3u64, 0..12usize), 0..12),
+        ) {
+            // Mostly objects written alike, some in another order, with more keys or spaces.
+            let objects: Vec<String> = objects.into_iter().map(|(a, b, style)| match style {
+                0 => format!(r#"{{"b":{b},"a":{a}}}"#),
+                1 => format!(r#"{{"a":{a},"b":{b},"c":[1]}}"#),
+                2 => format!(r#"{{ "a":{a},"b":{b}}}"#),
+                _ => format!(r#"{{"a":{a},"b":{b}}}"#),
+            }).collect();
+            let text = format!("[{}]", objects.join(","));
+            let expected: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+            let mut expected: Vec<_> = expected.iter().map(|o| [o["a"].as_u64().unwrap(), o["b"].as_u64().unwrap()]).collect();
+            let (mut scanner, mut found) = (Scanner::new(text.as_bytes()), Vec::new());
+            scanner.pairs("h", ["a", "b"], |pair| found.push(pair)).unwrap();
+            scanner.end().unwrap();
+            // Repetitions are found while their first object is still open.
+            expected.sort_unstable();
+            found.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
+
     #[test]
     fn errors_say_where() {
         for (text, expected) in [
@@ -321,6 +432,24 @@ mod tests {
             ("[0]]", "line 1, column 4: is not JSON: found `]`, expected the end of the file"),
         ] {
             assert_eq!(counts(text).unwrap_err().to_string(), expected, "{text}");
+        }
+        let pairs = |text: &str| {
+            let mut out = Vec::new();
+            Scanner::new(text.as_bytes()).pairs("h", ["a", "b"], |pair| out.push(pair)).map(|()| out)
+        };
+        for (text, expected) in [
+            (r#"[{"a":1,"b":2},{"a":1}]"#, "line 1: h[1] lacks `a` or `b`"),
+            (r#"[{"a":1,"b":2},{"a":1,"b":2},{"a":1,"b":2,"a":3}]"#, "line 1: h[2] has `a` twice"),
+            (
+                r#"[{"a":1,"b":2},{"a":1,"b":2},{"a":1,"b":2.5}]"#,
+                "line 1, column 41: h[2].b is 2.5, expected a whole number from 0 to 9223372036854775807",
+            ),
+            (
+                r#"[{"a":1,"b":2},{"a":1,"b":2},{"a":1,"b":2"#,
+                "line 1, column 42: ends too early, expected `,` or `}`",
+            ),
+        ] {
+            assert_eq!(pairs(text).unwrap_err().to_string(), expected, "{text}");
         }
         let mut scanner = Scanner::new(b"{\"a\": 1,\n \"b\\\"\": [1,\n tru]}");
         let error = scanner.object(|scanner, _| scanner.skip()).unwrap_err();

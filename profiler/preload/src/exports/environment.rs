@@ -3,7 +3,7 @@
 use super::functions;
 use crate::call::Call;
 use crate::format::{Kind, Slot};
-use crate::mpi::SUCCESS;
+use crate::mpi::{SUCCESS, int};
 use crate::operation::Operation;
 use crate::{clock, lane, session};
 
@@ -35,7 +35,7 @@ fn ended() {
 fn marked(level: usize) {
     let lane = lane::current();
     if session::is_on() && !lane.is_null() {
-        let slot = Slot::new(Kind::Mark, clock::now(), 0, 0, 0, level as i32, 0, 0);
+        let slot = Slot::new(Kind::Mark, clock::now(), 0, 0, 0, int(level), 0, 0);
         // SAFETY: the calling thread's lane.
         unsafe { (*lane).push(slot) };
     }

@@ -5,7 +5,7 @@ use crate::call::{Call, recorded};
 use crate::communicator;
 use crate::format::{Kind, flags};
 use crate::message::Envelope;
-use crate::mpi::{SUCCESS, library};
+use crate::mpi::{SUCCESS, int, library};
 use crate::operation::Operation::{self, Accumulate, Fence, Get, Put, Window, WindowEpoch, WindowLock};
 use crate::pmpi::bytes;
 use crate::session;
@@ -105,7 +105,7 @@ fn both(there: u64, back: u64, target: usize, win: usize, real: impl FnOnce() ->
 
 /// When it completes only the end of the epoch tells, not the call.
 fn post(kind: Kind, bytes: u64, target: usize, win: usize) {
-    let peer = target as i32;
+    let peer = int(target);
     if peer >= 0 && session::is_on() {
         let communicator = library().handle(win);
         Envelope { kind, bytes, peer, tag: 0, communicator, flags: flags::NONBLOCKING }.post();

@@ -9,7 +9,7 @@ use crate::communicator;
 use crate::matched;
 use crate::format::{Kind, flags};
 use crate::message::{Envelope, Posted};
-use crate::mpi::SUCCESS;
+use crate::mpi::{SUCCESS, int};
 
 /// The hooks and their places. Addresses of functions are no constants, hence the closures.
 pub(super) const ALL: [(Entry, fn() -> usize); 13] = [
@@ -44,7 +44,7 @@ macro_rules! real {
 #[inline(always)]
 fn envelope(kind: Kind, count: usize, datatype: usize, peer: usize, tag: usize, comm: usize) -> Envelope {
     let bytes = bytes_of(count, datatype);
-    Envelope { kind, bytes, peer: peer as i32, tag: tag as i32, communicator: comm, flags: 0 }
+    Envelope { kind, bytes, peer: int(peer), tag: int(tag), communicator: comm, flags: 0 }
 }
 
 extern "C" fn add_comm(comm: usize) -> c_int {

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Peak memory of pf-collect: must not grow with the number of messages. Prints `stage messages peak_kB`.
+# Needs a release build (PHASEFLOW_BIN, default target/release), GNU time and awk.
+set -eu
+bin=${PHASEFLOW_BIN:-$(dirname "$0")/../target/release}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# peak NAME MESSAGES COMMAND…: standard input and output are the caller's.
+peak() {
+    name=$1 messages=$2
+    shift 2
+    /usr/bin/time -f "%M" -o "$work/peak" "$@"
+    echo "$name $messages $(cat "$work/peak")" >&2
+}
+
+for messages in 1000000 10000000; do
+    # 64 ranks, microseconds apart; `shuffled` swaps times far away from each other.
+    awk -v n="$messages" 'BEGIN {
+        print "t_ns,src,dst,bytes"
+        for (i = 0; i < n; i++) printf "%.0f,%d,%d,%d\n", i * 1000, i % 64, (i * 7 + 1) % 64, 1024 + i % 5
+    }' >"$work/ordered.csv"
+    awk -v n="$messages" 'BEGIN {
+        print "t_ns,src,dst,bytes"
+        for (i = 0; i < n; i++) printf "%.0f,%d,%d,%d\n", (i * 7919) % n * 1000, i % 64, (i * 7 + 1) % 64, 1024 + i % 5
+    }' >"$work/shuffled.csv"
+    peak collect-file "$messages" "$bin/pf-collect" "$work/ordered.csv" -o "$work/trace.tar"
+    peak collect-pipe "$messages" "$bin/pf-collect" - -o "$work/trace.tar" <"$work/ordered.csv"
+    peak collect-file-unordered "$messages" "$bin/pf-collect" "$work/shuffled.csv" -o "$work/trace.tar"
+    peak collect-archive "$messages" "$bin/pf-collect" "$work/trace.tar" --summary >"$work/summary"
+done

@@ -1,0 +1,38 @@
+use std::io::Write;
+
+use phaseflow_collect::Result;
+
+use super::Rows;
+use crate::view::RunView;
+
+/// `hosts` are names, a blank between them; `wait_s` ends with the start, `response_s` begins with the submission.
+pub(super) const COLUMNS: &[&str] = &[
+    "run",
+    "job",
+    "submitted_s",
+    "started_s",
+    "finished_s",
+    "wait_s",
+    "run_s",
+    "response_s",
+    "hosts",
+    "workload",
+];
+
+pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
+    for job in &view.run.jobs {
+        let (started, finished) = (job.started_s, job.finished_s);
+        rows.integer(view.run.labels.run)?
+            .integer(job.job)?
+            .float(job.submitted_s)?
+            .float(started)?
+            .float(finished)?
+            .float(started.map(|at| at - job.submitted_s))?
+            .float(started.zip(finished).map(|(start, end)| end - start))?
+            .float(finished.map(|at| at - job.submitted_s))?
+            .text(&job.hosts.join(" "))?
+            .text(&view.workloads[job.workload].name)?
+            .end()?;
+    }
+    Ok(())
+}

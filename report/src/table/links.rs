@@ -1,0 +1,32 @@
+use std::io::Write;
+
+use phaseflow_collect::Result;
+
+use super::Rows;
+use crate::view::{RunView, rates};
+
+/// `link` is the link's number in the topology: it tells parallel links apart.
+pub(super) const COLUMNS: &[&str] =
+    &["run", "job", "phase", "src", "dst", "capacity", "bytes", "flows", "load", "utilization", "link"];
+
+pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
+    let table = &view.run.links;
+    for row in 0..table.link.len() {
+        let (job, link, load) = (table.job[row], table.link[row], table.load[row]);
+        let phase = view.phase(job, table.phase[row]);
+        let (found, src, dst) = view.link(link);
+        rows.integer(view.run.labels.run)?
+            .count(job.map(u64::from))?
+            .text(phase.map_or("", |phase| &phase.phase))?
+            .text(src)?
+            .text(dst)?
+            .float(found.capacity)?
+            .integer(table.bytes[row])?
+            .integer(table.flows[row])?
+            .float(load)?
+            .float(view.utilization(link, load, phase.map_or_else(|| view.rates(), rates)))?
+            .integer(link.0)?
+            .end()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! The tables, as CSV (RFC 4180, lines end in a newline alone): one file per table.
+//!
+//! Columns only ever get added at the end. An unknown is an empty cell. A number has as many digits as it takes to read
+//! the same number back, and no exponent.
+
+mod jobs;
+mod links;
+mod phases;
+mod runs;
+mod series;
+mod statistics;
+
+use std::io::Write;
+
+use phaseflow_collect::{Error, Result, choice};
+
+use crate::number;
+use crate::view::RunView;
+
+/// One of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// One row per run: its choices and its statistics.
+    Runs,
+    /// One row per run, job and phase.
+    Phases,
+    /// One row per run, job, phase and link that carries something.
+    Links,
+    /// One row per run and job.
+    Jobs,
+    /// One row per run, series and change of value.
+    Series,
+    /// One row per run and series: what PFSim says of it.
+    Statistics,
+}
+
+impl Table {
+    /// All tables, in the order of the documentation.
+    pub const ALL: [Self; 6] =
+        [Self::Runs, Self::Phases, Self::Links, Self::Jobs, Self::Series, Self::Statistics];
+
+    /// The table called `name`.
+    ///
+    /// # Errors
+    /// No table of this name.
+    pub fn named(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|table| table.name() == name);
+        found.ok_or_else(|| choice::unknown_name("table", name, &Self::ALL.map(Self::name)))
+    }
+
+    /// Its name, also that of its file without `.csv`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Phases => "phases",
+            Self::Links => "links",
+            Self::Jobs => "jobs",
+            Self::Series => "series",
+            Self::Statistics => "statistics",
+        }
+    }
+
+    /// Its columns.
+    pub fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Runs => runs::COLUMNS,
+            Self::Phases => phases::COLUMNS,
+            Self::Links => links::COLUMNS,
+            Self::Jobs => jobs::COLUMNS,
+            Self::Series => series::COLUMNS,
+            Self::Statistics => statistics::COLUMNS,
+        }
+    }
+}
+
+/// Writes one table, run by run.
+#[derive(Debug)]
+pub struct TableWriter<W: Write> {
+    table: Table,
+    rows: Rows<W>,
+}
+
+impl<W: Write> TableWriter<W> {
+    /// Starts a table with its line of column names.
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn new(table: Table, out: W) -> Result<Self> {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(table.columns()).map_err(failed)?;
+        Ok(Self { table, rows: Rows { csv, text: String::new() } })
+    }
+
+    /// Appends the rows of a run.
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn run(&mut self, view: &RunView<'_>) -> Result<()> {
+        match self.table {
+            Table::Runs => runs::write(view, &mut self.rows),
+            Table::Phases => phases::write(view, &mut self.rows),
+            Table::Links => links::write(view, &mut self.rows),
+            Table::Jobs => jobs::write(view, &mut self.rows),
+            Table::Series => series::write(view, &mut self.rows),
+            Table::Statistics => statistics::write(view, &mut self.rows),
+        }
+    }
+
+    /// Ends the table and hands the output back, flushed.
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn finish(self) -> Result<W> {
+        let mut out = self.rows.csv.into_inner().map_err(|error| Error::from(error.into_error()))?;
+        out.flush()?;
+        Ok(out)
+    }
+}
+
+/// Cells of a table, written left to right.
+#[derive(Debug)]
+struct Rows<W: Write> {
+    csv: csv::Writer<W>,
+    text: String,
+}
+
+impl<W: Write> Rows<W> {
+    fn text(&mut self, text: &str) -> Result<&mut Self> {
+        self.csv.write_field(text).map_err(failed)?;
+        Ok(self)
+    }
+
+    fn integer(&mut self, value: impl Into<u64>) -> Result<&mut Self> {
+        self.count(Some(value.into()))
+    }
+
+    fn count(&mut self, value: Option<u64>) -> Result<&mut Self> {
+        use std::fmt::Write;
+        self.text.clear();
+        if let Some(value) = value {
+            let _ = write!(self.text, "{value}");
+        }
+        self.cell()
+    }
+
+    /// A number that is none says as little as an unknown one.
+    fn float(&mut self, value: impl Into<Option<f64>>) -> Result<&mut Self> {
+        self.text.clear();
+        if let Some(value) = value.into().filter(|value| value.is_finite()) {
+            number::exact(value, &mut self.text);
+        }
+        self.cell()
+    }
+
+    fn cell(&mut self) -> Result<&mut Self> {
+        self.csv.write_field(&self.text).map_err(failed)?;
+        Ok(self)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.csv.write_record(None::<&[u8]>).map_err(failed)
+    }
+}
+
+/// An error of the output, kept as what it is: the reader of a pipe may have gone away.
+fn failed(error: csv::Error) -> Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error.into(),
+        other => Error::data(format!("{other:?}")),
+    }
+}

@@ -1,0 +1,56 @@
+use std::io::Write;
+
+use phaseflow_collect::Result;
+
+use super::Rows;
+use crate::view::RunView;
+
+pub(super) const COLUMNS: &[&str] = &[
+    "run",
+    "job",
+    "phase",
+    "occurrences",
+    "duration_s",
+    "makespan_s",
+    "bytes",
+    "max_link_bytes",
+    "max_link_load",
+    "max_utilization",
+    "mean_utilization",
+    "bottleneck_src",
+    "bottleneck_dst",
+    "drops",
+    "retransmits",
+    "min_link_load",
+    "mean_link_load",
+    "variance_link_load",
+];
+
+pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
+    for phase in &view.run.phases {
+        let (src, dst) = phase.bottleneck.map_or(("", ""), |link| {
+            let (_, src, dst) = view.link(link);
+            (src, dst)
+        });
+        rows.integer(view.run.labels.run)?
+            .integer(phase.job)?
+            .text(&phase.phase)?
+            .integer(phase.occurrences)?
+            .float(phase.duration_s)?
+            .float(phase.makespan_s)?
+            .integer(phase.bytes)?
+            .count(phase.max_link_bytes)?
+            .float(phase.max_link_load)?
+            .float(phase.max_utilization)?
+            .float(phase.mean_utilization)?
+            .text(src)?
+            .text(dst)?
+            .count(phase.drops)?
+            .count(phase.retransmits)?
+            .float(phase.min_link_load)?
+            .float(phase.mean_link_load)?
+            .float(phase.variance_link_load)?
+            .end()?;
+    }
+    Ok(())
+}

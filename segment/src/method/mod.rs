@@ -1,0 +1,153 @@
+//! Ways to split a run into phases.
+//!
+//! A method looks at what the first pass found and answers with a plan. To add one: write a file with a type that
+//! implements [`Split`], add it to [`Method`], and to the two matches below.
+
+mod clustered;
+mod dbscan;
+mod gmm;
+mod idle;
+mod kmeans;
+mod marks;
+mod none;
+mod optics;
+mod silhouette;
+mod windows;
+
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::{Error, Result};
+
+use crate::plan::Plan;
+use crate::survey::Run;
+
+/// Names of all methods, the default first.
+pub const NAMES: [&str; 8] = ["kmeans", "dbscan", "optics", "gmm", "marks", "windows", "none", "rounds"];
+
+/// A method and its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// k-means over windows; `k` fixed, or chosen by silhouette.
+    KMeans(kmeans::KMeansMethod),
+    /// DBSCAN over windows; the radius is fixed, or chosen from the distances.
+    Dbscan(dbscan::DbscanMethod),
+    /// OPTICS over windows.
+    Optics(optics::OpticsMethod),
+    /// Gaussian mixture over windows; `k` fixed, or chosen by BIC.
+    Gmm(gmm::GmmMethod),
+    /// The user's marks (MPI_Pcontrol).
+    Marks,
+    /// Equal windows, each a phase of its own.
+    Windows,
+    /// One phase.
+    None,
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Self::KMeans(kmeans::KMeansMethod::default())
+    }
+}
+
+/// What all methods may depend on beside the run and their own parameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Largest number of windows.
+    pub(crate) windows: usize,
+    /// Seed of all random numbers.
+    pub(crate) seed: u64,
+}
+
+/// A plan and the parameters that led to it, as in `k=3,windows=1024`.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) plan: Plan,
+    pub(crate) parameters: String,
+}
+
+/// One way to split a run.
+pub(crate) trait Split {
+    /// Splits `run`, which has messages and a length.
+    ///
+    /// # Errors
+    /// Nothing to go by (no marks), or no numerical solution.
+    fn split(&self, run: &Run, limits: &Limits) -> Result<Answer>;
+}
+
+impl Method {
+    /// The method that the user named.
+    ///
+    /// # Errors
+    /// An unknown name, one that is not available yet, or a parameter that the method does not have.
+    pub fn parse(choice: &Choice) -> Result<Self> {
+        let method = match choice.name() {
+            "kmeans" => Self::KMeans(kmeans::KMeansMethod::parse(choice)?),
+            "dbscan" => Self::Dbscan(dbscan::DbscanMethod::parse(choice)?),
+            "optics" => Self::Optics(optics::OpticsMethod::parse(choice)?),
+            "gmm" => Self::Gmm(gmm::GmmMethod::parse(choice)?),
+            "marks" => Self::Marks,
+            "windows" => Self::Windows,
+            "none" => Self::None,
+            "rounds" => return Err(Error::usage("method `rounds` is not available yet; use kmeans")),
+            other => return Err(unknown_name("method", other, &NAMES)),
+        };
+        if matches!(method, Self::Marks | Self::Windows | Self::None) {
+            choice.only(&[])?;
+        }
+        Ok(method)
+    }
+
+    /// The name by which [`parse`](Self::parse) knows it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::KMeans(_) => "kmeans",
+            Self::Dbscan(_) => "dbscan",
+            Self::Optics(_) => "optics",
+            Self::Gmm(_) => "gmm",
+            Self::Marks => "marks",
+            Self::Windows => "windows",
+            Self::None => "none",
+        }
+    }
+
+    /// True if the first pass has to make windows.
+    pub(crate) fn needs_windows(&self) -> bool {
+        matches!(self, Self::KMeans(_) | Self::Dbscan(_) | Self::Optics(_) | Self::Gmm(_))
+    }
+
+    pub(crate) fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
+        match self {
+            Self::KMeans(method) => method.split(run, limits),
+            Self::Dbscan(method) => method.split(run, limits),
+            Self::Optics(method) => method.split(run, limits),
+            Self::Gmm(method) => method.split(run, limits),
+            Self::Marks => marks::Marks.split(run, limits),
+            Self::Windows => windows::EqualWindows.split(run, limits),
+            Self::None => none::Whole.split(run, limits),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_to_methods_and_back() {
+        for name in NAMES.into_iter().filter(|name| *name != "rounds") {
+            assert_eq!(Method::parse(&Choice::plain(name)).unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_usage_error() {
+        let error = |text| Method::parse(&Choice::parse(text).unwrap()).unwrap_err().to_string();
+        assert_eq!(error("rounds"), "method `rounds` is not available yet; use kmeans");
+        assert_eq!(
+            error("kmean"),
+            "unknown method `kmean`; did you mean kmeans? (known: kmeans, dbscan, optics, gmm, marks, windows, none, rounds)"
+        );
+        assert_eq!(error("kmeans[kk=3]"), "unknown parameter of `kmeans` `kk`; did you mean k? (known: k)");
+        assert_eq!(error("kmeans[k=0]"), "`kmeans[k=0]`: k is 0, expected at least 1");
+        assert_eq!(error("none[k=1]"), "unknown parameter of `none` `k` (known: )");
+    }
+}

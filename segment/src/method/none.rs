@@ -1,0 +1,17 @@
+//! `none`: the whole run is one phase.
+
+use phaseflow_collect::Result;
+
+use super::{Answer, Limits, Split};
+use crate::plan::{Plan, Stretch};
+use crate::survey::Run;
+
+/// The run as it is: what a simulation without phases sees.
+pub(super) struct Whole;
+
+impl Split for Whole {
+    fn split(&self, _: &Run, _: &Limits) -> Result<Answer> {
+        let plan = Plan::new(vec![Stretch::exact(Some(0), 0)]);
+        Ok(Answer { plan, parameters: String::new() })
+    }
+}

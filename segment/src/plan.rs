@@ -1,0 +1,178 @@
+//! A plan: which stretch of the run belongs to which phase, before the second pass settles where exactly each begins.
+
+use crate::survey::Run;
+use crate::window::sketch::Sketch;
+
+/// A stretch of the run; it ends where the next one begins, the last one at the end of the run. Times are nanoseconds since
+/// the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// Its phase, a number that the method chose; `None` if idle.
+    pub(crate) label: Option<u32>,
+    /// Where it begins, as far as the method knows.
+    pub(crate) start_ns: u64,
+    /// It begins not before this …
+    pub(crate) earliest_ns: u64,
+    /// … and not after this; both equal to the start where the method knows exactly.
+    pub(crate) latest_ns: u64,
+}
+
+impl Stretch {
+    /// A stretch whose begin is known.
+    pub(crate) fn exact(label: Option<u32>, start_ns: u64) -> Self {
+        Self { label, start_ns, earliest_ns: start_ns, latest_ns: start_ns }
+    }
+}
+
+/// Stretches in order, the first one from 0 on; neighbours have different labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// At least one, unless the run has no length.
+    pub(crate) stretches: Vec<Stretch>,
+}
+
+impl Plan {
+    /// A plan of these stretches in order; neighbours of one label become one.
+    pub(crate) fn new(mut stretches: Vec<Stretch>) -> Self {
+        stretches.dedup_by(|next, before| next.label == before.label);
+        if let Some(first) = stretches.first_mut() {
+            *first = Stretch::exact(first.label, 0);
+        }
+        Self { stretches }
+    }
+
+    /// Lets each change lie `slack_ns` of its two labels earlier or later, at most to the middle of the stretches at its
+    /// sides, so that changes keep their order. Where idleness begins or ends is exact.
+    pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u32, u32) -> u64) -> Self {
+        let starts: Vec<u64> = self.stretches.iter().map(|stretch| stretch.start_ns).collect();
+        for i in 1..starts.len() {
+            let (Some(before), Some(after)) = (self.stretches[i - 1].label, self.stretches[i].label) else {
+                continue;
+            };
+            let end = starts.get(i + 1).copied().unwrap_or(duration_ns);
+            let slack = slack_ns(before, after);
+            self.stretches[i].earliest_ns = starts[i] - slack.min((starts[i] - starts[i - 1]) / 2);
+            self.stretches[i].latest_ns = starts[i] + slack.min(end.saturating_sub(starts[i]) / 2);
+        }
+        self
+    }
+
+    /// Number of labels, one more than the highest.
+    pub(crate) fn labels(&self) -> usize {
+        self.stretches.iter().filter_map(|s| s.label).max().map_or(0, |label| label as usize + 1)
+    }
+
+    /// What the messages of each label look like, by the windows that begin in its stretches. Windows where a change may
+    /// lie count only for labels that have no others.
+    pub(crate) fn behaviours(&self, run: &Run) -> Vec<Sketch> {
+        let mut sure = vec![Sketch::default(); self.labels()];
+        let mut doubtful = sure.clone();
+        let mut at = 0;
+        for window in run.windows.all().iter().filter(|window| window.messages > 0) {
+            let time = run.since_start(window.first_ns);
+            while self.stretches.get(at + 1).is_some_and(|next| next.start_ns <= time) {
+                at += 1;
+            }
+            let Some(stretch) = self.stretches.get(at) else { continue };
+            let Some(label) = stretch.label else { continue };
+            let next = self.stretches.get(at + 1);
+            let doubt = time < stretch.latest_ns || next.is_some_and(|next| time >= next.earliest_ns);
+            let sketches = if doubt { &mut doubtful } else { &mut sure };
+            sketches[label as usize].merge(&window.sketch);
+        }
+        let pairs = sure.into_iter().zip(doubtful);
+        pairs.map(|(sure, doubtful)| if sure.is_empty() { doubtful } else { sure }).collect()
+    }
+
+    /// Merges the labels whose behaviours are nearest to each other until at most `most` are left, the lower one stays.
+    pub(crate) fn merge_labels(self, most: usize, run: &Run) -> Self {
+        let mut sketches: Vec<Option<Sketch>> = self.behaviours(run).into_iter().map(Some).collect();
+        let mut becomes: Vec<u32> = (0..sketches.len() as u32).collect();
+        let mut used: Vec<u32> = self.stretches.iter().filter_map(|stretch| stretch.label).collect();
+        used.sort_unstable();
+        used.dedup();
+        while used.len() > most.max(1) {
+            let mut nearest = (f64::INFINITY, 0, 0);
+            for (i, one) in used.iter().enumerate() {
+                for other in &used[i + 1..] {
+                    let pair = (&sketches[*one as usize], &sketches[*other as usize]);
+                    let (Some(a), Some(b)) = pair else { continue };
+                    let distance = a.distance(b);
+                    if distance < nearest.0 {
+                        nearest = (distance, *one, *other);
+                    }
+                }
+            }
+            let (_, kept, gone) = nearest;
+            if let (Some(gone), Some(kept)) = (sketches[gone as usize].take(), &mut sketches[kept as usize]) {
+                kept.merge(&gone);
+            }
+            used.retain(|label| *label != gone);
+            becomes.iter_mut().filter(|label| **label == gone).for_each(|label| *label = kept);
+        }
+        let relabelled = self
+            .stretches
+            .into_iter()
+            .map(|stretch| Stretch { label: stretch.label.map(|label| becomes[label as usize]), ..stretch });
+        Self::new(relabelled.collect())
+    }
+
+    /// Joins stretches that are shorter than `least_ns` of their label to the longer one of their neighbours, the shortest
+    /// first.
+    pub(crate) fn join_short(self, duration_ns: u64, least_ns: impl Fn(Option<u32>) -> u64) -> Self {
+        let stretches = self.stretches;
+        let count = stretches.len();
+        let mut starts: Vec<u64> = stretches.iter().map(|stretch| stretch.start_ns).collect();
+        starts.push(duration_ns);
+        let mut length: Vec<u64> = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+        // A list of the stretches that are left; a stretch that is gone names the one that took it in.
+        let mut before: Vec<Option<usize>> = (0..count).map(|i| i.checked_sub(1)).collect();
+        let mut after: Vec<Option<usize>> = (0..count).map(|i| Some(i + 1).filter(|i| *i < count)).collect();
+        let mut label: Vec<Option<u32>> = stretches.iter().map(|stretch| stretch.label).collect();
+        let mut gone = vec![false; count];
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|i| length[*i]);
+        for i in order {
+            if gone[i] || length[i] >= least_ns(label[i]) {
+                continue;
+            }
+            let longest = [before[i], after[i]].into_iter().flatten().max_by_key(|j| length[*j]);
+            let Some(host) = longest else { break };
+            // The later one of the two leaves the list; what stays has the host's label.
+            let (left, right) = (i.min(host), i.max(host));
+            label[left] = label[host];
+            length[left] += length[right];
+            gone[right] = true;
+            after[left] = after[right];
+            if let Some(next) = after[right] {
+                before[next] = Some(left);
+            }
+        }
+        let left = (0..count).filter(|i| !gone[*i]);
+        Self::new(left.map(|i| Stretch { label: label[i], ..stretches[i] }).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(stretches: &[(u32, u64)]) -> Plan {
+        Plan::new(stretches.iter().map(|(label, start)| Stretch::exact(Some(*label), *start)).collect())
+    }
+
+    #[test]
+    fn short_stretches_join_the_longer_neighbour() {
+        let before = plan(&[(0, 0), (1, 50), (2, 53), (0, 60), (3, 98)]);
+        assert_eq!(before.clone().join_short(100, |_| 5), plan(&[(0, 0), (2, 53), (0, 60)]));
+        assert_eq!(before.clone().join_short(100, |_| 10), plan(&[(0, 0)]));
+        assert_eq!(before.clone().join_short(100, |_| 0), before);
+        assert_eq!(plan(&[(0, 0)]).join_short(100, |_| 1000), plan(&[(0, 0)]));
+    }
+
+    #[test]
+    fn many_short_stretches_take_no_quadratic_time() {
+        let alternating: Vec<(u32, u64)> = (0..200_000).map(|i| (i % 2, u64::from(i) * 10)).collect();
+        assert_eq!(plan(&alternating).join_short(2_000_000, |_| u64::MAX).stretches.len(), 1);
+    }
+}

@@ -1,0 +1,247 @@
+//! How near a segmentation is to a known truth.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use phaseflow_collect::{At, Error, Result};
+use serde::Deserialize;
+
+use crate::archive::Segmentation;
+use crate::list::IDLE;
+
+/// A stretch of the run with one label.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Interval {
+    /// Start, nanoseconds since the start of the run.
+    pub start_ns: u64,
+    /// End.
+    pub end_ns: u64,
+    /// What it is; `idle` where nothing is sent. Phases of a segmentation need not have the same names.
+    pub label: String,
+}
+
+/// Three views of one comparison, each 1 for equal segmentations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// Harmonic mean of precision and recall of the boundaries inside the run. A boundary is found if one of the other side
+    /// lies within the lesser of 1 % of the run and 25 % of the shorter stretch next to it, one to one.
+    pub boundary_f1: f64,
+    /// For each true stretch the largest overlap (intersection / union) with a found one, weighted by its length (Arbelaez
+    /// et al. 2011, section 3.1).
+    pub covering: f64,
+    /// Adjusted Rand index (Hubert and Arabie 1985) of the labels, every instant counting alike: 0 for chance.
+    pub label_ari: f64,
+}
+
+/// Reads a truth from CSV with the columns `start_ns,end_ns,label`.
+///
+/// # Errors
+/// Columns or values that are not these, stretches that overlap or are not in order.
+pub fn read_truth(input: impl Read) -> Result<Vec<Interval>> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input);
+    let mut truth: Vec<Interval> = Vec::new();
+    for (row, interval) in reader.deserialize().enumerate() {
+        let interval: Interval = interval
+            .map_err(|error| Error::data(format!("is not a row of start_ns,end_ns,label: {error}")))?;
+        let before = truth.last().map_or(0, |last| last.end_ns);
+        if interval.start_ns < before || interval.end_ns < interval.start_ns {
+            let problem = format!(
+                "from {} to {} ns, expected a start not before {before} ns and an end after it",
+                interval.start_ns, interval.end_ns
+            );
+            return Err(Error::data(problem)).at(|| format!("line {}", row + 2));
+        }
+        truth.push(interval);
+    }
+    Ok(truth)
+}
+
+/// Compares a segmentation with the truth. What the truth leaves out is idle; if the two end at different times, the later
+/// one counts.
+pub fn score(segmentation: &Segmentation, truth: &[Interval]) -> Score {
+    let leaves = segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0);
+    let found: Vec<Interval> = leaves
+        .map(|occurrence| Interval {
+            start_ns: occurrence.start_ns,
+            end_ns: occurrence.end_ns,
+            label: occurrence.phase.map_or_else(|| IDLE.to_string(), |phase| phase.to_string()),
+        })
+        .collect();
+    let end = |intervals: &[Interval]| intervals.last().map_or(0, |last| last.end_ns);
+    let duration = end(&found).max(end(truth));
+    let (truth, found) = (tiled(truth, duration), tiled(&found, duration));
+    Score {
+        boundary_f1: boundary_f1(&truth, &found, duration),
+        covering: covering(&truth, &found, duration),
+        label_ari: label_ari(&truth, &found, duration),
+    }
+}
+
+/// The same stretches without gaps (they become idle) and without boundaries between equal labels.
+fn tiled(intervals: &[Interval], duration: u64) -> Vec<Interval> {
+    let mut tiles: Vec<Interval> = Vec::with_capacity(intervals.len() + 1);
+    let mut push = |start_ns: u64, end_ns: u64, label: &str| match tiles.last_mut() {
+        _ if start_ns == end_ns => {}
+        Some(last) if last.label == label => last.end_ns = end_ns,
+        _ => tiles.push(Interval { start_ns, end_ns, label: label.into() }),
+    };
+    let mut at = 0;
+    for interval in intervals {
+        push(at, interval.start_ns, IDLE);
+        push(interval.start_ns, interval.end_ns, &interval.label);
+        at = interval.end_ns;
+    }
+    push(at, duration, IDLE);
+    tiles
+}
+
+fn boundary_f1(truth: &[Interval], found: &[Interval], duration: u64) -> f64 {
+    let boundaries = truth.len().saturating_sub(1) + found.len().saturating_sub(1);
+    if boundaries == 0 {
+        return 1.0;
+    }
+    let length = |interval: &Interval| interval.end_ns - interval.start_ns;
+    // Where each true boundary may be found, first and last nanosecond.
+    let mut ranges: Vec<(u64, u64)> = truth
+        .windows(2)
+        .map(|pair| {
+            let tolerance = (duration / 100).min(length(&pair[0]).min(length(&pair[1])) / 4);
+            (pair[1].start_ns - tolerance, pair[1].start_ns + tolerance)
+        })
+        .collect();
+    // Ranges have disjoint interiors (a quarter of the shorter stretch), so the first one that fits is the one to take.
+    ranges.reverse();
+    let mut hits = 0;
+    for boundary in found.iter().skip(1).map(|interval| interval.start_ns) {
+        while ranges.last().is_some_and(|range| range.1 < boundary) {
+            ranges.pop();
+        }
+        if ranges.last().is_some_and(|range| range.0 <= boundary) {
+            ranges.pop();
+            hits += 1;
+        }
+    }
+    2.0 * f64::from(hits) / boundaries as f64
+}
+
+fn covering(truth: &[Interval], found: &[Interval], duration: u64) -> f64 {
+    if duration == 0 {
+        return 1.0;
+    }
+    let mut sum = 0.0;
+    let mut first = 0;
+    for own in truth {
+        while found.get(first).is_some_and(|other| other.end_ns <= own.start_ns) {
+            first += 1;
+        }
+        let mut best = 0.0f64;
+        for other in found[first..].iter().take_while(|other| other.start_ns < own.end_ns) {
+            let overlap = other.end_ns.min(own.end_ns) - other.start_ns.max(own.start_ns);
+            let union = other.end_ns.max(own.end_ns) - other.start_ns.min(own.start_ns);
+            best = best.max(overlap as f64 / union as f64);
+        }
+        sum += best * (own.end_ns - own.start_ns) as f64;
+    }
+    sum / duration as f64
+}
+
+fn label_ari(truth: &[Interval], found: &[Interval], duration: u64) -> f64 {
+    // Time that has both labels, as parts of the run; the pairs of instants are squares of them.
+    let mut both = BTreeMap::<(&str, &str), f64>::new();
+    let (mut i, mut j) = (0, 0);
+    while let (Some(one), Some(other)) = (truth.get(i), found.get(j)) {
+        let overlap = one.end_ns.min(other.end_ns) - one.start_ns.max(other.start_ns);
+        *both.entry((&one.label, &other.label)).or_default() += overlap as f64 / duration as f64;
+        i += usize::from(one.end_ns <= other.end_ns);
+        j += usize::from(other.end_ns <= one.end_ns);
+    }
+    let mut rows = BTreeMap::<&str, f64>::new();
+    let mut columns = BTreeMap::<&str, f64>::new();
+    for ((row, column), part) in &both {
+        *rows.entry(row).or_default() += part;
+        *columns.entry(column).or_default() += part;
+    }
+    let squares = |parts: &mut dyn Iterator<Item = &f64>| parts.map(|part| part * part).sum::<f64>();
+    let (a, b) = (squares(&mut rows.values()), squares(&mut columns.values()));
+    let (index, expected, greatest) = (squares(&mut both.values()), a * b, (a + b) / 2.0);
+    // Both sides have one label only, or nothing at all: they agree.
+    if greatest - expected < 1e-15 { 1.0 } else { (index - expected) / (greatest - expected) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn intervals(list: &[(u64, u64, &str)]) -> Vec<Interval> {
+        list.iter()
+            .map(|(start_ns, end_ns, label)| Interval {
+                start_ns: *start_ns,
+                end_ns: *end_ns,
+                label: (*label).into(),
+            })
+            .collect()
+    }
+
+    fn close(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-12, "{value}, expected {expected}");
+    }
+
+    #[test]
+    fn equal_segmentations_score_one() {
+        let truth = intervals(&[(0, 40, "a"), (40, 60, "b"), (60, 100, "a")]);
+        close(boundary_f1(&truth, &truth, 100), 1.0);
+        close(covering(&truth, &truth, 100), 1.0);
+        close(label_ari(&truth, &truth, 100), 1.0);
+    }
+
+    #[test]
+    fn by_hand() {
+        // One boundary off by 1 % of the run, found; one off by 5 %, not; nothing else.
+        let truth = intervals(&[(0, 400, "a"), (400, 600, "b"), (600, 1000, "a")]);
+        let found = intervals(&[(0, 410, "0"), (410, 650, "1"), (650, 1000, "0")]);
+        close(boundary_f1(&truth, &found, 1000), 0.5);
+        // 400/410 over 400, 190/250 over 200, 350/400 over 400.
+        close(
+            covering(&truth, &found, 1000),
+            (400.0 * 400.0 / 410.0 + 200.0 * 190.0 / 250.0 + 350.0) / 1000.0,
+        );
+        // Parts: a0 .75, a1 .05, b0 .01, b1 .19; rows .8 .2, columns .76 .24.
+        let (index, a, b) = (0.5625 + 0.0025 + 0.0001 + 0.0361, 0.68, 0.5776 + 0.0576);
+        close(label_ari(&truth, &found, 1000), (index - a * b) / ((a + b) / 2.0 - a * b));
+    }
+
+    #[test]
+    fn one_phase_against_two() {
+        let truth = intervals(&[(0, 50, "a"), (50, 100, "b")]);
+        let one = intervals(&[(0, 100, "0")]);
+        close(boundary_f1(&truth, &one, 100), 0.0);
+        close(covering(&truth, &one, 100), 0.5);
+        close(label_ari(&truth, &one, 100), 0.0);
+    }
+
+    #[test]
+    fn the_shorter_neighbour_limits_the_tolerance() {
+        // 1 % of the run is 10, a quarter of the middle is 5.
+        let truth = intervals(&[(0, 500, "a"), (500, 520, "b"), (520, 1000, "a")]);
+        let at = |start: u64| intervals(&[(0, start, "0"), (start, 520, "1"), (520, 1000, "0")]);
+        close(boundary_f1(&truth, &at(505), 1000), 1.0);
+        close(boundary_f1(&truth, &at(506), 1000), 0.5);
+    }
+
+    #[test]
+    fn gaps_in_the_truth_are_idle() {
+        let truth = tiled(&intervals(&[(0, 40, "a"), (60, 80, "a")]), 100);
+        let expected = [(0, 40, "a"), (40, 60, "idle"), (60, 80, "a"), (80, 100, "idle")];
+        assert_eq!(truth, intervals(&expected));
+    }
+
+    #[test]
+    fn a_truth_that_overlaps_is_refused() {
+        let error = read_truth("start_ns,end_ns,label\n0,10,a\n5,20,b\n".as_bytes()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 3: from 5 to 20 ns, expected a start not before 10 ns and an end after it"
+        );
+        assert!(read_truth("start,end,label\n0,10,a\n".as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! First pass: what a run holds, in bounded space.
+
+use std::collections::HashMap;
+
+use phaseflow_collect::trace::{Block, Kind, Mark, TraceReader};
+use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
+
+use crate::replay::Replay;
+use crate::window::Windows;
+
+/// What the first pass found.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// Where the trace comes from.
+    pub(crate) source: String,
+    /// Number of ranks.
+    pub(crate) ranks: u32,
+    /// The rest.
+    pub(crate) content: Content,
+}
+
+/// A run in time, or its sums.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// Messages with times.
+    Timed(Run),
+    /// One matrix, and the length of the run if the source knew it.
+    Aggregate(TrafficMatrix, Option<u64>),
+}
+
+/// A run in time, as methods see it.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// Its start on the trace's clock.
+    pub(crate) start_ns: i64,
+    /// Its length.
+    pub(crate) duration_ns: u64,
+    /// Messages.
+    pub(crate) messages: u64,
+    /// Its windows; empty if nobody asked for them.
+    pub(crate) windows: Windows,
+    /// When marks changed.
+    pub(crate) changes: Vec<Change>,
+}
+
+impl Run {
+    /// Nanoseconds from the start of the run to `time_ns`, which is not before it. The very end of the run, where nothing can
+    /// begin any more, counts as its last nanosecond.
+    pub(crate) fn since_start(&self, time_ns: i64) -> u64 {
+        let since = time_ns.wrapping_sub(self.start_ns).cast_unsigned();
+        since.min(self.duration_ns.saturating_sub(1))
+    }
+}
+
+/// The first of all ranks sets a mark; the others follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// When.
+    pub(crate) time_ns: i64,
+    /// What it sets.
+    pub(crate) level: i32,
+}
+
+impl Survey {
+    /// Reads `trace` once. Windows are only made if there are any to make: `windows` is their largest number.
+    pub(crate) fn new(trace: &mut dyn Replay, windows: Option<usize>) -> Result<Self> {
+        let mut reader = TraceReader::open(trace.replay()?)?.without_details();
+        let header = reader.header().clone();
+        let mut table = Windows::new(windows.unwrap_or(0));
+        let mut marks = Marks::default();
+        let mut matrix = MatrixBuilder::default();
+        let mut span: Option<(i64, i64)> = None;
+        while let Some(block) = reader.next_block()? {
+            match block {
+                Block::Messages(block) => {
+                    let times = &block.columns().send_post_ns;
+                    if let (Some(first), Some(last)) = (times.first(), times.last()) {
+                        span = Some((span.map_or(*first, |span| span.0), *last));
+                    }
+                    if windows.is_some() {
+                        table.add(block);
+                    }
+                }
+                Block::Marks(block) => block.iter().for_each(|mark| marks.add(*mark)),
+                Block::Matrix(cells) => {
+                    for cell in cells {
+                        matrix.add(*cell)?;
+                    }
+                }
+                Block::Calls(_) | Block::Sizes(_) => {}
+            }
+        }
+        let summary = reader.summary().cloned().unwrap_or_default();
+        let content = match header.kind {
+            Kind::Aggregate => Content::Aggregate(matrix.finish(), summary.duration_ns),
+            Kind::Timed => {
+                let times = [summary.start_ns, summary.end_ns, span.map(|s| s.0), span.map(|s| s.1)];
+                let times = || times.into_iter().flatten().chain(marks.changes.iter().map(|c| c.time_ns));
+                let start_ns = times().min().unwrap_or_default();
+                let duration_ns = times().max().unwrap_or_default().abs_diff(start_ns);
+                if i64::try_from(duration_ns).is_err() {
+                    return Err(Error::data(format!(
+                        "lasts {duration_ns} ns, the longest run has 2^63-1 ns"
+                    )));
+                }
+                let changes = marks.changes;
+                Content::Timed(Run {
+                    start_ns,
+                    duration_ns,
+                    messages: summary.messages,
+                    windows: table,
+                    changes,
+                })
+            }
+        };
+        Ok(Self { source: header.source, ranks: summary.ranks, content })
+    }
+}
+
+/// Finds changes among the marks of all ranks: all ranks set the same sequence of marks, so the nth mark of each belongs
+/// to one change, and the earliest of them is when it begins. Ranks that set fewer marks, or none, do no harm.
+#[derive(Debug, Default)]
+struct Marks {
+    set: HashMap<u32, usize>,
+    changes: Vec<Change>,
+}
+
+impl Marks {
+    /// Adds a mark, in trace order.
+    fn add(&mut self, mark: Mark) {
+        let set = self.set.entry(mark.rank.0).or_default();
+        *set += 1;
+        if *set > self.changes.len() {
+            self.changes.push(Change { time_ns: mark.time_ns, level: mark.level });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::trace::Rank;
+
+    #[test]
+    fn the_earliest_rank_makes_the_change() {
+        let mut marks = Marks::default();
+        // Rank 0 is through level 1 before rank 1 begins it; rank 2 sets no mark.
+        for (time_ns, rank, level) in [(10, 0, 1), (12, 0, 2), (13, 1, 1), (15, 1, 2), (20, 1, 3)] {
+            marks.add(Mark { time_ns, rank: Rank(rank), level });
+        }
+        let changes: Vec<_> = marks.changes.iter().map(|change| (change.time_ns, change.level)).collect();
+        assert_eq!(changes, [(10, 1), (12, 2), (20, 3)]);
+    }
+}

@@ -1,0 +1,235 @@
+//! Second pass: sums up what each stretch of a plan sent, and settles where exactly it begins.
+//!
+//! A plan made from windows knows a change to a few windows. While the messages around a change pass by, their
+//! log-likelihood ratio under the new against the old phase is summed up; the sum is least where the old phase ends (a
+//! CUSUM, Page 1954, whose minimum is the most likely change). The messages since the least sum wait: at a new least they
+//! are known to be the old phase's, at the end of the search they are the new one's. So one pass is enough, and memory is
+//! that of the pairs that spoke.
+
+use std::ops::Range;
+
+use phaseflow_collect::trace::{Block, MessageBlock, TraceReader};
+use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix};
+
+use crate::plan::Plan;
+use crate::replay::Replay;
+use crate::survey::Run;
+use crate::window::sketch::{Ratio, Sketch};
+
+/// What a stretch holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Total {
+    /// When it begins, nanoseconds since the start of the run.
+    pub(crate) start_ns: u64,
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+}
+
+/// What all stretches hold.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    /// One a stretch, in order.
+    pub(crate) totals: Vec<Total>,
+    /// One a label.
+    pub(crate) matrices: Vec<TrafficMatrix>,
+}
+
+/// Reads `trace` and sums up the stretches of `plan`.
+pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Tally> {
+    let mut reader = TraceReader::open(trace.replay()?)?.without_details();
+    let mut sums = Sums::new(run, plan);
+    while let Some(block) = reader.next_block()? {
+        if let Block::Messages(block) = block {
+            sums.add(block)?;
+        }
+    }
+    sums.finish()
+}
+
+struct Sums<'a> {
+    run: &'a Run,
+    plan: &'a Plan,
+    behaviours: Vec<Sketch>,
+    totals: Vec<Total>,
+    matrices: Vec<MatrixBuilder>,
+    /// The stretch that messages go to.
+    at: usize,
+    search: Option<Search>,
+}
+
+/// The search for the first message of the stretch after `at`.
+struct Search {
+    ratio: Ratio,
+    sum: f64,
+    least: f64,
+    /// Time of the first message since the sum was least.
+    start_ns: u64,
+    last_ns: i64,
+    waiting: Waiting,
+}
+
+impl<'a> Sums<'a> {
+    fn new(run: &'a Run, plan: &'a Plan) -> Self {
+        let start =
+            |stretch: &crate::plan::Stretch| Total { start_ns: stretch.latest_ns, ..Total::default() };
+        let searches = plan.stretches.iter().any(|stretch| stretch.earliest_ns < stretch.latest_ns);
+        Self {
+            run,
+            plan,
+            behaviours: if searches { plan.behaviours(run) } else { Vec::new() },
+            totals: plan.stretches.iter().map(start).collect(),
+            matrices: (0..plan.labels()).map(|_| MatrixBuilder::default()).collect(),
+            at: 0,
+            search: None,
+        }
+    }
+
+    fn add(&mut self, block: &MessageBlock) -> Result<()> {
+        let times = &block.columns().send_post_ns;
+        let mut row = 0;
+        while let Some(time) = times.get(row) {
+            let now = self.run.since_start(*time);
+            let Some(next) = self.plan.stretches.get(self.at + 1) else {
+                return self.put(block, row..times.len());
+            };
+            let before =
+                |end_ns: u64| row + times[row..].partition_point(|time| self.run.since_start(*time) < end_ns);
+            if now >= next.latest_ns {
+                self.settle(now)?;
+            } else if now >= next.earliest_ns {
+                let end = before(next.latest_ns);
+                self.search(block, row..end)?;
+                row = end;
+            } else {
+                let end = before(next.earliest_ns);
+                self.put(block, row..end)?;
+                row = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Messages that belong to the current stretch.
+    fn put(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<()> {
+        let columns = block.columns();
+        let (src, dst) = (&columns.src[rows.clone()], &columns.dst[rows.clone()]);
+        let bytes = &columns.bytes[rows];
+        if let Some(label) = self.plan.stretches[self.at].label {
+            // Refuses sums beyond 63 bits.
+            self.matrices[label as usize].add_messages(src, dst, bytes)?;
+        }
+        let total = &mut self.totals[self.at];
+        total.messages += src.len() as u64;
+        total.bytes = bytes.iter().fold(total.bytes, |sum, bytes| sum.saturating_add(*bytes));
+        Ok(())
+    }
+
+    /// Messages among which the next stretch begins.
+    fn search(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<()> {
+        let columns = block.columns();
+        let operations = block.operations();
+        for row in rows {
+            let time = columns.send_post_ns[row];
+            let now = self.run.since_start(time);
+            let search = match &mut self.search {
+                Some(search) => search,
+                none => {
+                    let label = |at: usize| self.plan.stretches[at].label.unwrap_or_default() as usize;
+                    let (old, new) = (label(self.at), label(self.at + 1));
+                    none.insert(Search {
+                        ratio: Ratio::new(&self.behaviours[new], &self.behaviours[old]),
+                        sum: 0.0,
+                        least: 0.0,
+                        start_ns: now,
+                        last_ns: time,
+                        waiting: Waiting::default(),
+                    })
+                }
+            };
+            // Messages of one time stay together: a stretch begins with all of them.
+            if time > search.last_ns && search.sum < search.least {
+                search.least = search.sum;
+                search.start_ns = now;
+                let label = self.plan.stretches[self.at].label.unwrap_or_default() as usize;
+                search.waiting.leave(&mut self.totals[self.at], &mut self.matrices[label])?;
+            }
+            let (src, dst, bytes) = (columns.src[row], columns.dst[row], columns.bytes[row]);
+            search.last_ns = time;
+            search.sum += search.ratio.of(src, dst, bytes, operations.map_or(0, |codes| codes[row]));
+            search.waiting.push(src, dst, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the search, if there is one, and goes on to the next stretch. `now_ns` is when the next message is posted, or the
+    /// end of the run.
+    fn settle(&mut self, now_ns: u64) -> Result<()> {
+        if let Some(mut search) = self.search.take() {
+            let all_old = search.sum < search.least;
+            let to = if all_old { self.at } else { self.at + 1 };
+            let label = self.plan.stretches[to].label.unwrap_or_default() as usize;
+            search.waiting.leave(&mut self.totals[to], &mut self.matrices[label])?;
+            self.totals[self.at + 1].start_ns = if all_old { now_ns } else { search.start_ns };
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Tally> {
+        if self.search.is_some() {
+            self.settle(self.run.duration_ns)?;
+        }
+        let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
+        Ok(Tally { totals: self.totals, matrices })
+    }
+}
+
+/// Messages that wait for the stretch they belong to; in order of no importance, so many of them are summed up.
+#[derive(Default)]
+struct Waiting {
+    src: Vec<u32>,
+    dst: Vec<u32>,
+    bytes: Vec<u64>,
+    total: Total,
+    folded: Option<MatrixBuilder>,
+}
+
+impl Waiting {
+    /// Messages that are kept one by one.
+    const MOST: usize = 1 << 16;
+
+    fn push(&mut self, src: u32, dst: u32, bytes: u64) -> Result<()> {
+        if self.src.len() == Self::MOST {
+            let folded = self.folded.get_or_insert_with(MatrixBuilder::default);
+            folded.add_messages(&self.src, &self.dst, &self.bytes)?;
+            self.clear();
+        }
+        self.src.push(src);
+        self.dst.push(dst);
+        self.bytes.push(bytes);
+        self.total.messages += 1;
+        self.total.bytes = self.total.bytes.saturating_add(bytes);
+        Ok(())
+    }
+
+    /// All messages go to one stretch and its matrix.
+    fn leave(&mut self, total: &mut Total, matrix: &mut MatrixBuilder) -> Result<()> {
+        if let Some(folded) = self.folded.take() {
+            for cell in folded.finish().cells() {
+                matrix.add(cell)?;
+            }
+        }
+        matrix.add_messages(&self.src, &self.dst, &self.bytes)?;
+        self.clear();
+        let waiting = std::mem::take(&mut self.total);
+        total.messages += waiting.messages;
+        total.bytes = total.bytes.saturating_add(waiting.bytes);
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.src.clear();
+        self.dst.clear();
+        self.bytes.clear();
+    }
+}

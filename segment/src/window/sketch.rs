@@ -1,0 +1,216 @@
+//! What a set of messages looks like, in constant space.
+//!
+//! A sketch counts messages in six views: by distance between ranks, by pair, by size, by sender, by receiver and by
+//! operation. All but size and operation are hashed, so that 16 ranks and 16 384 take the same space: the hashing is the
+//! random projection of the ranks × ranks matrix. Sizes go to the two nearest powers of two in proportion, so that a
+//! slowly growing message does not jump from one bin to the next.
+
+use phaseflow_collect::trace::MessageBlock;
+
+/// First bin and number of bins of a view.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    first: usize,
+    pub(crate) bins: usize,
+}
+
+impl View {
+    const fn after(before: View, bins: usize) -> View {
+        View { first: before.first + before.bins, bins }
+    }
+
+    /// The view's bins among all of a sketch.
+    pub(crate) fn of<T>(self, bins: &[T]) -> &[T] {
+        &bins[self.first..self.first + self.bins]
+    }
+
+    /// The view's bins among all of a sketch, to write.
+    pub(crate) fn of_mut<T>(self, bins: &mut [T]) -> &mut [T] {
+        &mut bins[self.first..self.first + self.bins]
+    }
+}
+
+const OFFSET: View = View { first: 0, bins: 64 };
+const PAIR: View = View::after(OFFSET, 128);
+const SIZE: View = View::after(PAIR, 64);
+const SRC: View = View::after(SIZE, 32);
+const DST: View = View::after(SRC, 32);
+const OPERATION: View = View::after(DST, 64);
+
+/// All views.
+pub(crate) const VIEWS: [View; 6] = [OFFSET, PAIR, SIZE, SRC, DST, OPERATION];
+/// Bins of all views together.
+pub(crate) const BINS: usize = OPERATION.first + OPERATION.bins;
+
+/// A message counts as this much, so that sizes can be shared between bins in whole numbers.
+const UNIT: u64 = 256;
+
+/// Counts of messages per bin, in 1/256.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sketch(pub(crate) [u64; BINS]);
+
+impl Default for Sketch {
+    fn default() -> Self {
+        Self([0; BINS])
+    }
+}
+
+impl Sketch {
+    /// Counts the messages `rows` of a block.
+    pub(crate) fn add_messages(&mut self, block: &MessageBlock, rows: std::ops::Range<usize>) {
+        let columns = block.columns();
+        let pairs = columns.src[rows.clone()].iter().zip(&columns.dst[rows.clone()]);
+        for ((src, dst), bytes) in pairs.zip(&columns.bytes[rows.clone()]) {
+            for (bin, share) in bins(*src, *dst, *bytes) {
+                self.0[bin] += share;
+            }
+        }
+        match block.operations() {
+            None => self.0[OPERATION.first] += UNIT * rows.len() as u64,
+            Some(codes) => codes[rows].iter().for_each(|code| self.0[operation_bin(*code)] += UNIT),
+        }
+    }
+
+    /// Adds another sketch.
+    pub(crate) fn merge(&mut self, other: &Sketch) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+    }
+
+    /// True without messages.
+    pub(crate) fn is_empty(&self) -> bool {
+        OPERATION.of(&self.0).iter().all(|count| *count == 0)
+    }
+
+    /// The code of the operation that most messages belong to.
+    pub(crate) fn operation(&self) -> usize {
+        let counts = OPERATION.of(&self.0).iter().enumerate();
+        counts.max_by_key(|(_, count)| **count).map_or(0, |(code, _)| code)
+    }
+
+    /// Hellinger distance, mean over the views: 0 for equal distributions, 1 where no view has a bin in common.
+    pub(crate) fn distance(&self, other: &Sketch) -> f64 {
+        let of_view = |view: &View| -> f64 {
+            let (one, other) = (view.of(&self.0), view.of(&other.0));
+            let sums = one.iter().sum::<u64>() as f64 * other.iter().sum::<u64>() as f64;
+            let overlap: f64 = one.iter().zip(other).map(|(a, b)| (*a as f64 * *b as f64).sqrt()).sum();
+            if sums > 0.0 { (1.0 - overlap / sums.sqrt()).max(0.0) } else { 1.0 }
+        };
+        (VIEWS.iter().map(of_view).sum::<f64>() / VIEWS.len() as f64).sqrt()
+    }
+}
+
+/// Log-likelihood ratio of single messages under two sketches, views taken as independent (naive Bayes).
+pub(crate) struct Ratio([f32; BINS]);
+
+impl Ratio {
+    /// Positive for messages that are more likely in `one` than in `other`.
+    pub(crate) fn new(one: &Sketch, other: &Sketch) -> Self {
+        let mut ratio = [0.0; BINS];
+        for view in VIEWS {
+            let log = |sketch: &Sketch| -> Vec<f64> {
+                let counts = view.of(&sketch.0);
+                let sum: u64 = counts.iter().sum();
+                // Half a message more in every bin (Krichevsky-Trofimov): what was never seen is rare, not impossible.
+                let half = UNIT as f64 / 2.0;
+                let sum = sum as f64 + half * view.bins as f64;
+                counts.iter().map(|count| ((*count as f64 + half) / sum).ln()).collect()
+            };
+            for ((ratio, one), other) in view.of_mut(&mut ratio).iter_mut().zip(log(one)).zip(log(other)) {
+                *ratio = (one - other) as f32;
+            }
+        }
+        Self(ratio)
+    }
+
+    /// The ratio of one message; `operation` is its archive code.
+    pub(crate) fn of(&self, src: u32, dst: u32, bytes: u64, operation: i64) -> f64 {
+        let views: f64 = bins(src, dst, bytes)
+            .iter()
+            .map(|(bin, share)| f64::from(self.0[*bin]) * *share as f64 / UNIT as f64)
+            .sum();
+        views + f64::from(self.0[operation_bin(operation)])
+    }
+}
+
+/// Where a message counts, and how much.
+#[inline]
+fn bins(src: u32, dst: u32, bytes: u64) -> [(usize, u64); 6] {
+    // log2(bytes + 1) in 1/256: the exponent, and the eight bits after the leading one.
+    let size = bytes.saturating_add(1);
+    let exponent = size.ilog2();
+    let above = size.rotate_left(64 - exponent) >> 56;
+    let exponent = exponent as usize;
+    [
+        (OFFSET.first + (scatter(u64::from(dst.wrapping_sub(src))) >> 58) as usize, UNIT),
+        (PAIR.first + (scatter(u64::from(src) << 32 | u64::from(dst)) >> 57) as usize, UNIT),
+        (SRC.first + (src & 31) as usize, UNIT),
+        (DST.first + (dst & 31) as usize, UNIT),
+        (SIZE.first + exponent.min(SIZE.bins - 1), UNIT - above),
+        (SIZE.first + (exponent + 1).min(SIZE.bins - 1), above),
+    ]
+}
+
+fn operation_bin(code: i64) -> usize {
+    OPERATION.first + (code & 63) as usize
+}
+
+/// Spreads `value` over 64 bits, the high ones best: Fibonacci hashing (Knuth, The Art of Computer Programming 6.4), with
+/// one shift so that ranks in the upper half of a pair reach all of the result.
+#[inline]
+pub(crate) fn scatter(value: u64) -> u64 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let product = value.wrapping_mul(GOLDEN);
+    (product ^ (product >> 32)).wrapping_mul(GOLDEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::trace::{Message, Operation, Rank};
+
+    fn message(src: u32, dst: u32, bytes: u64, operation: Operation) -> Message {
+        Message { src: Rank(src), dst: Rank(dst), bytes, operation, ..Message::default() }
+    }
+
+    fn sketch(messages: &[Message]) -> Sketch {
+        let mut block = MessageBlock::default();
+        messages.iter().for_each(|message| block.push(message));
+        let mut sketch = Sketch::default();
+        sketch.add_messages(&block, 0..block.len());
+        sketch
+    }
+
+    #[test]
+    fn every_view_counts_every_message_once() {
+        let sizes = [0, 1, 2, 3, 4096, 5000, (1 << 62) - 1, i64::MAX.cast_unsigned()];
+        let messages = sizes.map(|bytes| message(3, 9, bytes, Operation::Alltoall));
+        let sketch = sketch(&messages);
+        for view in VIEWS {
+            assert_eq!(view.of(&sketch.0).iter().sum::<u64>(), UNIT * messages.len() as u64);
+        }
+    }
+
+    #[test]
+    fn sizes_are_shared_between_the_nearest_powers_of_two() {
+        // 95 bytes and one: 64 plus half of the way to 128.
+        let sketch = sketch(&[message(0, 1, 95, Operation::PointToPoint)]);
+        assert_eq!(SIZE.of(&sketch.0)[5..9], [0, 128, 128, 0]);
+    }
+
+    #[test]
+    fn distances_between_equal_and_disjoint_sketches() {
+        let one = sketch(&[message(0, 1, 100, Operation::PointToPoint)]);
+        let other = sketch(&[message(4, 7, 9, Operation::Reduce)]);
+        assert!(one.distance(&one) < 1e-9);
+        assert!((one.distance(&other) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_ratio_tells_whose_message_it_is() {
+        let halo: Vec<_> = (0..8).map(|i| message(i, i + 1, 100, Operation::PointToPoint)).collect();
+        let reduce: Vec<_> = (0..8).map(|i| message(i + 1, 0, 8, Operation::Reduce)).collect();
+        let ratio = Ratio::new(&sketch(&halo), &sketch(&reduce));
+        assert!(ratio.of(2, 3, 100, 0) > 1.0);
+        assert!(ratio.of(4, 0, 8, Operation::Reduce as i64) < -1.0);
+    }
+}

@@ -1,0 +1,73 @@
+//! The network as a result remembers it: what is needed to name links and to draw them, without what only a simulation needs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::topology::{LinkId, Node, NodeId, Topology};
+
+/// Nodes and links of a topology; their positions are the [`NodeId`]s and [`LinkId`]s of the results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// What the user called it.
+    pub label: String,
+    /// Time that a packet's head spends in a switch, picoseconds.
+    pub switch_latency_ps: u64,
+    /// Hosts and switches.
+    pub nodes: Vec<Node>,
+    /// Directed links.
+    pub links: Vec<Link>,
+}
+
+/// A directed link and its ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Where it leaves.
+    pub src: NodeId,
+    /// Where it arrives.
+    pub dst: NodeId,
+    /// Gbit/s.
+    pub capacity: f64,
+    /// Propagation, picoseconds.
+    pub latency_ps: u64,
+    /// Output port at the source.
+    pub port: Option<String>,
+}
+
+impl Network {
+    /// Name of a node.
+    pub fn name(&self, node: NodeId) -> &str {
+        &self.nodes[node.0 as usize].name
+    }
+
+    /// A link.
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.links[link.0 as usize]
+    }
+}
+
+impl From<&Topology> for Network {
+    fn from(topology: &Topology) -> Self {
+        let nodes = (0..topology.node_count() as u32).map(|node| topology.node(NodeId(node)).clone());
+        let links = (0..topology.link_count() as u32).map(LinkId).map(|link| {
+            let spec = topology.link(link);
+            Link {
+                src: topology.src(link),
+                dst: topology.dst(link),
+                capacity: spec.capacity,
+                latency_ps: spec.latency_ps,
+                port: spec.port.clone(),
+            }
+        });
+        Self {
+            label: topology.label().into(),
+            switch_latency_ps: topology.switch_latency_ps(),
+            nodes: nodes.collect(),
+            links: links.collect(),
+        }
+    }
+}
+
+impl From<&Network> for Network {
+    fn from(network: &Network) -> Self {
+        network.clone()
+    }
+}

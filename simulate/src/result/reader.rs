@@ -1,0 +1,431 @@
+//! Reading a result archive, one run in memory at a time.
+//!
+//! What a run refers to by number (topology, workloads, links) is checked to exist when the run is read, so that whoever
+//! uses a [`RunResult`] of this reader may index with it.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+
+use phaseflow_collect::archive::columns::{BlockReader, LARGEST_BYTES, UNKNOWN};
+use phaseflow_collect::archive::{ArchiveReader, MemberInfo, SUMMARY};
+use phaseflow_collect::trace::read_cells;
+use phaseflow_collect::{At, Error, MatrixBuilder, Result};
+use phaseflow_segment::{Phase, Segmentation};
+use serde::de::DeserializeOwned;
+
+use super::writer::{NetworkEntry, PhaseEntry, RunEntry, Summary, WorkloadEntry};
+use super::{FORMAT, Network, ResultHeader, RunResult, Series, Snapshot, VERSION};
+use crate::topology::LinkId;
+use crate::workload::Workload;
+
+/// A writer ends a member of lines at 4 MiB plus a line.
+const LARGEST_LINES: u64 = 64 << 20;
+
+/// Reads a result archive front to back.
+pub struct ResultReader<R: BufRead> {
+    archive: ArchiveReader<R>,
+    header: ResultHeader,
+    networks: Vec<Network>,
+    workloads: Vec<Workload>,
+    /// The member after those that were read, the first of the next run or the summary.
+    ahead: MemberInfo,
+    runs: usize,
+    last: Option<u32>,
+    finished: bool,
+    bytes: Vec<u8>,
+}
+
+/// `runs/3/links/000000` is part `links/000000` of number 3 in folder `runs`; `runs/3.json` is its empty part.
+struct Place<'a> {
+    folder: &'a str,
+    number: u32,
+    part: &'a str,
+}
+
+impl<'a> Place<'a> {
+    fn of(member: &'a str) -> Option<Self> {
+        let (folder, rest) = member.split_once('/')?;
+        let (number, part) = match rest.split_once('/') {
+            Some((number, part)) => (number, part),
+            None => (rest.strip_suffix(".json")?, ""),
+        };
+        Some(Self { folder, number: number.parse().ok()?, part })
+    }
+
+    /// `series/2/000000` is of `series` number 2.
+    fn numbered(&self) -> Option<(&'a str, usize)> {
+        let (kind, rest) = self.part.split_once('/')?;
+        Some((kind, rest.split('/').next()?.parse().ok()?))
+    }
+}
+
+impl<R: BufRead> ResultReader<R> {
+    /// Opens an archive, gzip'ed or not, and reads what its runs refer to.
+    ///
+    /// # Errors
+    /// No result archive, a later version, or a damaged one.
+    pub fn open(input: R) -> Result<Self> {
+        let mut archive = ArchiveReader::open(input)?;
+        let header = archive.header(FORMAT, VERSION)?;
+        let ahead = next_member(&mut archive)?;
+        let mut reader = Self {
+            archive,
+            header,
+            networks: Vec::new(),
+            workloads: Vec::new(),
+            ahead,
+            runs: 0,
+            last: None,
+            finished: false,
+            bytes: Vec::new(),
+        };
+        while reader.ahead.name != SUMMARY {
+            let member = reader.ahead.clone();
+            match Place::of(&member.name) {
+                Some(Place { folder: "runs", .. }) => break,
+                Some(Place { folder: "topologies", number, part: "" }) => reader.network(&member, number)?,
+                Some(Place { folder: "workloads", number, part: "" }) => reader.workload(&member, number)?,
+                _ => reader.ahead = next_member(&mut reader.archive)?,
+            }
+        }
+        Ok(reader)
+    }
+
+    /// What was simulated.
+    pub fn header(&self) -> &ResultHeader {
+        &self.header
+    }
+
+    /// The topologies, by the number that runs name.
+    pub fn networks(&self) -> &[Network] {
+        &self.networks
+    }
+
+    /// The workloads, by the number that jobs name.
+    pub fn workloads(&self) -> &[Workload] {
+        &self.workloads
+    }
+
+    /// The next run; `None` after the last.
+    ///
+    /// # Errors
+    /// A damaged, truncated or contradictory archive.
+    pub fn next_run(&mut self) -> Result<Option<RunResult>> {
+        while !self.finished {
+            let member = self.ahead.clone();
+            if member.name == SUMMARY {
+                self.end(&member)?;
+                break;
+            }
+            match Place::of(&member.name) {
+                Some(Place { folder: "runs", number, part: "" }) => {
+                    let run = self.run(&member, number)?;
+                    self.runs += 1;
+                    return Ok(Some(run));
+                }
+                _ => self.ahead = next_member(&mut self.archive)?,
+            }
+        }
+        Ok(None)
+    }
+
+    fn end(&mut self, member: &MemberInfo) -> Result<()> {
+        let summary: Summary = self.archive.json(member)?;
+        let seen =
+            Summary { topologies: self.networks.len(), workloads: self.workloads.len(), runs: self.runs };
+        if summary != seen {
+            let problem = format!(
+                "says {} topologies, {} workloads and {} runs, the archive holds {}, {} and {}",
+                summary.topologies,
+                summary.workloads,
+                summary.runs,
+                seen.topologies,
+                seen.workloads,
+                seen.runs
+            );
+            return Err(Error::data(problem).at(SUMMARY));
+        }
+        self.finished = true;
+        self.archive.next_member()?;
+        Ok(())
+    }
+
+    /// Hands the members that belong to the entry at `head` to `part`, which says whether it knew the member.
+    fn parts(
+        &mut self,
+        head: &MemberInfo,
+        mut part: impl FnMut(&mut ArchiveReader<R>, &mut Vec<u8>, &MemberInfo, &Place<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let entry = Place::of(&head.name).map(|place| (place.folder, place.number));
+        loop {
+            self.ahead = next_member(&mut self.archive)?;
+            let Some(place) = Place::of(&self.ahead.name) else { return Ok(()) };
+            if Some((place.folder, place.number)) != entry || place.part.is_empty() {
+                return Ok(());
+            }
+            part(&mut self.archive, &mut self.bytes, &self.ahead, &place)?;
+        }
+    }
+
+    fn network(&mut self, member: &MemberInfo, number: u32) -> Result<()> {
+        in_order(member, number, self.networks.len())?;
+        let entry: NetworkEntry = self.archive.json(member)?;
+        let (mut nodes, mut links) = (Vec::new(), Vec::new());
+        self.parts(member, |archive, _, member, place| match place.part.split_once('/') {
+            Some(("nodes", _)) => lines(archive, member, &mut nodes),
+            Some(("links", _)) => lines(archive, member, &mut links),
+            _ => Ok(()),
+        })?;
+        let network =
+            Network { label: entry.label, switch_latency_ps: entry.switch_latency_ps, nodes, links };
+        let check = || {
+            count("nodes", entry.nodes, network.nodes.len())?;
+            count("links", entry.links, network.links.len())?;
+            let nodes = network.nodes.len();
+            match network.links.iter().position(|link| (link.src.0.max(link.dst.0) as usize) >= nodes) {
+                Some(at) => Err(Error::data(format!("link {at} ends at no node of the {nodes}"))),
+                None => Ok(()),
+            }
+        };
+        check().at(|| &member.name)?;
+        self.networks.push(network);
+        Ok(())
+    }
+
+    fn workload(&mut self, member: &MemberInfo, number: u32) -> Result<()> {
+        in_order(member, number, self.workloads.len())?;
+        let entry: WorkloadEntry = self.archive.json(member)?;
+        let mut occurrences = Vec::new();
+        let mut matrices: Vec<_> = entry.phases.iter().map(|_| MatrixBuilder::default()).collect();
+        let mut cells = Vec::new();
+        self.parts(member, |archive, bytes, member, place| match place.numbered() {
+            Some(("occurrences", _)) => lines(archive, member, &mut occurrences),
+            Some(("matrix", phase)) => {
+                read_cells(archive, member, bytes, &mut cells)?;
+                let matrix = matrices.get_mut(phase);
+                let matrix = matrix
+                    .ok_or_else(|| Error::data("is of a phase that does not exist").at(&member.name))?;
+                let ranks = entry.segmentation.ranks;
+                if let Some(cell) = cells.iter().find(|cell| cell.src.0.max(cell.dst.0) >= ranks) {
+                    let rank = cell.src.0.max(cell.dst.0);
+                    return Err(Error::data(format!(
+                        "rank {rank} sends or receives, the run has {ranks} ranks"
+                    ))
+                    .at(&member.name));
+                }
+                cells.iter().try_for_each(|cell| matrix.add(*cell)).at(|| &member.name)
+            }
+            _ => Ok(()),
+        })?;
+        let phases =
+            entry.phases.into_iter().zip(matrices).map(|(phase, matrix)| checked_phase(phase, matrix));
+        let phases = phases.collect::<Result<Vec<_>>>().at(|| &member.name)?;
+        count("occurrences", entry.occurrences, occurrences.len()).at(|| &member.name)?;
+        let segmentation = Segmentation { header: entry.segmentation, phases, occurrences };
+        let known = segmentation.phases.len();
+        for (row, occurrence) in segmentation.occurrences.iter().enumerate() {
+            let named = occurrence.phase.is_none_or(|phase| (phase as usize) < known);
+            if !named || occurrence.end_ns < occurrence.start_ns {
+                let problem =
+                    format!("occurrence {row} names none of {known} phases or ends before it starts");
+                return Err(Error::data(problem).at(&member.name));
+            }
+        }
+        self.workloads.push(Workload { name: entry.name, segmentation });
+        Ok(())
+    }
+
+    fn run(&mut self, member: &MemberInfo, number: u32) -> Result<RunResult> {
+        let entry: RunEntry = self.archive.json(member)?;
+        let ordered = self.last.is_none_or(|last| last < number);
+        if entry.labels.run != number || !ordered {
+            let last = self.last.map_or("none".into(), |last| last.to_string());
+            let problem =
+                format!("is of run {}, the one before it of {last}: not ascending", entry.labels.run);
+            return Err(Error::data(problem).at(&member.name));
+        }
+        self.last = Some(number);
+        let series = entry.series.iter().map(|series| Series {
+            name: series.name.clone(),
+            time_s: Vec::new(),
+            value: Vec::new(),
+            summary: series.summary,
+        });
+        let snapshots = entry.snapshots.iter();
+        let mut run = RunResult {
+            labels: entry.labels.clone(),
+            topology: entry.topology,
+            statistics: entry.statistics,
+            jobs: Vec::new(),
+            phases: Vec::new(),
+            links: super::LinkTable::default(),
+            series: series.collect(),
+            snapshots: snapshots
+                .map(|t| Snapshot { time_s: *t, load: Vec::new(), flows: Vec::new() })
+                .collect(),
+            routes: Vec::new(),
+        };
+        self.parts(member, |archive, bytes, member, place| match place.numbered() {
+            Some(("jobs", _)) => lines(archive, member, &mut run.jobs),
+            Some(("phases", _)) => lines(archive, member, &mut run.phases),
+            Some(("links", _)) => block(archive, member, bytes, |block| link_rows(block, &mut run.links)),
+            Some(("series", at)) => block(archive, member, bytes, |block| {
+                let series = run.series.get_mut(at).ok_or_else(unlisted)?;
+                floats(block, 1, "time_s", &mut series.time_s)?;
+                floats(block, 2, "value", &mut series.value)
+            }),
+            Some(("snapshots", at)) => block(archive, member, bytes, |block| {
+                let snapshot = run.snapshots.get_mut(at).ok_or_else(unlisted)?;
+                floats(block, 1, "load", &mut snapshot.load)?;
+                unsigned(block, 2, "flows", &mut snapshot.flows)
+            }),
+            _ => Ok(()),
+        })?;
+        self.check(&entry, &run).at(|| &member.name)?;
+        Ok(run)
+    }
+
+    fn check(&self, entry: &RunEntry, run: &RunResult) -> Result<()> {
+        let Some(network) = self.networks.get(run.topology) else {
+            let known = self.networks.len();
+            return Err(Error::data(format!("topology is {}, the archive has {known}", run.topology)));
+        };
+        let links = network.links.len();
+        count("jobs", entry.jobs, run.jobs.len())?;
+        count("phases", entry.phases, run.phases.len())?;
+        count("links", entry.links, run.links.link.len())?;
+        for (series, told) in run.series.iter().zip(&entry.series) {
+            count(&format!("points of series {}", told.name), told.points, series.time_s.len())?;
+        }
+        for snapshot in &run.snapshots {
+            count("links of a snapshot", links, snapshot.load.len())?;
+        }
+        if let Some(job) = run.jobs.iter().find(|job| job.workload >= self.workloads.len()) {
+            let known = self.workloads.len();
+            return Err(Error::data(format!(
+                "job {}: workload is {}, the archive has {known}",
+                job.job, job.workload
+            )));
+        }
+        check_phases(run)?;
+        let bottlenecks = run.phases.iter().filter_map(|phase| phase.bottleneck);
+        match run.links.link.iter().copied().chain(bottlenecks).find(|link| link.0 as usize >= links) {
+            Some(LinkId(link)) => Err(Error::data(format!("link is {link}, the topology has {links}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Every row of the link table that names a job names one of its phases, or none.
+fn check_phases(run: &RunResult) -> Result<()> {
+    let mut phases: HashMap<u32, u32> = HashMap::new();
+    for phase in &run.phases {
+        *phases.entry(phase.job).or_default() += 1;
+    }
+    let named = run.links.job.iter().zip(&run.links.phase);
+    let named = named.filter_map(|(job, phase)| Some(((*job)?, (*phase)?)));
+    for (job, phase) in named {
+        let known = phases.get(&job).copied().unwrap_or(0);
+        if phase >= known {
+            return Err(Error::data(format!("link table: phase is {phase}, job {job} has {known}")));
+        }
+    }
+    Ok(())
+}
+
+fn next_member<R: BufRead>(archive: &mut ArchiveReader<R>) -> Result<MemberInfo> {
+    let end = || Error::data(format!("ends without `{SUMMARY}`: the archive is truncated"));
+    archive.next_member()?.ok_or_else(end)
+}
+
+fn unlisted() -> Error {
+    Error::data("is not listed in its run")
+}
+
+fn in_order(member: &MemberInfo, number: u32, expected: usize) -> Result<()> {
+    if number as usize == expected {
+        return Ok(());
+    }
+    Err(Error::data(format!("comes where number {expected} was expected")).at(&member.name))
+}
+
+fn count(what: &str, told: usize, found: usize) -> Result<()> {
+    if told == found {
+        return Ok(());
+    }
+    Err(Error::data(format!("says {told} {what}, the archive holds {found}")))
+}
+
+fn checked_phase(entry: PhaseEntry, matrix: MatrixBuilder) -> Result<Phase> {
+    let matrix = matrix.finish();
+    if matrix.bytes() != entry.bytes {
+        let problem =
+            format!("phase {} has {} bytes, its matrix {}", entry.name, entry.bytes, matrix.bytes());
+        return Err(Error::data(problem));
+    }
+    Ok(Phase { name: entry.name, occurrences: entry.occurrences, duration_ns: entry.duration_ns, matrix })
+}
+
+/// Appends the values of a member of lines.
+fn lines<R: BufRead, T: DeserializeOwned>(
+    archive: &mut ArchiveReader<R>,
+    member: &MemberInfo,
+    rows: &mut Vec<T>,
+) -> Result<()> {
+    let text = archive.bytes(member, LARGEST_LINES)?;
+    for (number, line) in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
+        let row = serde_json::from_slice(line);
+        let wrong = |error| Error::data(format!("line {}: is not the expected JSON: {error}", number + 1));
+        rows.push(row.map_err(wrong).at(|| &member.name)?);
+    }
+    Ok(())
+}
+
+/// Checks a member of columns and has it decoded.
+fn block<R: BufRead>(
+    archive: &mut ArchiveReader<R>,
+    member: &MemberInfo,
+    bytes: &mut Vec<u8>,
+    decode: impl FnOnce(&BlockReader<'_>) -> Result<()>,
+) -> Result<()> {
+    archive.bytes_into(member, LARGEST_BYTES, bytes)?;
+    BlockReader::new(bytes).and_then(|block| decode(&block)).at(|| &member.name)
+}
+
+fn link_rows(block: &BlockReader<'_>, table: &mut super::LinkTable) -> Result<()> {
+    optional(block, 1, "job", &mut table.job)?;
+    optional(block, 2, "phase", &mut table.phase)?;
+    let mut links: Vec<u32> = Vec::new();
+    block.required(3, "link", &mut links)?;
+    table.link.extend(links.into_iter().map(LinkId));
+    unsigned(block, 4, "bytes", &mut table.bytes)?;
+    unsigned(block, 5, "flows", &mut table.flows)?;
+    floats(block, 6, "load", &mut table.load)
+}
+
+fn optional(block: &BlockReader<'_>, id: u8, name: &str, out: &mut Vec<Option<u32>>) -> Result<()> {
+    let mut values: Vec<i64> = Vec::new();
+    if !block.column(id, &mut values)? {
+        out.resize(out.len() + block.rows(), None);
+        return Ok(());
+    }
+    for value in values {
+        let outside = |_| Error::data(format!("column {id} ({name}): value {value} is out of range"));
+        out.push(if value == UNKNOWN { None } else { Some(u32::try_from(value).map_err(outside)?) });
+    }
+    Ok(())
+}
+
+fn unsigned(block: &BlockReader<'_>, id: u8, name: &str, out: &mut Vec<u64>) -> Result<()> {
+    let mut values: Vec<i64> = Vec::new();
+    block.required(id, name, &mut values)?;
+    out.extend(values.into_iter().map(i64::cast_unsigned));
+    Ok(())
+}
+
+fn floats(block: &BlockReader<'_>, id: u8, name: &str, out: &mut Vec<f64>) -> Result<()> {
+    let mut values: Vec<i64> = Vec::new();
+    block.required(id, name, &mut values)?;
+    out.extend(values.into_iter().map(|bits| f64::from_bits(bits.cast_unsigned())));
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! D-mod-K: the destination's number decides, so that all traffic to a host comes down one path.
+//!
+//! E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees" (CCIT report
+//! 776, Technion 2010): on the way up, at level l, port ⌊d / (w₁·…·w_l)⌋ mod w_{l+1}. Here the divisor is the product of the
+//! numbers of candidates met so far, which is the same on XGFTs and gives a meaning to the rule on any other network.
+//!
+//! Good for shifts and all-to-all on full fat trees whose ranks follow the hosts' order; blind to load, so a pattern that
+//! meets its modulus (every 16th host a server) puts everything on one link.
+
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::{Error, Result};
+
+use super::walk::Walker;
+use super::{RouteRequest, Router, Routes};
+
+/// The router `dmodk`.
+#[derive(Debug)]
+pub(super) struct DModK {
+    /// PFSim's: the same modulus at every level, so that trees of three levels use only part of their paths.
+    same_modulus: bool,
+    walker: Walker,
+}
+
+impl DModK {
+    /// Parameter `variant`: `published` (default) or `pfsim`.
+    pub(super) fn new(choice: &Choice) -> Result<Self> {
+        let same_modulus = match choice.get("variant") {
+            None | Some("published") => false,
+            Some("pfsim") => true,
+            Some(other) => {
+                return Err(Error::usage(format!(
+                    "`{choice}`: variant is `{other}`, expected published or pfsim"
+                )));
+            }
+        };
+        Ok(Self { same_modulus, walker: Walker::default() })
+    }
+}
+
+impl Router for DModK {
+    fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()> {
+        for demand in request.demands {
+            let ends = (demand.src, demand.dst);
+            if self.same_modulus {
+                let number = demand.dst.0 as usize;
+                self.walker.walk(request.topology, ends, routes, |_, candidates| number % candidates.len());
+            } else {
+                let mut digits = Digits(demand.dst.0);
+                self.walker
+                    .walk(request.topology, ends, routes, |_, candidates| digits.next(candidates.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A host's number as digits in the bases that a walk meets, lowest first.
+pub(super) struct Digits(pub(super) u32);
+
+impl Digits {
+    #[inline]
+    pub(super) fn next(&mut self, base: usize) -> usize {
+        // A node has at most 2²⁴ links, so the base fits.
+        let base = base as u32;
+        let digit = self.0 % base;
+        self.0 /= base;
+        digit as usize
+    }
+}

@@ -1,0 +1,217 @@
+//! The shortest path that hurts least, given the load of this moment.
+//!
+//! PFSim's dynamic routers: `greedy` takes the path of the least sum of loads, `greedy-max` the one whose most loaded link
+//! has the least load. Pairs come from the heaviest to the lightest and each sees those before it. Only links between
+//! switches count: the first and last hop are not a matter of choice. Loads are compared, not load / capacity: on networks
+//! of unequal capacities these are the wrong routers.
+//!
+//! The least cost to the destination is known for each switch once it is known for the switches behind its candidates, so
+//! a search breadth first from the source, and its order backwards, give the exact minimum over all shortest paths in one
+//! step per link of the DAG. Ties: the first candidate, hop by hop.
+
+use std::marker::PhantomData;
+
+use phaseflow_collect::Result;
+
+use super::{RouteRequest, Router, Routes};
+use crate::topology::{HostId, LinkId, ShortestPaths, Topology};
+
+/// How the loads of a path's links make its cost.
+pub(super) trait Cost: Send {
+    /// The cost of a link with load `load` followed by a path of cost `rest`.
+    fn join(load: f64, rest: f64) -> f64;
+}
+
+/// The sum of the loads: PFSim's `GreedyRouter`.
+#[derive(Debug, Default)]
+pub(super) struct Sum;
+
+impl Cost for Sum {
+    #[inline]
+    fn join(load: f64, rest: f64) -> f64 {
+        load + rest
+    }
+}
+
+/// The highest load: PFSim's `GreedyRouter2`.
+#[derive(Debug, Default)]
+pub(super) struct Maximum;
+
+impl Cost for Maximum {
+    #[inline]
+    fn join(load: f64, rest: f64) -> f64 {
+        if load > rest { load } else { rest }
+    }
+}
+
+/// The routers `greedy` and `greedy-max`.
+#[derive(Debug, Default)]
+pub(super) struct Greedy<C> {
+    cost: PhantomData<C>,
+    load: Vec<f64>,
+    search: Search,
+    room: Vec<LinkId>,
+}
+
+/// What one search knows, kept to spare allocations.
+#[derive(Debug, Default)]
+struct Search {
+    /// By switch: number of the last search that met it.
+    met: Vec<u32>,
+    number: u32,
+    /// Switches in order of distance from the source.
+    order: Vec<usize>,
+    /// By switch: least cost from it, and the link that leads there.
+    cost: Vec<f64>,
+    onward: Vec<LinkId>,
+}
+
+impl<C: Cost> Router for Greedy<C> {
+    fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()> {
+        let topology = request.topology;
+        self.load.clear();
+        self.load.extend_from_slice(request.link_load);
+        self.search.fit(topology.switch_count());
+        for demand in request.demands {
+            self.route_one(topology, (demand.src, demand.dst), demand.load, routes);
+        }
+        Ok(())
+    }
+}
+
+impl<C: Cost> Greedy<C> {
+    fn route_one(
+        &mut self,
+        topology: &Topology,
+        (src, dst): (HostId, HostId),
+        load: f64,
+        routes: &mut Routes,
+    ) {
+        let paths = topology.paths_to(dst);
+        let departures = paths.departures(src, &mut self.room);
+        let mut taken = match departures {
+            [only] => Some(*only),
+            several => {
+                several.iter().for_each(|link| self.load[link.0 as usize] = 0.0);
+                self.search.find::<C>(topology, &paths, several, &self.load)
+            }
+        };
+        let mut searched = departures.len() > 1;
+        while let Some(link) = taken {
+            routes.push_link(link);
+            let Some(switch) = topology.switch_after(link) else { break };
+            let onward = match paths.candidates(switch) {
+                [] => {
+                    paths.deliveries(switch).first().into_iter().for_each(|last| routes.push_link(*last));
+                    break;
+                }
+                [only] => Some(*only),
+                _ if searched => Some(self.search.onward[switch]),
+                several => best_chain::<C>(topology, &paths, several, &self.load).or_else(|| {
+                    searched = true;
+                    self.search.find::<C>(topology, &paths, several, &self.load)
+                }),
+            };
+            if let Some(link) = onward {
+                self.load[link.0 as usize] += load;
+            }
+            taken = onward;
+        }
+        routes.end_route();
+    }
+}
+
+/// The best of some links if there is no further choice behind them, as on the top of a fat tree; `None` if there is.
+#[inline]
+fn best_chain<C: Cost>(
+    topology: &Topology,
+    paths: &ShortestPaths<'_>,
+    links: &[LinkId],
+    load: &[f64],
+) -> Option<LinkId> {
+    let mut best = None;
+    let mut least = f64::INFINITY;
+    for first in links {
+        let (mut cost, mut link) = (0.0, *first);
+        loop {
+            cost = C::join(load[link.0 as usize], cost);
+            match paths.candidates(topology.switch_after(link)?) {
+                [] => break,
+                [only] => link = *only,
+                _ => return None,
+            }
+        }
+        if best.is_none() || cost < least {
+            (best, least) = (Some(*first), cost);
+        }
+    }
+    best
+}
+
+impl Search {
+    fn fit(&mut self, switches: usize) {
+        self.met.resize(switches, 0);
+        self.cost.resize(switches, 0.0);
+        self.onward.resize(switches, LinkId(u32::MAX));
+    }
+
+    /// The best of some links, and by `onward` the best of the links after it.
+    fn find<C: Cost>(
+        &mut self,
+        topology: &Topology,
+        paths: &ShortestPaths<'_>,
+        links: &[LinkId],
+        load: &[f64],
+    ) -> Option<LinkId> {
+        self.begin();
+        for link in links {
+            self.meet(topology, *link);
+        }
+        let mut next = 0;
+        while let Some(&switch) = self.order.get(next) {
+            next += 1;
+            for link in paths.candidates(switch) {
+                self.meet(topology, *link);
+            }
+        }
+        for at in (0..self.order.len()).rev() {
+            let switch = self.order[at];
+            let best = self.best::<C>(topology, paths.candidates(switch), load);
+            (self.onward[switch], self.cost[switch]) = best.unwrap_or((LinkId(u32::MAX), 0.0));
+        }
+        self.best::<C>(topology, links, load).map(|(link, _)| link)
+    }
+
+    /// The first link of least cost, and the cost.
+    #[inline]
+    fn best<C: Cost>(&self, topology: &Topology, links: &[LinkId], load: &[f64]) -> Option<(LinkId, f64)> {
+        let mut best: Option<(LinkId, f64)> = None;
+        for link in links {
+            let rest = topology.switch_after(*link).map_or(0.0, |switch| self.cost[switch]);
+            let cost = C::join(load[link.0 as usize], rest);
+            if best.is_none_or(|(_, least)| cost < least) {
+                best = Some((*link, cost));
+            }
+        }
+        best
+    }
+
+    fn begin(&mut self) {
+        self.order.clear();
+        if self.number == u32::MAX {
+            self.met.fill(0);
+            self.number = 0;
+        }
+        self.number += 1;
+    }
+
+    #[inline]
+    fn meet(&mut self, topology: &Topology, link: LinkId) {
+        if let Some(switch) = topology.switch_after(link)
+            && self.met[switch] != self.number
+        {
+            self.met[switch] = self.number;
+            self.order.push(switch);
+        }
+    }
+}

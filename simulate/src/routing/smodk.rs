@@ -1,0 +1,29 @@
+//! S-mod-K: the source's number decides, so that all traffic of a host goes up one path.
+//!
+//! The mirror of D-mod-K, with the source's number in place of the destination's; both are compared in G. Rodriguez,
+//! C. Minkenberg, R. Beivide, R. P. Luijten, J. Labarta and M. Valero, "Oblivious routing schemes in extended generalized
+//! fat tree networks" (CLUSTER 2009). It gathers many sources of one destination on different ways down, where D-mod-K
+//! spreads many destinations of one source; the better one depends on the pattern.
+
+use phaseflow_collect::Result;
+
+use super::dmodk::Digits;
+use super::walk::Walker;
+use super::{RouteRequest, Router, Routes};
+
+/// The router `smodk`.
+#[derive(Debug, Default)]
+pub(super) struct SModK {
+    walker: Walker,
+}
+
+impl Router for SModK {
+    fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()> {
+        for demand in request.demands {
+            let mut digits = Digits(demand.src.0);
+            let ends = (demand.src, demand.dst);
+            self.walker.walk(request.topology, ends, routes, |_, candidates| digits.next(candidates.len()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! A running job, and the hosts it runs on.
+
+use std::rc::Rc;
+
+use super::pattern::Pattern;
+use super::picture::Picture;
+use crate::engine::Picoseconds;
+use crate::process_mapping::Placement;
+use crate::result::PhaseRoutes;
+use crate::routing::Routes;
+use crate::topology::{HostId, Topology};
+use crate::traffic::LinkShare;
+
+/// A running job.
+pub(super) struct Job {
+    pub(super) number: u32,
+    pub(super) workload: usize,
+    /// True if its length means something, and is not made up for want of any time.
+    pub(super) timed: bool,
+    pub(super) started: Picoseconds,
+    pub(super) end: Picoseconds,
+    pub(super) hosts: Vec<HostId>,
+    pub(super) slots: u64,
+    pub(super) placement: Placement,
+    /// By number within the job: the host.
+    pub(super) local_hosts: Vec<HostId>,
+    pub(super) pattern: Rc<Pattern>,
+    /// Routes of all its pairs, where they are chosen once for several phases.
+    pub(super) routes: Option<Routes>,
+    pub(super) stage: usize,
+    pub(super) stage_began: Picoseconds,
+    /// By phase: `None` before it first begins.
+    pub(super) phases: Vec<Option<Box<PhaseOfJob>>>,
+}
+
+/// A phase that has begun at least once.
+#[derive(Default)]
+pub(super) struct PhaseOfJob {
+    /// What it puts on links now.
+    pub(super) shares: Vec<LinkShare>,
+    /// What it put on them in the occurrence that is recorded, where routes change.
+    pub(super) recorded: Vec<LinkShare>,
+    pub(super) picture: Option<Picture>,
+    pub(super) routes: Option<PhaseRoutes>,
+    pub(super) time: Picoseconds,
+}
+
+/// Which hosts are free. They are never shared between jobs.
+pub(super) struct Machine {
+    pub(super) free: Vec<bool>,
+    pub(super) free_slots: u64,
+    total_slots: u64,
+    largest: u64,
+    equal: bool,
+}
+
+impl Machine {
+    pub(super) fn new(topology: &Topology) -> Self {
+        let slots = topology.slots();
+        let total_slots = slots.iter().map(|slots| u64::from(*slots)).sum();
+        let largest = slots.iter().copied().max().unwrap_or(0);
+        Self {
+            free: vec![true; slots.len()],
+            free_slots: total_slots,
+            total_slots,
+            largest: u64::from(largest),
+            equal: slots.iter().all(|slots| *slots == largest),
+        }
+    }
+
+    /// Most slots that a job may occupy if its host selector stops when it has enough: without its last host it would
+    /// have at most `processes - 1`.
+    pub(super) fn occupied(&self, processes: u32) -> u64 {
+        let processes = u64::from(processes);
+        let most = if self.equal {
+            processes.next_multiple_of(self.largest.max(1))
+        } else {
+            (processes + self.largest).saturating_sub(1)
+        };
+        most.min(self.total_slots)
+    }
+
+    /// Takes hosts and says how many slots they have.
+    pub(super) fn take(&mut self, hosts: &[HostId], topology: &Topology) -> u64 {
+        let mut taken = 0;
+        for host in hosts {
+            self.free[host.0 as usize] = false;
+            taken += u64::from(topology.slots()[host.0 as usize]);
+        }
+        self.free_slots -= taken;
+        taken
+    }
+
+    /// Hosts become free again.
+    pub(super) fn give_back(&mut self, hosts: &[HostId], slots: u64) {
+        for host in hosts {
+            self.free[host.0 as usize] = true;
+        }
+        self.free_slots += slots;
+    }
+}

@@ -1,0 +1,173 @@
+//! One point of a sweep: jobs come, run and go, and links carry their phases.
+//!
+//! ```text
+//! submitted ─► queued ─► started ─► phase begins ─► phase ends ─► … ─► finished
+//!              scheduler  host selector   │  router                │
+//!                         process mapper  └─ loads on ─────────────┴─ loads off
+//! ```
+//!
+//! The life of jobs runs on the [event queue](crate::engine); a job follows the depth-0 occurrences of its workload's
+//! phases, stretched to the job's own length. While a phase runs, each link on the routes of its demand carries the demand's
+//! rate (bytes of the phase / time of the phase); idle stretches carry nothing. If the time of a phase is unknown for any
+//! workload of the run, all loads are bytes, as PFSim's, so that what adds up has one unit.
+//!
+//! What happens at the same moment happens one after the other, in order of submission to the queue, but statistics see
+//! only what holds for some time: a job that ends as another one starts is not counted together with it.
+
+mod courses;
+mod job;
+mod network;
+mod pattern;
+mod picture;
+mod program;
+mod queue;
+mod record;
+mod simulation;
+
+use phaseflow_collect::choice::unknown_name;
+use phaseflow_collect::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::Distribution;
+use crate::engine::Picoseconds;
+use crate::host_selection::HostSelector;
+use crate::process_mapping::ProcessMapper;
+use crate::result::{RunLabels, RunResult};
+use crate::routing::Router;
+use crate::scheduling::Scheduler;
+use crate::topology::Topology;
+use crate::workload::Workload;
+
+use program::Program;
+use simulation::Simulation;
+
+/// When jobs of a line are submitted, and how long each runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Submission {
+    /// Jobs without end, PFSim's generators: the next one is drawn when one is submitted, the first one at the start.
+    Endless {
+        /// Time between two submissions.
+        submit: Distribution,
+        /// Run time of a job; `None`: as long as the workload's own. A drawn one stretches the phases' times, the rates stay
+        /// those of the workload.
+        duration: Option<Distribution>,
+    },
+    /// One job.
+    Fixed {
+        /// When it is submitted, seconds.
+        at_s: f64,
+        /// Its run time, seconds; `None`: as long as the workload's own.
+        duration_s: Option<f64>,
+    },
+}
+
+/// A line of the job list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobSource {
+    /// Index of the workload that the jobs run.
+    pub workload: usize,
+    /// When and how long.
+    pub submission: Submission,
+}
+
+/// How often the router is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reroute {
+    /// Once, when a job starts, for what its phases send together (at the rates averaged over the whole job): a pair of
+    /// hosts keeps its route while the job lives. This is what PFSim does.
+    #[default]
+    Job,
+    /// Each time that a phase begins, for that phase's demand and the loads of that moment. The phase's rows then tell of
+    /// the occurrence with the worst bottleneck (the first of equal ones), as if all had been routed like it.
+    Phase,
+}
+
+impl Reroute {
+    /// `job` or `phase`.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "job" => Ok(Self::Job),
+            "phase" => Ok(Self::Phase),
+            other => Err(unknown_name("reroute", other, &["job", "phase"])),
+        }
+    }
+}
+
+/// What the table of links holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkStatistics {
+    /// A row per job, phase and link with traffic; for fixed job lists.
+    Jobs,
+    /// A row per link with traffic for the whole run: bytes of all phases that began, highest load, most rank pairs at a
+    /// time. For endless generators.
+    Run,
+}
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// Which point of the sweep this is; its seed is that of the jobs.
+    pub labels: RunLabels,
+    /// The network.
+    pub topology: &'a Topology,
+    /// Its index in the result archive.
+    pub topology_index: usize,
+    /// All workloads of the sweep.
+    pub workloads: &'a [Workload],
+    /// The job lines.
+    pub jobs: &'a [JobSource],
+    /// End of the run, seconds; `None`: when all jobs are finished.
+    pub duration_s: Option<f64>,
+    /// One phase per workload, `merged`, with the summed matrix and the whole run's time, idle stretches included. In the
+    /// table of links its phase is `None`.
+    pub merged: bool,
+    /// How often routes are chosen.
+    pub reroute: Reroute,
+    /// When to take snapshots, seconds: each shows the state after all that happens at that time. Those after the end of
+    /// the run are left out.
+    pub snapshots_s: &'a [f64],
+    /// Whether the routes are part of the result.
+    pub record_routes: bool,
+    /// What the table of links holds.
+    pub link_statistics: LinkStatistics,
+}
+
+/// Who decides.
+pub struct Algorithms {
+    /// Which job starts.
+    pub scheduler: Box<dyn Scheduler>,
+    /// On which hosts.
+    pub host_selector: Box<dyn HostSelector>,
+    /// Which rank on which of them.
+    pub process_mapper: Box<dyn ProcessMapper>,
+    /// By which links they talk.
+    pub router: Box<dyn Router>,
+}
+
+/// Runs one point.
+///
+/// # Errors
+/// A job that can never fit the network; endless jobs without an end of the run, or so many that a line must be a slip; a
+/// workload whose occurrences do not tile its run; times beyond the clock (213 days); what external programs report.
+pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
+    let programs = setup.workloads.iter().map(|workload| Program::new(workload, setup.merged));
+    let programs = programs.collect::<Result<Vec<_>>>()?;
+    Simulation::new(setup, &programs, algorithms)?.run()
+}
+
+/// Seconds as picoseconds, if the clock can hold them.
+fn picoseconds(seconds: f64) -> Option<Picoseconds> {
+    let ps = (seconds * 1e12).round();
+    // u64::MAX as f64 is 2^64.
+    (ps >= 0.0 && ps < u64::MAX as f64).then_some(ps as u64)
+}
+
+fn clock_time(what: &str, seconds: f64) -> Result<Picoseconds> {
+    picoseconds(seconds)
+        .ok_or_else(|| Error::usage(format!("{what} is {seconds} s, expected 0 to 18446744 s (213 days)")))
+}

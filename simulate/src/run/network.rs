@@ -1,0 +1,144 @@
+//! From a phase's demands to what it puts on each link.
+
+use phaseflow_collect::{Result, TrafficMatrix};
+
+use crate::demand::PairDemand;
+use crate::process_mapping::Placement;
+use crate::result::PhaseRoutes;
+use crate::routing::{HostDemand, RouteRequest, Router, Routes};
+use crate::topology::{HostId, LinkId, Topology};
+use crate::traffic::{LinkLoads, LinkShare, Quantum};
+
+/// Loads, and who decides where they go.
+pub(super) struct Network<'a> {
+    pub(super) topology: &'a Topology,
+    pub(super) loads: LinkLoads,
+    router: Box<dyn Router>,
+    quantum: Quantum,
+    demands: Vec<HostDemand>,
+    sum: LinkSums,
+}
+
+/// What is routed together.
+#[derive(Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub(super) job: u32,
+    pub(super) phase: &'a str,
+    pub(super) placement: &'a Placement,
+    pub(super) matrix: &'a TrafficMatrix,
+    /// By number within the job: the host.
+    pub(super) hosts: &'a [HostId],
+    pub(super) pairs: &'a [PairDemand],
+    /// What divides bytes to give loads: seconds, or 1.
+    pub(super) divisor: f64,
+}
+
+impl Question<'_> {
+    /// The question with its answer, for forwarding tables; `route` gives the links of pair i.
+    pub(super) fn with_routes<'r>(&self, route: impl Fn(usize) -> &'r [LinkId]) -> PhaseRoutes {
+        let host = |number: u32| self.hosts[number as usize];
+        let mut routes = Routes::default();
+        for pair in 0..self.pairs.len() {
+            route(pair).iter().for_each(|link| routes.push_link(*link));
+            routes.end_route();
+        }
+        PhaseRoutes {
+            job: self.job,
+            phase: self.phase.into(),
+            pairs: self.pairs.iter().map(|pair| (host(pair.src), host(pair.dst))).collect(),
+            routes,
+        }
+    }
+}
+
+impl<'a> Network<'a> {
+    pub(super) fn new(topology: &'a Topology, router: Box<dyn Router>, quantum: Quantum) -> Self {
+        Self {
+            topology,
+            loads: LinkLoads::new(topology),
+            router,
+            quantum,
+            demands: Vec::new(),
+            sum: LinkSums::new(topology.link_count()),
+        }
+    }
+
+    /// Asks the router: one route per pair, in their order.
+    pub(super) fn route(&mut self, question: &Question<'_>, routes: &mut Routes) -> Result<()> {
+        self.demands.clear();
+        self.demands.extend(question.pairs.iter().map(|pair| HostDemand {
+            src: question.hosts[pair.src as usize],
+            dst: question.hosts[pair.dst as usize],
+            bytes: pair.bytes,
+            load: self.quantum.round(pair.bytes as f64 / question.divisor),
+            flows: pair.flows,
+        }));
+        routes.clear();
+        let request = RouteRequest {
+            topology: self.topology,
+            demands: &self.demands,
+            link_load: self.loads.load(),
+            job: question.job,
+            phase: question.phase,
+            placement: question.placement,
+            matrix: question.matrix,
+        };
+        self.router.route(&request, routes)
+    }
+
+    /// What pairs put on links, by link; `route` gives the links of pair i.
+    pub(super) fn shares<'r>(
+        &mut self,
+        pairs: &[PairDemand],
+        route: impl Fn(usize) -> &'r [LinkId],
+        divisor: f64,
+        shares: &mut Vec<LinkShare>,
+    ) {
+        for (i, pair) in pairs.iter().enumerate() {
+            for link in route(i) {
+                self.sum.add(*link, pair.bytes, pair.flows);
+            }
+        }
+        self.sum.finish(|bytes| self.quantum.round(bytes as f64 / divisor), shares);
+    }
+}
+
+/// Sums by link that are mostly 0.
+struct LinkSums {
+    /// Bytes and rank pairs.
+    sums: Vec<(u64, u64)>,
+    links: Vec<LinkId>,
+}
+
+impl LinkSums {
+    fn new(links: usize) -> Self {
+        Self { sums: vec![(0, 0); links], links: Vec::new() }
+    }
+
+    #[inline]
+    fn add(&mut self, link: LinkId, bytes: u64, flows: u32) {
+        let sum = &mut self.sums[link.0 as usize];
+        if sum.1 == 0 {
+            self.links.push(link);
+        }
+        sum.0 += bytes;
+        sum.1 += u64::from(flows);
+    }
+
+    /// Hands the sums out in ascending order of links and starts anew.
+    fn finish(&mut self, load: impl Fn(u64) -> f64, shares: &mut Vec<LinkShare>) {
+        // Looking through all links is cheaper than sorting a good part of them.
+        if self.links.len() * 8 > self.sums.len() {
+            self.links.clear();
+            let used = (0..).map(LinkId).zip(&self.sums).filter(|(_, sum)| sum.1 > 0);
+            self.links.extend(used.map(|(link, _)| link));
+        } else {
+            self.links.sort_unstable();
+        }
+        shares.clear();
+        shares.extend(self.links.drain(..).map(|link| {
+            let (bytes, flows) = std::mem::take(&mut self.sums[link.0 as usize]);
+            LinkShare { link, flows, bytes, load: load(bytes) }
+        }));
+    }
+}

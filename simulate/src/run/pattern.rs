@@ -1,0 +1,82 @@
+//! Host demands of a job's phases, shared by all jobs that are cut up alike.
+
+use std::cell::OnceCell;
+
+use super::program::Program;
+use crate::demand::{Aggregator, PairDemand};
+
+/// The demands of one workload for one way of cutting its ranks up; each list is made when it is first needed.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    of_rank: Vec<u32>,
+    whole: OnceCell<Whole>,
+    phases: Vec<OnceCell<PhaseDemands>>,
+}
+
+#[derive(Debug)]
+struct Whole {
+    pairs: Vec<PairDemand>,
+    /// Source, destination and index of each pair, ascending.
+    index: Vec<(u32, u32, u32)>,
+}
+
+/// The demands of one phase.
+#[derive(Debug)]
+pub(super) struct PhaseDemands {
+    pub(super) pairs: Vec<PairDemand>,
+    /// By pair: its index among the pairs of the whole run. Empty where those are not routed.
+    pub(super) in_whole: Vec<u32>,
+}
+
+impl Pattern {
+    pub(super) fn new(of_rank: &[u32], phases: usize) -> Self {
+        Self {
+            of_rank: of_rank.to_vec(),
+            whole: OnceCell::new(),
+            phases: (0..phases).map(|_| OnceCell::new()).collect(),
+        }
+    }
+
+    /// True if it is that of a placement cut up like this.
+    pub(super) fn is_of(&self, of_rank: &[u32]) -> bool {
+        self.of_rank == of_rank
+    }
+
+    /// What is sent over the whole run.
+    pub(super) fn whole(&self, program: &Program<'_>, aggregator: &mut Aggregator) -> &[PairDemand] {
+        &self.indexed(program, aggregator).pairs
+    }
+
+    fn indexed(&self, program: &Program<'_>, aggregator: &mut Aggregator) -> &Whole {
+        self.whole.get_or_init(|| {
+            let pairs = aggregator.demands(program.whole(), &self.of_rank);
+            let mut index: Vec<(u32, u32, u32)> =
+                pairs.iter().zip(0..).map(|(pair, i)| (pair.src, pair.dst, i)).collect();
+            index.sort_unstable();
+            Whole { pairs, index }
+        })
+    }
+
+    /// What a phase sends; with the way to the pairs of the whole run if asked for.
+    pub(super) fn phase(
+        &self,
+        phase: usize,
+        program: &Program<'_>,
+        aggregator: &mut Aggregator,
+        in_whole: bool,
+    ) -> &PhaseDemands {
+        self.phases[phase].get_or_init(|| {
+            let pairs = aggregator.demands(program.matrix(phase), &self.of_rank);
+            let mut found = Vec::new();
+            if in_whole {
+                let all = &self.indexed(program, aggregator).index;
+                // Each pair of a phase is one of the whole run.
+                let place = |pair: &PairDemand| {
+                    all[all.partition_point(|(src, dst, _)| (*src, *dst) < (pair.src, pair.dst))].2
+                };
+                found = pairs.iter().map(place).collect();
+            }
+            PhaseDemands { pairs, in_whole: found }
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! One phase of one job in a few numbers.
+
+use crate::result::PhaseRow;
+use crate::topology::{LinkId, Topology};
+use crate::traffic::LinkShare;
+
+/// Bits per second of one byte per second, over those of 1 Gbit/s.
+pub(super) const GBPS_PER_BYTE_RATE: f64 = 8.0 / 1e9;
+
+/// What one phase puts on the links, in a few numbers.
+///
+/// Mean and variance are over all links of the network (the variance divides by their number: they are all there are); the
+/// least load counts links without traffic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Picture {
+    /// Highest load / capacity.
+    pub(super) max_ratio: f64,
+    mean_ratio: f64,
+    max_bytes: u64,
+    /// The link of the highest load / capacity and its load; ties to the first.
+    bottleneck: Option<(LinkId, f64)>,
+    min_load: f64,
+    mean_load: f64,
+    variance_load: f64,
+}
+
+impl Picture {
+    /// `shares` in ascending order of links; `load` gives the load of bytes, not rounded to the run's quantum.
+    pub(super) fn of(topology: &Topology, shares: &[LinkShare], load: impl Fn(u64) -> f64) -> Self {
+        let links = topology.link_count() as f64;
+        let mut picture = Self {
+            max_ratio: 0.0,
+            mean_ratio: 0.0,
+            max_bytes: 0,
+            bottleneck: None,
+            min_load: if shares.len() < topology.link_count() { 0.0 } else { f64::INFINITY },
+            mean_load: 0.0,
+            variance_load: 0.0,
+        };
+        for share in shares {
+            let load = load(share.bytes);
+            let ratio = load / topology.link(share.link).capacity;
+            if ratio > picture.max_ratio || picture.bottleneck.is_none() {
+                picture.max_ratio = ratio;
+                picture.bottleneck = Some((share.link, load));
+            }
+            picture.mean_ratio += ratio / links;
+            picture.mean_load += load / links;
+            picture.min_load = picture.min_load.min(load);
+            picture.max_bytes = picture.max_bytes.max(share.bytes);
+        }
+        let mean = picture.mean_load;
+        let untouched = links - shares.len() as f64;
+        let squares: f64 = shares.iter().map(|share| (load(share.bytes) - mean).powi(2)).sum();
+        picture.variance_load = (squares + untouched * mean * mean) / links;
+        picture
+    }
+
+    /// Fills in what the row says of links; utilization only where loads are rates.
+    pub(super) fn describe(&self, are_rates: bool, row: &mut PhaseRow) {
+        let utilization = |ratio: f64| are_rates.then_some(ratio * GBPS_PER_BYTE_RATE);
+        row.max_link_bytes = Some(self.max_bytes);
+        row.max_link_load = Some(self.bottleneck.map_or(0.0, |(_, load)| load));
+        row.max_utilization = utilization(self.max_ratio);
+        row.mean_utilization = utilization(self.mean_ratio);
+        row.bottleneck = self.bottleneck.map(|(link, _)| link);
+        row.min_link_load = Some(self.min_load);
+        row.mean_link_load = Some(self.mean_load);
+        row.variance_link_load = Some(self.variance_load);
+    }
+}

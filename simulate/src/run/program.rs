@@ -1,0 +1,190 @@
+//! What a job does: a workload's phases and when they run.
+
+use std::borrow::Cow;
+
+use phaseflow_collect::{At, Error, Result, TrafficMatrix};
+
+use crate::engine::Picoseconds;
+use crate::workload::Workload;
+
+/// Most ranks of a job: beyond any machine, and small enough to place.
+const MOST_RANKS: u32 = 1 << 24;
+
+/// A workload as jobs run it.
+#[derive(Debug)]
+pub(super) struct Program<'a> {
+    pub(super) name: &'a str,
+    pub(super) ranks: u32,
+    pub(super) phases: Vec<ProgramPhase<'a>>,
+    /// What is sent over the whole run.
+    whole: Cow<'a, TrafficMatrix>,
+    /// What runs when; they follow each other without gaps, and there is one at least.
+    pub(super) stages: Vec<Stage>,
+    /// End of the last stage: the job's length where nothing else is said.
+    pub(super) total_ns: u64,
+    /// True if the length is the trace's own, and not 1 s per phase for want of any time.
+    pub(super) timed: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct ProgramPhase<'a> {
+    pub(super) name: &'a str,
+    /// Its index in the workload; `None` for the merged phase.
+    pub(super) index: Option<u32>,
+    /// `None`: that of the whole run.
+    matrix: Option<&'a TrafficMatrix>,
+    pub(super) occurrences: u64,
+    pub(super) duration_ns: Option<u64>,
+    pub(super) bytes: u64,
+}
+
+/// One stretch of one phase, or an idle one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stage {
+    pub(super) phase: Option<u32>,
+    pub(super) end_ns: u64,
+}
+
+/// How long a phase runs where nothing is known of time.
+const NOMINAL_NS: u64 = 1_000_000_000;
+
+impl<'a> Program<'a> {
+    pub(super) fn new(workload: &'a Workload, merged: bool) -> Result<Self> {
+        Self::build(workload, merged).at(|| &workload.name)
+    }
+
+    fn build(workload: &'a Workload, merged: bool) -> Result<Self> {
+        let segmentation = &workload.segmentation;
+        let ranks = segmentation.header.ranks;
+        if ranks == 0 {
+            return Err(Error::data("has no ranks, expected one at least"));
+        }
+        let highest = segmentation.phases.iter().map(|phase| phase.matrix.ranks()).max().unwrap_or(0);
+        if highest > ranks || ranks > MOST_RANKS {
+            let ranks = ranks.max(highest);
+            return Err(Error::data(format!(
+                "has {ranks} ranks, expected at most {}",
+                MOST_RANKS.min(ranks)
+            )));
+        }
+        let whole = match &segmentation.phases[..] {
+            [only] => Cow::Borrowed(&only.matrix),
+            phases => {
+                Cow::Owned(TrafficMatrix::from_cells(phases.iter().flat_map(|phase| phase.matrix.cells()))?)
+            }
+        };
+        let mut phases: Vec<ProgramPhase<'a>> = segmentation
+            .phases
+            .iter()
+            .zip(0..)
+            .map(|(phase, index)| ProgramPhase {
+                name: &phase.name,
+                index: Some(index),
+                matrix: Some(&phase.matrix),
+                occurrences: phase.occurrences,
+                duration_ns: phase.duration_ns,
+                bytes: phase.matrix.bytes(),
+            })
+            .collect();
+        let (mut stages, timed) = stages(workload, &phases)?;
+        if let Some(duration) = segmentation.header.duration_ns.filter(|_| timed) {
+            let end = stages.last().map_or(0, |stage| stage.end_ns);
+            if duration > end || stages.is_empty() {
+                stages.push(Stage { phase: None, end_ns: duration.max(end) });
+            }
+        }
+        if stages.is_empty() {
+            stages.push(Stage { phase: None, end_ns: NOMINAL_NS });
+        }
+        let total_ns = stages.last().map_or(0, |stage| stage.end_ns);
+        if merged {
+            let duration_ns = timed.then_some(total_ns);
+            let bytes = whole.bytes();
+            phases = vec![ProgramPhase {
+                name: MERGED,
+                index: None,
+                matrix: None,
+                occurrences: 1,
+                duration_ns,
+                bytes,
+            }];
+            stages = vec![Stage { phase: Some(0), end_ns: total_ns }];
+        }
+        Ok(Self { name: &workload.name, ranks, phases, whole, stages, total_ns, timed })
+    }
+
+    /// What is sent over the whole run.
+    pub(super) fn whole(&self) -> &TrafficMatrix {
+        &self.whole
+    }
+
+    /// What a phase sends.
+    pub(super) fn matrix(&self, phase: usize) -> &TrafficMatrix {
+        self.phases[phase].matrix.unwrap_or(&self.whole)
+    }
+
+    /// True if the time of every phase is known, so that its load can be a rate.
+    pub(super) fn has_durations(&self) -> bool {
+        self.phases.iter().all(|phase| phase.duration_ns.is_some())
+    }
+
+    /// What divides a phase's bytes to give its load: its time in seconds (the clock of traces tells 1 ns at least), or 1
+    /// where loads are bytes.
+    pub(super) fn divisor(&self, phase: usize, are_rates: bool) -> f64 {
+        divisor(self.phases[phase].duration_ns, are_rates)
+    }
+
+    /// The same for the whole run.
+    pub(super) fn whole_divisor(&self, are_rates: bool) -> f64 {
+        divisor(Some(self.total_ns), are_rates)
+    }
+
+    /// When a stage ends, from the start of a job of this length. Of a run of no length the last stage has it all.
+    pub(super) fn end_of(&self, stage: usize, length: Picoseconds) -> Picoseconds {
+        if stage + 1 == self.stages.len() {
+            return length;
+        }
+        let scaled =
+            u128::from(self.stages[stage].end_ns) * u128::from(length) / u128::from(self.total_ns.max(1));
+        scaled as u64 // at most the length
+    }
+}
+
+fn divisor(duration_ns: Option<u64>, is_rate: bool) -> f64 {
+    duration_ns.filter(|_| is_rate).map_or(1.0, |ns| ns.max(1) as f64 / 1e9)
+}
+
+/// Name of the one phase that stands for all.
+pub(super) const MERGED: &str = "merged";
+
+/// The stages, and whether their times are known.
+fn stages(workload: &Workload, phases: &[ProgramPhase<'_>]) -> Result<(Vec<Stage>, bool)> {
+    let mut end_ns = 0;
+    let mut stages = Vec::new();
+    let occurrences = &workload.segmentation.occurrences;
+    for (row, occurrence) in occurrences.iter().enumerate().filter(|(_, occurrence)| occurrence.depth == 0) {
+        if occurrence.start_ns != end_ns || occurrence.end_ns < end_ns {
+            let (start, stop) = (occurrence.start_ns, occurrence.end_ns);
+            let problem = format!("runs from {start} to {stop} ns, the one before it ends at {end_ns} ns");
+            return Err(Error::data(problem).at(format!("occurrence {row}")));
+        }
+        if occurrence.phase.is_some_and(|phase| phase as usize >= phases.len()) {
+            return Err(Error::data("is of a phase that does not exist").at(format!("occurrence {row}")));
+        }
+        end_ns = occurrence.end_ns;
+        stages.push(Stage { phase: occurrence.phase, end_ns });
+    }
+    if !stages.is_empty() {
+        return Ok((stages, true));
+    }
+    // Nothing is known of the order in time: one phase after the other.
+    let timed = workload.segmentation.header.duration_ns.is_some() || !phases.is_empty();
+    let timed = timed && phases.iter().all(|phase| phase.duration_ns.is_some());
+    for (phase, number) in phases.iter().zip(0..) {
+        let duration = phase.duration_ns.filter(|_| timed).unwrap_or(NOMINAL_NS);
+        end_ns =
+            end_ns.checked_add(duration).ok_or_else(|| Error::data("its phases last longer than 2^64 ns"))?;
+        stages.push(Stage { phase: Some(number), end_ns });
+    }
+    Ok((stages, timed))
+}

@@ -1,0 +1,228 @@
+//! What a run says about itself, while it is gathered.
+
+use super::courses::{Courses, Population};
+use super::job::{Job, PhaseOfJob};
+use super::program::Program;
+use super::{LinkStatistics, Reroute, Setup, Submission, clock_time};
+use crate::engine::Picoseconds;
+use crate::result::{JobRow, LinkTable, PhaseRow, RunResult, RunStatistics, Snapshot};
+use crate::statistics::seconds;
+use crate::topology::{HostId, LinkId};
+use crate::traffic::{LinkLoads, LinkShare};
+use phaseflow_collect::Result;
+
+/// Rows, series and snapshots.
+pub(super) struct Record<'a> {
+    setup: &'a Setup<'a>,
+    courses: Courses,
+    /// Those still to come, latest first.
+    snapshot_times: Vec<Picoseconds>,
+    link_rows: Vec<LinkRows>,
+    /// By link: bytes of all phases that began.
+    link_bytes: Vec<u64>,
+    last_finish: Option<Picoseconds>,
+    /// False once a job finished whose length was made up.
+    timed: bool,
+    result: RunResult,
+}
+
+/// A phase of a job in the table of links.
+struct LinkRows {
+    job: u32,
+    phase: Option<u32>,
+    divisor: f64,
+    shares: Vec<LinkShare>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn new(setup: &'a Setup<'a>) -> Result<Self> {
+        let times = setup.snapshots_s.iter().map(|time| clock_time("the time of a snapshot", *time));
+        let mut snapshot_times = times.collect::<Result<Vec<_>>>()?;
+        snapshot_times.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(Self {
+            setup,
+            courses: Courses::default(),
+            snapshot_times,
+            link_rows: Vec::new(),
+            link_bytes: vec![0; setup.topology.link_count()],
+            last_finish: None,
+            timed: true,
+            result: RunResult {
+                labels: setup.labels.clone(),
+                topology: setup.topology_index,
+                statistics: RunStatistics::default(),
+                jobs: Vec::new(),
+                phases: Vec::new(),
+                links: LinkTable::default(),
+                series: Vec::new(),
+                snapshots: Vec::new(),
+                routes: Vec::new(),
+            },
+        })
+    }
+
+    /// Nothing changes from `now` until `time`.
+    pub(super) fn hold(
+        &mut self,
+        now: Picoseconds,
+        time: Picoseconds,
+        loads: &mut LinkLoads,
+        population: Population,
+    ) {
+        self.courses.set(now, &loads.usage(), population);
+        self.take_snapshots(loads, |at| at < time);
+    }
+
+    fn take_snapshots(&mut self, loads: &LinkLoads, is_due: impl Fn(Picoseconds) -> bool) {
+        while let Some(at) = self.snapshot_times.pop_if(|at| is_due(*at)) {
+            let (load, flows) = (loads.load().to_vec(), loads.flows().to_vec());
+            self.result.snapshots.push(Snapshot { time_s: seconds(at), load, flows });
+        }
+    }
+
+    /// Gives a job its number.
+    pub(super) fn submitted(&mut self, workload: usize, now: Picoseconds) -> u32 {
+        let job = self.result.jobs.len() as u32;
+        self.result.jobs.push(JobRow {
+            job,
+            workload,
+            submitted_s: seconds(now),
+            started_s: None,
+            finished_s: None,
+            hosts: Vec::new(),
+        });
+        job
+    }
+
+    pub(super) fn started(&mut self, job: u32, hosts: &[HostId], now: Picoseconds) {
+        let topology = self.setup.topology;
+        let row = &mut self.result.jobs[job as usize];
+        row.started_s = Some(seconds(now));
+        row.hosts = hosts.iter().map(|host| topology.node(topology.host(*host)).name.clone()).collect();
+    }
+
+    /// A job finished, or still runs when the run ends.
+    pub(super) fn ended(
+        &mut self,
+        job: Job,
+        program: &Program<'_>,
+        are_rates: bool,
+        finished: Option<Picoseconds>,
+    ) {
+        if let Some(now) = finished {
+            self.result.jobs[job.number as usize].finished_s = Some(seconds(now));
+            self.last_finish = Some(now);
+        }
+        self.timed &= job.timed;
+        for (number, phase) in job.phases.into_iter().enumerate() {
+            let Some(phase) = phase else { continue };
+            let PhaseOfJob { shares, recorded, picture, routes, time } = *phase;
+            let of_program = &program.phases[number];
+            let mut row = PhaseRow {
+                job: job.number,
+                phase: of_program.name.into(),
+                occurrences: of_program.occurrences,
+                duration_s: of_program.duration_ns.map(|ns| ns as f64 / 1e9),
+                makespan_s: (finished.is_some() && job.timed).then(|| seconds(time)),
+                bytes: of_program.bytes,
+                max_link_bytes: None,
+                max_link_load: None,
+                max_utilization: None,
+                mean_utilization: None,
+                bottleneck: None,
+                min_link_load: None,
+                mean_link_load: None,
+                variance_link_load: None,
+                drops: None,
+                retransmits: None,
+            };
+            if let Some(picture) = picture {
+                picture.describe(are_rates, &mut row);
+            }
+            self.result.phases.push(row);
+            self.result.routes.extend(routes);
+            let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
+            match self.setup.link_statistics {
+                LinkStatistics::Jobs => self.link_rows.push(LinkRows {
+                    job: job.number,
+                    phase: of_program.index,
+                    divisor: program.divisor(number, are_rates),
+                    shares,
+                }),
+                LinkStatistics::Run => {
+                    for share in shares {
+                        let bytes = &mut self.link_bytes[share.link.0 as usize];
+                        *bytes = bytes.saturating_add(share.bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The result of a run that ends at `end`.
+    pub(super) fn into_result(
+        mut self,
+        end: Picoseconds,
+        mut loads: LinkLoads,
+        population: Population,
+        are_rates: bool,
+    ) -> RunResult {
+        // The last state counts for the extremes even if it holds for no time.
+        self.courses.set(end, &loads.usage(), population);
+        self.courses.finish(end);
+        // Where a run ends with its last job, the network is empty ever after.
+        let goes_on = self.setup.duration_s.is_none();
+        self.take_snapshots(&loads, |at| at <= end || goes_on);
+
+        let mut result = self.result;
+        let endless = |submission: &Submission| matches!(submission, Submission::Endless { .. });
+        let is_open = self.setup.jobs.iter().any(|source| endless(&source.submission));
+        result.statistics = RunStatistics {
+            makespan_s: self.last_finish.filter(|_| self.timed && !is_open).map(seconds),
+            jobs_finished: population.finished,
+            ..self.courses.statistics(are_rates)
+        };
+        result.series = self.courses.into_series();
+        // Jobs end in another order than that of their submission; phases of a job are in order.
+        result.phases.sort_by_key(|row| row.job);
+        result.routes.sort_by_key(|routes| routes.job);
+        result.links = match self.setup.link_statistics {
+            LinkStatistics::Jobs => links_by_job(self.link_rows),
+            LinkStatistics::Run => links_of_run(&loads, &self.link_bytes),
+        };
+        result
+    }
+}
+
+/// The table by job, phase and link.
+fn links_by_job(mut rows: Vec<LinkRows>) -> LinkTable {
+    rows.sort_by_key(|rows| (rows.job, rows.phase));
+    let mut table = LinkTable::default();
+    for rows in rows {
+        for share in rows.shares {
+            table.job.push(Some(rows.job));
+            table.phase.push(rows.phase);
+            table.link.push(share.link);
+            table.bytes.push(share.bytes);
+            table.flows.push(share.flows);
+            table.load.push(share.bytes as f64 / rows.divisor);
+        }
+    }
+    table
+}
+
+/// The table of the whole run; `bytes` by link.
+fn links_of_run(loads: &LinkLoads, bytes: &[u64]) -> LinkTable {
+    let mut table = LinkTable::default();
+    for (link, bytes) in (0..).map(LinkId).zip(bytes) {
+        if *bytes > 0 || loads.peak_flows(link) > 0 {
+            table.job.push(None);
+            table.phase.push(None);
+            table.link.push(link);
+            table.bytes.push(*bytes);
+            table.flows.push(loads.peak_flows(link));
+            table.load.push(loads.peak_load(link));
+        }
+    }
+    table
+}

@@ -1,0 +1,393 @@
+//! The life of jobs, event by event.
+
+use std::rc::Rc;
+
+use phaseflow_collect::{Error, Result};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::courses::Population;
+use super::job::{Job, Machine};
+use super::network::{Network, Question};
+use super::pattern::Pattern;
+use super::picture::Picture;
+use super::program::{MERGED, Program};
+use super::queue::{Queue, Waiting};
+use super::record::Record;
+use super::{Algorithms, Reroute, Setup, Submission, clock_time, picoseconds};
+use crate::demand::{Aggregator, LocalPlacement};
+use crate::distribution::Distribution;
+use crate::engine::{EventQueue, Picoseconds};
+use crate::host_selection::{HostRequest, HostSelector};
+use crate::process_mapping::{MapRequest, ProcessMapper};
+use crate::result::RunResult;
+use crate::routing::Routes;
+use crate::scheduling::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
+use crate::statistics::seconds;
+use crate::stream::Stream;
+use crate::traffic::Quantum;
+
+/// What happens.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A job of this line is submitted.
+    Submit { line: u32 },
+    /// The stage of the job at this place ends.
+    StageEnds { place: u32 },
+}
+
+/// More jobs than this in one run: a line that submits without pause, not a workload.
+const MOST_JOBS: u32 = 10_000_000;
+
+pub(super) struct Simulation<'a> {
+    setup: &'a Setup<'a>,
+    /// By workload.
+    programs: &'a [Program<'a>],
+    scheduler: Box<dyn Scheduler>,
+    host_selector: Box<dyn HostSelector>,
+    process_mapper: Box<dyn ProcessMapper>,
+    network: Network<'a>,
+    /// True if loads are bytes per second, false if they are bytes.
+    are_rates: bool,
+
+    events: EventQueue<Event>,
+    now: Picoseconds,
+    /// Nothing after this happens.
+    end: Picoseconds,
+    /// By line: the random numbers of an endless one.
+    streams: Vec<Xoshiro256PlusPlus>,
+
+    queue: Queue,
+    running: Vec<Option<Box<Job>>>,
+    /// Places of `running` that are free.
+    places: Vec<u32>,
+    running_views: Vec<RunningJob>,
+    machine: Machine,
+    population: Population,
+
+    aggregator: Aggregator,
+    local: LocalPlacement,
+    routes: Routes,
+    /// By workload: the latest.
+    patterns: Vec<Option<Rc<Pattern>>>,
+    record: Record<'a>,
+}
+
+impl<'a> Simulation<'a> {
+    pub(super) fn new(
+        setup: &'a Setup<'a>,
+        programs: &'a [Program<'a>],
+        algorithms: Algorithms,
+    ) -> Result<Self> {
+        let topology = setup.topology;
+        let machine = Machine::new(topology);
+        for (line, source) in setup.jobs.iter().enumerate() {
+            let program = programs.get(source.workload).ok_or_else(|| {
+                Error::usage(format!("job {line} runs workload {}, which does not exist", source.workload))
+            })?;
+            if u64::from(program.ranks) > machine.free_slots {
+                return Err(Error::data(format!(
+                    "job {line} ({}) has {} processes, the topology {} {} slots",
+                    program.name,
+                    program.ranks,
+                    topology.label(),
+                    machine.free_slots
+                )));
+            }
+        }
+        let end = match setup.duration_s {
+            Some(duration) => clock_time("the duration of the run", duration)?,
+            None => Picoseconds::MAX,
+        };
+        let are_rates = programs.iter().all(Program::has_durations);
+        // Jobs do not share slots: that bounds how many can add up.
+        let heaviest = programs.iter().flat_map(|program| {
+            let jobs = (machine.free_slots / u64::from(program.ranks)).max(1) as f64;
+            let load =
+                move |phase: usize| program.phases[phase].bytes as f64 / program.divisor(phase, are_rates);
+            (0..program.phases.len()).map(move |phase| jobs * load(phase))
+        });
+        let largest = heaviest.fold(0.0, f64::max);
+        let mut simulation = Self {
+            setup,
+            programs,
+            scheduler: algorithms.scheduler,
+            host_selector: algorithms.host_selector,
+            process_mapper: algorithms.process_mapper,
+            network: Network::new(topology, algorithms.router, Quantum::for_sums_up_to(largest)),
+            are_rates,
+            events: EventQueue::default(),
+            now: 0,
+            end,
+            streams: (0..setup.jobs.len())
+                .map(|line| Stream::Jobs(line).generator(setup.labels.seed))
+                .collect(),
+            queue: Queue::default(),
+            running: Vec::new(),
+            places: Vec::new(),
+            running_views: Vec::new(),
+            machine,
+            population: Population::default(),
+            aggregator: Aggregator::default(),
+            local: LocalPlacement::default(),
+            routes: Routes::default(),
+            patterns: programs.iter().map(|_| None).collect(),
+            record: Record::new(setup)?,
+        };
+        simulation.submit_first()?;
+        Ok(simulation)
+    }
+
+    fn submit_first(&mut self) -> Result<()> {
+        for (line, source) in self.setup.jobs.iter().enumerate() {
+            let time = match &source.submission {
+                Submission::Fixed { at_s, .. } => {
+                    clock_time(&format!("the submission of job {line}"), *at_s)?
+                }
+                Submission::Endless { .. } if self.setup.duration_s.is_none() => {
+                    return Err(Error::usage(format!(
+                        "job {line} is submitted without end, so the run needs a duration"
+                    )));
+                }
+                Submission::Endless { submit, .. } => drawn(submit, &mut self.streams[line]),
+            };
+            self.events.push(time, Event::Submit { line: line as u32 });
+        }
+        Ok(())
+    }
+
+    pub(super) fn run(mut self) -> Result<RunResult> {
+        while let Some((time, event)) = self.events.pop().filter(|(time, _)| *time <= self.end) {
+            self.hold_until(time);
+            match event {
+                Event::Submit { line } => self.submit(line)?,
+                Event::StageEnds { place } => self.stage_ends(place)?,
+            }
+        }
+        Ok(self.finish())
+    }
+
+    /// Nothing changes from now to `time`.
+    fn hold_until(&mut self, time: Picoseconds) {
+        if time > self.now {
+            self.record.hold(self.now, time, &mut self.network.loads, self.population);
+            self.now = time;
+        }
+    }
+
+    fn submit(&mut self, line: u32) -> Result<()> {
+        let source = &self.setup.jobs[line as usize];
+        let program = &self.programs[source.workload];
+        let own = program.total_ns.saturating_mul(1000);
+        let mut timed = true;
+        let length = match &source.submission {
+            Submission::Fixed { duration_s: Some(duration), .. } => {
+                clock_time(&format!("the duration of job {line}"), *duration)?
+            }
+            Submission::Fixed { duration_s: None, .. } => {
+                timed = program.timed;
+                own
+            }
+            Submission::Endless { submit, duration } => {
+                let stream = &mut self.streams[line as usize];
+                timed = program.timed || duration.is_some();
+                let length = duration.map_or(own, |duration| drawn(&duration, stream));
+                let next = self.now.saturating_add(drawn(submit, stream));
+                self.events.push(next, Event::Submit { line });
+                length
+            }
+        };
+        let job = self.record.submitted(source.workload, self.now);
+        if job >= MOST_JOBS {
+            let now = seconds(self.now);
+            return Err(Error::data(format!("job {line} is submitted too often: {job} jobs within {now} s")));
+        }
+        let slots = self.machine.occupied(program.ranks);
+        let view = QueuedJob { processes: program.ranks, slots, estimate: length };
+        self.queue.push(Waiting { job, workload: source.workload, length, timed }, view);
+        self.population.waiting += 1;
+        self.schedule(Occasion::Submitted)
+    }
+
+    /// Starts what the scheduler wants to start.
+    fn schedule(&mut self, occasion: Occasion) -> Result<()> {
+        let mut started = 0;
+        while self.queue.len() > 0 {
+            let now = self.now;
+            self.running_views.clear();
+            self.running_views.extend(
+                self.running
+                    .iter()
+                    .flatten()
+                    .map(|job| RunningJob { slots: job.slots, remaining: job.end - now }),
+            );
+            let view = QueueView {
+                occasion,
+                started,
+                free_slots: self.machine.free_slots,
+                queue: self.queue.views(),
+                running: &self.running_views,
+            };
+            let Some(next) = self.scheduler.next(&view) else { break };
+            let fits = view.queue.get(next).is_some_and(|job| view.fits(job));
+            let Some(job) = self.queue.remove(next).filter(|_| fits) else {
+                let problem = format!("the scheduler starts job {next} of the queue, which does not fit");
+                return Err(Error::data(problem));
+            };
+            self.start(job)?;
+            started += 1;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, waiting: Waiting) -> Result<()> {
+        let program = &self.programs[waiting.workload];
+        let topology = self.setup.topology;
+        let end = self.now.saturating_add(waiting.length);
+        if end == Picoseconds::MAX && self.setup.duration_s.is_none() {
+            return Err(Error::data(format!("job {} ends after 213 days, when the clock does", waiting.job)));
+        }
+        let hosts = self.host_selector.select(&HostRequest {
+            topology,
+            free: &self.machine.free,
+            processes: program.ranks,
+        })?;
+        let placement = self.process_mapper.map(&MapRequest {
+            topology,
+            hosts: &hosts,
+            ranks: program.ranks,
+            matrix: program.whole(),
+        })?;
+        self.aggregator.localize(&placement, &mut self.local);
+        let latest = self.patterns[waiting.workload].take();
+        let pattern = latest
+            .filter(|pattern| pattern.is_of(&self.local.of_rank))
+            .unwrap_or_else(|| Rc::new(Pattern::new(&self.local.of_rank, program.phases.len())));
+        self.patterns[waiting.workload] = Some(Rc::clone(&pattern));
+
+        let slots = self.machine.take(&hosts, topology);
+        self.population.waiting -= 1;
+        self.population.running += 1;
+        self.record.started(waiting.job, &hosts, self.now);
+        let mut job = Box::new(Job {
+            number: waiting.job,
+            workload: waiting.workload,
+            timed: waiting.timed,
+            started: self.now,
+            end,
+            hosts,
+            slots,
+            placement,
+            local_hosts: self.local.hosts.clone(),
+            pattern,
+            routes: None,
+            stage: 0,
+            stage_began: self.now,
+            phases: program.phases.iter().map(|_| None).collect(),
+        });
+        let place = self.places.pop().unwrap_or_else(|| {
+            self.running.push(None);
+            (self.running.len() - 1) as u32
+        });
+        self.begin_stage(&mut job, place)?;
+        self.running[place as usize] = Some(job);
+        Ok(())
+    }
+
+    fn begin_stage(&mut self, job: &mut Job, place: u32) -> Result<()> {
+        let program = &self.programs[job.workload];
+        job.stage_began = self.now;
+        if let Some(phase) = program.stages[job.stage].phase {
+            let phase = phase as usize;
+            if job.phases[phase].is_none() || self.setup.reroute == Reroute::Phase {
+                self.route(job, phase)?;
+            }
+            if let Some(phase) = &job.phases[phase] {
+                self.network.loads.add(&phase.shares);
+            }
+        }
+        let end = job.started + program.end_of(job.stage, job.end - job.started);
+        self.events.push(end, Event::StageEnds { place });
+        Ok(())
+    }
+
+    fn stage_ends(&mut self, place: u32) -> Result<()> {
+        let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
+        let program = &self.programs[job.workload];
+        if let Some(phase) =
+            program.stages[job.stage].phase.and_then(|phase| job.phases[phase as usize].as_mut())
+        {
+            self.network.loads.remove(&phase.shares);
+            phase.time += self.now - job.stage_began;
+        }
+        job.stage += 1;
+        if job.stage < program.stages.len() {
+            self.begin_stage(&mut job, place)?;
+            self.running[place as usize] = Some(job);
+            return Ok(());
+        }
+        self.places.push(place);
+        self.machine.give_back(&job.hosts, job.slots);
+        self.population.running -= 1;
+        self.population.finished += 1;
+        self.record.ended(*job, program, self.are_rates, Some(self.now));
+        self.schedule(Occasion::Finished)
+    }
+
+    /// Chooses the routes of a phase and works out what it puts on each link.
+    fn route(&mut self, job: &mut Job, phase: usize) -> Result<()> {
+        let program = &self.programs[job.workload];
+        let once = self.setup.reroute == Reroute::Job && program.phases.len() > 1;
+        let demands = job.pattern.phase(phase, program, &mut self.aggregator, once);
+        let divisor = program.divisor(phase, self.are_rates);
+        let question = Question {
+            job: job.number,
+            phase: program.phases[phase].name,
+            placement: &job.placement,
+            matrix: program.matrix(phase),
+            hosts: &job.local_hosts,
+            pairs: &demands.pairs,
+            divisor,
+        };
+        if !once {
+            self.network.route(&question, &mut self.routes)?;
+        } else if job.routes.is_none() {
+            let pairs = job.pattern.whole(program, &mut self.aggregator);
+            let divisor = program.whole_divisor(self.are_rates);
+            let whole = Question { phase: MERGED, matrix: program.whole(), pairs, divisor, ..question };
+            self.network.route(&whole, job.routes.insert(Routes::default()))?;
+        }
+        let routes = job.routes.as_ref().unwrap_or(&self.routes);
+        let route_of = |pair: usize| routes.get(if once { demands.in_whole[pair] as usize } else { pair });
+
+        let state = job.phases[phase].get_or_insert_default();
+        self.network.shares(&demands.pairs, route_of, divisor, &mut state.shares);
+        let load = |bytes: u64| bytes as f64 / divisor;
+        let picture = Picture::of(self.setup.topology, &state.shares, load);
+        if state.picture.is_some_and(|worst| picture.max_ratio <= worst.max_ratio) {
+            return Ok(());
+        }
+        state.picture = Some(picture);
+        if self.setup.reroute == Reroute::Phase {
+            state.recorded.clone_from(&state.shares);
+        }
+        if self.setup.record_routes {
+            state.routes = Some(question.with_routes(route_of));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> RunResult {
+        let end = if self.setup.duration_s.is_some() { self.end } else { self.now };
+        self.hold_until(end);
+        for job in self.running.into_iter().flatten() {
+            let program = &self.programs[job.workload];
+            self.record.ended(*job, program, self.are_rates, None);
+        }
+        self.record.into_result(end, self.network.loads, self.population, self.are_rates)
+    }
+}
+
+/// Seconds from a distribution; beyond the clock, its end: nothing happens then, as the run has ended before.
+fn drawn(distribution: &Distribution, stream: &mut Xoshiro256PlusPlus) -> Picoseconds {
+    picoseconds(distribution.sample(stream)).unwrap_or(Picoseconds::MAX)
+}

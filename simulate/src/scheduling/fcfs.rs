@@ -1,0 +1,75 @@
+//! First come, first served.
+
+use phaseflow_collect::Result;
+use phaseflow_collect::choice::{Choice, unknown_name};
+
+use super::{Occasion, QueueView, Scheduler};
+
+/// Starts jobs in the order of submission; a head that does not fit blocks all behind it.
+///
+/// Fair and easy to predict, but large jobs leave hosts idle while they wait: [`Easy`](super::Easy) fills those.
+#[derive(Clone, Copy, Debug)]
+pub struct Fcfs {
+    pfsim: bool,
+}
+
+impl Fcfs {
+    /// `fcfs` starts heads of the queue for as long as they fit.
+    ///
+    /// `fcfs[variant=pfsim]` is PFSim's: a submitted job starts at once only if nobody waits, and a job that finishes starts
+    /// at most the head. So a queue may be left although its head fits, until the next job finishes.
+    ///
+    /// # Errors
+    /// Another variant.
+    pub fn new(choice: &Choice) -> Result<Self> {
+        match choice.get("variant") {
+            None => Ok(Self { pfsim: false }),
+            Some("pfsim") => Ok(Self { pfsim: true }),
+            Some(other) => Err(unknown_name("variant of `fcfs`", other, &["pfsim"])),
+        }
+    }
+}
+
+impl Scheduler for Fcfs {
+    fn next(&mut self, view: &QueueView<'_>) -> Option<usize> {
+        let holds_back = match view.occasion {
+            Occasion::Submitted => view.queue.len() > 1,
+            Occasion::Finished => view.started > 0,
+        };
+        let head = view.queue.first()?;
+        (view.fits(head) && !(self.pfsim && holds_back)).then_some(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::QueuedJob;
+    use super::*;
+
+    fn next(choice: &str, occasion: Occasion, started: u32, processes: &[u32]) -> Option<usize> {
+        let mut scheduler = Fcfs::new(&Choice::parse(choice).unwrap()).unwrap();
+        let job = |processes: &u32| QueuedJob { processes: *processes, slots: 8, estimate: 1 };
+        let queue: Vec<QueuedJob> = processes.iter().map(job).collect();
+        scheduler.next(&QueueView { occasion, started, free_slots: 8, queue: &queue, running: &[] })
+    }
+
+    #[test]
+    fn all_heads_that_fit() {
+        let plain = |occasion, started, queue: &[u32]| next("fcfs", occasion, started, queue);
+        assert_eq!(plain(Occasion::Finished, 0, &[8, 1]), Some(0));
+        assert_eq!(plain(Occasion::Finished, 5, &[8, 1]), Some(0));
+        assert_eq!(plain(Occasion::Submitted, 0, &[8, 1]), Some(0));
+        assert_eq!(plain(Occasion::Finished, 0, &[9, 1]), None);
+        assert_eq!(plain(Occasion::Finished, 0, &[]), None);
+    }
+
+    #[test]
+    fn pfsim_starts_at_most_one() {
+        let pfsim = |occasion, started, queue: &[u32]| next("fcfs[variant=pfsim]", occasion, started, queue);
+        assert_eq!(pfsim(Occasion::Submitted, 0, &[8]), Some(0));
+        assert_eq!(pfsim(Occasion::Submitted, 0, &[9]), None);
+        assert_eq!(pfsim(Occasion::Submitted, 0, &[1, 1]), None);
+        assert_eq!(pfsim(Occasion::Finished, 0, &[1, 1]), Some(0));
+        assert_eq!(pfsim(Occasion::Finished, 1, &[1]), None);
+    }
+}

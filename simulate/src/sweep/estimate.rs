@@ -1,0 +1,106 @@
+//! What a sweep will cost, before it is run.
+
+use std::fmt;
+
+use super::{Axis, Point, Sweep};
+use crate::distribution::Distribution;
+use crate::run::Submission;
+use crate::stream::Stream;
+use crate::topology::Topology;
+use crate::workload::Workload;
+
+/// Draws that the mean of a distribution is taken from: within some per cent, which is what an estimate is for.
+const DRAWS: u32 = 1000;
+
+/// Bytes of memory: measured sizes of the structures, rounded up.
+mod bytes {
+    pub(super) const NODE: u64 = 160;
+    pub(super) const LINK: u64 = 96;
+    /// A cell of a traffic matrix, and of the host demand made of it.
+    pub(super) const CELL: u64 = 64;
+    pub(super) const JOB: u64 = 256;
+    pub(super) const PHASE_ROW: u64 = 256;
+    pub(super) const LINK_ROW: u64 = 48;
+    /// State of a link in a run.
+    pub(super) const LINK_STATE: u64 = 64;
+}
+
+/// Work and memory of some points together; upper bounds where only bounds are known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Number of points.
+    pub points: u64,
+    /// Jobs submitted, all points together; of endless generators the expected number.
+    pub jobs: f64,
+    /// Events of their lives.
+    pub events: f64,
+    /// Rows of the tables `phases` and `links`, at most.
+    pub rows: f64,
+    /// Memory at the peak, bytes.
+    pub memory_bytes: f64,
+}
+
+/// As `name: value` lines.
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { points, jobs, events, rows, memory_bytes } = self;
+        writeln!(f, "points: {points}\njobs: {jobs:.0}\nevents: {events:.0}\nrows: {rows:.0}")?;
+        writeln!(f, "memory_bytes: {memory_bytes:.0}")
+    }
+}
+
+impl Sweep {
+    /// Estimates what running `points` on `threads` threads takes.
+    pub fn estimate(&self, points: impl Iterator<Item = Point>, threads: usize) -> Estimate {
+        let shared = self.topologies.iter().map(topology_bytes).sum::<u64>()
+            + self.workloads.iter().map(workload_bytes).sum::<u64>();
+        let mut total = Estimate { memory_bytes: shared as f64, ..Estimate::default() };
+        let mut largest_run = 0.0_f64;
+        for point in points {
+            let links = self.topologies[point.topology].link_count() as f64;
+            let merged = self.choice(&point, Axis::Phases).name() == "merged";
+            let (mut rows, mut jobs, mut endless) = (0.0, 0.0, false);
+            for (line, source) in self.jobs.iter().enumerate() {
+                let segmentation = &self.workloads[source.workload].segmentation;
+                let phases = if merged { 1 } else { segmentation.phases.len().max(1) } as f64;
+                let stretches = if merged { 1 } else { segmentation.occurrences.len().max(1) } as f64;
+                let count = match &source.submission {
+                    Submission::Fixed { .. } => 1.0,
+                    Submission::Endless { submit, .. } => {
+                        endless = true;
+                        self.settings.duration_s.unwrap_or(0.0) / self.mean(submit, line)
+                    }
+                };
+                jobs += count;
+                // Submitted, started, finished; a beginning for each stretch.
+                total.events += count * (3.0 + stretches);
+                rows += count * phases * if endless { 1.0 } else { 1.0 + links };
+            }
+            rows += if endless { links } else { 0.0 };
+            total.points += 1;
+            total.jobs += jobs;
+            total.rows += rows;
+            let run = links * bytes::LINK_STATE as f64
+                + jobs * bytes::JOB as f64
+                + rows * if endless { bytes::PHASE_ROW } else { bytes::LINK_ROW } as f64;
+            largest_run = largest_run.max(run);
+        }
+        let at_once = (super::execute::BATCH * threads) as u64;
+        total.memory_bytes += largest_run * at_once.min(total.points) as f64;
+        total
+    }
+
+    fn mean(&self, distribution: &Distribution, line: usize) -> f64 {
+        let mut generator = Stream::Jobs(line).generator(self.settings.seed);
+        let sum: f64 = (0..DRAWS).map(|_| distribution.sample(&mut generator)).sum();
+        sum / f64::from(DRAWS)
+    }
+}
+
+fn topology_bytes(topology: &Topology) -> u64 {
+    topology.node_count() as u64 * bytes::NODE + topology.link_count() as u64 * bytes::LINK
+}
+
+fn workload_bytes(workload: &Workload) -> u64 {
+    workload.segmentation.phases.iter().map(|phase| phase.matrix.len() as u64 * bytes::CELL).sum()
+}

@@ -1,0 +1,156 @@
+//! Names of points that hold across products, shards, machines and file names.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{Axis, Point, Settings, Sweep};
+use crate::run::{JobSource, Submission};
+use crate::topology::{LinkId, NodeId, Topology};
+use crate::workload::Workload;
+
+/// Changes when the same parameters mean other results.
+const GENERATION: u32 = 1;
+
+/// What a point's identifier is the hash of, as JSON with its fields in this order.
+#[derive(Serialize)]
+struct Identity<'a> {
+    generation: u32,
+    topology: &'a str,
+    choices: [String; Axis::ALL.len()],
+    jobs: &'a str,
+    settings: &'a Settings,
+}
+
+impl Sweep {
+    /// The identifier of a point: 16 hexadecimal digits that depend on what is simulated, the contents of topology and
+    /// traces included, and on nothing else: not on the other points of the sweep, on file names or on labels. Programs
+    /// (`exec`) count by their command.
+    pub fn id(&self, point: &Point) -> String {
+        of_json(&Identity {
+            generation: GENERATION,
+            topology: &self.topology_digests[point.topology],
+            choices: Axis::ALL.map(|axis| self.choice(point, axis).spelling()),
+            jobs: &self.jobs_digest,
+            settings: &self.settings,
+        })
+    }
+}
+
+fn of_json(value: &impl Serialize) -> String {
+    let mut hash = Fnv::default();
+    // A hash takes every byte, and nothing hashed here has keys that are not text.
+    let _ = serde_json::to_writer(&mut hash, value);
+    hash.hex()
+}
+
+/// Digest of the jobs: of each the digest of its workload, and when it is submitted and how long it runs.
+pub(super) fn of_jobs(jobs: &[JobSource], workload_digests: &[String]) -> String {
+    let jobs: Vec<(&str, &Submission)> =
+        jobs.iter().map(|job| (workload_digests[job.workload].as_str(), &job.submission)).collect();
+    of_json(&jobs)
+}
+
+/// Digest of a network: its nodes and links in order.
+pub(super) fn of_topology(topology: &Topology) -> String {
+    let mut hash = Fnv::default();
+    for node in 0..topology.node_count() as u32 {
+        let node = topology.node(NodeId(node));
+        hash.text(&node.name);
+        hash.number(u64::from(node.slots.map_or(u32::MAX, |slots| slots)));
+    }
+    for link in 0..topology.link_count() as u32 {
+        let link = LinkId(link);
+        hash.number(u64::from(topology.src(link).0));
+        hash.number(u64::from(topology.dst(link).0));
+        hash.number(topology.link(link).capacity.to_bits());
+        hash.number(topology.link(link).latency_ps);
+    }
+    hash.number(topology.switch_latency_ps());
+    hash.hex()
+}
+
+/// Digest of a workload: everything but its name.
+pub(super) fn of_workload(workload: &Workload) -> String {
+    let segmentation = &workload.segmentation;
+    let mut hash = Fnv::default();
+    hash.number(u64::from(segmentation.header.ranks));
+    hash.number(segmentation.header.duration_ns.unwrap_or(u64::MAX));
+    for phase in &segmentation.phases {
+        hash.text(&phase.name);
+        hash.number(phase.occurrences);
+        hash.number(phase.duration_ns.unwrap_or(u64::MAX));
+        hash.number(phase.matrix.len() as u64);
+        for cell in phase.matrix.cells() {
+            hash.number(u64::from(cell.src.0));
+            hash.number(u64::from(cell.dst.0));
+            hash.number(cell.messages);
+            hash.number(cell.bytes);
+        }
+    }
+    for occurrence in &segmentation.occurrences {
+        hash.number(occurrence.phase.map_or(u64::MAX, u64::from));
+        hash.number(u64::from(occurrence.depth));
+        hash.number(occurrence.start_ns);
+        hash.number(occurrence.end_ns);
+    }
+    hash.hex()
+}
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): short, the same everywhere. No defence against somebody who
+/// wants two points to collide; nobody gains by that here.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.bytes(text.as_bytes());
+    }
+
+    fn hex(&self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+impl Write for Fnv {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_values_of_fnv_1a() {
+        for (text, expected) in
+            [("", "cbf29ce484222325"), ("a", "af63dc4c8601ec8c"), ("foobar", "85944171f73967e8")]
+        {
+            let mut hash = Fnv::default();
+            hash.bytes(text.as_bytes());
+            assert_eq!(hash.hex(), expected, "{text}");
+        }
+    }
+}

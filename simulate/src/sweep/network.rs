@@ -1,0 +1,44 @@
+//! An alternative on the first axis: a network.
+
+use std::path::Path;
+
+use phaseflow_collect::Result;
+
+use crate::topology::{Topology, TopologyChoice, TopologyOptions, topology};
+
+/// A network to build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkChoice {
+    /// How it is called in tables: as the user wrote it.
+    pub label: String,
+    /// File or generator.
+    pub topology: TopologyChoice,
+}
+
+impl NetworkChoice {
+    /// Parses a comma-separated list of files and generators; relative paths start at `folder`.
+    ///
+    /// # Errors
+    /// As [`TopologyChoice::parse_list`].
+    pub fn parse_list(text: &str, folder: &Path) -> Result<Vec<Self>> {
+        let choices = TopologyChoice::parse_list(text)?;
+        Ok(choices.into_iter().map(|choice| Self::new(choice, folder)).collect())
+    }
+
+    /// A network under the name it was given; a relative path starts at `folder`.
+    pub fn new(mut topology: TopologyChoice, folder: &Path) -> Self {
+        let label = topology.to_string();
+        if let TopologyChoice::File(path) = &mut topology {
+            *path = folder.join(&path);
+        }
+        Self { label, topology }
+    }
+
+    /// Reads or generates the network.
+    ///
+    /// # Errors
+    /// As [`topology`].
+    pub(super) fn build(&self, options: &TopologyOptions) -> Result<Topology> {
+        Ok(topology(&self.topology, options)?.labelled(&self.label))
+    }
+}

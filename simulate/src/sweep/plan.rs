@@ -1,0 +1,125 @@
+//! A scenario whose choices are known to exist, before anything large is read.
+
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::{Error, Result};
+use serde::Serialize;
+
+use super::{Axes, Axis, NetworkChoice};
+use crate::run::{Reroute, Submission};
+use crate::scenario::{Job, Scenario};
+use crate::topology::TopologyOptions;
+use crate::{host_selection, process_mapping, routing, scheduling};
+
+const MODELS: &[&str] = &["traffic", "flow", "packet"];
+const TRANSPORTS: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp"];
+const COLLECTIVES: &[&str] =
+    &["recorded", "ring", "recursive-doubling", "halving-doubling", "ps", "switchml", "switchml-lab", "atp"];
+const PHASES: &[&str] = &["segmented", "merged"];
+
+/// What is common to all points.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// End of each run, seconds; `None`: when all jobs are finished.
+    pub duration_s: Option<f64>,
+    /// Whether routes are chosen once a job or once a phase.
+    pub reroute: Reroute,
+    /// Times of snapshots, seconds, ascending.
+    pub snapshots_s: Vec<f64>,
+    /// Seed of all random numbers.
+    pub seed: u64,
+}
+
+/// A complete, checked scenario.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(super) networks: Vec<NetworkChoice>,
+    pub(super) options: TopologyOptions,
+    pub(super) axes: Axes,
+    pub(super) jobs: Vec<Job>,
+    pub(super) settings: Settings,
+    points: u32,
+}
+
+impl Plan {
+    /// Fills in defaults and checks what can be checked without reading networks and traces.
+    ///
+    /// # Errors
+    /// No network, an algorithm or parameter that does not exist, endless jobs without an end, too many points.
+    pub fn new(scenario: Scenario) -> Result<Self> {
+        let settings = Settings {
+            duration_s: scenario.duration_s,
+            reroute: scenario.reroute.unwrap_or_default(),
+            snapshots_s: scenario.snapshots_s,
+            seed: scenario.seed.unwrap_or(1),
+        };
+        if scenario.networks.is_empty() {
+            return Err(Error::usage(
+                "no network: give --topology cluster.graphml, --topology 'xgft[m=4:4,w=1:2]' or a --scenario that names one",
+            ));
+        }
+        let axes = scenario.axes.or_default();
+        for axis in Axis::ALL {
+            for choice in axes.get(axis) {
+                check(axis, choice, settings.seed)?;
+            }
+        }
+        let endless = scenario.jobs.iter().any(|job| matches!(job.submission, Submission::Endless { .. }));
+        if endless && settings.duration_s.is_none() {
+            return Err(Error::usage("jobs are submitted without end: a `duration` (--duration) is needed"));
+        }
+        let points = Axis::ALL
+            .into_iter()
+            .map(|axis| axes.get(axis).len())
+            .try_fold(scenario.networks.len() as u64, |product, alternatives| {
+                product.checked_mul(alternatives as u64)
+            })
+            .and_then(|points| u32::try_from(points).ok())
+            .ok_or_else(|| Error::usage("the product of all alternatives has more than 2^32-1 points"))?;
+        Ok(Self {
+            networks: scenario.networks,
+            options: scenario.options,
+            axes,
+            jobs: scenario.jobs,
+            settings,
+            points,
+        })
+    }
+
+    /// True if some job, or the plan as a whole, runs inputs of the command line.
+    pub fn needs_inputs(&self) -> bool {
+        self.jobs.is_empty() || self.jobs.iter().any(|job| job.trace.is_none())
+    }
+
+    pub(super) fn points(&self) -> u32 {
+        self.points
+    }
+}
+
+/// Refuses what does not exist, and says of what exists later that it does not exist yet.
+fn check(axis: Axis, choice: &Choice, seed: u64) -> Result<()> {
+    // Building a plugin starts its program; that is for the run.
+    let is_plugin = choice.name() == "exec";
+    match axis {
+        Axis::Scheduler => scheduling::scheduler(choice).map(drop),
+        Axis::HostSelector | Axis::ProcessMapper | Axis::Router if is_plugin => Ok(()),
+        Axis::HostSelector => host_selection::host_selector(choice, seed).map(drop),
+        Axis::ProcessMapper => process_mapping::process_mapper(choice, seed).map(drop),
+        Axis::Router => routing::router(choice, seed).map(drop),
+        Axis::Model => named(axis, choice, MODELS, &["traffic"]),
+        Axis::Transport if choice.name().is_empty() => Ok(()),
+        Axis::Transport => named(axis, choice, TRANSPORTS, &[]),
+        Axis::Collective => named(axis, choice, COLLECTIVES, &["recorded"]),
+        Axis::Phases => named(axis, choice, PHASES, PHASES),
+    }
+}
+
+fn named(axis: Axis, choice: &Choice, known: &[&str], available: &[&str]) -> Result<()> {
+    let name = choice.name();
+    if !known.contains(&name) {
+        return Err(unknown_name(&axis.to_string(), name, known));
+    }
+    if !available.contains(&name) {
+        return Err(Error::usage(format!("{axis} `{name}` is not available yet")));
+    }
+    choice.only(&[])
+}

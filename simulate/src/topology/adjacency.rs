@@ -1,0 +1,42 @@
+//! Links by node, in CSR form.
+
+use super::{LinkId, NodeId};
+
+/// For each node, a slice of links.
+#[derive(Clone, Debug)]
+pub(super) struct Adjacency {
+    offsets: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+impl Adjacency {
+    /// Groups the links 0, 1, … by `ends` (one node per link); within a node they ascend by `rank`, then by number.
+    pub(super) fn new(nodes: usize, ends: &[NodeId], rank: impl Fn(LinkId) -> u32) -> Self {
+        let mut links: Vec<LinkId> = (0..ends.len() as u32).map(LinkId).collect();
+        links.sort_unstable_by_key(|link| (ends[link.0 as usize], rank(*link), *link));
+        let mut offsets = vec![0; nodes + 1];
+        for end in ends {
+            offsets[end.0 as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            offsets[node + 1] += offsets[node];
+        }
+        Self { offsets, links }
+    }
+
+    /// The links of one node.
+    pub(super) fn of(&self, node: NodeId) -> &[LinkId] {
+        let (start, end) = self.range(node);
+        &self.links[start as usize..end as usize]
+    }
+
+    /// Where the links of one node stand in [`all`](Self::all).
+    pub(super) fn range(&self, node: NodeId) -> (u32, u32) {
+        (self.offsets[node.0 as usize], self.offsets[node.0 as usize + 1])
+    }
+
+    /// All links, node by node.
+    pub(super) fn all(&self) -> &[LinkId] {
+        &self.links
+    }
+}

@@ -1,0 +1,281 @@
+//! From a graph that anybody may have written to a [`Topology`] that routing can trust.
+
+use std::collections::HashSet;
+
+use phaseflow_collect::{Error, Result};
+
+use super::adjacency::Adjacency;
+use super::paths::PathTables;
+use super::{HostId, LinkId, NetworkGraph, Node, NodeId, PortOrder, Topology};
+
+/// Most nodes a topology may have: beyond any machine, and small enough to hold.
+pub(super) const MAX_NODES: u64 = 1 << 22;
+/// Most directed links a topology may have.
+pub(super) const MAX_LINKS: u64 = 1 << 24;
+
+/// Steps that the search for an unreachable host may take where links do not come in pairs.
+const MAX_SEARCH: u64 = 1 << 31;
+
+impl Topology {
+    /// Checks and freezes a graph.
+    ///
+    /// # Errors
+    /// No host, a host without slots or link, a name that occurs twice, a capacity that is not positive, a host that
+    /// cannot reach another one (named).
+    pub fn freeze(
+        label: &str,
+        graph: NetworkGraph,
+        order: PortOrder,
+        switch_latency_ps: u64,
+    ) -> Result<Self> {
+        let topology = assemble(label, graph, order, switch_latency_ps).map_err(|error| error.at(label))?;
+        topology.check_reachable().map_err(|error| error.at(label))?;
+        Ok(topology)
+    }
+
+    /// `edge1 → core1`, for messages.
+    pub(crate) fn link_name(&self, link: LinkId) -> String {
+        format!("{} → {}", self.node(self.src(link)).name, self.node(self.dst(link)).name)
+    }
+
+    /// Everybody reaches everybody if all reach one switch and are reached from it; else each attachment is searched.
+    fn check_reachable(&self) -> Result<()> {
+        for host in 0..self.host_count() as u32 {
+            let node = self.host(HostId(host));
+            let problem = match (self.outgoing(node).len(), self.incoming(node).len()) {
+                (0, 0) => "has no link",
+                (0, _) => "has no outgoing link",
+                (_, 0) => "has no incoming link",
+                _ => continue,
+            };
+            return Err(Error::data(format!("host `{}` {problem}", self.node(node).name)));
+        }
+        let root = self.outgoing(self.host(HostId(0))).iter().find_map(|link| {
+            let node = self.dst(*link);
+            self.is_switch(node).then_some(node)
+        });
+        if root.is_some_and(|root| self.all_meet_at(root)) {
+            return Ok(());
+        }
+        let steps = self.host_count() as u64 * (self.link_count() + self.node_count()) as u64;
+        if steps > MAX_SEARCH {
+            return Err(Error::data(
+                "not every host can be shown to reach every other one: too large a network with one-way links",
+            ));
+        }
+        let Some((src, dst)) = self.unreachable_pair() else { return Ok(()) };
+        let reason = if self.search(src, true, true)[dst.0 as usize] {
+            "every path passes through other hosts, and hosts do not forward"
+        } else {
+            "there is no path"
+        };
+        let (src, dst) = (&self.node(src).name, &self.node(dst).name);
+        Err(Error::data(format!("host `{src}` cannot reach host `{dst}`: {reason}")))
+    }
+
+    fn all_meet_at(&self, root: NodeId) -> bool {
+        let (reached, reaching) = (self.search(root, true, false), self.search(root, false, false));
+        let meets = |host: u32| {
+            let node = self.host(HostId(host)).0 as usize;
+            reached[node] && reaching[node]
+        };
+        (0..self.host_count() as u32).all(meets)
+    }
+
+    /// Nodes that `root` reaches (or that reach it) through switches, or through anything.
+    fn search(&self, root: NodeId, forwards: bool, through_hosts: bool) -> Vec<bool> {
+        let mut seen = vec![false; self.node_count()];
+        let mut stack = vec![root];
+        seen[root.0 as usize] = true;
+        while let Some(node) = stack.pop() {
+            if node != root && !through_hosts && !self.is_switch(node) {
+                continue;
+            }
+            let links = if forwards { self.outgoing(node) } else { self.incoming(node) };
+            for link in links {
+                let next = if forwards { self.dst(*link) } else { self.src(*link) };
+                if !std::mem::replace(&mut seen[next.0 as usize], true) {
+                    stack.push(next);
+                }
+            }
+        }
+        seen
+    }
+}
+
+fn assemble(label: &str, graph: NetworkGraph, order: PortOrder, switch_latency_ps: u64) -> Result<Topology> {
+    check_size(graph.node_count() as u64, graph.edge_count() as u64)?;
+    let (nodes, edges) = graph.into_nodes_edges();
+    let nodes: Vec<Node> = nodes.into_iter().map(|node| node.weight).collect();
+    check_nodes(&nodes)?;
+
+    let (mut src, mut dst, mut links) = (Vec::new(), Vec::new(), Vec::new());
+    for edge in edges {
+        let (from, to) = (edge.source().index(), edge.target().index());
+        let name = || format!("link `{} → {}`", nodes[from].name, nodes[to].name);
+        let capacity = edge.weight.capacity;
+        if !(capacity.is_finite() && capacity > 0.0) {
+            return Err(Error::data(format!(
+                "{} has capacity {capacity}, expected a positive number of Gbit/s",
+                name()
+            )));
+        }
+        if from == to {
+            return Err(Error::data(format!("{} leads from a node to itself", name())));
+        }
+        src.push(NodeId(from as u32));
+        dst.push(NodeId(to as u32));
+        links.push(edge.weight);
+    }
+
+    let order = ranks(&nodes, order);
+    let rank = |ends: &[NodeId], link: LinkId| order[ends[link.0 as usize].0 as usize];
+    let outgoing = Adjacency::new(nodes.len(), &src, |link| rank(&dst, link));
+    let incoming = Adjacency::new(nodes.len(), &dst, |link| rank(&src, link));
+    let is_switch: Vec<bool> = nodes.iter().map(|node| node.slots.is_none()).collect();
+    let hosts: Vec<NodeId> =
+        (0..nodes.len()).filter(|node| !is_switch[*node]).map(|node| NodeId(node as u32)).collect();
+    let slots = nodes.iter().filter_map(|node| node.slots).collect();
+    let paths = PathTables::new(&is_switch, &hosts, &src, &dst, &outgoing, &incoming);
+    let label = label.to_string();
+    Ok(Topology {
+        label,
+        nodes,
+        hosts,
+        slots,
+        order,
+        src,
+        dst,
+        links,
+        outgoing,
+        incoming,
+        paths,
+        switch_latency_ps,
+    })
+}
+
+/// Refuses what would not fit; generators ask before they build.
+pub(super) fn check_size(nodes: u64, links: u64) -> Result<()> {
+    if nodes > MAX_NODES {
+        return Err(Error::data(format!("has {nodes} nodes, at most {MAX_NODES} are possible")));
+    }
+    if links > MAX_LINKS {
+        return Err(Error::data(format!("has {links} links, at most {MAX_LINKS} are possible")));
+    }
+    Ok(())
+}
+
+fn check_nodes(nodes: &[Node]) -> Result<()> {
+    let mut names = HashSet::with_capacity(nodes.len());
+    let mut slots: u64 = 0;
+    for node in nodes {
+        let name = &node.name;
+        if !names.insert(name.as_str()) {
+            return Err(Error::data(format!("two nodes are called `{name}`")));
+        }
+        if node.slots == Some(0) {
+            return Err(Error::data(format!("host `{name}` has no process slots (capacity)")));
+        }
+        slots += u64::from(node.slots.unwrap_or(0));
+    }
+    if nodes.iter().all(|node| node.slots.is_none()) {
+        return Err(Error::data("has no host"));
+    }
+    if slots > u64::from(u32::MAX) {
+        return Err(Error::data(format!("has {slots} process slots, at most {} are possible", u32::MAX)));
+    }
+    Ok(())
+}
+
+/// By node: its place in the order.
+fn ranks(nodes: &[Node], order: PortOrder) -> Vec<u32> {
+    let mut sorted: Vec<u32> = (0..nodes.len() as u32).collect();
+    if order == PortOrder::Name {
+        sorted.sort_unstable_by_key(|node| nodes[*node as usize].name.as_str());
+    }
+    let mut ranks = vec![0; nodes.len()];
+    for (rank, node) in sorted.into_iter().enumerate() {
+        ranks[node as usize] = rank as u32;
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sketch::sketch;
+    use super::*;
+
+    fn refused(graph: NetworkGraph) -> String {
+        Topology::freeze("net", graph, PortOrder::Number, 0).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused_by_name() {
+        let mut doubled = sketch("h0-s0 h1-s0");
+        doubled[petgraph::graph::NodeIndex::new(2)].name = "h0".into();
+        let mut empty = sketch("h0-s0 h1-s0");
+        empty[petgraph::graph::NodeIndex::new(2)].slots = Some(0);
+        let mut alone = sketch("h0-s0");
+        let host = Node { name: "h1".into(), slots: Some(1), mac: None, dpid: None };
+        alone.add_node(host);
+        let cases = [
+            (NetworkGraph::default(), "net: has no host"),
+            (sketch("s0-s1"), "net: has no host"),
+            (doubled, "net: two nodes are called `h0`"),
+            (empty, "net: host `h1` has no process slots (capacity)"),
+            (alone, "net: host `h1` has no link"),
+            (sketch("h0>s0 h1-s0"), "net: host `h0` has no incoming link"),
+            (sketch("s0>h0 h1-s0"), "net: host `h0` has no outgoing link"),
+            (sketch("h0-s0 s0>s0"), "net: link `s0 → s0` leads from a node to itself"),
+            (sketch("h0-s0 h1-s1"), "net: host `h1` cannot reach host `h0`: there is no path"),
+            (
+                sketch("h0-s0 s0-h1 h1-s1 s1-h2"),
+                "net: host `h2` cannot reach host `h0`: every path passes through other hosts, and hosts do not forward",
+            ),
+        ];
+        for (graph, expected) in cases {
+            assert_eq!(refused(graph), expected);
+        }
+    }
+
+    #[test]
+    fn a_capacity_is_a_positive_number() {
+        for (capacity, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+            let mut graph = sketch("h0-edge1 edge1-core1");
+            graph[petgraph::graph::EdgeIndex::new(2)].capacity = capacity;
+            let expected = format!(
+                "net: link `edge1 → core1` has capacity {shown}, expected a positive number of Gbit/s"
+            );
+            assert_eq!(refused(graph), expected);
+        }
+    }
+
+    #[test]
+    fn one_way_networks_are_networks_if_all_hosts_meet() {
+        // A butterfly: in on the left, out on the right, nobody comes back.
+        let butterfly = "h0>a0 h1>a0 h2>a1 h3>a1 a0>b0 a0>b1 a1>b0 a1>b1 b0>h0 b0>h1 b1>h2 b1>h3";
+        Topology::freeze("net", sketch(butterfly), PortOrder::Number, 0).unwrap();
+        let ring = "h0-s0 h1-s1 h2-s2 s0>s1 s1>s2 s2>s0";
+        Topology::freeze("net", sketch(ring), PortOrder::Number, 0).unwrap();
+        assert_eq!(
+            refused(sketch(&butterfly.replace("a1>b1", "b1>a1"))),
+            "net: host `h3` cannot reach host `h2`: every path passes through other hosts, and hosts do not forward"
+        );
+        // Two hosts and a cable.
+        Topology::freeze("net", sketch("h0-h1"), PortOrder::Number, 0).unwrap();
+    }
+
+    #[test]
+    fn order_is_by_name_or_by_number() {
+        let drawn = "h0-s10 h0-s9 h1-s10 h1-s9";
+        for (order, first) in [(PortOrder::Name, "s10"), (PortOrder::Number, "s10")] {
+            let net = Topology::freeze("net", sketch(drawn), order, 0).unwrap();
+            assert_eq!(net.node(net.dst(net.outgoing(NodeId(0))[0])).name, first);
+        }
+        let drawn = "h0-s9 h0-s10 h1-s10 h1-s9";
+        for (order, first) in [(PortOrder::Name, "s10"), (PortOrder::Number, "s9")] {
+            let net = Topology::freeze("net", sketch(drawn), order, 0).unwrap();
+            assert_eq!(net.node(net.dst(net.outgoing(NodeId(0))[0])).name, first);
+        }
+    }
+}

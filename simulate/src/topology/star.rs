@@ -1,0 +1,11 @@
+//! One switch: `star[hosts=8]`, an XGFT(1; hosts; 1).
+
+use phaseflow_collect::Result;
+use phaseflow_collect::choice::Choice;
+
+use super::xgft::Arity;
+
+/// Parameter `hosts`.
+pub(super) fn arity(choice: &Choice) -> Result<Arity> {
+    Ok(Arity { m: vec![super::choice::positive(choice, "hosts")?], w: vec![1] })
+}

@@ -1,0 +1,128 @@
+//! Extended generalised fat trees: `xgft[m=4:4:3,w=1:2:2]`.
+//!
+//! XGFT(h; m₁…m_h; w₁…w_h), after Öhring, Ibel, Das and Kumar, "On generalized fat trees" (IPPS 1995): a node of level l
+//! has m_l children and w_{l+1} parents. It is named by digits (x_h … x_{l+1}, y_l … y_1), x_i < m_i and y_i < w_i, and its
+//! parents are the nodes that differ from it by a digit y_{l+1} in place of x_{l+1}. Level 0 are the hosts, their number
+//! d = x₁ + m₁·(x₂ + m₂·(…)) is the one that D-mod-K divides; within a level, nodes are numbered by their digits, the x
+//! above the y, so that the parents of a node ascend by y_{l+1}.
+
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::{Error, Result};
+
+use super::choice::Fabric;
+
+/// Children (`m`) and parents (`w`) per node, from the hosts up.
+pub(super) struct Arity {
+    pub(super) m: Vec<u32>,
+    pub(super) w: Vec<u32>,
+}
+
+impl Arity {
+    /// Parameters `m` and `w`, lists of equal length.
+    pub(super) fn parse(choice: &Choice) -> Result<Self> {
+        let (m, w): (Vec<u32>, Vec<u32>) = (choice.required_list("m")?, choice.required_list("w")?);
+        if m.len() != w.len() {
+            return Err(Error::usage(format!(
+                "`{choice}`: m has {} levels and w has {}, expected the same number",
+                m.len(),
+                w.len()
+            )));
+        }
+        if m.iter().chain(&w).any(|arity| *arity == 0) {
+            return Err(Error::usage(format!("`{choice}`: m and w have no zeros")));
+        }
+        Ok(Self { m, w })
+    }
+
+    /// Number of nodes of a level, or `u64::MAX` if it does not fit.
+    fn nodes(&self, level: usize) -> u64 {
+        let digits = self.m[level..].iter().chain(&self.w[..level]);
+        digits.fold(1, |product: u64, digit| product.saturating_mul(u64::from(*digit)))
+    }
+}
+
+/// Builds the tree: hosts `h0`…, then the switches `s1.0`… level by level.
+pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
+    let levels = arity.m.len();
+    let counts: Vec<u64> = (0..=levels).map(|level| arity.nodes(level)).collect();
+    let up = (0..levels).map(|level| counts[level].saturating_mul(2 * u64::from(arity.w[level])));
+    let sum = |a: u64, b: u64| a.saturating_add(b);
+    fabric.reserve(counts.iter().copied().fold(0, sum), up.fold(0, sum))?;
+
+    for host in 0..counts[0] {
+        fabric.host(format!("h{host}"));
+    }
+    let (mut below, mut first) = (0, counts[0]);
+    let mut lower_y = 1;
+    for level in 0..levels {
+        let (m, w) = (u64::from(arity.m[level]), u64::from(arity.w[level]));
+        for index in 0..counts[level + 1] {
+            fabric.switch(format!("s{}.{index}", level + 1));
+        }
+        // A node's number is x·lower_y + y, where x and y hold the digits above and up to this level.
+        for index in 0..counts[level] {
+            let (x, y) = (index / lower_y, index % lower_y);
+            for parent in 0..w {
+                let above = (x / m * w + parent) * lower_y + y;
+                fabric.cable(below + index, first + above);
+            }
+        }
+        lower_y *= w;
+        below = first;
+        first += counts[level + 1];
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::topology::{HostId, Topology, TopologyChoice, TopologyOptions, topology};
+
+    fn made(text: &str) -> Topology {
+        topology(&TopologyChoice::parse(text).unwrap(), &TopologyOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn distances_and_path_counts_follow_from_the_nearest_common_ancestor() {
+        for (text, m, w) in [
+            ("xgft[m=4:4:3,w=1:2:2]", vec![4, 4, 3], vec![1, 2, 2]),
+            ("xgft[m=3:2:2,w=2:3:2]", vec![3, 2, 2], vec![2, 3, 2]),
+            ("fat-tree[k=4]", vec![2, 2, 4], vec![1, 2, 2]),
+        ] {
+            let net = made(text);
+            for src in 0..net.host_count() as u32 {
+                for dst in (0..net.host_count() as u32).filter(|dst| *dst != src) {
+                    let (mut level, mut a, mut b, mut paths) = (0, src, dst, 1);
+                    while a != b {
+                        (a, b) = (a / m[level], b / m[level]);
+                        paths *= w[level];
+                        level += 1;
+                    }
+                    let to = net.distances_to(HostId(dst));
+                    assert_eq!(to.from(net.host(HostId(src))), Some(2 * level as u32), "{text} {src} {dst}");
+                    let dag = net.paths_to(HostId(dst));
+                    let mut room = Vec::new();
+                    let first = dag.departures(HostId(src), &mut room).iter();
+                    let counts = dag.counts();
+                    let found: f64 = first.map(|link| counts[net.switch_after(*link).unwrap()]).sum();
+                    assert_eq!(found as u32, paths, "{text} {src} {dst}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_are_numbered_by_their_digits() {
+        let net = made("xgft[m=4:4:3,w=1:2:2]");
+        let parents = |name: &str| -> Vec<&str> {
+            let nodes = (0..net.node_count() as u32).map(crate::topology::NodeId);
+            let node = nodes.into_iter().find(|node| net.node(*node).name == name).unwrap();
+            let ends = net.outgoing(node).iter().map(|link| net.node(net.dst(*link)).name.as_str());
+            ends.filter(|end| end.starts_with('s') && (end[..2] > name[..2])).collect()
+        };
+        assert_eq!(parents("h21"), ["s1.5"]);
+        // s1.5 has digits x₃ = 1, x₂ = 1: its parents have y₂ = 0, 1 and x₃ = 1.
+        assert_eq!(parents("s1.5"), ["s2.2", "s2.3"]);
+        assert_eq!(parents("s2.3"), ["s3.1", "s3.3"]);
+    }
+}

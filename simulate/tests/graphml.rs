@@ -1,0 +1,94 @@
+//! GraphML from elsewhere: PFSim's clusters, and what networkx writes (skipped where Python has no networkx).
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests stop where something is wrong"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use phaseflow_simulate::topology::{
+    HostId, LinkId, NodeId, Topology, TopologyChoice, TopologyOptions, topology,
+};
+
+fn read(path: PathBuf) -> Topology {
+    topology(&TopologyChoice::File(path), &TopologyOptions::default()).unwrap()
+}
+
+/// Everything a topology says, for comparison.
+fn spelt_out(net: &Topology) -> Vec<String> {
+    let nodes = (0..net.node_count() as u32).map(|node| format!("{:?}", net.node(NodeId(node))));
+    let links = (0..net.link_count() as u32).map(LinkId).map(|link| {
+        let name = |node| net.node(node).name.as_str();
+        format!("{} {} {:?}", name(net.src(link)), name(net.dst(link)), net.link(link))
+    });
+    nodes.chain(links).collect()
+}
+
+/// Runs a Python script with networkx; `None` if there is none.
+fn networkx(script: &str, arguments: &[&Path]) -> Option<()> {
+    let python = std::env::var("PHASEFLOW_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let has = Command::new(&python).args(["-c", "import networkx"]).output();
+    if !has.is_ok_and(|done| done.status.success()) {
+        println!("skipped: {python} has no networkx");
+        return None;
+    }
+    let script = format!("import sys, networkx as nx\n{script}");
+    let done = Command::new(&python).args(["-c", &script]).args(arguments).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Some(())
+}
+
+#[test]
+fn clusters_of_pfsim() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/pfsim");
+    if !folder.exists() {
+        println!("skipped: {} is not there", folder.display());
+        return;
+    }
+    for (file, hosts, slots, capacity) in [("milk.graphml", 20, 8, "1"), ("pepsi.graphml", 28, 12, "4")] {
+        let net = read(folder.join(file));
+        assert_eq!((net.host_count(), net.slots()), (hosts, &vec![slots; hosts][..]));
+        let core = (0..net.link_count() as u32).map(LinkId).find(|link| net.between_switches(*link)).unwrap();
+        assert_eq!(net.link(core).capacity.to_string(), capacity);
+        let written = tempfile::tempdir().unwrap();
+        let copy = written.path().join("copy.graphml");
+        let script = "nx.write_graphml(nx.read_graphml(sys.argv[1]), sys.argv[2])";
+        if networkx(script, &[&folder.join(file), &copy]).is_some() {
+            assert_eq!(spelt_out(&read(copy)), spelt_out(&net));
+        }
+    }
+}
+
+#[test]
+fn graphs_of_networkx() {
+    let written = tempfile::tempdir().unwrap();
+    for (kind, links) in [("Graph", 8), ("DiGraph", 8), ("MultiGraph", 10), ("MultiDiGraph", 10)] {
+        let path = written.path().join(format!("{kind}.graphml"));
+        let script = format!(
+            "g = nx.{kind}(name='a <b> & c')
+for h in range(3): g.add_node(f'host {{h}}', typ='host', capacity=4, mac=f'00:0{{h}}')
+g.add_node('α&ω', typ='switch', dpid=3); g.add_node('s', typ='switch')
+cables = [('host 0', 'α&ω'), ('host 1', 'α&ω'), ('host 2', 's'), ('α&ω', 's')]
+if g.is_multigraph(): cables.append(('α&ω', 's'))
+for a, b in cables:
+    g.add_edge(a, b, capacity=2.5, latency_ns=500)
+    if g.is_directed(): g.add_edge(b, a, capacity=2.5, latency_ns=500)
+nx.write_graphml(g, sys.argv[1])"
+        );
+        if networkx(&script, &[&path]).is_none() {
+            return;
+        }
+        let net = read(path);
+        assert_eq!((net.host_count(), net.link_count()), (3, links), "{kind}");
+        let host = net.node(net.host(HostId(1)));
+        assert_eq!((host.name.as_str(), host.slots, host.mac.as_deref()), ("host 1", Some(4), Some("00:01")));
+        let switch = net.node(NodeId(3));
+        assert_eq!((switch.name.as_str(), switch.dpid.as_deref()), ("α&ω", Some("3")));
+        let link = net.link(LinkId(0));
+        assert_eq!((link.capacity.to_string().as_str(), link.latency_ps), ("2.5", 500_000));
+        let far = net.distances_to(HostId(2)).from(net.host(HostId(0)));
+        assert_eq!(far, Some(3));
+    }
+}

@@ -1,0 +1,176 @@
+//! The page as a browser sees it. The pages are left in the target directory (`tmp/report-page`), to be looked at.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking and says why it skips"
+)]
+
+mod example;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use phaseflow_collect::trace::Rank;
+use phaseflow_collect::{Cell, TrafficMatrix};
+use phaseflow_segment::{Occurrence, Phase};
+use phaseflow_simulate::result::{Network, RunResult};
+use phaseflow_simulate::workload::Workload;
+use serde_json::json;
+
+/// Names that would be markup, script or style if they were not escaped.
+const HOSTILE: &str = "</script><img src=http://example.org/x onerror=alert(1)>\"'&<style>*{display:none}";
+
+/// Writes the report of an archive into a directory of its own and gives the path of the page.
+fn page(name: &str, archive: &[u8]) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-page").join(name);
+    fs::create_dir_all(&directory).unwrap();
+    let results = directory.join("results.tar.gz");
+    fs::write(&results, archive).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_pf-report"))
+        .arg(&results)
+        .arg("-o")
+        .arg(&directory)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    directory.join("index.html")
+}
+
+/// What a browser makes of the page, and what it complained of; `None` without a browser.
+fn browsed(page: &Path) -> Option<(String, String)> {
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", page.display()))
+        .output();
+    match output {
+        Ok(output) if output.status.success() => Some((
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            // The browser talks about itself, too; the page's own complaints come from its console.
+            String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).collect(),
+        )),
+        _ => {
+            eprintln!("skipped: no chromium; tests/install installs it");
+            None
+        }
+    }
+}
+
+/// 96 runs of a workload of 20 phases, 300 ranks and 40 000 occurrences, hostile names throughout.
+fn large() -> Vec<u8> {
+    let mut network = example::network();
+    network.label = HOSTILE.into();
+    network.nodes.iter_mut().for_each(|node| node.name.push_str(HOSTILE));
+    let mut workload = example::workload();
+    workload.name = HOSTILE.into();
+    let matrix = |k: u32| {
+        let cells = (0..300u32).flat_map(move |src| {
+            (0..300u32).filter(move |dst| (src * 7 + dst * (k + 3)).is_multiple_of(5)).map(move |dst| Cell {
+                src: Rank(src),
+                dst: Rank(dst),
+                messages: 1,
+                bytes: u64::from(src * 977 + dst * 131 + k) % 10_007 + 1,
+            })
+        });
+        TrafficMatrix::from_cells(cells).unwrap()
+    };
+    let phase = |k: u32| Phase {
+        name: format!("{k}{HOSTILE}"),
+        occurrences: 2000,
+        duration_ns: Some(2_000_000_000),
+        matrix: matrix(k),
+    };
+    workload.segmentation.header.ranks = 300;
+    workload.segmentation.phases = (0..20).map(phase).collect();
+    let occurrence = |i: u64| Occurrence {
+        phase: (i % 21 != 20).then_some((i % 21) as u32),
+        depth: 0,
+        start_ns: i * 1_000_003,
+        end_ns: (i + 1) * 1_000_003,
+        messages: 1,
+        bytes: 1,
+    };
+    workload.segmentation.occurrences = (0..40_000).map(occurrence).collect();
+    let runs: Vec<RunResult> = (0..96).map(many_phases).collect();
+    example::archive_of(json!({"note": HOSTILE}), &network, &workload, &runs)
+}
+
+/// A run whose phases repeat those of the example 10 times, with a long series.
+fn many_phases(number: u32) -> RunResult {
+    let mut run = example::run(number, ["dmodk", "smodk", "greedy"][number as usize % 3], "c1");
+    run.labels.process_mapper = format!("mapper-{}", number / 3);
+    run.labels.router.push_str(HOSTILE);
+    let (phases, links) = (run.phases.clone(), run.links.clone());
+    for copy in 1..10 {
+        run.phases.extend(phases.iter().cloned());
+        run.links.job.extend(&links.job);
+        run.links.phase.extend(links.phase.iter().map(|phase| phase.map(|phase| phase + 2 * copy)));
+        run.links.link.extend(&links.link);
+        run.links.bytes.extend(&links.bytes);
+        run.links.flows.extend(&links.flows);
+        run.links
+            .load
+            .extend(links.load.iter().map(|load| load * f64::from(number % 7 + 1) / f64::from(copy + 1)));
+    }
+    for (k, phase) in run.phases.iter_mut().enumerate() {
+        phase.phase = format!("{k}{HOSTILE}");
+    }
+    run.series[0].time_s = (0..20_000).map(|i| f64::from(i) * 0.01).collect();
+    run.series[0].value = (0..20_000).map(|i| f64::from(i * 7919 % 1000)).collect();
+    run
+}
+
+#[test]
+fn the_page_says_what_the_tables_say() {
+    let page = page("example", &example::example());
+    let html = fs::read_to_string(&page).unwrap();
+    for expected in
+        ["e0 → c0", "phase a/2a", "2.5 GB/s, 200 % of its capacity", "greedy", "50 % less than the hottest"]
+    {
+        assert!(html.contains(expected), "{expected}");
+    }
+    let Some((dom, complaints)) = browsed(&page) else { return };
+    assert_eq!(complaints, "");
+    for expected in [
+        "<svg class=\"timeline\"",
+        "data:image/png;base64,",
+        "class=\"line l1\"",
+        "<h2>Who sends to whom</h2>",
+    ] {
+        assert!(dom.contains(expected), "{expected}");
+    }
+}
+
+#[test]
+fn hostile_names_stay_text_and_a_hundred_runs_stay_small() {
+    let page = page("large", &large());
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.len() < 5_000_000, "{} bytes", html.len());
+    assert!(!html.contains("<img") && !html.contains("</script"), "a name became markup");
+    assert!(!html.contains("=\"http") && !html.contains("url(http"), "a reference to the outside");
+    let Some((dom, complaints)) = browsed(&page) else { return };
+    assert_eq!(complaints, "");
+    assert!(dom.contains("&lt;/script&gt;&lt;img src=http") && !dom.contains("<img"));
+}
+
+/// A trace without times: loads are bytes, there is no timeline, and the page says so.
+#[test]
+fn loads_in_bytes_are_called_so() {
+    let mut workload: Workload = example::workload();
+    workload.segmentation.occurrences.clear();
+    let mut run = example::run(0, "dmodk", "c0");
+    run.statistics.max_utilization = None;
+    run.phases.iter_mut().for_each(|phase| (phase.duration_s, phase.max_utilization) = (None, None));
+    let network: Network = example::network();
+    let page = page("bytes", &example::archive_of(json!({}), &network, &workload, &[run]));
+    let html = fs::read_to_string(page).unwrap();
+    for expected in ["2.5 GB<", "its loads are bytes", "Its trace does not say when messages were sent"] {
+        assert!(html.contains(expected), "{expected}");
+    }
+    assert!(!html.contains("GB/s"));
+}

@@ -1,0 +1,520 @@
+//! pf-simulate as a user calls it: PFSim's published numbers, a closed form, the order of runs, the same bytes however it is
+//! fed, and what it says of bad input.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test that cannot go on says so and fails"
+)]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+type Row = BTreeMap<String, String>;
+
+/// Runs a command with `input` on standard input.
+fn run(mut command: Command, input: &[u8]) -> Output {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A command that fails early does not read all of it.
+    let feeder = std::thread::spawn(move || stdin.write_all(&input).ok());
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    output
+}
+
+/// The standard output of a command that has to succeed.
+fn output(command: Command, input: &[u8]) -> Vec<u8> {
+    let shown = format!("{command:?}");
+    let done = run(command, input);
+    assert!(done.status.success(), "{shown}: {}", String::from_utf8_lossy(&done.stderr));
+    done.stdout
+}
+
+fn simulate(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-simulate"));
+    command.args(arguments);
+    command
+}
+
+fn collect(arguments: &[&str]) -> Vec<u8> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-collect"));
+    command.args(arguments);
+    output(command, b"")
+}
+
+fn segment(arguments: &[&str], trace: &[u8]) -> Vec<u8> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-segment"));
+    command.args(arguments);
+    output(command, trace)
+}
+
+/// A table of pf-report.
+fn table(name: &str, results: &[u8]) -> Vec<Row> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-report"));
+    command.args(["--table", name]);
+    let csv = output(command, results);
+    csv::Reader::from_reader(&csv[..]).deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn number(row: &Row, column: &str) -> f64 {
+    row[column].parse().unwrap_or_else(|_| panic!("{column} of {row:?}"))
+}
+
+/// Traces and scenarios that come with PFSim; not part of this repository.
+fn pfsim(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/pfsim").join(name);
+    if !path.exists() {
+        eprintln!("skipped: {} is not there", path.display());
+    }
+    path.exists().then_some(path)
+}
+
+/// "Maximum Congestion" that PFSim 1.0.0 reports for linear host selection: process mapper, router, maximum over the run.
+const CG: [(&str, &str, f64); 6] = [
+    ("block", "dmodk", 5928262656.0),
+    ("block", "greedy", 3260400000.0),
+    ("block", "greedy-max", 2964262664.0),
+    ("cyclic", "dmodk", 11708587972.0),
+    ("cyclic", "greedy", 10522987972.0),
+    ("cyclic", "greedy-max", 10374525380.0),
+];
+const MILC: [(&str, &str, f64); 6] = [
+    ("block", "dmodk", 4597266432.0),
+    ("block", "greedy", 3792248768.0),
+    ("block", "greedy-max", 3792248768.0),
+    ("cyclic", "dmodk", 5743219456.0),
+    ("cyclic", "greedy", 5021909120.0),
+    ("cyclic", "greedy-max", 4848272192.0),
+];
+
+#[test]
+fn pfsims_scenarios_give_pfsims_numbers() {
+    for (name, expected) in [("cg.yml", CG), ("milc.yml", MILC)] {
+        let Some(scenario) = pfsim(name) else { return };
+        let done = run(simulate(&["--scenario", scenario.to_str().unwrap()]), b"");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let notes = "pf-simulate: the scenario's `output` is not used: results go to -o or standard output\n\
+                     pf-simulate: loads are bytes, not bytes per second: the trace has no duration\n";
+        assert_eq!(String::from_utf8(done.stderr).unwrap(), notes);
+        let rows = table("runs", &done.stdout);
+        let order: Vec<[&str; 3]> = rows
+            .iter()
+            .map(|row| [&row["host_selector"], &row["process_mapper"], &row["router"]].map(String::as_str))
+            .collect();
+        let mut product = Vec::new();
+        for selector in ["linear", "random"] {
+            for mapper in ["block", "cyclic"] {
+                for router in ["dmodk", "greedy", "greedy-max"] {
+                    product.push([selector, mapper, router]);
+                }
+            }
+        }
+        assert_eq!(order, product);
+        assert!(rows.iter().enumerate().all(|(run, row)| row["run"] == run.to_string()));
+        for (mapper, router, maximum) in expected {
+            let row = rows.iter().find(|row| {
+                (row["host_selector"].as_str(), row["process_mapper"].as_str(), row["router"].as_str())
+                    == ("linear", mapper, router)
+            });
+            let found = number(row.unwrap(), "max_congestion");
+            if router == "dmodk" {
+                assert!((found - maximum).abs() < 0.5, "{name} {mapper} {router}: {found}, PFSim {maximum}");
+            } else {
+                assert!(found <= 1.01 * maximum, "{name} {mapper} {router}: {found}, PFSim {maximum}");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_host_selection_never_picks_a_host_twice() {
+    let Some(scenario) = pfsim("cg.yml") else { return };
+    let arguments = ["--quiet", "--host-selector", "random", "--router", "dmodk", "--scenario"];
+    let results = output(simulate(&[&arguments[..], &[scenario.to_str().unwrap()]].concat()), b"");
+    let mut started = 0;
+    for row in table("jobs", &results).iter().filter(|row| !row["started_s"].is_empty()) {
+        let mut hosts: Vec<&str> = row["hosts"].split([' ', ';', ',']).collect();
+        let count = hosts.len();
+        hosts.sort_unstable();
+        hosts.dedup();
+        // 128 processes on hosts of 8 slots.
+        assert_eq!((hosts.len(), count), (16, 16), "{row:?}");
+        started += 1;
+    }
+    assert!(started > 100);
+}
+
+/// Bytes of a message of the two-phase trace, rounds of each phase, and nanoseconds of one step of a round: a byte takes
+/// 1 ns to leave, and a message 1000 ns more to arrive.
+const BYTES: f64 = 65536.0;
+const ROUNDS: f64 = 20.0;
+const STEP_S: f64 = (BYTES + 1000.0) / 1e9;
+
+/// A run of a 4 × 4 halo exchange with open edges (20 rounds of 4 steps), then of an all-to-all of 16 ranks (20 rounds of
+/// 15 steps), segmented at the marks that the generator sets.
+fn two_phases() -> Vec<u8> {
+    let trace =
+        collect(&["--pattern", "halo2d,alltoall", "--ranks", "16", "--bytes", "64KiB", "--repeat", "20"]);
+    segment(&["--method", "marks"], &trace)
+}
+
+/// The network: `xgft[m=4:4,w=1:2]`, 4 edge switches with 4 hosts each, 2 core switches, all links alike. Rank r is on host
+/// r, so a row of the grid hangs on one edge switch. D-mod-K sends what is for host d over core d mod 2.
+///
+/// Halo, per round, B bytes a message:
+/// - a host sends to its 2, 3 or 4 neighbours: 4 B at most, on the links of inner hosts, for example host 5;
+/// - only the exchange along columns leaves an edge switch. An inner row sends a message per column up and one down: 8, of
+///   which 4 have an even column and thus an even destination. So its links to and from each core carry 4 B, an outer row's
+///   2 B. The maximum is 4 B.
+///
+/// All-to-all, per round:
+/// - a host sends 15 B and receives 15 B;
+/// - an edge switch sends from each of its 4 hosts to each of the 12 others, 6 of which are even: 24 B to each core, and
+///   24 B from it. The maximum is 24 B, on links between switches.
+///
+/// A phase's load is its bytes over its duration; the averaged view puts 4 B + 24 B on the links of inner edge switches and
+/// divides by the time of both phases.
+#[test]
+fn a_two_phase_trace_has_the_hot_spots_of_the_closed_form() {
+    let arguments = ["--topology", "xgft[m=4:4,w=1:2]", "--phases", "segmented,merged"];
+    let results = output(simulate(&arguments), &two_phases());
+    let rows = table("phases", &results);
+    let [halo, alltoall, merged] = &rows[..] else { panic!("{rows:?}") };
+    let expect = |row: &Row, run: &str, link_messages: f64, steps: f64| {
+        assert_eq!(row["run"], run);
+        let duration = ROUNDS * steps * STEP_S;
+        let bytes = link_messages * ROUNDS * BYTES;
+        let load = bytes / duration;
+        for (column, expected) in [
+            ("duration_s", duration),
+            ("max_link_bytes", bytes),
+            ("max_link_load", load),
+            // 10 Gbit/s.
+            ("max_utilization", load * 8.0 / 10e9),
+        ] {
+            let found = number(row, column);
+            assert!((found - expected).abs() <= 1e-9 * expected, "{column} is {found}, expected {expected}");
+        }
+    };
+    expect(halo, "0", 4.0, 4.0);
+    expect(alltoall, "0", 24.0, 15.0);
+    expect(merged, "1", 28.0, 19.0);
+    assert!(number(merged, "max_link_load") < number(alltoall, "max_link_load"));
+    // The links table says the same of the link that the phases table names.
+    let links = table("links", &results);
+    for row in [halo, alltoall, merged] {
+        let same = |link: &&Row| {
+            ["run", "job", "phase"].iter().all(|column| link[*column] == row[*column])
+                && (&link["src"], &link["dst"]) == (&row["bottleneck_src"], &row["bottleneck_dst"])
+        };
+        let link = links.iter().find(same).unwrap_or_else(|| panic!("{row:?}"));
+        assert_eq!(link["bytes"], row["max_link_bytes"]);
+        assert!((number(link, "load") - number(row, "max_link_load")).abs() <= 1e-6);
+    }
+    // The 16 links between edge and core switches carry the all-to-all evenly.
+    let core = links.iter().filter(|link| link["phase"] == alltoall["phase"] && link["run"] == "0");
+    assert_eq!(core.filter(|link| number(link, "bytes") > 20.0 * ROUNDS * BYTES).count(), 16);
+}
+
+#[test]
+fn the_same_bytes_from_files_pipes_threads_and_runs() {
+    let folder = TempDir::new().unwrap();
+    let phases = two_phases();
+    let file = folder.path().join("phases.tar");
+    std::fs::write(&file, &phases).unwrap();
+    let axes = [
+        "--topology",
+        "xgft[m=4:4,w=1:2],star[hosts=16]",
+        "--router",
+        "dmodk,random,greedy",
+        "--phases",
+        "segmented,merged",
+    ];
+    let piped = output(simulate(&axes), &phases);
+    for threads in ["1", "2", "7"] {
+        let results = folder.path().join("results.tar");
+        let rest = [file.to_str().unwrap(), "-o", results.to_str().unwrap(), "--threads", threads];
+        output(simulate(&[&axes[..], &rest].concat()), b"");
+        assert!(std::fs::read(&results).unwrap() == piped, "{threads} threads");
+    }
+    // A trace that is no archive of ours is one phase; from where it is read makes no difference.
+    let csv = folder.path().join("run.csv");
+    std::fs::write(&csv, "t_ns,src,dst,bytes,tag,op\n0,0,1,100,0,\n30,1,0,50,0,\n").unwrap();
+    let star = ["--topology", "star[hosts=2]"];
+    let from_file = output(simulate(&[&star[..], &[csv.to_str().unwrap()]].concat()), b"");
+    assert!(from_file == output(simulate(&star), &std::fs::read(&csv).unwrap()));
+}
+
+#[test]
+fn shards_together_are_the_whole() {
+    let phases = two_phases();
+    let axes = [
+        "--topology",
+        "xgft[m=4:4,w=1:2]",
+        "--router",
+        "dmodk,smodk,ecmp,greedy,greedy-max",
+        "--process-mapper",
+        "block,cyclic",
+    ];
+    let whole = table("runs", &output(simulate(&axes), &phases));
+    assert_eq!(whole.len(), 10);
+    let mut union: Vec<Row> = Vec::new();
+    for shard in ["1/3", "2/3", "3/3"] {
+        let results = output(simulate(&[&axes[..], &["--shard", shard]].concat()), &phases);
+        union.extend(table("runs", &results));
+    }
+    union.sort_by_key(|row| row["run"].parse::<u32>().unwrap());
+    assert_eq!(union, whole);
+    // The list names the same points; two of them run alone keep their numbers.
+    let list = String::from_utf8(output(simulate(&[&axes[..], &["--list"]].concat()), &phases)).unwrap();
+    let points: Vec<serde_json::Value> =
+        list.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let labels = |point: &serde_json::Value| {
+        ["process_mapper", "router"].map(|axis| point[axis].as_str().unwrap().to_string())
+    };
+    assert!(points.iter().zip(&whole).all(|(point, row)| {
+        point["run"].as_u64() == row["run"].parse().ok()
+            && labels(point) == [row["process_mapper"].clone(), row["router"].clone()]
+    }));
+    let only = format!("{},{}", points[7]["id"].as_str().unwrap(), points[2]["id"].as_str().unwrap());
+    let results = output(simulate(&[&axes[..], &["--only", &only]].concat()), &phases);
+    assert_eq!(table("runs", &results), [whole[2].clone(), whole[7].clone()]);
+}
+
+#[test]
+fn a_dry_run_counts_what_a_run_would_do() {
+    let arguments = ["--topology", "xgft[m=4:4,w=1:2]", "--router", "dmodk,greedy", "--dry-run"];
+    let text = String::from_utf8(output(simulate(&arguments), &two_phases())).unwrap();
+    let names: Vec<&str> = text.lines().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(names, ["points", "jobs", "events", "rows", "memory_bytes"]);
+    assert!(text.starts_with("points: 2\njobs: 2\n"), "{text}");
+}
+
+#[test]
+fn forwarding_tables_and_snapshots_where_asked_for() {
+    let folder = TempDir::new().unwrap();
+    let tables = folder.path().join("tables");
+    let arguments = [
+        "--topology",
+        "xgft[m=4:4,w=1:2]",
+        "--reroute",
+        "phase",
+        "--snapshot",
+        "1ms,10ms",
+        "--forwarding-tables",
+    ];
+    output(simulate(&[&arguments[..], &[tables.to_str().unwrap()]].concat()), &two_phases());
+    let mut names: Vec<_> = std::fs::read_dir(&tables)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["0-0.yml", "0-1.yml"]);
+    assert!(std::fs::read_to_string(tables.join("0-1.yml")).unwrap().contains("fdb:"));
+}
+
+/// A program of the user's, named relative to the scenario, on a network where there is one way only.
+#[test]
+fn a_scenarios_own_router_lies_beside_it() {
+    let folder = TempDir::new().unwrap();
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines/plugins/router.py");
+    std::fs::copy(plugin, folder.path().join("router.py")).unwrap();
+    let scenario = folder.path().join("scenario.yml");
+    let text = "topology: star[hosts=16]\nrouter: [dmodk, {exec: [python3, router.py]}]\njobs: [{at: 0}, {at: 1s, duration: 2}]\n";
+    std::fs::write(&scenario, text).unwrap();
+    let results =
+        output(simulate(&["--scenario", scenario.to_str().unwrap(), "--slots", "2"]), &two_phases());
+    let runs = table("runs", &results);
+    let routers: Vec<&str> = runs.iter().map(|row| row["router"].as_str()).collect();
+    assert_eq!(routers, ["dmodk", "exec:python3 router.py"]);
+    let mut phases = table("phases", &results);
+    // Two jobs of two phases in each run.
+    assert_eq!(phases.len(), 8);
+    phases.iter_mut().for_each(|row| drop(row.remove("run")));
+    assert_eq!(phases[..4], phases[4..]);
+    let jobs = table("jobs", &results);
+    let times: Vec<[&str; 3]> = jobs[..2]
+        .iter()
+        .map(|row| ["submitted_s", "started_s", "finished_s"].map(|column| row[column].as_str()))
+        .collect();
+    assert_eq!(times, [["0", "0", "0.02528368"], ["1", "1", "3"]]);
+}
+
+/// Runs in an empty folder with `files`; what is said on standard error. The command has to fail with `code` and leave no
+/// file behind.
+fn refused(files: &[(&str, &str)], arguments: &[&str], code: i32) -> String {
+    let folder = TempDir::new().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let mut command = simulate(arguments);
+    command.current_dir(folder.path()).args(["-o", "results.tar.gz"]);
+    let done = run(command, b"");
+    let error = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(code), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), files.len(), "something is left: {error}");
+    error
+}
+
+const CSV: (&str, &str) = ("run.csv", "t_ns,src,dst,bytes,tag,op\n0,0,1,100,0,\n10,1,2,100,0,\n");
+
+/// Hosts a and b on a switch s, with these edges and this document type.
+fn network(doctype: &str, edges: &[(&str, &str, &str)]) -> String {
+    let edges: String = edges
+        .iter()
+        .map(|(src, dst, data)| format!("    <edge source=\"{src}\" target=\"{dst}\">{data}</edge>\n"))
+        .collect();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{doctype}<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n  \
+         <key id=\"c\" for=\"all\" attr.name=\"capacity\" attr.type=\"double\"/>\n  \
+         <key id=\"t\" for=\"node\" attr.name=\"typ\" attr.type=\"string\"/>\n  <graph edgedefault=\"directed\">\n    \
+         <node id=\"a\"><data key=\"t\">host</data><data key=\"c\">1</data></node>\n    \
+         <node id=\"b\"><data key=\"t\">host</data><data key=\"c\">1</data></node>\n    \
+         <node id=\"s\"><data key=\"t\">switch</data></node>\n    <node id=\"t\"><data key=\"t\">switch</data></node>\n\
+         {edges}  </graph>\n</graphml>\n"
+    )
+}
+
+#[test]
+fn choices_that_do_not_exist_are_named_with_their_neighbours() {
+    let star = ["--topology", "star[hosts=4]"];
+    for (arguments, expected) in [
+        (
+            &["--router", "dmodkk"][..],
+            "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, exec)",
+        ),
+        (&["--scheduler", "fcsf"], "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
+        (&["--router", "greedy,ugal"], "router `ugal` is not available yet"),
+        (&["--router", "table:routes.csv"], "router `table` is not available yet"),
+        (&["--model", "packet"], "model `packet` is not available yet"),
+        (&["--mtu", "4096"], "--mtu is not available yet"),
+        (&["--status"], "--status is not available yet"),
+        (&["--router", "dmodk["], "--router: `dmodk[` is not a list of choices; write a,b[key=value],c"),
+        (&["--shard", "3/2"], "--shard: `3/2` is not a shard; write 1/4 for the first of four"),
+        (&["--duration", "5"], "--duration: `5` is not a time; write 250ns, 5us, 1ms or 2s"),
+        (
+            &["--topology", "xgtf[m=4,w=1]"],
+            "--topology: unknown topology `xgtf`; did you mean xgft? (known: star, xgft, fat-tree, leaf-spine, torus)",
+        ),
+    ] {
+        let network: &[&str] = if arguments[0] == "--topology" { &[] } else { &star };
+        // Said before any input is read: there is none of that name.
+        let error = refused(&[], &[network, arguments, &["no-such-input"]].concat(), 2);
+        assert_eq!(error, format!("pf-simulate: {expected}\n"));
+    }
+    let error = refused(&[CSV], &["run.csv"], 2);
+    assert_eq!(
+        error,
+        "pf-simulate: no network: give --topology cluster.graphml, --topology 'xgft[m=4:4,w=1:2]' or a --scenario that \
+         names one\n"
+    );
+}
+
+#[test]
+fn networks_that_are_none_are_refused() {
+    let c = "<data key=\"c\">1</data>";
+    let both = [("a", "s", c), ("s", "a", c), ("b", "t", c), ("t", "b", c)];
+    let one_way = [&both[..], &[("s", "t", c)]].concat();
+    let no_capacity = [&both[..], &[("s", "t", c), ("t", "s", "")]].concat();
+    let bomb = "<!DOCTYPE g [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">]>\n";
+    for (text, expected) in [
+        (network("", &one_way), "host `b` cannot reach host `a`: there is no path"),
+        (network("", &no_capacity), "line 15, byte 853: link `t → s`: has no `capacity` (Gbit/s)"),
+        (
+            network(bomb, &both),
+            "line 2, byte 116: declares a document type: entities are not expanded; remove the DOCTYPE declaration",
+        ),
+    ] {
+        let error = refused(&[CSV, ("net.graphml", &text)], &["run.csv", "--topology", "net.graphml"], 1);
+        assert_eq!(error, format!("pf-simulate: net.graphml: {expected}\n"));
+    }
+}
+
+#[test]
+fn more_processes_than_slots_are_refused() {
+    let error = refused(&[CSV], &["run.csv", "--topology", "star[hosts=2]"], 1);
+    assert_eq!(
+        error,
+        "pf-simulate: run 0: job 0 (csv) has 3 processes, the topology star[hosts=2] 2 slots\n"
+    );
+}
+
+#[test]
+fn a_damaged_input_is_named() {
+    let folder = TempDir::new().unwrap();
+    let phases = two_phases();
+    for (name, bytes, expected) in [
+        ("cut.tar", &phases[..phases.len() / 2], "ends too early: the file is truncated"),
+        ("empty", &[][..], "is empty, expected a trace"),
+        (
+            "noise",
+            &b"\x00\x01\x02"[..],
+            "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv)",
+        ),
+    ] {
+        let input = folder.path().join(name);
+        std::fs::write(&input, bytes).unwrap();
+        let input = input.to_str().unwrap();
+        let error = refused(&[], &[input, "--topology", "star[hosts=16]"], 1);
+        assert!(
+            error.starts_with(&format!("pf-simulate: {input}: "))
+                && error.ends_with(&format!("{expected}\n")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn scenarios_that_are_wrong_say_where() {
+    for (text, code, expected) in [
+        (
+            "topology: star[hosts=4]\nalgorithms:\n  routre: dmodk\n",
+            2,
+            "s.yml: line 3, column 3: unknown key of algorithms `routre`; did you mean router? (known: scheduler, \
+             host_selector, process_mapper, router, model, transport, collective, phases)",
+        ),
+        (
+            "topology: star[hosts=4]\nsnapshots: [1s, soon]\n",
+            2,
+            "s.yml: line 2, column 17: a snapshot's time is `soon`, expected a time: seconds as a number, or 250ns, 5us, \
+             1ms, 2s",
+        ),
+        (
+            "topology: star[hosts=4]\njobs: [{trace: gone.tar}]\n",
+            1,
+            "gone.tar: No such file or directory (os error 2)",
+        ),
+        (
+            "topology: [gone.graphml]\njobs: [{trace: run.csv}]\n",
+            1,
+            "gone.graphml: No such file or directory (os error 2)",
+        ),
+        (
+            "topology: star[hosts=4]\njobs: [{submit: {exponential: {lambd: 1}}, trace: run.csv}]\n",
+            2,
+            "jobs are submitted without end: a `duration` (--duration) is needed",
+        ),
+        (
+            "topology: [star\n",
+            2,
+            "s.yml: line 1, column 11: is not a readable YAML document: unclosed bracket '['",
+        ),
+    ] {
+        let error = refused(&[CSV, ("s.yml", text)], &["--scenario", "s.yml"], code);
+        assert_eq!(error, format!("pf-simulate: {expected}\n"));
+    }
+    let own = "topology: star[hosts=4]\njobs: [{trace: run.csv}]\n";
+    let error = refused(&[CSV, ("s.yml", own)], &["--scenario", "s.yml", "run.csv"], 2);
+    assert_eq!(
+        error,
+        "pf-simulate: run.csv: every job of the scenario names its own trace, expected no input\n"
+    );
+}
