@@ -40,7 +40,7 @@ pub struct Message {
     pub post: u64,
     /// When it was over; `None` if the process ended before, or nobody could see it.
     pub complete: Option<u64>,
-    /// What it is part of; [`Operation::PointToPoint`] if the program itself sent it.
+    /// What it is part of; [`Operation::PointToPoint`] or [`Operation::Sendrecv`] if the program itself sent it.
     pub operation: Operation,
     /// Payload. `None` for a receive that was not seen to complete.
     pub bytes: Option<u64>,

@@ -7,7 +7,7 @@ use phaseflow_profiler::{Direction, Record};
 
 use crate::mpi::{self, record};
 
-/// Messages of a rank in a recording: those that completed, and how many records could not be read.
+/// Sends of a rank that completed.
 fn completed(run: &phaseflow_profiler::Run, rank: u32) -> u64 {
     let mut count = 0;
     for (_, recording) in run.processes().filter(|process| process.0 == rank) {
@@ -15,7 +15,7 @@ fn completed(run: &phaseflow_profiler::Run, rank: u32) -> u64 {
             if let Record::Message(message) = record.unwrap()
                 && message.direction == Direction::Send
             {
-                count += u64::from(message.complete.is_some() || message.is_inside_call());
+                count += u64::from(message.complete.is_some());
             }
         }
     }

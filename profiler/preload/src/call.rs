@@ -134,6 +134,22 @@ pub(crate) fn recorded_with(
     result
 }
 
+/// Runs a call that its messages tell all about: they carry its operation, and no record of its own is needed.
+#[inline(always)]
+pub(crate) fn told_by_messages(operation: Operation, run: impl FnOnce() -> c_int) -> c_int {
+    let lane = lane::current();
+    // SAFETY: the calling thread's lane, not held over the call.
+    if !session::is_on() || lane.is_null() || unsafe { (*lane).depth } > 0 {
+        return run();
+    }
+    // SAFETY: as above.
+    unsafe { ((*lane).depth, (*lane).operation) = (1, operation as u8) };
+    let result = run();
+    // SAFETY: as above.
+    unsafe { ((*lane).depth, (*lane).operation) = (0, 0) };
+    result
+}
+
 /// Runs a polling call. Only success is recorded, as a moment: programs poll thousands of times for one message.
 #[inline(always)]
 pub(crate) fn polled(

@@ -43,7 +43,8 @@
 //! | [`Kind::Runs`] | group, u32; how many runs (1 or 2) << 48 | first u32, stride i32 << 32 | count u32, first u32 << 32 | stride i32, count u32 << 32 |
 //!
 //! - A **message** in a complete state has a complete time. A receive without one says the bytes of its buffer; its peer and tag may
-//!   be unknown (rank [`NO_RANK`], tag −1). Its operation is 0 when the program itself sent it, else what it is part of;
+//!   be unknown (rank [`NO_RANK`], tag −1). Its operation is 0 when the program itself sent it, sendrecv when it
+//!   did so with `MPI_Sendrecv` (which returns when both its messages are complete, and has no record of its own), else what it is part of;
 //!   with [`flags::INSIDE`] the last call before it in its lane encloses it. The communicator is a number of this file, 0 is
 //!   `MPI_COMM_WORLD`.
 //!   A send that was done when the call that started it returned has its post time as complete time too. Of receives started in

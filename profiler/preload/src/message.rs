@@ -180,7 +180,8 @@ unsafe fn belongs_to(lane: *const Lane, communicator: &Communicator, tag: i32) -
     let bits = if inside { flags::INSIDE } else { 0 };
     // −1 is MPI_ANY_TAG in Open MPI, MPICH's and the standard ABI's is −1 or −2: no internal tag.
     if tag >= -2 && communicator.made_by == 0 {
-        return (0, bits);
+        let sendrecv = Operation::Sendrecv as u8;
+        return (if around == sendrecv { sendrecv } else { 0 }, bits);
     }
     (internal(communicator, tag, around), bits | flags::INTERNAL)
 }

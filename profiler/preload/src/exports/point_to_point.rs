@@ -2,7 +2,7 @@
 //! is recorded: waits, successful tests, probes, and the brackets of combined calls.
 
 use super::{functions, int_at};
-use crate::call::{Call, polled, recorded};
+use crate::call::{Call, polled, recorded, told_by_messages};
 use crate::format::Kind;
 use crate::mpi::{SUCCESS, library, mpi};
 use crate::operation::Operation::{Probe, Sendrecv, Start, Test, Wait};
@@ -79,7 +79,7 @@ functions! {
     };
     MPI_Sendrecv PMPI_Sendrecv(
         buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
-    ) |real| recorded(|| Call::of(Sendrecv).on(comm), || {
+    ) |real| told_by_messages(Sendrecv, || {
         if tells() {
             pmpi::exchange((count, datatype, to, tag), (to_count, to_type, from, from_tag), comm, status, |status| {
                 mpi!(PMPI_Sendrecv(
@@ -91,7 +91,7 @@ functions! {
         }
     });
     MPI_Sendrecv_replace PMPI_Sendrecv_replace(buffer, count, datatype, to, tag, from, from_tag, comm, status)
-    |real| recorded(|| Call::of(Sendrecv).on(comm), || {
+    |real| told_by_messages(Sendrecv, || {
         if tells() {
             pmpi::exchange((count, datatype, to, tag), (count, datatype, from, from_tag), comm, status, |status| {
                 mpi!(PMPI_Sendrecv_replace(buffer, count, datatype, to, tag, from, from_tag, comm, status))
