@@ -35,7 +35,7 @@
 //!
 //! | kind | word 0 (below the kind) | word 1 | word 2 | word 3 |
 //! |---|---|---|---|---|
-//! | message: [`Kind::Send`], `Receive`, `Put`, `Get`, `Accumulate` | post time | complete time, [operation](super::Operation) << 56 | bytes, peer << 40 | tag as i32, communicator << 32, [flags](flags) << 56 |
+//! | message: [`Kind::Send`], `Receive`, `Put`, `Get`, `Accumulate` | post time | complete time, [operation](super::Operation) << 56 | bytes, peer << 40 | tag as i32, communicator << 32, [flags] << 56 |
 //! | [`Kind::Call`] | enter time | leave time, operation << 56 | bytes, root << 40 | number of requests or communicators, communicator << 32, flags << 56 |
 //! | [`Kind::Mark`] | time | 0 | 0 | level as i32 |
 //! | [`Kind::Counts`] | index of the first, u32; how many follow (1 to 3) << 48 | bytes for peer | the next | the next |

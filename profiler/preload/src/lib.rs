@@ -2,7 +2,7 @@
 //!
 //! The sources are compiled twice. As a shared library (`cfg(phaseflow_cdylib)`, by this package's build script) they define MPI's
 //! functions. As this crate they are checked, tested and documented, define nothing of MPI's, and hand out
-//! that library as [`LIBRARY`] together with the [format] that it writes; pf-profile carries it inside itself, because `cargo install`
+//! that library as [`LIBRARY`] together with the [format](mod@format) that it writes; pf-profile carries it inside itself, because `cargo install`
 //! installs programs only.
 //!
 //! # How it records
