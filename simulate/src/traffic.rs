@@ -272,6 +272,7 @@ fn by_eight(
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "exactness is what is tested")]
 mod tests {
     use proptest::prelude::*;
 

@@ -97,7 +97,7 @@ fn float() -> impl Strategy<Value = f64> {
 }
 
 prop_compose! {
-    fn job()(job in any::<u32>(), submitted in maybe(), started_s in maybe(), finished_s in maybe(), hosts in prop::collection::vec(".*", 0..3)) -> JobRow {
+    fn job()(job in any::<u32>(), submitted in maybe(), started_s in maybe(), finished_s in maybe(), hosts in prop::collection::vec((0_u32..3).prop_map(NodeId), 0..3)) -> JobRow {
         JobRow { job, workload: 0, submitted_s: submitted.unwrap_or(0.0), started_s, finished_s, hosts }
     }
 }

@@ -1,5 +1,7 @@
 //! Whole runs against closed forms, against each other, and against a slow account of who used which link when.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::float_cmp, reason = "tests")]
+
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, TrafficMatrix};
@@ -173,6 +175,21 @@ fn phases_load_links_while_they_run() {
 }
 
 #[test]
+fn a_run_that_is_cut_tells_of_what_began() {
+    let topology = network(TWO_BY_TWO);
+    // Phase 1 comes first, and phase 0 after the end.
+    let work =
+        workload(4, &[&[(0, 2, 40)], &[(1, 3, 80)]], &[(Some(1), 1_000_000_000), (Some(0), 1_000_000_000)]);
+    let (workloads, jobs) = ([work], [fixed(0, 0.0, None)]);
+    let result = simulate(&Setup { duration_s: Some(0.5), ..setup(&topology, &workloads, &jobs) });
+    assert_eq!(result.phases.iter().map(|row| row.phase.as_str()).collect::<Vec<_>>(), ["1"]);
+    assert_eq!((result.phases[0].makespan_s, result.jobs[0].finished_s), (None, None));
+    // Rows of links name the phase by its place among the job's rows.
+    assert!(result.links.phase.iter().all(|phase| *phase == Some(0)));
+    close(series(&result, "max_congestion").summary.map(|summary| summary.mean), 8.0);
+}
+
+#[test]
 fn merged_is_the_average() {
     let topology = network(TWO_BY_TWO);
     let (workloads, jobs) = ([two_phases()], [fixed(0, 0.0, None)]);
@@ -239,7 +256,7 @@ fn what_cannot_be_run_is_said() {
         let setup = Setup { duration_s, ..setup(&topology, workloads, jobs) };
         run(&setup, algorithms("fcfs", "linear", "dmodk")).unwrap_err().to_string()
     };
-    let small = workload(2, &[&[(0, 1, 1)]], &[(Some(0), 1)]);
+    let small = &[workload(2, &[&[(0, 1, 1)]], &[(Some(0), 1)])];
     assert_eq!(
         fails(&[workload(5, &[], &[])], &[fixed(0, 0.0, None)], None),
         format!("job 0 (work) has 5 processes, the topology {TWO_BY_TWO} 4 slots")
@@ -250,11 +267,11 @@ fn what_cannot_be_run_is_said() {
         submission: Submission::Endless { submit: Distribution::constant(seconds), duration: None },
     };
     assert_eq!(
-        fails(&[small.clone()], &[endless(1.0)], None),
+        fails(small, &[endless(1.0)], None),
         "job 0 is submitted without end, so the run needs a duration"
     );
     assert_eq!(
-        fails(&[small.clone()], &[fixed(0, -1.0, None)], None),
+        fails(small, &[fixed(0, -1.0, None)], None),
         "the submission of job 0 is -1 s, expected 0 to 18446744 s (213 days)"
     );
     let mut gap = workload(2, &[&[(0, 1, 1)]], &[(Some(0), 5), (Some(0), 5)]);
@@ -317,11 +334,12 @@ fn loads_at(time_s: f64, setup: &Setup<'_>, result: &RunResult) -> Vec<f64> {
         let phase = &segmentation.phases[phase as usize];
         let routes = result.routes.iter().find(|it| it.job == job.job && it.phase == phase.name).unwrap();
         // One slot a host: ranks and hosts are in the same order.
-        let host = |rank: Rank| job.hosts[rank.0 as usize].as_str();
-        let name = |host| setup.topology.node(setup.topology.host(host)).name.as_str();
+        let node = |rank: Rank| job.hosts[rank.0 as usize];
+        let node_of = |host| setup.topology.host(host);
         for cell in phase.matrix.cells().filter(|cell| cell.src != cell.dst) {
-            let pair = (host(cell.src), host(cell.dst));
-            let number = routes.pairs.iter().position(|(src, dst)| (name(*src), name(*dst)) == pair).unwrap();
+            let pair = (node(cell.src), node(cell.dst));
+            let number =
+                routes.pairs.iter().position(|(src, dst)| (node_of(*src), node_of(*dst)) == pair).unwrap();
             for link in routes.routes.get(number) {
                 load[link.0 as usize] += cell.bytes as f64 / (phase.duration_ns.unwrap() as f64 / 1e9);
             }

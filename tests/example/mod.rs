@@ -179,7 +179,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             submitted_s: 0.0,
             started_s: Some(0.5),
             finished_s: Some(5.5),
-            hosts: ["h0", "h1", "h2", "h3"].map(String::from).to_vec(),
+            hosts: [0, 1, 2, 3].map(NodeId).to_vec(),
         }],
         links: LinkTable {
             job: vec![Some(0); rows.len()],

@@ -22,6 +22,7 @@ pub(super) const COLUMNS: &[&str] = &[
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
     for job in &view.run.jobs {
         let (started, finished) = (job.started_s, job.finished_s);
+        let hosts = job.hosts.iter().map(|host| view.network.name(*host)).collect::<Vec<_>>().join(" ");
         rows.integer(view.run.labels.run)?
             .integer(job.job)?
             .float(job.submitted_s)?
@@ -30,7 +31,7 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(started.map(|at| at - job.submitted_s))?
             .float(started.zip(finished).map(|(start, end)| end - start))?
             .float(finished.map(|at| at - job.submitted_s))?
-            .text(&job.hosts.join(" "))?
+            .text(&hosts)?
             .text(&view.workloads[job.workload].name)?
             .end()?;
     }

@@ -145,7 +145,7 @@ mod tests {
             cells in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u64..9), 0..60),
         ) {
             let ranks = ((f64::from(slots.iter().sum::<u32>()) * share) as u32).max(1);
-            let topology = tree(&[slots.clone()], 1, &[1.0]);
+            let topology = tree(std::slice::from_ref(&slots), 1, &[1.0]);
             let cell = |(src, dst, bytes): (u32, u32, u64)| Cell {
                 src: Rank(src % ranks), dst: Rank(dst % ranks), messages: 1, bytes,
             };

@@ -13,7 +13,7 @@ pub use writer::ResultWriter;
 use serde::{Deserialize, Serialize};
 
 use crate::routing::Routes;
-use crate::topology::{HostId, LinkId};
+use crate::topology::{HostId, LinkId, NodeId};
 
 /// Name of the format.
 pub const FORMAT: &str = "phaseflow.results";
@@ -135,8 +135,8 @@ pub struct JobRow {
     pub started_s: Option<f64>,
     /// When it finished.
     pub finished_s: Option<f64>,
-    /// Names of its hosts.
-    pub hosts: Vec<String>,
+    /// The nodes of its hosts.
+    pub hosts: Vec<NodeId>,
 }
 
 /// One phase of one job.
@@ -194,7 +194,8 @@ pub struct LinkTable {
     pub load: Vec<f64>,
 }
 
-/// A step function of time: a value holds until the next.
+/// A step function of time: a value holds until the next. Of very long ones (2¹⁷ steps) neighbouring steps are joined,
+/// with the higher of their values; the summary is of all steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// `max_congestion`, `stddev_congestion`, `max_flows`, `jobs_waiting`, `jobs_running`, `jobs_in_system`, `jobs_finished`.

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::writer::{NetworkEntry, PhaseEntry, RunEntry, Summary, WorkloadEntry};
 use super::{FORMAT, Network, ResultHeader, RunResult, Series, Snapshot, VERSION};
-use crate::topology::LinkId;
+use crate::topology::{LinkId, NodeId};
 use crate::workload::Workload;
 
 /// A writer ends a member of lines at 4 MiB plus a line.
@@ -306,6 +306,12 @@ impl<R: BufRead> ResultReader<R> {
                 "job {}: workload is {}, the archive has {known}",
                 job.job, job.workload
             )));
+        }
+        let nodes = network.nodes.len();
+        if let Some(NodeId(node)) =
+            run.jobs.iter().flat_map(|job| &job.hosts).find(|node| node.0 as usize >= nodes)
+        {
+            return Err(Error::data(format!("host is node {node}, the topology has {nodes}")));
         }
         check_phases(run)?;
         let bottlenecks = run.phases.iter().filter_map(|phase| phase.bottleneck);

@@ -22,6 +22,8 @@ pub(super) struct Program<'a> {
     pub(super) stages: Vec<Stage>,
     /// End of the last stage: the job's length where nothing else is said.
     pub(super) total_ns: u64,
+    /// True if its one phase stands for all.
+    pub(super) merged: bool,
     /// True if the length is the trace's own, and not 1 s per phase for want of any time.
     pub(super) timed: bool,
 }
@@ -29,8 +31,6 @@ pub(super) struct Program<'a> {
 #[derive(Debug)]
 pub(super) struct ProgramPhase<'a> {
     pub(super) name: &'a str,
-    /// Its index in the workload; `None` for the merged phase.
-    pub(super) index: Option<u32>,
     /// `None`: that of the whole run.
     matrix: Option<&'a TrafficMatrix>,
     pub(super) occurrences: u64,
@@ -76,10 +76,8 @@ impl<'a> Program<'a> {
         let mut phases: Vec<ProgramPhase<'a>> = segmentation
             .phases
             .iter()
-            .zip(0..)
-            .map(|(phase, index)| ProgramPhase {
+            .map(|phase| ProgramPhase {
                 name: &phase.name,
-                index: Some(index),
                 matrix: Some(&phase.matrix),
                 occurrences: phase.occurrences,
                 duration_ns: phase.duration_ns,
@@ -100,17 +98,10 @@ impl<'a> Program<'a> {
         if merged {
             let duration_ns = timed.then_some(total_ns);
             let bytes = whole.bytes();
-            phases = vec![ProgramPhase {
-                name: MERGED,
-                index: None,
-                matrix: None,
-                occurrences: 1,
-                duration_ns,
-                bytes,
-            }];
+            phases = vec![ProgramPhase { name: MERGED, matrix: None, occurrences: 1, duration_ns, bytes }];
             stages = vec![Stage { phase: Some(0), end_ns: total_ns }];
         }
-        Ok(Self { name: &workload.name, ranks, phases, whole, stages, total_ns, timed })
+        Ok(Self { name: &workload.name, ranks, phases, whole, stages, total_ns, merged, timed })
     }
 
     /// What is sent over the whole run.

@@ -98,7 +98,8 @@ impl<'a> Record<'a> {
         let topology = self.setup.topology;
         let row = &mut self.result.jobs[job as usize];
         row.started_s = Some(seconds(now));
-        row.hosts = hosts.iter().map(|host| topology.node(topology.host(*host)).name.clone()).collect();
+        row.started_s = Some(seconds(now));
+        row.hosts = hosts.iter().map(|host| topology.host(*host)).collect();
     }
 
     /// A job finished, or still runs when the run ends.
@@ -114,8 +115,9 @@ impl<'a> Record<'a> {
             self.last_finish = Some(now);
         }
         self.timed &= job.timed;
-        for (number, phase) in job.phases.into_iter().enumerate() {
-            let Some(phase) = phase else { continue };
+        let begun = job.phases.into_iter().enumerate();
+        let begun = begun.filter_map(|(number, phase)| Some((number, phase?)));
+        for (position, (number, phase)) in (0..).zip(begun) {
             let PhaseOfJob { shares, recorded, picture, routes, time } = *phase;
             let of_program = &program.phases[number];
             let mut row = PhaseRow {
@@ -145,7 +147,7 @@ impl<'a> Record<'a> {
             match self.setup.link_statistics {
                 LinkStatistics::Jobs => self.link_rows.push(LinkRows {
                     job: job.number,
-                    phase: of_program.index,
+                    phase: (!program.merged).then_some(position),
                     divisor: program.divisor(number, are_rates),
                     shares,
                 }),

@@ -1,5 +1,7 @@
 //! PFSim's traces and clusters, read in place; used by tests and benches.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "only tests and benches use it")]
+
 use std::path::{Path, PathBuf};
 
 use phaseflow_collect::choice::Choice;
