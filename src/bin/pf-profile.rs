@@ -1,63 +1,182 @@
-//! `pf-profile`: runs an MPI program with the recorder in every process. Its library is not built yet; the interface is.
+//! Runs an MPI program and records every message it sends.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::{Parser, ValueEnum};
 use phaseflow::command::{self, Common};
-use phaseflow_collect::{Error, Result};
+use phaseflow_collect::{At, Error, Result};
+use phaseflow_profiler::launch::{LIBRARY_FILE, Launcher, Settings};
+use phaseflow_profiler::{Run, Summary, format, library, signals};
 
-/// Record every message of an unmodified MPI program (not available yet).
+/// Run an MPI program and record every message it sends, those inside collectives included
 ///
-/// Runs COMMAND with the recorder preloaded in every MPI process, ends with COMMAND's exit status and leaves a run
-/// directory that pf-collect reads. Works with mpirun, mpiexec and srun, on one host or many.
-#[derive(Parser, Debug)]
+/// The program needs no change: a library is preloaded into each of its processes. With Open MPI all messages are seen; with
+/// MPICH the program's own messages and its collective calls, which pf-collect turns into messages.
+#[derive(Parser)]
 #[command(name = "pf-profile", version, after_help = EXAMPLES)]
+#[command(mut_arg("output", |arg| arg.value_name("DIR").help("Run directory to write, where all hosts see it [default: phaseflow-run]")))]
+#[command(mut_arg("threads", |arg| arg.hide(true)), mut_arg("gzip", |arg| arg.hide(true)))]
 struct Arguments {
     #[command(flatten)]
     common: Common,
 
-    /// Where to record: below the collectives (pml, Open MPI), at the MPI calls (pmpi, any), or the deepest that works
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = Level::Auto)]
+    /// What to record: messages below the collectives (pml), calls only (pmpi), or the most that is possible
+    #[arg(long, value_enum, default_value = "auto")]
     level: Level,
 
-    /// Record into a run directory that is not empty
+    /// Print the environment settings for scripts that start MPI themselves, and end
+    #[arg(long)]
+    env: bool,
+
+    /// Write into a directory that is not empty; recordings that are there are removed
     #[arg(long)]
     force: bool,
 
-    /// Print the environment settings for a batch script that starts MPI itself, and end
-    #[arg(long, conflicts_with = "command")]
-    env: bool,
-
-    /// The program to run, with its arguments
-    #[arg(value_name = "COMMAND", last = true, required_unless_present_any = ["env", "man", "completions"])]
+    /// The command to run with its arguments: mpirun, mpiexec, srun, or an MPI program by itself
+    #[arg(last = true, required_unless_present_any = ["env", "man", "completions"])]
     command: Vec<OsString>,
 }
 
-const EXAMPLES: &str = "The run directory is the one that -o names [default: phaseflow-run].
-
-Examples:
-  pf-profile -o run -- mpirun -n 64 ./app
-  pf-profile -- srun -n 1024 ./app input.nml
-  pf-profile --env -o run";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Level {
-    /// pml where the MPI library allows it, else pmpi
     Auto,
-    /// Every point-to-point message, those inside collectives included
     Pml,
-    /// MPI calls; collectives are expanded by pf-collect
     Pmpi,
 }
 
+const EXAMPLES: &str = "Examples:
+  pf-profile -o run/ -- mpirun -n 64 ./app
+  pf-collect run/ | pf-segment | pf-simulate --topology cluster.graphml | pf-report -o out/
+
+In a batch script:
+  eval \"$(pf-profile --env -o $SCRATCH/run)\"
+  srun ./app
+
+Environment: PHASEFLOW_LOG=1 makes every process print one line when it starts.";
+
 fn main() -> ExitCode {
-    command::run(|arguments: &Arguments| &arguments.common, profile)
+    let mut status = None;
+    let ended = command::run(
+        |arguments: &Arguments| &arguments.common,
+        |arguments| {
+            status = profile(arguments)?;
+            Ok(())
+        },
+    );
+    status.map_or(ended, |status| ExitCode::from(code(status)))
 }
 
-fn profile(arguments: &Arguments) -> Result<()> {
-    let directory = arguments.common.output.clone().unwrap_or_else(|| PathBuf::from("phaseflow-run"));
-    let what = if arguments.env { "printing the environment for" } else { "recording into" };
-    Err(Error::usage(format!("{what} {} is not available yet", directory.display())))
+/// As shells do: 128 and the signal's number for a command that a signal ended.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code & 0xff).unwrap_or(1)
+}
+
+fn profile(arguments: &Arguments) -> Result<Option<ExitStatus>> {
+    if library().is_empty() {
+        return Err(Error::data("recording needs Linux with the GNU C library"));
+    }
+    let named = arguments.common.output.as_deref().unwrap_or(Path::new("phaseflow-run"));
+    let directory = prepare(named, arguments.force).at(|| named.display())?;
+    let settings = Settings {
+        directory: directory.clone(),
+        level: arguments
+            .level
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default(),
+        preloaded: std::env::var_os("LD_PRELOAD"),
+        others: ["PHASEFLOW_LOG", "PHASEFLOW_CLOCK", "PHASEFLOW_CLOCK_SHIFT"]
+            .into_iter()
+            .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
+            .collect(),
+    };
+    if arguments.env {
+        std::io::stdout().write_all(settings.script().as_bytes())?;
+        return Ok(None);
+    }
+    let Some(program) = arguments.command.first() else { return Err(Error::usage("no command to run")) };
+    let launcher = Launcher::of(program, || version(program));
+    let (wrapped, environment) = settings.wrap(launcher, &arguments.command);
+    let mut words = wrapped.iter();
+    let mut command = Command::new(words.next().unwrap_or(program));
+    let mut child =
+        command.args(words).envs(environment).spawn().at(|| program.to_string_lossy().into_owned())?;
+    signals::leave_to(child.id());
+    let status = child.wait()?;
+    let _ = std::fs::remove_file(directory.join(LIBRARY_FILE));
+    match closing_line(&directory, named) {
+        Ok(line) => arguments.common.note(&line),
+        // The command's own end matters more than ours.
+        Err(error) => arguments.common.note(&error.to_string()),
+    }
+    Ok(Some(status))
+}
+
+/// Makes the run directory and puts the library into it; its absolute path.
+fn prepare(directory: &Path, force: bool) -> Result<PathBuf> {
+    let absolute = std::path::absolute(directory)?;
+    if absolute.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':')
+    {
+        return Err(Error::usage("has a space or colon in its path, which LD_PRELOAD cannot name"));
+    }
+    std::fs::create_dir_all(directory)?;
+    let directory = directory.canonicalize()?;
+    for entry in std::fs::read_dir(&directory)? {
+        let path = entry?.path();
+        if !force {
+            return Err(Error::usage("is not empty; use --force to record into it, or another -o DIR"));
+        }
+        let ours = path.extension().is_some_and(|extension| extension == format::EXTENSION)
+            || path.file_name().is_some_and(|name| {
+                name == "recording-stopped" || name.to_string_lossy().starts_with(".clock-")
+            });
+        if ours {
+            std::fs::remove_file(&path).at(|| path.display())?;
+        }
+    }
+    let file = directory.join(LIBRARY_FILE);
+    // A process of an earlier run may still have the old one mapped.
+    let _ = std::fs::remove_file(&file);
+    std::fs::write(&file, library()).at(|| file.display())?;
+    Ok(directory)
+}
+
+/// What a launcher says of itself.
+fn version(program: &OsString) -> Option<String> {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn closing_line(directory: &Path, named: &Path) -> Result<String> {
+    let run = match Run::open(directory) {
+        Ok(run) => run,
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            return Ok(format!(
+                "{}: nothing was recorded: no process came out of MPI_Init, or the program is linked statically",
+                named.display()
+            ));
+        }
+        Err(error) => return Err(Error::from(error).at(named.display())),
+    };
+    let summary = Summary::of(&run).at(|| named.display())?;
+    let mut line = format!(
+        "{}: {} processes, {} messages, {} bytes",
+        named.display(),
+        summary.processes,
+        summary.sent.messages,
+        summary.sent.bytes
+    );
+    if summary.calls_only > 0 {
+        line += &format!(", {} calls (messages inside collectives are not seen)", summary.calls);
+    }
+    if summary.ended_early > 0 {
+        line += &format!(", {} did not reach MPI_Finalize", summary.ended_early);
+    }
+    Ok(line)
 }

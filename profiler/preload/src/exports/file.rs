@@ -1,0 +1,84 @@
+//! MPI-IO. Its traffic between processes shows up as messages inside these calls; the bytes are those of this process.
+
+use super::functions;
+use crate::call::{Call, recorded};
+use crate::operation::Operation::{self, File, FileRead, FileWrite};
+use crate::pmpi::bytes;
+
+functions! {
+    MPI_File_open PMPI_File_open(comm, name, mode, info, file) |real| recorded(|| Call::of(File).on(comm), real);
+    MPI_File_close PMPI_File_close(file) |real| recorded(|| Call::of(File), real);
+    MPI_File_set_view PMPI_File_set_view(file, place, etype, filetype, representation, info)
+        |real| recorded(|| Call::of(File), real);
+    MPI_File_set_size PMPI_File_set_size(file, size) |real| recorded(|| Call::of(File), real);
+    MPI_File_preallocate PMPI_File_preallocate(file, size) |real| recorded(|| Call::of(File), real);
+    MPI_File_seek_shared PMPI_File_seek_shared(file, place, whence) |real| recorded(|| Call::of(File), real);
+    MPI_File_sync PMPI_File_sync(file) |real| recorded(|| Call::of(File), real);
+
+    MPI_File_read PMPI_File_read(file, buffer, count, datatype, status)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_all PMPI_File_read_all(file, buffer, count, datatype, status)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_shared PMPI_File_read_shared(file, buffer, count, datatype, status)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_ordered PMPI_File_read_ordered(file, buffer, count, datatype, status)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_at PMPI_File_read_at(file, place, buffer, count, datatype, status)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_at_all PMPI_File_read_at_all(file, place, buffer, count, datatype, status)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_iread PMPI_File_iread(file, buffer, count, datatype, request)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_iread_all PMPI_File_iread_all(file, buffer, count, datatype, request)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_iread_shared PMPI_File_iread_shared(file, buffer, count, datatype, request)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_iread_at PMPI_File_iread_at(file, place, buffer, count, datatype, request)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_iread_at_all PMPI_File_iread_at_all(file, place, buffer, count, datatype, request)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_all_begin PMPI_File_read_all_begin(file, buffer, count, datatype)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_all_end PMPI_File_read_all_end(file, buffer, status) |real| recorded(|| Call::of(FileRead), real);
+    MPI_File_read_ordered_begin PMPI_File_read_ordered_begin(file, buffer, count, datatype)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_ordered_end PMPI_File_read_ordered_end(file, buffer, status) |real| recorded(|| Call::of(FileRead), real);
+    MPI_File_read_at_all_begin PMPI_File_read_at_all_begin(file, place, buffer, count, datatype)
+        |real| moving(FileRead, count, datatype, real);
+    MPI_File_read_at_all_end PMPI_File_read_at_all_end(file, buffer, status) |real| recorded(|| Call::of(FileRead), real);
+    MPI_File_write PMPI_File_write(file, buffer, count, datatype, status)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_all PMPI_File_write_all(file, buffer, count, datatype, status)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_shared PMPI_File_write_shared(file, buffer, count, datatype, status)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_ordered PMPI_File_write_ordered(file, buffer, count, datatype, status)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_at PMPI_File_write_at(file, place, buffer, count, datatype, status)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_at_all PMPI_File_write_at_all(file, place, buffer, count, datatype, status)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_iwrite PMPI_File_iwrite(file, buffer, count, datatype, request)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_iwrite_all PMPI_File_iwrite_all(file, buffer, count, datatype, request)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_iwrite_shared PMPI_File_iwrite_shared(file, buffer, count, datatype, request)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_iwrite_at PMPI_File_iwrite_at(file, place, buffer, count, datatype, request)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_iwrite_at_all PMPI_File_iwrite_at_all(file, place, buffer, count, datatype, request)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_all_begin PMPI_File_write_all_begin(file, buffer, count, datatype)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_all_end PMPI_File_write_all_end(file, buffer, status) |real| recorded(|| Call::of(FileWrite), real);
+    MPI_File_write_ordered_begin PMPI_File_write_ordered_begin(file, buffer, count, datatype)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_ordered_end PMPI_File_write_ordered_end(file, buffer, status) |real| recorded(|| Call::of(FileWrite), real);
+    MPI_File_write_at_all_begin PMPI_File_write_at_all_begin(file, place, buffer, count, datatype)
+        |real| moving(FileWrite, count, datatype, real);
+    MPI_File_write_at_all_end PMPI_File_write_at_all_end(file, buffer, status) |real| recorded(|| Call::of(FileWrite), real);
+}
+
+fn moving(operation: Operation, count: usize, datatype: usize, real: impl FnOnce() -> i32) -> i32 {
+    recorded(|| Call::of(operation).bytes(bytes(count, datatype)), real)
+}

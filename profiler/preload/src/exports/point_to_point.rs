@@ -1,0 +1,185 @@
+//! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only what a message does not tell
+//! is recorded: waits, successful tests, probes, and the brackets of combined calls.
+
+use super::{functions, int_at};
+use crate::call::{Call, polled, recorded, told_by_messages};
+use crate::format::Kind;
+use crate::mpi::{SUCCESS, library, mpi};
+use crate::operation::Operation::{Probe, Sendrecv, Start, Test, Wait};
+use crate::pmpi::{self, Done};
+use crate::session::{is_on, sees_messages};
+use crate::matched;
+
+/// True if calls have to tell what messages there are.
+#[inline(always)]
+fn tells() -> bool {
+    !sees_messages() && is_on()
+}
+
+/// A send: recorded here only where nothing below will.
+macro_rules! send {
+    ($real:ident, $count:ident, $datatype:ident, $to:ident, $tag:ident, $comm:ident) => {
+        if tells() { pmpi::send($count, $datatype, $to, $tag, $comm, $real) } else { $real() }
+    };
+}
+
+/// A start or preparation of a send or receive.
+macro_rules! begin {
+    ($how:ident, $kind:ident, $real:ident, $($what:ident),*; $request:ident) => {
+        if tells() { pmpi::$how(Kind::$kind, ($($what),*), $request, $real) } else { $real() }
+    };
+}
+
+functions! {
+    MPI_Send PMPI_Send(buffer, count, datatype, to, tag, comm) |real| send!(real, count, datatype, to, tag, comm);
+    MPI_Bsend PMPI_Bsend(buffer, count, datatype, to, tag, comm) |real| send!(real, count, datatype, to, tag, comm);
+    MPI_Ssend PMPI_Ssend(buffer, count, datatype, to, tag, comm) |real| send!(real, count, datatype, to, tag, comm);
+    MPI_Rsend PMPI_Rsend(buffer, count, datatype, to, tag, comm) |real| send!(real, count, datatype, to, tag, comm);
+    MPI_Isend PMPI_Isend(buffer, count, datatype, to, tag, comm, request)
+        |real| begin!(start, Send, real, count, datatype, to, tag, comm; request);
+    MPI_Ibsend PMPI_Ibsend(buffer, count, datatype, to, tag, comm, request)
+        |real| begin!(start, Send, real, count, datatype, to, tag, comm; request);
+    MPI_Issend PMPI_Issend(buffer, count, datatype, to, tag, comm, request)
+        |real| begin!(start, Send, real, count, datatype, to, tag, comm; request);
+    MPI_Irsend PMPI_Irsend(buffer, count, datatype, to, tag, comm, request)
+        |real| begin!(start, Send, real, count, datatype, to, tag, comm; request);
+    MPI_Irecv PMPI_Irecv(buffer, count, datatype, from, tag, comm, request)
+        |real| begin!(start, Receive, real, count, datatype, from, tag, comm; request);
+    MPI_Send_init PMPI_Send_init(buffer, count, datatype, to, tag, comm, request)
+        |real| begin!(prepare, Send, real, count, datatype, to, tag, comm; request);
+    MPI_Bsend_init PMPI_Bsend_init(buffer, count, datatype, to, tag, comm, request)
+        |real| begin!(prepare, Send, real, count, datatype, to, tag, comm; request);
+    MPI_Ssend_init PMPI_Ssend_init(buffer, count, datatype, to, tag, comm, request)
+        |real| begin!(prepare, Send, real, count, datatype, to, tag, comm; request);
+    MPI_Rsend_init PMPI_Rsend_init(buffer, count, datatype, to, tag, comm, request)
+        |real| begin!(prepare, Send, real, count, datatype, to, tag, comm; request);
+    MPI_Recv_init PMPI_Recv_init(buffer, count, datatype, from, tag, comm, request)
+        |real| begin!(prepare, Receive, real, count, datatype, from, tag, comm; request);
+
+    MPI_Recv PMPI_Recv(buffer, count, datatype, from, tag, comm, status) |real| {
+        if tells() {
+            pmpi::receive((count, datatype, from, tag, comm), status, |status| {
+                mpi!(PMPI_Recv(buffer, count, datatype, from, tag, comm, status))
+            })
+        } else {
+            real()
+        }
+    };
+    MPI_Mrecv PMPI_Mrecv(buffer, count, datatype, message, status) |real| {
+        if tells() {
+            pmpi::receive_matched((count, datatype, message), status, |status| {
+                mpi!(PMPI_Mrecv(buffer, count, datatype, message, status))
+            })
+        } else {
+            real()
+        }
+    };
+    MPI_Imrecv PMPI_Imrecv(buffer, count, datatype, message, request) |real| {
+        if tells() { pmpi::start_matched((count, datatype, message), request, real) } else { real() }
+    };
+    MPI_Sendrecv PMPI_Sendrecv(
+        buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
+    ) |real| told_by_messages(Sendrecv, || {
+        if tells() {
+            pmpi::exchange((count, datatype, to, tag), (to_count, to_type, from, from_tag), comm, status, |status| {
+                mpi!(PMPI_Sendrecv(
+                    buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
+                ))
+            })
+        } else {
+            real()
+        }
+    });
+    MPI_Sendrecv_replace PMPI_Sendrecv_replace(buffer, count, datatype, to, tag, from, from_tag, comm, status)
+    |real| told_by_messages(Sendrecv, || {
+        if tells() {
+            pmpi::exchange((count, datatype, to, tag), (count, datatype, from, from_tag), comm, status, |status| {
+                mpi!(PMPI_Sendrecv_replace(buffer, count, datatype, to, tag, from, from_tag, comm, status))
+            })
+        } else {
+            real()
+        }
+    });
+
+    MPI_Start PMPI_Start(request) |real| {
+        if tells() { pmpi::start_prepared(1, request, real) } else { real() }
+    };
+    MPI_Startall PMPI_Startall(count, requests) |real| recorded(|| Call::of(Start).value(count), || {
+        if tells() { pmpi::start_prepared(count, requests, real) } else { real() }
+    });
+    MPI_Request_free PMPI_Request_free(request) |real| {
+        if tells() { pmpi::give_up(request); }
+        real()
+    };
+
+    MPI_Wait PMPI_Wait(request, status) |real| recorded(|| Call::of(Wait).value(1), || {
+        completing(1, request, status, real, |status| mpi!(PMPI_Wait(request, status)), || Done::All)
+    });
+    MPI_Waitall PMPI_Waitall(count, requests, statuses) |real| recorded(|| Call::of(Wait).value(count), || {
+        completing(count, requests, statuses, real,
+            |statuses| mpi!(PMPI_Waitall(count, requests, statuses)), || Done::All)
+    });
+    MPI_Waitany PMPI_Waitany(count, requests, index, status) |real| recorded(|| Call::of(Wait).value(1), || {
+        completing(count, requests, status, real,
+            |status| mpi!(PMPI_Waitany(count, requests, index, status)), || Done::One(int_at(index)))
+    });
+    MPI_Waitsome PMPI_Waitsome(count, requests, reported, indices, statuses)
+    |real| recorded(|| Call::of(Wait).value(count), || {
+        completing(count, requests, statuses, real,
+            |statuses| mpi!(PMPI_Waitsome(count, requests, reported, indices, statuses)),
+            || Done::Some(int_at(reported), indices))
+    });
+    MPI_Test PMPI_Test(request, flag, status) |real| polled(Test, || {
+        completing(1, request, status, real,
+            |status| mpi!(PMPI_Test(request, flag, status)), || all_if(flag))
+    }, || int_at(flag) != 0);
+    MPI_Testall PMPI_Testall(count, requests, flag, statuses) |real| polled(Test, || {
+        completing(count, requests, statuses, real,
+            |statuses| mpi!(PMPI_Testall(count, requests, flag, statuses)), || all_if(flag))
+    }, || int_at(flag) != 0);
+    MPI_Testany PMPI_Testany(count, requests, index, flag, status) |real| polled(Test, || {
+        completing(count, requests, status, real,
+            |status| mpi!(PMPI_Testany(count, requests, index, flag, status)),
+            || if int_at(flag) != 0 { Done::One(int_at(index)) } else { Done::None })
+    }, || int_at(flag) != 0);
+    MPI_Testsome PMPI_Testsome(count, requests, reported, indices, statuses) |real| polled(Test, || {
+        completing(count, requests, statuses, real,
+            |statuses| mpi!(PMPI_Testsome(count, requests, reported, indices, statuses)),
+            || Done::Some(int_at(reported), indices))
+    }, || int_at(reported) != 0);
+
+    MPI_Probe PMPI_Probe(from, tag, comm, status) |real| recorded(|| Call::of(Probe).on(comm), real);
+    MPI_Iprobe PMPI_Iprobe(from, tag, comm, flag, status) |real| polled(Probe, real, || int_at(flag) != 0);
+    MPI_Mprobe PMPI_Mprobe(from, tag, comm, message, status) |real| {
+        probed(recorded(|| Call::of(Probe).on(comm), real), true, comm, message)
+    };
+    MPI_Improbe PMPI_Improbe(from, tag, comm, flag, message, status) |real| {
+        let result = polled(Probe, real, || int_at(flag) != 0);
+        probed(result, result == SUCCESS && int_at(flag) != 0, comm, message)
+    };
+}
+
+fn all_if(flag: usize) -> Done {
+    if int_at(flag) != 0 { Done::All } else { Done::None }
+}
+
+#[inline(always)]
+fn completing(
+    count: usize,
+    requests: usize,
+    statuses: usize,
+    real: impl FnOnce() -> i32,
+    with_statuses: impl FnOnce(usize) -> i32,
+    done: impl FnOnce() -> Done,
+) -> i32 {
+    if tells() { pmpi::completing(count, requests, statuses, with_statuses, done) } else { real() }
+}
+
+/// Remembers whose message a matching probe took.
+fn probed(result: i32, taken: bool, comm: usize, message: usize) -> i32 {
+    if tells() && taken && result == SUCCESS {
+        // SAFETY: MPI stored the message there.
+        matched::insert(unsafe { library().handle_at(message) }, library().handle(comm));
+    }
+    result
+}

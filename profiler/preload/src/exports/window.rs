@@ -1,0 +1,113 @@
+//! One-sided communication. What an operation moves is recorded here at any level: it need not travel as messages.
+
+use super::functions;
+use crate::call::{Call, recorded};
+use crate::communicator;
+use crate::format::{Kind, flags};
+use crate::message::Envelope;
+use crate::mpi::{SUCCESS, int, library};
+use crate::operation::Operation::{self, Accumulate, Fence, Get, Put, Window, WindowEpoch, WindowLock};
+use crate::pmpi::bytes;
+use crate::session;
+
+functions! {
+    MPI_Win_create PMPI_Win_create(base, size, unit, info, comm, win) |real| making(comm, win, real);
+    MPI_Win_allocate PMPI_Win_allocate(size, unit, info, comm, base, win) |real| making(comm, win, real);
+    MPI_Win_allocate_shared PMPI_Win_allocate_shared(size, unit, info, comm, base, win) |real| making(comm, win, real);
+    MPI_Win_create_dynamic PMPI_Win_create_dynamic(info, comm, win) |real| making(comm, win, real);
+    MPI_Win_free PMPI_Win_free(win) |real| freeing(win, real);
+
+    MPI_Put PMPI_Put(buffer, count, datatype, target, place, target_count, target_type, win)
+        |real| moving(Put, Kind::Put, count, datatype, target, win, real);
+    MPI_Get PMPI_Get(buffer, count, datatype, target, place, target_count, target_type, win)
+        |real| moving(Get, Kind::Get, count, datatype, target, win, real);
+    MPI_Accumulate PMPI_Accumulate(buffer, count, datatype, target, place, target_count, target_type, op, win)
+        |real| moving(Accumulate, Kind::Accumulate, count, datatype, target, win, real);
+    MPI_Get_accumulate PMPI_Get_accumulate(
+        buffer, count, datatype, result, result_count, result_type, target, place, target_count, target_type, op, win
+    ) |real| both(bytes(count, datatype), bytes(result_count, result_type), target, win, real);
+    MPI_Fetch_and_op PMPI_Fetch_and_op(buffer, result, datatype, target, place, op, win)
+        |real| both(bytes(1, datatype), bytes(1, datatype), target, win, real);
+    MPI_Compare_and_swap PMPI_Compare_and_swap(buffer, compare, result, datatype, target, place, win)
+        |real| both(2 * bytes(1, datatype), bytes(1, datatype), target, win, real);
+    MPI_Rput PMPI_Rput(buffer, count, datatype, target, place, target_count, target_type, win, request)
+        |real| moving(Put, Kind::Put, count, datatype, target, win, real);
+    MPI_Rget PMPI_Rget(buffer, count, datatype, target, place, target_count, target_type, win, request)
+        |real| moving(Get, Kind::Get, count, datatype, target, win, real);
+    MPI_Raccumulate PMPI_Raccumulate(buffer, count, datatype, target, place, target_count, target_type, op, win, request)
+        |real| moving(Accumulate, Kind::Accumulate, count, datatype, target, win, real);
+    MPI_Rget_accumulate PMPI_Rget_accumulate(
+        buffer, count, datatype, result, result_count, result_type, target, place, target_count, target_type, op, win,
+        request
+    ) |real| both(bytes(count, datatype), bytes(result_count, result_type), target, win, real);
+
+    MPI_Win_fence PMPI_Win_fence(assertion, win) |real| on(Fence, win, real);
+    MPI_Win_lock PMPI_Win_lock(kind, rank, assertion, win) |real| on(WindowLock, win, real);
+    MPI_Win_unlock PMPI_Win_unlock(rank, win) |real| on(WindowLock, win, real);
+    MPI_Win_lock_all PMPI_Win_lock_all(assertion, win) |real| on(WindowLock, win, real);
+    MPI_Win_unlock_all PMPI_Win_unlock_all(win) |real| on(WindowLock, win, real);
+    MPI_Win_flush PMPI_Win_flush(rank, win) |real| on(WindowLock, win, real);
+    MPI_Win_flush_all PMPI_Win_flush_all(win) |real| on(WindowLock, win, real);
+    MPI_Win_flush_local PMPI_Win_flush_local(rank, win) |real| on(WindowLock, win, real);
+    MPI_Win_flush_local_all PMPI_Win_flush_local_all(win) |real| on(WindowLock, win, real);
+    MPI_Win_post PMPI_Win_post(group, assertion, win) |real| on(WindowEpoch, win, real);
+    MPI_Win_start PMPI_Win_start(group, assertion, win) |real| on(WindowEpoch, win, real);
+    MPI_Win_complete PMPI_Win_complete(win) |real| on(WindowEpoch, win, real);
+    MPI_Win_wait PMPI_Win_wait(win) |real| on(WindowEpoch, win, real);
+}
+
+fn on(operation: Operation, win: usize, real: impl FnOnce() -> i32) -> i32 {
+    recorded(|| Call::of(operation).on(win), real)
+}
+
+fn making(comm: usize, win: usize, real: impl FnOnce() -> i32) -> i32 {
+    let result = recorded(|| Call::of(Window).on(comm), real);
+    if result == SUCCESS && session::is_on() {
+        // SAFETY: MPI stored the new window there.
+        communicator::window_created(unsafe { library().handle_at(win) });
+    }
+    result
+}
+
+fn freeing(win: usize, real: impl FnOnce() -> i32) -> i32 {
+    if session::is_on() {
+        // SAFETY: the program's window variable.
+        communicator::forget(unsafe { library().handle_at(win) });
+    }
+    recorded(|| Call::of(Window), real)
+}
+
+fn moving(
+    operation: Operation,
+    kind: Kind,
+    count: usize,
+    datatype: usize,
+    target: usize,
+    win: usize,
+    real: impl FnOnce() -> i32,
+) -> i32 {
+    recorded(|| Call::of(operation).on(win), || {
+        if session::is_on() {
+            post(kind, bytes(count, datatype), target, win);
+        }
+        real()
+    })
+}
+
+/// An operation that moves something there and something back.
+fn both(there: u64, back: u64, target: usize, win: usize, real: impl FnOnce() -> i32) -> i32 {
+    recorded(|| Call::of(Accumulate).on(win), || {
+        post(Kind::Accumulate, there, target, win);
+        post(Kind::Get, back, target, win);
+        real()
+    })
+}
+
+/// When it completes only the end of the epoch tells, not the call.
+fn post(kind: Kind, bytes: u64, target: usize, win: usize) {
+    let peer = int(target);
+    if peer >= 0 && session::is_on() {
+        let communicator = library().handle(win);
+        Envelope { kind, bytes, peer, tag: 0, communicator, flags: flags::NONBLOCKING }.post();
+    }
+}

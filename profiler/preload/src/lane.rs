@@ -1,0 +1,221 @@
+//! A lane is where one thread records: a cursor into its current chunk, and what the thread is doing.
+//!
+//! Below `MPI_THREAD_MULTIPLE` MPI calls never overlap, so one lane serves the process without thread-local storage.
+
+use std::cell::UnsafeCell;
+use std::ptr::null_mut;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use crate::communicator::Communicator;
+use crate::format::{CHUNK, CHUNK_HEADER, Slot};
+use crate::{clock, session, storage};
+
+/// A wait shorter than this did not wait: some hundred nanoseconds.
+const SHORT_TICKS: u64 = 1000;
+
+/// Most receives that take the time of one before them.
+const SERIES: u32 = 7;
+
+/// State of a lane.
+pub(crate) struct Lane {
+    cursor: *mut Slot,
+    end: *mut Slot,
+    chunk: *mut u8,
+    number: u32,
+    chunks: u32,
+    /// The last record if it is a receive just started, its time, and how many took that time from it.
+    series: (*mut Slot, u64, u32),
+    /// How many interposed calls are around what happens now.
+    pub(crate) depth: u32,
+    /// Operation code of the outermost one, 0 for none.
+    pub(crate) operation: u8,
+    /// The outermost one is recorded.
+    pub(crate) inside: bool,
+    /// The communicator used last, and the state of the table when it was looked up.
+    pub(crate) handle: usize,
+    pub(crate) communicator: Option<&'static Communicator>,
+    pub(crate) generation: u64,
+}
+
+impl Lane {
+    pub(crate) const fn new() -> Self {
+        Self {
+            cursor: null_mut(),
+            end: null_mut(),
+            chunk: null_mut(),
+            number: u32::MAX - 1,
+            chunks: 0,
+            series: (null_mut(), 0, 0),
+            depth: 0,
+            operation: 0,
+            inside: false,
+            handle: 0,
+            communicator: None,
+            generation: 0,
+        }
+    }
+
+    /// The lane of communicators.
+    pub(crate) const fn control() -> Self {
+        Self { number: crate::format::CONTROL_LANE, ..Self::new() }
+    }
+
+    /// Appends a record; null if nothing is recorded any more. The slot stays valid until the process ends.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, slot: Slot) -> *mut Slot {
+        if self.cursor == self.end && !self.refill() {
+            return null_mut();
+        }
+        let place = self.cursor;
+        // SAFETY: cursor and end delimit the free slots of the lane's chunk, which only this thread writes. The kind goes
+        // last, so that a record that a crash cuts in half does not count.
+        unsafe {
+            self.cursor = place.add(1);
+            #[cfg(target_arch = "x86_64")]
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }>(place.wrapping_add(8).cast());
+            let words = place.cast::<u64>();
+            words.add(1).write(slot.0[1]);
+            words.add(2).write(slot.0[2]);
+            words.add(3).write(slot.0[3]);
+            std::sync::atomic::compiler_fence(Ordering::Release);
+            words.write_volatile(slot.0[0]);
+        }
+        place
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) -> bool {
+        if self.number == u32::MAX - 1 {
+            self.number = NEXT.fetch_add(1, Ordering::Relaxed);
+        }
+        let Some(chunk) = storage::take(self.number, self.chunks) else {
+            session::stop_early();
+            return false;
+        };
+        self.chunks += 1;
+        self.chunk = chunk;
+        // SAFETY: the chunk is CHUNK bytes long, its slots start after the header.
+        unsafe {
+            self.cursor = chunk.add(CHUNK_HEADER).cast();
+            self.end = chunk.add(CHUNK).cast();
+        }
+        true
+    }
+
+    /// Appends a receive that is started and not waited for. Programs start them in series; up to [`SERIES`] in direct succession
+    /// share one look at the clock, which is half of what recording one costs.
+    #[inline(always)]
+    pub(crate) fn push_started_receive(&mut self, mut slot: Slot) -> *mut Slot {
+        let (last, time, count) = self.series;
+        let follows = !last.is_null() && last.wrapping_add(1) == self.cursor && count < SERIES;
+        let (time, count) = if follows { (time, count + 1) } else { (clock::now(), 0) };
+        slot.0[0] |= time;
+        let place = self.push(slot);
+        self.series = (place, time, count);
+        place
+    }
+
+    /// Takes back the records since `mark`, which must be in the same chunk: the probe messages of the start.
+    pub(crate) fn rewind(&mut self, mark: *mut Slot) {
+        while self.cursor > mark {
+            // SAFETY: between `mark` and the cursor lie slots of the lane's chunk.
+            unsafe {
+                self.cursor = self.cursor.sub(1);
+                self.cursor.write(Slot::default());
+            }
+        }
+    }
+
+    /// Takes back the record of a wait that did not wait: programs wait for every message, most have come by then, and so
+    /// short a call tells nothing. Whatever happened inside it keeps it.
+    #[inline(always)]
+    pub(crate) fn forget_if_short(&mut self, slot: *mut Slot) {
+        if slot.is_null() || slot.wrapping_add(1) != self.cursor {
+            return;
+        }
+        // SAFETY: the last slot of the lane.
+        unsafe {
+            let record = slot.read_volatile();
+            if record.end().wrapping_sub(record.start()) < SHORT_TICKS {
+                slot.cast::<u64>().write_volatile(0);
+                self.cursor = slot;
+                self.series.0 = null_mut();
+            }
+        }
+    }
+
+    /// Where the next record goes.
+    pub(crate) fn mark(&mut self) -> *mut Slot {
+        if self.cursor == self.end {
+            self.refill();
+        }
+        self.cursor
+    }
+
+    /// Counts an unsuccessful poll.
+    #[inline]
+    pub(crate) fn polled(&mut self) {
+        self.series.0 = null_mut();
+        if self.mark().is_null() {
+            return;
+        }
+        // SAFETY: the counter is at byte 32 of the chunk header, written by this thread only.
+        unsafe {
+            let counter = self.chunk.add(32).cast::<u64>();
+            counter.write_volatile(counter.read_volatile() + 1);
+        }
+    }
+}
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+static SEVERAL: AtomicBool = AtomicBool::new(false);
+
+/// Says that MPI calls may overlap (`MPI_THREAD_MULTIPLE`).
+pub(crate) fn overlap(several: bool) {
+    SEVERAL.store(several, Ordering::Relaxed);
+}
+
+/// True under `MPI_THREAD_MULTIPLE`.
+#[inline(always)]
+pub(crate) fn may_overlap() -> bool {
+    SEVERAL.load(Ordering::Relaxed)
+}
+
+struct Single(UnsafeCell<Lane>);
+// SAFETY: used only while MPI calls do not overlap, which the program promised by its thread level.
+unsafe impl Sync for Single {}
+static SINGLE: Single = Single(UnsafeCell::new(Lane::new()));
+
+/// A thread's own lane, handed on to a later thread when this one ends.
+struct Owned(*mut Lane);
+struct Pool(Vec<*mut Lane>);
+// SAFETY: a lane in the pool belongs to no thread.
+unsafe impl Send for Pool {}
+static POOL: Mutex<Pool> = Mutex::new(Pool(Vec::new()));
+
+impl Owned {
+    fn take() -> Self {
+        let free = POOL.lock().unwrap_or_else(PoisonError::into_inner).0.pop();
+        Self(free.unwrap_or_else(|| Box::into_raw(Box::new(Lane::new()))))
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        POOL.lock().unwrap_or_else(PoisonError::into_inner).0.push(self.0);
+    }
+}
+
+thread_local! {
+    static OWNED: Owned = Owned::take();
+}
+
+/// The calling thread's lane; null while the thread is being torn down. Valid as long as the thread lives. Callers hold no
+/// reference over a call into MPI, where hooks find the same lane again.
+#[inline(always)]
+pub(crate) fn current() -> *mut Lane {
+    if may_overlap() { OWNED.try_with(|lane| lane.0).unwrap_or(null_mut()) } else { SINGLE.0.get() }
+}

@@ -1,0 +1,296 @@
+//! Point-to-point calls where only calls can be seen (MPICH, and Open MPI when the guards say no).
+//!
+//! Requests are followed from the call that starts them to the wait or test that reports them: a completion time is when
+//! the program learnt of it.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::format::{Kind, flags};
+use crate::message::{Envelope, Posted};
+use crate::mpi::{SUCCESS, int, library, mpi, out, type_size};
+use crate::{clock, matched};
+
+/// Bytes of `count` elements; negative counts are errors that MPI will report.
+#[inline]
+pub(crate) fn bytes(count: usize, datatype: usize) -> u64 {
+    u64::try_from(int(count)).unwrap_or(0).saturating_mul(type_size(datatype))
+}
+
+/// The message of a call's arguments; `None` to `MPI_PROC_NULL`.
+fn envelope(kind: Kind, count: usize, datatype: usize, peer: usize, tag: usize, comm: usize) -> Option<Envelope> {
+    let library = library();
+    let peer = int(peer);
+    let communicator = library.handle(comm);
+    let (tag, bytes) = (int(tag), bytes(count, datatype));
+    let envelope = Envelope { kind, bytes, peer, tag, communicator, flags: 0 };
+    if peer == library.any_source {
+        return Some(Envelope { peer: -1, ..envelope });
+    }
+    (peer >= 0).then_some(envelope)
+}
+
+fn post(envelope: Option<Envelope>) -> Posted {
+    envelope.map_or(Posted::NONE, Envelope::post)
+}
+
+/// A blocking send.
+pub(crate) fn send(
+    count: usize,
+    datatype: usize,
+    peer: usize,
+    tag: usize,
+    comm: usize,
+    run: impl FnOnce() -> c_int,
+) -> c_int {
+    let posted = post(envelope(Kind::Send, count, datatype, peer, tag, comm));
+    let result = run();
+    posted.complete();
+    result
+}
+
+/// A blocking receive; `run` gets the status to fill.
+pub(crate) fn receive(
+    (count, datatype, peer, tag, comm): (usize, usize, usize, usize, usize),
+    status: usize,
+    run: impl FnOnce(usize) -> c_int,
+) -> c_int {
+    receive_into(post(envelope(Kind::Receive, count, datatype, peer, tag, comm)), status, run)
+}
+
+fn receive_into(posted: Posted, status: usize, run: impl FnOnce(usize) -> c_int) -> c_int {
+    let mut own = [0_u64; 8];
+    let status = if status == library().no_status && posted != Posted::NONE { out(&mut own) } else { status };
+    let result = run(status);
+    if result == SUCCESS {
+        received(posted, status);
+    }
+    result
+}
+
+/// `MPI_Sendrecv`: both at once.
+pub(crate) fn exchange(
+    (count, datatype, peer, tag): (usize, usize, usize, usize),
+    receive: (usize, usize, usize, usize),
+    comm: usize,
+    status: usize,
+    run: impl FnOnce(usize) -> c_int,
+) -> c_int {
+    let sent = post(envelope(Kind::Send, count, datatype, peer, tag, comm));
+    let (count, datatype, peer, tag) = receive;
+    let posted = post(envelope(Kind::Receive, count, datatype, peer, tag, comm));
+    let result = receive_into(posted, status, run);
+    sent.complete();
+    result
+}
+
+/// Fills in what a status says.
+fn received(posted: Posted, status: usize) {
+    if posted == Posted::NONE {
+        return;
+    }
+    let library = library();
+    let (mut bytes, mut cancelled) = (0_i64, 0 as c_int);
+    mpi!(PMPI_Get_elements_x(status, library.byte, out(&mut bytes)));
+    mpi!(PMPI_Test_cancelled(status, out(&mut cancelled)));
+    // SAFETY: a status that MPI filled; its fields are at these places.
+    let (source, tag) = unsafe {
+        let field = |at: usize| std::ptr::with_exposed_provenance::<i32>(status + at).read_unaligned();
+        (field(library.source_at), field(library.tag_at))
+    };
+    posted.received(source, tag, u64::try_from(bytes).unwrap_or(0), cancelled != 0);
+    posted.complete();
+}
+
+/// A request that the program has not been told about yet.
+#[derive(Clone, Copy)]
+struct Pending {
+    posted: Posted,
+    receive: bool,
+    /// When the call that started it returned.
+    returned: u64,
+    /// What a persistent request starts.
+    repeats: Option<Envelope>,
+}
+
+static PENDING: Mutex<BTreeMap<usize, Pending>> = Mutex::new(BTreeMap::new());
+
+fn pending() -> MutexGuard<'static, BTreeMap<usize, Pending>> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn watch(request: usize, pending_now: Pending) {
+    // SAFETY: MPI stored the request there.
+    let handle = unsafe { library().handle_at(request) };
+    let before = pending().insert(handle, pending_now);
+    if let Some(before) = before.filter(|before| !before.receive) {
+        // MPICH gives one request to all sends that are done at once.
+        before.posted.complete_at(before.returned);
+    }
+}
+
+/// A call that starts a transfer.
+pub(crate) fn start(
+    kind: Kind,
+    (count, datatype, peer, tag, comm): (usize, usize, usize, usize, usize),
+    request: usize,
+    run: impl FnOnce() -> c_int,
+) -> c_int {
+    let envelope = envelope(kind, count, datatype, peer, tag, comm);
+    let posted = post(envelope.map(|envelope| Envelope { flags: flags::NONBLOCKING, ..envelope }));
+    started(posted, kind == Kind::Receive, request, run)
+}
+
+fn started(posted: Posted, receive: bool, request: usize, run: impl FnOnce() -> c_int) -> c_int {
+    let result = run();
+    if result == SUCCESS && posted != Posted::NONE {
+        watch(request, Pending { posted, receive, returned: clock::now(), repeats: None });
+    }
+    result
+}
+
+/// A call that prepares a persistent request.
+pub(crate) fn prepare(
+    kind: Kind,
+    (count, datatype, peer, tag, comm): (usize, usize, usize, usize, usize),
+    request: usize,
+    run: impl FnOnce() -> c_int,
+) -> c_int {
+    let result = run();
+    if result == SUCCESS
+        && let Some(envelope) = envelope(kind, count, datatype, peer, tag, comm)
+    {
+        let repeats = Some(Envelope { flags: flags::NONBLOCKING | flags::PERSISTENT, ..envelope });
+        let receive = kind == Kind::Receive;
+        watch(request, Pending { posted: Posted::NONE, receive, returned: 0, repeats });
+    }
+    result
+}
+
+/// `MPI_Start` and `MPI_Startall`.
+pub(crate) fn start_prepared(count: usize, requests: usize, run: impl FnOnce() -> c_int) -> c_int {
+    for handle in handles(count, requests) {
+        let repeats = pending().get(&handle).and_then(|entry| entry.repeats);
+        if let Some(envelope) = repeats {
+            let posted = envelope.post();
+            if let Some(entry) = pending().get_mut(&handle) {
+                entry.posted = posted;
+            }
+        }
+    }
+    run()
+}
+
+/// A request is given up: its completion will not be seen.
+pub(crate) fn give_up(request: usize) {
+    for handle in handles(1, request) {
+        pending().remove(&handle);
+    }
+}
+
+/// `MPI_Mrecv`.
+pub(crate) fn receive_matched(
+    (count, datatype, message): (usize, usize, usize),
+    status: usize,
+    run: impl FnOnce(usize) -> c_int,
+) -> c_int {
+    receive_into(post(matched_envelope(count, datatype, message, 0)), status, run)
+}
+
+/// `MPI_Imrecv`.
+pub(crate) fn start_matched(
+    (count, datatype, message): (usize, usize, usize),
+    request: usize,
+    run: impl FnOnce() -> c_int,
+) -> c_int {
+    let posted = post(matched_envelope(count, datatype, message, flags::NONBLOCKING));
+    started(posted, true, request, run)
+}
+
+fn matched_envelope(count: usize, datatype: usize, message: usize, flags: u8) -> Option<Envelope> {
+    // SAFETY: a message handle variable that MPI was given.
+    let communicator = matched::take(unsafe { library().handle_at(message) })?;
+    let bytes = bytes(count, datatype);
+    Some(Envelope { kind: Kind::Receive, bytes, peer: -1, tag: -1, communicator, flags })
+}
+
+fn handles(count: usize, requests: usize) -> Vec<usize> {
+    let library = library();
+    let count = usize::try_from(int(count)).unwrap_or(0);
+    // SAFETY: an array of so many request variables that MPI was given.
+    (0..count).map(|i| unsafe { library.handle_at(requests + i * library.handle_size()) }).collect()
+}
+
+/// Which requests of a list a wait or test reported.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Done {
+    None,
+    All,
+    /// The one of this index; negative: none.
+    One(i32),
+    /// So many, their indices from this address on.
+    Some(i32, usize),
+}
+
+/// A wait or test; `run` gets the statuses to fill, `done` says afterwards what was reported.
+pub(crate) fn completing(
+    count: usize,
+    requests: usize,
+    statuses: usize,
+    run: impl FnOnce(usize) -> c_int,
+    done: impl FnOnce() -> Done,
+) -> c_int {
+    let library = library();
+    let handles = handles(count, requests);
+    let entries: Vec<Option<Pending>> = {
+        let pending = pending();
+        let active = |entry: &&Pending| entry.posted != Posted::NONE;
+        handles.iter().map(|handle| pending.get(handle).filter(active).copied()).collect()
+    };
+    let mut own = Vec::new();
+    let mut place = statuses;
+    if entries.iter().flatten().any(|entry| entry.receive)
+        && (statuses == library.no_statuses || statuses == library.no_status)
+    {
+        own.resize((handles.len() * library.status_size).div_ceil(8), 0_u64);
+        place = own.as_mut_ptr().expose_provenance();
+    }
+    let result = run(place);
+    if result != SUCCESS {
+        return result;
+    }
+    let finish = |index: usize, status: usize| {
+        let (Some(Some(entry)), Some(handle)) = (entries.get(index), handles.get(index)) else { return };
+        if entry.receive {
+            received(entry.posted, place + status * library.status_size);
+        } else {
+            entry.posted.complete();
+        }
+        let mut pending = pending();
+        if entry.repeats.is_none() {
+            pending.remove(handle);
+        } else if let Some(entry) = pending.get_mut(handle) {
+            entry.posted = Posted::NONE;
+        }
+    };
+    match done() {
+        Done::None => {}
+        Done::All => (0..handles.len()).for_each(|i| finish(i, i)),
+        Done::One(index) => {
+            if let Ok(index) = usize::try_from(index) {
+                finish(index, 0);
+            }
+        }
+        Done::Some(count, indices) => {
+            for i in 0..usize::try_from(count).unwrap_or(0) {
+                // SAFETY: MPI filled so many indices.
+                let index = unsafe { std::ptr::with_exposed_provenance::<i32>(indices + i * 4).read_unaligned() };
+                if let Ok(index) = usize::try_from(index) {
+                    finish(index, i);
+                }
+            }
+        }
+    }
+    result
+}

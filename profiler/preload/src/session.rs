@@ -1,0 +1,211 @@
+//! The recording of one process, from `MPI_Init` to `MPI_Finalize`.
+
+use std::ffi::c_int;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use crate::environment::{Environment, Wish};
+use crate::format::{EXTENSION, at};
+use crate::mpi::{library, mpi, out};
+use crate::{clock, communicator, lane, mpi, pml, storage, sync, system};
+
+static ON: AtomicBool = AtomicBool::new(false);
+static SEES_MESSAGES: AtomicBool = AtomicBool::new(false);
+static NONBLOCKING_TAG: AtomicI32 = AtomicI32::new(i32::MIN);
+static ONE_SIDED: AtomicBool = AtomicBool::new(false);
+static FILE_FLAGS: AtomicU32 = AtomicU32::new(0);
+static SESSION: Mutex<Option<Session>> = Mutex::new(None);
+
+struct Session {
+    patch: Option<pml::Patch>,
+    clocks: sync::Clocks,
+    directory: std::path::PathBuf,
+}
+
+/// True while calls and messages are recorded.
+#[inline(always)]
+pub(crate) fn is_on() -> bool {
+    ON.load(Relaxed)
+}
+
+/// Lets records pass or not.
+pub(crate) fn set_on(on: bool) {
+    ON.store(on, Relaxed);
+}
+
+/// True if messages are seen below the collectives; else calls have to tell.
+#[inline(always)]
+pub(crate) fn sees_messages() -> bool {
+    SEES_MESSAGES.load(Relaxed)
+}
+
+/// Tags from here down are those of non-blocking collectives.
+#[inline(always)]
+pub(crate) fn nonblocking_tag() -> i32 {
+    NONBLOCKING_TAG.load(Relaxed)
+}
+
+/// One-sided operations turn out to travel as messages.
+pub(crate) fn one_sided_as_messages() {
+    if !ONE_SIDED.swap(true, Relaxed) {
+        let flags = FILE_FLAGS.fetch_or(1, Relaxed) | 1;
+        storage::header(at::FLAGS, &u64::from(flags).to_le_bytes());
+    }
+}
+
+/// What is to be done before MPI is up.
+pub(crate) struct Before {
+    environment: Environment,
+    meeting: Option<sync::Meeting>,
+}
+
+/// `MPI_Init` is about to be called.
+pub(crate) fn before() -> Before {
+    let environment = Environment::from_process();
+    let meeting = sync::Meeting::announce(&environment, &system::host_name());
+    Before { environment, meeting }
+}
+
+/// MPI is up: starts to record, if the environment says where.
+pub(crate) fn begin(before: Before) {
+    let Before { environment, meeting } = before;
+    let Some(directory) = environment.directory.clone() else { return };
+    let (mut rank, mut size, mut threads): (c_int, c_int, c_int) = (0, 0, 0);
+    mpi!(PMPI_Comm_rank(library().world, out(&mut rank)));
+    mpi!(PMPI_Comm_size(library().world, out(&mut size)));
+    mpi!(PMPI_Query_thread(out(&mut threads)));
+    let (rank, size) = (rank.cast_unsigned(), size.cast_unsigned());
+    lane::overlap(threads == library().multiple);
+    let tsc = clock::start(environment.tsc, environment.clock_shift);
+
+    let host = system::host_name();
+    let file = directory.join(file_name(&environment.job, rank, &host));
+    let created = storage::create(&file);
+    let recording = created.is_ok();
+    let mut problem = created.err().map(|error| format!("cannot record into {}: {error}", file.display()));
+    let mut patch = Err(String::new());
+    if recording {
+        describe(&environment, rank, size, threads, tsc, &host);
+        communicator::start(size);
+        patch = match environment.level {
+            Wish::Pmpi => Err(String::new()),
+            Wish::Auto if !pml::is_possible() => Err(String::new()),
+            _ => pml::patch(),
+        };
+        if let Err(reason) = &patch
+            && !reason.is_empty()
+        {
+            problem = Some(format!("recording calls only, not the messages inside collectives: {reason}"));
+        }
+    }
+    let patch = patch.ok();
+    SEES_MESSAGES.store(patch.is_some(), Relaxed);
+    NONBLOCKING_TAG.store(patch.map_or(i32::MIN, |patch| patch.nonblocking_tag()), Relaxed);
+    storage::header(at::LEVEL, &[if patch.is_some() { 1 } else { 2 }]);
+
+    // One voice a host is enough.
+    if let Some(problem) = problem
+        && environment.place.is_none_or(|place| place.local_rank == 0)
+    {
+        say(&problem);
+    }
+    if !recording {
+        return;
+    }
+    let mut clocks = sync::Clocks::default();
+    header_words(at::SYNCS, &clocks.begin(rank, size, meeting));
+    if environment.log {
+        let level = if patch.is_some() { "pml" } else { "pmpi" };
+        let clock = if tsc { "tsc" } else { "monotonic" };
+        say(&format!("rank {rank} of {size}: {}, level {level}, clock {clock}, {}", mpi::version(), file.display()));
+    }
+    *SESSION.lock().unwrap_or_else(PoisonError::into_inner) = Some(Session { patch, clocks, directory });
+    system::in_forked_child(forked);
+    set_on(true);
+}
+
+/// `MPI_Finalize` is about to be called: the recording is complete.
+pub(crate) fn end() {
+    let Some(session) = SESSION.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    set_on(false);
+    if let Some(patch) = session.patch {
+        patch.undo();
+    }
+    header_words(at::SYNCS + 24, &session.clocks.end());
+    header_words(at::PAIRS + 24, &clock::triple());
+    storage::header(at::STATE, &1_u32.to_le_bytes());
+    storage::close();
+}
+
+/// No room is left: the program runs on without a record.
+pub(crate) fn stop_early() {
+    if !ON.swap(false, Relaxed) {
+        return;
+    }
+    storage::header(at::STATE, &2_u32.to_le_bytes());
+    let session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(session) = session.as_ref() else { return };
+    // The first to find out says it; where not even that can be found out, everyone does.
+    let marker = session.directory.join("recording-stopped");
+    let first = std::fs::OpenOptions::new().write(true).create_new(true).open(marker);
+    if !first.is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {
+        say(&format!("{}: no space left: recording stops here, the program runs on", session.directory.display()));
+    }
+}
+
+/// A forked child shares the mapping with its parent and must not write.
+extern "C" fn forked() {
+    set_on(false);
+    if let Ok(mut session) = SESSION.try_lock() {
+        session.take();
+    }
+    storage::abandon();
+}
+
+fn describe(environment: &Environment, rank: u32, size: u32, threads: c_int, tsc: bool, host: &str) {
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    storage::header(at::RANK, &rank.to_le_bytes());
+    storage::header(at::SIZE, &size.to_le_bytes());
+    storage::header(at::PID, &std::process::id().to_le_bytes());
+    storage::header(at::CLOCK, &[if tsc { 1 } else { 2 }]);
+    storage::header(at::LIBRARY, &[library().family as u8]);
+    storage::header(at::THREADS, &[if threads == library().multiple { 3 } else { threads as u8 & 3 }]);
+    storage::header(at::JOB, &sync::hash(&[&environment.job]).to_le_bytes());
+    storage::header(at::HOST, &sync::host_identity(host, tsc).to_le_bytes());
+    storage::header(at::BASE, &clock::base().to_le_bytes());
+    header_words(at::PAIRS, &clock::triple());
+    header_text(at::HOST_NAME, 64, host);
+    header_text(at::LIBRARY_NAME, 128, &mpi::version());
+    header_text(at::JOB_NAME, 128, &environment.job);
+    header_text(at::PROGRAM, 128, &program.unwrap_or_default());
+}
+
+fn header_words(offset: usize, words: &[u64; 3]) {
+    for (place, word) in (offset..).step_by(8).zip(words) {
+        storage::header(place, &word.to_le_bytes());
+    }
+}
+
+/// Text that is too long is cut between characters.
+fn header_text(offset: usize, room: usize, text: &str) {
+    let cut = (0..=text.len().min(room - 1)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    storage::header(offset, &text.as_bytes()[..cut]);
+}
+
+/// Ranks repeat when a program spawns, process ids on different hosts: all of them are in the name.
+fn file_name(job: &str, rank: u32, host: &str) -> String {
+    let plain = |text: &str, most: usize| -> String {
+        let letters = text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' });
+        letters.take(most).collect()
+    };
+    let job = if job.is_empty() { "job" } else { job };
+    format!("{}.{rank}.{}.{}.{EXTENSION}", plain(job, 64), plain(host, 64), std::process::id())
+}
+
+/// One line on standard error, whole: all processes may write there.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(format!("phaseflow: {text}\n").as_bytes());
+}

@@ -1,0 +1,165 @@
+//! What a process recorded: messages, calls, marks.
+
+use crate::Operation;
+use crate::format::{Kind, NO_RANK, Slot, flags};
+
+/// One record of a lane. Times are ticks of the process's clock; [`Clock::ns`](crate::Clock::ns) makes them comparable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// One side of a message, or a one-sided operation.
+    Message(Message),
+    /// An MPI call.
+    Call(Call),
+    /// `MPI_Pcontrol`.
+    Mark(Mark),
+    /// Bytes for some peers of the call before.
+    Counts(Counts),
+}
+
+/// Which way the payload goes, and by whose doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// Sent to the peer, which receives it.
+    Send,
+    /// Received from the peer, which sent it.
+    Receive,
+    /// Written to the peer without its doing (`MPI_Put`).
+    Put,
+    /// Read from the peer without its doing (`MPI_Get`).
+    Get,
+    /// Combined into the peer's memory (`MPI_Accumulate`).
+    Accumulate,
+}
+
+/// One side of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Which way.
+    pub direction: Direction,
+    /// When it was handed to MPI.
+    pub post: u64,
+    /// When it was over; `None` if the process ended before, or nobody could see it.
+    pub complete: Option<u64>,
+    /// What it is part of; [`Operation::PointToPoint`] or [`Operation::Sendrecv`] if the program itself sent it.
+    pub operation: Operation,
+    /// Payload. `None` for a receive that was not seen to complete.
+    pub bytes: Option<u64>,
+    /// World rank of the other side; `None` if unknown or in another `MPI_COMM_WORLD`.
+    pub peer: Option<u32>,
+    /// MPI tag; negative inside Open MPI's collectives. `None` for a receive of any tag that was not seen to complete.
+    pub tag: Option<i32>,
+    /// Number of the communicator or window in this recording.
+    pub communicator: u32,
+    /// [`flags`].
+    pub flags: u8,
+}
+
+impl Message {
+    /// Not of the program's own making: part of a collective, a window's traffic, …
+    pub fn is_internal(&self) -> bool {
+        self.flags & flags::INTERNAL != 0
+    }
+
+    /// It did not take place.
+    pub fn is_cancelled(&self) -> bool {
+        self.flags & flags::CANCELLED != 0
+    }
+
+    /// The last call before it in its lane encloses it.
+    pub fn is_inside_call(&self) -> bool {
+        self.flags & flags::INSIDE != 0
+    }
+}
+
+/// An MPI call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// When it was entered.
+    pub enter: u64,
+    /// When it returned; `None` if it never did.
+    pub leave: Option<u64>,
+    /// What it did.
+    pub operation: Operation,
+    /// This process's own part, see [`format`](mod@crate::format).
+    pub bytes: u64,
+    /// World rank of the root.
+    pub root: Option<u32>,
+    /// Number of requests it was given, if any.
+    pub requests: u32,
+    /// Number of the communicator or window in this recording.
+    pub communicator: Option<u32>,
+    /// [`flags`].
+    pub flags: u8,
+}
+
+/// A user's mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When.
+    pub time: u64,
+    /// Argument of `MPI_Pcontrol`.
+    pub level: i32,
+}
+
+/// What an alltoallv or alltoallw sends to peers `first`, `first + 1`, … of its communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// The first peer.
+    pub first: u32,
+    /// How many of [`bytes`](Self::bytes) mean something.
+    pub len: usize,
+    /// Bytes.
+    pub bytes: [u64; 3],
+}
+
+fn rank(value: u32) -> Option<u32> {
+    (value != NO_RANK).then_some(value)
+}
+
+impl Record {
+    /// The record in a slot; `None` for kinds that this version does not know.
+    pub(crate) fn of(slot: &Slot, base: u64) -> Option<Self> {
+        let kind = Kind::from_code(slot.code())?;
+        let start = base.wrapping_add(slot.start());
+        let end = Some(slot.end()).filter(|end| *end != 0).map(|end| base.wrapping_add(end));
+        let operation = Operation::from_code(slot.operation()).unwrap_or(Operation::Internal);
+        let direction = match kind {
+            Kind::Send => Direction::Send,
+            Kind::Receive => Direction::Receive,
+            Kind::Put => Direction::Put,
+            Kind::Get => Direction::Get,
+            Kind::Accumulate => Direction::Accumulate,
+            Kind::Call => {
+                return Some(Self::Call(Call {
+                    enter: start,
+                    leave: end,
+                    operation,
+                    bytes: slot.bytes(),
+                    root: rank(slot.rank()),
+                    requests: slot.value().cast_unsigned(),
+                    communicator: rank(slot.communicator_number()),
+                    flags: slot.flags(),
+                }));
+            }
+            Kind::Mark => return Some(Self::Mark(Mark { time: start, level: slot.value() })),
+            Kind::Counts => {
+                let [head, a, b, c] = slot.0;
+                let len = usize::try_from(head >> 48 & 0xff).unwrap_or(0).min(3);
+                return Some(Self::Counts(Counts { first: head as u32, len, bytes: [a, b, c] }));
+            }
+            Kind::Communicator | Kind::Runs => return None,
+        };
+        let unseen = direction == Direction::Receive && end.is_none();
+        Some(Self::Message(Message {
+            direction,
+            post: start,
+            complete: end,
+            operation,
+            bytes: (!unseen).then_some(slot.bytes()),
+            peer: rank(slot.rank()),
+            tag: (!unseen || slot.value() >= 0).then_some(slot.value()),
+            communicator: slot.communicator_number(),
+            flags: slot.flags(),
+        }))
+    }
+}

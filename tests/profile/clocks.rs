@@ -1,0 +1,146 @@
+//! Clocks of several hosts. Three hosts are emulated by network namespaces, each with an address, a name, and a clock that is shifted
+//! by a known amount; so the true offset between any two of them is known.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use phaseflow_profiler::{Direction, Record, Run};
+
+use crate::mpi;
+
+/// Ticks by which host i is ahead of host i − 1.
+const SHIFT: u64 = 1_000_000;
+
+/// Three namespaces behind one bridge; they go when this does.
+struct Hosts {
+    id: u32,
+}
+
+fn ip(arguments: &str) -> bool {
+    let words = arguments.split_ascii_whitespace();
+    Command::new("ip").args(words).output().is_ok_and(|output| output.status.success())
+}
+
+impl Hosts {
+    fn up() -> Option<Self> {
+        let id = std::process::id() % 100_000;
+        let hosts = Self { id };
+        let bridge = format!("pb{id}");
+        let mut done = ip(&format!("link add {bridge} type bridge")) && ip(&format!("link set {bridge} up"));
+        for i in 1..=3 {
+            let (space, outer, inner) = (format!("pn{id}-{i}"), format!("pv{id}-{i}"), format!("pe{id}-{i}"));
+            done = done
+                && ip(&format!("netns add {space}"))
+                && ip(&format!("link add {outer} type veth peer name {inner}"))
+                && ip(&format!("link set {outer} master {bridge} up"))
+                && ip(&format!("link set {inner} netns {space}"))
+                && ip(&format!("-n {space} addr add 10.77.0.{i}/24 dev {inner}"))
+                && ip(&format!("-n {space} link set {inner} up"))
+                && ip(&format!("-n {space} link set lo up"));
+        }
+        if done { Some(hosts) } else { mpi::skip("the right to make network namespaces") }
+    }
+
+    /// What runs a command on the host of an address.
+    fn agent(&self) -> String {
+        format!(
+            "#!/bin/sh\nhost=$1; shift; i=${{host##*.}}\n\
+             exec ip netns exec pn{}-$i unshare --uts sh -c \"hostname h$i; $*\"\n",
+            self.id
+        )
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for i in 1..=3 {
+            ip(&format!("netns del pn{}-{i}", self.id));
+        }
+        ip(&format!("link del pb{}", self.id));
+    }
+}
+
+#[test]
+fn hosts_are_aligned_within_the_bound_they_report() {
+    let Some(mpi) = mpi::debian() else { return };
+    let Some(hosts) = Hosts::up() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let program = mpi.compile("subjects.c", directory.path());
+    let agent = directory.path().join("agent");
+    std::fs::write(&agent, hosts.agent()).unwrap();
+    std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let started = directory.path().join("on-host");
+    let shifted = format!(
+        "#!/bin/sh\nexport PHASEFLOW_CLOCK_SHIFT=$(($(hostname | tr -d h) * {SHIFT}))\nexec {} collectives\n",
+        program.display()
+    );
+    std::fs::write(&started, shifted).unwrap();
+    std::fs::set_permissions(&started, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let net = "10.77.0.0/24";
+    let command = format!(
+        "{} -o {} -- mpirun.openmpi --mca plm_rsh_agent {} --mca plm_rsh_no_tree_spawn 1 --mca btl tcp,self \
+         --mca btl_tcp_if_include {net} --mca oob_tcp_if_include {net} --mca mpi_yield_when_idle 1 \
+         -H 10.77.0.1:2,10.77.0.2:2,10.77.0.3:2 -n 6 {}",
+        env!("CARGO_BIN_EXE_pf-profile"),
+        directory.path().join("run").display(),
+        agent.display(),
+        started.display()
+    );
+    let mut on_first = Command::new(&agent);
+    on_first.args(["10.77.0.1", &command]);
+    on_first.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+    let output = on_first.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let run = Run::open(&directory.path().join("run")).unwrap();
+    let alignment = run.alignment();
+    let bound = alignment.error_ns().unwrap();
+    let root = run.processes().next().unwrap().1.header().clone();
+    let reference = alignment.clock(&root).unwrap();
+    for (rank, recording) in run.processes() {
+        let (header, host) = (recording.header(), u64::from(rank) / 2);
+        assert_eq!(header.host_name, format!("h{}", host + 1));
+        let clock = alignment.clock(header).unwrap();
+        for ticks in [header.init.ticks, header.finalize.unwrap().ticks] {
+            // The same moment on rank 0's clock.
+            let true_ns = reference.ns(ticks - host * SHIFT);
+            let error = clock.ns(ticks).abs_diff(true_ns);
+            // Outside of the measurements the line goes on: a little more than the bound.
+            assert!(error <= 2 * bound + 2, "rank {rank}: {error} ns, bound {bound} ns");
+        }
+    }
+    assert!(bound > 0 && bound < 50_000_000, "{bound}");
+    nothing_arrives_before_it_is_sent(&run, bound);
+}
+
+type Times = (Vec<i64>, Vec<i64>);
+
+fn nothing_arrives_before_it_is_sent(run: &Run, bound: u64) {
+    let alignment = run.alignment();
+    let mut times: BTreeMap<(u64, u32, u32, i32), Times> = BTreeMap::new();
+    for (rank, recording) in run.processes() {
+        let clock = alignment.clock(recording.header()).unwrap();
+        for record in recording.lanes().iter().flat_map(|lane| recording.records(lane)) {
+            let Record::Message(message) = record.unwrap() else { continue };
+            let communicator = recording.communicators()[&message.communicator].identity;
+            let (peer, tag) = (message.peer.unwrap(), message.tag.unwrap());
+            if message.direction == Direction::Send {
+                times.entry((communicator, rank, peer, tag)).or_default().0.push(clock.ns(message.post));
+            } else {
+                let time = clock.ns(message.complete.unwrap());
+                times.entry((communicator, peer, rank, tag)).or_default().1.push(time);
+            }
+        }
+    }
+    let mut pairs = 0;
+    for (key, (sent, received)) in &times {
+        assert_eq!(sent.len(), received.len(), "{key:?}");
+        for (sent, received) in sent.iter().zip(received) {
+            let slack = 2 * i64::try_from(bound).unwrap();
+            assert!(received + slack >= *sent, "{key:?}: {sent} and {received}, bound {bound}");
+            pairs += 1;
+        }
+    }
+    assert!(pairs > 100, "{pairs}");
+}
