@@ -14,7 +14,7 @@ pub struct Transfer {
     pub dst: u32,
     /// Payload.
     pub bytes: u64,
-    /// Open MPI's tag of the building block, see [`tag`](super::tag).
+    /// Open MPI's tag of the building block, see [`tag`].
     pub tag: i32,
     /// What the payload is.
     pub part: Part,
