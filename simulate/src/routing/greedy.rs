@@ -16,6 +16,9 @@ use phaseflow_collect::Result;
 use super::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, ShortestPaths, Topology};
 
+/// Choices behind the first that are decided path by path: the up-ports of a three-level fat tree.
+const FURTHER_CHOICES: u32 = 1;
+
 /// How the loads of a path's links make its cost.
 pub(super) trait Cost: Send {
     /// The cost of a link with load `load` followed by a path of cost `rest`.
@@ -107,10 +110,16 @@ impl<C: Cost> Greedy<C> {
                 }
                 [only] => Some(*only),
                 _ if searched => Some(self.search.onward[switch]),
-                several => best_chain::<C>(topology, &paths, several, &self.load).or_else(|| {
-                    searched = true;
-                    self.search.find::<C>(topology, &paths, several, &self.load)
-                }),
+                several => {
+                    let whole = (0.0, f64::INFINITY);
+                    match best_by_bound::<C>(topology, &paths, several, &self.load, whole, FURTHER_CHOICES) {
+                        Some((best, _)) => best,
+                        None => {
+                            searched = true;
+                            self.search.find::<C>(topology, &paths, several, &self.load)
+                        }
+                    }
+                }
             };
             if let Some(link) = onward {
                 self.load[link.0 as usize] += load;
@@ -121,31 +130,44 @@ impl<C: Cost> Greedy<C> {
     }
 }
 
-/// The best of some links if there is no further choice behind them, as on the top of a fat tree; `None` if there is.
-#[inline]
-fn best_chain<C: Cost>(
+/// The first link of least cost among `links`, if it is below `bound`, and that cost, `spent` so far included. `None` if
+/// more than `choices` further choices lie behind the links: then a search is cheaper.
+///
+/// As deep as a fat tree of three levels needs, this looks at paths one after the other, but leaves each as soon as it is
+/// not better than the best so far, which the remaining links cannot change: costs only grow.
+fn best_by_bound<C: Cost>(
     topology: &Topology,
     paths: &ShortestPaths<'_>,
     links: &[LinkId],
     load: &[f64],
-) -> Option<LinkId> {
+    (spent, mut bound): (f64, f64),
+    choices: u32,
+) -> Option<(Option<LinkId>, f64)> {
     let mut best = None;
-    let mut least = f64::INFINITY;
     for first in links {
-        let (mut cost, mut link) = (0.0, *first);
-        loop {
-            cost = C::join(load[link.0 as usize], cost);
+        let mut link = *first;
+        let mut cost = C::join(load[link.0 as usize], spent);
+        while cost < bound {
             match paths.candidates(topology.switch_after(link)?) {
-                [] => break,
-                [only] => link = *only,
-                _ => return None,
+                [] => {
+                    (best, bound) = (Some(*first), cost);
+                }
+                [only] => {
+                    link = *only;
+                    cost = C::join(load[link.0 as usize], cost);
+                }
+                several => {
+                    let deeper = choices.checked_sub(1)?;
+                    let (found, least) =
+                        best_by_bound::<C>(topology, paths, several, load, (cost, bound), deeper)?;
+                    best = if found.is_some() { Some(*first) } else { best };
+                    bound = least;
+                    break;
+                }
             }
         }
-        if best.is_none() || cost < least {
-            (best, least) = (Some(*first), cost);
-        }
     }
-    best
+    Some((best, bound))
 }
 
 impl Search {
