@@ -103,7 +103,7 @@ fn threads_files_and_pipes_give_the_same_bytes() {
     let trace =
         collect(&["--pattern", "halo3d,allreduce,random", "--ranks", "27", "--repeat", "30", "--gap", "1ms"]);
     let plain = file(&directory, "t.tar", &trace);
-    for method in ["kmeans", "dbscan", "optics", "gmm", "marks", "windows", "none"] {
+    for method in ["kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"] {
         let arguments = ["--method", method, "--windows", "256"];
         let bytes = output(&arguments, &trace);
         for extra in

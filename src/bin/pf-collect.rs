@@ -185,6 +185,12 @@ impl Source {
             let format = arguments.from.as_deref().map(Format::from_name).transpose().at(|| "--from")?;
             return Ok(Source::Inputs(Input::all(&arguments.inputs)?, format));
         };
+        let dash = Path::new("-");
+        if let Some(truth) = arguments.truth.as_deref()
+            && (truth == dash || Some(truth) == arguments.common.output.as_deref())
+        {
+            return Err(Error::usage("is where the trace goes, expected another file").at("--truth"));
+        }
         let idle_ns = parse_time_ns(&arguments.idle).at(|| "--idle")?;
         let run = LabelledRun {
             program: Program::parse(names).at(|| "--pattern")?.repeated(arguments.nest),

@@ -30,8 +30,8 @@ struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: Option<PathBuf>,
 
-    /// How to find phases: kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], marks
-    /// (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
+    /// How to find phases: kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], jsd,
+    /// jsd[penalty=F], marks (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
     #[arg(long, value_name = "METHOD", default_value = "kmeans")]
     method: String,
 

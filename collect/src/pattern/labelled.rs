@@ -111,7 +111,7 @@ impl LabelledRun {
                 (0..self.ranks).map(|_| skew.gen_range(0..=skew_ns)).collect()
             },
             jitter: stream_of(self.seed, JITTER),
-            noise: Noise { random: stream_of(self.seed, NOISE), due: 0.0, per_ns: 0.0 },
+            noise: Noise { random: stream_of(self.seed, NOISE), per_ns: 0.0 },
             rounds: plan.rounds,
             now_ns: 0,
             pause_ns: None,
@@ -247,8 +247,6 @@ impl Plan<'_> {
 /// Background traffic.
 struct Noise {
     random: Xoshiro256PlusPlus,
-    /// Messages that are due, in parts of one.
-    due: f64,
     /// Messages in a nanosecond, after the last round.
     per_ns: f64,
 }
@@ -385,9 +383,12 @@ impl Walk<'_> {
 
     /// Adds noise at random times of the next `ns`.
     fn make_noise(&mut self, ns: u64) -> Result<()> {
-        self.noise.due += self.noise.per_ns * ns as f64;
-        while self.noise.due >= 1.0 {
-            self.noise.due -= 1.0;
+        if self.noise.per_ns == 0.0 {
+            return Ok(());
+        }
+        // Rounded up or down by chance, so that short steps get their share.
+        let due = self.noise.per_ns * ns as f64 + self.noise.random.gen_range(0.0..1.0);
+        for _ in 0..due as u64 {
             let random = &mut self.noise.random;
             let src = random.gen_range(0..self.run.ranks);
             let other = random.gen_range(0..self.run.ranks - 1);
@@ -477,5 +478,195 @@ impl Growth {
     fn of(self, bytes: u64) -> u64 {
         #[allow(clippy::float_cmp, reason = "1 is what it is without drift, exactly")]
         if self.0 == 1.0 { bytes } else { (bytes as f64 * self.0) as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::ArchiveExport;
+    use crate::trace::{Block, Message, TraceReader};
+
+    /// A row of the truth with names of its own.
+    type Row = (u64, u64, String, String, Option<(u64, u64)>);
+
+    fn labelled(text: &str, ranks: u32, disturbance: Disturbance) -> LabelledRun {
+        LabelledRun { disturbance, ..LabelledRun::new(Program::parse(text).unwrap(), ranks) }
+    }
+
+    fn generated(run: &LabelledRun) -> (Vec<u8>, Vec<Row>) {
+        let (mut archive, mut rows) = (Vec::new(), Vec::new());
+        run.generate(&mut ArchiveExport::new(&mut archive, false), &mut |row| {
+            rows.push((row.start_ns, row.end_ns, row.label.into(), row.outer.into(), row.messages));
+            Ok(())
+        })
+        .unwrap();
+        (archive, rows)
+    }
+
+    fn messages(archive: &[u8]) -> Vec<Message> {
+        let mut reader = TraceReader::open(archive).unwrap();
+        let mut messages = Vec::new();
+        while let Some(block) = reader.next_block().unwrap() {
+            if let Block::Messages(block) = block {
+                messages.extend(block.iter());
+            }
+        }
+        messages
+    }
+
+    #[test]
+    fn a_tidy_run_by_hand() {
+        // Steps take 1500 ns: a shift has one of 4 messages, an exchange on 2×2 four of 2.
+        let mut run = labelled("shift*2,(halo2d,shift)*2,idle[time=9us],halo2d", 4, Disturbance::default());
+        (run.bytes, run.gap_ns) = (500, 10);
+        let (_, rows) = generated(&run);
+        let row = |start, end, label: &str, outer: &str, messages| {
+            (start, end, label.to_string(), outer.to_string(), messages)
+        };
+        let inside = "(halo2d,shift)";
+        assert_eq!(
+            rows,
+            [
+                row(0, 3020, "shift", "shift", Some((0, 7))),
+                row(3020, 9030, "halo2d", inside, Some((8, 15))),
+                row(9030, 10540, "shift", inside, Some((16, 19))),
+                row(10540, 16550, "halo2d", inside, Some((20, 27))),
+                // The last message has arrived 1500 ns after its post.
+                row(16550, 18050, "shift", inside, Some((28, 31))),
+                row(18050, 27050, "idle", "idle", None),
+                row(27050, 33050, "halo2d", "halo2d", Some((32, 39))),
+            ]
+        );
+    }
+
+    #[test]
+    fn idle_stretches_between_phases_belong_to_the_loop_around() {
+        let mut run = labelled("(shift,halo2d)*2,incast", 4, Disturbance::default());
+        (run.idle_ns, run.idle_between) = (700, true);
+        let (_, rows) = generated(&run);
+        let names: Vec<_> = rows.iter().map(|row| (row.2.as_str(), row.3.as_str())).collect();
+        let all = "(shift,halo2d)";
+        let expected = [
+            ("shift", all),
+            ("idle", all),
+            ("halo2d", all),
+            ("idle", all),
+            ("shift", all),
+            ("idle", all),
+            ("halo2d", all),
+            ("idle", "idle"),
+            ("incast", "incast"),
+        ];
+        assert_eq!(names, expected);
+        assert!(rows.iter().all(|row| row.2 != "idle" || row.1 - row.0 == 700));
+    }
+
+    #[test]
+    fn the_truth_of_untidy_runs_is_what_their_messages_say() {
+        // Sizes tell whose a message is: noise stays below 64 KiB.
+        let text =
+            "shift[bytes=100001]*30,halo2d[bytes=100002]*9,(incast[bytes=100003]*5,shift[bytes=100004]*3)*2";
+        let disturbed = [
+            Disturbance { jitter: 2.5, ..Disturbance::default() },
+            Disturbance { skew_ns: 700_000, ..Disturbance::default() },
+            Disturbance { noise: 0.4, ..Disturbance::default() },
+            Disturbance { jitter: 1.0, noise: 0.2, skew_ns: 150_000, drift: 0.0 },
+        ];
+        for disturbance in disturbed {
+            for seed in 1..5 {
+                let mut run = labelled(text, 16, disturbance);
+                (run.seed, run.gap_ns) = (seed, 20_000);
+                let (archive, rows) = generated(&run);
+                let messages = messages(&archive);
+                let mut stretches = vec![0; rows.len()];
+                let mut begun = vec![None; rows.len()];
+                for (i, row) in rows.iter().enumerate() {
+                    let (first, last) = row.4.unwrap();
+                    let bytes: u64 =
+                        row.2.split_once("bytes=").unwrap().1.trim_end_matches(']').parse().unwrap();
+                    for at in first..=last {
+                        let message = messages[at as usize];
+                        stretches[i] += u64::from(message.bytes == bytes);
+                    }
+                    assert_eq!(messages[first as usize].bytes, bytes, "{disturbance:?}");
+                    assert_eq!(messages[last as usize].bytes, bytes);
+                    begun[i] = Some(messages[first as usize].send_post_ns.cast_unsigned());
+                    assert!(i == 0 || begun[i] == Some(row.0));
+                }
+                // All of a phase's messages lie within its positions; the last two phases come twice.
+                assert_eq!(stretches[..2], [30 * 16, 9 * 48]);
+                assert_eq!(rows.len(), 6);
+                let noise = messages.iter().filter(|message| message.bytes < 100_000).count();
+                assert_eq!(noise > 0, disturbance.noise > 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_as_much_noise_as_was_asked_for() {
+        let mut run = labelled("shift*500", 16, Disturbance { noise: 0.25, ..Disturbance::default() });
+        (run.bytes, run.gap_ns) = (100_000, 1_000_000);
+        let messages = messages(&generated(&run).0);
+        // 8000 messages, none in the first of 500 rounds and no pause after the last.
+        let noise = messages.iter().filter(|message| message.bytes < 100_000).count();
+        assert!((1900..2100).contains(&noise), "{noise}");
+        // Most of the time is pause, and so is most of the noise.
+        let in_pause = |message: &&Message| message.send_post_ns % 1_101_000 > 101_000;
+        let paused = messages.iter().filter(in_pause).count();
+        assert!((1700..1900).contains(&paused), "{paused}");
+    }
+
+    #[test]
+    fn messages_drift_from_their_size_to_the_asked_one() {
+        let run = labelled(
+            "shift[bytes=1000]*5,incast[bytes=1000,drift=-0.5]*2",
+            3,
+            Disturbance { drift: 2.0, ..Disturbance::default() },
+        );
+        let sizes: Vec<u64> = messages(&generated(&run).0).iter().map(|message| message.bytes).collect();
+        let expected = [[1000; 3], [1500; 3], [2000; 3], [2500; 3], [3000; 3]].concat();
+        assert_eq!(sizes, [expected, vec![1000, 1000, 500, 500]].concat());
+    }
+
+    #[test]
+    fn late_ranks_stay_late() {
+        let run = labelled("shift*4", 8, Disturbance { skew_ns: 5_000, ..Disturbance::default() });
+        let messages = messages(&generated(&run).0);
+        let step = step_ns(64 << 10).cast_signed();
+        for rank in 0..8 {
+            let own = messages.iter().filter(|message| message.src.0 == rank);
+            let times: Vec<i64> = own.map(|message| message.send_post_ns).collect();
+            assert!((0..=5_000).contains(&times[0]));
+            assert!(times.windows(2).all(|pair| pair[1] - pair[0] == step));
+        }
+        assert!(messages.iter().all(|message| message.receive_complete_ns > Some(message.send_post_ns)));
+    }
+
+    #[test]
+    fn the_seed_decides_everything_and_nothing_else_does() {
+        let disturbance = Disturbance { jitter: 1.0, noise: 0.1, skew_ns: 1000, drift: 0.5 };
+        let with = |seed| {
+            let mut run = labelled("(random*3,alltoall)*2,permutation|shift", 12, disturbance);
+            run.seed = seed;
+            generated(&run)
+        };
+        assert!(with(1) == with(1));
+        assert!(with(1).0 != with(2).0);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let error = |disturbance| {
+            let run = labelled("shift", 4, disturbance);
+            let mut sink = ArchiveExport::new(std::io::sink(), false);
+            run.generate(&mut sink, &mut |_| Ok(())).unwrap_err().to_string()
+        };
+        let with = |jitter, noise, drift| Disturbance { jitter, noise, drift, skew_ns: 0 };
+        assert_eq!(error(with(-1.0, 0.0, 0.0)), "jitter is -1, expected 0 to 1000");
+        assert_eq!(error(with(0.0, f64::NAN, 0.0)), "noise is NaN, expected 0 to 1000");
+        assert_eq!(error(with(0.0, 0.0, -1.5)), "drift is -1.5, expected -1 to 1000000");
+        let far = Disturbance { skew_ns: u64::MAX, ..Disturbance::default() };
+        assert_eq!(error(far), "the run would last more than 2^63-1 ns (292 years)");
     }
 }
