@@ -25,7 +25,7 @@ pub struct Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 17] = [
+pub const FAMILIES: [Family; 20] = [
     family("stationary", "one phase: nothing to find", stationary),
     family("sequence", "six patterns, each once", sequence),
     family("abab", "two patterns in turn, four to six times", abab),
@@ -33,15 +33,18 @@ pub const FAMILIES: [Family; 17] = [
     family("rate", "the same messages, three to six times as often", rate),
     family("size", "the same partners, messages four to sixteen times as large", size),
     family("pairs", "the same sizes and rates between other pairs", pairs),
+    family("part", "rounds with and without one more operation in turn", part),
     family("drift", "messages that grow to twice to four times within a phase", drift),
     family("idle", "idle stretches between phases", idle),
-    family("noise", "background traffic of a tenth of the messages", noise),
-    family("jitter", "messages late by up to three times their duration", jitter),
+    family("noise", "background traffic, a message for three to twenty of the program", noise),
+    family("jitter", "messages late by up to eight times their duration, pauses as irregular", jitter),
     Family { nested: true, ..family("nested", "two phases in a loop, between others", nested) },
     Family { nested: true, ..family("nested-idle", "the same with idle stretches in the loop", nested_idle) },
+    Family { nested: true, ..family("deep", "a loop in a loop, between others", deep) },
     family("half", "half of the ranks change what they do", half),
     family("collectives", "rounds of several operations", collectives),
     family("skew", "ranks that are behind by up to a round", skew),
+    family("clocks", "ranks that are behind by up to five rounds", clocks),
     family("hard", "all at once: two patterns in turn, noise, jitter, skew, idle stretches", hard),
 ];
 
@@ -261,6 +264,17 @@ fn pairs(draw: &mut Draw) -> Result<()> {
     versions(draw, &one, &other)
 }
 
+fn part(draw: &mut Draw) -> Result<()> {
+    let (name, bytes) = (plain(draw), draw.bytes());
+    let more = ["allreduce[bytes=64]", "incast[bytes=256]", "bisection[bytes=2KiB]"];
+    let more = more.choose(&mut draw.random).copied().unwrap_or(more[0]);
+    versions(
+        draw,
+        &format!("{name}[bytes={bytes},gap=60us]"),
+        &format!("{name}[bytes={bytes},gap=60us]+{more}"),
+    )
+}
+
 fn drift(draw: &mut Draw) -> Result<()> {
     draw.sequence(4)?;
     draw.disturbance.drift = draw.random.gen_range(1.0..3.0);
@@ -275,13 +289,13 @@ fn idle(draw: &mut Draw) -> Result<()> {
 
 fn noise(draw: &mut Draw) -> Result<()> {
     draw.sequence(6)?;
-    draw.disturbance.noise = draw.random.gen_range(0.05..0.15);
+    draw.disturbance.noise = draw.random.gen_range(0.05..0.3);
     Ok(())
 }
 
 fn jitter(draw: &mut Draw) -> Result<()> {
     draw.sequence(6)?;
-    draw.disturbance.jitter = draw.random.gen_range(1.0..3.0);
+    draw.disturbance.jitter = 2f64.powf(draw.random.gen_range(0.0..3.0));
     Ok(())
 }
 
@@ -312,6 +326,20 @@ fn nested(draw: &mut Draw) -> Result<()> {
 
 fn nested_idle(draw: &mut Draw) -> Result<()> {
     in_a_loop(draw, 0.3)
+}
+
+/// Before the loop a phase, after it another; in it another loop of two phases, and a third.
+fn deep(draw: &mut Draw) -> Result<()> {
+    let rounds = draw.patterns(5)?;
+    draw.phase(&rounds[0], 0.15);
+    let (outer, inner) = (draw.random.gen_range(3..=5u32), draw.random.gen_range(3..=5u32));
+    let each = 0.7 / f64::from(outer) / 3.0;
+    let a = draw.rounds(&rounds[1], each / f64::from(inner), 3);
+    let b = draw.rounds(&rounds[2], each / f64::from(inner), 3);
+    let c = draw.rounds(&rounds[3], each, 3);
+    draw.items.push(format!("(({a},{b})*{inner},{c})*{outer}"));
+    draw.phase(&rounds[4], 0.15);
+    Ok(())
 }
 
 fn half(draw: &mut Draw) -> Result<()> {
@@ -356,6 +384,12 @@ fn median_ns(rounds: &[Round]) -> u64 {
 fn skew(draw: &mut Draw) -> Result<()> {
     let rounds = draw.sequence(6)?;
     draw.disturbance.skew_ns = median_ns(&rounds);
+    Ok(())
+}
+
+fn clocks(draw: &mut Draw) -> Result<()> {
+    let rounds = draw.sequence(6)?;
+    draw.disturbance.skew_ns = median_ns(&rounds).saturating_mul(5);
     Ok(())
 }
 
