@@ -268,9 +268,18 @@ fn bad_pfprof_archives() {
     for name in ["../r0.json", "/r0.json", "run/../../r0.json"] {
         refuse(&tar(&[(name, rank_file(0).as_bytes())]), &format!("member name {name} leaves the archive"));
     }
-    refuse(&tar(&[("readme.txt", b"hello")]), "holds no .json file, expected one for each rank (PFProf)");
+    refuse(
+        &tar(&[("readme.txt", b"hello")]),
+        "holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+    );
     fs::create_dir(folder.join("empty")).unwrap();
-    refused(folder, &["empty"], b"", 1, "empty: holds no .json file, expected one for each rank (PFProf)");
+    refused(
+        folder,
+        &["empty"],
+        b"",
+        1,
+        "empty: holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+    );
 }
 
 #[test]
