@@ -416,9 +416,9 @@ fn requests_that_cannot_be_met() {
     usage(&["a.csv", "--from", "otf2"], "--from: format `otf2` is not available yet");
     usage(
         &["a.csv", "--from", "cvs"],
-        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, dumpi, otf2, simgrid, goal, liballprof, paraver)",
+        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, liballprof, paraver)",
     );
-    usage(&["a.csv", "--expand", "open-mpi"], "--expand: is not available yet, expected none");
+    usage(&["a.csv", "--expand", "open-mpi"], "a.csv: only run directories have calls to expand (--expand)");
     usage(&["a.csv", "a.csv"], "2 inputs given, expected one (several only if all are rank files of PFProf)");
     refused(folder, &["b.csv"], b"", 1, "b.csv: No such file or directory (os error 2)");
     refused(
