@@ -268,9 +268,18 @@ fn bad_pfprof_archives() {
     for name in ["../r0.json", "/r0.json", "run/../../r0.json"] {
         refuse(&tar(&[(name, rank_file(0).as_bytes())]), &format!("member name {name} leaves the archive"));
     }
-    refuse(&tar(&[("readme.txt", b"hello")]), "holds no .json file, expected one for each rank (PFProf)");
+    refuse(
+        &tar(&[("readme.txt", b"hello")]),
+        "holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+    );
     fs::create_dir(folder.join("empty")).unwrap();
-    refused(folder, &["empty"], b"", 1, "empty: holds no .json file, expected one for each rank (PFProf)");
+    refused(
+        folder,
+        &["empty"],
+        b"",
+        1,
+        "empty: holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+    );
 }
 
 #[test]
@@ -407,9 +416,9 @@ fn requests_that_cannot_be_met() {
     usage(&["a.csv", "--from", "otf2"], "--from: format `otf2` is not available yet");
     usage(
         &["a.csv", "--from", "cvs"],
-        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, dumpi, otf2, simgrid, goal, liballprof, paraver)",
+        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, liballprof, paraver)",
     );
-    usage(&["a.csv", "--expand", "open-mpi"], "--expand: is not available yet, expected none");
+    usage(&["a.csv", "--expand", "open-mpi"], "a.csv: only run directories have calls to expand (--expand)");
     usage(&["a.csv", "a.csv"], "2 inputs given, expected one (several only if all are rank files of PFProf)");
     refused(folder, &["b.csv"], b"", 1, "b.csv: No such file or directory (os error 2)");
     refused(

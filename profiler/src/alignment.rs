@@ -9,13 +9,19 @@ use std::collections::BTreeMap;
 
 use crate::{Header, Pair, Sync};
 
-/// Turns one host's ticks into nanoseconds of the run.
+/// Turns one host's ticks into nanoseconds of the run; by default ticks are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     ticks: u64,
     ns: f64,
     ns_per_tick: f64,
     error_ns: Option<f64>,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { ticks: 0, ns: 0.0, ns_per_tick: 1.0, error_ns: None }
+    }
 }
 
 impl Clock {

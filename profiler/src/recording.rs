@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use crate::format::{
     CHUNK, CHUNK_HEADER, CHUNK_MAGIC, CONTROL_LANE, HEADER, Kind, NO_GROUP, Run, SLOT, Slot, flags,
@@ -106,16 +105,6 @@ pub struct Recording<S> {
 
 /// Chunks that were never begun end the search after so many in a row: several threads may have been about to begin one.
 const MOST_UNUSED: u32 = 1024;
-
-impl Recording<File> {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// As [`Recording::new`].
-    pub fn open(path: &Path) -> io::Result<Self> {
-        Self::new(File::open(path)?)
-    }
-}
 
 impl<S: Source> Recording<S> {
     /// Reads the header, the places of all chunks, and the communicators. Memory: 4 bytes for every 16 KiB of recording.

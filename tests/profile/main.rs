@@ -2,6 +2,7 @@
 //! same processes. Each test skips, with a message, where its MPI is missing; tests/install brings all of them.
 
 mod clocks;
+mod collected;
 mod conduct;
 mod loss;
 mod mpi;

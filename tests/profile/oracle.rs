@@ -61,13 +61,15 @@ fn agree(recorded: &Recorded, ranks: u32, what: &str) -> Summary {
     assert_eq!(summary.processes, ranks, "{what}");
     assert!(summary.sent.messages > 0, "{what}: {}", recorded.stderr());
     assert_eq!(summary.sent_pairs, oracle, "{what}");
-    received(&summary, what);
+    received(recorded, what);
     summary
 }
 
-fn received(summary: &Summary, what: &str) {
+fn received(recorded: &Recorded, what: &str) {
+    let summary = recorded.summary();
     assert_eq!(summary.received_pairs, summary.sent_pairs, "{what}: received and sent");
     assert_eq!((summary.pending, summary.ended_early, summary.calls_only), (0, 0, 0), "{what}");
+    recorded.collected(&[]).is_whole(&summary.sent_pairs, what);
 }
 
 /// A subject of `subjects.c` on several numbers of ranks.
@@ -105,7 +107,7 @@ fn intercommunicators() {
     for ranks in [3, 5, 8] {
         let recorded = mpi.record("subjects.c", ranks, &[], &["intercommunicators"]);
         assert!(recorded.output.status.success(), "{}", recorded.stderr());
-        received(&recorded.summary(), "intercommunicators");
+        received(&recorded, "intercommunicators");
     }
 }
 
@@ -130,7 +132,7 @@ fn persistent_starts() {
     for ranks in [3, 5] {
         let recorded = mpi.record("subjects.c", ranks, &[], &["persistent"]);
         let summary = recorded.summary();
-        received(&summary, "persistent");
+        received(&recorded, "persistent");
         let starts = u64::from(ranks) * 6 * 4;
         assert_eq!(summary.persistent, starts);
         assert_eq!(summary.sent.messages, starts);
@@ -258,7 +260,7 @@ fn open_mpi_5() {
         assert_eq!((summary.pending, summary.ended_early, summary.calls_only), (0, 0, 0), "{subject}");
     }
     let recorded = mpi.record("threads.c", 3, &[], &[]);
-    received(&recorded.summary(), "threads");
+    received(&recorded, "threads");
 }
 
 /// MPICH: the program's own messages, sent and received alike, and all calls.

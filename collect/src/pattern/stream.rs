@@ -146,7 +146,7 @@ impl<'a> Stream<'a> {
                 self.end_ns = self.end_ns.max(leave_ns);
                 self.calls.push(Call {
                     enter_ns: time_ns,
-                    leave_ns,
+                    leave_ns: Some(leave_ns),
                     rank: Rank(rank),
                     operation,
                     communicator: None,

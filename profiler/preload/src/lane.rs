@@ -120,6 +120,8 @@ impl Lane {
 
     /// Takes back the records since `mark`, which must be in the same chunk: the probe messages of the start.
     pub(crate) fn rewind(&mut self, mark: *mut Slot) {
+        // What is written here next does not continue a series of theirs.
+        self.series.0 = null_mut();
         while self.cursor > mark {
             // SAFETY: between `mark` and the cursor lie slots of the lane's chunk.
             unsafe {
