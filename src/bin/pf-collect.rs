@@ -11,8 +11,9 @@ use phaseflow::output::Output;
 use phaseflow_collect::expand::Rules;
 use phaseflow_collect::export::{ArchiveExport, CsvExport, NdjsonExport, PairsExport, SummaryExport};
 use phaseflow_collect::import::{self, Format, Imported, Reading};
-use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program, TRUTH_COLUMNS, write_truth};
+use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
 use phaseflow_collect::trace::Sink;
+use phaseflow_collect::truth::{TRUTH_COLUMNS, TrueStretch, TruthOfMarks, write_truth};
 use phaseflow_collect::units::{parse_size, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 
@@ -108,11 +109,12 @@ struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
     skew: String,
 
-    /// Write the true phases of the pattern, for pf-segment --score: CSV start_ns,end_ns,label,outer,first_message,last_message
+    /// Write the true phases, for pf-segment --score: CSV start_ns,end_ns,label,outer,first_message,last_message
     ///
-    /// Times are nanoseconds since the start of the run, `outer` is the outermost loop or phase, the last two are positions in the
-    /// trace, from 0; noise belongs to no phase.
-    #[arg(long, value_name = "FILE", requires = "pattern")]
+    /// Those of the pattern, or what the program itself marked (MPI_Pcontrol): a message belongs to the phase that its sender
+    /// marked last, the label is the level of the mark. Times are nanoseconds since the start of the run, `outer` is the
+    /// outermost loop or phase, empty for marks; the last two are positions in the trace, from 0; noise belongs to no phase.
+    #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
 
     /// Seed of everything random: the patterns permutation and random, jitter, noise, skew
@@ -170,24 +172,30 @@ fn collect(arguments: &Arguments) -> Result<()> {
     let binary = arguments.to == To::Archive && !arguments.summary && !arguments.pairs;
     let mut out = Output::create(arguments.common.output.as_deref(), binary)?;
     let gzip = arguments.common.gzip || out.gzip();
+    let mut truth = Truth::of(arguments)?;
+    let send = |sink: &mut dyn Sink| match &mut truth {
+        Some(truth) => truth.send(source, sink),
+        None => source.send(sink),
+    };
     let imported = if arguments.summary {
-        source.send(&mut SummaryExport::new(&mut out))
+        send(&mut SummaryExport::new(&mut out))
     } else if arguments.pairs {
-        source.send(&mut PairsExport::new(&mut out))
+        send(&mut PairsExport::new(&mut out))
     } else {
         match arguments.to {
-            To::Archive => source.send(&mut ArchiveExport::new(&mut out, gzip)),
-            To::Ndjson => source.send(&mut NdjsonExport::new(&mut out)),
-            To::Csv => source.send(&mut CsvExport::new(&mut out)),
+            To::Archive => send(&mut ArchiveExport::new(&mut out, gzip)),
+            To::Ndjson => send(&mut NdjsonExport::new(&mut out)),
+            To::Csv => send(&mut CsvExport::new(&mut out)),
         }
     }?;
     imported.remarks.iter().for_each(|remark| arguments.common.note(remark));
-    out.finish()
+    out.finish()?;
+    truth.map_or(Ok(()), |truth| truth.out.finish())
 }
 
 /// Where the trace comes from.
 enum Source {
-    Pattern(LabelledRun, Option<PathBuf>),
+    Pattern(LabelledRun),
     Inputs(Vec<Input>, Reading),
 }
 
@@ -198,12 +206,6 @@ impl Source {
             let reading = Reading { format, scratch: tempfile::tempfile, expand: arguments.expand.rules() };
             return Ok(Source::Inputs(Input::all(&arguments.inputs)?, reading));
         };
-        let dash = Path::new("-");
-        if let Some(truth) = arguments.truth.as_deref()
-            && (truth == dash || Some(truth) == arguments.common.output.as_deref())
-        {
-            return Err(Error::usage("is where the trace goes, expected another file").at("--truth"));
-        }
         let idle_ns = parse_time_ns(&arguments.idle).at(|| "--idle")?;
         let run = LabelledRun {
             program: Program::parse(names).at(|| "--pattern")?.repeated(arguments.nest),
@@ -221,19 +223,12 @@ impl Source {
                 skew_ns: parse_time_ns(&arguments.skew).at(|| "--skew")?,
             },
         };
-        Ok(Source::Pattern(run, arguments.truth.clone()))
+        Ok(Source::Pattern(run))
     }
 
     fn send(self, sink: &mut dyn Sink) -> Result<Imported> {
         match self {
-            Source::Pattern(run, None) => run.generate(sink, &mut |_| Ok(())).map(Imported::from),
-            Source::Pattern(run, Some(path)) => {
-                let mut truth = Output::create(Some(&path), false)?;
-                writeln!(truth, "{TRUTH_COLUMNS}")?;
-                let summary = run.generate(sink, &mut |stretch| write_truth(&mut truth, stretch))?;
-                truth.finish()?;
-                Ok(summary.into())
-            }
+            Source::Pattern(run) => run.generate(sink, &mut |_| Ok(())).map(Imported::from),
             Source::Inputs(inputs, reading) => match &inputs[..] {
                 [input] => {
                     let opened = open(input).at(|| input)?;
@@ -244,6 +239,37 @@ impl Source {
                     import::import_rank_files(paths.into_iter(), sink).map(Imported::from)
                 }
             },
+        }
+    }
+}
+
+/// A trace and its truth in a file of its own.
+struct Truth {
+    out: Output,
+}
+
+impl Truth {
+    /// The file `--truth` names, if it is given.
+    fn of(arguments: &Arguments) -> Result<Option<Self>> {
+        let Some(path) = arguments.truth.as_deref() else { return Ok(None) };
+        if path == Path::new("-") || Some(path) == arguments.common.output.as_deref() {
+            return Err(Error::usage("is where the trace goes, expected another file").at("--truth"));
+        }
+        let mut out = Output::create(Some(path), false)?;
+        writeln!(out, "{TRUTH_COLUMNS}")?;
+        Ok(Some(Self { out }))
+    }
+
+    fn send(&mut self, source: Source, sink: &mut dyn Sink) -> Result<Imported> {
+        let mut write = |stretch: &TrueStretch<'_>| write_truth(&mut self.out, stretch);
+        match source {
+            Source::Pattern(run) => run.generate(sink, &mut write).map(Imported::from),
+            inputs => {
+                let mut marked = TruthOfMarks::new(sink);
+                let imported = inputs.send(&mut marked)?;
+                marked.stretches(&imported.summary, &mut write).at(|| "--truth")?;
+                Ok(imported)
+            }
         }
     }
 }

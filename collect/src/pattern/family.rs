@@ -266,13 +266,10 @@ fn pairs(draw: &mut Draw) -> Result<()> {
 
 fn part(draw: &mut Draw) -> Result<()> {
     let (name, bytes) = (plain(draw), draw.bytes());
-    let more = ["allreduce[bytes=64]", "incast[bytes=256]", "bisection[bytes=2KiB]"];
+    let more =
+        ["allreduce[bytes=64,gap=60us]", "incast[bytes=256,gap=60us]", "bisection[bytes=2KiB,gap=60us]"];
     let more = more.choose(&mut draw.random).copied().unwrap_or(more[0]);
-    versions(
-        draw,
-        &format!("{name}[bytes={bytes},gap=60us]"),
-        &format!("{name}[bytes={bytes},gap=60us]+{more}"),
-    )
+    versions(draw, &format!("{name}[bytes={bytes},gap=60us]"), &format!("{name}[bytes={bytes}]+{more}"))
 }
 
 fn drift(draw: &mut Draw) -> Result<()> {
@@ -435,7 +432,7 @@ mod tests {
                                 last = Some(messages.1);
                             }
                             labels.push(stretch.label.to_string());
-                            outers.push(stretch.outer.to_string());
+                            outers.push(stretch.outer.unwrap().to_string());
                             Ok(())
                         })
                         .unwrap();

@@ -7,8 +7,9 @@ use super::Pattern;
 use super::program::{Item, Phase, Program, Spec};
 use super::side_by_side::SideBySide;
 use super::stream::{Send, Stream, step_ns};
-use super::truth::{Name, Tracker, TrueStretch};
+use super::tracker::{Name, Tracker};
 use crate::trace::{Header, Kind, Operation, RunFacts, Sink, Summary};
+use crate::truth::TrueStretch;
 use crate::{Error, Result};
 
 /// What makes a run untidy; all zero by default.
@@ -497,7 +498,7 @@ mod tests {
     fn generated(run: &LabelledRun) -> (Vec<u8>, Vec<Row>) {
         let (mut archive, mut rows) = (Vec::new(), Vec::new());
         run.generate(&mut ArchiveExport::new(&mut archive, false), &mut |row| {
-            rows.push((row.start_ns, row.end_ns, row.label.into(), row.outer.into(), row.messages));
+            rows.push((row.start_ns, row.end_ns, row.label.into(), row.outer.unwrap().into(), row.messages));
             Ok(())
         })
         .unwrap();

@@ -37,15 +37,14 @@ mod shift;
 mod side_by_side;
 mod stream;
 mod sweep;
+mod tracker;
 mod transpose;
-mod truth;
 
 pub use family::{FAMILIES, Family};
 pub use labelled::{Disturbance, LabelledRun};
 pub use program::Program;
 pub use run::Run;
 pub use stream::{BYTES_PER_NS, OVERHEAD_NS};
-pub use truth::{TRUTH_COLUMNS, TrueStretch, write_truth};
 
 use crate::choice::unknown_name;
 use crate::trace::Operation;

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::truth::{Name, Tracker};
+use super::tracker::{Name, Tracker};
 use crate::archive::columns::LARGEST_BLOCK;
 use crate::trace::{Block, Call, Mark, Message, MessageBlock, Operation, Rank, Sink};
 use crate::{Error, Result};
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn what_waits_is_bounded() {
         let mut sink = CsvExport::new(std::io::sink());
-        let mut truth = |_: &super::super::TrueStretch<'_>| Ok(());
+        let mut truth = |_: &crate::truth::TrueStretch<'_>| Ok(());
         let mut stream = Stream::new(&mut sink, Tracker::new(&[], &mut truth), false);
         stream.most_waiting = 3;
         (0..3).for_each(|time| stream.mark(time, 0, 1).unwrap());

@@ -5,7 +5,8 @@ use std::io::Cursor;
 use std::time::Instant;
 
 use phaseflow_collect::export::ArchiveExport;
-use phaseflow_collect::pattern::{Family, TRUTH_COLUMNS, write_truth};
+use phaseflow_collect::pattern::Family;
+use phaseflow_collect::truth::{TRUTH_COLUMNS, write_truth};
 use phaseflow_segment::{Method, Options, Rewind, Truth, read_truth, score, segment};
 
 /// Which truth a segmentation is compared with.
