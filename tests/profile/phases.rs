@@ -1,0 +1,42 @@
+//! A program that marks its phases: its marks, as a truth, are what it printed, and splitting at marks finds them to the message.
+
+use std::process::Command;
+
+use crate::mpi;
+
+/// Standard output of a command that has to succeed.
+fn text(command: &str, arguments: &[&str]) -> String {
+    let output = Command::new(command).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_marks_of_a_real_run_are_its_truth() {
+    for (program, ranks) in [
+        ("halo*40,alltoall*10,halo*40,alltoall*10", 8),
+        ("halo*30,(transpose*10,hotspot:1024*10)*4,idle:20,shift*30", 9),
+    ] {
+        let Some(mpi) = mpi::debian() else { return };
+        let recorded = mpi.record("phases.c", ranks, &[], &[program]);
+        assert!(recorded.output.status.success(), "{}", recorded.stderr());
+        let place = |name: &str| recorded.directory.path().join(name).to_str().unwrap().to_owned();
+        let (run, trace, truth) = (place("run"), place("t.tar"), place("truth.csv"));
+        text(env!("CARGO_BIN_EXE_pf-collect"), &[&run, "-o", &trace, "--truth", &truth]);
+
+        // What rank 0 printed: level, then the phase.
+        let printed = String::from_utf8_lossy(&recorded.output.stdout).into_owned();
+        let levels = printed.lines().map(|line| line.split(' ').next().unwrap().replace('0', "idle"));
+        let rows = std::fs::read_to_string(&truth).unwrap();
+        let labels: Vec<String> =
+            rows.lines().skip(1).map(|row| row.split(',').nth(2).unwrap().into()).collect();
+        // Nothing but a barrier comes before the first mark.
+        assert_eq!(labels[0], "idle", "{rows}");
+        assert_eq!(labels[1..], levels.collect::<Vec<_>>(), "{rows}");
+
+        let scores =
+            text(env!("CARGO_BIN_EXE_pf-segment"), &[&trace, "--method", "marks", "--score", &truth]);
+        let exact = scores.lines().find_map(|line| line.strip_prefix("exact_f1: ")).unwrap();
+        assert_eq!(exact, "1.000000", "{scores}");
+    }
+}
