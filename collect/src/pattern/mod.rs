@@ -29,6 +29,7 @@ mod grid;
 mod halo;
 mod incast;
 mod labelled;
+mod lookup;
 mod permutation;
 mod program;
 mod random;
@@ -39,6 +40,7 @@ mod stream;
 mod sweep;
 mod tracker;
 mod transpose;
+mod walk;
 
 pub use family::{FAMILIES, Family};
 pub use labelled::{Disturbance, LabelledRun};
