@@ -61,7 +61,11 @@ fn expanded_collectives_of_mpich_are_those_that_open_mpi_sends() {
         let (calls, messages) = (of(&mpich), of(&open));
         let none = calls.collected(&[]);
         assert_eq!(none.number("messages"), 0);
-        assert!(none.stderr.contains("collective calls were recorded without their messages"), "{}", none.stderr);
+        assert!(
+            none.stderr.contains("collective calls were recorded without their messages"),
+            "{}",
+            none.stderr
+        );
         let expanded = calls.collected(&["--expand", "open-mpi"]);
         expanded.is_whole(&messages.collected(&[]).pairs, &format!("{ranks} ranks"));
         assert_eq!(expanded.number("calls"), none.number("calls"));
