@@ -41,14 +41,14 @@ fn generate(directory: &Path, ranks: u32, rounds: u64) {
                     done,
                     4096,
                     peer,
-                    (neighbour ^ 1) as i32,
+                    (neighbour ^ 1).cast_signed(),
                 ));
             }
             for neighbour in 0..4_u32 {
                 let step = [1, ranks - 1, 16 % ranks, ranks - 16 % ranks][neighbour as usize];
                 let peer = (rank + step) % ranks;
                 let post = start + 100 + u64::from(neighbour) * 300 + noise(round, 9) / 16;
-                process.push(message(Kind::Send, post, post, 4096, peer, neighbour as i32));
+                process.push(message(Kind::Send, post, post, 4096, peer, neighbour.cast_signed()));
             }
         }
         process.finish();
@@ -88,7 +88,7 @@ impl Write for Count {
 
 fn read(name: &str, directory: &Path, sink: &mut dyn Sink) {
     let (start, before) = (Instant::now(), processor_seconds());
-    let reading = Reading { format: None, scratch: tempfile::tempfile, expand: None };
+    let reading = Reading::new(tempfile::tempfile);
     let read = import(Input::Directory(directory.into()), reading, sink).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     assert_eq!((read.summary.unmatched, read.remarks.len()), (Some(0), 0));

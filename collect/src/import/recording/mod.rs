@@ -102,7 +102,7 @@ fn pipeline(processes: &[Process<'_>], expand: Option<Rules>, sink: &mut dyn Sin
         let (matched, merged) = (joined(matching.join()), joined(merging.join()));
         // Who fails makes those before it stop: the last in the line says why.
         taken?;
-        Ok(matched?.and(merged?))
+        Ok(matched?.and(&merged?))
     })
 }
 

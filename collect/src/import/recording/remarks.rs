@@ -25,7 +25,7 @@ pub(super) struct Remarks {
 
 impl Remarks {
     /// Those of two stages together.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: &Self) -> Self {
         Self {
             unreceived: self.unreceived + other.unreceived,
             unsent: self.unsent + other.unsent,

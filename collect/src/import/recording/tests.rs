@@ -87,16 +87,16 @@ fn expected(seen: &[Seen]) -> Vec<Message> {
         .iter()
         .enumerate()
         .map(|(i, (src, dst, tag, sent, posted, completed))| Message {
-            send_post_ns: *sent as i64,
+            send_post_ns: sent.cast_signed(),
             src: Rank(*src),
             dst: Rank(*dst),
             bytes: i as u64,
             tag: Some(*tag),
             communicator: Some(0),
             operation: Operation::PointToPoint,
-            send_complete_ns: Some(*sent as i64),
-            receive_post_ns: Some(*posted as i64),
-            receive_complete_ns: Some(*completed as i64),
+            send_complete_ns: Some(sent.cast_signed()),
+            receive_post_ns: Some(posted.cast_signed()),
+            receive_complete_ns: Some(completed.cast_signed()),
         })
         .collect();
     messages.sort_by_key(|message| (message.send_post_ns, message.src));
