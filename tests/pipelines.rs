@@ -49,7 +49,17 @@ fn phase_what_if_compares_routers_phase_by_phase() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace.tar.gz");
     let generated = Command::new(env!("CARGO_BIN_EXE_pf-collect"))
-        .args(["--pattern", "halo2d,alltoall,halo2d", "--ranks", "128", "--repeat", "4", "--gap", "200us", "-o"])
+        .args([
+            "--pattern",
+            "halo2d,alltoall,halo2d",
+            "--ranks",
+            "128",
+            "--repeat",
+            "4",
+            "--gap",
+            "200us",
+            "-o",
+        ])
         .arg(&trace)
         .status();
     assert!(generated.unwrap().success());

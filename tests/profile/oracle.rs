@@ -266,8 +266,9 @@ fn open_mpi_5() {
 /// MPICH: the program's own messages, sent and received alike, and all calls.
 #[test]
 fn mpich() {
-    let Some(mpi) = mpi::wheel("mpich") else { return };
-    for (subject, ranks) in [("point_to_point", 3), ("persistent", 5), ("all", 3)] {
+    let subjects = [("point_to_point", 3), ("persistent", 5), ("all", 3)];
+    for (mpi, (subject, ranks)) in mpi::mpichs().iter().flat_map(|mpi| subjects.map(|subject| (mpi, subject)))
+    {
         let recorded = mpi.record("subjects.c", ranks, &[], &[subject]);
         assert!(recorded.output.status.success(), "{subject}: {}", recorded.stderr());
         let summary = recorded.summary();
