@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::communicator::Communicator;
 use crate::format::{CHUNK, CHUNK_HEADER, Slot};
-use crate::{clock, session, storage};
+use crate::{session, storage};
 
 /// A wait shorter than this did not wait: some hundred nanoseconds.
 const SHORT_TICKS: u64 = 1000;
@@ -31,7 +31,7 @@ pub(crate) struct Lane {
     pub(crate) operation: u8,
     /// The outermost one is recorded.
     pub(crate) inside: bool,
-    /// The last record if it is a receive just started, its time, and how many took that time from it.
+    /// Behind the last record if that is a receive just started, its time, and how many took that time from it.
     series: (*mut Slot, u64, u32),
     chunk: *mut u8,
     number: u32,
@@ -146,13 +146,13 @@ impl Lane {
     /// Appends a receive that is started and not waited for. Programs start them in series; up to [`SERIES`] in direct succession
     /// share one look at the clock, which is half of what recording one costs.
     #[inline(always)]
-    pub(crate) fn push_started_receive(&mut self, mut slot: Slot) -> *mut Slot {
-        let (last, time, count) = self.series;
-        let follows = !last.is_null() && last.wrapping_add(1) == self.cursor && count < SERIES;
-        let (time, count) = if follows { (time, count + 1) } else { (clock::now(), 0) };
+    pub(crate) fn push_started_receive(&mut self, mut slot: Slot, now: impl FnOnce() -> u64) -> *mut Slot {
+        let (next, time, count) = self.series;
+        let follows = next == self.cursor && !next.is_null() && count < SERIES;
+        let (time, count) = if follows { (time, count + 1) } else { (now(), 0) };
         slot.0[0] |= time;
         let place = self.push(slot);
-        self.series = (place, time, count);
+        self.series = (self.cursor, time, count);
         place
     }
 

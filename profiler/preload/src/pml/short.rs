@@ -44,9 +44,36 @@ pub(super) fn post(
         let bytes = (count as u64 * size).min(MOST_BYTES);
         let slot = |time| Slot::new(kind, time, around, bytes, peer, tag.cast_signed(), near.number, bits);
         if kind as u8 == Kind::Receive as u8 && bits & flags::NONBLOCKING != 0 {
-            Posted((*lane).push_started_receive(slot(0)))
+            Posted((*lane).push_started_receive(slot(0), clock::counted))
         } else {
             Posted((*lane).push_into_room(slot(clock::counted())))
         }
+    }
+}
+
+/// A blocking transfer is over, now.
+///
+/// # Safety
+/// `posted` is of [`post`], and nobody else completes it.
+#[inline(always)]
+pub(super) unsafe fn completed(posted: Posted) {
+    // SAFETY: the caller's promise; until now the word holds no time.
+    unsafe {
+        let word = posted.0.cast::<u64>().add(1);
+        word.write_volatile(word.read_volatile() | clock::counted());
+    }
+}
+
+/// A blocking receive is over, now. Source and tag were asked for and cannot be others.
+///
+/// # Safety
+/// As [`completed`].
+#[inline(always)]
+pub(super) unsafe fn received(posted: Posted, bytes: u64) {
+    // SAFETY: the caller's promise; of word 2 the bytes change.
+    unsafe {
+        completed(posted);
+        let word = posted.0.cast::<u64>().add(2);
+        word.write_volatile(word.read_volatile() & !MOST_BYTES | bytes.min(MOST_BYTES));
     }
 }
