@@ -232,9 +232,14 @@ impl Alignment {
         self.clocks.get(&header.host).copied()
     }
 
-    /// The largest bound of all hosts' errors; `None` if one is unknown.
+    /// Bound of the error between the clocks of any two hosts: the largest two bounds together; `None` if one is unknown.
     pub fn error_ns(&self) -> Option<u64> {
-        self.clocks.values().try_fold(0, |most, clock| Some(clock.error_ns()?.max(most)))
+        let mut most = [0_u64; 2];
+        for clock in self.clocks.values() {
+            let error = clock.error_ns()?;
+            most = [most[0].max(error), most[1].max(error.min(most[0]))];
+        }
+        Some(most[0].saturating_add(most[1]))
     }
 }
 

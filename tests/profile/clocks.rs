@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
+use phaseflow_collect::trace::{Block, TraceReader};
 use phaseflow_profiler::{Direction, Record, Run};
 
 use crate::mpi;
@@ -116,6 +118,7 @@ fn hosts_are_aligned_within_the_bound_they_report() {
     }
     assert!(largest > 0 && largest < 50_000_000, "{largest}");
     nothing_arrives_before_it_is_sent(&run);
+    a_trace_keeps_to_its_clock_error(&directory.path().join("run"));
 }
 
 /// Processes of one host have one clock, and no bound to hide behind.
@@ -125,7 +128,26 @@ fn on_one_host_nothing_arrives_before_it_is_sent() {
         let recorded = mpi.record("subjects.c", 4, &[], &["collectives"]);
         assert!(recorded.output.status.success(), "{}", recorded.stderr());
         nothing_arrives_before_it_is_sent(&recorded.run());
+        a_trace_keeps_to_its_clock_error(&recorded.run_directory());
     }
+}
+
+/// What pf-collect makes of a run: no message is received before it is sent, but for the error that it states.
+fn a_trace_keeps_to_its_clock_error(run: &Path) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pf-collect")).arg(run).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut trace = TraceReader::open(&output.stdout[..]).unwrap();
+    let mut earliest = i64::MAX;
+    while let Some(block) = trace.next_block().unwrap() {
+        let Block::Messages(messages) = block else { continue };
+        let early =
+            messages.iter().map(|message| message.receive_complete_ns.unwrap() - message.send_post_ns);
+        earliest = early.fold(earliest, i64::min);
+    }
+    let summary = trace.summary().unwrap();
+    assert_eq!(summary.unmatched, Some(0));
+    let error = i64::try_from(summary.clock_error_ns.unwrap()).unwrap();
+    assert!(earliest >= -error, "received {earliest} ns after it was sent, clocks within {error} ns");
 }
 
 type Times = (Vec<i64>, Vec<i64>);
