@@ -149,7 +149,7 @@ fn phases(input: impl Read) -> Result<Segmentation> {
 
 fn one_phase(input: Input, scratch: Scratch) -> Result<(Segmentation, Vec<String>)> {
     let mut whole = Whole::default();
-    let imported = import(input, Reading { format: None, scratch, expand: None }, &mut whole)?;
+    let imported = import(input, Reading::new(scratch), &mut whole)?;
     Ok((whole.into_segmentation(), imported.remarks))
 }
 

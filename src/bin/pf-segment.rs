@@ -175,7 +175,7 @@ fn open(input: &Input, common: &Common) -> Result<Box<dyn Replay>> {
         other => {
             let mut archive = tempfile::tempfile()?;
             let out = std::io::BufWriter::new(&mut archive);
-            let reading = Reading { format, scratch: tempfile::tempfile, expand: None };
+            let reading = Reading { format, ..Reading::new(tempfile::tempfile) };
             let imported = import::import(other, reading, &mut ArchiveExport::new(out, false))?;
             imported.remarks.iter().for_each(|remark| common.note(remark));
             Ok(Box::new(Rewind(archive)))

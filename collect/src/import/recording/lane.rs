@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// A thread's clock may go back by this when it moves to a core whose counter is behind; more is damage.
 const MOST_BACK_NS: u64 = 1_000_000;
 
-/// The records of a lane in program order, their times never descending.
+/// Records of a lane in program order, their times never descending.
 pub(super) struct Lane<'a> {
     records: Records<'a, RecordingFile>,
     clock: Clock,
@@ -23,43 +23,47 @@ impl<'a> Lane<'a> {
         Self { records, clock, count: 0, last_ns: i64::MIN, back_ns: 0 }
     }
 
-    /// The next record that `keep` wants, and its post, enter or mark time.
+    /// Post, enter or mark time of the next record before it is taken; that of the call before for counts.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    #[inline]
+    pub(super) fn peek_ns(&mut self) -> Result<Option<i64>> {
+        Ok(self.records.peek()?.map(|ticks| self.clock.ns(ticks).max(self.last_ns)))
+    }
+
+    /// The next record and its time.
     ///
     /// # Errors
     /// What the operating system says; a time that goes back too far.
-    pub(super) fn next(&mut self, keep: impl Fn(&Record) -> bool) -> Result<Option<(i64, Record)>> {
-        for record in &mut self.records {
-            let record = record?;
-            self.count += 1;
-            let ticks = match &record {
-                Record::Message(message) => message.post,
-                Record::Call(call) => call.enter,
-                Record::Mark(mark) => mark.time,
-                // Belongs to the call before it.
-                Record::Counts(_) => {
-                    if keep(&record) {
-                        return Ok(Some((self.last_ns, record)));
-                    }
-                    continue;
-                }
-            };
-            let time_ns = self.clock.ns(ticks);
-            if time_ns < self.last_ns {
-                let back_ns = self.last_ns.abs_diff(time_ns);
-                if back_ns > MOST_BACK_NS {
-                    return Err(Error::data(format!(
-                        "record {} goes back in time by {back_ns} ns, expected ascending times: the file is damaged",
-                        self.count
-                    )));
-                }
-                self.back_ns = self.back_ns.max(back_ns);
-            }
-            self.last_ns = self.last_ns.max(time_ns);
-            if keep(&record) {
-                return Ok(Some((self.last_ns, record)));
-            }
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Result<Option<(i64, Record)>> {
+        let Some(record) = self.records.next().transpose()? else { return Ok(None) };
+        self.count += 1;
+        let ticks = match &record {
+            Record::Message(message) => message.post,
+            Record::Call(call) => call.enter,
+            Record::Mark(mark) => mark.time,
+            Record::Counts(_) => return Ok(Some((self.last_ns, record))),
+        };
+        let time_ns = self.clock.ns(ticks);
+        if time_ns < self.last_ns {
+            self.went_back(self.last_ns.abs_diff(time_ns))?;
         }
-        Ok(None)
+        self.last_ns = self.last_ns.max(time_ns);
+        Ok(Some((self.last_ns, record)))
+    }
+
+    #[cold]
+    fn went_back(&mut self, back_ns: u64) -> Result<()> {
+        if back_ns > MOST_BACK_NS {
+            return Err(Error::data(format!(
+                "record {} of its kinds goes back in time by {back_ns} ns, expected ascending times: the file is damaged",
+                self.count
+            )));
+        }
+        self.back_ns = self.back_ns.max(back_ns);
+        Ok(())
     }
 
     /// What descending times add to the error of the clock.

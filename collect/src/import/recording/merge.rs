@@ -1,50 +1,42 @@
-//! All processes' records in one stream, in the order of time.
+//! All processes' records in one stream, in the order of time; receives are left to [`matching`](super::matching).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
+use phaseflow_profiler::format::Kind;
 use phaseflow_profiler::{Direction, Record};
 
 use super::collectives::Collectives;
 use super::lane::Lane;
-use super::piece::Pieces;
+use super::piece::{Leaving, Pieces};
 use super::process::{NO_COMMUNICATOR, Process};
-use super::receives::{Envelope, Match, Receives};
 use super::remarks::Remarks;
+use super::tournament::Tournament;
 use crate::trace::{Call, Mark, Message, Operation, Rank};
 use crate::{At, Result};
 
-/// Merges what the threads of all processes did: sends and one-sided operations with their receives, calls, marks.
-///
-/// Memory: a chunk of 16 KiB for each thread and each of the two or three places at which it is read, and what
-/// [`Receives`] and [`Collectives`] keep.
+/// What decides where in time something is; receives follow their sends.
+const LEADING: [Kind; 6] = [Kind::Send, Kind::Put, Kind::Get, Kind::Accumulate, Kind::Call, Kind::Mark];
+
+/// Merges what the threads of all processes did: sends, one-sided operations, calls, marks.
 pub(super) struct Merge<'a> {
     processes: &'a [Process<'a>],
-    /// By the place of their process.
-    receives: Vec<Receives<'a>>,
     collectives: Collectives<'a>,
     threads: Vec<Thread<'a>>,
     remarks: Remarks,
 }
 
-/// A thread and its next record.
+/// A thread of a process.
 struct Thread<'a> {
     process: usize,
     lane: Lane<'a>,
-    next: Option<Record>,
 }
 
 impl<'a> Merge<'a> {
-    /// # Errors
-    /// What the operating system says.
-    pub(super) fn new(processes: &'a [Process<'a>], collectives: Collectives<'a>) -> Result<Self> {
-        let receives = processes.iter().map(Receives::new).collect::<Result<_>>()?;
+    pub(super) fn new(processes: &'a [Process<'a>], collectives: Collectives<'a>) -> Self {
         let mut threads = Vec::new();
-        for (process, lanes) in processes.iter().map(Process::lanes).enumerate() {
-            threads.extend(lanes.map(|lane| Thread { process, lane, next: None }));
+        for (place, process) in processes.iter().enumerate() {
+            let lanes = process.lanes(&LEADING);
+            threads.extend(lanes.map(|lane| Thread { process: place, lane }));
         }
-        Ok(Self { processes, receives, collectives, threads, remarks: Remarks::default() })
+        Self { processes, collectives, threads, remarks: Remarks::default() }
     }
 
     /// Writes everything into `out`.
@@ -52,64 +44,44 @@ impl<'a> Merge<'a> {
     /// # Errors
     /// What the operating system says, or `out`.
     pub(super) fn run(mut self, out: &mut Pieces) -> Result<Remarks> {
-        let mut heap = BinaryHeap::with_capacity(self.threads.len());
-        for number in 0..self.threads.len() {
-            heap.extend(self.advance(number)?.map(|time_ns| Reverse((time_ns, number))));
-        }
-        while let Some(mut least) = heap.peek_mut() {
-            let Reverse((time_ns, number)) = *least;
-            if let Some(message) = self.collectives.before(time_ns) {
-                drop(least);
-                out.message(&message)?;
+        let firsts: Vec<_> =
+            (0..self.threads.len()).map(|number| self.peek_ns(number)).collect::<Result<_>>()?;
+        let mut tournament = Tournament::new(&firsts);
+        while let Some((earliest_ns, number)) = tournament.earliest() {
+            if let Some(message) = self.collectives.before(earliest_ns) {
+                out.message(Leaving { message, is_received: false })?;
                 continue;
             }
-            let record = self.threads[number].next.take();
-            let process = self.threads[number].process;
-            match self.advance(number)? {
-                Some(next_ns) => {
-                    least.0.0 = next_ns;
-                    drop(least);
-                }
-                None => drop(PeekMut::pop(least)),
-            }
-            match record {
-                Some(Record::Message(message)) => self.message(process, time_ns, &message, out)?,
-                Some(Record::Call(call)) => self.call(process, time_ns, &call, out)?,
-                Some(Record::Mark(mark)) => {
-                    let rank = Rank(self.processes[process].rank);
+            let thread = &mut self.threads[number];
+            let place = thread.process;
+            let next = thread.lane.next().at(|| &self.processes[place].file)?;
+            tournament.replace(self.peek_ns(number)?);
+            match next {
+                Some((_, Record::Message(message))) if message.is_cancelled() => {}
+                Some((time_ns, Record::Message(message))) => self.message(place, time_ns, &message, out)?,
+                Some((time_ns, Record::Call(call))) => self.call(place, time_ns, &call, out)?,
+                Some((time_ns, Record::Mark(mark))) => {
+                    let rank = Rank(self.processes[place].rank);
                     out.mark(Mark { time_ns, rank, level: mark.level })?;
                 }
-                Some(Record::Counts(_)) | None => {}
+                Some((_, Record::Counts(_))) | None => {}
             }
         }
         while let Some(message) = self.collectives.before(i64::MAX) {
-            out.message(&message)?;
+            out.message(Leaving { message, is_received: false })?;
         }
         for thread in &self.threads {
             self.remarks.back_ns = self.remarks.back_ns.max(thread.lane.back_ns());
-        }
-        for receives in self.receives {
-            let (unsent, owed) = receives.finish()?;
-            self.remarks.unsent += unsent;
-            self.remarks.unreceived += owed;
         }
         self.collectives.finish(&mut self.remarks);
         Ok(self.remarks)
     }
 
-    /// Reads a thread's next record and says its time.
-    fn advance(&mut self, number: usize) -> Result<Option<i64>> {
-        let thread = &mut self.threads[number];
-        let process = &self.processes[thread.process];
-        let wanted = |record: &Record| match record {
-            Record::Message(message) => message.direction != Direction::Receive && !message.is_cancelled(),
-            Record::Call(_) | Record::Mark(_) => true,
-            Record::Counts(_) => false,
-        };
-        let next = thread.lane.next(wanted).at(|| &process.file)?;
-        let (time_ns, record) = next.unzip();
-        thread.next = record;
-        Ok(time_ns)
+    /// When a thread goes on.
+    #[inline]
+    fn peek_ns(&mut self, number: usize) -> Result<Option<i64>> {
+        let Thread { process, lane } = &mut self.threads[number];
+        lane.peek_ns().at(|| &self.processes[*process].file)
     }
 
     fn message(
@@ -155,28 +127,8 @@ impl<'a> Merge<'a> {
                 Direction::Put => sent.operation = Operation::Put,
                 _ => sent.operation = Operation::Accumulate,
             }
-            return out.message(&sent);
         }
-        let envelope = Envelope { communicator, src: process.rank, tag: message.tag.unwrap_or(0) };
-        match self.receives_of(peer) {
-            None => self.remarks.unreceived += 1,
-            Some(receives) => match receives.take(envelope)? {
-                Match::None => self.remarks.unreceived += 1,
-                Match::Owed => self.remarks.owed += 1,
-                Match::Found(received) => {
-                    sent.receive_post_ns = Some(received.post_ns);
-                    sent.receive_complete_ns = received.complete_ns;
-                    if received.bytes.is_some_and(|received| received != bytes) {
-                        self.remarks.unlike += 1;
-                    }
-                }
-            },
-        }
-        out.message(&sent)
-    }
-
-    fn receives_of(&mut self, rank: u32) -> Option<&mut Receives<'a>> {
-        self.receives.get_mut(Process::place(self.processes, rank)?)
+        out.message(Leaving { message: sent, is_received: !one_sided })
     }
 
     fn call(

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use phaseflow_profiler::format::Kind;
 use phaseflow_profiler::{Clock, Communicator, Level, Recording, RecordingFile, Run};
 
 use super::lane::Lane;
@@ -58,10 +59,10 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// What its threads did.
-    pub(super) fn lanes(&self) -> impl Iterator<Item = Lane<'a>> {
+    /// What its threads did, of these kinds.
+    pub(super) fn lanes(&self, kinds: &[Kind]) -> impl Iterator<Item = Lane<'a>> {
         let (recording, clock) = (self.recording, self.clock);
-        recording.lanes().iter().map(move |lane| Lane::new(recording.records(lane), clock))
+        recording.lanes().iter().map(move |lane| Lane::new(recording.records(lane).only(kinds), clock))
     }
 
     /// A moment on the run's line.

@@ -11,7 +11,8 @@
 
 use std::collections::hash_map::Entry;
 
-use phaseflow_profiler::{Direction, Record};
+use phaseflow_profiler::Record;
+use phaseflow_profiler::format::Kind;
 use rustc_hash::FxHashMap;
 
 use super::lane::Lane;
@@ -19,7 +20,7 @@ use super::process::Process;
 use crate::{At, Result};
 
 /// Receives of one rank that are kept: 3 MB.
-const MOST_AHEAD: usize = 1 << 16;
+pub(super) const MOST_AHEAD: usize = 1 << 16;
 
 /// What a send and its receive have in common beside the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,13 +92,13 @@ struct Node {
 impl<'a> Receives<'a> {
     /// # Errors
     /// What the operating system says.
-    pub(super) fn new(process: &'a Process<'a>) -> Result<Self> {
+    pub(super) fn new(process: &'a Process<'a>, most_ahead: usize) -> Result<Self> {
         let mut lanes = Vec::new();
-        for mut lane in process.lanes() {
+        for mut lane in process.lanes(&[Kind::Receive]) {
             let first = next_receive(&mut lane, process)?;
             lanes.push((lane, first));
         }
-        Ok(Self { process, ahead: Ahead { lanes }, waiting: Waiting::default(), most_ahead: MOST_AHEAD })
+        Ok(Self { process, ahead: Ahead { lanes }, waiting: Waiting::default(), most_ahead })
     }
 
     /// The receive of the next send with an envelope.
@@ -157,12 +158,11 @@ impl Ahead<'_> {
 
 /// The next receive of a thread that took place and says from whom.
 fn next_receive(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(Envelope, Received)>> {
-    let is_receive = |record: &Record| match record {
-        Record::Message(message) => message.direction == Direction::Receive && !message.is_cancelled(),
-        _ => false,
-    };
-    while let Some((post_ns, record)) = lane.next(is_receive).at(|| &process.file)? {
+    while let Some((post_ns, record)) = lane.next().at(|| &process.file)? {
         let Record::Message(message) = record else { continue };
+        if message.is_cancelled() {
+            continue;
+        }
         let (Some(peer), Some(tag)) = (message.peer, message.tag) else { continue };
         let envelope = Envelope {
             communicator: process.communicator(message.communicator),

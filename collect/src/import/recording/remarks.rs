@@ -24,6 +24,20 @@ pub(super) struct Remarks {
 }
 
 impl Remarks {
+    /// Those of two stages together.
+    pub(super) fn and(self, other: &Self) -> Self {
+        Self {
+            unreceived: self.unreceived + other.unreceived,
+            unsent: self.unsent + other.unsent,
+            owed: self.owed + other.owed,
+            unlike: self.unlike + other.unlike,
+            foreign: self.foreign + other.foreign,
+            unexpanded: self.unexpanded + other.unexpanded,
+            inexpandable: self.inexpandable + other.inexpandable,
+            back_ns: self.back_ns.max(other.back_ns),
+        }
+    }
+
     /// A sentence each.
     pub(super) fn sentences(&self, run: &Run) -> Vec<String> {
         let mut said: Vec<String> = run.skipped().iter().map(|file| format!("left out {file}")).collect();
