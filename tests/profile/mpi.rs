@@ -82,16 +82,21 @@ impl Recorded {
 impl Mpi {
     /// Compiles `tests/mpi/SOURCE` with this MPI.
     pub(crate) fn compile(&self, source: &str, into: &Path) -> PathBuf {
+        self.compile_with(source, "-lpthread", into).unwrap_or_else(|problem| panic!("{source}: {problem}"))
+    }
+
+    /// Compiles `tests/mpi/SOURCE` with a library; what the compiler says if it cannot.
+    pub(crate) fn compile_with(&self, source: &str, library: &str, into: &Path) -> Result<PathBuf, String> {
         let program = into.join(source.split('.').next().unwrap());
         let output = Command::new(&self.compiler)
             .args(["-O1", "-o"])
             .arg(&program)
             .arg(root().join("tests/mpi").join(source))
-            .arg("-lpthread")
+            .arg(library)
             .output()
             .unwrap();
-        assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
-        program
+        let problem = || String::from_utf8_lossy(&output.stderr).into_owned();
+        output.status.success().then_some(program).ok_or_else(problem)
     }
 
     /// The launcher with its options for so many ranks on a small machine.
