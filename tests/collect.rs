@@ -471,19 +471,20 @@ fn patterns_are_summed_up_by_their_formulas() {
 fn a_generated_run_comes_with_its_truth() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    // Steps take 65 536 + 1000 ns; a shift is one of them, an exchange on 2×2 four.
+    // Steps take 65 536 + 1000 ns, those of the small shift 2000; a shift is one of them, an exchange on 2×2 four. Between the two
+    // lies half of the pause of one.
     let program = "shift*2,(halo2d,shift[bytes=1000,gap=1us])*2,idle[time=9us],halo2d";
     let arguments = ["--pattern", program, "--ranks", "4", "--truth", "truth.csv", "--summary"];
     let summary = text(folder, &arguments, b"");
     assert!(summary.contains("\nmessages: 40\n") && summary.contains("\nmarks: 28\n"), "{summary}");
     let expected = "start_ns,end_ns,label,outer,first_message,last_message
 0,133072,shift,shift,0,7
-133072,399216,halo2d,\"(halo2d,shift[bytes=1000,gap=1us])\",8,15
-399216,402216,\"shift[bytes=1000,gap=1us]\",\"(halo2d,shift[bytes=1000,gap=1us])\",16,19
-402216,668360,halo2d,\"(halo2d,shift[bytes=1000,gap=1us])\",20,27
-668360,670360,\"shift[bytes=1000,gap=1us]\",\"(halo2d,shift[bytes=1000,gap=1us])\",28,31
-670360,679360,idle,idle,,
-679360,945504,halo2d,halo2d,32,39
+133072,399716,halo2d,\"(halo2d,shift[bytes=1000,gap=1us])\",8,15
+399716,402216,\"shift[bytes=1000,gap=1us]\",\"(halo2d,shift[bytes=1000,gap=1us])\",16,19
+402216,668860,halo2d,\"(halo2d,shift[bytes=1000,gap=1us])\",20,27
+668860,670860,\"shift[bytes=1000,gap=1us]\",\"(halo2d,shift[bytes=1000,gap=1us])\",28,31
+670860,679860,idle,idle,,
+679860,946004,halo2d,halo2d,32,39
 ";
     assert_eq!(std::fs::read_to_string(folder.join("truth.csv")).unwrap(), expected);
     // A list of patterns done twice is a loop of them.

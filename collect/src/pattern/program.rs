@@ -8,9 +8,9 @@
 //! pattern = NAME [ "[" key "=" value { "," key "=" value } "]" ]
 //! ```
 //!
-//! Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it), `drift` (by how much of itself its
-//! messages grow from the first to the last round of a stretch) and `seed` (of `permutation` and `random`). What is not given is
-//! the run's.
+//! Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it; between two phases half of the one's and
+//! half of the other's), `drift` (by how much of itself its messages grow from the first to the last round of a stretch) and
+//! `seed` (of `permutation` and `random`). What is not given is the run's.
 
 use super::PatternName;
 use crate::choice::Choice;

@@ -127,7 +127,9 @@ impl<'a> Walk<'a> {
         let mut stretch = 0;
         for number in 0..rounds {
             if let Some(ns) = self.pause_ns.take() {
-                self.pause(ns)?;
+                // Between two phases half of the one's pause and half of the other's.
+                let own = parts.last().and_then(|part| part.gap_ns).unwrap_or(self.run.gap_ns);
+                self.pause(ns / 2 + own / 2 + (ns & own & 1))?;
             }
             if number == 0 {
                 stretch = self.stream.begin(name, false);
