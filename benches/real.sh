@@ -11,6 +11,10 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 [ $# -gt 0 ] || set -- jsd kmeans dbscan optics gmm
 mpicc.openmpi -O1 -o "$work/phases" "$here/../tests/mpi/phases.c"
 
+# HPCC with its sections as marks, if it is there; a small problem.
+if command -v hpcc >/dev/null && mpicc.openmpi -shared -fPIC -O1 -o "$work/announce.so" "$here/../tests/mpi/announce.c" -ldl; then
+    sed 's/^1000 *Ns/400 Ns/' /usr/share/doc/hpcc/examples/_hpccinf.txt >"$work/hpccinf.txt"
+fi
 # LAMMPS through its library, if that is there.
 mpicc.openmpi -O1 -o "$work/stages" "$here/../tests/mpi/stages.c" -l:liblammps.so.0 2>/dev/null || echo "without LAMMPS" >&2
 
@@ -19,7 +23,7 @@ measure() {
     ranks=$1 name=$2 methods=$3
     shift 3
     rm -rf "$work/run"
-    "$bin/pf-profile" --quiet -o "$work/run" -- mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 \
+    ${preload:+env "LD_PRELOAD=$preload"} "$bin/pf-profile" --quiet -o "$work/run" -- mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 \
         -n "$ranks" "$@" >"$work/printed"
     "$bin/pf-collect" --quiet "$work/run" -o "$work/trace.tar" --truth "$work/truth.csv"
     for method in $methods; do
@@ -27,6 +31,27 @@ measure() {
             awk -v name="$ranks $name $method" -F': ' '{ value[$1] = $2 }
                 END { print name, value["boundary_f1"], value["exact_f1"], value["covering"], value["label_ari"] }'
     done
+}
+
+# sections METHOD: how many beginnings or ends of a section with at least a hundredth of the messages METHOD finds within a
+# thousandth of the run, and how many stretches it makes of how many sections.
+sections() {
+    "$bin/pf-segment" --quiet "$work/trace.tar" --method "$1" --list >"$work/list.csv"
+    awk -v method="$1" -F, '
+        FNR == 1 { file++; next }
+        file == 1 { start[n] = $1; end = $2; traffic[n] = $6 != "" ? $6 - $5 + 1 : 0; total += traffic[n++]; next }
+        $3 == 0 { found[m++] = $4 }
+        END {
+            for (i = 1; i < n; i++) {
+                if (traffic[i] < total / 100 && traffic[i - 1] < total / 100) continue
+                wanted++
+                for (j = 0; j < m; j++) {
+                    off = found[j] - start[i]
+                    if (off * off <= end * end / 1e6) { hits++; break }
+                }
+            }
+            printf "%s: %d of %d boundaries of sections, %d stretches for %d sections\n", method, hits, wanted, m, n
+        }' "$work/truth.csv" "$work/list.csv"
 }
 
 for ranks in 8 24; do
@@ -47,4 +72,15 @@ awk '{ count[$3]++; for (i = 4; i <= 7; i++) sum[$3, i] += $i }
     "$work/table" | sort
 if [ -x "$work/stages" ]; then
     measure 8 lammps "$*" "$work/stages" "$here/../tests/data/stages.lammps"
+fi
+if [ -e "$work/hpccinf.txt" ]; then
+    bin=$(realpath "$bin")
+    cd "$work"
+    for ranks in 4 8; do
+        rm -f hpccoutf.txt
+        preload="$work/announce.so"
+        measure $ranks hpcc "$*" hpcc 2>"$work/announced"
+        preload=
+        for method in "$@"; do sections "$method"; done
+    done
 fi

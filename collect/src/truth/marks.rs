@@ -8,13 +8,14 @@ use crate::{Error, Result};
 
 /// Passes a trace on and notes which of its messages were sent under which mark.
 ///
-/// All ranks set the same sequence of marks, so the nth mark of each begins the nth stretch; a message belongs to the stretch that
-/// its sender marked last. What was sent before the first mark is a stretch without a level. Messages of barriers carry nothing
+/// All ranks that set marks set the same sequence, so the nth mark of each begins the nth stretch; a message belongs to the stretch
+/// that its sender marked last. A rank that never sets one goes by time: it begins a stretch when the first of the others does.
+/// What was sent before the first mark is a stretch without a level. Messages of barriers carry nothing
 /// and belong to no stretch, unless a mark above 0 begins one that has no others: a program that waits for everyone between
 /// two phases is in neither. A stretch in which nobody sent is idle, whatever its level, and begins when the first rank marks
 /// it; one with messages begins with the first of them.
 ///
-/// Memory: the stretches, and the marks that are ahead of their messages.
+/// Memory: the stretches, the marks that are ahead of their messages, and for ranks without marks the stretches they send in.
 pub struct TruthOfMarks<'a> {
     sink: &'a mut dyn Sink,
     ranks: HashMap<u32, Marked>,
@@ -31,16 +32,39 @@ struct Marked {
     set: usize,
     /// Times of marks with no message after them yet.
     ahead: VecDeque<i64>,
-    /// Marks before its last message.
+    /// Marks before its last message, its own or, as long as it has set none, those of others.
     passed: usize,
+    /// As long as it has set none: what it sent, by stretch.
+    unmarked: Vec<(usize, Traffic)>,
+}
+
+/// Messages by what they are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    data: Option<Sent>,
+    barriers: Option<Sent>,
+}
+
+impl Traffic {
+    fn add(&mut self, barrier: bool, post_ns: i64, position: u64) {
+        let sent = if barrier { &mut self.barriers } else { &mut self.data };
+        let new = Sent { first_ns: post_ns, positions: (position, position) };
+        *sent = Sent::join(*sent, Some(new));
+    }
+
+    fn join(self, other: Traffic) -> Traffic {
+        Traffic {
+            data: Sent::join(self.data, other.data),
+            barriers: Sent::join(self.barriers, other.barriers),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 struct Stretch {
     level: Option<(i32, u32)>,
     marked_ns: Option<i64>,
-    sent: Option<Sent>,
-    barriers: Option<Sent>,
+    traffic: Traffic,
 }
 
 /// Messages of a stretch.
@@ -51,10 +75,19 @@ struct Sent {
     positions: (u64, u64),
 }
 
+impl Sent {
+    fn join(one: Option<Sent>, other: Option<Sent>) -> Option<Sent> {
+        let (Some(a), Some(b)) = (one, other) else { return one.or(other) };
+        let positions = (a.positions.0.min(b.positions.0), a.positions.1.max(b.positions.1));
+        Some(Sent { first_ns: a.first_ns.min(b.first_ns), positions })
+    }
+}
+
 impl Stretch {
     /// The messages that make it a phase.
     fn own(&self) -> Option<Sent> {
-        self.sent.or(self.barriers.filter(|_| self.level.is_some_and(|(level, _)| level > 0)))
+        let barriers = self.traffic.barriers;
+        self.traffic.data.or(barriers.filter(|_| self.level.is_some_and(|(level, _)| level > 0)))
     }
 
     fn begin(&self) -> Option<i64> {
@@ -70,6 +103,14 @@ impl<'a> TruthOfMarks<'a> {
 
     fn mark(&mut self, mark: &Mark) -> Result<()> {
         let rank = self.ranks.entry(mark.rank.0).or_default();
+        if rank.set == 0 {
+            // What it sent so far was before its first mark, whatever others had marked by then.
+            let before = std::mem::take(&mut rank.unmarked);
+            let sum =
+                before.into_iter().map(|(_, traffic)| traffic).reduce(Traffic::join).unwrap_or_default();
+            self.stretches[0].traffic = self.stretches[0].traffic.join(sum);
+            rank.passed = 0;
+        }
         rank.set += 1;
         rank.ahead.push_back(mark.time_ns);
         if rank.set == self.stretches.len() {
@@ -93,16 +134,25 @@ impl<'a> TruthOfMarks<'a> {
         let operations = block.operations();
         for (row, (post, src)) in columns.send_post_ns.iter().zip(&columns.src).enumerate() {
             let rank = self.ranks.entry(*src).or_default();
-            while rank.ahead.front().is_some_and(|time| time <= post) {
-                rank.ahead.pop_front();
-                rank.passed += 1;
-            }
             let barrier = operations.is_some_and(|codes| codes[row] == Operation::Barrier as i64);
-            let stretch = &mut self.stretches[rank.passed];
-            let sent = if barrier { &mut stretch.barriers } else { &mut stretch.sent };
-            let position = self.messages;
-            sent.get_or_insert(Sent { first_ns: *post, positions: (position, position) }).positions.1 =
-                position;
+            if rank.set == 0 {
+                let begun = |stretch: &Stretch| stretch.marked_ns.is_some_and(|time| time <= *post);
+                while self.stretches.get(rank.passed + 1).is_some_and(begun) {
+                    rank.passed += 1;
+                }
+                if rank.unmarked.last().is_none_or(|(stretch, _)| *stretch != rank.passed) {
+                    rank.unmarked.push((rank.passed, Traffic::default()));
+                }
+                if let Some((_, traffic)) = rank.unmarked.last_mut() {
+                    traffic.add(barrier, *post, self.messages);
+                }
+            } else {
+                while rank.ahead.front().is_some_and(|time| time <= post) {
+                    rank.ahead.pop_front();
+                    rank.passed += 1;
+                }
+                self.stretches[rank.passed].traffic.add(barrier, *post, self.messages);
+            }
             self.messages += 1;
         }
         if let Some((first, last)) = block.span_ns() {
@@ -120,12 +170,15 @@ impl<'a> TruthOfMarks<'a> {
     /// # Errors
     /// A trace without marks, or what `emit` says.
     pub fn stretches(
-        &self,
+        mut self,
         summary: &Summary,
         emit: &mut dyn FnMut(&TrueStretch<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.stretches.len() == 1 {
             return Err(Error::data("the trace has no marks (MPI_Pcontrol), which say what is true"));
+        }
+        for (stretch, traffic) in self.ranks.values().flat_map(|rank| &rank.unmarked) {
+            self.stretches[*stretch].traffic = self.stretches[*stretch].traffic.join(*traffic);
         }
         let span = self.span_ns.unwrap_or_default();
         let start_ns = summary.start_ns.map_or(span.0, |start| start.min(span.0));
@@ -294,6 +347,30 @@ mod tests {
                 row(60, 100, "idle", None),
             ]
         );
+    }
+
+    #[test]
+    fn ranks_without_marks_go_by_time() {
+        let list = [(10, 0), (21, 0), (22, 1), (35, 1), (45, 1), (50, 0)];
+        let rows = |marked: &[(i64, u32, i32)]| {
+            of_marks(|sink| {
+                sink.begin(&Header::new(crate::trace::Kind::Timed, "test"))?;
+                marks(sink, &marked[..2])?;
+                messages(sink, &list[..3], Operation::PointToPoint)?;
+                marks(sink, &marked[2..])?;
+                messages(sink, &list[3..], Operation::PointToPoint)?;
+                sink.finish(&RunFacts { span_ns: Some((0, 60)), ..RunFacts::default() })
+            })
+            .unwrap()
+        };
+        let row = |start, end, label: &str, messages| (start, end, label.to_string(), Some(messages));
+        let alone = rows(&[(20, 0, 1), (40, 0, 2)]);
+        let expected = [row(0, 21, "unmarked", (0, 0)), row(21, 45, "1", (1, 3)), row(45, 60, "2", (4, 5))];
+        assert_eq!(alone, expected);
+        // Rank 1 sets its first mark late: what it sent before is before any mark.
+        let late = rows(&[(20, 0, 1), (40, 0, 2), (41, 1, 1)]);
+        let expected = [row(0, 21, "unmarked", (0, 3)), row(21, 50, "1", (1, 4)), row(50, 60, "2", (5, 5))];
+        assert_eq!(late, expected);
     }
 
     #[test]
