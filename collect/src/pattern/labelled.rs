@@ -301,6 +301,10 @@ mod tests {
         assert_eq!(error(with(-1.0, 0.0, 0.0)), "jitter is -1, expected 0 to 1000");
         assert_eq!(error(with(0.0, f64::NAN, 0.0)), "noise is NaN, expected 0 to 1000");
         assert_eq!(error(with(0.0, 0.0, -1.5)), "drift is -1.5, expected -1 to 1000000");
+        let mut sink = ArchiveExport::new(std::io::sink(), false);
+        let endless = labelled("shift,(idle)*9", 4, Disturbance::default());
+        let error_of_idle = endless.generate(&mut sink, &mut |_| Ok(())).unwrap_err().to_string();
+        assert_eq!(error_of_idle, "`idle` has no length, give it a time: idle[time=1ms]");
         let far = Disturbance { skew_ns: u64::MAX, ..Disturbance::default() };
         assert_eq!(error(far), "the run would last more than 2^63-1 ns (292 years)");
     }

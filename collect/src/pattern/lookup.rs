@@ -4,7 +4,7 @@ use super::program::{Item, Phase, Spec};
 use super::side_by_side::SideBySide;
 use super::tracker::Name;
 use super::{LabelledRun, Pattern};
-use crate::Result;
+use crate::{Error, Result};
 
 /// The program with everything looked up.
 pub(super) enum Node {
@@ -50,10 +50,13 @@ impl<'a> Plan<'a> {
     /// `outer` is the outermost loop around, if there is one.
     fn node(&mut self, item: &Item, outer: Option<usize>) -> Result<Node> {
         Ok(match item {
-            Item::Idle(ns) => Node::Idle {
-                name: Name { label: 0, outer: outer.unwrap_or(0) },
-                ns: ns.unwrap_or(self.run.idle_ns),
-            },
+            Item::Idle(ns) => {
+                let ns = ns.unwrap_or(self.run.idle_ns);
+                if ns == 0 {
+                    return Err(Error::usage("`idle` has no length, give it a time: idle[time=1ms]"));
+                }
+                Node::Idle { name: Name { label: 0, outer: outer.unwrap_or(0) }, ns }
+            }
             Item::Loop(inner) => {
                 let outer = outer.unwrap_or_else(|| self.name(&inner.label));
                 let nodes = inner.items.iter().map(|item| self.node(item, Some(outer)));
