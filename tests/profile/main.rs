@@ -7,3 +7,4 @@ mod conduct;
 mod loss;
 mod mpi;
 mod oracle;
+mod slurm;
