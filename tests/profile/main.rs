@@ -4,6 +4,7 @@
 mod calls;
 mod clocks;
 mod conduct;
+mod guards;
 mod loss;
 mod mpi;
 mod oracle;
