@@ -5,6 +5,7 @@ mod calls;
 mod clocks;
 mod collected;
 mod conduct;
+mod guards;
 mod loss;
 mod mpi;
 mod oracle;

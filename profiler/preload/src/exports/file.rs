@@ -3,7 +3,7 @@
 use super::{functions, of_both_widths};
 use crate::call::{Call, recorded};
 use crate::operation::Operation::{self, File, FileRead, FileWrite};
-use crate::pmpi::bytes;
+use crate::count::bytes;
 
 functions! {
     MPI_File_open PMPI_File_open(comm, name, mode, info, file) |real| recorded(|| Call::of(File).on(comm), real);

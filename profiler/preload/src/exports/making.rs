@@ -10,8 +10,7 @@ use crate::session;
 functions! {
     MPI_Comm_dup PMPI_Comm_dup(comm, new) |real| making(comm, new, real);
     MPI_Comm_dup_with_info PMPI_Comm_dup_with_info(comm, info, new) |real| making(comm, new, real);
-    MPI_Comm_idup PMPI_Comm_idup(comm, new, request) |real| recorded(||
-      Call::of(Communicator).on(comm).nonblocking(), real);
+    MPI_Comm_idup PMPI_Comm_idup(comm, new, request) |real| recorded(|| Call::of(Communicator).on(comm).nonblocking(), real);
     MPI_Comm_create PMPI_Comm_create(comm, group, new) |real| making(comm, new, real);
     MPI_Comm_create_group PMPI_Comm_create_group(comm, group, tag, new) |real| making(comm, new, real);
     MPI_Comm_split PMPI_Comm_split(comm, color, key, new) |real| making(comm, new, real);
@@ -24,8 +23,7 @@ functions! {
     MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent(
         comm, indegree, sources, source_weights, outdegree, targets, target_weights, info, reorder, new
     ) |real| making(comm, new, real);
-    MPI_Intercomm_create PMPI_Intercomm_create(local, leader, peer, remote_leader, tag, new) |real| making(local,
-      new, real);
+    MPI_Intercomm_create PMPI_Intercomm_create(local, leader, peer, remote_leader, tag, new) |real| making(local, new, real);
     MPI_Intercomm_merge PMPI_Intercomm_merge(comm, high, new) |real| making(comm, new, real);
     MPI_Comm_spawn PMPI_Comm_spawn(command, argv, most, info, root, comm, new, codes) |real| spawning(comm, new, real);
     MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple(n, commands, argvs, most, infos, root, comm, new, codes)

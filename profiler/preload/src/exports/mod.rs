@@ -1,11 +1,11 @@
 //! The functions that this library puts in front of MPI's, under their MPI and PMPI names: Open MPI's Fortran layer
-//! calls
-//! the latter. Each is one line in a table: its arguments and what is done around the real one.
+//! calls the latter. Each is one line in a table: its arguments and what is done around the real one.
 
 mod collective;
 mod environment;
 mod file;
 mod making;
+mod part;
 mod point_to_point;
 mod window;
 
@@ -41,8 +41,7 @@ macro_rules! functions {
 pub(crate) use functions;
 
 /// As [`functions!`], for calls that are recorded only where messages are not seen below: where they are, the first
-/// call finds out and
-/// all further ones jump straight to MPI. The body is what is done while calls have to tell.
+/// call finds out and all further ones jump straight to MPI. The body is what is done while calls have to tell.
 macro_rules! passing {
     ($($name:ident $profiling:ident ($($argument:ident),*) |$real:ident| $body:expr;)*) => { $(
         #[allow(non_snake_case, reason = "MPI's names")]
@@ -87,8 +86,8 @@ pub(crate) use passing;
 macro_rules! of_both_widths {
     ($how:ident: $($name:ident $profiling:ident $wide:ident $wide_profiling:ident ($($argument:ident),*)
         |$real:ident, $of:ident| $body:expr;)*) => { $how! { $(
-        $name $profiling($($argument),*) |$real| { let $of = $crate::pmpi::Width::Int; $body };
-        $wide $wide_profiling($($argument),*) |$real| { let $of = $crate::pmpi::Width::Count; $body };
+        $name $profiling($($argument),*) |$real| { let $of = $crate::count::Width::Int; $body };
+        $wide $wide_profiling($($argument),*) |$real| { let $of = $crate::count::Width::Count; $body };
     )* } };
 }
 pub(crate) use of_both_widths;

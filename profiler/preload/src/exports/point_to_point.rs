@@ -1,13 +1,13 @@
 //! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only what a message
-//! does not tell
-//! is recorded: waits, successful tests, probes, and the brackets of combined calls.
+//! does not tell is recorded: waits, successful tests, probes, and the brackets of combined calls.
 
 use super::{functions, int_at, of_both_widths, passing};
 use crate::call::{Call, polled, recorded, told_by_messages};
+use crate::count::Width;
 use crate::format::Kind::{Receive, Send};
 use crate::mpi::{SUCCESS, library, mpi};
 use crate::operation::Operation::{Probe, Sendrecv, Start, Test, Wait};
-use crate::pmpi::{self, Done, Width};
+use crate::pmpi::{self, Done};
 use crate::session::{is_on, sees_messages};
 use crate::matched;
 

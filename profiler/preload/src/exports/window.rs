@@ -7,7 +7,7 @@ use crate::format::{Kind, flags};
 use crate::message::Envelope;
 use crate::mpi::{SUCCESS, int, library};
 use crate::operation::Operation::{self, Accumulate, Fence, Get, Put, Window, WindowEpoch, WindowLock};
-use crate::pmpi::bytes;
+use crate::count::bytes;
 use crate::session;
 
 of_both_widths! { functions:
