@@ -1,10 +1,13 @@
 //! pf-profile on real programs under real MPI libraries. What it sees is compared with what Open MPI's own monitoring counts, in the
 //! same processes. Each test skips, with a message, where its MPI is missing; tests/install brings all of them.
 
+mod calls;
 mod clocks;
 mod collected;
 mod conduct;
+mod guards;
 mod loss;
 mod mpi;
 mod oracle;
 mod phases;
+mod slurm;

@@ -96,14 +96,14 @@ impl Call {
 /// Runs an MPI call with a record around it. Calls that MPI itself makes inside another call are that call's own affair.
 #[inline(always)]
 pub(crate) fn recorded(describe: impl FnOnce() -> Call, run: impl FnOnce() -> c_int) -> c_int {
-    recorded_with(describe, || (), run)
+    recorded_with(|| (describe(), ()), |()| (), run)
 }
 
 /// [`recorded`], with something to do between the record and the call.
 #[inline(always)]
-pub(crate) fn recorded_with(
-    describe: impl FnOnce() -> Call,
-    more: impl FnOnce(),
+pub(crate) fn recorded_with<T>(
+    describe: impl FnOnce() -> (Call, T),
+    more: impl FnOnce(T),
     run: impl FnOnce() -> c_int,
 ) -> c_int {
     if !session::is_on() {
@@ -114,14 +114,14 @@ pub(crate) fn recorded_with(
     if lane.is_null() || unsafe { (*lane).depth } > 0 {
         return run();
     }
-    let call = describe();
+    let (call, known) = describe();
     // SAFETY: as above.
     let posted = unsafe {
         let posted = call.record(lane);
         ((*lane).depth, (*lane).operation, (*lane).inside) = (1, call.operation as u8, true);
         posted
     };
-    more();
+    more(known);
     let result = run();
     posted.complete();
     // SAFETY: as above; the thread is the same.
@@ -180,15 +180,24 @@ pub(crate) fn polled(
     result
 }
 
-/// Adds to the call just recorded, in [`recorded_with`], the bytes for each peer, where no messages will tell.
-pub(crate) fn counts(bytes: impl ExactSizeIterator<Item = u64>) {
+/// Adds to the call just recorded the bytes for each peer.
+pub(crate) fn counts(bytes: &[u64]) {
     let lane = lane::current();
-    if lane.is_null() || session::sees_messages() {
+    if lane.is_null() {
         return;
     }
-    let all: Vec<u64> = bytes.collect();
-    for (i, three) in all.chunks(3).enumerate() {
+    for (i, three) in bytes.chunks(3).enumerate() {
         // SAFETY: the calling thread's lane.
         unsafe { (*lane).push(Slot::counts(i as u32 * 3, three)) };
+    }
+}
+
+/// Records a call that has returned already, with its counts.
+pub(crate) fn noted(call: Call, bytes: &[u64]) {
+    let lane = lane::current();
+    if session::is_on() && !lane.is_null() {
+        // SAFETY: the calling thread's lane.
+        unsafe { call.record(lane).complete_at_once() };
+        counts(bytes);
     }
 }

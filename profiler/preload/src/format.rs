@@ -50,8 +50,11 @@
 //!   A send that was done when the call that started it returned has its post time as complete time too. Of receives started in
 //!   direct succession, without another call between, up to seven may carry the post time of the one before them.
 //! - A **call**'s bytes are this rank's own part: its contribution, except for scatter and reduce_scatter, where it is what the rank
-//!   receives; in alltoall(v, w) what it sends to all. `Counts` follow a call of alltoallv or alltoallw that was recorded without its
-//!   messages: the bytes for peer i of the communicator, from i = the first.
+//!   receives; in alltoall(v, w) what it sends to all; in collectives over neighbours what goes to each of them, but 0 in their
+//!   alltoallv and alltoallw, whose sizes are not recorded. Across an intercommunicator the root's own side names no root and
+//!   has 0, except that a bcast's root has all. `Counts` follow a call of alltoallv or alltoallw that was recorded without its
+//!   messages: the bytes for peer i of the communicator, from i = the first. With [`flags::PERSISTENT`] alone a call prepares a
+//!   collective; where messages are not seen each start is the same call once more, with [`flags::NONBLOCKING`] too.
 //! - A **communicator**'s identity is the same number on all its members and another one for any other communicator.
 //!   A window is a communicator too, flagged [`flags::WINDOW`]. The ranks of a **group** are its runs in order, each
 //!   `first, first + stride, …`; group 0 is the world, `0, 1, … size−1`, and has none.

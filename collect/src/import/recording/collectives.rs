@@ -128,8 +128,7 @@ impl<'a> Collectives<'a> {
             self.unexpanded += 1;
             return Ok(());
         };
-        let number = call.communicator.filter(|_| call.flags & flags::PERSISTENT == 0);
-        let Some(number) = number else {
+        let Some(number) = call.communicator else {
             self.inexpandable += 1;
             return Ok(());
         };
@@ -204,8 +203,10 @@ fn members(process: &Process<'_>, number: u32, all: &[Process<'_>]) -> Option<Ve
         .collect()
 }
 
+/// A collective that takes place: persistent ones are prepared by a call, and each start is that call again.
 fn is_collective(call: &phaseflow_profiler::Call) -> bool {
-    (Operation::Barrier..=Operation::NeighborAlltoallw).contains(&call.operation)
+    let is_prepared = call.flags & (flags::PERSISTENT | flags::NONBLOCKING) == flags::PERSISTENT;
+    !is_prepared && (Operation::Barrier..=Operation::NeighborAlltoallw).contains(&call.operation)
 }
 
 /// What is sent in a collective, and in how many rounds; `None` if its calls do not say, or contradict each other.
@@ -282,7 +283,7 @@ fn next_record(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(i64
     loop {
         let next = lane.next().at(|| &process.file)?;
         match &next {
-            Some((_, Record::Call(call))) if !is_collective(call) || call.flags & flags::PERSISTENT != 0 => {}
+            Some((_, Record::Call(call))) if !is_collective(call) => {}
             _ => return Ok(next),
         }
     }

@@ -1,9 +1,8 @@
 //! One process of the run: what its records' numbers mean in the trace.
 
-use std::collections::HashMap;
-
 use phaseflow_profiler::format::Kind;
 use phaseflow_profiler::{Clock, Communicator, Level, Recording, RecordingFile, Run};
+use rustc_hash::FxHashMap;
 
 use super::lane::Lane;
 
@@ -19,7 +18,7 @@ pub(super) struct Process<'a> {
     pub(super) file: String,
     clock: Clock,
     /// Number of a communicator in the recording → in the trace.
-    communicators: Vec<u32>,
+    communicators: FxHashMap<u32, u32>,
 }
 
 impl<'a> Process<'a> {
@@ -27,15 +26,13 @@ impl<'a> Process<'a> {
     /// rank made them; `MPI_COMM_WORLD` is 0.
     pub(super) fn all(run: &'a Run) -> Vec<Self> {
         let alignment = run.alignment();
-        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut numbers: FxHashMap<u64, u32> = FxHashMap::default();
         let mut processes = Vec::with_capacity(run.processes().len());
         for (place, (rank, recording)) in run.processes().enumerate() {
-            let mut communicators = Vec::new();
+            let mut communicators = FxHashMap::default();
             for (number, communicator) in recording.communicators() {
                 let next = numbers.len() as u32;
-                let in_trace = *numbers.entry(communicator.identity).or_insert(next);
-                communicators.resize(*number as usize, NO_COMMUNICATOR);
-                communicators.push(in_trace);
+                communicators.insert(*number, *numbers.entry(communicator.identity).or_insert(next));
             }
             let header = recording.header();
             processes.push(Self {
@@ -77,7 +74,7 @@ impl<'a> Process<'a> {
 
     /// A communicator's number in the trace.
     pub(super) fn communicator(&self, number: u32) -> u32 {
-        self.communicators.get(number as usize).copied().unwrap_or(NO_COMMUNICATOR)
+        self.communicators.get(&number).copied().unwrap_or(NO_COMMUNICATOR)
     }
 
     /// A communicator by its number in the recording.

@@ -76,8 +76,7 @@ impl Remarks {
             ),
             (
                 self.inexpandable,
-                "collective calls could not be expanded: persistent, on a neighbourhood or an intercommunicator, \
-                 or not entered by all members",
+                "collective calls could not be expanded: on a neighbourhood or an intercommunicator, or not entered by all members",
             ),
         ];
         said.extend(

@@ -1,10 +1,11 @@
-//! The functions that this library puts in front of MPI's, under their MPI and PMPI names: Open MPI's Fortran layer calls
-//! the latter. Each is one line in a table: its arguments and what is done around the real one.
+//! The functions that this library puts in front of MPI's, under their MPI and PMPI names: Open MPI's Fortran layer
+//! calls the latter. Each is one line in a table: its arguments and what is done around the real one.
 
 mod collective;
 mod environment;
 mod file;
 mod making;
+mod part;
 mod point_to_point;
 mod window;
 
@@ -39,8 +40,8 @@ macro_rules! functions {
 }
 pub(crate) use functions;
 
-/// As [`functions!`], for calls that are recorded only where messages are not seen below: where they are, the first call finds out and
-/// all further ones jump straight to MPI. The body is what is done while calls have to tell.
+/// As [`functions!`], for calls that are recorded only where messages are not seen below: where they are, the first
+/// call finds out and all further ones jump straight to MPI. The body is what is done while calls have to tell.
 macro_rules! passing {
     ($($name:ident $profiling:ident ($($argument:ident),*) |$real:ident| $body:expr;)*) => { $(
         #[allow(non_snake_case, reason = "MPI's names")]
@@ -81,6 +82,16 @@ macro_rules! passing {
 }
 pub(crate) use passing;
 
+/// Defines functions by one of the macros above, with counts of either width.
+macro_rules! of_both_widths {
+    ($how:ident: $($name:ident $profiling:ident $wide:ident $wide_profiling:ident ($($argument:ident),*)
+        |$real:ident, $of:ident| $body:expr;)*) => { $how! { $(
+        $name $profiling($($argument),*) |$real| { let $of = $crate::count::Width::Int; $body };
+        $wide $wide_profiling($($argument),*) |$real| { let $of = $crate::count::Width::Count; $body };
+    )* } };
+}
+pub(crate) use of_both_widths;
+
 /// Lets the calls of a function pass by this library from now on.
 #[cold]
 fn pass(target: &AtomicPtr<()>, name: &CStr) {
@@ -94,9 +105,4 @@ fn pass(target: &AtomicPtr<()>, name: &CStr) {
 fn int_at(address: usize) -> c_int {
     // SAFETY: the address of an int variable that the program gave to MPI, which has filled it.
     unsafe { std::ptr::with_exposed_provenance::<c_int>(address).read_unaligned() }
-}
-
-/// Element of an array of `int` that the program gave to MPI; 0 without array.
-fn int_of(array: usize, index: u32) -> c_int {
-    if array == 0 { 0 } else { int_at(array + index as usize * 4) }
 }

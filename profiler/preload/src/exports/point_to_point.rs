@@ -1,8 +1,9 @@
-//! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only what a message does not tell
-//! is recorded: waits, successful tests, probes, and the brackets of combined calls.
+//! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only what a message
+//! does not tell is recorded: waits, successful tests, probes, and the brackets of combined calls.
 
-use super::{functions, int_at, passing};
+use super::{functions, int_at, of_both_widths, passing};
 use crate::call::{Call, polled, recorded, told_by_messages};
+use crate::count::Width;
 use crate::format::Kind::{Receive, Send};
 use crate::mpi::{SUCCESS, library, mpi};
 use crate::operation::Operation::{Probe, Sendrecv, Start, Test, Wait};
@@ -16,41 +17,56 @@ fn tells() -> bool {
     !sees_messages() && is_on()
 }
 
+of_both_widths! { passing:
+    MPI_Send PMPI_Send MPI_Send_c PMPI_Send_c(buffer, count, datatype, to, tag, comm)
+        |real, of| pmpi::send((of.count(count), datatype, to, tag, comm), real);
+    MPI_Bsend PMPI_Bsend MPI_Bsend_c PMPI_Bsend_c(buffer, count, datatype, to, tag, comm)
+        |real, of| pmpi::send((of.count(count), datatype, to, tag, comm), real);
+    MPI_Ssend PMPI_Ssend MPI_Ssend_c PMPI_Ssend_c(buffer, count, datatype, to, tag, comm)
+        |real, of| pmpi::send((of.count(count), datatype, to, tag, comm), real);
+    MPI_Rsend PMPI_Rsend MPI_Rsend_c PMPI_Rsend_c(buffer, count, datatype, to, tag, comm)
+        |real, of| pmpi::send((of.count(count), datatype, to, tag, comm), real);
+    MPI_Isend PMPI_Isend MPI_Isend_c PMPI_Isend_c(buffer, count, datatype, to, tag, comm, request)
+        |real, of| pmpi::start(Send, (of.count(count), datatype, to, tag, comm), request, real);
+    MPI_Ibsend PMPI_Ibsend MPI_Ibsend_c PMPI_Ibsend_c(buffer, count, datatype, to, tag, comm, request)
+        |real, of| pmpi::start(Send, (of.count(count), datatype, to, tag, comm), request, real);
+    MPI_Issend PMPI_Issend MPI_Issend_c PMPI_Issend_c(buffer, count, datatype, to, tag, comm, request)
+        |real, of| pmpi::start(Send, (of.count(count), datatype, to, tag, comm), request, real);
+    MPI_Irsend PMPI_Irsend MPI_Irsend_c PMPI_Irsend_c(buffer, count, datatype, to, tag, comm, request)
+        |real, of| pmpi::start(Send, (of.count(count), datatype, to, tag, comm), request, real);
+    MPI_Irecv PMPI_Irecv MPI_Irecv_c PMPI_Irecv_c(buffer, count, datatype, from, tag, comm, request)
+        |real, of| pmpi::start(Receive, (of.count(count), datatype, from, tag, comm), request, real);
+    MPI_Send_init PMPI_Send_init MPI_Send_init_c PMPI_Send_init_c(buffer, count, datatype, to, tag, comm, request)
+        |real, of| pmpi::prepare(Send, (of.count(count), datatype, to, tag, comm), request, real);
+    MPI_Bsend_init PMPI_Bsend_init MPI_Bsend_init_c PMPI_Bsend_init_c(buffer, count, datatype, to, tag, comm, request)
+        |real, of| pmpi::prepare(Send, (of.count(count), datatype, to, tag, comm), request, real);
+    MPI_Ssend_init PMPI_Ssend_init MPI_Ssend_init_c PMPI_Ssend_init_c(buffer, count, datatype, to, tag, comm, request)
+        |real, of| pmpi::prepare(Send, (of.count(count), datatype, to, tag, comm), request, real);
+    MPI_Rsend_init PMPI_Rsend_init MPI_Rsend_init_c PMPI_Rsend_init_c(buffer, count, datatype, to, tag, comm, request)
+        |real, of| pmpi::prepare(Send, (of.count(count), datatype, to, tag, comm), request, real);
+    MPI_Recv_init PMPI_Recv_init MPI_Recv_init_c PMPI_Recv_init_c(buffer, count, datatype, from, tag, comm, request)
+        |real, of| pmpi::prepare(Receive, (of.count(count), datatype, from, tag, comm), request, real);
+    MPI_Imrecv PMPI_Imrecv MPI_Imrecv_c PMPI_Imrecv_c(buffer, count, datatype, message, request)
+        |real, of| pmpi::start_matched((of.count(count), datatype, message), request, real);
+}
+
 passing! {
-    MPI_Send PMPI_Send(buffer, count, datatype, to, tag, comm) |real| pmpi::send((count, datatype, to, tag, comm), real);
-    MPI_Bsend PMPI_Bsend(buffer, count, datatype, to, tag, comm) |real| pmpi::send((count, datatype, to, tag, comm), real);
-    MPI_Ssend PMPI_Ssend(buffer, count, datatype, to, tag, comm) |real| pmpi::send((count, datatype, to, tag, comm), real);
-    MPI_Rsend PMPI_Rsend(buffer, count, datatype, to, tag, comm) |real| pmpi::send((count, datatype, to, tag, comm), real);
-    MPI_Isend PMPI_Isend(buffer, count, datatype, to, tag, comm, request)
-        |real| pmpi::start(Send, (count, datatype, to, tag, comm), request, real);
-    MPI_Ibsend PMPI_Ibsend(buffer, count, datatype, to, tag, comm, request)
-        |real| pmpi::start(Send, (count, datatype, to, tag, comm), request, real);
-    MPI_Issend PMPI_Issend(buffer, count, datatype, to, tag, comm, request)
-        |real| pmpi::start(Send, (count, datatype, to, tag, comm), request, real);
-    MPI_Irsend PMPI_Irsend(buffer, count, datatype, to, tag, comm, request)
-        |real| pmpi::start(Send, (count, datatype, to, tag, comm), request, real);
-    MPI_Irecv PMPI_Irecv(buffer, count, datatype, from, tag, comm, request)
-        |real| pmpi::start(Receive, (count, datatype, from, tag, comm), request, real);
-    MPI_Send_init PMPI_Send_init(buffer, count, datatype, to, tag, comm, request)
-        |real| pmpi::prepare(Send, (count, datatype, to, tag, comm), request, real);
-    MPI_Bsend_init PMPI_Bsend_init(buffer, count, datatype, to, tag, comm, request)
-        |real| pmpi::prepare(Send, (count, datatype, to, tag, comm), request, real);
-    MPI_Ssend_init PMPI_Ssend_init(buffer, count, datatype, to, tag, comm, request)
-        |real| pmpi::prepare(Send, (count, datatype, to, tag, comm), request, real);
-    MPI_Rsend_init PMPI_Rsend_init(buffer, count, datatype, to, tag, comm, request)
-        |real| pmpi::prepare(Send, (count, datatype, to, tag, comm), request, real);
-    MPI_Recv_init PMPI_Recv_init(buffer, count, datatype, from, tag, comm, request)
-        |real| pmpi::prepare(Receive, (count, datatype, from, tag, comm), request, real);
     MPI_Recv PMPI_Recv(buffer, count, datatype, from, tag, comm, status)
-        |real| pmpi::receive((count, datatype, from, tag, comm), status, |status| {
+        |real| pmpi::receive((Width::Int.count(count), datatype, from, tag, comm), status, |status| {
             mpi!(PMPI_Recv(buffer, count, datatype, from, tag, comm, status))
         });
     MPI_Mrecv PMPI_Mrecv(buffer, count, datatype, message, status)
-        |real| pmpi::receive_matched((count, datatype, message), status, |status| {
+        |real| pmpi::receive_matched((Width::Int.count(count), datatype, message), status, |status| {
             mpi!(PMPI_Mrecv(buffer, count, datatype, message, status))
         });
-    MPI_Imrecv PMPI_Imrecv(buffer, count, datatype, message, request)
-        |real| pmpi::start_matched((count, datatype, message), request, real);
+    MPI_Recv_c PMPI_Recv_c(buffer, count, datatype, from, tag, comm, status)
+        |real| pmpi::receive((Width::Count.count(count), datatype, from, tag, comm), status, |status| {
+            mpi!(PMPI_Recv_c(buffer, count, datatype, from, tag, comm, status))
+        });
+    MPI_Mrecv_c PMPI_Mrecv_c(buffer, count, datatype, message, status)
+        |real| pmpi::receive_matched((Width::Count.count(count), datatype, message), status, |status| {
+            mpi!(PMPI_Mrecv_c(buffer, count, datatype, message, status))
+        });
     MPI_Start PMPI_Start(request) |real| pmpi::start_prepared(1, request, real);
     MPI_Request_free PMPI_Request_free(request) |real| {
         pmpi::give_up(request);
@@ -58,29 +74,71 @@ passing! {
     };
 }
 
+of_both_widths! { functions:
+    MPI_Isendrecv PMPI_Isendrecv MPI_Isendrecv_c PMPI_Isendrecv_c(buffer, count, datatype, to, tag, to_buffer,
+      to_count, to_type, from, from_tag, comm, request)
+        |real, of| told_by_messages(Sendrecv, || if tells() {
+            pmpi::start_exchange((of.count(count), datatype, to, tag, comm), (of.count(to_count), to_type, from,
+            from_tag, comm), request, real)
+        } else {
+            real()
+        });
+    MPI_Isendrecv_replace PMPI_Isendrecv_replace MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c(buffer, count,
+      datatype, to, tag, from, from_tag, comm, request)
+        |real, of| told_by_messages(Sendrecv, || if tells() {
+            pmpi::start_exchange((of.count(count), datatype, to, tag, comm), (of.count(count), datatype, from,
+            from_tag, comm), request, real)
+        } else {
+            real()
+        });
+}
+
 functions! {
     MPI_Sendrecv PMPI_Sendrecv(
         buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
-    ) |real| told_by_messages(Sendrecv, || {
-        if tells() {
-            pmpi::exchange((count, datatype, to, tag), (to_count, to_type, from, from_tag), comm, status, |status| {
-                mpi!(PMPI_Sendrecv(
-                    buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
-                ))
-            })
-        } else {
-            real()
-        }
+    ) |real| told_by_messages(Sendrecv, || if tells() {
+        let (send, receive) = ((Width::Int.count(count), datatype, to, tag, comm), (Width::Int.count(to_count),
+        to_type, from, from_tag, comm));
+        pmpi::exchange(send, receive, status, |status| {
+            mpi!(PMPI_Sendrecv(
+                buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
+            ))
+        })
+    } else {
+        real()
     });
     MPI_Sendrecv_replace PMPI_Sendrecv_replace(buffer, count, datatype, to, tag, from, from_tag, comm, status)
-    |real| told_by_messages(Sendrecv, || {
-        if tells() {
-            pmpi::exchange((count, datatype, to, tag), (count, datatype, from, from_tag), comm, status, |status| {
-                mpi!(PMPI_Sendrecv_replace(buffer, count, datatype, to, tag, from, from_tag, comm, status))
-            })
-        } else {
-            real()
-        }
+    |real| told_by_messages(Sendrecv, || if tells() {
+        let (send, receive) = ((Width::Int.count(count), datatype, to, tag, comm), (Width::Int.count(count),
+        datatype, from, from_tag, comm));
+        pmpi::exchange(send, receive, status, |status| {
+            mpi!(PMPI_Sendrecv_replace(buffer, count, datatype, to, tag, from, from_tag, comm, status))
+        })
+    } else {
+        real()
+    });
+    MPI_Sendrecv_c PMPI_Sendrecv_c(
+        buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
+    ) |real| told_by_messages(Sendrecv, || if tells() {
+        let (send, receive) = ((Width::Count.count(count), datatype, to, tag, comm), (Width::Count.count(to_count),
+        to_type, from, from_tag, comm));
+        pmpi::exchange(send, receive, status, |status| {
+            mpi!(PMPI_Sendrecv_c(
+                buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
+            ))
+        })
+    } else {
+        real()
+    });
+    MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c(buffer, count, datatype, to, tag, from, from_tag, comm, status)
+    |real| told_by_messages(Sendrecv, || if tells() {
+        let (send, receive) = ((Width::Count.count(count), datatype, to, tag, comm), (Width::Count.count(count),
+        datatype, from, from_tag, comm));
+        pmpi::exchange(send, receive, status, |status| {
+            mpi!(PMPI_Sendrecv_replace_c(buffer, count, datatype, to, tag, from, from_tag, comm, status))
+        })
+    } else {
+        real()
     });
 
     MPI_Startall PMPI_Startall(count, requests) |real| recorded(|| Call::of(Start).value(count), || {

@@ -1,45 +1,60 @@
 //! One-sided communication. What an operation moves is recorded here at any level: it need not travel as messages.
 
-use super::functions;
+use super::{functions, of_both_widths};
 use crate::call::{Call, recorded};
 use crate::communicator;
 use crate::format::{Kind, flags};
 use crate::message::Envelope;
 use crate::mpi::{SUCCESS, int, library};
 use crate::operation::Operation::{self, Accumulate, Fence, Get, Put, Window, WindowEpoch, WindowLock};
-use crate::pmpi::bytes;
+use crate::count::bytes;
 use crate::session;
 
+of_both_widths! { functions:
+    MPI_Put PMPI_Put MPI_Put_c PMPI_Put_c(
+        buffer, count, datatype, target, place, target_count, target_type, win
+    ) |real, of| moving(Put, Kind::Put, of.count(count), datatype, target, win, real);
+    MPI_Get PMPI_Get MPI_Get_c PMPI_Get_c(
+        buffer, count, datatype, target, place, target_count, target_type, win
+    ) |real, of| moving(Get, Kind::Get, of.count(count), datatype, target, win, real);
+    MPI_Accumulate PMPI_Accumulate MPI_Accumulate_c PMPI_Accumulate_c(
+        buffer, count, datatype, target, place, target_count, target_type, op, win
+    ) |real, of| moving(Accumulate, Kind::Accumulate, of.count(count), datatype, target, win, real);
+    MPI_Rput PMPI_Rput MPI_Rput_c PMPI_Rput_c(
+        buffer, count, datatype, target, place, target_count, target_type, win, request
+    ) |real, of| moving(Put, Kind::Put, of.count(count), datatype, target, win, real);
+    MPI_Rget PMPI_Rget MPI_Rget_c PMPI_Rget_c(
+        buffer, count, datatype, target, place, target_count, target_type, win, request
+    ) |real, of| moving(Get, Kind::Get, of.count(count), datatype, target, win, real);
+    MPI_Raccumulate PMPI_Raccumulate MPI_Raccumulate_c PMPI_Raccumulate_c(
+        buffer, count, datatype, target, place, target_count, target_type, op, win, request
+    ) |real, of| moving(Accumulate, Kind::Accumulate, of.count(count), datatype, target, win, real);
+    MPI_Get_accumulate PMPI_Get_accumulate MPI_Get_accumulate_c PMPI_Get_accumulate_c(
+        buffer, count, datatype, result, result_count, result_type, target, place, target_count, target_type, op, win
+    ) |real, of| both(bytes(of.count(count), datatype), bytes(of.count(result_count), result_type), target, win, real);
+    MPI_Rget_accumulate PMPI_Rget_accumulate MPI_Rget_accumulate_c PMPI_Rget_accumulate_c(
+        buffer, count, datatype, result, result_count, result_type, target, place, target_count, target_type, op, win,
+        request
+    ) |real, of| both(bytes(of.count(count), datatype), bytes(of.count(result_count), result_type), target, win, real);
+    MPI_Win_create PMPI_Win_create MPI_Win_create_c PMPI_Win_create_c(
+        base, size, unit, info, comm, win
+    ) |real, of| making(comm, win, real);
+    MPI_Win_allocate PMPI_Win_allocate MPI_Win_allocate_c PMPI_Win_allocate_c(
+        size, unit, info, comm, base, win
+    ) |real, of| making(comm, win, real);
+    MPI_Win_allocate_shared PMPI_Win_allocate_shared MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c(
+        size, unit, info, comm, base, win
+    ) |real, of| making(comm, win, real);
+}
+
 functions! {
-    MPI_Win_create PMPI_Win_create(base, size, unit, info, comm, win) |real| making(comm, win, real);
-    MPI_Win_allocate PMPI_Win_allocate(size, unit, info, comm, base, win) |real| making(comm, win, real);
-    MPI_Win_allocate_shared PMPI_Win_allocate_shared(size, unit, info, comm, base, win) |real| making(comm, win, real);
     MPI_Win_create_dynamic PMPI_Win_create_dynamic(info, comm, win) |real| making(comm, win, real);
     MPI_Win_free PMPI_Win_free(win) |real| freeing(win, real);
 
-    MPI_Put PMPI_Put(buffer, count, datatype, target, place, target_count, target_type, win)
-        |real| moving(Put, Kind::Put, count, datatype, target, win, real);
-    MPI_Get PMPI_Get(buffer, count, datatype, target, place, target_count, target_type, win)
-        |real| moving(Get, Kind::Get, count, datatype, target, win, real);
-    MPI_Accumulate PMPI_Accumulate(buffer, count, datatype, target, place, target_count, target_type, op, win)
-        |real| moving(Accumulate, Kind::Accumulate, count, datatype, target, win, real);
-    MPI_Get_accumulate PMPI_Get_accumulate(
-        buffer, count, datatype, result, result_count, result_type, target, place, target_count, target_type, op, win
-    ) |real| both(bytes(count, datatype), bytes(result_count, result_type), target, win, real);
     MPI_Fetch_and_op PMPI_Fetch_and_op(buffer, result, datatype, target, place, op, win)
         |real| both(bytes(1, datatype), bytes(1, datatype), target, win, real);
     MPI_Compare_and_swap PMPI_Compare_and_swap(buffer, compare, result, datatype, target, place, win)
         |real| both(2 * bytes(1, datatype), bytes(1, datatype), target, win, real);
-    MPI_Rput PMPI_Rput(buffer, count, datatype, target, place, target_count, target_type, win, request)
-        |real| moving(Put, Kind::Put, count, datatype, target, win, real);
-    MPI_Rget PMPI_Rget(buffer, count, datatype, target, place, target_count, target_type, win, request)
-        |real| moving(Get, Kind::Get, count, datatype, target, win, real);
-    MPI_Raccumulate PMPI_Raccumulate(buffer, count, datatype, target, place, target_count, target_type, op, win, request)
-        |real| moving(Accumulate, Kind::Accumulate, count, datatype, target, win, real);
-    MPI_Rget_accumulate PMPI_Rget_accumulate(
-        buffer, count, datatype, result, result_count, result_type, target, place, target_count, target_type, op, win,
-        request
-    ) |real| both(bytes(count, datatype), bytes(result_count, result_type), target, win, real);
 
     MPI_Win_fence PMPI_Win_fence(assertion, win) |real| on(Fence, win, real);
     MPI_Win_lock PMPI_Win_lock(kind, rank, assertion, win) |real| on(WindowLock, win, real);
@@ -80,7 +95,7 @@ fn freeing(win: usize, real: impl FnOnce() -> i32) -> i32 {
 fn moving(
     operation: Operation,
     kind: Kind,
-    count: usize,
+    count: u64,
     datatype: usize,
     target: usize,
     win: usize,
