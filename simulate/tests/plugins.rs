@@ -143,7 +143,9 @@ fn other_versions_and_missing_programs_are_refused() {
     let refused = |program: &str| ask(&net, program, &demands).unwrap_err().to_string();
     // It waits for the greeting: what comes before it is refused as not asked for.
     let folder = tempfile::tempdir().unwrap();
-    let later = script(folder.path(), "read greeting; echo '{\"phaseflow\":2}'; read question");
+    let file = folder.path().join("later.sh");
+    std::fs::write(&file, "read greeting; echo '{\"phaseflow\":2}'; read question").unwrap();
+    let later = format!("/bin/sh {}", file.display());
     assert_eq!(
         refused(&later),
         format!("exec:{later}: router answered `{{\"phaseflow\":2}}`: expected {{\"phaseflow\": 1}}")
