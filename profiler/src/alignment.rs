@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use crate::{Header, Pair, Sync};
 
 /// How much the rates of two time stamp counters, one against the other, differ from what they are on average: 0.1 ppm each (Veitch,
-/// Ridoux, Korada, *Robust synchronization of absolute and difference clocks over networks*, 2009, section III), either way.
+/// Ridoux, Korada, *Robust synchronization of absolute and difference clocks over networks*, 2009), either way.
 const WANDER: f64 = 4e-7;
 /// How much the rates of two hosts' `CLOCK_MONOTONIC` may differ: the kernel corrects either by up to 500 ppm (`MAXFREQ` in Linux's
 /// `timex.h`).

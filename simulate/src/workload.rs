@@ -92,6 +92,11 @@ impl Whole {
 }
 
 impl Workload {
+    /// A workload with nothing to remark.
+    pub fn new(name: impl Into<String>, segmentation: Segmentation) -> Self {
+        Self { name: name.into(), segmentation, remarks: Vec::new() }
+    }
+
     /// Reads a phase archive, or any trace that can be imported. `scratch` makes temporary files for messages out of order.
     ///
     /// # Errors

@@ -141,9 +141,14 @@ fn other_versions_and_missing_programs_are_refused() {
     let net = network("star[hosts=3]");
     let demands = [demand(0, 2, 1.0)];
     let refused = |program: &str| ask(&net, program, &demands).unwrap_err().to_string();
+    // It waits for the greeting: what comes before it is refused as not asked for.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("later.sh");
+    std::fs::write(&file, "read greeting; echo '{\"phaseflow\":2}'; read question").unwrap();
+    let later = format!("/bin/sh {}", file.display());
     assert_eq!(
-        refused("/bin/echo {\"phaseflow\":2}"),
-        "exec:/bin/echo {\"phaseflow\":2}: router answered `{\"phaseflow\":2}`: expected {\"phaseflow\": 1}"
+        refused(&later),
+        format!("exec:{later}: router answered `{{\"phaseflow\":2}}`: expected {{\"phaseflow\": 1}}")
     );
     assert_eq!(
         refused("/bin/true"),

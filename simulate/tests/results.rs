@@ -68,7 +68,7 @@ fn workload() -> Workload {
     };
     let phases = vec![phase("0", &[cell]), phase("barrier \"only\"", &[])];
     let occurrences = vec![occurrence(Some(0), 0), occurrence(None, 10), occurrence(Some(1), 20)];
-    Workload { name: "a.tar.gz".into(), segmentation: Segmentation { header, phases, occurrences } }
+    Workload::new("a.tar.gz", Segmentation { header, phases, occurrences })
 }
 
 fn labels(run: u32) -> RunLabels {

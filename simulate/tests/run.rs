@@ -55,10 +55,7 @@ fn workload(ranks: u32, phases: &[&[(u32, u32, u64)]], stretches: &[(Option<u32>
         ranks,
         duration_ns: timed.then_some(end_ns),
     };
-    Workload {
-        name: "work".into(),
-        segmentation: Segmentation { header, phases: phases.collect(), occurrences },
-    }
+    Workload::new("work", Segmentation { header, phases: phases.collect(), occurrences })
 }
 
 fn fixed(workload: usize, at_s: f64, duration_s: Option<f64>) -> JobSource {

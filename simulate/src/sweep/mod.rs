@@ -262,11 +262,7 @@ mod tests {
             duration_ns: None,
         };
         let phases = vec![Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix }];
-        Workload {
-            name: name.into(),
-            segmentation: Segmentation { header, phases, occurrences: Vec::new() },
-            remarks: Vec::new(),
-        }
+        Workload::new(name, Segmentation { header, phases, occurrences: Vec::new() })
     }
 
     fn sweep_of(scenario: &str, inputs: Vec<Workload>) -> Result<Sweep> {

@@ -38,7 +38,7 @@ pub(crate) fn workload(name: &str) -> Option<Workload> {
     };
     let phase = Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix };
     let segmentation = Segmentation { header, phases: vec![phase], occurrences: Vec::new() };
-    Some(Workload { name: name.into(), segmentation })
+    Some(Workload::new(name, segmentation))
 }
 
 /// A network from a file of PFSim's.
