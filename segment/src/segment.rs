@@ -53,8 +53,10 @@ pub struct Outcome {
 /// # Errors
 /// A damaged trace, or a method that finds nothing to go by.
 pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
-    let windows = options.method.needs_windows() || options.max_phases.is_some();
-    let survey = Survey::new(trace, windows.then_some(options.windows.clamp(2, LARGEST_WINDOWS)))?;
+    let rounds = options.method.needs_rounds();
+    let windows = options.method.needs_windows() || (options.max_phases.is_some() && !rounds);
+    let windows = windows.then_some(options.windows.clamp(2, LARGEST_WINDOWS));
+    let survey = Survey::new(trace, windows, rounds)?;
     let header = |method: String, duration_ns| Header {
         format: FORMAT.into(),
         version: VERSION,

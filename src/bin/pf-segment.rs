@@ -30,9 +30,9 @@ struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: Option<PathBuf>,
 
-    /// How to find phases: kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], marks
+    /// How to find phases: rounds, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], marks
     /// (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
-    #[arg(long, value_name = "METHOD", default_value = "kmeans")]
+    #[arg(long, value_name = "METHOD", default_value = "rounds")]
     method: String,
 
     /// Largest number of time windows, 2 to 4096

@@ -1,0 +1,72 @@
+//! Where nobody posts a message for longer than the program's rhythm explains.
+
+use super::segments::Unit;
+use crate::survey::Run;
+
+/// A silence shorter than this part of the run belongs to the phase around it …
+const PART: u64 = 2000;
+/// … and so does one shorter than so many rounds of what happens before and after it.
+const ROUNDS: u64 = 3;
+/// Units before and after a silence that tell how long a round is.
+const NEIGHBOURS: usize = 5;
+
+/// An idle stretch of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Idle {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+}
+
+/// The idle stretches of a run in order, those at its begin and end included.
+///
+/// An idle stretch begins where the program would have gone on: as long after the last message as rounds lie apart.
+pub(super) fn find(run: &Run, units: &[Unit]) -> Vec<Idle> {
+    let (Some(first), Some(last)) = (units.first(), units.last()) else { return Vec::new() };
+    let silences = run.rounds.silences.iter();
+    let inner = silences.map(|silence| (run.since_start(silence.from_ns), run.since_start(silence.to_ns)));
+    let all = std::iter::once((0, first.start_ns)).chain(inner).chain([(last.last_ns, run.duration_ns)]);
+    let least_ns = run.duration_ns / PART;
+    let long = all.filter(|(from, to)| to - from > least_ns);
+    let mut idle = Vec::new();
+    for (from, to) in long {
+        // The units that the silence ends, and that begin after it.
+        let after = units.partition_point(|unit| unit.start_ns < to);
+        let before = units.partition_point(|unit| unit.last_ns <= from);
+        let left = &units[before.saturating_sub(NEIGHBOURS)..before];
+        let right = &units[after..units.len().min(after + NEIGHBOURS)];
+        let round = rhythm(left).max(rhythm(right));
+        if to - from > ROUNDS.saturating_mul(round) {
+            let pause = pause(left).min((to - from) / 2);
+            idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
+        }
+    }
+    idle
+}
+
+/// How long a round is in these units: the median. The time after the last message of each may be idle, so it only counts if
+/// there is no other.
+fn rhythm(units: &[Unit]) -> u64 {
+    let known = units.iter().filter(|unit| unit.rounds > 0);
+    let mut rounds: Vec<u64> = known
+        .map(|unit| {
+            let extent = unit.last_ns - unit.start_ns;
+            if unit.rounds > 1 { extent / (unit.rounds - 1) } else { unit.end_ns - unit.start_ns }
+        })
+        .collect();
+    if rounds.is_empty() {
+        return units.iter().map(|unit| unit.last_ns - unit.start_ns).max().unwrap_or(0);
+    }
+    let middle = (rounds.len() - 1) / 2;
+    *rounds.select_nth_unstable(middle).1
+}
+
+/// How long after the last message of a unit the next one begins: the median.
+fn pause(units: &[Unit]) -> u64 {
+    let Some((_, units)) = units.split_last() else { return 0 };
+    let mut pauses: Vec<u64> = units.iter().map(|unit| unit.end_ns - unit.last_ns).collect();
+    if pauses.is_empty() {
+        return 0;
+    }
+    let middle = (pauses.len() - 1) / 2;
+    *pauses.select_nth_unstable(middle).1
+}
