@@ -1,5 +1,6 @@
 //! `pf-collect`: traces of other tools, or generated ones, become a trace archive.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use phaseflow::input::Input;
 use phaseflow::output::Output;
 use phaseflow_collect::export::{ArchiveExport, CsvExport, NdjsonExport, PairsExport, SummaryExport};
 use phaseflow_collect::import::{self, Format};
-use phaseflow_collect::pattern::{PatternName, Run};
+use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program, TRUTH_COLUMNS, write_truth};
 use phaseflow_collect::trace::{Sink, Summary};
 use phaseflow_collect::units::{parse_size, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
@@ -51,6 +52,10 @@ struct Arguments {
     ///
     /// With --repeat 2, `a,b` makes the run a a b b: one phase for each pattern. A name may come again (`a,b,a`). Every rank marks
     /// the beginning of a pattern with the position, from 1, at which it is named first.
+    ///
+    /// A pattern may have parameters of its own, `halo2d[bytes=4KiB,gap=5us,drift=1,seed=2]`, and a number of rounds,
+    /// `halo2d*20`. `a+b` is one round of a, then one of b; `a|b` divides the ranks between a and b. `idle[time=1ms]` is a pause.
+    /// `(a*5,b)*10` is a loop; loops may stand in loops.
     #[arg(long, value_name = "NAMES", conflicts_with_all = ["inputs", "from"], requires = "ranks")]
     pattern: Option<String>,
 
@@ -70,7 +75,44 @@ struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
     gap: String,
 
-    /// Seed of the patterns permutation and random
+    /// Do the whole list of patterns N times: `a,b` with --nest 3 makes a b a b a b
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "pattern", value_parser = clap::value_parser!(u64).range(1..))]
+    nest: u64,
+
+    /// An idle stretch of this length between any two phases: 250ns, 5us, 1ms, 2s
+    #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
+    idle: String,
+
+    /// Post each message late by a random time, up to F times its own duration; make pauses longer by up to F of themselves
+    #[arg(long, value_name = "F", default_value_t = 0.0, requires = "pattern")]
+    jitter: f64,
+
+    /// Background messages of 64 B to 64 KiB between random ranks, F for each message of the patterns
+    #[arg(long, value_name = "F", default_value_t = 0.0, requires = "pattern")]
+    noise: f64,
+
+    /// Let messages grow by F of their size from the first to the last round of a phase (0.5: half as large again)
+    #[arg(
+        long,
+        value_name = "F",
+        default_value_t = 0.0,
+        requires = "pattern",
+        allow_negative_numbers = true
+    )]
+    drift: f64,
+
+    /// Let each rank run behind by its own constant random time, up to this: 250ns, 5us, 1ms, 2s
+    #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
+    skew: String,
+
+    /// Write the true phases of the pattern, for pf-segment --score: CSV start_ns,end_ns,label,outer,first_message,last_message
+    ///
+    /// Times are nanoseconds since the start of the run, `outer` is the outermost loop or phase, the last two are positions in the
+    /// trace, from 0; noise belongs to no phase.
+    #[arg(long, value_name = "FILE", requires = "pattern")]
+    truth: Option<PathBuf>,
+
+    /// Seed of everything random: the patterns permutation and random, jitter, noise, skew
     #[arg(long, value_name = "N", default_value_t = 1, requires = "pattern")]
     seed: u64,
 
@@ -82,7 +124,8 @@ const EXAMPLES: &str = "Examples:
   pf-collect cg-c-128.tar.gz --summary
   pf-collect messages.csv -o run.tar.gz
   zcat messages.ndjson.gz | pf-collect --pairs
-  pf-collect --pattern halo2d,alltoall --ranks 16 --bytes 64KiB --repeat 20 --gap 1ms -o run.tar";
+  pf-collect --pattern halo2d,alltoall --ranks 16 --bytes 64KiB --repeat 20 --gap 1ms -o run.tar
+  pf-collect --pattern 'transpose*9,(halo2d*20,allreduce)*5' --ranks 16 --jitter 1 --truth truth.csv -o run.tar";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum To {
@@ -132,7 +175,7 @@ fn collect(arguments: &Arguments) -> Result<()> {
 
 /// Where the trace comes from.
 enum Source {
-    Pattern(Run),
+    Pattern(LabelledRun, Option<PathBuf>),
     Inputs(Vec<Input>, Option<Format>),
 }
 
@@ -142,19 +185,36 @@ impl Source {
             let format = arguments.from.as_deref().map(Format::from_name).transpose().at(|| "--from")?;
             return Ok(Source::Inputs(Input::all(&arguments.inputs)?, format));
         };
-        Ok(Source::Pattern(Run {
-            patterns: PatternName::parse_list(names).at(|| "--pattern")?,
+        let idle_ns = parse_time_ns(&arguments.idle).at(|| "--idle")?;
+        let run = LabelledRun {
+            program: Program::parse(names).at(|| "--pattern")?.repeated(arguments.nest),
             ranks: arguments.ranks.unwrap_or_default(),
             bytes: parse_size(&arguments.bytes).at(|| "--bytes")?,
             repeat: arguments.repeat,
             gap_ns: parse_time_ns(&arguments.gap).at(|| "--gap")?,
+            idle_ns,
+            idle_between: idle_ns > 0,
             seed: arguments.seed,
-        }))
+            disturbance: Disturbance {
+                jitter: arguments.jitter,
+                noise: arguments.noise,
+                drift: arguments.drift,
+                skew_ns: parse_time_ns(&arguments.skew).at(|| "--skew")?,
+            },
+        };
+        Ok(Source::Pattern(run, arguments.truth.clone()))
     }
 
     fn send(self, sink: &mut dyn Sink) -> Result<Summary> {
         match self {
-            Source::Pattern(run) => run.generate(sink),
+            Source::Pattern(run, None) => run.generate(sink, &mut |_| Ok(())),
+            Source::Pattern(run, Some(path)) => {
+                let mut truth = Output::create(Some(&path), false)?;
+                writeln!(truth, "{TRUTH_COLUMNS}")?;
+                let summary = run.generate(sink, &mut |stretch| write_truth(&mut truth, stretch))?;
+                truth.finish()?;
+                Ok(summary)
+            }
             Source::Inputs(inputs, format) => match &inputs[..] {
                 [input] => {
                     let opened = open(input).at(|| input)?;

@@ -55,7 +55,7 @@ impl Pattern for RecursiveDoubling {
         dst.map(|dst| (dst, self.bytes))
     }
 
-    fn collective(&self) -> Option<(Operation, u64)> {
+    fn collective(&self, _: u32) -> Option<(Operation, u64)> {
         Some((Operation::Allreduce, self.bytes))
     }
 }
@@ -79,7 +79,7 @@ impl Pattern for Ring {
         Some(((src + 1) % self.ranks, bytes))
     }
 
-    fn collective(&self) -> Option<(Operation, u64)> {
+    fn collective(&self, _: u32) -> Option<(Operation, u64)> {
         Some((Operation::Allreduce, self.bytes))
     }
 }

@@ -17,7 +17,7 @@ impl Pattern for Alltoall {
         Some(((src + 1 + step) % self.ranks, self.bytes))
     }
 
-    fn collective(&self) -> Option<(Operation, u64)> {
+    fn collective(&self, _: u32) -> Option<(Operation, u64)> {
         Some((Operation::Alltoall, self.bytes.saturating_mul(u64::from(self.ranks))))
     }
 }

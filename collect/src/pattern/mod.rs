@@ -27,14 +27,23 @@ mod bisection;
 mod grid;
 mod halo;
 mod incast;
+mod labelled;
 mod permutation;
+mod program;
 mod random;
 mod run;
 mod shift;
+mod side_by_side;
+mod stream;
 mod sweep;
 mod transpose;
+mod truth;
 
-pub use run::{BYTES_PER_NS, OVERHEAD_NS, Run};
+pub use labelled::{Disturbance, LabelledRun};
+pub use program::Program;
+pub use run::Run;
+pub use stream::{BYTES_PER_NS, OVERHEAD_NS};
+pub use truth::{TRUTH_COLUMNS, TrueStretch, write_truth};
 
 use crate::choice::unknown_name;
 use crate::trace::Operation;
@@ -54,8 +63,8 @@ pub trait Pattern {
     /// Receiver and bytes of what `src` sends in `step`.
     fn send(&self, step: u32, src: u32) -> Option<(u32, u64)>;
 
-    /// The collective operation that a round is, and the bytes that each rank contributes to it.
-    fn collective(&self) -> Option<(Operation, u64)> {
+    /// The collective operation that a round is for `rank`, and the bytes that it contributes.
+    fn collective(&self, _rank: u32) -> Option<(Operation, u64)> {
         None
     }
 }
@@ -110,16 +119,21 @@ impl PatternName {
         }
     }
 
+    /// The pattern of this name.
+    ///
+    /// # Errors
+    /// A name that no pattern has.
+    pub fn parse(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|pattern| pattern.name() == name);
+        found.ok_or_else(|| unknown_name("pattern", name, &Self::ALL.map(Self::name)))
+    }
+
     /// Parses a comma-separated list of names.
     ///
     /// # Errors
     /// A name that no pattern has.
     pub fn parse_list(text: &str) -> Result<Vec<Self>> {
-        let find = |name: &str| {
-            let found = Self::ALL.into_iter().find(|pattern| pattern.name() == name);
-            found.ok_or_else(|| unknown_name("pattern", name, &Self::ALL.map(Self::name)))
-        };
-        text.split(',').map(find).collect()
+        text.split(',').map(Self::parse).collect()
     }
 
     /// The pattern for `ranks` ranks; `seed` matters to `permutation` and `random` only.

@@ -1,28 +1,13 @@
-//! Rounds put one after the other: a run whose phases are known.
+//! Rounds put one after the other: the short way to a run of plain patterns.
 
-use super::{Pattern, PatternName};
-use crate::archive::columns::LARGEST_BLOCK;
-use crate::trace::{
-    Block, Call, Header, Kind, Mark, Message, MessageBlock, Operation, Rank, RunFacts, Sink, Summary,
-};
-use crate::{Error, Result};
+use super::{LabelledRun, PatternName, Program};
+use crate::Result;
+use crate::trace::{Sink, Summary};
 
-/// Bytes that a rank sends in a nanosecond: 8 Gbit/s.
-pub const BYTES_PER_NS: u64 = 1;
-
-/// What a message takes beyond its bytes, from post to arrival.
-pub const OVERHEAD_NS: u64 = 1_000;
-
-/// A run of one or more patterns.
+/// A tidy run of one or more patterns.
 ///
 /// Each pattern is repeated before the next begins (`a,b` three times is `a a a b b b`), and may be named again (`a,b,a`).
-/// Between two rounds lies `gap_ns`. Time is nominal: in a step all ranks post at once; a message of B bytes
-/// has left after B ns ([`BYTES_PER_NS`]) and arrived after B + 1000 ns ([`OVERHEAD_NS`]); the next step starts when the
-/// last message has arrived. The run ends with the last arrival, so bytes over duration is the rate that was meant.
-/// Wrong where contention matters: the network is pf-simulate's business.
-///
-/// Every rank sets a [`Mark`] when a pattern begins; its level is the position, from 1, at which the pattern was named
-/// first. A round that is a collective operation is a [`Call`] of every rank, too.
+/// Times, marks and calls are those of a [`LabelledRun`].
 #[derive(Clone, Debug)]
 pub struct Run {
     /// What to do, in this order.
@@ -45,141 +30,22 @@ impl Run {
     /// # Errors
     /// A pattern that does not exist for this number of ranks, a run of more than 2⁶³−1 ns, or what the sink says.
     pub fn generate(&self, sink: &mut dyn Sink) -> Result<Summary> {
-        // A pattern that is named again goes on: the same object, the same permutation.
-        let mut built: Vec<(PatternName, Box<dyn Pattern>)> = Vec::new();
-        let mut order = Vec::with_capacity(self.patterns.len());
-        for name in &self.patterns {
-            let known = built.iter().position(|(other, _)| other == name);
-            if known.is_none() {
-                built.push((*name, name.build(self.ranks, self.bytes, self.seed)?));
-            }
-            order.push(known.unwrap_or(built.len() - 1));
-        }
-        let names = self.patterns.iter().map(|name| name.name()).collect::<Vec<_>>().join(",");
-        sink.begin(&Header::new(Kind::Timed, format!("pattern {names}")))?;
-        let mut stream = Stream { sink, block: MessageBlock::default(), ranks: self.ranks, now_ns: 0 };
-        for (number, pattern) in order.into_iter().enumerate() {
-            let named_first = (1..).zip(&self.patterns).find(|(_, name)| **name == self.patterns[number]);
-            let level = named_first.map_or(0, |(position, _)| position);
-            for round in 0..self.repeat {
-                if number > 0 || round > 0 {
-                    stream.advance(self.gap_ns)?;
-                }
-                if round == 0 {
-                    stream.mark(level)?;
-                }
-                stream.round(&mut *built[pattern].1)?;
-            }
-        }
-        stream.flush()?;
-        let end = stream.now_ns;
-        sink.finish(&RunFacts { ranks: Some(self.ranks), span_ns: Some((0, end)), ..RunFacts::default() })
+        let run = LabelledRun {
+            bytes: self.bytes,
+            repeat: self.repeat,
+            gap_ns: self.gap_ns,
+            seed: self.seed,
+            ..LabelledRun::new(Program::of(&self.patterns), self.ranks)
+        };
+        run.generate(sink, &mut |_| Ok(()))
     }
-}
-
-/// A trace in the making.
-struct Stream<'a> {
-    sink: &'a mut dyn Sink,
-    block: MessageBlock,
-    ranks: u32,
-    now_ns: i64,
-}
-
-impl Stream<'_> {
-    fn advance(&mut self, ns: u64) -> Result<()> {
-        self.now_ns = self
-            .now_ns
-            .checked_add_unsigned(ns)
-            .ok_or_else(|| Error::usage("the run would last more than 2^63-1 ns (292 years)"))?;
-        Ok(())
-    }
-
-    fn mark(&mut self, level: i32) -> Result<()> {
-        let time_ns = self.now_ns;
-        self.in_blocks(|rank| Mark { time_ns, rank, level }, |marks| Block::Marks(marks))
-    }
-
-    /// Hands one record of every rank over.
-    fn in_blocks<T>(&mut self, record: impl Fn(Rank) -> T, block: impl Fn(&[T]) -> Block<'_>) -> Result<()> {
-        let mut records = Vec::new();
-        for first in (0..self.ranks).step_by(LARGEST_BLOCK) {
-            let end = self.ranks.min(first.saturating_add(LARGEST_BLOCK as u32));
-            records.clear();
-            records.extend((first..end).map(|rank| record(Rank(rank))));
-            self.sink.block(block(&records))?;
-        }
-        Ok(())
-    }
-
-    fn round(&mut self, pattern: &mut dyn Pattern) -> Result<()> {
-        pattern.begin_round();
-        let operation = pattern.collective().map(|(operation, _)| operation).unwrap_or_default();
-        if let Some((_, bytes)) = pattern.collective() {
-            self.call(pattern, operation, bytes)?;
-        }
-        for step in 0..pattern.steps() {
-            let mut largest = None;
-            for src in 0..self.ranks {
-                if let Some((dst, bytes)) = pattern.send(step, src) {
-                    self.send(src, dst, bytes, operation)?;
-                    largest = largest.max(Some(bytes));
-                }
-            }
-            self.advance(largest.map_or(0, step_ns))?;
-        }
-        Ok(())
-    }
-
-    /// The round as calls; a first walk over its steps tells when it ends.
-    fn call(&mut self, pattern: &dyn Pattern, operation: Operation, bytes: u64) -> Result<()> {
-        let enter_ns = self.now_ns;
-        for step in 0..pattern.steps() {
-            let sent = (0..self.ranks).filter_map(|src| pattern.send(step, src));
-            self.advance(sent.map(|(_, bytes)| bytes).max().map_or(0, step_ns))?;
-        }
-        let leave_ns = std::mem::replace(&mut self.now_ns, enter_ns);
-        let bytes = Some(bytes);
-        let record =
-            |rank| Call { enter_ns, leave_ns, rank, operation, communicator: None, root: None, bytes };
-        self.in_blocks(record, |calls| Block::Calls(calls))
-    }
-
-    fn send(&mut self, src: u32, dst: u32, bytes: u64, operation: Operation) -> Result<()> {
-        let post = self.now_ns;
-        self.block.push(&Message {
-            send_post_ns: post,
-            src: Rank(src),
-            dst: Rank(dst),
-            bytes,
-            operation,
-            // Sums beyond the limit end the run at the end of this step.
-            send_complete_ns: post.checked_add_unsigned(bytes / BYTES_PER_NS),
-            receive_post_ns: Some(post),
-            receive_complete_ns: post.checked_add_unsigned(step_ns(bytes)),
-            ..Message::default()
-        });
-        if self.block.len() == LARGEST_BLOCK { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        if !self.block.is_empty() {
-            self.sink.block(Block::Messages(&self.block))?;
-            self.block.clear();
-        }
-        Ok(())
-    }
-}
-
-/// From post to arrival.
-fn step_ns(bytes: u64) -> u64 {
-    (bytes / BYTES_PER_NS).saturating_add(OVERHEAD_NS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::export::ArchiveExport;
-    use crate::trace::TraceReader;
+    use crate::trace::{Block, Operation, TraceReader};
 
     fn run(patterns: &str, ranks: u32, repeat: u64, gap_ns: u64) -> Run {
         Run {
