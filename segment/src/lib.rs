@@ -27,5 +27,5 @@ pub use archive::{
 pub use list::{write_list, write_matrix_list};
 pub use method::{Method, NAMES as METHODS};
 pub use replay::{Replay, Rewind, Spool};
-pub use score::{Interval, Score, read_truth, score};
+pub use score::{Interval, Score, Truth, read_truth, score};
 pub use segment::{LARGEST_WINDOWS, Options, Outcome, segment};

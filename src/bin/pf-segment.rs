@@ -68,6 +68,9 @@ struct Arguments {
     matrix: Option<String>,
 
     /// Print instead how near the phases are to a truth: CSV with the columns start_ns,end_ns,label
+    ///
+    /// Lines boundary_f1, covering, label_ari; and exact_f1, boundaries that are right to a message, where the truth has the
+    /// columns first_message,last_message (pf-collect --truth).
     #[arg(long, value_name = "TRUTH.csv")]
     score: Option<PathBuf>,
 
@@ -122,6 +125,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         writeln!(out, "boundary_f1: {:.6}", score.boundary_f1)?;
         writeln!(out, "covering: {:.6}", score.covering)?;
         writeln!(out, "label_ari: {:.6}", score.label_ari)?;
+        if let Some(exact_f1) = score.exact_f1 {
+            writeln!(out, "exact_f1: {exact_f1:.6}")?;
+        }
     } else {
         let gzip = arguments.common.gzip || out.gzip();
         archive(&mut out, gzip, &segmentation)?;

@@ -20,8 +20,8 @@ pub struct Disturbance {
     /// Each message is posted late by a random time, uniform from 0 to this many times its own duration; each pause is
     /// longer by up to this part of itself.
     pub jitter: f64,
-    /// Messages between random ranks, of 64 B to 64 KiB, for each message of the program; at random times of the same step. In
-    /// pauses they come at the rate of the round before.
+    /// Messages between random ranks, of 64 B to 64 KiB, for each message of the program. They come at random times, pauses
+    /// included, at the rate that the round before gives; so there are none in the first round.
     pub noise: f64,
     /// By how much of itself a message grows from the first round of a stretch to the last, in equal steps.
     pub drift: f64,
@@ -111,7 +111,7 @@ impl LabelledRun {
                 (0..self.ranks).map(|_| skew.gen_range(0..=skew_ns)).collect()
             },
             jitter: stream_of(self.seed, JITTER),
-            noise: Noise { random: stream_of(self.seed, NOISE), due: 0.0, round: (0, 0) },
+            noise: Noise { random: stream_of(self.seed, NOISE), due: 0.0, per_ns: 0.0 },
             rounds: plan.rounds,
             now_ns: 0,
             pause_ns: None,
@@ -137,6 +137,9 @@ impl LabelledRun {
         Ok(())
     }
 }
+
+/// Messages of noise that are made at once, about.
+const SLICE: f64 = 1000.0;
 
 /// What random numbers are for.
 const SKEW: u32 = 1;
@@ -246,8 +249,8 @@ struct Noise {
     random: Xoshiro256PlusPlus,
     /// Messages that are due, in parts of one.
     due: f64,
-    /// Messages and nanoseconds of the last round.
-    round: (u64, u64),
+    /// Messages in a nanosecond, after the last round.
+    per_ns: f64,
 }
 
 /// What was done last.
@@ -336,7 +339,8 @@ impl Walk<'_> {
                     (None, _) => {}
                 }
             }
-            self.noise.round = (messages, self.now_ns.abs_diff(begin));
+            let ns = self.now_ns.abs_diff(begin).saturating_add(self.pause_ns.unwrap_or(0));
+            self.noise.per_ns = self.run.disturbance.noise * messages as f64 / ns.max(1) as f64;
         }
         self.rounds[round].parts = parts;
         Ok(())
@@ -360,7 +364,7 @@ impl Walk<'_> {
                 }
             }
             let ns = largest.map_or(0, step_ns);
-            self.make_noise(self.run.disturbance.noise * sent as f64, ns)?;
+            self.make_noise(ns)?;
             self.advance(ns)?;
             messages += sent;
         }
@@ -379,9 +383,9 @@ impl Walk<'_> {
         self.stream.send(post, src, Send { dst, bytes, operation, receive_post_ns, stretch: Some(stretch) })
     }
 
-    /// Adds `messages` of noise at random times of the next `ns`.
-    fn make_noise(&mut self, messages: f64, ns: u64) -> Result<()> {
-        self.noise.due += messages;
+    /// Adds noise at random times of the next `ns`.
+    fn make_noise(&mut self, ns: u64) -> Result<()> {
+        self.noise.due += self.noise.per_ns * ns as f64;
         while self.noise.due >= 1.0 {
             self.noise.due -= 1.0;
             let random = &mut self.noise.random;
@@ -438,16 +442,13 @@ impl Walk<'_> {
         let jitter = self.run.disturbance.jitter;
         let longer = if jitter > 0.0 { (self.jitter.gen_range(0.0..jitter) * ns as f64) as u64 } else { 0 };
         let mut left = ns.saturating_add(longer);
-        let (messages, round) = self.noise.round;
-        if self.run.disturbance.noise > 0.0 && messages > 0 && round > 0 {
-            let per_round = self.run.disturbance.noise * messages as f64;
-            while left > 0 {
-                let slice = left.min(round);
-                self.stream.release(self.now_ns)?;
-                self.make_noise(per_round * slice as f64 / round as f64, slice)?;
-                self.advance(slice)?;
-                left -= slice;
-            }
+        // A long pause is made bit by bit, so that its noise does not pile up.
+        while self.noise.per_ns > 0.0 && left > 0 {
+            let slice = left.min((SLICE / self.noise.per_ns).ceil() as u64);
+            self.stream.release(self.now_ns)?;
+            self.make_noise(slice)?;
+            self.advance(slice)?;
+            left -= slice;
         }
         self.advance(left)
     }

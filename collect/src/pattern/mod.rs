@@ -24,6 +24,7 @@
 mod allreduce;
 mod alltoall;
 mod bisection;
+mod family;
 mod grid;
 mod halo;
 mod incast;
@@ -39,6 +40,7 @@ mod sweep;
 mod transpose;
 mod truth;
 
+pub use family::{FAMILIES, Family};
 pub use labelled::{Disturbance, LabelledRun};
 pub use program::Program;
 pub use run::Run;
