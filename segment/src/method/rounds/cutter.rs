@@ -14,6 +14,8 @@ use phaseflow_collect::trace::MessageBlock;
 use super::Rounds;
 use super::batch::Batch;
 use super::gaps::Gaps;
+use super::pairs::Pairs;
+use super::rhythm::Rhythm;
 use super::tokens::Tokens;
 use crate::window::sketch::Sketch;
 
@@ -28,10 +30,10 @@ const STREAK: f32 = 8.0;
 
 /// Messages of a round that is not over: so many wait at least, this part of all so far at most, and never more than that.
 /// Longer rounds are cut in parts, which are put together when the round is repeated.
-const WAITING: (u64, u64, u64) = (512, 64, 1 << 17);
+const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
 
 /// What comes before a repeated round is a window of its own if it has more than this part of that round's messages.
-const BEFORE: u64 = 8;
+const BEFORE: u64 = 3;
 
 /// Messages of one time and source that are put in order at most.
 const ORDERED: usize = 1 << 17;
@@ -47,12 +49,18 @@ pub(crate) struct RoundWindow {
     pub(crate) messages: u64,
     /// Whole rounds; 0 if it was not repeated.
     pub(crate) rounds: u64,
+    /// Messages whose token is followed, those of them whose token was there before, and of these the sum of the binary logarithms of the numbers of messages since then.
+    pub(crate) watched: u64,
+    pub(crate) returned: u64,
+    pub(crate) log_distance: f64,
     /// It begins with tokens that were not there before.
     pub(crate) fresh: bool,
     /// It is a part of a longer round.
     pub(crate) part: bool,
     /// What its messages look like.
     pub(crate) sketch: Sketch,
+    /// Who talks to whom.
+    pub(crate) pairs: Pairs,
 }
 
 impl RoundWindow {
@@ -60,8 +68,12 @@ impl RoundWindow {
         self.last_ns = next.last_ns;
         self.messages += next.messages;
         self.rounds += next.rounds;
+        self.watched += next.watched;
+        self.returned += next.returned;
+        self.log_distance += next.log_distance;
         self.part &= next.part;
         self.sketch.merge(&next.sketch);
+        self.pairs.merge(&next.pairs);
     }
 }
 
@@ -91,6 +103,13 @@ impl Streak {
     }
 }
 
+/// Binary logarithm to a quarter.
+#[inline]
+fn log2(number: u64) -> f64 {
+    let exponent = number.ilog2();
+    f64::from(4 * exponent + ((number.rotate_left(64 - exponent) >> 62) & 3) as u32) / 4.0
+}
+
 /// Cuts a stream of messages into windows. Places are numbers of messages before them.
 #[derive(Debug)]
 pub(crate) struct Cutter {
@@ -109,8 +128,12 @@ pub(crate) struct Cutter {
     goal: f32,
     /// Rounds since something new began.
     rounds_here: u64,
+    rhythm: Rhythm,
+    /// Pieces of the open window that are no whole round yet.
+    pieces: usize,
     repeat: Streak,
     novel: Streak,
+    foreign: Streak,
     /// The window that is not full yet, and the message after it.
     open: RoundWindow,
     folded: u64,
@@ -131,8 +154,11 @@ impl Default for Cutter {
             distinct: 0,
             goal: 1.0,
             rounds_here: 0,
+            rhythm: Rhythm::default(),
+            pieces: 0,
             repeat: Streak::default(),
             novel: Streak::default(),
+            foreign: Streak::default(),
             open: RoundWindow::default(),
             folded: 0,
             windows: Vec::new(),
@@ -156,8 +182,11 @@ impl Cutter {
     pub(crate) fn finish(mut self) -> Rounds {
         self.batch.close();
         self.look(self.batch.len());
+        if self.rounds_here > 0 {
+            self.join_parts(self.round);
+        }
         self.fold(self.next);
-        self.close_window(self.open.rounds == 0);
+        self.close_window(self.rounds_here == 0);
         Rounds { windows: self.windows, silences: self.gaps.finish() }
     }
 
@@ -173,10 +202,23 @@ impl Cutter {
             let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.operations[row]);
             if let Some(seen) = self.tokens.see(hash, place + 1) {
                 // Counted from 1: 0 was never seen.
+                self.open.watched += 1;
+                if seen > 0 {
+                    self.open.returned += 1;
+                    self.open.log_distance += log2(place + 1 - seen);
+                }
                 let repeats = seen > self.round;
                 if !repeats {
                     self.distinct += 1;
                     self.goal = (self.distinct as f32 / 4.0).clamp(1.0, STREAK);
+                }
+                self.rhythm.message(hash, seen);
+                if self.rhythm.period() > 1 {
+                    self.foreign.step(seen <= self.rhythm.before(), place, place);
+                    if self.foreign.sum >= STREAK {
+                        self.leave_rhythm();
+                        continue;
+                    }
                 }
                 self.repeat.step(repeats, place, seen.saturating_sub(1));
                 if self.repeat.sum >= self.goal {
@@ -203,47 +245,105 @@ impl Cutter {
         let at = self.repeat.start.max(self.folded);
         let from = self.repeat.from.max(self.round);
         let new_here = self.rounds_here == 0 && from - self.round > (at - from) / BEFORE + 2;
-        if new_here && from >= self.folded {
+        if new_here && from >= self.folded && self.rhythm.period() == 1 {
             self.fold(from);
             self.close_window(true);
             self.open.fresh = true;
         } else {
-            // Parts of the round that is now known to be one.
-            let mut start = self.folded - self.open.messages;
-            while let Some(part) = self.windows.last().filter(|window| window.part) {
-                start -= part.messages;
-                if new_here && start < from {
-                    break;
-                }
-                let mut whole = self.windows.pop().unwrap_or_default();
-                whole.part = false;
-                if self.open.messages > 0 {
-                    whole.merge(&self.open);
-                }
-                self.open = whole;
-            }
+            self.join_parts(if new_here { from } else { self.round });
         }
         self.fold(at);
-        self.open.rounds += 1;
         self.rounds_here += 1;
-        if self.open.messages >= self.least {
-            self.close_window(false);
-        }
+        self.end_piece();
         self.next_round(at);
+    }
+
+    /// Parts from `start` on are of the round that is now known to be one.
+    fn join_parts(&mut self, start: u64) {
+        let mut reached = self.folded - self.open.messages;
+        while let Some(part) = self.windows.last().filter(|window| window.part) {
+            reached -= part.messages;
+            if reached < start {
+                break;
+            }
+            self.reopen();
+        }
+    }
+
+    /// The last window becomes a part of the open one.
+    fn reopen(&mut self) {
+        let Some(mut last) = self.windows.pop() else { return };
+        last.part = false;
+        if self.open.messages > 0 {
+            last.merge(&self.open);
+        }
+        self.open = last;
+    }
+
+    /// A piece is over, which is a round or a part of one.
+    fn end_piece(&mut self) {
+        self.pieces += 1;
+        let period = self.rhythm.end_piece(self.round);
+        self.previous = self.round;
+        if period > 1 && self.rhythm.since() == 3 * period {
+            self.gather(period);
+        }
+        if self.pieces.is_multiple_of(period) {
+            self.open.rounds += 1;
+            self.pieces = 0;
+            if self.open.messages >= self.least {
+                self.close_window(false);
+            }
+        }
+    }
+
+    /// The last three times `period` pieces turn out to be three rounds: as far as they are windows of their own, they become
+    /// one.
+    fn gather(&mut self, period: usize) {
+        let start = self.rhythm.start(3 * period - 1);
+        let mut reached = self.folded - self.open.messages;
+        while let Some(last) = self.windows.last() {
+            if reached - last.messages < start {
+                break;
+            }
+            reached -= last.messages;
+            self.reopen();
+        }
+        self.open.rounds = 2;
+        self.pieces = 0;
+        self.foreign = Streak::default();
     }
 
     /// A novelty streak: something new begins where the streak began.
     fn begin_anew(&mut self) {
         let at = self.novel.start.max(self.folded);
+        self.join_parts(self.round);
         self.fold(at);
-        self.close_window(false);
-        self.open.fresh = true;
+        self.end_piece();
+        if self.rhythm.period() == 1 {
+            self.close_window(false);
+            self.open.fresh = true;
+            self.pieces = 0;
+        }
         self.rounds_here = 0;
         self.next_round(at);
     }
 
+    /// Messages come that were not in the last two rounds of pieces.
+    fn leave_rhythm(&mut self) {
+        let at = self.foreign.start.max(self.folded);
+        self.fold(at);
+        self.close_window(false);
+        self.open.fresh = true;
+        self.pieces = 0;
+        self.rounds_here = 0;
+        self.rhythm.forget();
+        self.next_round(at);
+        self.previous = at;
+        self.foreign = Streak::default();
+    }
+
     fn next_round(&mut self, at: u64) {
-        self.previous = self.round;
         self.round = at;
         self.distinct = u32::try_from(self.next - at).unwrap_or(u32::MAX);
         self.goal = (self.distinct as f32 / 4.0).clamp(1.0, STREAK);
@@ -275,6 +375,7 @@ impl Cutter {
             &batch.bytes[from..to],
             &batch.operations[from..to],
         );
+        self.open.pairs.add_columns(&batch.src[from..to], &batch.dst[from..to]);
         self.folded = end;
     }
 

@@ -43,16 +43,9 @@ pub(super) fn find(run: &Run, units: &[Unit]) -> Vec<Idle> {
     idle
 }
 
-/// How long a round is in these units: the median. The time after the last message of each may be idle, so it only counts if
-/// there is no other.
+/// How long a round is in these units: the median.
 fn rhythm(units: &[Unit]) -> u64 {
-    let known = units.iter().filter(|unit| unit.rounds > 0);
-    let mut rounds: Vec<u64> = known
-        .map(|unit| {
-            let extent = unit.last_ns - unit.start_ns;
-            if unit.rounds > 1 { extent / (unit.rounds - 1) } else { unit.end_ns - unit.start_ns }
-        })
-        .collect();
+    let mut rounds: Vec<u64> = units.iter().filter(|unit| unit.round.is_some()).map(Unit::round_ns).collect();
     if rounds.is_empty() {
         return units.iter().map(|unit| unit.last_ns - unit.start_ns).max().unwrap_or(0);
     }

@@ -1,36 +1,61 @@
 //! Which segments are the same phase.
 
 use super::measure::Behaviour;
+use super::merge::{Spread, Tolerance};
 use super::segments::Segments;
 use crate::agglomerate::agglomerate;
 
 /// More segments than this are first gathered around leaders.
 const COMPARED: usize = 512;
 
-/// A label for each segment, counted from 0 in order of appearance: segments are clustered as long as clusters differ by less
-/// than `limit`. Of many segments, each first joins the nearest leader, or becomes one (Hartigan, Clustering Algorithms, 3).
-pub(super) fn labels(segments: &Segments, limit: f32) -> Vec<u32> {
+/// Segments of one label.
+#[derive(Clone, Debug)]
+struct Cluster {
+    behaviour: Behaviour,
+    spread: Spread,
+}
+
+impl Cluster {
+    fn merge(&mut self, other: &Cluster) {
+        self.behaviour.merge(&other.behaviour);
+        self.spread.sum += other.spread.sum;
+        self.spread.count += other.spread.count;
+    }
+
+    /// How different two clusters are; from 1 on they are two phases.
+    fn difference(&self, other: &Cluster, limits: &Tolerance) -> f64 {
+        let limit = limits.between(self.spread.mean(), other.spread.mean());
+        f64::from(self.behaviour.sure_difference(&other.behaviour) / limit)
+    }
+}
+
+/// A label for each segment, counted from 0 in order of appearance: segments are clustered as long as clusters differ by no
+/// more than neighbours may. Of many segments, each first joins the nearest leader, or becomes one (Hartigan, Clustering
+/// Algorithms, chapter 3).
+pub(super) fn labels(segments: &Segments, limits: &Tolerance) -> Vec<u32> {
     let list = &segments.list;
-    let mut leaders: Vec<Behaviour> = Vec::new();
-    let own: Vec<usize> = list
-        .iter()
-        .map(|segment| {
-            if list.len() > COMPARED {
-                let differences = leaders.iter().map(|leader| leader.difference(&segment.behaviour));
-                let nearest = differences.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-                if let Some((at, difference)) = nearest
-                    && (difference < limit / 2.0 || leaders.len() >= COMPARED)
-                {
-                    leaders[at].merge(&segment.behaviour);
-                    return at;
-                }
+    let mut leaders: Vec<Cluster> = Vec::new();
+    let mut own: Vec<usize> = Vec::with_capacity(list.len());
+    for segment in list {
+        let cluster =
+            Cluster { behaviour: segment.behaviour.clone(), spread: segments.spread(&segment.units) };
+        if list.len() > COMPARED {
+            let differences = leaders.iter().map(|leader| leader.difference(&cluster, limits));
+            let nearest = differences.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+            if let Some((at, difference)) = nearest
+                && (difference < 0.5 || leaders.len() >= COMPARED)
+            {
+                leaders[at].merge(&cluster);
+                own.push(at);
+                continue;
             }
-            leaders.push(segment.behaviour.clone());
-            leaders.len() - 1
-        })
-        .collect();
-    let distance = |one: &Behaviour, other: &Behaviour| f64::from(one.difference(other));
-    let merged = agglomerate(leaders, distance, |kept, gone| kept.merge(&gone), |d, _| d < f64::from(limit));
+        }
+        own.push(leaders.len());
+        leaders.push(cluster);
+    }
+    let distance = |one: &Cluster, other: &Cluster| one.difference(other, limits);
+    let merged =
+        agglomerate(leaders, distance, |kept, gone| kept.merge(&gone), |difference, _| difference < 1.0);
     let mut order: Vec<usize> = Vec::new();
     own.into_iter()
         .map(|leader| {

@@ -6,6 +6,8 @@
 //! messages in the mean, and as many standard deviations as [`SURE`] says (the divergence of samples is a χ² in the limit;
 //! Grosse et al. 2002). The mean over the views, and the difference of the rates, make the measure.
 
+use super::cutter::RoundWindow;
+use super::pairs::{self, GROUPS, Pairs};
 use crate::window::sketch::{BINS, Sketch, VIEWS};
 
 /// Standard deviations of the sampling error that a difference must exceed.
@@ -18,34 +20,59 @@ const OCTAVE: f32 = 0.25;
 /// … up to so much.
 const FASTEST: f32 = 0.5;
 
-/// The first views are of offsets and pairs.
-const PAIRS: usize = 2;
+/// The view of offsets, and that of pairs, in whose place are finer ones.
+const OFFSETS: usize = 0;
+const PAIRS: usize = 1;
+/// The view of sizes.
+const SIZES: usize = 2;
+/// Sizes that differ by so many octaves in the mean are as different as can be.
+const OCTAVES: f32 = 2.0;
+/// A part of a round may have so many times the share of one message that the round has.
+const EXCERPT: f32 = 4.0;
+/// All of a behaviour's bins.
+const ALL: usize = BINS + GROUPS * pairs::BINS;
+/// Distributions that are compared.
+const PARTS: usize = VIEWS.len() + GROUPS;
 
 /// A stretch as it is compared with others.
 #[derive(Clone, Debug)]
 pub(super) struct Behaviour {
-    pub(super) sketch: Sketch,
+    sketch: Sketch,
+    pairs: Pairs,
     /// Messages.
     pub(super) messages: f64,
     /// Time without idleness, nanoseconds; 0 if it is not known.
-    pub(super) active_ns: f64,
+    active_ns: f64,
+    /// Messages in that time.
+    active_messages: f64,
     /// Whole rounds were seen, so that pairs and offsets mean something.
-    pub(super) whole: bool,
-    shares: Box<[f32; BINS]>,
-    /// Σ p log₂ p of each view.
-    inner: [f32; VIEWS.len()],
+    whole: bool,
+    shares: Box<[f32; ALL]>,
+    /// Σ p log₂ p of each distribution, and the inverse of its number of messages.
+    inner: [f32; PARTS],
+    inverse: [f32; PARTS],
+}
+
+/// The bins of distribution `part` in `shares`.
+fn part(shares: &[f32; ALL], part: usize) -> &[f32] {
+    match part.checked_sub(VIEWS.len()) {
+        None => VIEWS[part].of(&shares[..]),
+        Some(group) => &shares[BINS + group * pairs::BINS..BINS + (group + 1) * pairs::BINS],
+    }
 }
 
 impl Behaviour {
-    pub(super) fn new(sketch: Sketch, active_ns: f64, whole: bool) -> Self {
-        let messages = sketch.messages() as f64;
+    pub(super) fn new(window: &RoundWindow, active_ns: Option<u64>) -> Self {
         let mut behaviour = Self {
-            sketch,
-            messages,
-            active_ns,
-            whole,
-            shares: Box::new([0.0; BINS]),
-            inner: [0.0; VIEWS.len()],
+            sketch: window.sketch.clone(),
+            pairs: window.pairs.clone(),
+            messages: window.messages as f64,
+            active_ns: active_ns.unwrap_or(0) as f64,
+            active_messages: active_ns.map_or(0.0, |_| window.messages as f64),
+            whole: !window.part,
+            shares: Box::new([0.0; ALL]),
+            inner: [0.0; PARTS],
+            inverse: [0.0; PARTS],
         };
         behaviour.settle();
         behaviour
@@ -60,8 +87,10 @@ impl Behaviour {
     /// As [`merge`](Self::merge), to be followed by [`settle`](Self::settle).
     pub(super) fn add(&mut self, other: &Behaviour) {
         self.sketch.merge(&other.sketch);
+        self.pairs.merge(&other.pairs);
         self.messages += other.messages;
         self.active_ns += other.active_ns;
+        self.active_messages += other.active_messages;
         self.whole |= other.whole;
     }
 
@@ -71,53 +100,112 @@ impl Behaviour {
         for (mine, theirs) in mixture.shares.iter_mut().zip(other.shares.iter()) {
             *mine = share as f32 * *mine + (1.0 - share as f32) * theirs;
         }
-        for (view, inner) in VIEWS.into_iter().zip(&mut mixture.inner) {
-            *inner = view.of(&mixture.shares[..]).iter().map(|share| weighted_log(*share)).sum();
+        for (inverse, theirs) in mixture.inverse.iter_mut().zip(&other.inverse) {
+            *inverse = inverse.max(*theirs);
         }
-        mixture.messages = self.messages.min(other.messages);
+        mixture.settle_inner();
         mixture
     }
 
     /// Computes what comparisons need.
     pub(super) fn settle(&mut self) {
-        for (view, inner) in VIEWS.into_iter().zip(&mut self.inner) {
-            let counts = view.of(&self.sketch.0);
-            let sum = counts.iter().sum::<u64>().max(1) as f32;
-            let shares = view.of_mut(&mut self.shares[..]);
-            *inner = 0.0;
-            for (share, count) in shares.iter_mut().zip(counts) {
-                *share = *count as f32 / sum;
-                *inner += weighted_log(*share);
-            }
+        let counts = self
+            .sketch
+            .0
+            .iter()
+            .map(|count| *count as f32)
+            .chain(self.pairs.0.iter().map(|count| *count as f32));
+        self.shares.iter_mut().zip(counts).for_each(|(share, count)| *share = count);
+        let sums: [f32; PARTS] = std::array::from_fn(|number| part(&self.shares, number).iter().sum());
+        for (number, view) in VIEWS.into_iter().enumerate() {
+            let sum = sums[number].max(1.0);
+            self.inverse[number] = 1.0 / (self.messages as f32).max(1.0);
+            view.of_mut(&mut self.shares[..]).iter_mut().for_each(|share| *share /= sum);
+        }
+        for (group, shares) in self.shares[BINS..].chunks_mut(pairs::BINS).enumerate() {
+            let sum = sums[VIEWS.len() + group].max(1.0);
+            self.inverse[VIEWS.len() + group] = 1.0 / sum;
+            shares.iter_mut().for_each(|share| *share /= sum);
+        }
+        self.settle_inner();
+    }
+
+    fn settle_inner(&mut self) {
+        for number in 0..PARTS {
+            self.inner[number] = part(&self.shares, number).iter().map(|share| weighted_log(*share)).sum();
         }
     }
 
-    /// How different `self` and `other` are.
-    pub(super) fn difference(&self, other: &Behaviour) -> f32 {
-        self.difference_of_messages(other) + self.difference_of_rates(other)
+    /// How different `self` and `other` are, and how different they surely are.
+    pub(super) fn difference(&self, other: &Behaviour) -> (f32, f32) {
+        let (messages, sure) = self.difference_of_messages(other);
+        let rates = self.difference_of_rates(other);
+        (messages + rates, sure + rates)
     }
 
-    /// How different the messages are, whatever the rate.
-    pub(super) fn difference_of_messages(&self, other: &Behaviour) -> f32 {
-        let mut sum = 0.0;
-        let inverse = (1.0 / self.messages.max(1.0) + 1.0 / other.messages.max(1.0)) as f32;
-        let scale = inverse / (8.0 * std::f32::consts::LN_2);
+    /// How different they surely are.
+    pub(super) fn sure_difference(&self, other: &Behaviour) -> f32 {
+        self.difference(other).1
+    }
+
+    /// How different the messages are, whatever the rate, and how different they surely are.
+    pub(super) fn difference_of_messages(&self, other: &Behaviour) -> (f32, f32) {
         // Parts of rounds have pairs and offsets of their own, whatever they are parts of.
-        let first = if self.whole || other.whole { 0 } else { PAIRS };
-        for (number, view) in VIEWS.into_iter().enumerate().skip(first) {
-            let (one, other_shares) = (view.of(&self.shares[..]), view.of(&other.shares[..]));
-            let (mut outer, mut used) = (0.0, 0.0);
-            for (p, q) in one.iter().zip(other_shares) {
-                let mean = 0.5 * (p + q);
-                outer += weighted_log(mean);
-                used += if mean > 0.0 { 1.0 } else { 0.0 };
-            }
-            let divergence = 0.5 * (self.inner[number] + other.inner[number]) - outer;
-            let freedom: f32 = (used - 1.0f32).max(0.0);
-            let chance = scale * (freedom + SURE * (2.0 * freedom).sqrt());
-            sum += (divergence - chance.min(0.5)).clamp(0.0, 1.0);
+        let whole = self.whole || other.whole;
+        let mut squares = (0.0, 0.0);
+        let mut count = |(all, sure): (f32, f32)| squares = (squares.0 + all * all, squares.1 + sure * sure);
+        for number in (0..VIEWS.len()).filter(|number| *number != PAIRS && (*number != OFFSETS || whole)) {
+            count(if number == SIZES {
+                self.distance_of_sizes(other)
+            } else {
+                self.divergence(other, number)
+            });
         }
-        sum / VIEWS.len() as f32
+        if whole {
+            let groups = (VIEWS.len()..PARTS).map(|number| self.divergence(other, number));
+            count(groups.fold((0.0f32, 0.0f32), |a, b| (a.0.max(b.0), a.1.max(b.1))));
+        }
+        ((squares.0 / VIEWS.len() as f32).sqrt(), (squares.1 / VIEWS.len() as f32).sqrt())
+    }
+
+    /// How far sizes have to be moved to become the other's, in the mean (earth mover's distance): a step of a factor is a
+    /// larger difference than half of it, which a divergence of bins does not know.
+    fn distance_of_sizes(&self, other: &Behaviour) -> (f32, f32) {
+        let (mut sum, mut distance) = (0.0f32, 0.0f32);
+        for (p, q) in part(&self.shares, SIZES).iter().zip(part(&other.shares, SIZES)) {
+            sum += p - q;
+            distance += sum.abs();
+        }
+        let distance = (distance / OCTAVES).min(1.0);
+        let chance = self.divergence(other, SIZES);
+        let chance = chance.0 - chance.1;
+        (distance, (distance - chance).max(0.0))
+    }
+
+    /// Jensen-Shannon divergence of one distribution, and the same without what chance explains.
+    fn divergence(&self, other: &Behaviour, number: usize) -> (f32, f32) {
+        let (mut outer, mut used) = (0.0f32, 0.0f32);
+        for (p, q) in part(&self.shares, number).iter().zip(part(&other.shares, number)) {
+            let mean = 0.5 * (p + q);
+            outer += weighted_log(mean);
+            used += if mean > 0.0 { 1.0 } else { 0.0 };
+        }
+        let divergence = (0.5 * (self.inner[number] + other.inner[number]) - outer).clamp(0.0, 1.0);
+        let freedom = (used - 1.0).max(0.0);
+        let scale = (self.inverse[number] + other.inverse[number]) / (8.0 * std::f32::consts::LN_2);
+        let chance = scale * (freedom + SURE * (2.0 * freedom).sqrt());
+        (divergence, (divergence - chance).max(0.0))
+    }
+
+    /// Which part of these messages the other stretch could have sent, if it were shown a part of a round of it: up to
+    /// [`EXCERPT`] times its share in each bin of pairs and offsets, whichever says least.
+    pub(super) fn covered_by(&self, other: &Behaviour) -> f32 {
+        let parts = std::iter::once(OFFSETS).chain(VIEWS.len()..PARTS);
+        let covered = parts.filter(|number| self.inverse[*number] < 1.0).map(|number| {
+            let pairs = part(&self.shares, number).iter().zip(part(&other.shares, number));
+            pairs.map(|(own, theirs)| own.min(EXCERPT * theirs)).sum::<f32>()
+        });
+        covered.fold(1.0, f32::min)
     }
 
     /// How different the rates are.
@@ -125,7 +213,7 @@ impl Behaviour {
         if self.active_ns <= 0.0 || other.active_ns <= 0.0 {
             return 0.0;
         }
-        let ratio = (self.messages / self.active_ns) / (other.messages / other.active_ns);
+        let ratio = (self.active_messages / self.active_ns) / (other.active_messages / other.active_ns);
         let octaves = ratio.log2().abs() as f32;
         ((octaves - STEADY) * OCTAVE).clamp(0.0, FASTEST)
     }

@@ -5,11 +5,50 @@ use std::collections::BinaryHeap;
 
 use super::measure::Behaviour;
 
-/// Neighbours of which the two most alike are merged first, until none differ by less than `limit`. The number of items in
-/// each of what is left, in order; `items` becomes what is left.
+/// How much neighbours must differ to stay apart: at least `least`; more if windows of a stretch differ from each other, up to
+/// `most`; so many times as much as those do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tolerance {
+    pub(super) least: f32,
+    pub(super) most: f32,
+    pub(super) times: f32,
+}
+
+impl Tolerance {
+    /// The limit between stretches whose windows differ by `one` and `other` in the mean; `None` for a single window.
+    pub(super) fn between(&self, one: Option<f32>, other: Option<f32>) -> f32 {
+        match (one, other) {
+            (Some(one), Some(other)) => (one.max(other) * self.times).clamp(self.least, self.most),
+            _ => self.most,
+        }
+    }
+}
+
+/// Differences between neighbouring windows of a stretch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spread {
+    pub(super) sum: f32,
+    pub(super) count: u32,
+}
+
+impl Spread {
+    pub(super) fn mean(self) -> Option<f32> {
+        (self.count > 0).then(|| self.sum / self.count as f32)
+    }
+}
+
+/// Neighbours of which the two most alike are merged first, until all surely differ by more than `limits` allow. The number of
+/// items in each of what is left, in order; `items` becomes what is left.
+///
+/// `spreads` are those of the items, `steps` the differences between an item's last window and the first one of the next.
 ///
 /// Time O(n log n) comparisons; ties go to the earlier pair.
-pub(super) fn merge_neighbours(items: &mut Vec<Behaviour>, limit: f32) -> Vec<usize> {
+pub(super) fn merge_neighbours(
+    items: &mut Vec<Behaviour>,
+    mut spreads: Vec<Spread>,
+    steps: &[f32],
+    limits: &Tolerance,
+) -> Vec<usize> {
     let count = items.len();
     let mut slots: Vec<Option<Behaviour>> = items.drain(..).map(Some).collect();
     let mut sizes = vec![1usize; count];
@@ -18,18 +57,22 @@ pub(super) fn merge_neighbours(items: &mut Vec<Behaviour>, limit: f32) -> Vec<us
     let mut after: Vec<usize> = (1..=count).collect();
     let mut stamp = vec![0u32; count];
     let mut heap = BinaryHeap::new();
-    let push =
-        |heap: &mut BinaryHeap<_>, slots: &[Option<Behaviour>], stamp: &[u32], one: usize, other: usize| {
-            let Some(Some(left)) = slots.get(one) else { return };
-            let Some(Some(right)) = slots.get(other) else { return };
-            let difference = left.difference(right);
-            if difference < limit {
-                // Bits of floats that are not negative are in their order.
-                heap.push(Reverse((difference.to_bits(), one, other, stamp[one], stamp[other])));
-            }
-        };
+    let push = |heap: &mut BinaryHeap<_>,
+                slots: &[Option<Behaviour>],
+                spreads: &[Spread],
+                stamp: &[u32],
+                one: usize,
+                other: usize| {
+        let Some(Some(left)) = slots.get(one) else { return };
+        let Some(Some(right)) = slots.get(other) else { return };
+        let (difference, sure) = left.difference(right);
+        if sure < limits.between(spreads[one].mean(), spreads[other].mean()) {
+            // Bits of floats that are not negative are in their order.
+            heap.push(Reverse((difference.to_bits(), one, other, stamp[one], stamp[other])));
+        }
+    };
     for i in 1..count {
-        push(&mut heap, &slots, &stamp, i - 1, i);
+        push(&mut heap, &slots, &spreads, &stamp, i - 1, i);
     }
     while let Some(Reverse((_, one, other, first, second))) = heap.pop() {
         if stamp[one] != first || stamp[other] != second {
@@ -39,6 +82,8 @@ pub(super) fn merge_neighbours(items: &mut Vec<Behaviour>, limit: f32) -> Vec<us
         if let Some(kept) = &mut slots[one] {
             kept.merge(&gone);
         }
+        spreads[one].sum += spreads[other].sum + steps[other - 1];
+        spreads[one].count += spreads[other].count + 1;
         sizes[one] += sizes[other];
         stamp[one] += 1;
         stamp[other] += 1;
@@ -47,8 +92,8 @@ pub(super) fn merge_neighbours(items: &mut Vec<Behaviour>, limit: f32) -> Vec<us
         if next < count {
             before[next] = one;
         }
-        push(&mut heap, &slots, &stamp, before[one], one);
-        push(&mut heap, &slots, &stamp, one, next);
+        push(&mut heap, &slots, &spreads, &stamp, before[one], one);
+        push(&mut heap, &slots, &spreads, &stamp, one, next);
     }
     let left: Vec<usize> = (0..count).filter(|i| slots[*i].is_some()).collect();
     items.extend(slots.into_iter().flatten());

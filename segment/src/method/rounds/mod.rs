@@ -24,7 +24,9 @@ mod idle;
 mod label;
 mod measure;
 mod merge;
+mod pairs;
 mod repair;
+mod rhythm;
 mod segments;
 mod tokens;
 
@@ -35,14 +37,22 @@ use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
 use cutter::RoundWindow;
 use gaps::Silence;
+use measure::Behaviour;
+use merge::Tolerance;
 use segments::Segments;
 
 /// Neighbours that differ by less are one stretch: a little more than half of what a complete change in one of the six views
 /// makes.
-const LIMIT: f32 = 0.10;
+const LIMIT: f32 = 0.17;
+
+/// How different neighbours have to be, and labels.
+const LIMITS: Tolerance = Tolerance { least: 0.04, most: LIMIT, times: 2.0 };
 
 /// The second pass looks for a boundary within so many rounds.
 const SLACK: u64 = 2;
+
+/// Messages that differ by less do not tell one phase from another.
+const TELLING: f32 = 0.03;
 
 /// What the first pass keeps.
 #[derive(Debug, Default)]
@@ -57,9 +67,9 @@ pub(super) struct RoundsMethod;
 impl Split for RoundsMethod {
     fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
         let mut segments = Segments::new(run);
-        segments.merge(LIMIT);
+        segments.merge(&LIMITS);
         repair::repair(&mut segments);
-        let labels = label::labels(&segments, LIMIT);
+        let labels = label::labels(&segments, &LIMITS);
         let plan = plan(run, &segments, &labels);
         Ok(Answer { plan, parameters: format!("windows={}", run.rounds.windows.len()) })
     }
@@ -87,6 +97,15 @@ fn plan(run: &Run, segments: &Segments, labels: &[u32]) -> Plan {
             }
         }
     }
-    let slack = |a: u32, b: u32| rounds[a as usize].max(rounds[b as usize]).saturating_mul(SLACK);
+    let mut examples: Vec<Option<&Behaviour>> = vec![None; rounds.len()];
+    for (segment, label) in segments.list.iter().zip(labels) {
+        examples[*label as usize].get_or_insert(&segment.behaviour);
+    }
+    let slack = |a: u32, b: u32| {
+        // Where only the rate changes, messages do not tell where.
+        let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
+        let tells = one.difference_of_messages(other).0 >= TELLING;
+        if tells { rounds[a as usize].max(rounds[b as usize]).saturating_mul(SLACK) } else { 0 }
+    };
     Plan::new(stretches).loosen(run.duration_ns, slack)
 }

@@ -2,7 +2,7 @@
 
 use super::idle::{self, Idle};
 use super::measure::Behaviour;
-use super::merge::merge_neighbours;
+use super::merge::{Spread, Tolerance, merge_neighbours};
 use crate::survey::Run;
 
 /// A window on the run's own clock.
@@ -15,17 +15,18 @@ pub(super) struct Unit {
     pub(super) last_ns: u64,
     /// Idle time in it.
     pub(super) idle_ns: u64,
-    /// Whole rounds.
-    pub(super) rounds: u64,
-    pub(super) behaviour: Behaviour,
+    /// Messages until the same come again, in the geometric mean; `None` where they do not.
+    pub(super) round: Option<f64>,
+    pub(super) messages: f64,
 }
 
 impl Unit {
     /// How long a round is, as far as this unit knows.
     pub(super) fn round_ns(&self) -> u64 {
-        match self.rounds {
-            0 => self.last_ns - self.start_ns,
-            rounds => (self.end_ns - self.start_ns - self.idle_ns) / rounds,
+        let active = self.end_ns - self.start_ns - self.idle_ns;
+        match self.round {
+            None => self.last_ns - self.start_ns,
+            Some(messages) => (active as f64 / self.messages.max(1.0) * messages) as u64,
         }
     }
 }
@@ -42,6 +43,10 @@ pub(super) struct Segment {
 #[derive(Debug)]
 pub(super) struct Segments {
     pub(super) units: Vec<Unit>,
+    /// What each unit does.
+    behaviours: Vec<Behaviour>,
+    /// How much each unit differs from the next one.
+    steps: Vec<f32>,
     pub(super) list: Vec<Segment>,
     pub(super) idle: Vec<Idle>,
 }
@@ -51,16 +56,18 @@ impl Segments {
     pub(super) fn new(run: &Run) -> Self {
         let windows = &run.rounds.windows;
         let starts: Vec<u64> = windows.iter().map(|window| run.since_start(window.first_ns)).collect();
+        let end_ns = |i: usize| starts.get(i + 1).copied().unwrap_or(run.duration_ns);
         let mut units: Vec<Unit> = windows
             .iter()
             .enumerate()
             .map(|(i, window)| Unit {
                 start_ns: starts[i],
-                end_ns: starts.get(i + 1).copied().unwrap_or(run.duration_ns),
+                end_ns: end_ns(i),
                 last_ns: run.since_start(window.last_ns),
                 idle_ns: 0,
-                rounds: window.rounds,
-                behaviour: Behaviour::new(window.sketch.clone(), 0.0, !window.part),
+                messages: window.messages as f64,
+                round: (window.returned * 2 > window.watched)
+                    .then(|| (window.log_distance / window.returned as f64).exp2()),
             })
             .collect();
         let idle = idle::find(run, &units);
@@ -70,25 +77,41 @@ impl Segments {
                 unit.idle_ns += stretch.to_ns.min(unit.end_ns) - stretch.from_ns.max(unit.start_ns);
             }
         }
-        for unit in &mut units {
-            unit.behaviour.active_ns = (unit.end_ns - unit.start_ns - unit.idle_ns) as f64;
-        }
-        let list = units
+        let last = units.len().saturating_sub(1);
+        // The pause after a window belongs to it, but the one at the end of the run, or before it is idle, is not known.
+        let behaviours: Vec<Behaviour> = windows
             .iter()
+            .zip(&units)
             .enumerate()
-            .map(|(i, unit)| Segment { units: i..i + 1, behaviour: unit.behaviour.clone() });
-        Self { list: list.collect(), units, idle }
+            .map(|(i, (window, unit))| {
+                let known = i < last && unit.idle_ns == 0;
+                Behaviour::new(window, known.then(|| unit.end_ns - unit.start_ns))
+            })
+            .collect();
+        let list = behaviours.iter().enumerate();
+        let list = list.map(|(i, behaviour)| Segment { units: i..i + 1, behaviour: behaviour.clone() });
+        let list = list.collect();
+        let steps = behaviours.windows(2).map(|pair| pair[0].difference(&pair[1]).0).collect();
+        Self { list, units, behaviours, steps, idle }
     }
 
-    /// Merges neighbours until all differ by `limit` or more.
-    pub(super) fn merge(&mut self, limit: f32) {
+    /// Differences between the units of some neighbouring ones.
+    pub(super) fn spread(&self, units: &std::ops::Range<usize>) -> Spread {
+        let steps = &self.steps[units.start..units.end - 1];
+        Spread { sum: steps.iter().sum(), count: steps.len() as u32 }
+    }
+
+    /// Merges neighbours until all differ by more than `limits` allow.
+    pub(super) fn merge(&mut self, limits: &Tolerance) {
+        let spreads = self.list.iter().map(|segment| self.spread(&segment.units)).collect();
+        let steps: Vec<f32> = self.list.iter().skip(1).map(|next| self.steps[next.units.start - 1]).collect();
         let mut ranges = Vec::with_capacity(self.list.len());
         let mut behaviours = Vec::with_capacity(self.list.len());
         for segment in self.list.drain(..) {
             ranges.push(segment.units);
             behaviours.push(segment.behaviour);
         }
-        let sizes = merge_neighbours(&mut behaviours, limit);
+        let sizes = merge_neighbours(&mut behaviours, spreads, &steps, limits);
         let mut first = 0;
         for (behaviour, size) in behaviours.into_iter().zip(sizes) {
             let units = ranges[first].start..ranges[first + size - 1].end;
@@ -107,9 +130,9 @@ impl Segments {
 
     /// What some units did together.
     pub(super) fn behaviour(&self, units: std::ops::Range<usize>) -> Option<Behaviour> {
-        let (first, rest) = self.units[units].split_first()?;
-        let mut all = first.behaviour.clone();
-        rest.iter().for_each(|unit| all.add(&unit.behaviour));
+        let (first, rest) = self.behaviours[units].split_first()?;
+        let mut all = first.clone();
+        rest.iter().for_each(|behaviour| all.add(behaviour));
         all.settle();
         Some(all)
     }
@@ -124,10 +147,22 @@ impl Segments {
         self.units[segment.units.end - 1].end_ns
     }
 
+    /// Messages of a round of a segment: the median over its units; `None` if most of them do not come again.
+    pub(super) fn round(&self, segment: &Segment) -> Option<f64> {
+        let units = &self.units[segment.units.clone()];
+        let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();
+        if rounds.len() * 2 < units.len() || rounds.is_empty() {
+            return None;
+        }
+        let middle = rounds.len() / 2;
+        Some(*rounds.select_nth_unstable_by(middle, f64::total_cmp).1)
+    }
+
     /// How long a round of a segment is: the median over its units.
     pub(super) fn round_ns(&self, segment: &Segment) -> u64 {
         let units = &self.units[segment.units.clone()];
-        let mut rounds: Vec<u64> = units.iter().filter(|unit| unit.rounds > 0).map(Unit::round_ns).collect();
+        let mut rounds: Vec<u64> =
+            units.iter().filter(|unit| unit.round.is_some()).map(Unit::round_ns).collect();
         if rounds.is_empty() {
             return units.iter().map(Unit::round_ns).sum();
         }
