@@ -32,6 +32,9 @@ const STREAK: f32 = 8.0;
 /// Longer rounds are cut in parts, which are put together when the round is repeated.
 const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
 
+/// Something new is more than one part in so many of a round; less is noise between two rounds.
+const MUCH: f32 = 4.0;
+
 /// What comes before a repeated round is a window of its own if it has more than this part of that round's messages.
 const BEFORE: u64 = 3;
 
@@ -126,6 +129,8 @@ pub(crate) struct Cutter {
     distinct: u32,
     /// The streaks' goal.
     goal: f32,
+    /// Distinct tokens of the round before.
+    known: f32,
     /// Rounds since something new began.
     rounds_here: u64,
     rhythm: Rhythm,
@@ -153,6 +158,7 @@ impl Default for Cutter {
             previous: 0,
             distinct: 0,
             goal: 1.0,
+            known: 0.0,
             rounds_here: 0,
             rhythm: Rhythm::default(),
             pieces: 0,
@@ -215,7 +221,7 @@ impl Cutter {
                 self.rhythm.message(hash, seen);
                 if self.rhythm.period() > 1 {
                     self.foreign.step(seen <= self.rhythm.before(), place, place);
-                    if self.foreign.sum >= STREAK {
+                    if self.foreign.sum >= STREAK.max(self.known / MUCH) {
                         self.leave_rhythm();
                         continue;
                     }
@@ -227,7 +233,7 @@ impl Cutter {
                 }
                 if self.rounds_here > 0 {
                     self.novel.step(seen <= self.previous, place, place);
-                    if self.novel.sum >= self.goal {
+                    if self.novel.sum >= self.goal.max(self.known / MUCH) {
                         self.begin_anew();
                         continue;
                     }
@@ -243,14 +249,19 @@ impl Cutter {
     /// A repeat streak: the round ends where the streak began.
     fn end_round(&mut self) {
         let at = self.repeat.start.max(self.folded);
-        let from = self.repeat.from.max(self.round);
-        let new_here = self.rounds_here == 0 && from - self.round > (at - from) / BEFORE + 2;
-        if new_here && from >= self.folded && self.rhythm.period() == 1 {
+        let from = self.repeat.from.clamp(self.round, at);
+        let late = from >= self.folded && from - self.round > (at - from) / BEFORE + 2;
+        if late && self.rounds_here > 0 {
+            // The last round of what was before, and the first one of something new.
+            self.join_parts(self.round);
+            self.fold(from);
+            self.begin_here(from);
+        } else if late && self.rhythm.period() == 1 {
             self.fold(from);
             self.close_window(true);
             self.open.fresh = true;
         } else {
-            self.join_parts(if new_here { from } else { self.round });
+            self.join_parts(if late { from } else { self.round });
         }
         self.fold(at);
         self.rounds_here += 1;
@@ -319,6 +330,12 @@ impl Cutter {
         let at = self.novel.start.max(self.folded);
         self.join_parts(self.round);
         self.fold(at);
+        self.begin_here(at);
+        self.next_round(at);
+    }
+
+    /// A piece ends at `at`, and what comes is not like it.
+    fn begin_here(&mut self, at: u64) {
         self.end_piece();
         if self.rhythm.period() == 1 {
             self.close_window(false);
@@ -326,7 +343,7 @@ impl Cutter {
             self.pieces = 0;
         }
         self.rounds_here = 0;
-        self.next_round(at);
+        self.round = at;
     }
 
     /// Messages come that were not in the last two rounds of pieces.
@@ -344,6 +361,7 @@ impl Cutter {
     }
 
     fn next_round(&mut self, at: u64) {
+        self.known = self.distinct as f32;
         self.round = at;
         self.distinct = u32::try_from(self.next - at).unwrap_or(u32::MAX);
         self.goal = (self.distinct as f32 / 4.0).clamp(1.0, STREAK);

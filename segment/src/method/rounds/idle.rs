@@ -8,7 +8,7 @@ const PART: u64 = 2000;
 /// … and so does one shorter than so many rounds of what happens before and after it.
 const ROUNDS: u64 = 3;
 /// Units before and after a silence that tell how long a round is.
-const NEIGHBOURS: usize = 5;
+const NEIGHBOURS: usize = 8;
 
 /// An idle stretch of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn find(run: &Run, units: &[Unit]) -> Vec<Idle> {
         let before = units.partition_point(|unit| unit.last_ns <= from);
         let left = &units[before.saturating_sub(NEIGHBOURS)..before];
         let right = &units[after..units.len().min(after + NEIGHBOURS)];
-        let round = rhythm(left).max(rhythm(right));
+        let round = rhythm(left, (from, to)).max(rhythm(right, (from, to)));
         if to - from > ROUNDS.saturating_mul(round) {
             let pause = pause(left).min((to - from) / 2);
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
@@ -43,14 +43,20 @@ pub(super) fn find(run: &Run, units: &[Unit]) -> Vec<Idle> {
     idle
 }
 
-/// How long a round is in these units: the median.
-fn rhythm(units: &[Unit]) -> u64 {
-    let mut rounds: Vec<u64> = units.iter().filter(|unit| unit.round.is_some()).map(Unit::round_ns).collect();
+/// How long a round is in these units: messages of a round, in the median, at the mean rate. `silence` is not counted.
+fn rhythm(units: &[Unit], silence: (u64, u64)) -> u64 {
+    let (Some(first), Some(last)) = (units.first(), units.last()) else { return 0 };
+    let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();
+    let before = first.start_ns < silence.1 && last.end_ns >= silence.1;
+    let end_ns = if before { silence.0 } else { last.end_ns };
+    let span_ns = end_ns.saturating_sub(first.start_ns);
     if rounds.is_empty() {
-        return units.iter().map(|unit| unit.last_ns - unit.start_ns).max().unwrap_or(0);
+        return span_ns / units.len() as u64;
     }
-    let middle = (rounds.len() - 1) / 2;
-    *rounds.select_nth_unstable(middle).1
+    let middle = rounds.len() / 2;
+    let round = *rounds.select_nth_unstable_by(middle, f64::total_cmp).1;
+    let messages: f64 = units.iter().map(|unit| unit.messages).sum();
+    (span_ns as f64 * round / messages.max(1.0)) as u64
 }
 
 /// How long after the last message of a unit the next one begins: the median.

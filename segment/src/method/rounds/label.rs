@@ -24,8 +24,8 @@ impl Cluster {
 
     /// How different two clusters are; from 1 on they are two phases.
     fn difference(&self, other: &Cluster, limits: &Tolerance) -> f64 {
-        let limit = limits.between(self.spread.mean(), other.spread.mean());
-        f64::from(self.behaviour.sure_difference(&other.behaviour) / limit)
+        let difference = self.behaviour.difference(&other.behaviour);
+        f64::from(limits.apart(&difference, (self.spread, other.spread)))
     }
 }
 

@@ -53,6 +53,32 @@ pub(super) struct Behaviour {
     inverse: [f32; PARTS],
 }
 
+/// How different two stretches are; *surely* is without what chance explains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Difference {
+    /// In all views, and in their rates.
+    pub(super) all: f32,
+    pub(super) sure: f32,
+    /// In who sends to whom, and for which operation: what does not drift.
+    pub(super) partners: f32,
+    pub(super) sure_partners: f32,
+}
+
+/// Root of the mean of squares over the views, with and without what chance explains.
+#[derive(Clone, Copy, Debug, Default)]
+struct Squares(f32, f32);
+
+impl Squares {
+    fn add(&mut self, (all, sure): (f32, f32)) {
+        self.0 += all * all;
+        self.1 += sure * sure;
+    }
+
+    fn root(self) -> (f32, f32) {
+        ((self.0 / VIEWS.len() as f32).sqrt(), (self.1 / VIEWS.len() as f32).sqrt())
+    }
+}
+
 /// The bins of distribution `part` in `shares`.
 fn part(shares: &[f32; ALL], part: usize) -> &[f32] {
     match part.checked_sub(VIEWS.len()) {
@@ -136,36 +162,34 @@ impl Behaviour {
         }
     }
 
-    /// How different `self` and `other` are, and how different they surely are.
-    pub(super) fn difference(&self, other: &Behaviour) -> (f32, f32) {
-        let (messages, sure) = self.difference_of_messages(other);
+    /// How different `self` and `other` are.
+    pub(super) fn difference(&self, other: &Behaviour) -> Difference {
+        let mut difference = self.difference_of_messages(other);
         let rates = self.difference_of_rates(other);
-        (messages + rates, sure + rates)
+        difference.all += rates;
+        difference.sure += rates;
+        difference
     }
 
-    /// How different they surely are.
-    pub(super) fn sure_difference(&self, other: &Behaviour) -> f32 {
-        self.difference(other).1
-    }
-
-    /// How different the messages are, whatever the rate, and how different they surely are.
-    pub(super) fn difference_of_messages(&self, other: &Behaviour) -> (f32, f32) {
+    /// How different the messages are, whatever the rate.
+    pub(super) fn difference_of_messages(&self, other: &Behaviour) -> Difference {
         // Parts of rounds have pairs and offsets of their own, whatever they are parts of.
         let whole = self.whole || other.whole;
-        let mut squares = (0.0, 0.0);
-        let mut count = |(all, sure): (f32, f32)| squares = (squares.0 + all * all, squares.1 + sure * sure);
-        for number in (0..VIEWS.len()).filter(|number| *number != PAIRS && (*number != OFFSETS || whole)) {
-            count(if number == SIZES {
-                self.distance_of_sizes(other)
-            } else {
-                self.divergence(other, number)
-            });
+        let mut partners = Squares::default();
+        for number in (0..VIEWS.len()).filter(|number| *number != PAIRS && *number != SIZES) {
+            if number != OFFSETS || whole {
+                partners.add(self.divergence(other, number));
+            }
         }
         if whole {
             let groups = (VIEWS.len()..PARTS).map(|number| self.divergence(other, number));
-            count(groups.fold((0.0f32, 0.0f32), |a, b| (a.0.max(b.0), a.1.max(b.1))));
+            partners.add(groups.fold((0.0f32, 0.0f32), |a, b| (a.0.max(b.0), a.1.max(b.1))));
         }
-        ((squares.0 / VIEWS.len() as f32).sqrt(), (squares.1 / VIEWS.len() as f32).sqrt())
+        let mut all = partners;
+        all.add(self.distance_of_sizes(other));
+        let (partners, sure_partners) = partners.root();
+        let (all, sure) = all.root();
+        Difference { all, sure, partners, sure_partners }
     }
 
     /// How far sizes have to be moved to become the other's, in the mean (earth mover's distance): a step of a factor is a

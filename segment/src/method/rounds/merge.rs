@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::measure::Behaviour;
+use super::measure::{Behaviour, Difference};
 
-/// How much neighbours must differ to stay apart: at least `least`; more if windows of a stretch differ from each other, up to
-/// `most`; so many times as much as those do.
+/// How much stretches must differ to stay apart: by `most` in all; or in partners by `least`, or so many `times` as much as
+/// windows within them do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerance {
     pub(super) least: f32,
@@ -15,12 +15,14 @@ pub(super) struct Tolerance {
 }
 
 impl Tolerance {
-    /// The limit between stretches whose windows differ by `one` and `other` in the mean; `None` for a single window.
-    pub(super) fn between(&self, one: Option<f32>, other: Option<f32>) -> f32 {
-        match (one, other) {
+    /// How different two stretches are whose windows differ by `spreads`; from 1 on they stay apart. A single window has no
+    /// spread, so only a large difference tells.
+    pub(super) fn apart(&self, difference: &Difference, spreads: (Spread, Spread)) -> f32 {
+        let limit = match (spreads.0.mean(), spreads.1.mean()) {
             (Some(one), Some(other)) => (one.max(other) * self.times).clamp(self.least, self.most),
             _ => self.most,
-        }
+        };
+        (difference.sure / self.most).max(difference.sure_partners / limit)
     }
 }
 
@@ -65,10 +67,10 @@ pub(super) fn merge_neighbours(
                 other: usize| {
         let Some(Some(left)) = slots.get(one) else { return };
         let Some(Some(right)) = slots.get(other) else { return };
-        let (difference, sure) = left.difference(right);
-        if sure < limits.between(spreads[one].mean(), spreads[other].mean()) {
+        let difference = left.difference(right);
+        if limits.apart(&difference, (spreads[one], spreads[other])) < 1.0 {
             // Bits of floats that are not negative are in their order.
-            heap.push(Reverse((difference.to_bits(), one, other, stamp[one], stamp[other])));
+            heap.push(Reverse((difference.all.to_bits(), one, other, stamp[one], stamp[other])));
         }
     };
     for i in 1..count {

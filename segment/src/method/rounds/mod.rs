@@ -46,7 +46,7 @@ use segments::Segments;
 const LIMIT: f32 = 0.17;
 
 /// How different neighbours have to be, and labels.
-const LIMITS: Tolerance = Tolerance { least: 0.04, most: LIMIT, times: 2.0 };
+const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
 
 /// The second pass looks for a boundary within so many rounds.
 const SLACK: u64 = 2;
@@ -104,7 +104,7 @@ fn plan(run: &Run, segments: &Segments, labels: &[u32]) -> Plan {
     let slack = |a: u32, b: u32| {
         // Where only the rate changes, messages do not tell where.
         let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
-        let tells = one.difference_of_messages(other).0 >= TELLING;
+        let tells = one.difference_of_messages(other).all >= TELLING;
         if tells { rounds[a as usize].max(rounds[b as usize]).saturating_mul(SLACK) } else { 0 }
     };
     Plan::new(stretches).loosen(run.duration_ns, slack)

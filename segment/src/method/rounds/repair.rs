@@ -96,7 +96,7 @@ fn fragments(segments: &mut Segments) {
                         all
                     }
                 };
-                if count > 1 && own.sure_difference(all) < LIMIT {
+                if count > 1 && own.difference(all).sure < LIMIT {
                     best = best.max(Some((count, back)));
                 }
             }
@@ -136,8 +136,8 @@ fn is_gradual(segments: &Segments, number: usize) -> bool {
     let (Some(left), Some(right)) = (segments.behaviour(left), segments.behaviour(right)) else {
         return false;
     };
-    let local = left.sure_difference(&right);
-    local < LIMIT && local < ABRUPT * one.behaviour.sure_difference(&other.behaviour)
+    let local = left.difference(&right).sure;
+    local < LIMIT && local < ABRUPT * one.behaviour.difference(&other.behaviour).sure
 }
 
 fn straddlers(segments: &mut Segments) {
@@ -149,8 +149,8 @@ fn straddlers(segments: &mut Segments) {
             && (before.units.len() > 1 || before.behaviour.messages > own.behaviour.messages)
             && (after.units.len() > 1 || after.behaviour.messages > own.behaviour.messages);
         if small && is_mixture(&own.behaviour, &before.behaviour, &after.behaviour) {
-            let nearer = own.behaviour.difference_of_messages(&before.behaviour).0
-                <= own.behaviour.difference_of_messages(&after.behaviour).0;
+            let nearer = own.behaviour.difference_of_messages(&before.behaviour).all
+                <= own.behaviour.difference_of_messages(&after.behaviour).all;
             segments.join(if nearer { number - 1 } else { number });
             number = number.saturating_sub(1).max(1);
         } else {
@@ -160,6 +160,6 @@ fn straddlers(segments: &mut Segments) {
 }
 
 fn is_mixture(own: &Behaviour, before: &Behaviour, after: &Behaviour) -> bool {
-    let differs = |share: &f64| own.difference_of_messages(&before.mixture(after, *share)).1;
+    let differs = |share: &f64| own.difference_of_messages(&before.mixture(after, *share)).sure;
     MIXTURES.iter().map(differs).fold(f32::INFINITY, f32::min) < LIMIT / 2.0
 }

@@ -45,7 +45,7 @@ pub(super) struct Segments {
     pub(super) units: Vec<Unit>,
     /// What each unit does.
     behaviours: Vec<Behaviour>,
-    /// How much each unit differs from the next one.
+    /// How much the partners of each unit differ from those of the next one.
     steps: Vec<f32>,
     pub(super) list: Vec<Segment>,
     pub(super) idle: Vec<Idle>,
@@ -91,7 +91,8 @@ impl Segments {
         let list = behaviours.iter().enumerate();
         let list = list.map(|(i, behaviour)| Segment { units: i..i + 1, behaviour: behaviour.clone() });
         let list = list.collect();
-        let steps = behaviours.windows(2).map(|pair| pair[0].difference(&pair[1]).0).collect();
+        let steps =
+            behaviours.windows(2).map(|pair| pair[0].difference_of_messages(&pair[1]).partners).collect();
         Self { list, units, behaviours, steps, idle }
     }
 
