@@ -296,8 +296,10 @@ impl Cutter {
         self.pieces += 1;
         let period = self.rhythm.end_piece(self.round);
         self.previous = self.round;
-        if period > 1 && self.rhythm.since() == 3 * period {
-            self.gather(period);
+        if period > 1
+            && let Some(pieces) = self.rhythm.noticed()
+        {
+            self.gather(pieces, period);
         }
         if self.pieces.is_multiple_of(period) {
             self.open.rounds += 1;
@@ -308,10 +310,9 @@ impl Cutter {
         }
     }
 
-    /// The last three times `period` pieces turn out to be three rounds: as far as they are windows of their own, they become
-    /// one.
-    fn gather(&mut self, period: usize) {
-        let start = self.rhythm.start(3 * period - 1);
+    /// The last `pieces` turn out to be rounds of `period` pieces each: as far as they are windows of their own, they become one.
+    fn gather(&mut self, pieces: usize, period: usize) {
+        let start = self.rhythm.start(pieces - 1);
         let mut reached = self.folded - self.open.messages;
         while let Some(last) = self.windows.last() {
             if reached - last.messages < start {
@@ -320,8 +321,8 @@ impl Cutter {
             reached -= last.messages;
             self.reopen();
         }
-        self.open.rounds = 2;
-        self.pieces = 0;
+        self.open.rounds = (pieces / period) as u64;
+        self.pieces = pieces % period;
         self.foreign = Streak::default();
     }
 

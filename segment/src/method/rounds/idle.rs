@@ -1,12 +1,14 @@
 //! Where nobody posts a message for longer than the program's rhythm explains.
 
+use std::ops::Range;
+
 use super::segments::Unit;
 use crate::survey::Run;
 
 /// A silence shorter than this part of the run belongs to the phase around it …
 const PART: u64 = 2000;
 /// … and so does one shorter than so many rounds of what happens before and after it.
-const ROUNDS: u64 = 3;
+pub(super) const ROUNDS: u64 = 3;
 /// Units before and after a silence that tell how long a round is.
 const NEIGHBOURS: usize = 8;
 
@@ -20,7 +22,9 @@ pub(super) struct Idle {
 /// The idle stretches of a run in order, those at its begin and end included.
 ///
 /// An idle stretch begins where the program would have gone on: as long after the last message as rounds lie apart.
-pub(super) fn find(run: &Run, units: &[Unit]) -> Vec<Idle> {
+///
+/// What happens before and after a silence is told by units of the same stretch; `stretches` are ranges of units in order.
+pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec<Idle> {
     let (Some(first), Some(last)) = (units.first(), units.last()) else { return Vec::new() };
     let silences = run.rounds.silences.iter();
     let inner = silences.map(|silence| (run.since_start(silence.from_ns), run.since_start(silence.to_ns)));
@@ -32,10 +36,18 @@ pub(super) fn find(run: &Run, units: &[Unit]) -> Vec<Idle> {
         // The units that the silence ends, and that begin after it.
         let after = units.partition_point(|unit| unit.start_ns < to);
         let before = units.partition_point(|unit| unit.last_ns <= from);
-        let left = &units[before.saturating_sub(NEIGHBOURS)..before];
-        let right = &units[after..units.len().min(after + NEIGHBOURS)];
-        let round = rhythm(left, (from, to)).max(rhythm(right, (from, to)));
-        if to - from > ROUNDS.saturating_mul(round) {
+        // The stretch of a unit.
+        let stretch = |unit: usize| {
+            let at = stretches.partition_point(|stretch| stretch.end <= unit);
+            stretches.get(at).cloned().unwrap_or(0..units.len())
+        };
+        let start = before.checked_sub(1).map_or(0, |last| stretch(last).start);
+        let left = &units[start.max(before.saturating_sub(NEIGHBOURS))..before];
+        let right = &units[after..stretch(after).end.clamp(after, after + NEIGHBOURS).min(units.len())];
+        let (before, after) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
+        // The pause after a round belongs to it.
+        let usual = if left.is_empty() { after } else { before.max(after / 2) };
+        if to - from > ROUNDS.saturating_mul(usual) {
             let pause = pause(left).min((to - from) / 2);
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
         }

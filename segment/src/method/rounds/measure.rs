@@ -11,14 +11,16 @@ use super::pairs::{self, GROUPS, Pairs};
 use crate::window::sketch::{BINS, Sketch, VIEWS};
 
 /// Standard deviations of the sampling error that a difference must exceed.
-const SURE: f32 = 2.0;
+const SURE: f32 = 4.0;
 
 /// Rates that differ by up to so many octaves are equal …
 const STEADY: f32 = 0.25;
 /// … and each octave more counts as much as this, …
 const OCTAVE: f32 = 0.25;
-/// … up to so much.
+/// … up to so much, …
 const FASTEST: f32 = 0.5;
+/// … if both are known from so many windows; of fewer, the part that there is.
+const TRUSTED: f32 = 4.0;
 
 /// The view of offsets, and that of pairs, in whose place are finer ones.
 const OFFSETS: usize = 0;
@@ -43,8 +45,9 @@ pub(super) struct Behaviour {
     pub(super) messages: f64,
     /// Time without idleness, nanoseconds; 0 if it is not known.
     active_ns: f64,
-    /// Messages in that time.
+    /// Messages, and windows, in that time.
     active_messages: f64,
+    active_windows: f32,
     /// Whole rounds were seen, so that pairs and offsets mean something.
     whole: bool,
     shares: Box<[f32; ALL]>,
@@ -95,6 +98,7 @@ impl Behaviour {
             messages: window.messages as f64,
             active_ns: active_ns.unwrap_or(0) as f64,
             active_messages: active_ns.map_or(0.0, |_| window.messages as f64),
+            active_windows: active_ns.map_or(0.0, |_| 1.0),
             whole: !window.part,
             shares: Box::new([0.0; ALL]),
             inner: [0.0; PARTS],
@@ -117,6 +121,7 @@ impl Behaviour {
         self.messages += other.messages;
         self.active_ns += other.active_ns;
         self.active_messages += other.active_messages;
+        self.active_windows += other.active_windows;
         self.whole |= other.whole;
     }
 
@@ -239,7 +244,8 @@ impl Behaviour {
         }
         let ratio = (self.active_messages / self.active_ns) / (other.active_messages / other.active_ns);
         let octaves = ratio.log2().abs() as f32;
-        ((octaves - STEADY) * OCTAVE).clamp(0.0, FASTEST)
+        let trust = (self.active_windows.min(other.active_windows) / TRUSTED).min(1.0);
+        ((octaves - STEADY) * OCTAVE).clamp(0.0, FASTEST) * trust
     }
 }
 

@@ -69,6 +69,7 @@ impl Split for RoundsMethod {
         let mut segments = Segments::new(run);
         segments.merge(&LIMITS);
         repair::repair(&mut segments);
+        segments.find_idle(run);
         let labels = label::labels(&segments, &LIMITS);
         let plan = plan(run, &segments, &labels);
         Ok(Answer { plan, parameters: format!("windows={}", run.rounds.windows.len()) })
@@ -85,10 +86,15 @@ fn plan(run: &Run, segments: &Segments, labels: &[u32]) -> Plan {
     } else {
         stretches.push(Stretch::exact(labels.first().copied(), 0));
     }
-    for (segment, label) in segments.list.iter().zip(labels) {
+    for (number, (segment, label)) in segments.list.iter().zip(labels).enumerate() {
         let end_ns = segments.end_ns(segment);
         let round_ns = &mut rounds[*label as usize];
         *round_ns = segments.round_ns(segment).max(*round_ns);
+        if segments.is_quiet(number) {
+            stretches.push(Stretch::exact(None, segments.start_ns(segment)));
+            while idle.next_if(|idle| idle.from_ns < end_ns).is_some() {}
+            continue;
+        }
         stretches.push(Stretch::exact(Some(*label), segments.start_ns(segment)));
         while let Some(silence) = idle.next_if(|idle| idle.from_ns < end_ns) {
             stretches.push(Stretch::exact(None, silence.from_ns));

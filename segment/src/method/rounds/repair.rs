@@ -12,6 +12,8 @@ const ABRUPT: f32 = 0.5;
 
 /// A segment of at most so many units may be a piece of a round, …
 const FEW: usize = 2;
+/// … and so may one of at most so many rounds of what is beside it, as pieces come again earlier than rounds; …
+const PIECE: f64 = 3.0;
 /// … of which so many are tried to be whole rounds together.
 const PIECES: usize = 64;
 
@@ -73,11 +75,13 @@ fn excerpts(segments: &mut Segments) {
 fn fragments(segments: &mut Segments) {
     let mut number = 0;
     while number < segments.list.len() {
-        let small = |segment: &Segment| segment.units.len() <= FEW;
-        if small(&segments.list[number]) {
+        let whole = &segments.list[number];
+        if whole.units.len() <= FEW {
             number += 1;
             continue;
         }
+        let longest = segments.round(whole).unwrap_or(0.0) * PIECE;
+        let small = |segment: &Segment| segment.units.len() <= FEW || segment.behaviour.messages <= longest;
         let before =
             segments.list[..number].iter().rev().take_while(|segment| small(segment)).take(PIECES).count();
         let after =

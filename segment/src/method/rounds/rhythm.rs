@@ -1,7 +1,7 @@
 //! Rounds of rounds: pieces that come again in one order.
 //!
 //! A round in which some messages come twice falls into pieces, each of which ends where something comes again. If the same
-//! pieces come in the same order three times, they are one round. A piece is known by its *signature*: its tokens in a few
+//! pieces come in the same order again, they are one round. A piece is known by its *signature*: its tokens in a few
 //! bins, and of each bin the least hash (one-permutation hashing, Li, Owen and Zhang 2012). The part of bins in which two
 //! signatures agree is about the part of tokens that two pieces have in common. Of tokens of noise it takes no notice, as
 //! they were not seen lately.
@@ -56,6 +56,11 @@ pub(super) struct Rhythm {
     /// The piece that is not over.
     all: Signature,
     known: Signature,
+}
+
+/// How many pieces in a row must be like the one a period before: a short order may come twice by chance.
+fn needed(period: usize) -> usize {
+    period.max(8.min(2 * period))
 }
 
 impl Default for Rhythm {
@@ -113,7 +118,7 @@ impl Rhythm {
                 || self.monotonous == 0
         };
         let found =
-            (1..=longest).find(|period| self.alike[*period] as usize >= 2 * *period && is_round(*period));
+            (1..=longest).find(|period| self.alike[*period] as usize >= needed(*period) && is_round(*period));
         self.period = found.unwrap_or(1);
         self.before = self.start(2 * self.period);
         self.period
@@ -124,9 +129,10 @@ impl Rhythm {
         self.period
     }
 
-    /// Number of pieces since the period was there for the first time; it was noticed when that is three periods.
-    pub(super) fn since(&self) -> usize {
-        self.alike[self.period] as usize + self.period
+    /// Number of pieces since the period was there for the first time, if this piece is the one at which it was noticed.
+    pub(super) fn noticed(&self) -> Option<usize> {
+        let alike = self.alike[self.period] as usize;
+        (alike == needed(self.period)).then_some(alike + self.period)
     }
 
     /// What was not seen since then was not in the last two periods.

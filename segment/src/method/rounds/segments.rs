@@ -5,6 +5,9 @@ use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance, merge_neighbours};
 use crate::survey::Run;
 
+/// Stray messages are so many times rarer than those of phases.
+const QUIET: f64 = 4.0;
+
 /// A window on the run's own clock.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
@@ -70,7 +73,8 @@ impl Segments {
                     .then(|| (window.log_distance / window.returned as f64).exp2()),
             })
             .collect();
-        let idle = idle::find(run, &units);
+        let all = 0..units.len();
+        let idle = idle::find(run, &units, std::slice::from_ref(&all));
         for stretch in &idle {
             let first = units.partition_point(|unit| unit.end_ns <= stretch.from_ns);
             for unit in units[first..].iter_mut().take_while(|unit| unit.start_ns < stretch.to_ns) {
@@ -91,9 +95,36 @@ impl Segments {
         let list = behaviours.iter().enumerate();
         let list = list.map(|(i, behaviour)| Segment { units: i..i + 1, behaviour: behaviour.clone() });
         let list = list.collect();
-        let steps =
-            behaviours.windows(2).map(|pair| pair[0].difference_of_messages(&pair[1]).partners).collect();
+        let steps = behaviours
+            .windows(2)
+            .map(|pair| pair[0].difference_of_messages(&pair[1]).sure_partners)
+            .collect();
         Self { list, units, behaviours, steps, idle }
+    }
+
+    /// Looks for idle stretches again, now that it is known which windows are alike.
+    pub(super) fn find_idle(&mut self, run: &Run) {
+        let stretches: Vec<_> = self.list.iter().map(|segment| segment.units.clone()).collect();
+        self.idle = idle::find(run, &self.units, &stretches);
+    }
+
+    /// True if a segment is no more than stray messages: they do not come again, and they come so much more rarely than what
+    /// is before and after them.
+    pub(super) fn is_quiet(&self, number: usize) -> bool {
+        let own = &self.list[number];
+        if self.round(own).is_some() {
+            return false;
+        }
+        let length = |segment: &Segment| self.end_ns(segment).saturating_sub(self.start_ns(segment)).max(1);
+        let rate = |segment: &Segment| segment.behaviour.messages / length(segment) as f64;
+        let around = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
+        let mut around = around.filter_map(|other| self.list.get(other)).peekable();
+        around.peek().is_some()
+            && around.all(|other| {
+                rate(own) * QUIET < rate(other)
+                    && length(own) > self.round_ns(other).saturating_mul(idle::ROUNDS)
+                    && own.behaviour.covered_by(&other.behaviour) < 0.5
+            })
     }
 
     /// Differences between the units of some neighbouring ones.
