@@ -11,6 +11,7 @@
 
 mod agglomerate;
 mod archive;
+mod level;
 mod list;
 mod method;
 mod plan;
@@ -19,11 +20,13 @@ mod score;
 mod segment;
 mod survey;
 mod tally;
+mod tree;
 mod window;
 
 pub use archive::{
     FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation, write_segmentation,
 };
+pub use level::Level;
 pub use list::{write_list, write_matrix_list};
 pub use method::{Method, NAMES as METHODS};
 pub use replay::{Replay, Rewind, Spool};

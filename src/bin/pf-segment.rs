@@ -15,7 +15,7 @@ use phaseflow_collect::import::{self, Format};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{
-    LARGEST_WINDOWS, Method, Options, Replay, Rewind, Segmentation, Spool, read_truth, score, segment,
+    LARGEST_WINDOWS, Level, Method, Options, Replay, Rewind, Segmentation, Spool, read_truth, score, segment,
     write_list, write_matrix_list, write_segmentation,
 };
 
@@ -39,9 +39,9 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = Options::default().windows)]
     windows: usize,
 
-    /// Which level of nested phases: all methods so far have one
-    #[arg(long, value_enum, default_value_t = Level::Auto)]
-    level: Level,
+    /// Which level of nested phases has depth 0; what it consists of has depth 1 and more
+    #[arg(long, value_enum, default_value_t = LevelName::Auto)]
+    level: LevelName,
 
     /// Merge the most similar phases until at most N are left
     #[arg(long, value_name = "N")]
@@ -85,12 +85,12 @@ const EXAMPLES: &str = "Examples:
   pf-collect --pattern halo2d,alltoall --ranks 16 --repeat 20 | pf-segment --matrix 1";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Level {
-    /// As a person would draw it
+enum LevelName {
+    /// As a person would draw it: leaf if those are at most 40, otherwise outer
     Auto,
     /// The innermost phases
     Leaf,
-    /// The outermost phases
+    /// The outermost loops, and phases in none
     Outer,
 }
 
@@ -157,6 +157,11 @@ fn options(arguments: &Arguments) -> Result<Options> {
         windows: arguments.windows,
         max_phases: arguments.max_phases,
         min_duration_ns: parse_time_ns(&arguments.min_duration).at(|| "--min-duration")?,
+        level: match arguments.level {
+            LevelName::Auto => Level::Auto,
+            LevelName::Leaf => Level::Leaf,
+            LevelName::Outer => Level::Outer,
+        },
         seed: arguments.seed,
     })
 }

@@ -11,7 +11,7 @@ use super::pairs::{self, GROUPS, Pairs};
 use crate::window::sketch::{BINS, Sketch, VIEWS};
 
 /// Standard deviations of the sampling error that a difference must exceed.
-const SURE: f32 = 4.0;
+const SURE: f32 = 3.0;
 
 /// Rates that differ by up to so many octaves are equal …
 const STEADY: f32 = 0.25;
@@ -63,7 +63,6 @@ pub(super) struct Difference {
     pub(super) all: f32,
     pub(super) sure: f32,
     /// In who sends to whom, and for which operation: what does not drift.
-    pub(super) partners: f32,
     pub(super) sure_partners: f32,
 }
 
@@ -192,9 +191,8 @@ impl Behaviour {
         }
         let mut all = partners;
         all.add(self.distance_of_sizes(other));
-        let (partners, sure_partners) = partners.root();
         let (all, sure) = all.root();
-        Difference { all, sure, partners, sure_partners }
+        Difference { all, sure, sure_partners: partners.root().1 }
     }
 
     /// How far sizes have to be moved to become the other's, in the mean (earth mover's distance): a step of a factor is a
