@@ -37,7 +37,11 @@ pub(crate) struct Tally {
 
 /// Reads `trace` and sums up the stretches of `plan`.
 pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Tally> {
-    let mut reader = TraceReader::open(trace.replay()?)?.without_details();
+    let mut reader = TraceReader::open(trace.replay()?)?;
+    // Where nobody is idle, it does not matter when messages arrive.
+    if plan.stretches.iter().all(|stretch| stretch.label.is_some()) {
+        reader = reader.without_details();
+    }
     let mut sums = Sums::new(run, plan);
     while let Some(block) = reader.next_block()? {
         if let Block::Messages(block) = block {
@@ -56,7 +60,12 @@ struct Sums<'a> {
     /// The stretch that messages go to.
     at: usize,
     search: Option<Search>,
+    /// When the last message arrived that is known to, where idleness comes next.
+    arrived_ns: Option<u64>,
 }
+
+/// Messages before an idle stretch of which the last arrival is looked for.
+const ARRIVING: usize = 4096;
 
 /// The search for the first message of the stretch after `at`.
 struct Search {
@@ -82,6 +91,7 @@ impl<'a> Sums<'a> {
             matrices: (0..plan.labels()).map(|_| MatrixBuilder::default()).collect(),
             at: 0,
             search: None,
+            arrived_ns: None,
         }
     }
 
@@ -114,7 +124,12 @@ impl<'a> Sums<'a> {
     fn put(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<()> {
         let columns = block.columns();
         let (src, dst) = (&columns.src[rows.clone()], &columns.dst[rows.clone()]);
-        let bytes = &columns.bytes[rows];
+        let bytes = &columns.bytes[rows.clone()];
+        if self.idle_after(self.at) {
+            let last = rows.end.saturating_sub(ARRIVING).max(rows.start)..rows.end;
+            let arrivals = last.filter_map(|row| block.get(row).receive_complete_ns);
+            self.arrived_ns = self.arrived_ns.max(arrivals.map(|time| self.run.since_start(time)).max());
+        }
         if let Some(label) = self.plan.stretches[self.at].label {
             // Refuses sums beyond 63 bits.
             self.matrices[label as usize].add_messages(src, dst, bytes)?;
@@ -174,12 +189,27 @@ impl<'a> Sums<'a> {
             search.waiting.leave(&mut self.totals[to], &mut self.matrices[label])?;
             self.totals[self.at + 1].start_ns = if all_old { now_ns } else { search.start_ns };
         }
+        if self.idle_after(self.at)
+            && let Some(arrived_ns) = self.arrived_ns
+        {
+            // Idleness begins when the last message has arrived, and has ended when the next phase begins.
+            let next =
+                self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
+            let start_ns = &mut self.totals[self.at + 1].start_ns;
+            *start_ns = arrived_ns.min(now_ns).min(next);
+        }
+        self.arrived_ns = None;
         self.at += 1;
         Ok(())
     }
 
+    /// True if the stretch after this one is idle.
+    fn idle_after(&self, at: usize) -> bool {
+        self.plan.stretches.get(at + 1).is_some_and(|next| next.label.is_none())
+    }
+
     fn finish(mut self) -> Result<Tally> {
-        if self.search.is_some() {
+        if self.search.is_some() || self.idle_after(self.at) {
             self.settle(self.run.duration_ns)?;
         }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();

@@ -30,6 +30,8 @@ mod rhythm;
 mod segments;
 mod tokens;
 
+use std::collections::BTreeSet;
+
 use phaseflow_collect::Result;
 
 use super::{Answer, Limits, Split};
@@ -107,7 +109,14 @@ fn plan(run: &Run, segments: &Segments, labels: &[u32]) -> Plan {
     for (segment, label) in segments.list.iter().zip(labels) {
         examples[*label as usize].get_or_insert(&segment.behaviour);
     }
-    let slack = |a: u32, b: u32| {
+    let clean: BTreeSet<u64> = (0..segments.list.len())
+        .filter(|number| segments.is_clean(*number))
+        .map(|number| segments.start_ns(&segments.list[number]))
+        .collect();
+    let slack = |a: u32, b: u32, start_ns: u64| {
+        if clean.contains(&start_ns) {
+            return 0;
+        }
         // Where only the rate changes, messages do not tell where.
         let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
         let tells = one.difference_of_messages(other).all >= TELLING;

@@ -5,8 +5,13 @@ use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance, merge_neighbours};
 use crate::survey::Run;
 
+/// A window that differs by less from its segment is like it.
+const CLEAN: f32 = 0.002;
+
 /// Stray messages are so many times rarer than those of phases.
 const QUIET: f64 = 4.0;
+/// … and so many rounds of those long, at least.
+const LASTING: u64 = 2;
 
 /// A window on the run's own clock.
 #[derive(Clone, Debug)]
@@ -121,10 +126,20 @@ impl Segments {
         let mut around = around.filter_map(|other| self.list.get(other)).peekable();
         around.peek().is_some()
             && around.all(|other| {
-                rate(own) * QUIET < rate(other)
-                    && length(own) > self.round_ns(other).saturating_mul(idle::ROUNDS)
-                    && own.behaviour.covered_by(&other.behaviour) < 0.5
+                rate(own) * QUIET < rate(other) && length(own) > self.round_ns(other).saturating_mul(LASTING)
             })
+    }
+
+    /// True if the windows on both sides of the boundary before segment `number` are like the rest of their segments: then none
+    /// of them holds something of both, and the boundary is where the windows say.
+    pub(super) fn is_clean(&self, number: usize) -> bool {
+        let Some(before) = number.checked_sub(1) else { return true };
+        let alike = |unit: usize, segment: &Segment| {
+            segment.units.len() > 1
+                && self.behaviours[unit].difference_of_messages(&segment.behaviour).all < CLEAN
+        };
+        let (before, own) = (&self.list[before], &self.list[number]);
+        alike(before.units.end - 1, before) && alike(own.units.start, own)
     }
 
     /// Differences between the units of some neighbouring ones.
