@@ -17,6 +17,7 @@ mod method;
 mod plan;
 mod replay;
 mod score;
+mod search;
 mod segment;
 mod survey;
 mod tally;

@@ -48,16 +48,16 @@ impl Plan {
         Self { stretches }
     }
 
-    /// Lets each change lie `slack_ns` of its two labels and its time earlier or later, at most to the middle of the stretches at its
+    /// Lets each change lie `slack_ns` of its two labels earlier or later, at most to the middle of the stretches at its
     /// sides, so that changes keep their order. Where idleness begins or ends is exact.
-    pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u32, u32, u64) -> u64) -> Self {
+    pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u32, u32) -> u64) -> Self {
         let starts: Vec<u64> = self.stretches.iter().map(|stretch| stretch.start_ns).collect();
         for i in 1..starts.len() {
             let (Some(before), Some(after)) = (self.stretches[i - 1].label, self.stretches[i].label) else {
                 continue;
             };
             let end = starts.get(i + 1).copied().unwrap_or(duration_ns);
-            let slack = slack_ns(before, after, starts[i]);
+            let slack = slack_ns(before, after);
             self.stretches[i].earliest_ns = starts[i] - slack.min((starts[i] - starts[i - 1]) / 2);
             self.stretches[i].latest_ns = starts[i] + slack.min(end.saturating_sub(starts[i]) / 2);
         }

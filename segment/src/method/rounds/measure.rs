@@ -109,12 +109,6 @@ impl Behaviour {
 
     /// Adds what another stretch did.
     pub(super) fn merge(&mut self, other: &Behaviour) {
-        self.add(other);
-        self.settle();
-    }
-
-    /// As [`merge`](Self::merge), to be followed by [`settle`](Self::settle).
-    pub(super) fn add(&mut self, other: &Behaviour) {
         self.sketch.merge(&other.sketch);
         self.pairs.merge(&other.pairs);
         self.messages += other.messages;
@@ -122,6 +116,20 @@ impl Behaviour {
         self.active_messages += other.active_messages;
         self.active_windows += other.active_windows;
         self.whole |= other.whole;
+        self.settle();
+    }
+
+    /// Adds a window, to be followed by [`settle`](Self::settle).
+    pub(super) fn add(&mut self, window: &RoundWindow, active_ns: Option<u64>) {
+        self.sketch.merge(&window.sketch);
+        self.pairs.merge(&window.pairs);
+        self.messages += window.messages as f64;
+        if let Some(active_ns) = active_ns {
+            self.active_ns += active_ns as f64;
+            self.active_messages += window.messages as f64;
+            self.active_windows += 1.0;
+        }
+        self.whole |= !window.part;
     }
 
     /// A stretch of which `share` is like `self`, the rest like `other`.

@@ -30,8 +30,6 @@ mod rhythm;
 mod segments;
 mod tokens;
 
-use std::collections::BTreeSet;
-
 use phaseflow_collect::Result;
 
 use super::{Answer, Limits, Split};
@@ -79,7 +77,7 @@ impl Split for RoundsMethod {
 }
 
 /// Stretches with room for the second pass; where idleness begins or ends is exact.
-fn plan(run: &Run, segments: &Segments, labels: &[u32]) -> Plan {
+fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut rounds = vec![0; labels.iter().max().map_or(0, |label| *label as usize + 1)];
     let mut idle = segments.idle.iter().peekable();
@@ -109,14 +107,7 @@ fn plan(run: &Run, segments: &Segments, labels: &[u32]) -> Plan {
     for (segment, label) in segments.list.iter().zip(labels) {
         examples[*label as usize].get_or_insert(&segment.behaviour);
     }
-    let clean: BTreeSet<u64> = (0..segments.list.len())
-        .filter(|number| segments.is_clean(*number))
-        .map(|number| segments.start_ns(&segments.list[number]))
-        .collect();
-    let slack = |a: u32, b: u32, start_ns: u64| {
-        if clean.contains(&start_ns) {
-            return 0;
-        }
+    let slack = |a: u32, b: u32| {
         // Where only the rate changes, messages do not tell where.
         let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
         let tells = one.difference_of_messages(other).all >= TELLING;

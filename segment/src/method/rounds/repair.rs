@@ -28,7 +28,7 @@ const SCRAP: f64 = 4.0;
 const MIXTURES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Takes back boundaries that are gradual, and windows that straddle two stretches.
-pub(super) fn repair(segments: &mut Segments) {
+pub(super) fn repair(segments: &mut Segments<'_>) {
     fragments(segments);
     excerpts(segments);
     straddlers(segments);
@@ -38,7 +38,7 @@ pub(super) fn repair(segments: &mut Segments) {
 
 /// What is less than a round of its neighbour, and does not repeat itself, is a part of a round if the neighbour has all of its
 /// messages, or if it is too short to be anything.
-fn excerpts(segments: &mut Segments) {
+fn excerpts(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
         let own = &segments.list[number];
@@ -72,7 +72,7 @@ fn excerpts(segments: &mut Segments) {
 
 /// Before a rhythm is noticed, and where it ends, pieces of rounds are segments of their own; together they are like what is
 /// beside them.
-fn fragments(segments: &mut Segments) {
+fn fragments(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
         let whole = &segments.list[number];
@@ -116,7 +116,7 @@ fn fragments(segments: &mut Segments) {
     }
 }
 
-fn gradual(segments: &mut Segments) {
+fn gradual(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number + 1 < segments.list.len() {
         if is_gradual(segments, number) {
@@ -128,7 +128,7 @@ fn gradual(segments: &mut Segments) {
     }
 }
 
-fn is_gradual(segments: &Segments, number: usize) -> bool {
+fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
     let (one, other) = (&segments.list[number], &segments.list[number + 1]);
     if one.units.len() < 4 || other.units.len() < 4 {
         return false;
@@ -144,7 +144,7 @@ fn is_gradual(segments: &Segments, number: usize) -> bool {
     local < LIMIT && local < ABRUPT * one.behaviour.difference(&other.behaviour).sure
 }
 
-fn straddlers(segments: &mut Segments) {
+fn straddlers(segments: &mut Segments<'_>) {
     let mut number = 1;
     while number + 1 < segments.list.len() {
         let own = &segments.list[number];

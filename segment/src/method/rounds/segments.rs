@@ -1,12 +1,10 @@
 //! The run as segments: stretches of windows that behave alike.
 
+use super::cutter::RoundWindow;
 use super::idle::{self, Idle};
 use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance, merge_neighbours};
 use crate::survey::Run;
-
-/// A window that differs by less from its segment is like it.
-const CLEAN: f32 = 0.002;
 
 /// Stray messages are so many times rarer than those of phases.
 const QUIET: f64 = 4.0;
@@ -26,6 +24,8 @@ pub(super) struct Unit {
     /// Messages until the same come again, in the geometric mean; `None` where they do not.
     pub(super) round: Option<f64>,
     pub(super) messages: f64,
+    /// Its time, if it is known how long it lasts.
+    active_ns: Option<u64>,
 }
 
 impl Unit {
@@ -49,19 +49,18 @@ pub(super) struct Segment {
 
 /// All segments of a run in order, and its idle stretches.
 #[derive(Debug)]
-pub(super) struct Segments {
+pub(super) struct Segments<'a> {
     pub(super) units: Vec<Unit>,
-    /// What each unit does.
-    behaviours: Vec<Behaviour>,
+    windows: &'a [RoundWindow],
     /// How much the partners of each unit differ from those of the next one.
     steps: Vec<f32>,
     pub(super) list: Vec<Segment>,
     pub(super) idle: Vec<Idle>,
 }
 
-impl Segments {
+impl<'a> Segments<'a> {
     /// Each window a segment.
-    pub(super) fn new(run: &Run) -> Self {
+    pub(super) fn new(run: &'a Run) -> Self {
         let windows = &run.rounds.windows;
         let starts: Vec<u64> = windows.iter().map(|window| run.since_start(window.first_ns)).collect();
         let end_ns = |i: usize| starts.get(i + 1).copied().unwrap_or(run.duration_ns);
@@ -73,6 +72,7 @@ impl Segments {
                 end_ns: end_ns(i),
                 last_ns: run.since_start(window.last_ns),
                 idle_ns: 0,
+                active_ns: None,
                 messages: window.messages as f64,
                 round: (window.returned * 2 > window.watched)
                     .then(|| (window.log_distance / window.returned as f64).exp2()),
@@ -88,23 +88,16 @@ impl Segments {
         }
         let last = units.len().saturating_sub(1);
         // The pause after a window belongs to it, but the one at the end of the run, or before it is idle, is not known.
-        let behaviours: Vec<Behaviour> = windows
-            .iter()
-            .zip(&units)
-            .enumerate()
-            .map(|(i, (window, unit))| {
-                let known = i < last && unit.idle_ns == 0;
-                Behaviour::new(window, known.then(|| unit.end_ns - unit.start_ns))
-            })
+        for (i, unit) in units.iter_mut().enumerate() {
+            let known = i < last && unit.idle_ns == 0;
+            unit.active_ns = known.then(|| unit.end_ns - unit.start_ns);
+        }
+        let list: Vec<Segment> = (0..units.len())
+            .map(|i| Segment { units: i..i + 1, behaviour: Behaviour::new(&windows[i], units[i].active_ns) })
             .collect();
-        let list = behaviours.iter().enumerate();
-        let list = list.map(|(i, behaviour)| Segment { units: i..i + 1, behaviour: behaviour.clone() });
-        let list = list.collect();
-        let steps = behaviours
-            .windows(2)
-            .map(|pair| pair[0].difference_of_messages(&pair[1]).sure_partners)
-            .collect();
-        Self { list, units, behaviours, steps, idle }
+        let steps = list.windows(2).map(|pair| pair[0].behaviour.difference_of_messages(&pair[1].behaviour));
+        let steps = steps.map(|difference| difference.sure_partners).collect();
+        Self { list, units, windows, steps, idle }
     }
 
     /// Looks for idle stretches again, now that it is known which windows are alike.
@@ -128,18 +121,6 @@ impl Segments {
             && around.all(|other| {
                 rate(own) * QUIET < rate(other) && length(own) > self.round_ns(other).saturating_mul(LASTING)
             })
-    }
-
-    /// True if the windows on both sides of the boundary before segment `number` are like the rest of their segments: then none
-    /// of them holds something of both, and the boundary is where the windows say.
-    pub(super) fn is_clean(&self, number: usize) -> bool {
-        let Some(before) = number.checked_sub(1) else { return true };
-        let alike = |unit: usize, segment: &Segment| {
-            segment.units.len() > 1
-                && self.behaviours[unit].difference_of_messages(&segment.behaviour).all < CLEAN
-        };
-        let (before, own) = (&self.list[before], &self.list[number]);
-        alike(before.units.end - 1, before) && alike(own.units.start, own)
     }
 
     /// Differences between the units of some neighbouring ones.
@@ -177,9 +158,10 @@ impl Segments {
 
     /// What some units did together.
     pub(super) fn behaviour(&self, units: std::ops::Range<usize>) -> Option<Behaviour> {
-        let (first, rest) = self.behaviours[units].split_first()?;
-        let mut all = first.clone();
-        rest.iter().for_each(|behaviour| all.add(behaviour));
+        let mut windows = self.windows[units.clone()].iter().zip(&self.units[units]);
+        let (first, unit) = windows.next()?;
+        let mut all = Behaviour::new(first, unit.active_ns);
+        windows.for_each(|(window, unit)| all.add(window, unit.active_ns));
         all.settle();
         Some(all)
     }
