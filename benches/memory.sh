@@ -15,6 +15,10 @@ peak() {
 }
 
 for messages in 1000000 10000000; do
+    # Rounds of 48 and 16 messages, some of them late.
+    pattern="(halo2d*30,shift*10)*$((messages / 1600))"
+    peak collect-pattern "$messages" "$bin/pf-collect" --pattern "$pattern" --ranks 16 --jitter 1 --noise 0.1 --skew 1ms \
+        --truth "$work/truth.csv" -o "$work/trace.tar"
     # 64 ranks, microseconds apart; `shuffled` swaps times far away from each other.
     awk -v n="$messages" 'BEGIN {
         print "t_ns,src,dst,bytes"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which link of a cluster hurts in which phase of a program, under which routing? Builds PhaseFlow, then runs its stages on
-# a bundled trace and a bundled cluster. Needs nothing but Rust.
+# Which link of a network hurts in which phase of a program, under which routing? Builds PhaseFlow, then runs its stages on
+# a bundled trace, recorded by pf-profile from LAMMPS on 12 ranks, and a fat tree of 16 hosts. Needs nothing but Rust.
 #
 #   pipelines/quickstart.sh [OUTPUT-DIRECTORY]
 set -euo pipefail
@@ -11,7 +11,7 @@ out=${1:-phaseflow-quickstart}
 
 pf-collect "$data/quickstart.trace.tar.gz" |
   pf-segment |
-  pf-simulate --topology "$data/cluster.graphml" --router dmodk,greedy |
+  pf-simulate --topology 'fat-tree[k=4]' --router dmodk,greedy |
   pf-report -o "$out"
 
 echo "The whole report: $out/index.html"

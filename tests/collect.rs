@@ -268,9 +268,18 @@ fn bad_pfprof_archives() {
     for name in ["../r0.json", "/r0.json", "run/../../r0.json"] {
         refuse(&tar(&[(name, rank_file(0).as_bytes())]), &format!("member name {name} leaves the archive"));
     }
-    refuse(&tar(&[("readme.txt", b"hello")]), "holds no .json file, expected one for each rank (PFProf)");
+    refuse(
+        &tar(&[("readme.txt", b"hello")]),
+        "holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+    );
     fs::create_dir(folder.join("empty")).unwrap();
-    refused(folder, &["empty"], b"", 1, "empty: holds no .json file, expected one for each rank (PFProf)");
+    refused(
+        folder,
+        &["empty"],
+        b"",
+        1,
+        "empty: holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+    );
 }
 
 #[test]
@@ -407,9 +416,9 @@ fn requests_that_cannot_be_met() {
     usage(&["a.csv", "--from", "otf2"], "--from: format `otf2` is not available yet");
     usage(
         &["a.csv", "--from", "cvs"],
-        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, dumpi, otf2, simgrid, goal, liballprof, paraver)",
+        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, liballprof, paraver)",
     );
-    usage(&["a.csv", "--expand", "open-mpi"], "--expand: is not available yet, expected none");
+    usage(&["a.csv", "--expand", "open-mpi"], "a.csv: only run directories have calls to expand (--expand)");
     usage(&["a.csv", "a.csv"], "2 inputs given, expected one (several only if all are rank files of PFProf)");
     refused(folder, &["b.csv"], b"", 1, "b.csv: No such file or directory (os error 2)");
     refused(
@@ -456,4 +465,59 @@ fn patterns_are_summed_up_by_their_formulas() {
         text(folder, &["--pattern", "incast", "--ranks", "3", "--pairs"], b""),
         "src,dst,messages,bytes\n1,0,1,65536\n2,0,1,65536\n"
     );
+}
+
+#[test]
+fn a_generated_run_comes_with_its_truth() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    // Steps take 65 536 + 1000 ns, those of the small shift 2000; a shift is one of them, an exchange on 2×2 four. Between the two
+    // lies half of the pause of one.
+    let program = "shift*2,(halo2d,shift[bytes=1000,gap=1us])*2,idle[time=9us],halo2d";
+    let arguments = ["--pattern", program, "--ranks", "4", "--truth", "truth.csv", "--summary"];
+    let summary = text(folder, &arguments, b"");
+    assert!(summary.contains("\nmessages: 40\n") && summary.contains("\nmarks: 28\n"), "{summary}");
+    let expected = "start_ns,end_ns,label,outer,first_message,last_message
+0,133072,shift,shift,0,7
+133072,399716,halo2d,\"(halo2d,shift[bytes=1000,gap=1us])\",8,15
+399716,402216,\"shift[bytes=1000,gap=1us]\",\"(halo2d,shift[bytes=1000,gap=1us])\",16,19
+402216,668860,halo2d,\"(halo2d,shift[bytes=1000,gap=1us])\",20,27
+668860,670860,\"shift[bytes=1000,gap=1us]\",\"(halo2d,shift[bytes=1000,gap=1us])\",28,31
+670860,679860,idle,idle,,
+679860,946004,halo2d,halo2d,32,39
+";
+    assert_eq!(std::fs::read_to_string(folder.join("truth.csv")).unwrap(), expected);
+    // A list of patterns done twice is a loop of them.
+    let nested = text(folder, &["--pattern", "shift,halo2d", "--ranks", "4", "--nest", "2", "--pairs"], b"");
+    let looped = text(folder, &["--pattern", "(shift,halo2d)*2", "--ranks", "4", "--pairs"], b"");
+    assert_eq!(nested, looped);
+}
+
+#[test]
+fn untidy_runs_are_reproducible() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let run = |seed: &str| {
+        let plain = ["--pattern", "halo2d*9,alltoall*3", "--ranks", "16", "--idle", "1ms", "--seed", seed];
+        let untidy =
+            ["--jitter", "1.5", "--noise", "0.1", "--drift", "0.5", "--skew", "90us", "--truth", "t.csv"];
+        let archive = stdout(folder, &[&plain[..], &untidy].concat(), b"");
+        (archive, std::fs::read(folder.join("t.csv")).unwrap())
+    };
+    let first = run("3");
+    assert!(first == run("3"));
+    assert!(first != run("4"));
+}
+
+#[test]
+fn programs_that_cannot_be_run() {
+    let folder = TempDir::new().unwrap();
+    let refuse = |arguments: &[&str], line: &str| refused(folder.path(), arguments, b"", 2, line);
+    let pattern = |text| ["--pattern", text, "--ranks", "4", "--summary"];
+    refuse(&pattern("shift*0"), "--pattern: `shift*0`: expected a number from 1 after `*`");
+    refuse(&pattern("(shift"), "--pattern: `(shift`: `)` is missing");
+    let jitter = [&pattern("shift")[..], &["--jitter", "nan"]].concat();
+    refuse(&jitter, "jitter is NaN, expected 0 to 1000");
+    let truth = [&pattern("shift")[..], &["--truth", "-"]].concat();
+    refuse(&truth, "--truth: is where the trace goes, expected another file");
 }

@@ -98,12 +98,25 @@ fn scores_against_a_truth() {
 }
 
 #[test]
+fn exact_scores_where_the_truth_knows_its_messages() {
+    let directory = tempfile::tempdir().unwrap();
+    let truth = directory.path().join("truth.csv");
+    let run = ["--pattern", "halo2d,alltoall", "--ranks", "16", "--repeat", "20", "--truth", name(&truth)];
+    let trace = collect(&run);
+    let scores = text(&["--score", name(&truth)], &trace);
+    assert!(scores.ends_with("label_ari: 1.000000\nexact_f1: 1.000000\n"), "{scores}");
+    // Three boundaries at quarters of the run, none of them at the one true boundary.
+    let quarters = text(&["--score", name(&truth), "--method", "windows", "--windows", "4"], &trace);
+    assert!(quarters.ends_with("\nexact_f1: 0.000000\n"), "{quarters}");
+}
+
+#[test]
 fn threads_files_and_pipes_give_the_same_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let trace =
         collect(&["--pattern", "halo3d,allreduce,random", "--ranks", "27", "--repeat", "30", "--gap", "1ms"]);
     let plain = file(&directory, "t.tar", &trace);
-    for method in ["rounds", "kmeans", "dbscan", "optics", "gmm", "marks", "windows", "none"] {
+    for method in ["rounds", "kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"] {
         let arguments = ["--method", method, "--windows", "256"];
         let bytes = output(&arguments, &trace);
         for extra in
@@ -173,7 +186,7 @@ fn wrong_requests_say_what_would_be_right() {
     for (arguments, message) in [
         (
             &["--method", "kmean"][..],
-            "--method: unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, marks, windows, none)",
+            "--method: unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)",
         ),
         (&["--method", "rounds[k=1]"], "--method: unknown parameter of `rounds` `k` (known: )"),
         (&["--method", "gmm[k=x]"], "--method: `gmm[k=x]`: k is `x`, expected a whole number"),

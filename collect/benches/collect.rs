@@ -12,7 +12,7 @@ use std::path::Path;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use flate2::read::MultiGzDecoder;
 use phaseflow_collect::export::{ArchiveExport, CsvExport};
-use phaseflow_collect::import::{Format, Input, import, read_pfprof};
+use phaseflow_collect::import::{Format, Input, Reading, import, read_pfprof};
 use phaseflow_collect::trace::{Message, Rank, RunFacts, TraceReader, TraceWriter};
 
 const MESSAGES: u64 = 1_000_000;
@@ -81,7 +81,12 @@ fn text(c: &mut Criterion) {
                 b.iter(|| {
                     let input = Input::File(file.try_clone().unwrap());
                     let mut sink = ArchiveExport::new(io::sink(), false);
-                    import(input, Some(format), tempfile::tempfile, &mut sink).unwrap()
+                    import(
+                        input,
+                        Reading { format: Some(format), ..Reading::new(tempfile::tempfile) },
+                        &mut sink,
+                    )
+                    .unwrap()
                 });
             });
         }
@@ -89,7 +94,8 @@ fn text(c: &mut Criterion) {
             b.iter(|| {
                 let input = Input::Stream(Box::new(Cursor::new(text.clone())));
                 let mut sink = ArchiveExport::new(io::sink(), false);
-                import(input, Some(format), tempfile::tempfile, &mut sink).unwrap()
+                import(input, Reading { format: Some(format), ..Reading::new(tempfile::tempfile) }, &mut sink)
+                    .unwrap()
             });
         });
     }
@@ -119,7 +125,7 @@ fn codec(c: &mut Criterion) {
         b.iter(|| {
             let input = Input::Stream(Box::new(Cursor::new(bytes.clone())));
             let mut out = Vec::with_capacity(64 << 20);
-            import(input, None, tempfile::tempfile, &mut CsvExport::new(&mut out)).unwrap();
+            import(input, Reading::new(tempfile::tempfile), &mut CsvExport::new(&mut out)).unwrap();
             out
         });
     });
@@ -146,7 +152,8 @@ fn pfprof(c: &mut Criterion) {
         group.bench_function("to archive", |b| {
             b.iter(|| {
                 let input = Input::Stream(Box::new(Cursor::new(packed.clone())));
-                import(input, None, tempfile::tempfile, &mut ArchiveExport::new(io::sink(), false)).unwrap()
+                import(input, Reading::new(tempfile::tempfile), &mut ArchiveExport::new(io::sink(), false))
+                    .unwrap()
             });
         });
         group.finish();

@@ -10,6 +10,7 @@
 //!
 //! - [`import`]: other tools' traces, one file per format, recognised by content;
 //! - [`pattern`]: generators of well-known communication patterns;
+//! - [`truth`]: which phase of a generated or marked run begins where;
 //! - [`export`]: the sinks: trace archive, text formats, summary, table of pairs;
 //! - [`trace`]: the vocabulary, and the trace archive, a tar that is written and read in one pass ([`archive`] holds what
 //!   all of PhaseFlow's archives share, [`columns`](archive::columns) their binary tables).
@@ -26,6 +27,7 @@ mod matrix;
 mod order;
 pub mod pattern;
 pub mod trace;
+pub mod truth;
 pub mod units;
 
 pub use error::{At, Error, ErrorKind, Result};

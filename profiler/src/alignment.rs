@@ -4,33 +4,116 @@
 //! and the latest moment at which `CLOCK_MONOTONIC` was read beside it. Hosts are tied to rank 0's by the measurements of one
 //! process each, at the start and at the end; between them a clock is taken as a straight line. Without a second measurement (the
 //! run ended early) the rate is the host's own; without any, `CLOCK_REALTIME` has to do, and the error is unknown.
+//!
+//! # The bound of the error
+//!
+//! A measurement is wrong by half its round trip at most. Of a line through two points that are wrong by at most e₁ and e₂, a point
+//! in between, a part f of the way, is wrong by at most (1−f)·e₁ + f·e₂, and one g times their distance outside by (1+g)·e + g·e′, where e is that of the
+//! near end. To that comes that clocks are no straight lines ([`WANDER`]), or that only the host's own idea of its rate is
+//! known ([`SLEW`], [`READING_NS`]). Times of two hosts are comparable to within the sum of their bounds; those of one host exactly.
 
 use std::collections::BTreeMap;
 
 use crate::{Header, Pair, Sync};
 
-/// Turns one host's ticks into nanoseconds of the run.
+/// How much the rates of two time stamp counters, one against the other, differ from what they are on average: 0.1 ppm each (Veitch,
+/// Ridoux, Korada, *Robust synchronization of absolute and difference clocks over networks*, 2009, section III), either way.
+const WANDER: f64 = 4e-7;
+/// How much the rates of two hosts' `CLOCK_MONOTONIC` may differ: the kernel corrects either by up to 500 ppm (`MAXFREQ` in Linux's
+/// `timex.h`).
+const SLEW: f64 = 1e-3;
+/// What reading two clocks at one moment may be wrong by, in nanoseconds: two calls and what comes between them.
+const READING_NS: f64 = 200.0;
+
+/// Turns one host's ticks into nanoseconds of the run; by default ticks are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     ticks: u64,
     ns: f64,
     ns_per_tick: f64,
-    error_ns: Option<f64>,
+    bound: Bound,
+    /// First and last moment known of the host.
+    span: [u64; 2],
+}
+
+/// What the error against rank 0's host may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    /// It is that host.
+    Reference,
+    /// One measurement, at [`Clock::ticks`], wrong by `error_ns`; how wrong the rate may be.
+    Once {
+        error_ns: f64,
+        rate: f64,
+    },
+    /// Measurements at [`Clock::ticks`] and that many ticks later, each with what it may be wrong by.
+    Twice {
+        errors_ns: [f64; 2],
+        ticks: f64,
+    },
+    Unknown,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { ticks: 0, ns: 0.0, ns_per_tick: 1.0, bound: Bound::Unknown, span: [0; 2] }
+    }
 }
 
 impl Clock {
     /// Nanoseconds since the first process's `MPI_Init`; earlier is negative.
     pub fn ns(&self, ticks: u64) -> i64 {
-        self.exact(ticks).round() as i64
+        let exact = self.exact(ticks);
+        // Rounds as `round` does, which without SSE4 is a call.
+        (exact + 0.5_f64.copysign(exact)) as i64
     }
 
-    /// Bound of the error against the clock of rank 0's host, in nanoseconds; 0 on that host, `None` if unknown.
+    /// Bound of the error of [`ns`](Self::ns) against the clock of rank 0's host, in nanoseconds, from the first moment known of this host
+    /// (`MPI_Init` of its first process) to the last (`MPI_Finalize`; of a process that died, when it began its last chunk); 0 on that
+    /// host, `None` if unknown.
     pub fn error_ns(&self) -> Option<u64> {
-        self.error_ns.map(|error| error.ceil() as u64)
+        let mut most = self.wrong(self.past(self.span[0]))?.max(self.wrong(self.past(self.span[1]))?);
+        if let Bound::Twice { errors_ns: [first, second], ticks } = self.bound {
+            // Between the measurements the bound is a parabola.
+            let top = 0.5 + (second - first) / (2.0 * ticks * self.ns_per_tick * WANDER);
+            most = most.max(self.wrong(top.clamp(0.0, 1.0) * ticks)?);
+        }
+        Some(self.rounded(most))
+    }
+
+    /// Bound of the error at one moment, in nanoseconds.
+    pub fn error_at(&self, ticks: u64) -> Option<u64> {
+        self.wrong(self.past(ticks)).map(|error| self.rounded(error))
+    }
+
+    /// Two times are compared, each rounded to a nanosecond.
+    fn rounded(&self, error: f64) -> u64 {
+        if self.bound == Bound::Reference { 0 } else { error.ceil() as u64 + 1 }
+    }
+
+    /// Bound of the error so many ticks after [`Self::ticks`].
+    fn wrong(&self, past: f64) -> Option<f64> {
+        match self.bound {
+            Bound::Reference => Some(0.0),
+            Bound::Unknown => None,
+            Bound::Once { error_ns, rate } => Some(error_ns + past.abs() * self.ns_per_tick * rate),
+            Bound::Twice { errors_ns: [first, second], ticks } => {
+                let part = past / ticks;
+                let wander =
+                    if (0.0..=1.0).contains(&part) { part * (1.0 - part) } else { (part - 0.5).abs() - 0.5 };
+                let measured = (1.0 - part).abs() * first + part.abs() * second;
+                Some(measured + wander * ticks * self.ns_per_tick * WANDER)
+            }
+        }
+    }
+
+    /// Ticks since [`Self::ticks`].
+    fn past(&self, ticks: u64) -> f64 {
+        ticks.wrapping_sub(self.ticks).cast_signed() as f64
     }
 
     fn exact(&self, ticks: u64) -> f64 {
-        self.ns + ticks.wrapping_sub(self.ticks).cast_signed() as f64 * self.ns_per_tick
+        self.ns + self.past(ticks) * self.ns_per_tick
     }
 }
 
@@ -52,6 +135,15 @@ impl Host {
         let ticks = self.last.ticks.saturating_sub(self.first.ticks);
         let ns = self.last.monotonic_ns.saturating_sub(self.first.monotonic_ns);
         if ticks == 0 || ns == 0 { 1.0 } else { ns as f64 / ticks as f64 }
+    }
+
+    /// What reading the clocks does to the rate.
+    fn rate_error(&self) -> f64 {
+        READING_NS / self.last.monotonic_ns.saturating_sub(self.first.monotonic_ns) as f64
+    }
+
+    fn span(&self) -> [u64; 2] {
+        [self.first.ticks, self.last.ticks]
     }
 }
 
@@ -96,7 +188,8 @@ impl Alignment {
                 ticks: start.init.ticks,
                 ns: 0.0,
                 ns_per_tick: host.ns_per_tick(),
-                error_ns: Some(0.0),
+                bound: Bound::Reference,
+                span: host.span(),
             };
             alignment.clocks.insert(start.host, clock);
         }
@@ -106,7 +199,8 @@ impl Alignment {
                 ticks: host.first.ticks,
                 ns: host.first.realtime_ns.wrapping_sub(start.init.realtime_ns).cast_signed() as f64,
                 ns_per_tick: host.ns_per_tick(),
-                error_ns: None,
+                bound: Bound::Unknown,
+                span: host.span(),
             });
         }
         alignment
@@ -120,8 +214,9 @@ impl Alignment {
                 if self.clocks.contains_key(own) {
                     continue;
                 }
-                if let (Some(reference), Some(host)) = (self.clocks.get(reference), hosts.get(own))
-                    && let Some(clock) = tied(reference, host, *syncs)
+                if let (Some(clock), Some(there)) = (self.clocks.get(reference), hosts.get(reference))
+                    && let Some(host) = hosts.get(own)
+                    && let Some(clock) = tied(clock, there, host, *syncs)
                 {
                     self.clocks.insert(*own, clock);
                 }
@@ -137,30 +232,58 @@ impl Alignment {
         self.clocks.get(&header.host).copied()
     }
 
-    /// The largest bound of all hosts' errors; `None` if one is unknown.
+    /// Bound of the error between the clocks of any two hosts: the largest two bounds together; `None` if one is unknown.
     pub fn error_ns(&self) -> Option<u64> {
-        self.clocks.values().try_fold(0, |most, clock| Some(clock.error_ns()?.max(most)))
+        let mut most = [0_u64; 2];
+        for clock in self.clocks.values() {
+            let error = clock.error_ns()?;
+            most = [most[0].max(error), most[1].max(error.min(most[0]))];
+        }
+        Some(most[0].saturating_add(most[1]))
     }
 }
 
-fn tied(reference: &Clock, host: &Host, syncs: [Option<Sync>; 2]) -> Option<Clock> {
+/// The clock of a host measured against a `reference`, which is that of the host `there`.
+fn tied(reference: &Clock, there: &Host, host: &Host, syncs: [Option<Sync>; 2]) -> Option<Clock> {
     let first = syncs[0]?;
     let ns = reference.exact(first.reference);
-    let mut ns_per_tick = host.ns_per_tick();
-    let mut error = first.error;
-    if let Some(second) = syncs[1] {
-        let ticks = second.own.saturating_sub(first.own);
-        if ticks > 0 {
-            ns_per_tick = (reference.exact(second.reference) - ns) / ticks as f64;
+    let mut clock = Clock {
+        ticks: first.own,
+        ns,
+        ns_per_tick: host.ns_per_tick(),
+        bound: Bound::Unknown,
+        span: host.span(),
+    };
+    let second = syncs[1].filter(|second| second.own > first.own && second.reference > first.reference);
+    if let Some(second) = second {
+        let (ticks, passed) = ((second.own - first.own) as f64, reference.exact(second.reference) - ns);
+        clock.ns_per_tick = passed / ticks;
+        // The line is as wrong as its ends; so are nanoseconds that are counted along it.
+        let slowest = ticks - first.error as f64 - second.error as f64;
+        let known = [first, second].map(|sync| wrong_by(reference, &sync, passed / slowest));
+        if let [Some(one), Some(two)] = known
+            && slowest > 0.0
+        {
+            clock.bound = Bound::Twice { errors_ns: [one, two], ticks };
         }
-        error = error.max(second.error);
+    } else if let Some(error_ns) = wrong_by(reference, &first, clock.ns_per_tick) {
+        let rate = SLEW + host.rate_error() + there.rate_error();
+        if rate.is_finite() {
+            clock.bound = Bound::Once { error_ns: error_ns * (1.0 + rate), rate };
+        }
     }
-    let error_ns = reference.error_ns.map(|before| before + error as f64 * ns_per_tick);
-    Some(Clock { ticks: first.own, ns, ns_per_tick, error_ns })
+    Some(clock)
+}
+
+/// What a measurement may be wrong by, the reference's own error included, in nanoseconds.
+fn wrong_by(reference: &Clock, sync: &Sync, ns_per_tick: f64) -> Option<f64> {
+    Some(reference.error_at(sync.reference)? as f64 + sync.error as f64 * ns_per_tick)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::format;
 
@@ -197,8 +320,60 @@ mod tests {
         assert_eq!(clocks.map(|clock| clock.ns(11_000)), [500, 0]);
         assert_eq!(clocks[1].ns(22_000), 5_000);
         assert_eq!(clocks[1].ns(16_500), 2_500);
-        // 4 ticks at 5000 ns in 11000 ticks, rounded up.
-        assert_eq!((clocks[0].error_ns(), alignment.error_ns()), (Some(0), Some(2)));
+        // 4 ticks and 2 ticks at 5000 ns in 11000 ticks, and in the middle the mean of both; then rounding.
+        let at = [11_000, 22_000, 16_500].map(|ticks| clocks[1].error_at(ticks));
+        assert_eq!(at, [Some(2 + 1), Some(1 + 1), Some(2 + 1)]);
+        // Known from tick 1 on, 10 999 before the first measurement: twice the error there, and that of the second.
+        assert_eq!(clocks[1].error_at(1), Some(5 + 1));
+        assert_eq!((clocks[0].error_ns(), alignment.error_ns()), (Some(0), Some(6)));
+    }
+
+    #[test]
+    fn a_host_measured_once_is_as_good_as_its_own_clock() {
+        let root = header(0, 1, [0, 1, 9_000], [[1, 1, 0], [0; 3]]);
+        let other = header(1, 2, [1_000, 5, 1], [[1_000, 10, 40], [0; 3]]);
+        let alignment =
+            Alignment::new([(&root, last(1_000_000, 1_000_001)), (&other, last(1_001_000, 1_000_005))]);
+        let clock = alignment.clock(&other).unwrap();
+        assert_eq!(clock.ns(501_000), 500_010);
+        // Half a millisecond later: 1000 ppm of that, and 2 · 200 ns in a millisecond.
+        let expected = 40.0 + 500_000.0 * (1e-3 + 400.0 / 1e6);
+        assert!(clock.error_at(501_000).unwrap().abs_diff(expected as u64) <= 2);
+        assert_eq!(clock.error_at(1_000), Some(41 + 1));
+    }
+
+    proptest! {
+        /// Clocks are straight lines, measurements wrong by as much as they say: so are the times.
+        #[test]
+        fn no_time_is_wrong_by_more_than_the_bound(
+            rate in 0.2_f64..5.0,
+            length in prop_oneof![1_000_u64..100_000, 1_000_u64..1_000_000_000],
+            errors in [0_u64..5_000, 0..5_000],
+            off in [-1.0_f64..1.0, -1.0..1.0],
+            part in -1.0_f64..2.0,
+        ) {
+            // Rank 0 has nanoseconds since 0; the other's ticks are `rate` each, from 10¹².
+            let start = 1_000_000_000_000_u64;
+            let truth = |own: u64| (own as f64 - start as f64) / rate + 1e10;
+            let sync = |own: u64, error: u64, off: f64| {
+                [own, (truth(own) + off * error as f64 / rate).round() as u64, error + 1]
+            };
+            let ends = [start, start + length];
+            prop_assume!(length > 2 * (errors[0] + errors[1] + 2));
+            let syncs = [sync(ends[0], errors[0], off[0]), sync(ends[1], errors[1], off[1])];
+            let root = header(0, 1, [0, 0, 5], [[1, 1, 0], [0; 3]]);
+            let other = header(1, 2, [start, 7, 7], syncs);
+            let pair = Pair { ticks: 20_000_000_000, monotonic_ns: 20_000_000_000, realtime_ns: 0 };
+            let alignment = Alignment::new([(&root, pair), (&other, last(start + length, 8))]);
+            let clock = alignment.clock(&other).unwrap();
+            let moment = (start as f64 + part * length as f64) as u64;
+            let wrong = (clock.ns(moment) as f64 - truth(moment)).abs();
+            let bound = clock.error_at(moment).unwrap() as f64;
+            prop_assert!(wrong <= bound + 1.0 / rate, "{wrong} of {bound}");
+            if (0.0..=1.0).contains(&part) {
+                prop_assert!(bound <= clock.error_ns().unwrap() as f64);
+            }
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub use header::{ClockKind, Header, Level, MpiLibrary, Pair, State, Sync};
 pub use phaseflow_preload::{Operation, format};
 pub use record::{Call, Counts, Direction, Mark, Message, Record};
 pub use recording::{Communicator, Lane, Recording, Records, Source};
-pub use run::Run;
+pub use run::{RecordingFile, Run};
 pub use summary::{Sum, Summary};
 
 use std::io;

@@ -117,7 +117,14 @@ fn rank(value: u32) -> Option<u32> {
 }
 
 impl Record {
+    /// Whether a slot holds a record: its kind is known, and of what happened.
+    #[inline]
+    pub(crate) fn is_in(slot: &Slot) -> bool {
+        !matches!(Kind::from_code(slot.code()), None | Some(Kind::Communicator | Kind::Runs))
+    }
+
     /// The record in a slot; `None` for kinds that this version does not know.
+    #[inline(always)]
     pub(crate) fn of(slot: &Slot, base: u64) -> Option<Self> {
         let kind = Kind::from_code(slot.code())?;
         let start = base.wrapping_add(slot.start());

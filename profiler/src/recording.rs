@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use crate::format::{
     CHUNK, CHUNK_HEADER, CHUNK_MAGIC, CONTROL_LANE, HEADER, Kind, NO_GROUP, Run, SLOT, Slot, flags,
@@ -107,16 +106,6 @@ pub struct Recording<S> {
 /// Chunks that were never begun end the search after so many in a row: several threads may have been about to begin one.
 const MOST_UNUSED: u32 = 1024;
 
-impl Recording<File> {
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// As [`Recording::new`].
-    pub fn open(path: &Path) -> io::Result<Self> {
-        Self::new(File::open(path)?)
-    }
-}
-
 impl<S: Source> Recording<S> {
     /// Reads the header, the places of all chunks, and the communicators. Memory: 4 bytes for every 16 KiB of recording.
     ///
@@ -188,14 +177,14 @@ impl<S: Source> Recording<S> {
 
     /// The records of a lane in program order. Holds one chunk in memory.
     pub fn records<'a>(&'a self, lane: &'a Lane) -> Records<'a, S> {
-        Records { slots: Slots::new(&self.source, lane), base: self.header.base }
+        Records { slots: Slots::new(&self.source, lane, ALL_KINDS), base: self.header.base }
     }
 
     fn read_communicators(&self, control: &Lane) -> io::Result<BTreeMap<u32, Communicator>> {
         let mut groups: BTreeMap<u32, Vec<Run>> = BTreeMap::new();
         groups.insert(0, vec![Run { first: 0, stride: 1, count: self.header.size }]);
         let mut communicators = BTreeMap::new();
-        let mut slots = Slots::new(&self.source, control);
+        let mut slots = Slots::new(&self.source, control, ALL_KINDS);
         while let Some(slot) = slots.next()? {
             let words = slot.0;
             let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);
@@ -239,41 +228,77 @@ fn place(chunk: u32) -> u64 {
     HEADER as u64 + u64::from(chunk) * CHUNK as u64
 }
 
-/// The slots of a lane.
+/// The slots of a lane, of some kinds, a chunk at a time.
 struct Slots<'a, S: ?Sized> {
     source: &'a S,
     chunks: std::slice::Iter<'a, u32>,
-    buffer: Vec<u8>,
-    /// Next slot in the buffer, and where the buffer's content ends.
+    /// A bit for each code of a kind that is wanted.
+    kinds: u64,
+    /// The wanted ones of a chunk: whoever merges many lanes looks at each of them rarely, and finds little memory to load.
+    kept: Vec<Slot>,
     next: usize,
-    end: usize,
 }
 
 impl<'a, S: Source + ?Sized> Slots<'a, S> {
-    fn new(source: &'a S, lane: &'a Lane) -> Self {
-        Self { source, chunks: lane.chunks.iter(), buffer: Vec::new(), next: 0, end: 0 }
+    fn new(source: &'a S, lane: &'a Lane, kinds: u64) -> Self {
+        Self { source, chunks: lane.chunks.iter(), kinds, kept: Vec::new(), next: 0 }
     }
 
+    #[inline]
+    fn peek(&mut self) -> io::Result<Option<&Slot>> {
+        while self.next >= self.kept.len() {
+            let Some(chunk) = self.chunks.next() else { return Ok(None) };
+            self.load(*chunk)?;
+        }
+        Ok(self.kept.get(self.next))
+    }
+
+    #[inline]
+    fn skip(&mut self) {
+        self.next += 1;
+        self.prefetch();
+    }
+
+    #[inline]
     fn next(&mut self) -> io::Result<Option<Slot>> {
-        loop {
-            if self.next + SLOT <= self.end {
-                let word = |i: usize| u64_at(&self.buffer, self.next + i * 8);
-                let slot = Slot([word(0), word(1), word(2), word(3)]);
-                self.next += SLOT;
-                if slot.code() != 0 {
-                    return Ok(Some(slot));
-                }
+        let slot = self.peek()?.copied();
+        self.skip();
+        Ok(slot)
+    }
+
+    /// Has the slot after the next loaded while other lanes are looked at; the next is peeked at once.
+    #[inline]
+    fn prefetch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(next) = self.kept.get(self.next + 1) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a hint; the address is that of a slot.
+            #[allow(unsafe_code, reason = "a hint to the cache, which safe code cannot give")]
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(next).cast());
             }
-            let Some(chunk) = self.chunks.next() else {
-                (self.next, self.end) = (0, 0);
-                return Ok(None);
-            };
-            self.buffer.resize(CHUNK, 0);
-            self.end = self.source.read(place(*chunk), &mut self.buffer)?;
-            self.next = CHUNK_HEADER;
         }
     }
+
+    #[inline(never)]
+    fn load(&mut self, chunk: u32) -> io::Result<()> {
+        let mut buffer = [0; CHUNK];
+        let end = self.source.read(place(chunk), &mut buffer)?;
+        let slots = buffer.get(CHUNK_HEADER..end).unwrap_or_default().as_chunks::<SLOT>().0;
+        self.next = 0;
+        self.kept.clear();
+        for bytes in slots.iter().take_while(|bytes| bytes[7] != 0) {
+            if self.kinds.checked_shr(u32::from(bytes[7])).unwrap_or(0) & 1 != 0 {
+                let word = |i: usize| u64_at(bytes, i * 8);
+                self.kept.push(Slot([word(0), word(1), word(2), word(3)]));
+            }
+        }
+        Ok(())
+    }
 }
+
+/// Every kind of slot.
+const ALL_KINDS: u64 = u64::MAX;
 
 /// Iterator over the records of a lane, see [`Recording::records`].
 pub struct Records<'a, S: ?Sized> {
@@ -281,9 +306,40 @@ pub struct Records<'a, S: ?Sized> {
     base: u64,
 }
 
+impl<S: Source + ?Sized> Records<'_, S> {
+    /// Only records of these kinds; the others cost next to nothing.
+    #[must_use]
+    pub fn only(mut self, kinds: &[Kind]) -> Self {
+        self.slots.kinds = kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u8);
+        self
+    }
+}
+
+impl<S: Source + ?Sized> Records<'_, S> {
+    /// Post, enter or mark time of the next record, in ticks, before it is taken; `None` at the end. The time of [`Counts`]
+    /// means nothing.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    ///
+    /// [`Counts`]: crate::Counts
+    #[inline]
+    pub fn peek(&mut self) -> io::Result<Option<u64>> {
+        loop {
+            let Some(slot) = self.slots.peek()? else { return Ok(None) };
+            if Record::is_in(slot) {
+                return Ok(Some(self.base.wrapping_add(slot.start())));
+            }
+            self.slots.skip();
+        }
+    }
+}
+
 impl<S: Source + ?Sized> Iterator for Records<'_, S> {
     type Item = io::Result<Record>;
 
+    // Copying a record from call to call would take longer than making it.
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             match self.slots.next() {
@@ -295,7 +351,6 @@ impl<S: Source + ?Sized> Iterator for Records<'_, S> {
                 Ok(None) => return None,
                 Err(error) => {
                     self.slots.chunks = [].iter();
-                    self.slots.end = 0;
                     return Some(Err(error));
                 }
             }

@@ -5,13 +5,34 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Alignment, Header, Recording, format, invalid};
+use crate::{Alignment, Header, Recording, Source, format, invalid};
+
+/// Files kept open at once. Processes may have 1024 by default; runs have more ranks.
+const MOST_OPEN: usize = 512;
+
+/// The file of one process, opened anew for every read where a run has too many to keep all open.
+#[derive(Debug)]
+pub enum RecordingFile {
+    /// Kept open.
+    Open(File),
+    /// Opened when read.
+    Closed(PathBuf),
+}
+
+impl Source for RecordingFile {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            RecordingFile::Open(file) => file.read(offset, buffer),
+            RecordingFile::Closed(path) => File::open(path)?.read(offset, buffer),
+        }
+    }
+}
 
 /// The recordings in a run directory, by job and rank. Jobs are in the order of their start; a program that spawns others
 /// has several, and its ranks are numbered through.
 #[derive(Debug)]
 pub struct Run {
-    processes: Vec<(PathBuf, Recording<File>, u32)>,
+    processes: Vec<(PathBuf, Recording<RecordingFile>, u32)>,
     ranks: u32,
     skipped: Vec<String>,
 }
@@ -32,8 +53,14 @@ impl Run {
         paths.sort();
         let mut opened = Vec::new();
         let mut skipped = Vec::new();
+        let keep_open = paths.len() <= MOST_OPEN;
         for path in paths {
-            match Recording::open(&path) {
+            let file = if keep_open {
+                File::open(&path).map(RecordingFile::Open)
+            } else {
+                Ok(RecordingFile::Closed(path.clone()))
+            };
+            match file.and_then(Recording::new) {
                 Ok(recording) => opened.push((path, recording)),
                 // A process that died in MPI_Init may leave a file without a header.
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -51,7 +78,7 @@ impl Run {
         Self::number(opened, skipped)
     }
 
-    fn number(opened: Vec<(PathBuf, Recording<File>)>, skipped: Vec<String>) -> io::Result<Self> {
+    fn number(opened: Vec<(PathBuf, Recording<RecordingFile>)>, skipped: Vec<String>) -> io::Result<Self> {
         let mut jobs: BTreeMap<u64, (u64, u32)> = BTreeMap::new();
         for (_, recording) in &opened {
             let header = recording.header();
@@ -86,13 +113,26 @@ impl Run {
     }
 
     /// All processes with their recordings and ranks in the run, in the order of ranks.
-    pub fn processes(&self) -> impl ExactSizeIterator<Item = (u32, &Recording<File>)> {
+    pub fn processes(&self) -> impl ExactSizeIterator<Item = (u32, &Recording<RecordingFile>)> {
         self.processes.iter().map(|(_, recording, rank)| (*rank, recording))
     }
 
     /// First rank of a process's job: add it to the ranks in its records.
     pub fn first_rank(rank: u32, header: &Header) -> u32 {
         rank.saturating_sub(header.rank)
+    }
+
+    /// Whether a directory holds recordings, to tell it from directories of other tools.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn is_in(directory: &Path) -> io::Result<bool> {
+        for entry in std::fs::read_dir(directory)? {
+            if entry?.path().extension().is_some_and(|extension| extension == format::EXTENSION) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The file of a process, by its place among [`processes`](Self::processes).

@@ -6,7 +6,7 @@
 use std::io::{BufReader, Cursor, Read, Seek};
 
 use phaseflow_collect::archive::ArchiveReader;
-use phaseflow_collect::import::{Input, Scratch, import};
+use phaseflow_collect::import::{Input, Reading, Scratch, import};
 use phaseflow_collect::trace::{self, Block, RunFacts, Sink, Summary, Tally};
 use phaseflow_collect::{Error, MatrixBuilder, Result};
 use phaseflow_segment::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation};
@@ -24,6 +24,8 @@ pub struct Workload {
     pub name: String,
     /// Its phases, their matrices and their occurrences.
     pub segmentation: Segmentation,
+    /// What its user should know beside, a sentence each; not part of results.
+    pub remarks: Vec<String>,
 }
 
 /// A trace summed up into one phase.
@@ -95,19 +97,23 @@ impl Workload {
     /// # Errors
     /// What is neither, is damaged, or contradicts itself.
     pub fn read(input: Input, scratch: Scratch) -> Result<Self> {
-        let segmentation = match input {
+        let (segmentation, remarks) = match input {
             Input::Directory(_) => one_phase(input, scratch)?,
             Input::File(mut file) => {
                 let is_segmented = is_phase_archive(&beginning(&mut file)?);
                 file.rewind()?;
-                if is_segmented { phases(file)? } else { one_phase(Input::File(file), scratch)? }
+                if is_segmented {
+                    (phases(file)?, Vec::new())
+                } else {
+                    one_phase(Input::File(file), scratch)?
+                }
             }
             Input::Stream(mut stream) => {
                 let beginning = beginning(&mut stream)?;
                 let is_segmented = is_phase_archive(&beginning);
                 let whole = Cursor::new(beginning).chain(stream);
                 if is_segmented {
-                    phases(whole)?
+                    (phases(whole)?, Vec::new())
                 } else {
                     one_phase(Input::Stream(Box::new(whole)), scratch)?
                 }
@@ -116,7 +122,7 @@ impl Workload {
         if segmentation.header.ranks == 0 {
             return Err(Error::data("has no ranks, expected at least one process"));
         }
-        Ok(Self { name: segmentation.header.source.clone(), segmentation })
+        Ok(Self { name: segmentation.header.source.clone(), segmentation, remarks })
     }
 
     /// The same workload under the name that a scenario gives it.
@@ -141,10 +147,10 @@ fn phases(input: impl Read) -> Result<Segmentation> {
     read_segmentation(ArchiveReader::open(BufReader::with_capacity(BUFFER, input))?)
 }
 
-fn one_phase(input: Input, scratch: Scratch) -> Result<Segmentation> {
+fn one_phase(input: Input, scratch: Scratch) -> Result<(Segmentation, Vec<String>)> {
     let mut whole = Whole::default();
-    import(input, None, scratch, &mut whole)?;
-    Ok(whole.into_segmentation())
+    let imported = import(input, Reading::new(scratch), &mut whole)?;
+    Ok((whole.into_segmentation(), imported.remarks))
 }
 
 #[cfg(test)]

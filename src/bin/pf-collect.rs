@@ -8,16 +8,18 @@ use clap::{Parser, ValueEnum};
 use phaseflow::command::{self, Common};
 use phaseflow::input::Input;
 use phaseflow::output::Output;
+use phaseflow_collect::expand::Rules;
 use phaseflow_collect::export::{ArchiveExport, CsvExport, NdjsonExport, PairsExport, SummaryExport};
-use phaseflow_collect::import::{self, Format};
-use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program, TRUTH_COLUMNS, write_truth};
-use phaseflow_collect::trace::{Sink, Summary};
+use phaseflow_collect::import::{self, Format, Imported, Reading};
+use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
+use phaseflow_collect::trace::Sink;
+use phaseflow_collect::truth::{TRUTH_COLUMNS, TrueStretch, TruthOfMarks, write_truth};
 use phaseflow_collect::units::{parse_size, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 
 /// Collect a trace: read one of any known format, or generate one, and write a trace archive.
 ///
-/// Inputs are recognised by content: trace archives, PFProf archives (a tar or a directory of one JSON file a rank, or
+/// Inputs are recognised by content: run directories of pf-profile, trace archives, PFProf archives (a tar or a directory of one JSON file a rank, or
 /// those files), NDJSON messages (objects with t_ns, src, dst, bytes and optionally tag, op), CSV messages (a header line with
 /// those columns in any order); text and tar also gzip'ed. Messages may come in any order. Without INPUT, standard input is read.
 #[derive(Parser, Debug)]
@@ -27,7 +29,7 @@ struct Arguments {
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Take the input for this format: phaseflow, pfprof, ndjson, csv [default: recognised by content]
+    /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording [default: recognised by content]
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
 
@@ -44,7 +46,9 @@ struct Arguments {
     pairs: bool,
 
     /// How collectives that were recorded only as calls become messages
-    #[arg(long, value_name = "RULES", value_enum, default_value_t = Expand::None)]
+    ///
+    /// Below MPICH pf-profile sees calls only. The messages are put inside their calls; see docs/profiling.md.
+    #[arg(long, value_name = "RULES", value_enum, default_value_t = Expand::None, conflicts_with = "pattern")]
     expand: Expand,
 
     /// Generate instead of reading: a comma-separated list of permutation, shift, alltoall, allreduce, halo2d, halo3d,
@@ -105,11 +109,12 @@ struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
     skew: String,
 
-    /// Write the true phases of the pattern, for pf-segment --score: CSV start_ns,end_ns,label,outer,first_message,last_message
+    /// Write the true phases, for pf-segment --score: CSV start_ns,end_ns,label,outer,first_message,last_message
     ///
-    /// Times are nanoseconds since the start of the run, `outer` is the outermost loop or phase, the last two are positions in the
-    /// trace, from 0; noise belongs to no phase.
-    #[arg(long, value_name = "FILE", requires = "pattern")]
+    /// Those of the pattern, or what the program itself marked (MPI_Pcontrol): a message belongs to the phase that its sender
+    /// marked last, the label is the level of the mark. Times are nanoseconds since the start of the run, `outer` is the
+    /// outermost loop or phase, empty for marks; the last two are positions in the trace, from 0; noise belongs to no phase.
+    #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
 
     /// Seed of everything random: the patterns permutation and random, jitter, noise, skew
@@ -121,6 +126,7 @@ struct Arguments {
 }
 
 const EXAMPLES: &str = "Examples:
+  pf-collect phaseflow-run/ -o run.tar.gz
   pf-collect cg-c-128.tar.gz --summary
   pf-collect messages.csv -o run.tar.gz
   zcat messages.ndjson.gz | pf-collect --pairs
@@ -139,12 +145,22 @@ enum To {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Expand {
-    /// By the rules of Open MPI 4.1 (not available yet)
+    /// By the algorithms that Open MPI 4.1 would have taken
     OpenMpi,
-    /// Each by one well-known algorithm (not available yet)
+    /// By the textbook: linear up to 4 ranks, binomial trees beyond, all-to-all linear
     Basic,
     /// Not at all: only recorded messages
     None,
+}
+
+impl Expand {
+    fn rules(self) -> Option<Rules> {
+        match self {
+            Expand::OpenMpi => Some(Rules::OpenMpi41),
+            Expand::Basic => Some(Rules::Basic),
+            Expand::None => None,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -152,38 +168,43 @@ fn main() -> ExitCode {
 }
 
 fn collect(arguments: &Arguments) -> Result<()> {
-    if arguments.expand != Expand::None {
-        return Err(Error::usage("is not available yet, expected none").at("--expand"));
-    }
     let source = Source::of(arguments)?;
     let binary = arguments.to == To::Archive && !arguments.summary && !arguments.pairs;
     let mut out = Output::create(arguments.common.output.as_deref(), binary)?;
     let gzip = arguments.common.gzip || out.gzip();
-    if arguments.summary {
-        source.send(&mut SummaryExport::new(&mut out))?;
+    let mut truth = Truth::of(arguments)?;
+    let send = |sink: &mut dyn Sink| match &mut truth {
+        Some(truth) => truth.send(source, sink),
+        None => source.send(sink),
+    };
+    let imported = if arguments.summary {
+        send(&mut SummaryExport::new(&mut out))
     } else if arguments.pairs {
-        source.send(&mut PairsExport::new(&mut out))?;
+        send(&mut PairsExport::new(&mut out))
     } else {
         match arguments.to {
-            To::Archive => source.send(&mut ArchiveExport::new(&mut out, gzip))?,
-            To::Ndjson => source.send(&mut NdjsonExport::new(&mut out))?,
-            To::Csv => source.send(&mut CsvExport::new(&mut out))?,
-        };
-    }
-    out.finish()
+            To::Archive => send(&mut ArchiveExport::new(&mut out, gzip)),
+            To::Ndjson => send(&mut NdjsonExport::new(&mut out)),
+            To::Csv => send(&mut CsvExport::new(&mut out)),
+        }
+    }?;
+    imported.remarks.iter().for_each(|remark| arguments.common.note(remark));
+    out.finish()?;
+    truth.map_or(Ok(()), |truth| truth.out.finish())
 }
 
 /// Where the trace comes from.
 enum Source {
-    Pattern(LabelledRun, Option<PathBuf>),
-    Inputs(Vec<Input>, Option<Format>),
+    Pattern(LabelledRun),
+    Inputs(Vec<Input>, Reading),
 }
 
 impl Source {
     fn of(arguments: &Arguments) -> Result<Self> {
         let Some(names) = &arguments.pattern else {
             let format = arguments.from.as_deref().map(Format::from_name).transpose().at(|| "--from")?;
-            return Ok(Source::Inputs(Input::all(&arguments.inputs)?, format));
+            let reading = Reading { format, scratch: tempfile::tempfile, expand: arguments.expand.rules() };
+            return Ok(Source::Inputs(Input::all(&arguments.inputs)?, reading));
         };
         let idle_ns = parse_time_ns(&arguments.idle).at(|| "--idle")?;
         let run = LabelledRun {
@@ -202,29 +223,53 @@ impl Source {
                 skew_ns: parse_time_ns(&arguments.skew).at(|| "--skew")?,
             },
         };
-        Ok(Source::Pattern(run, arguments.truth.clone()))
+        Ok(Source::Pattern(run))
     }
 
-    fn send(self, sink: &mut dyn Sink) -> Result<Summary> {
+    fn send(self, sink: &mut dyn Sink) -> Result<Imported> {
         match self {
-            Source::Pattern(run, None) => run.generate(sink, &mut |_| Ok(())),
-            Source::Pattern(run, Some(path)) => {
-                let mut truth = Output::create(Some(&path), false)?;
-                writeln!(truth, "{TRUTH_COLUMNS}")?;
-                let summary = run.generate(sink, &mut |stretch| write_truth(&mut truth, stretch))?;
-                truth.finish()?;
-                Ok(summary)
-            }
-            Source::Inputs(inputs, format) => match &inputs[..] {
+            Source::Pattern(run) => run.generate(sink, &mut |_| Ok(())).map(Imported::from),
+            Source::Inputs(inputs, reading) => match &inputs[..] {
                 [input] => {
                     let opened = open(input).at(|| input)?;
-                    import::import(opened, format, tempfile::tempfile, sink).at(|| input)
+                    import::import(opened, reading, sink).at(|| input)
                 }
                 several => {
                     let paths = several.iter().map(path).collect::<Result<Vec<_>>>()?;
-                    import::import_rank_files(paths.into_iter(), sink)
+                    import::import_rank_files(paths.into_iter(), sink).map(Imported::from)
                 }
             },
+        }
+    }
+}
+
+/// A trace and its truth in a file of its own.
+struct Truth {
+    out: Output,
+}
+
+impl Truth {
+    /// The file `--truth` names, if it is given.
+    fn of(arguments: &Arguments) -> Result<Option<Self>> {
+        let Some(path) = arguments.truth.as_deref() else { return Ok(None) };
+        if path == Path::new("-") || Some(path) == arguments.common.output.as_deref() {
+            return Err(Error::usage("is where the trace goes, expected another file").at("--truth"));
+        }
+        let mut out = Output::create(Some(path), false)?;
+        writeln!(out, "{TRUTH_COLUMNS}")?;
+        Ok(Some(Self { out }))
+    }
+
+    fn send(&mut self, source: Source, sink: &mut dyn Sink) -> Result<Imported> {
+        let mut write = |stretch: &TrueStretch<'_>| write_truth(&mut self.out, stretch);
+        match source {
+            Source::Pattern(run) => run.generate(sink, &mut write).map(Imported::from),
+            inputs => {
+                let mut marked = TruthOfMarks::new(sink);
+                let imported = inputs.send(&mut marked)?;
+                marked.stretches(&imported.summary, &mut write).at(|| "--truth")?;
+                Ok(imported)
+            }
         }
     }
 }

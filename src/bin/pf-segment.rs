@@ -11,7 +11,7 @@ use phaseflow::input::Input;
 use phaseflow::output::Output;
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::export::ArchiveExport;
-use phaseflow_collect::import::{self, Format};
+use phaseflow_collect::import::{self, Format, Reading};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{
@@ -30,8 +30,8 @@ struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: Option<PathBuf>,
 
-    /// How to find phases: rounds, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], marks
-    /// (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
+    /// How to find phases: rounds, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], jsd,
+    /// jsd[penalty=F], marks (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
     #[arg(long, value_name = "METHOD", default_value = "rounds")]
     method: String,
 
@@ -110,7 +110,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let text = arguments.list || arguments.matrix.is_some() || truth.is_some();
     let input = Input::all(arguments.trace.as_slice())?.remove(0);
     let mut out = Output::create(arguments.common.output.as_deref(), !text)?;
-    let mut trace = open(&input).at(|| &input)?;
+    let mut trace = open(&input, &arguments.common).at(|| &input)?;
     let outcome = segment(&mut *trace, &options).at(|| &input)?;
     for note in &outcome.notes {
         arguments.common.note(note);
@@ -167,7 +167,7 @@ fn options(arguments: &Arguments) -> Result<Options> {
 }
 
 /// The input as a trace archive that can be read twice; other formats become one in a temporary file.
-fn open(input: &Input) -> Result<Box<dyn Replay>> {
+fn open(input: &Input, common: &Common) -> Result<Box<dyn Replay>> {
     let path = match input {
         Input::Standard => return Ok(Box::new(Spool::new(std::io::stdin())?)),
         Input::Path(path) => path,
@@ -180,7 +180,9 @@ fn open(input: &Input) -> Result<Box<dyn Replay>> {
         other => {
             let mut archive = tempfile::tempfile()?;
             let out = std::io::BufWriter::new(&mut archive);
-            import::import(other, format, tempfile::tempfile, &mut ArchiveExport::new(out, false))?;
+            let reading = Reading { format, ..Reading::new(tempfile::tempfile) };
+            let imported = import::import(other, reading, &mut ArchiveExport::new(out, false))?;
+            imported.remarks.iter().for_each(|remark| common.note(remark));
             Ok(Box::new(Rewind(archive)))
         }
     }

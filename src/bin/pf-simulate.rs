@@ -219,6 +219,7 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     let mut output = Output::create(arguments.common.output.as_deref(), !is_text)?;
     let workloads = inputs.iter().map(read).collect::<Result<Vec<_>>>()?;
     let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
+    sweep.remarks().for_each(|remark| arguments.common.note(remark));
     if arguments.sweep.list {
         for point in selection.points(&sweep)? {
             writeln!(output, "{}", sweep.listed(&point)?)?;

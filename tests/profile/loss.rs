@@ -45,6 +45,11 @@ fn a_crash_loses_nothing() {
             assert!(!recorded.output.status.success(), "{what}");
             assert!(recorded.stderr().contains("did not reach MPI_Finalize"), "{what}");
             let run = recorded.run();
+            // All of it comes out of pf-collect, which says that this is not all.
+            let (collected, summary) = (recorded.collected(&[]), recorded.summary());
+            assert!(collected.stderr.contains("ended early, before MPI_Finalize"), "{}", collected.stderr);
+            assert_eq!(collected.number("messages"), summary.sent.messages, "{what}");
+            assert_eq!(collected.pairs, summary.sent_pairs, "{what}");
             for rank in 0..3 {
                 let bytes = std::fs::read(progress.join(rank.to_string())).unwrap_or_default();
                 let returned = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));

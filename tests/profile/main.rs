@@ -2,7 +2,9 @@
 //! same processes. Each test skips, with a message, where its MPI is missing; tests/install brings all of them.
 
 mod clocks;
+mod collected;
 mod conduct;
 mod loss;
 mod mpi;
 mod oracle;
+mod phases;

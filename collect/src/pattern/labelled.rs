@@ -1,14 +1,11 @@
 //! Runs whose phases are known, undisturbed or as untidy as real ones.
 
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-use super::Pattern;
-use super::program::{Item, Phase, Program, Spec};
-use super::side_by_side::SideBySide;
-use super::stream::{Send, Stream, step_ns};
-use super::truth::{Name, Tracker, TrueStretch};
-use crate::trace::{Header, Kind, Operation, RunFacts, Sink, Summary};
+use super::lookup::Plan;
+use super::program::Program;
+use super::tracker::Tracker;
+use super::walk::Walk;
+use crate::trace::{Header, Kind, RunFacts, Sink, Summary};
+use crate::truth::TrueStretch;
 use crate::{Error, Result};
 
 /// What makes a run untidy; all zero by default.
@@ -95,31 +92,11 @@ impl LabelledRun {
         truth: &mut dyn FnMut(&TrueStretch<'_>) -> Result<()>,
     ) -> Result<Summary> {
         self.check()?;
-        let mut plan = Plan { run: self, rounds: Vec::new(), names: vec!["idle".into()], leaves: 0 };
-        let nodes =
-            self.program.items.iter().map(|item| plan.node(item, None)).collect::<Result<Vec<_>>>()?;
+        let mut plan = Plan::new(self);
+        let nodes = plan.nodes()?;
         sink.begin(&Header::new(Kind::Timed, format!("pattern {}", self.program.text())))?;
-        let Disturbance { jitter, noise, skew_ns, .. } = self.disturbance;
-        let tidy = jitter == 0.0 && noise == 0.0 && skew_ns == 0;
-        let mut skew = stream_of(self.seed, SKEW);
-        let mut walk = Walk {
-            run: self,
-            stream: Stream::new(sink, Tracker::new(&plan.names, truth), tidy),
-            behind: if skew_ns == 0 {
-                Vec::new()
-            } else {
-                (0..self.ranks).map(|_| skew.gen_range(0..=skew_ns)).collect()
-            },
-            jitter: stream_of(self.seed, JITTER),
-            noise: Noise { random: stream_of(self.seed, NOISE), due: 0.0, per_ns: 0.0 },
-            rounds: plan.rounds,
-            now_ns: 0,
-            pause_ns: None,
-            before: None,
-        };
-        walk.all(&nodes, 0)?;
-        let (stream, now) = (walk.stream, walk.now_ns);
-        let end = stream.finish(now)?;
+        let tracker = Tracker::new(&plan.names, truth);
+        let end = Walk::new(self, plan.rounds, sink, tracker).go(&nodes)?;
         sink.finish(&RunFacts { ranks: Some(self.ranks), span_ns: Some((0, end)), ..RunFacts::default() })
     }
 
@@ -138,344 +115,197 @@ impl LabelledRun {
     }
 }
 
-/// Messages of noise that are made at once, about.
-const SLICE: f64 = 1000.0;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::ArchiveExport;
+    use crate::pattern::stream::step_ns;
+    use crate::trace::{Block, Message, TraceReader};
 
-/// What random numbers are for.
-const SKEW: u32 = 1;
-const JITTER: u32 = 2;
-const NOISE: u32 = 3;
+    /// A row of the truth with names of its own.
+    type Row = (u64, u64, String, String, Option<(u64, u64)>);
 
-/// Random numbers of one seed for one purpose, independent of those for others.
-fn stream_of(seed: u64, purpose: u32) -> Xoshiro256PlusPlus {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    (0..purpose).for_each(|_| random.jump());
-    random
-}
+    fn labelled(text: &str, ranks: u32, disturbance: Disturbance) -> LabelledRun {
+        LabelledRun { disturbance, ..LabelledRun::new(Program::parse(text).unwrap(), ranks) }
+    }
 
-/// The program with everything looked up.
-enum Node {
-    Phase { round: usize, name: Name, level: i32, rounds: u64 },
-    Idle { name: Name, ns: u64 },
-    Loop { nodes: Vec<Node>, times: u64, outer: usize },
-}
-
-/// One round of a phase.
-struct Round {
-    /// Index of the phase's name.
-    label: usize,
-    level: i32,
-    parts: Vec<Part>,
-}
-
-struct Part {
-    pattern: Box<dyn Pattern>,
-    /// Pause after it, if it has its own.
-    gap_ns: Option<u64>,
-    drift: f64,
-}
-
-/// Looks up what a program names.
-struct Plan<'a> {
-    run: &'a LabelledRun,
-    rounds: Vec<Round>,
-    /// Names of phases and loops; the first is idle.
-    names: Vec<String>,
-    leaves: i32,
-}
-
-impl Plan<'_> {
-    /// `outer` is the outermost loop around, if there is one.
-    fn node(&mut self, item: &Item, outer: Option<usize>) -> Result<Node> {
-        Ok(match item {
-            Item::Idle(ns) => Node::Idle {
-                name: Name { label: 0, outer: outer.unwrap_or(0) },
-                ns: ns.unwrap_or(self.run.idle_ns),
-            },
-            Item::Loop(inner) => {
-                let outer = outer.unwrap_or_else(|| self.name(&inner.label));
-                let nodes = inner.items.iter().map(|item| self.node(item, Some(outer)));
-                Node::Loop { nodes: nodes.collect::<Result<_>>()?, times: inner.times, outer }
-            }
-            Item::Phase(phase) => {
-                self.leaves = self.leaves.saturating_add(1);
-                let label = self.name(&phase.label);
-                let known = self.rounds.iter().position(|round| round.label == label);
-                if known.is_none() {
-                    let parts = self.parts(phase)?;
-                    self.rounds.push(Round { label, level: self.leaves, parts });
-                }
-                let round = known.unwrap_or(self.rounds.len() - 1);
-                Node::Phase {
-                    round,
-                    name: Name { label, outer: outer.unwrap_or(label) },
-                    level: self.rounds[round].level,
-                    rounds: phase.rounds.unwrap_or(self.run.repeat),
-                }
-            }
+    fn generated(run: &LabelledRun) -> (Vec<u8>, Vec<Row>) {
+        let (mut archive, mut rows) = (Vec::new(), Vec::new());
+        run.generate(&mut ArchiveExport::new(&mut archive, false), &mut |row| {
+            rows.push((row.start_ns, row.end_ns, row.label.into(), row.outer.unwrap().into(), row.messages));
+            Ok(())
         })
+        .unwrap();
+        (archive, rows)
     }
 
-    fn name(&mut self, text: &str) -> usize {
-        self.names.iter().position(|name| name == text).unwrap_or_else(|| {
-            self.names.push(text.into());
-            self.names.len() - 1
-        })
+    fn messages(archive: &[u8]) -> Vec<Message> {
+        let mut reader = TraceReader::open(archive).unwrap();
+        let mut messages = Vec::new();
+        while let Some(block) = reader.next_block().unwrap() {
+            if let Block::Messages(block) = block {
+                messages.extend(block.iter());
+            }
+        }
+        messages
     }
 
-    fn parts(&self, phase: &Phase) -> Result<Vec<Part>> {
-        let run = self.run;
-        let build = |spec: &Spec, ranks: u32| {
-            spec.name.build(ranks, spec.bytes.unwrap_or(run.bytes), spec.seed.unwrap_or(run.seed))
+    #[test]
+    fn a_tidy_run_by_hand() {
+        // Steps take 1500 ns: a shift has one of 4 messages, an exchange on 2×2 four of 2.
+        let mut run = labelled("shift*2,(halo2d,shift)*2,idle[time=9us],halo2d", 4, Disturbance::default());
+        (run.bytes, run.gap_ns) = (500, 10);
+        let (_, rows) = generated(&run);
+        let row = |start, end, label: &str, outer: &str, messages| {
+            (start, end, label.to_string(), outer.to_string(), messages)
         };
-        let part = |specs: &Vec<Spec>| {
-            let pattern = match &specs[..] {
-                [spec] => build(spec, run.ranks)?,
-                several => Box::new(SideBySide::new(run.ranks, several.len(), |(i, ranks)| {
-                    build(&several[i], ranks)
-                })?),
-            };
-            // Side by side the largest counts.
-            let drifts = specs.iter().filter_map(|spec| spec.drift);
-            let drift = drifts.reduce(f64::max).unwrap_or(run.disturbance.drift);
-            Ok(Part { pattern, gap_ns: specs.iter().filter_map(|spec| spec.gap_ns).max(), drift })
-        };
-        phase.parts.iter().map(part).collect()
+        let inside = "(halo2d,shift)";
+        assert_eq!(
+            rows,
+            [
+                row(0, 3020, "shift", "shift", Some((0, 7))),
+                row(3020, 9030, "halo2d", inside, Some((8, 15))),
+                row(9030, 10540, "shift", inside, Some((16, 19))),
+                row(10540, 16550, "halo2d", inside, Some((20, 27))),
+                // The last message has arrived 1500 ns after its post.
+                row(16550, 18050, "shift", inside, Some((28, 31))),
+                row(18050, 27050, "idle", "idle", None),
+                row(27050, 33050, "halo2d", "halo2d", Some((32, 39))),
+            ]
+        );
     }
-}
 
-/// Background traffic.
-struct Noise {
-    random: Xoshiro256PlusPlus,
-    /// Messages that are due, in parts of one.
-    due: f64,
-    /// Messages in a nanosecond, after the last round.
-    per_ns: f64,
-}
+    #[test]
+    fn idle_stretches_between_phases_belong_to_the_loop_around() {
+        let mut run = labelled("(shift,halo2d)*2,incast", 4, Disturbance::default());
+        (run.idle_ns, run.idle_between) = (700, true);
+        let (_, rows) = generated(&run);
+        let names: Vec<_> = rows.iter().map(|row| (row.2.as_str(), row.3.as_str())).collect();
+        let all = "(shift,halo2d)";
+        let expected = [
+            ("shift", all),
+            ("idle", all),
+            ("halo2d", all),
+            ("idle", all),
+            ("shift", all),
+            ("idle", all),
+            ("halo2d", all),
+            ("idle", "idle"),
+            ("incast", "incast"),
+        ];
+        assert_eq!(names, expected);
+        assert!(rows.iter().all(|row| row.2 != "idle" || row.1 - row.0 == 700));
+    }
 
-/// What was done last.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
-    Idle,
-    Phase { outer: usize },
-}
-
-/// A program on its way.
-struct Walk<'a> {
-    run: &'a LabelledRun,
-    stream: Stream<'a>,
-    /// By how much each rank is late; empty if none is.
-    behind: Vec<u64>,
-    jitter: Xoshiro256PlusPlus,
-    noise: Noise,
-    rounds: Vec<Round>,
-    now_ns: i64,
-    /// The pause before the next round.
-    pause_ns: Option<u64>,
-    before: Option<Before>,
-}
-
-impl Walk<'_> {
-    /// `outer` is the outermost loop around, 0 if there is none.
-    fn all(&mut self, nodes: &[Node], outer: usize) -> Result<()> {
-        for node in nodes {
-            match node {
-                Node::Idle { name, ns } => self.idle(*name, *ns)?,
-                Node::Loop { nodes, times, outer } => {
-                    for _ in 0..*times {
-                        self.all(nodes, *outer)?;
+    #[test]
+    fn the_truth_of_untidy_runs_is_what_their_messages_say() {
+        // Sizes tell whose a message is: noise stays below 64 KiB.
+        let text =
+            "shift[bytes=100001]*30,halo2d[bytes=100002]*9,(incast[bytes=100003]*5,shift[bytes=100004]*3)*2";
+        let disturbed = [
+            Disturbance { jitter: 2.5, ..Disturbance::default() },
+            Disturbance { skew_ns: 700_000, ..Disturbance::default() },
+            Disturbance { noise: 0.4, ..Disturbance::default() },
+            Disturbance { jitter: 1.0, noise: 0.2, skew_ns: 150_000, drift: 0.0 },
+        ];
+        for disturbance in disturbed {
+            for seed in 1..5 {
+                let mut run = labelled(text, 16, disturbance);
+                (run.seed, run.gap_ns) = (seed, 20_000);
+                let (archive, rows) = generated(&run);
+                let messages = messages(&archive);
+                let mut stretches = vec![0; rows.len()];
+                let mut begun = vec![None; rows.len()];
+                for (i, row) in rows.iter().enumerate() {
+                    let (first, last) = row.4.unwrap();
+                    let bytes: u64 =
+                        row.2.split_once("bytes=").unwrap().1.trim_end_matches(']').parse().unwrap();
+                    for at in first..=last {
+                        let message = messages[at as usize];
+                        stretches[i] += u64::from(message.bytes == bytes);
                     }
+                    assert_eq!(messages[first as usize].bytes, bytes, "{disturbance:?}");
+                    assert_eq!(messages[last as usize].bytes, bytes);
+                    begun[i] = Some(messages[first as usize].send_post_ns.cast_unsigned());
+                    assert!(i == 0 || begun[i] == Some(row.0));
                 }
-                Node::Phase { round, name, level, rounds } => {
-                    if let Some(Before::Phase { outer: last }) = self.before
-                        && self.run.idle_between
-                    {
-                        // Between two passes of one loop it belongs to the loop.
-                        let within = last == outer && outer != 0;
-                        let name = Name { label: 0, outer: if within { outer } else { 0 } };
-                        self.idle(name, self.run.idle_ns)?;
-                    }
-                    self.phase(*round, *name, *level, *rounds)?;
-                    self.before = Some(Before::Phase { outer });
-                }
+                // All of a phase's messages lie within its positions; the last two phases come twice.
+                assert_eq!(stretches[..2], [30 * 16, 9 * 48]);
+                assert_eq!(rows.len(), 6);
+                let noise = messages.iter().filter(|message| message.bytes < 100_000).count();
+                assert_eq!(noise > 0, disturbance.noise > 0.0);
             }
         }
-        Ok(())
     }
 
-    fn idle(&mut self, name: Name, ns: u64) -> Result<()> {
-        if ns == 0 {
-            return Ok(());
+    #[test]
+    fn there_is_as_much_noise_as_was_asked_for() {
+        let mut run = labelled("shift*500", 16, Disturbance { noise: 0.25, ..Disturbance::default() });
+        (run.bytes, run.gap_ns) = (100_000, 1_000_000);
+        let messages = messages(&generated(&run).0);
+        // 8000 messages, none in the first of 500 rounds and no pause after the last.
+        let noise = messages.iter().filter(|message| message.bytes < 100_000).count();
+        assert!((1900..2100).contains(&noise), "{noise}");
+        // Most of the time is pause, and so is most of the noise.
+        let in_pause = |message: &&Message| message.send_post_ns % 1_101_000 > 101_000;
+        let paused = messages.iter().filter(in_pause).count();
+        assert!((1700..1900).contains(&paused), "{paused}");
+    }
+
+    #[test]
+    fn messages_drift_from_their_size_to_the_asked_one() {
+        let run = labelled(
+            "shift[bytes=1000]*5,incast[bytes=1000,drift=-0.5]*2",
+            3,
+            Disturbance { drift: 2.0, ..Disturbance::default() },
+        );
+        let sizes: Vec<u64> = messages(&generated(&run).0).iter().map(|message| message.bytes).collect();
+        let expected = [[1000; 3], [1500; 3], [2000; 3], [2500; 3], [3000; 3]].concat();
+        assert_eq!(sizes, [expected, vec![1000, 1000, 500, 500]].concat());
+    }
+
+    #[test]
+    fn late_ranks_stay_late() {
+        let run = labelled("shift*4", 8, Disturbance { skew_ns: 5_000, ..Disturbance::default() });
+        let messages = messages(&generated(&run).0);
+        let step = step_ns(64 << 10).cast_signed();
+        for rank in 0..8 {
+            let own = messages.iter().filter(|message| message.src.0 == rank);
+            let times: Vec<i64> = own.map(|message| message.send_post_ns).collect();
+            assert!((0..=5_000).contains(&times[0]));
+            assert!(times.windows(2).all(|pair| pair[1] - pair[0] == step));
         }
-        self.pause_ns = None;
-        self.stream.begin(name, true);
-        self.marks(0)?;
-        self.before = Some(Before::Idle);
-        self.pause(ns)
+        assert!(messages.iter().all(|message| message.receive_complete_ns > Some(message.send_post_ns)));
     }
 
-    fn phase(&mut self, round: usize, name: Name, level: i32, rounds: u64) -> Result<()> {
-        let mut parts = std::mem::take(&mut self.rounds[round].parts);
-        let mut stretch = 0;
-        for number in 0..rounds {
-            if let Some(ns) = self.pause_ns.take() {
-                self.pause(ns)?;
-            }
-            if number == 0 {
-                stretch = self.stream.begin(name, false);
-                self.marks(level)?;
-            }
-            let grown = if rounds > 1 { number as f64 / (rounds - 1) as f64 } else { 0.0 };
-            let begin = self.now_ns;
-            let mut messages = 0;
-            let count = parts.len();
-            for (part, left) in parts.iter_mut().zip((0..count).rev()) {
-                part.pattern.begin_round();
-                let growth = Growth(1.0 + part.drift * grown);
-                messages += self.part(&*part.pattern, growth, stretch)?;
-                match (part.gap_ns, left) {
-                    (gap, 0) => self.pause_ns = Some(gap.unwrap_or(self.run.gap_ns)),
-                    (Some(gap), _) => self.pause(gap)?,
-                    (None, _) => {}
-                }
-            }
-            let ns = self.now_ns.abs_diff(begin).saturating_add(self.pause_ns.unwrap_or(0));
-            self.noise.per_ns = self.run.disturbance.noise * messages as f64 / ns.max(1) as f64;
-        }
-        self.rounds[round].parts = parts;
-        Ok(())
-    }
-
-    /// A round of a pattern, or a part of one; its messages.
-    fn part(&mut self, pattern: &dyn Pattern, growth: Growth, stretch: u64) -> Result<u64> {
-        self.calls(pattern, growth)?;
-        let mut messages = 0;
-        for step in 0..pattern.steps() {
-            self.stream.release(self.now_ns)?;
-            let mut largest = None;
-            let mut sent = 0;
-            for src in 0..self.run.ranks {
-                if let Some((dst, bytes)) = pattern.send(step, src) {
-                    let bytes = growth.of(bytes);
-                    let operation = pattern.collective(src).map_or(Operation::default(), |(name, _)| name);
-                    self.send(src, dst, bytes, operation, stretch)?;
-                    largest = largest.max(Some(bytes));
-                    sent += 1;
-                }
-            }
-            let ns = largest.map_or(0, step_ns);
-            self.make_noise(ns)?;
-            self.advance(ns)?;
-            messages += sent;
-        }
-        Ok(messages)
-    }
-
-    fn send(&mut self, src: u32, dst: u32, bytes: u64, operation: Operation, stretch: u64) -> Result<()> {
-        let jitter = self.run.disturbance.jitter;
-        let late = if jitter > 0.0 {
-            (self.jitter.gen_range(0.0..jitter) * step_ns(bytes) as f64) as u64
-        } else {
-            0
+    #[test]
+    fn the_seed_decides_everything_and_nothing_else_does() {
+        let disturbance = Disturbance { jitter: 1.0, noise: 0.1, skew_ns: 1000, drift: 0.5 };
+        let with = |seed| {
+            let mut run = labelled("(random*3,alltoall)*2,permutation|shift", 12, disturbance);
+            run.seed = seed;
+            generated(&run)
         };
-        let post = self.later(self.now_ns, self.behind(src).saturating_add(late))?;
-        let receive_post_ns = self.later(self.now_ns, self.behind(dst))?;
-        self.stream.send(post, src, Send { dst, bytes, operation, receive_post_ns, stretch: Some(stretch) })
+        assert!(with(1) == with(1));
+        assert!(with(1).0 != with(2).0);
     }
 
-    /// Adds noise at random times of the next `ns`.
-    fn make_noise(&mut self, ns: u64) -> Result<()> {
-        self.noise.due += self.noise.per_ns * ns as f64;
-        while self.noise.due >= 1.0 {
-            self.noise.due -= 1.0;
-            let random = &mut self.noise.random;
-            let src = random.gen_range(0..self.run.ranks);
-            let other = random.gen_range(0..self.run.ranks - 1);
-            let dst = if other < src { other } else { other + 1 };
-            let bytes = 2f64.powf(random.gen_range(6.0..16.0)) as u64;
-            let at = random.gen_range(0..=ns.saturating_sub(1));
-            let post = self.later(self.now_ns, at)?;
-            let operation = Operation::default();
-            self.stream.send(
-                post,
-                src,
-                Send { dst, bytes, operation, receive_post_ns: post, stretch: None },
-            )?;
-        }
-        Ok(())
-    }
-
-    /// A collective operation as calls; a first walk over its steps tells when it ends.
-    fn calls(&mut self, pattern: &dyn Pattern, growth: Growth) -> Result<()> {
-        let ranks = self.run.ranks;
-        if (0..ranks).all(|rank| pattern.collective(rank).is_none()) {
-            return Ok(());
-        }
-        let (mut end, mut longest) = (self.now_ns, 0);
-        for step in 0..pattern.steps() {
-            let sent = (0..ranks).filter_map(|src| pattern.send(step, src));
-            let ns = sent.map(|(_, bytes)| growth.of(bytes)).max().map_or(0, step_ns);
-            end = self.later(end, ns)?;
-            longest = longest.max(ns);
-        }
-        let end = self.later(end, (self.run.disturbance.jitter * longest as f64) as u64)?;
-        for rank in 0..ranks {
-            if let Some((operation, bytes)) = pattern.collective(rank) {
-                let behind = self.behind(rank);
-                let span = (self.later(self.now_ns, behind)?, self.later(end, behind)?);
-                self.stream.call(span, rank, (operation, growth.of(bytes)))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn marks(&mut self, level: i32) -> Result<()> {
-        for rank in 0..self.run.ranks {
-            let time = self.later(self.now_ns, self.behind(rank))?;
-            self.stream.mark(time, rank, level)?;
-        }
-        Ok(())
-    }
-
-    /// Nobody sends but noise.
-    fn pause(&mut self, ns: u64) -> Result<()> {
-        let jitter = self.run.disturbance.jitter;
-        let longer = if jitter > 0.0 { (self.jitter.gen_range(0.0..jitter) * ns as f64) as u64 } else { 0 };
-        let mut left = ns.saturating_add(longer);
-        // A long pause is made bit by bit, so that its noise does not pile up.
-        while self.noise.per_ns > 0.0 && left > 0 {
-            let slice = left.min((SLICE / self.noise.per_ns).ceil() as u64);
-            self.stream.release(self.now_ns)?;
-            self.make_noise(slice)?;
-            self.advance(slice)?;
-            left -= slice;
-        }
-        self.advance(left)
-    }
-
-    fn behind(&self, rank: u32) -> u64 {
-        self.behind.get(rank as usize).copied().unwrap_or(0)
-    }
-
-    fn advance(&mut self, ns: u64) -> Result<()> {
-        self.now_ns = self.later(self.now_ns, ns)?;
-        Ok(())
-    }
-
-    fn later(&self, time_ns: i64, ns: u64) -> Result<i64> {
-        time_ns
-            .checked_add_unsigned(ns)
-            .ok_or_else(|| Error::usage("the run would last more than 2^63-1 ns (292 years)"))
-    }
-}
-
-/// By what a drifting message has grown.
-#[derive(Clone, Copy)]
-struct Growth(f64);
-
-impl Growth {
-    fn of(self, bytes: u64) -> u64 {
-        #[allow(clippy::float_cmp, reason = "1 is what it is without drift, exactly")]
-        if self.0 == 1.0 { bytes } else { (bytes as f64 * self.0) as u64 }
+    #[test]
+    fn nonsense_is_refused() {
+        let error = |disturbance| {
+            let run = labelled("shift", 4, disturbance);
+            let mut sink = ArchiveExport::new(std::io::sink(), false);
+            run.generate(&mut sink, &mut |_| Ok(())).unwrap_err().to_string()
+        };
+        let with = |jitter, noise, drift| Disturbance { jitter, noise, drift, skew_ns: 0 };
+        assert_eq!(error(with(-1.0, 0.0, 0.0)), "jitter is -1, expected 0 to 1000");
+        assert_eq!(error(with(0.0, f64::NAN, 0.0)), "noise is NaN, expected 0 to 1000");
+        assert_eq!(error(with(0.0, 0.0, -1.5)), "drift is -1.5, expected -1 to 1000000");
+        let mut sink = ArchiveExport::new(std::io::sink(), false);
+        let endless = labelled("shift,(idle)*9", 4, Disturbance::default());
+        let error_of_idle = endless.generate(&mut sink, &mut |_| Ok(())).unwrap_err().to_string();
+        assert_eq!(error_of_idle, "`idle` has no length, give it a time: idle[time=1ms]");
+        let far = Disturbance { skew_ns: u64::MAX, ..Disturbance::default() };
+        assert_eq!(error(far), "the run would last more than 2^63-1 ns (292 years)");
     }
 }

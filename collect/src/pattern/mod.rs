@@ -29,6 +29,7 @@ mod grid;
 mod halo;
 mod incast;
 mod labelled;
+mod lookup;
 mod permutation;
 mod program;
 mod random;
@@ -37,15 +38,15 @@ mod shift;
 mod side_by_side;
 mod stream;
 mod sweep;
+mod tracker;
 mod transpose;
-mod truth;
+mod walk;
 
 pub use family::{FAMILIES, Family};
 pub use labelled::{Disturbance, LabelledRun};
 pub use program::Program;
 pub use run::Run;
 pub use stream::{BYTES_PER_NS, OVERHEAD_NS};
-pub use truth::{TRUTH_COLUMNS, TrueStretch, write_truth};
 
 use crate::choice::unknown_name;
 use crate::trace::Operation;

@@ -1,16 +1,4 @@
 //! What a generated run does, as a text: phases, pauses, loops.
-//!
-//! ```text
-//! program = item { "," item }
-//! item    = phase [ "*" rounds ] | "idle" [ "[" "time=" TIME "]" ] | "(" program ")" "*" times
-//! phase   = part { "+" part }            one after the other within a round
-//! part    = pattern { "|" pattern }      side by side: the ranks are divided among them
-//! pattern = NAME [ "[" key "=" value { "," key "=" value } "]" ]
-//! ```
-//!
-//! Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it), `drift` (by how much of itself its
-//! messages grow from the first to the last round of a stretch) and `seed` (of `permutation` and `random`). What is not given is
-//! the run's.
 
 use super::PatternName;
 use crate::choice::Choice;
@@ -20,7 +8,19 @@ use crate::{At, Error, Result};
 /// Loops in loops, at most.
 const DEEPEST: usize = 16;
 
-/// What a run does.
+/// What a run does, as a text:
+///
+/// ```text
+/// program = item { "," item }
+/// item    = phase [ "*" rounds ] | "idle" [ "[" "time=" TIME "]" ] | "(" program ")" "*" times
+/// phase   = part { "+" part }            one after the other within a round
+/// part    = pattern { "|" pattern }      side by side: the ranks are divided among them
+/// pattern = NAME [ "[" key "=" value { "," key "=" value } "]" ]
+/// ```
+///
+/// Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it; between two phases half of the one's and
+/// half of the other's), `drift` (by how much of itself its messages grow from the first to the last round of a stretch) and
+/// `seed` (of `permutation` and `random`). What is not given is the run's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub(super) items: Vec<Item>,
@@ -75,7 +75,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// A text that the [grammar](self) does not have, an unknown pattern, key or value.
+    /// A text of another form, an unknown pattern, key or value.
     pub fn parse(text: &str) -> Result<Self> {
         Ok(Self { items: items(text, 0)?, text: text.into() })
     }

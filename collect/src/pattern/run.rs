@@ -104,7 +104,7 @@ mod tests {
             if let Block::Calls(calls) = block {
                 // Recursive doubling over 5 ranks: 4 steps of 1500 ns.
                 let first = calls[0];
-                assert_eq!((first.enter_ns, first.leave_ns, first.bytes), (0, 6000, Some(500)));
+                assert_eq!((first.enter_ns, first.leave_ns, first.bytes), (0, Some(6000), Some(500)));
                 assert_eq!(calls[14].enter_ns, 12_000);
                 assert!(calls.iter().all(|call| call.operation == Operation::Allreduce));
             }

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::truth::{Name, Tracker};
+use super::tracker::{Name, Tracker};
 use crate::archive::columns::LARGEST_BLOCK;
 use crate::trace::{Block, Call, Mark, Message, MessageBlock, Operation, Rank, Sink};
 use crate::{Error, Result};
@@ -60,6 +60,7 @@ pub(super) struct Stream<'a> {
     /// Events come in order.
     ordered: bool,
     waiting: BinaryHeap<Reverse<Event>>,
+    most_waiting: usize,
     number: u64,
     messages: MessageBlock,
     calls: Vec<Call>,
@@ -74,6 +75,7 @@ impl<'a> Stream<'a> {
             tracker,
             ordered,
             waiting: BinaryHeap::new(),
+            most_waiting: MOST_WAITING,
             number: 0,
             messages: MessageBlock::default(),
             calls: Vec::new(),
@@ -113,9 +115,10 @@ impl<'a> Stream<'a> {
         if self.ordered {
             return self.emit(event);
         }
-        if self.waiting.len() == MOST_WAITING {
+        if self.waiting.len() == self.most_waiting {
             return Err(Error::usage(format!(
-                "so late that more than {MOST_WAITING} records wait for their turn, expected less skew or jitter"
+                "ranks are so late that more than {} messages wait for their turn; expected less skew, jitter or noise",
+                self.most_waiting
             )));
         }
         self.waiting.push(Reverse(event));
@@ -143,7 +146,7 @@ impl<'a> Stream<'a> {
                 self.end_ns = self.end_ns.max(leave_ns);
                 self.calls.push(Call {
                     enter_ns: time_ns,
-                    leave_ns,
+                    leave_ns: Some(leave_ns),
                     rank: Rank(rank),
                     operation,
                     communicator: None,
@@ -204,5 +207,26 @@ impl<'a> Stream<'a> {
         let end = self.end_ns.max(now_ns);
         self.tracker.settle(Some(end))?;
         Ok(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::CsvExport;
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut sink = CsvExport::new(std::io::sink());
+        let mut truth = |_: &crate::truth::TrueStretch<'_>| Ok(());
+        let mut stream = Stream::new(&mut sink, Tracker::new(&[], &mut truth), false);
+        stream.most_waiting = 3;
+        (0..3).for_each(|time| stream.mark(time, 0, 1).unwrap());
+        assert_eq!(
+            stream.mark(3, 0, 1).unwrap_err().to_string(),
+            "ranks are so late that more than 3 messages wait for their turn; expected less skew, jitter or noise"
+        );
+        stream.release(2).unwrap();
+        assert_eq!(stream.waiting.len(), 1);
     }
 }

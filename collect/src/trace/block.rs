@@ -95,7 +95,9 @@ impl MessageBlock {
             bytes: self.columns.bytes[i],
             tag: value(0).and_then(|tag| i32::try_from(tag).ok()),
             communicator: value(1).and_then(|number| u32::try_from(number).ok()),
-            operation: value(2).and_then(|code| Operation::try_from(code).ok()).unwrap_or_default(),
+            operation: value(2)
+                .and_then(|code| Operation::from_code(u8::try_from(code).ok()?))
+                .unwrap_or_default(),
             send_complete_ns: time(3),
             receive_post_ns: time(4),
             receive_complete_ns: time(5),

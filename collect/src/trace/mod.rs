@@ -9,7 +9,6 @@
 
 mod block;
 mod header;
-mod operation;
 mod reader;
 mod record;
 mod sink;
@@ -18,7 +17,7 @@ mod writer;
 
 pub use block::{MessageBlock, MessageColumns};
 pub use header::{FORMAT, Header, Kind, Summary, VERSION};
-pub use operation::Operation;
+pub use phaseflow_profiler::Operation;
 pub use reader::{Block, TraceReader, read_cells};
 pub use record::{Call, Mark, Message, Rank};
 pub use sink::Sink;
@@ -57,7 +56,7 @@ mod tests {
         let mark = Mark { time_ns: 5, rank: Rank(3), level: -1 };
         let call = Call {
             enter_ns: 7,
-            leave_ns: 9,
+            leave_ns: Some(9),
             rank: Rank(0),
             operation: Operation::Bcast,
             communicator: None,

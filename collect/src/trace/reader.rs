@@ -153,7 +153,7 @@ impl<R: BufRead> TraceReader<R> {
     fn calls(&mut self) -> Result<Block<'_>> {
         let block = BlockReader::new(&self.bytes)?;
         let (mut enter, mut leave, mut rank, mut operation) =
-            <(Vec<i64>, Vec<i64>, Vec<u32>, Vec<Operation>)>::default();
+            <(Vec<i64>, Vec<i64>, Vec<u32>, Vec<u8>)>::default();
         let (mut communicator, mut root, mut bytes) = <(Vec<i64>, Vec<i64>, Vec<i64>)>::default();
         block.required(1, "enter_ns", &mut enter)?;
         block.required(2, "leave_ns", &mut leave)?;
@@ -165,15 +165,18 @@ impl<R: BufRead> TraceReader<R> {
         self.last_ns[1] = ascending(self.last_ns[1], &enter)?;
         self.seen.calls += enter.len() as u64;
         self.calls.clear();
-        self.calls.extend((0..block.rows()).map(|i| Call {
-            enter_ns: enter[i],
-            leave_ns: enter[i].wrapping_add(leave[i]),
-            rank: Rank(rank[i]),
-            operation: operation[i],
-            communicator: known(&communicator, i),
-            root: known(&root, i).map(Rank),
-            bytes: known(&bytes, i),
-        }));
+        for i in 0..block.rows() {
+            let unknown = || Error::data(format!("row {i}: no operation has the code {}", operation[i]));
+            self.calls.push(Call {
+                enter_ns: enter[i],
+                leave_ns: Some(leave[i]).filter(|v| *v != UNKNOWN).map(|v| enter[i].wrapping_add(v)),
+                rank: Rank(rank[i]),
+                operation: Operation::from_code(operation[i]).ok_or_else(unknown)?,
+                communicator: known(&communicator, i),
+                root: known(&root, i).map(Rank),
+                bytes: known(&bytes, i),
+            });
+        }
         Ok(Block::Calls(&self.calls))
     }
 

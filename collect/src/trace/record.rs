@@ -45,8 +45,8 @@ pub struct Message {
 pub struct Call {
     /// When the rank entered it.
     pub enter_ns: i64,
-    /// When it returned.
-    pub leave_ns: i64,
+    /// When it returned; `None` if it never did.
+    pub leave_ns: Option<i64>,
     /// Who called.
     pub rank: Rank,
     /// What was called.
@@ -55,7 +55,8 @@ pub struct Call {
     pub communicator: Option<u32>,
     /// Root, in world ranks, of a rooted collective.
     pub root: Option<Rank>,
-    /// Bytes that this rank contributed.
+    /// This rank's own part: what it contributes; in scatter(v), reduce_scatter and reduce_scatter_block what it receives;
+    /// in alltoall(v, w) what it sends to all.
     pub bytes: Option<u64>,
 }
 

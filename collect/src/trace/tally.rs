@@ -38,7 +38,7 @@ impl Tally {
         for call in calls {
             self.rank(call.rank.0)?;
             self.time(call.enter_ns);
-            self.time(call.leave_ns);
+            call.leave_ns.into_iter().for_each(|time| self.time(time));
         }
         Ok(())
     }

@@ -215,7 +215,7 @@ impl<W: Write> TraceWriter<W> {
         let mut block = BlockWriter::new(calls.len(), std::mem::take(&mut self.buffer));
         block
             .column(1, Transform::Delta, calls.iter().map(|c| c.enter_ns))
-            .column(2, Transform::Plain, calls.iter().map(|c| c.leave_ns.wrapping_sub(c.enter_ns)))
+            .column(2, Transform::Plain, calls.iter().map(|c| offset(c.leave_ns, c.enter_ns)))
             .column(3, Transform::Plain, calls.iter().map(|c| i64::from(c.rank.0)))
             .column(4, Transform::Plain, calls.iter().map(|c| i64::from(c.operation as u8)))
             .column(5, Transform::Plain, calls.iter().map(|c| c.communicator.map_or(UNKNOWN, i64::from)))
@@ -240,6 +240,11 @@ impl<W: Write> TraceWriter<W> {
             .column(3, Transform::Plain, marks.iter().map(|m| i64::from(m.level)));
         self.member(2, block.finish())
     }
+}
+
+/// A time that may be unknown, relative to one that is not.
+fn offset(time_ns: Option<i64>, base_ns: i64) -> i64 {
+    time_ns.map_or(UNKNOWN, |time| time.wrapping_sub(base_ns))
 }
 
 /// Writes an aggregate trace: a matrix, message size histograms if the source has them, and what it knows of the run.

@@ -27,9 +27,35 @@ pub(crate) fn now() -> u64 {
     raw().wrapping_sub(BASE.load(Relaxed)) & crate::format::TIME
 }
 
-/// Now, as headers hold it.
+/// True if the clock is the counter.
+pub(crate) fn is_counter() -> bool {
+    TSC.load(Relaxed)
+}
+
+/// [`now`], where the clock is known to be the counter.
+#[inline(always)]
+pub(crate) fn counted() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has the instruction.
+    return unsafe { std::arch::x86_64::_rdtsc() }.wrapping_sub(BASE.load(Relaxed)) & crate::format::TIME;
+    #[cfg(not(target_arch = "x86_64"))]
+    now()
+}
+
+/// Now, as headers hold it, and in program order: the processor reads its counter out of order, by the length of a cache miss.
 pub(crate) fn ticks() -> u64 {
-    raw().wrapping_add(SHIFT.load(Relaxed))
+    fence();
+    let now = raw().wrapping_add(SHIFT.load(Relaxed));
+    fence();
+    now
+}
+
+fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_lfence();
+    }
 }
 
 /// What [`now`] is relative to, as headers hold it.

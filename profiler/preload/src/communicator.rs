@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::format::{NO_GROUP, NO_RANK, Run, Slot, flags};
-use crate::lane::Lane;
+use crate::lane::{self, Lane, Near};
 use crate::mpi::{SUCCESS, library, mpi, out};
 use crate::operation::Operation;
+use crate::pml;
 
 /// A communicator or window, kept for ever: a late completion may ask for it after it was freed.
 #[derive(Debug)]
@@ -143,6 +144,10 @@ pub(crate) unsafe fn of(lane: *mut Lane, handle: usize) -> &'static Communicator
         let generation = GENERATION.load(Relaxed);
         let found = lookup(handle, made_by);
         ((*lane).handle, (*lane).generation, (*lane).communicator) = (handle, generation, Some(found));
+        if lane == lane::single() && pml::has_short_way() && found.made_by == 0 {
+            let peers = found.peers.map_or(std::ptr::null(), <[u32]>::as_ptr);
+            (*lane).near = Near { handle, peers, size: found.size, number: found.number };
+        }
         found
     }
 }
@@ -196,6 +201,7 @@ pub(crate) fn window_created(handle: usize) {
 /// The handle is about to be freed and may come back as another communicator's.
 pub(crate) fn forget(handle: usize) {
     GENERATION.fetch_add(1, Relaxed);
+    lane::ask_again();
     table().by_handle.remove(&handle);
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::communicator::Communicator;
 use crate::format::{CHUNK, CHUNK_HEADER, Slot};
-use crate::{clock, session, storage};
+use crate::{session, storage};
 
 /// A wait shorter than this did not wait: some hundred nanoseconds.
 const SHORT_TICKS: u64 = 1000;
@@ -18,25 +18,46 @@ const SHORT_TICKS: u64 = 1000;
 /// Most receives that take the time of one before them.
 const SERIES: u32 = 7;
 
-/// State of a lane.
+/// State of a lane. What the [short way](crate::pml) of a message needs comes first, in one line of the cache.
+#[repr(C, align(64))]
 pub(crate) struct Lane {
     cursor: *mut Slot,
     end: *mut Slot,
-    chunk: *mut u8,
-    number: u32,
-    chunks: u32,
-    /// The last record if it is a receive just started, its time, and how many took that time from it.
-    series: (*mut Slot, u64, u32),
+    /// What the short way knows.
+    pub(crate) near: Near,
     /// How many interposed calls are around what happens now.
     pub(crate) depth: u32,
     /// Operation code of the outermost one, 0 for none.
     pub(crate) operation: u8,
     /// The outermost one is recorded.
     pub(crate) inside: bool,
+    /// Behind the last record if that is a receive just started, its time, and how many took that time from it.
+    series: (*mut Slot, u64, u32),
+    chunk: *mut u8,
+    number: u32,
+    chunks: u32,
     /// The communicator used last, and the state of the table when it was looked up.
     pub(crate) handle: usize,
     pub(crate) communicator: Option<&'static Communicator>,
     pub(crate) generation: u64,
+}
+
+/// The communicator of the last message, where nothing else has to be asked: messages are recorded, by the counter, on
+/// one lane, and the communicator is the program's own.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Near {
+    /// Its handle; 0 if something has to be asked.
+    pub(crate) handle: usize,
+    /// World ranks of its members; null where they are 0, 1, 2, …
+    pub(crate) peers: *const u32,
+    /// How many.
+    pub(crate) size: u32,
+    pub(crate) number: u32,
+}
+
+impl Near {
+    pub(crate) const NOTHING: Self = Self { handle: 0, peers: std::ptr::null(), size: 0, number: 0 };
 }
 
 impl Lane {
@@ -44,13 +65,14 @@ impl Lane {
         Self {
             cursor: null_mut(),
             end: null_mut(),
-            chunk: null_mut(),
-            number: u32::MAX - 1,
-            chunks: 0,
-            series: (null_mut(), 0, 0),
+            near: Near::NOTHING,
             depth: 0,
             operation: 0,
             inside: false,
+            series: (null_mut(), 0, 0),
+            chunk: null_mut(),
+            number: u32::MAX - 1,
+            chunks: 0,
             handle: 0,
             communicator: None,
             generation: 0,
@@ -68,6 +90,16 @@ impl Lane {
         if self.cursor == self.end && !self.refill() {
             return null_mut();
         }
+        // SAFETY: there is room.
+        unsafe { self.push_into_room(slot) }
+    }
+
+    /// [`push`](Self::push), where there is room.
+    ///
+    /// # Safety
+    /// The lane's chunk has a free slot: [`has_room`](Self::has_room).
+    #[inline(always)]
+    pub(crate) unsafe fn push_into_room(&mut self, slot: Slot) -> *mut Slot {
         let place = self.cursor;
         // SAFETY: cursor and end delimit the free slots of the lane's chunk, which only this thread writes. The kind goes
         // last, so that a record that a crash cuts in half does not count.
@@ -83,6 +115,12 @@ impl Lane {
             words.write_volatile(slot.0[0]);
         }
         place
+    }
+
+    /// True if the chunk at hand has a free slot.
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.cursor != self.end
     }
 
     #[cold]
@@ -108,18 +146,20 @@ impl Lane {
     /// Appends a receive that is started and not waited for. Programs start them in series; up to [`SERIES`] in direct succession
     /// share one look at the clock, which is half of what recording one costs.
     #[inline(always)]
-    pub(crate) fn push_started_receive(&mut self, mut slot: Slot) -> *mut Slot {
-        let (last, time, count) = self.series;
-        let follows = !last.is_null() && last.wrapping_add(1) == self.cursor && count < SERIES;
-        let (time, count) = if follows { (time, count + 1) } else { (clock::now(), 0) };
+    pub(crate) fn push_started_receive(&mut self, mut slot: Slot, now: impl FnOnce() -> u64) -> *mut Slot {
+        let (next, time, count) = self.series;
+        let follows = next == self.cursor && !next.is_null() && count < SERIES;
+        let (time, count) = if follows { (time, count + 1) } else { (now(), 0) };
         slot.0[0] |= time;
         let place = self.push(slot);
-        self.series = (place, time, count);
+        self.series = (self.cursor, time, count);
         place
     }
 
     /// Takes back the records since `mark`, which must be in the same chunk: the probe messages of the start.
     pub(crate) fn rewind(&mut self, mark: *mut Slot) {
+        // What is written here next does not continue a series of theirs.
+        self.series.0 = null_mut();
         while self.cursor > mark {
             // SAFETY: between `mark` and the cursor lie slots of the lane's chunk.
             unsafe {
@@ -211,6 +251,20 @@ impl Drop for Owned {
 
 thread_local! {
     static OWNED: Owned = Owned::take();
+}
+
+/// The lane that is the only one while MPI calls do not overlap. Where they do, its [`Near`] stays [`Near::NOTHING`].
+#[inline(always)]
+pub(crate) fn single() -> *mut Lane {
+    SINGLE.0.get()
+}
+
+/// What [`Near`] says no longer holds.
+pub(crate) fn ask_again() {
+    if !may_overlap() {
+        // SAFETY: MPI calls do not overlap, and this is inside one.
+        unsafe { (*single()).near = Near::NOTHING };
+    }
 }
 
 /// The calling thread's lane; null while the thread is being torn down. Valid as long as the thread lives. Callers hold no

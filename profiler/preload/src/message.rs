@@ -141,7 +141,7 @@ impl Envelope {
                 communicator.number,
                 bits,
             );
-            Posted(if series { (*lane).push_started_receive(slot) } else { (*lane).push(slot) })
+            Posted(if series { (*lane).push_started_receive(slot, clock::now) } else { (*lane).push(slot) })
         }
     }
 }

@@ -45,15 +45,21 @@ impl Function {
     }
 }
 
+/// The name of a function for the dynamic linker.
+macro_rules! name {
+    ($name:ident) => {
+        match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+            Ok(name) => name,
+            Err(_) => c"",
+        }
+    };
+}
+pub(crate) use name;
+
 /// Calls an MPI function by its profiling name, behind this library.
 macro_rules! mpi {
     ($name:ident($($argument:expr),* $(,)?)) => {{
-        static FUNCTION: $crate::mpi::Function = $crate::mpi::Function::new(
-            match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => c"",
-            },
-        );
+        static FUNCTION: $crate::mpi::Function = $crate::mpi::Function::new($crate::mpi::name!($name));
         // SAFETY: MPI functions have the C calling convention and take integers and pointers only.
         unsafe {
             let function: unsafe extern "C" fn($($crate::mpi::mpi!(@usize $argument)),*) -> ::std::ffi::c_int =

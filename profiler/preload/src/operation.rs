@@ -2,12 +2,15 @@
 
 macro_rules! operations {
     ($($code:literal $variant:ident $name:literal;)*) => {
-        /// An MPI operation. Codes are part of the recording and never change; 0 to 33 are also those of the trace archive.
-        /// Names are the standard's, lower case, without `MPI_`, one for a family of calls (`wait` for `MPI_Waitall`).
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        /// The MPI operation that a call performed or that caused a message; [`PointToPoint`](Operation::PointToPoint) for
+        /// a message that the program itself sent.
+        ///
+        /// Codes are part of the recording and of the trace archive and never change. Names are the standard's, lower case,
+        /// without `MPI_`, one for a family of calls (`wait` for `MPI_Waitall`).
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "each variant is the MPI operation of its name")]
         #[repr(u8)]
-        pub enum Operation { $($variant = $code,)* }
+        pub enum Operation { #[default] $($variant = $code,)* }
 
         impl Operation {
             /// All operations in the order of their codes.
@@ -16,6 +19,11 @@ macro_rules! operations {
             /// The name; empty for a message that the program itself sent.
             pub const fn name(self) -> &'static str {
                 match self { $(Operation::$variant => $name,)* }
+            }
+
+            /// The operation of a name, as [`name`](Self::name) gives it.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($name => Some(Operation::$variant),)* _ => None }
             }
 
             /// The operation of a code.
@@ -83,8 +91,9 @@ mod tests {
         let mut names = std::collections::BTreeSet::new();
         for operation in Operation::ALL {
             assert_eq!(Operation::from_code(*operation as u8), Some(*operation));
+            assert_eq!(Operation::from_name(operation.name()), Some(*operation));
             assert!(names.insert(operation.name()), "{operation:?}");
         }
-        assert_eq!(Operation::from_code(200), None);
+        assert_eq!((Operation::from_code(200), Operation::from_name("allreduc")), (None, None));
     }
 }

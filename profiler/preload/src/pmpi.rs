@@ -37,11 +37,7 @@ fn post(envelope: Option<Envelope>) -> Posted {
 
 /// A blocking send.
 pub(crate) fn send(
-    count: usize,
-    datatype: usize,
-    peer: usize,
-    tag: usize,
-    comm: usize,
+    (count, datatype, peer, tag, comm): (usize, usize, usize, usize, usize),
     run: impl FnOnce() -> c_int,
 ) -> c_int {
     let posted = post(envelope(Kind::Send, count, datatype, peer, tag, comm));

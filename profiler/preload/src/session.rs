@@ -33,6 +33,7 @@ pub(crate) fn is_on() -> bool {
 /// Lets records pass or not.
 pub(crate) fn set_on(on: bool) {
     ON.store(on, Relaxed);
+    lane::ask_again();
 }
 
 /// True if messages are seen below the collectives; else calls have to tell.
@@ -144,6 +145,7 @@ pub(crate) fn stop_early() {
     if !ON.swap(false, Relaxed) {
         return;
     }
+    lane::ask_again();
     storage::header(at::STATE, &2_u32.to_le_bytes());
     let session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(session) = session.as_ref() else { return };

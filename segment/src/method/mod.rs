@@ -7,6 +7,7 @@ mod clustered;
 mod dbscan;
 mod gmm;
 mod idle;
+mod jsd;
 mod kmeans;
 mod marks;
 mod none;
@@ -25,7 +26,8 @@ use crate::plan::Plan;
 use crate::survey::Run;
 
 /// Names of all methods, the default first.
-pub const NAMES: [&str; 8] = ["rounds", "kmeans", "dbscan", "optics", "gmm", "marks", "windows", "none"];
+pub const NAMES: [&str; 9] =
+    ["rounds", "kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"];
 
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,6 +43,8 @@ pub enum Method {
     Optics(optics::OpticsMethod),
     /// Gaussian mixture over windows; `k` fixed, or chosen by BIC.
     Gmm(gmm::GmmMethod),
+    /// Recursive splitting by Jensen-Shannon divergence.
+    Jsd(jsd::JsdMethod),
     /// The user's marks (MPI_Pcontrol).
     Marks,
     /// Equal windows, each a phase of its own.
@@ -86,6 +90,7 @@ impl Method {
             "dbscan" => Self::Dbscan(dbscan::DbscanMethod::parse(choice)?),
             "optics" => Self::Optics(optics::OpticsMethod::parse(choice)?),
             "gmm" => Self::Gmm(gmm::GmmMethod::parse(choice)?),
+            "jsd" => Self::Jsd(jsd::JsdMethod::parse(choice)?),
             "marks" => Self::Marks,
             "windows" => Self::Windows,
             "none" => Self::None,
@@ -105,6 +110,7 @@ impl Method {
             Self::Dbscan(_) => "dbscan",
             Self::Optics(_) => "optics",
             Self::Gmm(_) => "gmm",
+            Self::Jsd(_) => "jsd",
             Self::Marks => "marks",
             Self::Windows => "windows",
             Self::None => "none",
@@ -113,7 +119,7 @@ impl Method {
 
     /// True if the first pass has to make windows.
     pub(crate) fn needs_windows(&self) -> bool {
-        matches!(self, Self::KMeans(_) | Self::Dbscan(_) | Self::Optics(_) | Self::Gmm(_))
+        matches!(self, Self::KMeans(_) | Self::Dbscan(_) | Self::Optics(_) | Self::Gmm(_) | Self::Jsd(_))
     }
 
     /// True if the first pass has to cut windows along rounds.
@@ -128,6 +134,7 @@ impl Method {
             Self::Dbscan(method) => method.split(run, limits),
             Self::Optics(method) => method.split(run, limits),
             Self::Gmm(method) => method.split(run, limits),
+            Self::Jsd(method) => method.split(run, limits),
             Self::Marks => marks::Marks.split(run, limits),
             Self::Windows => windows::EqualWindows.split(run, limits),
             Self::None => none::Whole.split(run, limits),
@@ -152,7 +159,7 @@ mod tests {
         assert_eq!(error("rounds[k=1]"), "unknown parameter of `rounds` `k` (known: )");
         assert_eq!(
             error("kmean"),
-            "unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, marks, windows, none)"
+            "unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)"
         );
         assert_eq!(error("kmeans[kk=3]"), "unknown parameter of `kmeans` `kk`; did you mean k? (known: k)");
         assert_eq!(error("kmeans[k=0]"), "`kmeans[k=0]`: k is 0, expected at least 1");

@@ -1,8 +1,9 @@
 //! Boundaries that are right to the message.
 //!
 //! A true boundary is a zone where ranks are late: any place from the first message of the new phase to the last one of
-//! the old is as good as any other, and so is any place among noise between the two. A boundary is exact if it lies
-//! in the zone or at most one message beside it. Boundaries are paired one to one, as many as possible.
+//! the old is as good as any other, and so is any place among messages between the two that belong to neither: noise, and
+//! barriers. So is, where an idle stretch begins or ends, any place among the noise in it. A boundary is exact if it lies in the
+//! zone or at most one message beside it. Boundaries are paired one to one, as many as possible.
 
 use super::truth::join;
 use super::{IDLE, Truth};
@@ -53,13 +54,7 @@ fn zones(truth: &Truth) -> Vec<(u64, u64)> {
         last = stretches[i].1.map(|messages| messages.1).or(last);
         let end = last.map_or(0, |last| last + 1);
         let begin = next[i + 1].unwrap_or(end);
-        let idle = |at: usize| stretches[at].0 == IDLE;
-        // Noise in an idle stretch belongs to it: it begins after the last message and ends before the next.
-        zones.push(match (idle(i), idle(i + 1)) {
-            (false, true) => (end.min(begin), end),
-            (true, false) => (begin, end.max(begin)),
-            _ => (end.min(begin), end.max(begin)),
-        });
+        zones.push((end.min(begin), end.max(begin)));
     }
     zones
 }
@@ -125,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_stretch_begins_after_the_last_message_and_ends_before_the_next() {
+    fn an_idle_stretch_has_two_boundaries_between_the_messages_around_it() {
         let plain = truth(&[("a", Some((0, 9))), (IDLE, None), ("b", Some((10, 19)))]);
         assert_eq!(zones(&plain), [(10, 10), (10, 10)]);
         // Two boundaries at one place, both right; one alone is half of them.
@@ -133,7 +128,7 @@ mod tests {
         assert_eq!(exact_f1(&plain, &[10]), Some(2.0 / 3.0));
         // Messages 10 to 14 are noise while idle.
         let noisy = truth(&[("a", Some((0, 9))), (IDLE, None), ("b", Some((15, 19))), (IDLE, None)]);
-        assert_eq!(zones(&noisy), [(10, 10), (15, 15), (20, 20)]);
+        assert_eq!(zones(&noisy), [(10, 15), (10, 15), (20, 20)]);
     }
 
     #[test]

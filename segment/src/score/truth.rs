@@ -41,7 +41,7 @@ struct Row {
 impl Truth {
     /// The truth of the outermost level, if it is known: stretches of one outer phase that follow each other become one.
     pub fn outer(&self) -> Option<Truth> {
-        if self.outer.len() != self.stretches.len() {
+        if self.outer.len() != self.stretches.len() || self.outer.iter().all(String::is_empty) {
             return None;
         }
         let mut merged = Truth::default();

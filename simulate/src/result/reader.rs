@@ -231,7 +231,7 @@ impl<R: BufRead> ResultReader<R> {
                 return Err(Error::data(problem).at(&member.name));
             }
         }
-        self.workloads.push(Workload { name: entry.name, segmentation });
+        self.workloads.push(Workload { name: entry.name, segmentation, remarks: Vec::new() });
         Ok(())
     }
 

@@ -112,6 +112,11 @@ impl Sweep {
         })
     }
 
+    /// What the user should know of the workloads, a sentence each.
+    pub fn remarks(&self) -> impl Iterator<Item = &str> {
+        self.workloads.iter().flat_map(|workload| &workload.remarks).map(String::as_str)
+    }
+
     /// The point of a run number below [`len`](Self::len): the digits of the number, the last axis the lowest digit.
     pub fn point(&self, run: u32) -> Point {
         let mut rest = run as usize;
@@ -257,7 +262,11 @@ mod tests {
             duration_ns: None,
         };
         let phases = vec![Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix }];
-        Workload { name: name.into(), segmentation: Segmentation { header, phases, occurrences: Vec::new() } }
+        Workload {
+            name: name.into(),
+            segmentation: Segmentation { header, phases, occurrences: Vec::new() },
+            remarks: Vec::new(),
+        }
     }
 
     fn sweep_of(scenario: &str, inputs: Vec<Workload>) -> Result<Sweep> {

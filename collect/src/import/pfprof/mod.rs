@@ -194,7 +194,9 @@ impl RankFiles {
     /// The run, if no rank is missing.
     pub(super) fn finish(mut self) -> Result<Aggregate> {
         let Some((ranks, _)) = self.n_procs else {
-            return Err(Error::data("holds no .json file, expected one for each rank (PFProf)"));
+            return Err(Error::data(
+                "holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+            ));
         };
         self.check_complete(ranks)?;
         // Each file's are sorted: stable sorting by rank merges them.

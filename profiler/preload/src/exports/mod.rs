@@ -8,7 +8,10 @@ mod making;
 mod point_to_point;
 mod window;
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use crate::system;
 
 /// Defines functions: `NAME PROFILING_NAME(arguments) |real| body`, where `real()` is the call as the program made it.
 macro_rules! functions {
@@ -35,6 +38,57 @@ macro_rules! functions {
     )* };
 }
 pub(crate) use functions;
+
+/// As [`functions!`], for calls that are recorded only where messages are not seen below: where they are, the first call finds out and
+/// all further ones jump straight to MPI. The body is what is done while calls have to tell.
+macro_rules! passing {
+    ($($name:ident $profiling:ident ($($argument:ident),*) |$real:ident| $body:expr;)*) => { $(
+        #[allow(non_snake_case, reason = "MPI's names")]
+        #[allow(unused_variables, reason = "most bodies need some of the arguments only")]
+        #[allow(clippy::too_many_arguments, reason = "as many as MPI's function has")]
+        #[cfg_attr(not(phaseflow_cdylib), allow(dead_code, reason = "exported by the cdylib only"))]
+        const _: () = {
+            type Target = ::std::sync::atomic::AtomicPtr<()>;
+            static TARGET: Target = Target::new(look as *mut ());
+            extern "C" fn look($($argument: usize),*) -> ::std::ffi::c_int {
+                let $real = move || $crate::mpi::mpi!($profiling($($argument),*));
+                if $crate::session::sees_messages() {
+                    $crate::exports::pass(&TARGET, $crate::mpi::name!($profiling));
+                    return $real();
+                }
+                if $crate::session::is_on() { $body } else { $real() }
+            }
+            #[inline(always)]
+            fn inner($($argument: usize),*) -> ::std::ffi::c_int {
+                // SAFETY: what the target holds is `look` or MPI's own function, which has the same arguments.
+                unsafe {
+                    let target: extern "C" fn($($crate::exports::passing!(@usize $argument)),*) -> ::std::ffi::c_int =
+                        ::std::mem::transmute(TARGET.load(::std::sync::atomic::Ordering::Relaxed));
+                    target($($argument),*)
+                }
+            }
+            #[cfg_attr(phaseflow_cdylib, unsafe(no_mangle))]
+            extern "C" fn $name($($argument: usize),*) -> ::std::ffi::c_int {
+                inner($($argument),*)
+            }
+            #[cfg_attr(phaseflow_cdylib, unsafe(no_mangle))]
+            extern "C" fn $profiling($($argument: usize),*) -> ::std::ffi::c_int {
+                inner($($argument),*)
+            }
+        };
+    )* };
+    (@usize $argument:ident) => { usize };
+}
+pub(crate) use passing;
+
+/// Lets the calls of a function pass by this library from now on.
+#[cold]
+fn pass(target: &AtomicPtr<()>, name: &CStr) {
+    let function = system::next_function(name);
+    if function != 0 {
+        target.store(std::ptr::with_exposed_provenance_mut(function), Relaxed);
+    }
+}
 
 /// An `int` that MPI has filled in.
 fn int_at(address: usize) -> c_int {

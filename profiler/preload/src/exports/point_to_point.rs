@@ -1,9 +1,9 @@
 //! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only what a message does not tell
 //! is recorded: waits, successful tests, probes, and the brackets of combined calls.
 
-use super::{functions, int_at};
+use super::{functions, int_at, passing};
 use crate::call::{Call, polled, recorded, told_by_messages};
-use crate::format::Kind;
+use crate::format::Kind::{Receive, Send};
 use crate::mpi::{SUCCESS, library, mpi};
 use crate::operation::Operation::{Probe, Sendrecv, Start, Test, Wait};
 use crate::pmpi::{self, Done};
@@ -16,67 +16,49 @@ fn tells() -> bool {
     !sees_messages() && is_on()
 }
 
-/// A send: recorded here only where nothing below will.
-macro_rules! send {
-    ($real:ident, $count:ident, $datatype:ident, $to:ident, $tag:ident, $comm:ident) => {
-        if tells() { pmpi::send($count, $datatype, $to, $tag, $comm, $real) } else { $real() }
-    };
-}
-
-/// A start or preparation of a send or receive.
-macro_rules! begin {
-    ($how:ident, $kind:ident, $real:ident, $($what:ident),*; $request:ident) => {
-        if tells() { pmpi::$how(Kind::$kind, ($($what),*), $request, $real) } else { $real() }
+passing! {
+    MPI_Send PMPI_Send(buffer, count, datatype, to, tag, comm) |real| pmpi::send((count, datatype, to, tag, comm), real);
+    MPI_Bsend PMPI_Bsend(buffer, count, datatype, to, tag, comm) |real| pmpi::send((count, datatype, to, tag, comm), real);
+    MPI_Ssend PMPI_Ssend(buffer, count, datatype, to, tag, comm) |real| pmpi::send((count, datatype, to, tag, comm), real);
+    MPI_Rsend PMPI_Rsend(buffer, count, datatype, to, tag, comm) |real| pmpi::send((count, datatype, to, tag, comm), real);
+    MPI_Isend PMPI_Isend(buffer, count, datatype, to, tag, comm, request)
+        |real| pmpi::start(Send, (count, datatype, to, tag, comm), request, real);
+    MPI_Ibsend PMPI_Ibsend(buffer, count, datatype, to, tag, comm, request)
+        |real| pmpi::start(Send, (count, datatype, to, tag, comm), request, real);
+    MPI_Issend PMPI_Issend(buffer, count, datatype, to, tag, comm, request)
+        |real| pmpi::start(Send, (count, datatype, to, tag, comm), request, real);
+    MPI_Irsend PMPI_Irsend(buffer, count, datatype, to, tag, comm, request)
+        |real| pmpi::start(Send, (count, datatype, to, tag, comm), request, real);
+    MPI_Irecv PMPI_Irecv(buffer, count, datatype, from, tag, comm, request)
+        |real| pmpi::start(Receive, (count, datatype, from, tag, comm), request, real);
+    MPI_Send_init PMPI_Send_init(buffer, count, datatype, to, tag, comm, request)
+        |real| pmpi::prepare(Send, (count, datatype, to, tag, comm), request, real);
+    MPI_Bsend_init PMPI_Bsend_init(buffer, count, datatype, to, tag, comm, request)
+        |real| pmpi::prepare(Send, (count, datatype, to, tag, comm), request, real);
+    MPI_Ssend_init PMPI_Ssend_init(buffer, count, datatype, to, tag, comm, request)
+        |real| pmpi::prepare(Send, (count, datatype, to, tag, comm), request, real);
+    MPI_Rsend_init PMPI_Rsend_init(buffer, count, datatype, to, tag, comm, request)
+        |real| pmpi::prepare(Send, (count, datatype, to, tag, comm), request, real);
+    MPI_Recv_init PMPI_Recv_init(buffer, count, datatype, from, tag, comm, request)
+        |real| pmpi::prepare(Receive, (count, datatype, from, tag, comm), request, real);
+    MPI_Recv PMPI_Recv(buffer, count, datatype, from, tag, comm, status)
+        |real| pmpi::receive((count, datatype, from, tag, comm), status, |status| {
+            mpi!(PMPI_Recv(buffer, count, datatype, from, tag, comm, status))
+        });
+    MPI_Mrecv PMPI_Mrecv(buffer, count, datatype, message, status)
+        |real| pmpi::receive_matched((count, datatype, message), status, |status| {
+            mpi!(PMPI_Mrecv(buffer, count, datatype, message, status))
+        });
+    MPI_Imrecv PMPI_Imrecv(buffer, count, datatype, message, request)
+        |real| pmpi::start_matched((count, datatype, message), request, real);
+    MPI_Start PMPI_Start(request) |real| pmpi::start_prepared(1, request, real);
+    MPI_Request_free PMPI_Request_free(request) |real| {
+        pmpi::give_up(request);
+        real()
     };
 }
 
 functions! {
-    MPI_Send PMPI_Send(buffer, count, datatype, to, tag, comm) |real| send!(real, count, datatype, to, tag, comm);
-    MPI_Bsend PMPI_Bsend(buffer, count, datatype, to, tag, comm) |real| send!(real, count, datatype, to, tag, comm);
-    MPI_Ssend PMPI_Ssend(buffer, count, datatype, to, tag, comm) |real| send!(real, count, datatype, to, tag, comm);
-    MPI_Rsend PMPI_Rsend(buffer, count, datatype, to, tag, comm) |real| send!(real, count, datatype, to, tag, comm);
-    MPI_Isend PMPI_Isend(buffer, count, datatype, to, tag, comm, request)
-        |real| begin!(start, Send, real, count, datatype, to, tag, comm; request);
-    MPI_Ibsend PMPI_Ibsend(buffer, count, datatype, to, tag, comm, request)
-        |real| begin!(start, Send, real, count, datatype, to, tag, comm; request);
-    MPI_Issend PMPI_Issend(buffer, count, datatype, to, tag, comm, request)
-        |real| begin!(start, Send, real, count, datatype, to, tag, comm; request);
-    MPI_Irsend PMPI_Irsend(buffer, count, datatype, to, tag, comm, request)
-        |real| begin!(start, Send, real, count, datatype, to, tag, comm; request);
-    MPI_Irecv PMPI_Irecv(buffer, count, datatype, from, tag, comm, request)
-        |real| begin!(start, Receive, real, count, datatype, from, tag, comm; request);
-    MPI_Send_init PMPI_Send_init(buffer, count, datatype, to, tag, comm, request)
-        |real| begin!(prepare, Send, real, count, datatype, to, tag, comm; request);
-    MPI_Bsend_init PMPI_Bsend_init(buffer, count, datatype, to, tag, comm, request)
-        |real| begin!(prepare, Send, real, count, datatype, to, tag, comm; request);
-    MPI_Ssend_init PMPI_Ssend_init(buffer, count, datatype, to, tag, comm, request)
-        |real| begin!(prepare, Send, real, count, datatype, to, tag, comm; request);
-    MPI_Rsend_init PMPI_Rsend_init(buffer, count, datatype, to, tag, comm, request)
-        |real| begin!(prepare, Send, real, count, datatype, to, tag, comm; request);
-    MPI_Recv_init PMPI_Recv_init(buffer, count, datatype, from, tag, comm, request)
-        |real| begin!(prepare, Receive, real, count, datatype, from, tag, comm; request);
-
-    MPI_Recv PMPI_Recv(buffer, count, datatype, from, tag, comm, status) |real| {
-        if tells() {
-            pmpi::receive((count, datatype, from, tag, comm), status, |status| {
-                mpi!(PMPI_Recv(buffer, count, datatype, from, tag, comm, status))
-            })
-        } else {
-            real()
-        }
-    };
-    MPI_Mrecv PMPI_Mrecv(buffer, count, datatype, message, status) |real| {
-        if tells() {
-            pmpi::receive_matched((count, datatype, message), status, |status| {
-                mpi!(PMPI_Mrecv(buffer, count, datatype, message, status))
-            })
-        } else {
-            real()
-        }
-    };
-    MPI_Imrecv PMPI_Imrecv(buffer, count, datatype, message, request) |real| {
-        if tells() { pmpi::start_matched((count, datatype, message), request, real) } else { real() }
-    };
     MPI_Sendrecv PMPI_Sendrecv(
         buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
     ) |real| told_by_messages(Sendrecv, || {
@@ -101,16 +83,9 @@ functions! {
         }
     });
 
-    MPI_Start PMPI_Start(request) |real| {
-        if tells() { pmpi::start_prepared(1, request, real) } else { real() }
-    };
     MPI_Startall PMPI_Startall(count, requests) |real| recorded(|| Call::of(Start).value(count), || {
         if tells() { pmpi::start_prepared(count, requests, real) } else { real() }
     });
-    MPI_Request_free PMPI_Request_free(request) |real| {
-        if tells() { pmpi::give_up(request); }
-        real()
-    };
 
     MPI_Wait PMPI_Wait(request, status) |real| recorded(|| Call::of(Wait).value(1), || {
         completing(1, request, status, real, |status| mpi!(PMPI_Wait(request, status)), || Done::All)

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::request::{self, bytes_of};
-use super::{Entry, REAL};
+use super::{Entry, REAL, short};
 use crate::communicator;
 use crate::matched;
 use crate::format::{Kind, flags};
@@ -66,6 +66,26 @@ extern "C" fn send(
     mode: usize,
     comm: usize,
 ) -> c_int {
+    let posted = short::post(Kind::Send, 0, count, datatype, peer, tag, comm);
+    if posted == Posted::NONE {
+        return send_long(buffer, count, datatype, peer, tag, mode, comm);
+    }
+    let result = real!(Send, buffer, count, datatype, peer, tag, mode, comm);
+    // SAFETY: the slot of the short way.
+    unsafe { short::completed(posted) };
+    result
+}
+
+#[inline(never)]
+extern "C" fn send_long(
+    buffer: usize,
+    count: usize,
+    datatype: usize,
+    peer: usize,
+    tag: usize,
+    mode: usize,
+    comm: usize,
+) -> c_int {
     let posted = envelope(Kind::Send, count, datatype, peer, tag, comm).post();
     let result = real!(Send, buffer, count, datatype, peer, tag, mode, comm);
     posted.complete();
@@ -73,6 +93,26 @@ extern "C" fn send(
 }
 
 extern "C" fn isend(
+    buffer: usize,
+    count: usize,
+    datatype: usize,
+    peer: usize,
+    tag: usize,
+    mode: usize,
+    comm: usize,
+    to: *mut usize,
+) -> c_int {
+    let posted = short::post(Kind::Send, flags::NONBLOCKING, count, datatype, peer, tag, comm);
+    if posted == Posted::NONE {
+        return isend_long(buffer, count, datatype, peer, tag, mode, comm, to);
+    }
+    let result = real!(Isend, buffer, count, datatype, peer, tag, mode, comm, to.expose_provenance());
+    request::watch_alone(result, to, posted, Kind::Send, buffered(mode));
+    result
+}
+
+#[inline(never)]
+extern "C" fn isend_long(
     buffer: usize,
     count: usize,
     datatype: usize,
@@ -104,6 +144,28 @@ extern "C" fn recv(
     comm: usize,
     status: usize,
 ) -> c_int {
+    let posted = short::post(Kind::Receive, 0, count, datatype, peer, tag, comm);
+    if posted == Posted::NONE {
+        return recv_long(buffer, count, datatype, peer, tag, comm, status);
+    }
+    let mut own = request::Status::default();
+    let filled = if status == 0 { own.place() } else { status };
+    let result = real!(Recv, buffer, count, datatype, peer, tag, comm, filled);
+    // SAFETY: a status that MPI just filled; the slot of the short way.
+    unsafe { short::received(posted, request::Status::at(filled).bytes as u64) };
+    result
+}
+
+#[inline(never)]
+extern "C" fn recv_long(
+    buffer: usize,
+    count: usize,
+    datatype: usize,
+    peer: usize,
+    tag: usize,
+    comm: usize,
+    status: usize,
+) -> c_int {
     let posted = envelope(Kind::Receive, count, datatype, peer, tag, comm).post();
     let mut own = request::Status::default();
     let filled = if status == 0 { own.place() } else { status };
@@ -120,6 +182,25 @@ fn received(posted: Posted, status: usize) {
 }
 
 extern "C" fn irecv(
+    buffer: usize,
+    count: usize,
+    datatype: usize,
+    peer: usize,
+    tag: usize,
+    comm: usize,
+    to: *mut usize,
+) -> c_int {
+    let posted = short::post(Kind::Receive, flags::NONBLOCKING, count, datatype, peer, tag, comm);
+    if posted == Posted::NONE {
+        return irecv_long(buffer, count, datatype, peer, tag, comm, to);
+    }
+    let result = real!(Irecv, buffer, count, datatype, peer, tag, comm, to.expose_provenance());
+    request::watch_alone(result, to, posted, Kind::Receive, false);
+    result
+}
+
+#[inline(never)]
+extern "C" fn irecv_long(
     buffer: usize,
     count: usize,
     datatype: usize,

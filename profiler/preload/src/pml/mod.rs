@@ -9,10 +9,11 @@
 mod hooks;
 mod probe;
 mod request;
+mod short;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::{mpi, system};
+use crate::{clock, mpi, session, system};
 
 /// Places of functions in the table of Open MPI 2.0 to 4.1; from `irecv_init` on they are one further in 5.0 and later.
 #[derive(Clone, Copy)]
@@ -114,6 +115,11 @@ impl Patch {
             unsafe { self.place(entry).write(REAL[entry as usize].load(Relaxed)) };
         }
     }
+}
+
+/// True if messages may take the [short] way.
+pub(crate) fn has_short_way() -> bool {
+    session::is_on() && clock::is_counter() && request::size_is_read()
 }
 
 /// True if this process has Open MPI.

@@ -64,10 +64,15 @@ pub(super) fn learn_datatype_layout() {
     SIZE_IS_READ.store(types.iter().all(agrees), Ordering::Relaxed);
 }
 
+/// True if the size of a datatype is where it is expected.
+pub(super) fn size_is_read() -> bool {
+    SIZE_IS_READ.load(Ordering::Relaxed)
+}
+
 /// # Safety
-/// `datatype` is a datatype of Open MPI.
+/// `datatype` is a datatype of Open MPI, and its size [is read](size_is_read).
 #[inline(always)]
-unsafe fn size_field(datatype: usize) -> u64 {
+pub(super) unsafe fn size_field(datatype: usize) -> u64 {
     // SAFETY: the caller's promise.
     unsafe { std::ptr::with_exposed_provenance::<u64>(datatype + DATATYPE_SIZE).read() }
 }
@@ -120,8 +125,27 @@ fn finish(request: Request, posted: Posted) {
     posted.complete();
 }
 
-/// Sees to it that a request just started completes its slot.
+/// [`watch`], of a message of the [short](super::short) way: no other thread completes requests.
 #[inline(always)]
+pub(super) fn watch_alone(result: c_int, to: *mut usize, posted: Posted, kind: Kind, at_once: bool) {
+    if result != SUCCESS {
+        return;
+    }
+    // SAFETY: MPI stored the request there.
+    let request = Request(unsafe { *to });
+    let done = request.is_done();
+    if kind as u8 == Kind::Send as u8 && (done || at_once) {
+        posted.complete_at_once();
+    } else if !done && request.word(CALLBACK).load(Ordering::Relaxed) == 0 {
+        request.word(CALLBACK_DATA).store(posted.0.expose_provenance(), Ordering::Relaxed);
+        request.word(CALLBACK).store(completed as *const () as usize, Ordering::Relaxed);
+    } else {
+        watch(result, to, posted, at_once);
+    }
+}
+
+/// Sees to it that a request just started completes its slot.
+#[inline(never)]
 pub(super) fn watch(result: c_int, to: *mut usize, posted: Posted, at_once: bool) {
     if posted == Posted::NONE || result != SUCCESS {
         return;

@@ -1,48 +1,9 @@
-//! Which phase of a generated run begins where: in time, and to the message.
-//!
-//! Ranks do not change phase at one instant. Where one rank still sends messages of the old phase while another has begun the
-//! new one, the change is not a message but a zone: from the first message of the new phase to the last one of the old.
-//! So each stretch tells the positions, in trace order, of its own first and last message; those of noise do not count.
+//! Follows the stretches of a run while their messages are on their way.
 
 use std::collections::VecDeque;
-use std::io::Write;
 
 use crate::Result;
-
-/// The columns of [`write_truth`]. The first three are what any truth has.
-pub const TRUTH_COLUMNS: &str = "start_ns,end_ns,label,outer,first_message,last_message";
-
-/// A stretch of a run and what it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrueStretch<'a> {
-    /// When its first message is posted, nanoseconds since the start of the run; the first stretch begins at 0. An idle one
-    /// begins when the last message has arrived.
-    pub start_ns: u64,
-    /// When the next one begins, or the end of the run.
-    pub end_ns: u64,
-    /// The phase as it is written in the program, or `idle`.
-    pub label: &'a str,
-    /// The phase or loop of the outermost level that it belongs to, or `idle`.
-    pub outer: &'a str,
-    /// Positions of its first and last message among those of the trace, from 0; `None` if it is idle.
-    pub messages: Option<(u64, u64)>,
-}
-
-/// Writes a line of the truth; [`TRUTH_COLUMNS`] is the line before the first.
-///
-/// # Errors
-/// What the output reports.
-pub fn write_truth(out: &mut impl Write, stretch: &TrueStretch<'_>) -> Result<()> {
-    // Names of phases have no quotes; commas stand between their parameters.
-    let quoted = |text: &str| if text.contains(',') { format!("\"{text}\"") } else { text.to_string() };
-    let (label, outer) = (quoted(stretch.label), quoted(stretch.outer));
-    write!(out, "{},{},{label},{outer},", stretch.start_ns, stretch.end_ns)?;
-    match stretch.messages {
-        Some((first, last)) => writeln!(out, "{first},{last}")?,
-        None => writeln!(out, ",")?,
-    }
-    Ok(())
-}
+use crate::truth::TrueStretch;
 
 /// What a stretch is called: indices of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +99,7 @@ impl<'a> Tracker<'a> {
                 start_ns: start.cast_unsigned(),
                 end_ns: end.cast_unsigned(),
                 label: name(front.name.label),
-                outer: name(front.name.outer),
+                outer: Some(name(front.name.outer)),
                 messages: front.messages,
             };
             (self.emit)(&stretch)?;

@@ -1,0 +1,310 @@
+//! Collectives of which only the calls were recorded, as the messages that [`expand`](crate::expand) computes.
+//!
+//! The n-th collective call of each member of a communicator belongs to the n-th of all others (MPI 4.1, section 6.14). The
+//! first member that enters one makes [`Collectives`] read the others' calls ahead, as far as theirs, so that everything
+//! is known of it before its first message has to leave.
+//!
+//! When a message of an algorithm's round was sent is not known. It is put at that fraction of the sender's stay in the call:
+//! of four rounds the first is sent on entering, the third half way. So all messages lie inside their calls, which is what
+//! phases need; who waited for whom inside a collective they do not tell. Non-blocking collectives lie inside the call that
+//! starts them.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+use phaseflow_profiler::Record;
+use phaseflow_profiler::format::{Kind, flags};
+use rustc_hash::FxHashMap;
+
+use super::lane::Lane;
+use super::process::Process;
+use super::remarks::Remarks;
+use crate::expand::{Collective, Counts, Rules, Transfer, expand};
+use crate::trace::{Message, Operation, Rank};
+use crate::{At, Result};
+
+/// Expands collectives as their first member enters them. Memory: the messages of those that some members have not left
+/// yet, and the calls that were read ahead.
+pub(super) struct Collectives<'a> {
+    rules: Option<Rules>,
+    processes: &'a [Process<'a>],
+    ahead: Vec<Ahead<'a>>,
+    /// By number in the trace.
+    communicators: FxHashMap<u32, Communicator>,
+    /// Calls on a communicator that the merge has seen, by (process, communicator).
+    entered: FxHashMap<(usize, u32), u64>,
+    /// Messages that are to leave, earliest first.
+    ready: BinaryHeap<Ready>,
+    made: u64,
+    unexpanded: u64,
+    inexpandable: u64,
+}
+
+#[derive(Default)]
+struct Communicator {
+    /// Places of the members in their order; `None` if not all are there to tell.
+    members: Option<Vec<usize>>,
+    /// Collectives dealt with so far.
+    done: u64,
+}
+
+/// A collective call of one member.
+struct Entered {
+    communicator: u32,
+    operation: Operation,
+    enter_ns: i64,
+    leave_ns: i64,
+    root: Option<u32>,
+    bytes: u64,
+    /// To each member, from alltoallv and alltoallw.
+    counts: Vec<u64>,
+}
+
+/// A process's collective calls beyond those that the merge has reached.
+struct Ahead<'a> {
+    threads: Vec<Thread<'a>>,
+    waiting: FxHashMap<u32, VecDeque<Entered>>,
+}
+
+struct Thread<'a> {
+    lane: Lane<'a>,
+    /// The record after the last call's counts.
+    next: Option<(i64, Record)>,
+}
+
+struct Ready {
+    time_ns: i64,
+    /// In the order of making.
+    number: u64,
+    message: Message,
+}
+
+impl<'a> Collectives<'a> {
+    /// Without rules it only counts.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(super) fn new(rules: Option<Rules>, processes: &'a [Process<'a>]) -> Result<Self> {
+        let mut ahead = Vec::new();
+        if rules.is_some() {
+            for process in processes {
+                let mut threads = Vec::new();
+                for mut lane in process.lanes(&[Kind::Call, Kind::Counts]) {
+                    let next = next_record(&mut lane, process)?;
+                    threads.push(Thread { lane, next });
+                }
+                ahead.push(Ahead { threads, waiting: FxHashMap::default() });
+            }
+        }
+        Ok(Self {
+            rules,
+            processes,
+            ahead,
+            communicators: FxHashMap::default(),
+            entered: FxHashMap::default(),
+            ready: BinaryHeap::new(),
+            made: 0,
+            unexpanded: 0,
+            inexpandable: 0,
+        })
+    }
+
+    /// The next message that is not later than `time_ns`.
+    pub(super) fn before(&mut self, time_ns: i64) -> Option<Message> {
+        let next = self.ready.peek()?;
+        if next.time_ns > time_ns { None } else { self.ready.pop().map(|ready| ready.message) }
+    }
+
+    /// The merge has reached a call.
+    ///
+    /// # Errors
+    /// What the operating system says; sizes that no collective has.
+    pub(super) fn entered(&mut self, place: usize, call: &phaseflow_profiler::Call) -> Result<()> {
+        let process = &self.processes[place];
+        if !process.is_calls_only() || !is_collective(call) {
+            return Ok(());
+        }
+        let Some(rules) = self.rules else {
+            self.unexpanded += 1;
+            return Ok(());
+        };
+        let number = call.communicator.filter(|_| call.flags & flags::PERSISTENT == 0);
+        let Some(number) = number else {
+            self.inexpandable += 1;
+            return Ok(());
+        };
+        let in_trace = process.communicator(number);
+        let entered = self.entered.entry((place, in_trace)).or_default();
+        *entered += 1;
+        let processes = self.processes;
+        let communicator = self
+            .communicators
+            .entry(in_trace)
+            .or_insert_with(|| Communicator { members: members(process, number, processes), done: 0 });
+        let Some(members) = &communicator.members else {
+            self.inexpandable += 1;
+            return Ok(());
+        };
+        if *entered <= communicator.done {
+            return Ok(());
+        }
+        communicator.done += 1;
+        let mut calls = Vec::with_capacity(members.len());
+        for member in members {
+            calls.extend(self.ahead[*member].next_on(in_trace, &processes[*member])?);
+        }
+        let ranks: Vec<u32> = members.iter().map(|member| processes[*member].rank).collect();
+        let complete = calls.len() == ranks.len();
+        match if complete { transfers(&calls, &ranks, rules)? } else { None } {
+            None => self.inexpandable += calls.len() as u64,
+            Some((transfers, rounds)) => self.make(&calls, &ranks, &transfers, rounds),
+        }
+        Ok(())
+    }
+
+    /// Messages of a collective, at their times.
+    fn make(&mut self, calls: &[Entered], ranks: &[u32], transfers: &[Transfer], rounds: u32) {
+        let tags = self.rules == Some(Rules::OpenMpi41);
+        for transfer in transfers {
+            let call = &calls[transfer.src as usize];
+            let stay = i128::from(call.leave_ns) - i128::from(call.enter_ns);
+            let waited = stay * i128::from(transfer.round) / i128::from(rounds.max(1));
+            let time_ns = call.enter_ns.saturating_add(i64::try_from(waited).unwrap_or(0));
+            let message = Message {
+                send_post_ns: time_ns,
+                src: Rank(ranks[transfer.src as usize]),
+                dst: Rank(ranks[transfer.dst as usize]),
+                bytes: transfer.bytes,
+                tag: tags.then_some(transfer.tag),
+                communicator: Some(call.communicator),
+                operation: call.operation,
+                ..Message::default()
+            };
+            self.ready.push(Ready { time_ns, number: self.made, message });
+            self.made += 1;
+        }
+    }
+
+    /// Adds what was left out.
+    pub(super) fn finish(&self, remarks: &mut Remarks) {
+        remarks.unexpanded += self.unexpanded;
+        remarks.inexpandable += self.inexpandable;
+    }
+}
+
+/// Places of a communicator's members; `None` if one left no recording or recorded its messages, and for intercommunicators.
+fn members(process: &Process<'_>, number: u32, all: &[Process<'_>]) -> Option<Vec<usize>> {
+    let communicator = process.details(number).filter(|details| details.remote.is_none())?;
+    let count = u32::try_from(communicator.size()).ok()?;
+    (0..count)
+        .map(|member| {
+            let place = Process::place(all, process.in_run(communicator.world_rank(member)?))?;
+            all[place].is_calls_only().then_some(place)
+        })
+        .collect()
+}
+
+fn is_collective(call: &phaseflow_profiler::Call) -> bool {
+    (Operation::Barrier..=Operation::NeighborAlltoallw).contains(&call.operation)
+}
+
+/// What is sent in a collective, and in how many rounds; `None` if its calls do not say, or contradict each other.
+fn transfers(calls: &[Entered], ranks: &[u32], rules: Rules) -> Result<Option<(Vec<Transfer>, u32)>> {
+    let Some(first) = calls.first() else { return Ok(None) };
+    if calls.iter().any(|call| call.operation != first.operation) {
+        return Ok(None);
+    }
+    let root = first.root.and_then(|root| ranks.iter().position(|rank| *rank == root));
+    let root = root.and_then(|root| u32::try_from(root).ok());
+    let parts: Vec<u64> = calls.iter().map(|call| call.bytes).collect();
+    let Some(mut collective) = Collective::from_parts(first.operation, root, &parts) else { return Ok(None) };
+    let each = calls.len();
+    let pairs: Vec<u64> = calls.iter().flat_map(|call| call.counts.iter().copied()).collect();
+    if pairs.len() == each * each && calls.iter().all(|call| call.counts.len() == each) {
+        collective.counts = Counts::Pairs(&pairs);
+    }
+    let mut transfers = Vec::new();
+    let rounds = expand(&collective, rules, &mut |transfer| transfers.push(transfer))?;
+    Ok(Some((transfers, rounds)))
+}
+
+impl Ahead<'_> {
+    /// The next call on a communicator.
+    fn next_on(&mut self, communicator: u32, process: &Process<'_>) -> Result<Option<Entered>> {
+        if let Some(call) = self.waiting.get_mut(&communicator).and_then(VecDeque::pop_front) {
+            return Ok(Some(call));
+        }
+        while let Some(call) = self.next(process)? {
+            if call.communicator == communicator {
+                return Ok(Some(call));
+            }
+            self.waiting.entry(call.communicator).or_default().push_back(call);
+        }
+        Ok(None)
+    }
+
+    /// The collective call that was entered next, with its counts.
+    fn next(&mut self, process: &Process<'_>) -> Result<Option<Entered>> {
+        loop {
+            let waiting = self.threads.iter_mut().filter_map(|thread| {
+                let enter_ns = thread.next.as_ref()?.0;
+                Some((enter_ns, thread))
+            });
+            let Some((_, thread)) = waiting.min_by_key(|(enter_ns, _)| *enter_ns) else { return Ok(None) };
+            let Some((enter_ns, record)) = thread.next.take() else { return Ok(None) };
+            let mut counts = Vec::new();
+            loop {
+                match next_record(&mut thread.lane, process)? {
+                    Some((_, Record::Counts(more))) => counts.extend_from_slice(&more.bytes[..more.len]),
+                    other => {
+                        thread.next = other;
+                        break;
+                    }
+                }
+            }
+            let Record::Call(call) = record else { continue };
+            let Some(number) = call.communicator else { continue };
+            return Ok(Some(Entered {
+                communicator: process.communicator(number),
+                operation: call.operation,
+                enter_ns,
+                leave_ns: call.leave.map_or(enter_ns, |ticks| process.time_ns(ticks).max(enter_ns)),
+                root: call.root.map(|root| process.in_run(root)),
+                bytes: call.bytes,
+                counts,
+            }));
+        }
+    }
+}
+
+/// The next call of a collective, or counts.
+fn next_record(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(i64, Record)>> {
+    loop {
+        let next = lane.next().at(|| &process.file)?;
+        match &next {
+            Some((_, Record::Call(call))) if !is_collective(call) || call.flags & flags::PERSISTENT != 0 => {}
+            _ => return Ok(next),
+        }
+    }
+}
+
+impl Ord for Ready {
+    /// The heap gives its greatest first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.time_ns, other.number).cmp(&(self.time_ns, self.number))
+    }
+}
+
+impl PartialOrd for Ready {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ready {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Ready {}

@@ -1,0 +1,92 @@
+//! One process of the run: what its records' numbers mean in the trace.
+
+use std::collections::HashMap;
+
+use phaseflow_profiler::format::Kind;
+use phaseflow_profiler::{Clock, Communicator, Level, Recording, RecordingFile, Run};
+
+use super::lane::Lane;
+
+/// What stands for a communicator that a recording does not tell of: its control chunk is lost.
+pub(super) const NO_COMMUNICATOR: u32 = u32::MAX;
+
+/// A process and the way from its numbers to the trace's.
+pub(super) struct Process<'a> {
+    pub(super) rank: u32,
+    /// Rank of the first process of its `MPI_COMM_WORLD`.
+    first: u32,
+    pub(super) recording: &'a Recording<RecordingFile>,
+    pub(super) file: String,
+    clock: Clock,
+    /// Number of a communicator in the recording → in the trace.
+    communicators: Vec<u32>,
+}
+
+impl<'a> Process<'a> {
+    /// All processes of a run in the order of their ranks. Communicators are numbered as they come: by rank, then as the
+    /// rank made them; `MPI_COMM_WORLD` is 0.
+    pub(super) fn all(run: &'a Run) -> Vec<Self> {
+        let alignment = run.alignment();
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut processes = Vec::with_capacity(run.processes().len());
+        for (place, (rank, recording)) in run.processes().enumerate() {
+            let mut communicators = Vec::new();
+            for (number, communicator) in recording.communicators() {
+                let next = numbers.len() as u32;
+                let in_trace = *numbers.entry(communicator.identity).or_insert(next);
+                communicators.resize(*number as usize, NO_COMMUNICATOR);
+                communicators.push(in_trace);
+            }
+            let header = recording.header();
+            processes.push(Self {
+                rank,
+                first: Run::first_rank(rank, header),
+                recording,
+                file: run.path(place).map(|path| path.display().to_string()).unwrap_or_default(),
+                clock: alignment.clock(header).unwrap_or_default(),
+                communicators,
+            });
+        }
+        processes
+    }
+
+    /// Where the process of a rank is among all.
+    pub(super) fn place(all: &[Self], rank: u32) -> Option<usize> {
+        match all.get(rank as usize) {
+            // Nearly always no rank is missing.
+            Some(process) if process.rank == rank => Some(rank as usize),
+            _ => all.binary_search_by_key(&rank, |process| process.rank).ok(),
+        }
+    }
+
+    /// What its threads did, of these kinds.
+    pub(super) fn lanes(&self, kinds: &[Kind]) -> impl Iterator<Item = Lane<'a>> {
+        let (recording, clock) = (self.recording, self.clock);
+        recording.lanes().iter().map(move |lane| Lane::new(recording.records(lane).only(kinds), clock))
+    }
+
+    /// A moment on the run's line.
+    pub(super) fn time_ns(&self, ticks: u64) -> i64 {
+        self.clock.ns(ticks)
+    }
+
+    /// A rank of its world in the run.
+    pub(super) fn in_run(&self, rank: u32) -> u32 {
+        self.first.saturating_add(rank)
+    }
+
+    /// A communicator's number in the trace.
+    pub(super) fn communicator(&self, number: u32) -> u32 {
+        self.communicators.get(number as usize).copied().unwrap_or(NO_COMMUNICATOR)
+    }
+
+    /// A communicator by its number in the recording.
+    pub(super) fn details(&self, number: u32) -> Option<&'a Communicator> {
+        self.recording.communicators().get(&number)
+    }
+
+    /// Its collectives are calls without messages.
+    pub(super) fn is_calls_only(&self) -> bool {
+        self.recording.header().level == Level::Calls
+    }
+}

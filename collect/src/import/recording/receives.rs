@@ -1,0 +1,251 @@
+//! Which receive got which send.
+//!
+//! Messages from one rank to another with one communicator and tag do not overtake each other (MPI 4.1, section 3.5), and a
+//! receive that was posted first takes the message that was sent first. So the n-th send of a (communicator, source,
+//! destination, tag) belongs to the n-th receive that took from it, in the order in which the receives were posted. Receives of any
+//! source or tag say which they took when they complete.
+//!
+//! A receive may be posted long before its message is sent or long after. [`Receives`] reads a rank's receives ahead of
+//! the merge, as far as the send that is asked for, and keeps those passed over; not further than [`MOST_AHEAD`]. A send whose
+//! receive was not found by then is *owed* one; that receive's times are lost to the message, its count is not.
+
+use std::collections::hash_map::Entry;
+
+use phaseflow_profiler::Record;
+use phaseflow_profiler::format::Kind;
+use rustc_hash::FxHashMap;
+
+use super::lane::Lane;
+use super::process::Process;
+use crate::{At, Result};
+
+/// Receives of one rank that are kept: 3 MB.
+pub(super) const MOST_AHEAD: usize = 1 << 16;
+
+/// What a send and its receive have in common beside the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Envelope {
+    pub(super) communicator: u32,
+    pub(super) src: u32,
+    pub(super) tag: i32,
+}
+
+/// A receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Received {
+    pub(super) post_ns: i64,
+    pub(super) complete_ns: Option<i64>,
+    /// `None` if it was not seen to complete.
+    pub(super) bytes: Option<u64>,
+}
+
+/// What became of a send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Match {
+    /// It was received.
+    Found(Received),
+    /// Perhaps far ahead.
+    Owed,
+    /// Never, as far as the recordings tell.
+    None,
+}
+
+/// The receives of one rank that have no send yet.
+pub(super) struct Receives<'a> {
+    process: &'a Process<'a>,
+    ahead: Ahead<'a>,
+    waiting: Waiting,
+    most_ahead: usize,
+}
+
+/// Where reading is: the next receive of each thread.
+struct Ahead<'a> {
+    lanes: Vec<(Lane<'a>, Option<(Envelope, Received)>)>,
+}
+
+/// Receives that were passed over, in lists by envelope.
+#[derive(Default)]
+struct Waiting {
+    lists: FxHashMap<Envelope, List>,
+    nodes: Vec<Node>,
+    /// A list of nodes that are not in use.
+    free: Option<u32>,
+    /// How many are kept.
+    count: usize,
+    /// Sends that are owed a receive.
+    owed: u64,
+}
+
+/// Receives in the order of their posts, or sends that wait for one; never both.
+#[derive(Clone, Copy, Default)]
+struct List {
+    ends: Option<(u32, u32)>,
+    owed: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    received: Received,
+    next: Option<u32>,
+}
+
+impl<'a> Receives<'a> {
+    /// # Errors
+    /// What the operating system says.
+    pub(super) fn new(process: &'a Process<'a>, most_ahead: usize) -> Result<Self> {
+        let mut lanes = Vec::new();
+        for mut lane in process.lanes(&[Kind::Receive]) {
+            let first = next_receive(&mut lane, process)?;
+            lanes.push((lane, first));
+        }
+        Ok(Self { process, ahead: Ahead { lanes }, waiting: Waiting::default(), most_ahead })
+    }
+
+    /// The receive of the next send with an envelope.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(super) fn take(&mut self, envelope: Envelope) -> Result<Match> {
+        if let Some(received) = self.waiting.take(envelope) {
+            return Ok(Match::Found(received));
+        }
+        while self.waiting.count < self.most_ahead {
+            match self.ahead.next(self.process)? {
+                None => return Ok(Match::None),
+                Some((found, _)) if self.waiting.pay(found) => {}
+                Some((found, received)) if found == envelope => return Ok(Match::Found(received)),
+                Some((found, received)) => self.waiting.keep(found, received),
+            }
+        }
+        self.waiting.owe(envelope);
+        Ok(Match::Owed)
+    }
+
+    /// Reads the rest: how many receives that completed have no send, and how many sends got no receive in the end.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(super) fn finish(mut self) -> Result<(u64, u64)> {
+        let mut unsent = self.waiting.completed();
+        while let Some((found, received)) = self.ahead.next(self.process)? {
+            if !self.waiting.pay(found) && received.bytes.is_some() {
+                unsent += 1;
+            }
+        }
+        Ok((unsent, self.waiting.owed))
+    }
+}
+
+impl Ahead<'_> {
+    /// The receive that was posted next.
+    fn next(&mut self, process: &Process<'_>) -> Result<Option<(Envelope, Received)>> {
+        let posted =
+            |head: &Option<(Envelope, Received)>| head.as_ref().map(|(_, received)| received.post_ns);
+        let earliest = match &mut self.lanes[..] {
+            [only] => Some(only),
+            several => {
+                several.iter_mut().filter(|(_, head)| head.is_some()).min_by_key(|(_, head)| posted(head))
+            }
+        };
+        let Some((lane, head)) = earliest else { return Ok(None) };
+        if head.is_none() {
+            return Ok(None);
+        }
+        let next = next_receive(lane, process)?;
+        Ok(std::mem::replace(head, next))
+    }
+}
+
+/// The next receive of a thread that took place and says from whom.
+fn next_receive(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(Envelope, Received)>> {
+    while let Some((post_ns, record)) = lane.next().at(|| &process.file)? {
+        let Record::Message(message) = record else { continue };
+        if message.is_cancelled() {
+            continue;
+        }
+        let (Some(peer), Some(tag)) = (message.peer, message.tag) else { continue };
+        let envelope = Envelope {
+            communicator: process.communicator(message.communicator),
+            src: process.in_run(peer),
+            tag,
+        };
+        let complete_ns = message.complete.map(|ticks| process.time_ns(ticks).max(post_ns));
+        return Ok(Some((envelope, Received { post_ns, complete_ns, bytes: message.bytes })));
+    }
+    Ok(None)
+}
+
+impl Waiting {
+    fn keep(&mut self, envelope: Envelope, received: Received) {
+        let node = Node { received, next: None };
+        let place = match self.free {
+            Some(place) => {
+                self.free = std::mem::replace(&mut self.nodes[place as usize], node).next;
+                place
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        };
+        let list = self.lists.entry(envelope).or_default();
+        list.ends = match list.ends {
+            None => Some((place, place)),
+            Some((first, last)) => {
+                self.nodes[last as usize].next = Some(place);
+                Some((first, place))
+            }
+        };
+        self.count += 1;
+    }
+
+    fn take(&mut self, envelope: Envelope) -> Option<Received> {
+        if self.count == 0 {
+            return None;
+        }
+        let Entry::Occupied(mut entry) = self.lists.entry(envelope) else { return None };
+        let (first, last) = entry.get().ends?;
+        let node = &mut self.nodes[first as usize];
+        match node.next {
+            Some(next) => entry.get_mut().ends = Some((next, last)),
+            // Tags may count messages: what is empty has to go.
+            None => drop(entry.remove()),
+        }
+        node.next = self.free;
+        self.free = Some(first);
+        self.count -= 1;
+        Some(node.received)
+    }
+
+    fn owe(&mut self, envelope: Envelope) {
+        self.lists.entry(envelope).or_default().owed += 1;
+        self.owed += 1;
+    }
+
+    /// Gives a receive to a send that is owed one, if there is any.
+    fn pay(&mut self, envelope: Envelope) -> bool {
+        if self.owed == 0 {
+            return false;
+        }
+        let Entry::Occupied(mut entry) = self.lists.entry(envelope) else { return false };
+        let list = entry.get_mut();
+        if list.owed == 0 {
+            return false;
+        }
+        list.owed -= 1;
+        if list.owed == 0 {
+            entry.remove();
+        }
+        self.owed -= 1;
+        true
+    }
+
+    fn completed(&self) -> u64 {
+        let firsts = self.lists.values().filter_map(|list| list.ends);
+        let all = firsts.flat_map(|(first, _)| {
+            std::iter::successors(Some(first), |place| self.nodes.get(*place as usize)?.next)
+        });
+        all.filter(|place| self.nodes.get(*place as usize).is_some_and(|node| node.received.bytes.is_some()))
+            .count() as u64
+    }
+}

@@ -1,0 +1,125 @@
+//! What a user should know of a recording beside the trace that it makes.
+
+use phaseflow_profiler::{Run, State};
+
+/// What did not fit while merging.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    /// Sends without a receive.
+    pub(super) unreceived: u64,
+    /// Receives that completed, without a send.
+    pub(super) unsent: u64,
+    /// Sends whose receive came so much later that its times were not kept.
+    pub(super) owed: u64,
+    /// Messages of which sender and receiver saw different sizes.
+    pub(super) unlike: u64,
+    /// Messages to processes of another `MPI_COMM_WORLD`.
+    pub(super) foreign: u64,
+    /// Collective calls without messages that nobody asked to expand.
+    pub(super) unexpanded: u64,
+    /// Collective calls that could not be expanded.
+    pub(super) inexpandable: u64,
+    /// The most by which a thread's clock went back.
+    pub(super) back_ns: u64,
+}
+
+impl Remarks {
+    /// Those of two stages together.
+    pub(super) fn and(self, other: &Self) -> Self {
+        Self {
+            unreceived: self.unreceived + other.unreceived,
+            unsent: self.unsent + other.unsent,
+            owed: self.owed + other.owed,
+            unlike: self.unlike + other.unlike,
+            foreign: self.foreign + other.foreign,
+            unexpanded: self.unexpanded + other.unexpanded,
+            inexpandable: self.inexpandable + other.inexpandable,
+            back_ns: self.back_ns.max(other.back_ns),
+        }
+    }
+
+    /// A sentence each.
+    pub(super) fn sentences(&self, run: &Run) -> Vec<String> {
+        let mut said: Vec<String> = run.skipped().iter().map(|file| format!("left out {file}")).collect();
+        let ranks_in = |state: State| {
+            run.processes()
+                .filter(move |(_, recording)| recording.header().state == state)
+                .map(|(rank, _)| rank)
+        };
+        if let Some(ranks) = list(ranks_in(State::EndedEarly)) {
+            said.push(format!(
+                "{ranks} ended early, before MPI_Finalize; all that was recorded until then is in the trace"
+            ));
+        }
+        if let Some(ranks) = list(ranks_in(State::OutOfSpace)) {
+            said.push(format!("{ranks} ran out of disk space; nothing was recorded from then on"));
+        }
+        let there: Vec<u32> = run.processes().map(|(rank, _)| rank).collect();
+        let missing = (0..run.ranks()).filter(|rank| there.binary_search(rank).is_err());
+        if let Some(ranks) = list(missing) {
+            said.push(format!("{ranks} of {} left no recording: what only they saw is missing", run.ranks()));
+        }
+        let counts = [
+            (self.unsent, "receives have no send in the recordings and are left out"),
+            (self.owed, "messages were received so late that their receive times are left out"),
+            (
+                self.unlike,
+                "messages were received with another size than they were sent; the sender's counts",
+            ),
+            (
+                self.foreign,
+                "messages to processes of another MPI_COMM_WORLD are left out: their receivers are unknown",
+            ),
+            (
+                self.unexpanded,
+                "collective calls were recorded without their messages; --expand open-mpi or basic computes them",
+            ),
+            (
+                self.inexpandable,
+                "collective calls could not be expanded: persistent, on a neighbourhood or an intercommunicator, \
+                 or not entered by all members",
+            ),
+        ];
+        said.extend(
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")),
+        );
+        said
+    }
+}
+
+/// `rank 3`, `ranks 0-2, 7`; the first few of many.
+fn list(ranks: impl Iterator<Item = u32>) -> Option<String> {
+    const MOST: usize = 8;
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for rank in ranks {
+        match runs.last_mut() {
+            Some(run) if run.1 + 1 == rank => run.1 = rank,
+            _ => runs.push((rank, rank)),
+        }
+    }
+    let [(first, last), ..] = runs[..] else { return None };
+    if runs.len() == 1 && first == last {
+        return Some(format!("rank {first}"));
+    }
+    let text = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    let mut words: Vec<String> = runs.iter().take(MOST).map(text).collect();
+    if runs.len() > MOST {
+        words.push("…".into());
+    }
+    Some(format!("ranks {}", words.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_listed_as_runs() {
+        assert_eq!(list([].into_iter()), None);
+        assert_eq!(list([3].into_iter()).unwrap(), "rank 3");
+        assert_eq!(list([0, 1, 2, 7].into_iter()).unwrap(), "ranks 0-2, 7");
+        assert_eq!(list((0..40).step_by(2)).unwrap(), "ranks 0, 2, 4, 6, 8, 10, 12, 14, …");
+    }
+}

@@ -1,0 +1,101 @@
+//! What to measure, from the command line.
+
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::pattern::{FAMILIES, Family};
+use phaseflow_segment::Method;
+
+/// Seeds 1 to 3 are for tuning; nothing in the code has seen those from 101 on, which the reported table uses.
+const REPORTED: [u64; 3] = [101, 102, 103];
+
+const USAGE: &str = "cargo bench -p phaseflow-segment --bench segment -- [OPTION…]
+  --methods A,B     default: rounds (where there is one), jsd, kmeans, dbscan, optics, gmm
+  --families A,B    default: all
+  --ranks A,B       default: 16,64,256,1024
+  --seeds A,B       default: 101,102,103 (never tuned on; 1 to 3 are for tuning)
+  --messages N      of a run, default: 200000 for 16 ranks to 1600000 for 1024
+  --runs            a line for each run, with its program
+  --list            the families
+  --speed [N,N]     instead: messages a second of all passes, default for 1000000,10000000 messages
+The environment variable SEGMENT_BENCH may hold the same options.";
+
+pub(crate) struct Arguments {
+    pub(crate) methods: Vec<Method>,
+    pub(crate) families: Vec<Family>,
+    pub(crate) ranks: Vec<u32>,
+    pub(crate) seeds: Vec<u64>,
+    pub(crate) messages: Option<u64>,
+    pub(crate) runs: bool,
+    pub(crate) list: bool,
+    pub(crate) speed: Option<Vec<u64>>,
+}
+
+impl Arguments {
+    /// From the command line, else from the environment; the problem and the usage if they cannot be read.
+    pub(crate) fn read() -> Result<Self, String> {
+        let mut given: Vec<String> = std::env::args().skip(1).filter(|text| text != "--bench").collect();
+        if given.is_empty() {
+            let variable = std::env::var("SEGMENT_BENCH").unwrap_or_default();
+            given = variable.split_whitespace().map(String::from).collect();
+        }
+        Self::parse(&given).map_err(|problem| format!("{problem}\n{USAGE}"))
+    }
+
+    fn parse(given: &[String]) -> Result<Self, String> {
+        let mut arguments = Self {
+            methods: defaults(),
+            families: FAMILIES.to_vec(),
+            ranks: vec![16, 64, 256, 1024],
+            seeds: REPORTED.to_vec(),
+            messages: None,
+            runs: false,
+            list: false,
+            speed: None,
+        };
+        let mut given = given.iter().map(String::as_str).peekable();
+        while let Some(key) = given.next() {
+            let mut value = || given.next_if(|next| !next.starts_with("--"));
+            match key {
+                "--runs" => arguments.runs = true,
+                "--list" => arguments.list = true,
+                "--speed" => arguments.speed = Some(numbers(value().unwrap_or("1000000,10000000"))?),
+                "--methods" => {
+                    let list = Choice::parse_list(value().unwrap_or_default()).map_err(|e| e.to_string())?;
+                    let methods = list.iter().map(Method::parse).collect::<Result<_, _>>();
+                    arguments.methods = methods.map_err(|error| error.to_string())?;
+                }
+                "--families" => {
+                    let find = |name: &str| {
+                        let found = FAMILIES.into_iter().find(|family| family.name == name);
+                        found.ok_or_else(|| format!("unknown family `{name}`"))
+                    };
+                    let names = value().unwrap_or_default().split(',');
+                    arguments.families = names.map(find).collect::<Result<_, _>>()?;
+                }
+                "--ranks" => arguments.ranks = numbers(value().unwrap_or_default())?,
+                "--seeds" => arguments.seeds = numbers(value().unwrap_or_default())?,
+                "--messages" => arguments.messages = numbers(value().unwrap_or_default())?.first().copied(),
+                other => return Err(format!("unknown option `{other}`")),
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// Messages of a run: more ranks need more to do the same.
+    pub(crate) fn messages(&self, ranks: u32) -> u64 {
+        self.messages.unwrap_or(match ranks {
+            0..64 => 200_000,
+            64..256 => 400_000,
+            256..1024 => 800_000,
+            _ => 1_600_000,
+        })
+    }
+}
+
+fn defaults() -> Vec<Method> {
+    let known = |name| Method::parse(&Choice::plain(name)).ok();
+    ["rounds", "jsd", "kmeans", "dbscan", "optics", "gmm"].into_iter().filter_map(known).collect()
+}
+
+fn numbers<T: std::str::FromStr>(text: &str) -> Result<Vec<T>, String> {
+    text.split(',').map(|part| part.parse().map_err(|_| format!("`{part}` is not a number"))).collect()
+}

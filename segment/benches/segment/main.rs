@@ -1,0 +1,60 @@
+//! How near each method comes to the truth of labelled runs: a table of methods and families, its means, the worst family.
+//!
+//! `-- --list` lists the families, an unknown option prints the others. A quick look takes seconds:
+//! `cargo bench -p phaseflow-segment --bench segment -- --ranks 16,64 --seeds 1 --methods kmeans`.
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
+
+mod arguments;
+mod run;
+mod speed;
+mod table;
+
+use std::process::ExitCode;
+
+use arguments::Arguments;
+use phaseflow_collect::pattern::FAMILIES;
+use run::{Level, Sample};
+use table::Table;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(usage) => {
+            eprintln!("{usage}");
+            return ExitCode::from(2);
+        }
+    };
+    if arguments.list {
+        FAMILIES.iter().for_each(|family| println!("{:<14}{}", family.name, family.about));
+    } else if let Some(messages) = &arguments.speed {
+        speed::print(messages, &arguments.methods);
+    } else {
+        quality(&arguments);
+    }
+    ExitCode::SUCCESS
+}
+
+fn quality(arguments: &Arguments) {
+    let mut table = Table::new();
+    for family in &arguments.families {
+        for ranks in &arguments.ranks {
+            for seed in &arguments.seeds {
+                let sample = Sample::new(family, *ranks, arguments.messages(*ranks), *seed);
+                if arguments.runs {
+                    println!("{} {ranks} ranks, seed {seed}: {}", family.name, sample.program);
+                }
+                for method in &arguments.methods {
+                    for level in Level::of(family) {
+                        let result = sample.measure(method, level);
+                        if arguments.runs {
+                            println!("  {:<24}{result}", format!("{} {}", method.name(), level.name()));
+                        }
+                        let row = format!("{}{}", family.name, level.suffix());
+                        table.add(method.name(), &row, *ranks, &result);
+                    }
+                }
+            }
+        }
+    }
+    print!("{table}");
+}

@@ -1,0 +1,90 @@
+//! What pf-collect makes of a run directory.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use phaseflow_profiler::Sum;
+
+use crate::mpi::{self, Recorded};
+
+/// A run directory read by pf-collect.
+pub(crate) struct Collected {
+    summary: BTreeMap<String, String>,
+    pub(crate) pairs: BTreeMap<(u32, u32), Sum>,
+    pub(crate) stderr: String,
+}
+
+impl Collected {
+    /// A line of `--summary`.
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        self.summary[name].parse().unwrap_or_else(|_| panic!("{name}: {:?}", self.summary))
+    }
+
+    /// It holds what the recordings say was sent, every message was received, and there was nothing to remark.
+    pub(crate) fn is_whole(&self, sent: &BTreeMap<(u32, u32), Sum>, what: &str) {
+        assert_eq!(self.stderr, "", "{what}");
+        assert_eq!(&self.pairs, sent, "{what}");
+        assert_eq!(self.number("unmatched"), 0, "{what}");
+    }
+}
+
+fn run(recorded: &Recorded, options: &[&str]) -> (String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-collect"));
+    let output = command.arg(recorded.run_directory()).args(options).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}");
+    (String::from_utf8(output.stdout).unwrap(), stderr)
+}
+
+impl Recorded {
+    pub(crate) fn collected(&self, options: &[&str]) -> Collected {
+        let (text, stderr) = run(self, &[options, &["--summary"]].concat());
+        let lines = text.lines().map(|line| line.split_once(':').unwrap());
+        let summary = lines.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect();
+        let (text, _) = run(self, &[options, &["--pairs"]].concat());
+        let pairs = text.lines().skip(1).map(|line| {
+            let cells: Vec<u64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+            let [src, dst, messages, bytes] = cells[..] else { panic!("{line}") };
+            ((u32::try_from(src).unwrap(), u32::try_from(dst).unwrap()), Sum { messages, bytes })
+        });
+        Collected { summary, pairs: pairs.collect(), stderr }
+    }
+}
+
+/// The same program under MPICH, of which only calls are seen, and under Open MPI, whose algorithms the expansion computes: the
+/// same messages between every pair of ranks.
+#[test]
+fn expanded_collectives_of_mpich_are_those_that_open_mpi_sends() {
+    let Some(open) = mpi::debian() else { return };
+    for (mpich, ranks) in mpi::mpichs().iter().flat_map(|mpich| [3, 5, 8].map(|ranks| (mpich, ranks))) {
+        let of = |mpi: &mpi::Mpi| mpi.record("subjects.c", ranks, &[], &["collectives"]);
+        let (calls, messages) = (of(mpich), of(&open));
+        let none = calls.collected(&[]);
+        assert_eq!(none.number("messages"), 0);
+        assert!(
+            none.stderr.contains("collective calls were recorded without their messages"),
+            "{}",
+            none.stderr
+        );
+        let expanded = calls.collected(&["--expand", "open-mpi"]);
+        expanded.is_whole(&messages.collected(&[]).pairs, &format!("{ranks} ranks"));
+        assert_eq!(expanded.number("calls"), none.number("calls"));
+        // The textbook's algorithms take other ways; where all end up with the same, everybody still gets something.
+        let basic = calls.collected(&["--expand", "basic"]);
+        assert!(basic.stderr.is_empty() && basic.number("bytes") > 0, "{}", basic.stderr);
+    }
+}
+
+/// Of several threads, persistent requests, wildcards and probes every message is put together.
+#[test]
+fn both_sides_of_a_message_are_put_together() {
+    for mpi in mpi::all() {
+        for subject in ["point_to_point", "persistent", "all"] {
+            let recorded = mpi.record("subjects.c", 4, &[], &[subject]);
+            let options: &[&str] = if mpi.open { &[] } else { &["--expand", "open-mpi"] };
+            assert_eq!(recorded.collected(options).number("unmatched"), 0, "{subject} {mpi:?}");
+            let (lines, _) = run(&recorded, &["--to", "csv"]);
+            assert!(lines.lines().count() > 1, "{subject} {mpi:?}");
+        }
+    }
+}
