@@ -52,6 +52,8 @@ impl Default for Options {
 pub struct Outcome {
     /// The phases of the run.
     pub segmentation: Segmentation,
+    /// Start of the run on the trace's clock; `None` if only sums are known.
+    pub start_ns: Option<i64>,
     /// Sentences for the user.
     pub notes: Vec<String>,
 }
@@ -88,7 +90,7 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
             if duration_ns.is_none() {
                 notes.push("the duration of the run is not known".to_string());
             }
-            Ok(Outcome { segmentation, notes })
+            Ok(Outcome { segmentation, start_ns: None, notes })
         }
         Content::Timed(run) if run.duration_ns == 0 => {
             let whole_run = Method::None.split(run, &limits(options))?.plan;
@@ -101,7 +103,7 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
             } else {
                 notes.push("all messages have one time: they are one phase of unknown duration".to_string());
             }
-            Ok(Outcome { segmentation, notes })
+            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), notes })
         }
         Content::Timed(run) => {
             let (mut plan, method) = planned(run, options)?;
@@ -116,7 +118,7 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
                 notes.push("the trace has no messages: there are no phases".to_string());
             }
             let segmentation = settled(header(method, Some(run.duration_ns)), run, &nodes, &paths, &tally)?;
-            Ok(Outcome { segmentation, notes })
+            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), notes })
         }
     }
 }

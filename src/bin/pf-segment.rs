@@ -15,8 +15,8 @@ use phaseflow_collect::import::{self, Format, Reading};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{
-    LARGEST_WINDOWS, Level, Method, Options, Replay, Rewind, Segmentation, Spool, read_truth, score, segment,
-    write_list, write_matrix_list, write_segmentation,
+    LARGEST_WINDOWS, Level, Method, Options, Replay, Representatives, Rewind, Segmentation, Spool,
+    read_truth, score, segment, write_list, write_matrix_list, write_segmentation, write_with_messages,
 };
 
 /// Split a trace into communication phases and write a phase archive.
@@ -130,20 +130,34 @@ fn run(arguments: &Arguments) -> Result<()> {
         }
     } else {
         let gzip = arguments.common.gzip || out.gzip();
-        archive(&mut out, gzip, &segmentation)?;
+        archive(&mut out, gzip, outcome.start_ns, &segmentation, arguments.keep_messages, &mut *trace)
+            .at(|| &input)?;
     }
     out.finish()
 }
 
-fn archive(out: &mut Output, gzip: bool, segmentation: &Segmentation) -> Result<()> {
-    write_segmentation(out, gzip, segmentation)?;
+fn archive(
+    out: &mut Output,
+    gzip: bool,
+    start_ns: Option<i64>,
+    segmentation: &Segmentation,
+    all: bool,
+    trace: &mut dyn Replay,
+) -> Result<()> {
+    match start_ns {
+        Some(start_ns) => {
+            let representatives = Representatives::choose(trace, start_ns, segmentation)?;
+            write_with_messages(out, gzip, segmentation, &representatives, all, trace)?;
+        }
+        None if all => return Err(Error::usage("the trace has sums only, no messages").at("--keep-messages")),
+        None => {
+            write_segmentation(out, gzip, segmentation)?;
+        }
+    }
     Ok(())
 }
 
 fn options(arguments: &Arguments) -> Result<Options> {
-    if arguments.keep_messages {
-        return Err(Error::usage("is not available yet").at("--keep-messages"));
-    }
     if !(2..=LARGEST_WINDOWS).contains(&arguments.windows) {
         let problem = format!("is {}, expected 2 to {LARGEST_WINDOWS}", arguments.windows);
         return Err(Error::usage(problem).at("--windows"));
