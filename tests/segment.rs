@@ -116,7 +116,7 @@ fn threads_files_and_pipes_give_the_same_bytes() {
     let trace =
         collect(&["--pattern", "halo3d,allreduce,random", "--ranks", "27", "--repeat", "30", "--gap", "1ms"]);
     let plain = file(&directory, "t.tar", &trace);
-    for method in ["kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"] {
+    for method in ["rounds", "kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"] {
         let arguments = ["--method", method, "--windows", "256"];
         let bytes = output(&arguments, &trace);
         for extra in
@@ -186,9 +186,9 @@ fn wrong_requests_say_what_would_be_right() {
     for (arguments, message) in [
         (
             &["--method", "kmean"][..],
-            "--method: unknown method `kmean`; did you mean kmeans? (known: kmeans, dbscan, optics, gmm, jsd, marks, windows, none, rounds)",
+            "--method: unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)",
         ),
-        (&["--method", "rounds"], "--method: method `rounds` is not available yet; use kmeans"),
+        (&["--method", "rounds[k=1]"], "--method: unknown parameter of `rounds` `k` (known: )"),
         (&["--method", "gmm[k=x]"], "--method: `gmm[k=x]`: k is `x`, expected a whole number"),
         (
             &["--method", "dbscan[radius=-1]"],

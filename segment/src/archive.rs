@@ -10,6 +10,10 @@ use phaseflow_collect::trace::{read_cells, write_matrix};
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
 
+use crate::excerpt;
+use crate::replay::Replay;
+use crate::representative::Representatives;
+
 /// Name of the format.
 pub const FORMAT: &str = "phaseflow.phases";
 /// Version written; readers accept it and all before.
@@ -80,6 +84,9 @@ struct PhaseEntry {
     duration_ns: Option<u64>,
     messages: u64,
     bytes: u64,
+    /// Row of the occurrence that stands for all.
+    #[serde(default)]
+    representative: Option<usize>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -88,16 +95,46 @@ struct Summary {
     occurrences: usize,
 }
 
-/// Writes a phase archive.
+/// Writes a phase archive without messages.
 ///
 /// # Errors
 /// What the output reports.
 pub fn write_segmentation<W: Write>(out: W, gzip: bool, segmentation: &Segmentation) -> Result<W> {
+    write_parts(out, gzip, segmentation, &Representatives::default(), |_| Ok(()))
+}
+
+/// Writes a phase archive with the messages and calls of each phase's representative occurrence, or of the whole run with `all`;
+/// `trace`, the one that was segmented, is read once more. Memory beside the segmentation: a block for each depth.
+///
+/// # Errors
+/// A damaged trace, or what the output reports.
+pub fn write_with_messages<W: Write>(
+    out: W,
+    gzip: bool,
+    segmentation: &Segmentation,
+    representatives: &Representatives,
+    all: bool,
+    trace: &mut dyn Replay,
+) -> Result<W> {
+    write_parts(out, gzip, segmentation, representatives, |archive| {
+        excerpt::write(archive, segmentation, representatives, all, trace)
+    })
+}
+
+fn write_parts<W: Write>(
+    out: W,
+    gzip: bool,
+    segmentation: &Segmentation,
+    representatives: &Representatives,
+    messages: impl FnOnce(&mut ArchiveWriter<W>) -> Result<()>,
+) -> Result<W> {
     let mut archive = ArchiveWriter::new(out, gzip, &segmentation.header)?;
     let entries: Vec<PhaseEntry> = segmentation
         .phases
         .iter()
-        .map(|phase| PhaseEntry {
+        .enumerate()
+        .map(|(number, phase)| PhaseEntry {
+            representative: representatives.of_phase.get(number).copied().flatten(),
             name: phase.name.clone(),
             occurrences: phase.occurrences,
             duration_ns: phase.duration_ns,
@@ -107,11 +144,14 @@ pub fn write_segmentation<W: Write>(out: W, gzip: bool, segmentation: &Segmentat
         .collect();
     archive.json("phases.json", &entries)?;
     for (number, chunk) in segmentation.occurrences.chunks(LARGEST_BLOCK).enumerate() {
-        archive.member(&format!("occurrences/{number:06}"), &occurrence_block(chunk))?;
+        let first = number * LARGEST_BLOCK;
+        let deviation = representatives.deviation.get(first..first + chunk.len());
+        archive.member(&format!("occurrences/{number:06}"), &occurrence_block(chunk, deviation))?;
     }
     for (number, phase) in segmentation.phases.iter().enumerate() {
         write_matrix(&mut archive, &format!("matrix-{number}"), &phase.matrix)?;
     }
+    messages(&mut archive)?;
     archive
         .finish(&Summary { phases: segmentation.phases.len(), occurrences: segmentation.occurrences.len() })
 }
@@ -175,8 +215,8 @@ pub fn read_segmentation<R: BufRead>(mut archive: ArchiveReader<R>) -> Result<Se
     Ok(Segmentation { header, phases, occurrences })
 }
 
-/// Columns phase 1 (absent values are idle), depth 2, start_ns 3, end_ns 4, messages 5, bytes 6.
-fn occurrence_block(chunk: &[Occurrence]) -> Vec<u8> {
+/// Columns phase 1 (absent values are idle), depth 2, start_ns 3, end_ns 4, messages 5, bytes 6, deviation 7 in millionths.
+fn occurrence_block(chunk: &[Occurrence], deviation: Option<&[Option<f64>]>) -> Vec<u8> {
     let mut block = BlockWriter::new(chunk.len(), Vec::new());
     block
         .column(1, Transform::Plain, chunk.iter().map(|o| o.phase.map_or(UNKNOWN, i64::from)))
@@ -185,6 +225,11 @@ fn occurrence_block(chunk: &[Occurrence]) -> Vec<u8> {
         .column(4, Transform::Delta, chunk.iter().map(|o| o.end_ns.cast_signed()))
         .column(5, Transform::Plain, chunk.iter().map(|o| o.messages.cast_signed()))
         .column(6, Transform::Plain, chunk.iter().map(|o| o.bytes.cast_signed()));
+    if let Some(deviation) = deviation {
+        let millionths =
+            deviation.iter().map(|part| part.map_or(UNKNOWN, |part| (part * 1e6).round() as i64));
+        block.column(7, Transform::Plain, millionths);
+    }
     block.finish()
 }
 

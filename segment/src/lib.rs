@@ -7,25 +7,34 @@
 //! A trace is read twice, from a file or through a copy of what came down a pipe ([`Replay`]). The first pass learns what
 //! the run looks like in bounded space: time windows with sketches of their messages, and the user's marks. A [`Method`]
 //! turns that into a plan, stretches of the run with their phases. The second pass sums up what each stretch sent and moves
-//! each boundary to the message at which the behaviour changes.
+//! each boundary to the message at which the behaviour changes. For an archive two more passes choose the occurrence that
+//! stands for each phase ([`Representatives`]) and copy its messages.
 
 mod agglomerate;
 mod archive;
+mod excerpt;
+mod level;
 mod list;
 mod method;
 mod plan;
 mod replay;
+mod representative;
 mod score;
+mod search;
 mod segment;
 mod survey;
 mod tally;
+mod tree;
 mod window;
 
 pub use archive::{
     FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation, write_segmentation,
+    write_with_messages,
 };
+pub use level::Level;
 pub use list::{write_list, write_matrix_list};
 pub use method::{Method, NAMES as METHODS};
 pub use replay::{Replay, Rewind, Spool};
+pub use representative::Representatives;
 pub use score::{Interval, Score, Truth, read_truth, score};
 pub use segment::{LARGEST_WINDOWS, Options, Outcome, segment};

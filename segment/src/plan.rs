@@ -75,8 +75,7 @@ impl Plan {
         let mut sure = BTreeMap::<u32, Sketch>::new();
         let mut doubtful = BTreeMap::<u32, Sketch>::new();
         let mut at = 0;
-        for window in run.windows.all().iter().filter(|window| window.messages > 0) {
-            let time = run.since_start(window.first_ns);
+        for (time, sketch) in run.sketches() {
             while self.stretches.get(at + 1).is_some_and(|next| next.start_ns <= time) {
                 at += 1;
             }
@@ -85,7 +84,7 @@ impl Plan {
             let next = self.stretches.get(at + 1);
             let doubt = time < stretch.latest_ns || next.is_some_and(|next| time >= next.earliest_ns);
             let sketches = if doubt { &mut doubtful } else { &mut sure };
-            sketches.entry(label).or_default().merge(&window.sketch);
+            sketches.entry(label).or_default().merge(sketch);
         }
         doubtful.append(&mut sure);
         doubtful

@@ -1,13 +1,18 @@
 //! From a trace to its segmentation.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use phaseflow_collect::{Result, TrafficMatrix};
 
 use crate::archive::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION};
+use crate::level::Level;
 use crate::method::{Limits, Method};
 use crate::plan::Plan;
 use crate::replay::Replay;
 use crate::survey::{Content, Run, Survey};
 use crate::tally::{Tally, tally};
+use crate::tree::Node;
 
 /// How to split.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +25,8 @@ pub struct Options {
     pub max_phases: Option<usize>,
     /// Stretches shorter than this join a neighbour; 0 keeps all.
     pub min_duration_ns: u64,
+    /// Which level of nested phases.
+    pub level: Level,
     /// Seed of methods that use random numbers.
     pub seed: u64,
 }
@@ -29,7 +36,14 @@ pub const LARGEST_WINDOWS: usize = 4096;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { method: Method::default(), windows: 1024, max_phases: None, min_duration_ns: 0, seed: 1 }
+        Self {
+            method: Method::default(),
+            windows: 1024,
+            max_phases: None,
+            min_duration_ns: 0,
+            level: Level::default(),
+            seed: 1,
+        }
     }
 }
 
@@ -38,6 +52,8 @@ impl Default for Options {
 pub struct Outcome {
     /// The phases of the run.
     pub segmentation: Segmentation,
+    /// Start of the run on the trace's clock; `None` if only sums are known.
+    pub start_ns: Option<i64>,
     /// Sentences for the user.
     pub notes: Vec<String>,
 }
@@ -53,8 +69,10 @@ pub struct Outcome {
 /// # Errors
 /// A damaged trace, or a method that finds nothing to go by.
 pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
-    let windows = options.method.needs_windows() || options.max_phases.is_some();
-    let survey = Survey::new(trace, windows.then_some(options.windows.clamp(2, LARGEST_WINDOWS)))?;
+    let rounds = options.method.needs_rounds();
+    let windows = options.method.needs_windows() || (options.max_phases.is_some() && !rounds);
+    let windows = windows.then_some(options.windows.clamp(2, LARGEST_WINDOWS));
+    let survey = Survey::new(trace, windows, rounds)?;
     let header = |method: String, duration_ns| Header {
         format: FORMAT.into(),
         version: VERSION,
@@ -72,7 +90,7 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
             if duration_ns.is_none() {
                 notes.push("the duration of the run is not known".to_string());
             }
-            Ok(Outcome { segmentation, notes })
+            Ok(Outcome { segmentation, start_ns: None, notes })
         }
         Content::Timed(run) if run.duration_ns == 0 => {
             let whole_run = Method::None.split(run, &limits(options))?.plan;
@@ -85,17 +103,22 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
             } else {
                 notes.push("all messages have one time: they are one phase of unknown duration".to_string());
             }
-            Ok(Outcome { segmentation, notes })
+            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), notes })
         }
         Content::Timed(run) => {
-            let (plan, method) = planned(run, options)?;
+            let (mut plan, method) = planned(run, options)?;
+            // What the user marked or cut is shown as it is.
+            let level =
+                if options.method == Method::Rounds { options.level } else { options.level.or_leaf() };
+            let nodes = level.nodes(&mut plan, run.duration_ns);
+            let paths = Paths::new(&mut plan, &nodes);
             let tally = tally(trace, run, &plan)?;
             let mut notes = Vec::new();
             if run.messages == 0 {
                 notes.push("the trace has no messages: there are no phases".to_string());
             }
-            let segmentation = settled(header(method, Some(run.duration_ns)), run, &plan, tally);
-            Ok(Outcome { segmentation, notes })
+            let segmentation = settled(header(method, Some(run.duration_ns)), run, &nodes, &paths, &tally)?;
+            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), notes })
         }
     }
 }
@@ -140,56 +163,143 @@ fn whole(header: Header, matrix: TrafficMatrix) -> Segmentation {
     Segmentation { header, phases: vec![phase], occurrences: occurrence.into_iter().collect() }
 }
 
+/// Where stretches stand in the tree. Stretches of one phase in different loops are kept apart, so that what a loop sends can
+/// be told from what its phases send elsewhere.
+struct Paths {
+    /// Labels from the outermost loop to the phase, for each label of the plan.
+    of_label: Vec<Vec<u32>>,
+}
+
+impl Paths {
+    /// Gives the stretches of `plan` a label for each path.
+    fn new(plan: &mut Plan, nodes: &[Node]) -> Self {
+        let mut known = BTreeMap::new();
+        let mut path = Vec::new();
+        nodes.iter().for_each(|node| relabel(plan, node, &mut path, &mut known));
+        let mut of_label = vec![Vec::new(); known.len()];
+        for (path, label) in known {
+            of_label[label as usize] = path;
+        }
+        Self { of_label }
+    }
+}
+
+fn relabel(plan: &mut Plan, node: &Node, path: &mut Vec<u32>, known: &mut BTreeMap<Vec<u32>, u32>) {
+    path.push(node.label);
+    if node.children.is_empty() {
+        let next = known.len() as u32;
+        let label = *known.entry(path.clone()).or_insert(next);
+        plan.stretches[node.stretches.start].label = Some(label);
+    }
+    node.children.iter().for_each(|child| relabel(plan, child, path, known));
+    path.pop();
+}
+
 /// Occurrences from what the second pass settled: those without length vanish, those without messages are idle, phases
-/// are numbered in order of appearance.
-fn settled(header: Header, run: &Run, plan: &Plan, tally: Tally) -> Segmentation {
-    let mut occurrences: Vec<Occurrence> = Vec::with_capacity(tally.totals.len());
-    let mut numbers: Vec<Option<u32>> = vec![None; tally.matrices.len()];
-    let mut labels: Vec<usize> = Vec::new();
-    for (i, total) in tally.totals.iter().enumerate() {
-        let end_ns = tally.totals.get(i + 1).map_or(run.duration_ns, |next| next.start_ns);
-        if total.start_ns == end_ns {
-            continue;
-        }
-        let label = plan.stretches[i].label.filter(|_| total.messages > 0);
-        let phase = label.map(|label| {
-            *numbers[label as usize].get_or_insert_with(|| {
-                labels.push(label as usize);
-                (labels.len() - 1) as u32
-            })
-        });
-        let next = Occurrence {
-            phase,
-            depth: 0,
-            start_ns: total.start_ns,
-            end_ns,
-            messages: total.messages,
-            bytes: total.bytes,
-        };
-        match occurrences.last_mut() {
-            Some(last) if last.phase == phase => {
-                last.end_ns = end_ns;
-                last.messages += next.messages;
-                last.bytes += next.bytes;
-            }
-            _ => occurrences.push(next),
-        }
-    }
-    let mut sums = vec![(0, 0); labels.len()];
+/// are numbered in order of appearance. Figures of a phase are those of its outermost occurrences.
+fn settled(header: Header, run: &Run, nodes: &[Node], paths: &Paths, tally: &Tally) -> Result<Segmentation> {
+    let mut rows =
+        Rows { tally, duration_ns: run.duration_ns, occurrences: Vec::new(), phases: BTreeMap::new() };
+    rows.add(nodes, 0, 0..tally.totals.len());
+    let Rows { occurrences, phases: numbers, .. } = rows;
+    let mut figures = vec![Figures { depth: u32::MAX, ..Figures::default() }; numbers.len()];
     for occurrence in &occurrences {
-        if let Some(phase) = occurrence.phase {
-            let (count, duration_ns) = &mut sums[phase as usize];
-            *count += 1;
-            *duration_ns += occurrence.end_ns - occurrence.start_ns;
+        let Some(phase) = occurrence.phase else { continue };
+        let own = &mut figures[phase as usize];
+        if occurrence.depth < own.depth {
+            *own = Figures { depth: occurrence.depth, ..Figures::default() };
+        }
+        if occurrence.depth == own.depth {
+            own.occurrences += 1;
+            own.duration_ns += occurrence.end_ns - occurrence.start_ns;
         }
     }
-    let mut matrices: Vec<Option<TrafficMatrix>> = tally.matrices.into_iter().map(Some).collect();
-    let phases = labels.iter().zip(sums).enumerate().map(|(number, (label, (count, duration_ns)))| Phase {
-        name: number.to_string(),
-        occurrences: count,
-        duration_ns: Some(duration_ns),
-        matrix: matrices[*label].take().unwrap_or_default(),
-    });
-    let phases = phases.collect();
-    Segmentation { header, phases, occurrences }
+    for (cell, path) in paths.of_label.iter().enumerate() {
+        for (depth, label) in path.iter().enumerate() {
+            if let Some(number) = numbers.get(label)
+                && figures[*number as usize].depth == depth as u32
+            {
+                figures[*number as usize].cells.push(cell);
+            }
+        }
+    }
+    let mut phases = Vec::with_capacity(figures.len());
+    for (number, figures) in figures.into_iter().enumerate() {
+        let matrices = figures.cells.iter().map(|cell| &tally.matrices[*cell]);
+        let matrix = match &figures.cells[..] {
+            [only] => tally.matrices[*only].clone(),
+            _ => TrafficMatrix::from_cells(matrices.flat_map(TrafficMatrix::cells))?,
+        };
+        let Figures { occurrences, duration_ns, .. } = figures;
+        phases.push(Phase { name: number.to_string(), occurrences, duration_ns: Some(duration_ns), matrix });
+    }
+    Ok(Segmentation { header, phases, occurrences })
+}
+
+/// What is known of a phase's outermost occurrences.
+#[derive(Clone, Debug, Default)]
+struct Figures {
+    depth: u32,
+    occurrences: u64,
+    duration_ns: u64,
+    /// Matrices that make up its own.
+    cells: Vec<usize>,
+}
+
+/// Rows in the making.
+struct Rows<'a> {
+    tally: &'a Tally,
+    duration_ns: u64,
+    occurrences: Vec<Occurrence>,
+    /// The phase of each label.
+    phases: BTreeMap<u32, u32>,
+}
+
+impl Rows<'_> {
+    /// Adds `nodes`, which lie among `stretches`; what they leave out is idle.
+    fn add(&mut self, nodes: &[Node], depth: u32, stretches: Range<usize>) {
+        let mut reached = stretches.start;
+        let mut last = None;
+        for node in nodes {
+            last = self.row(None, depth, reached..node.stretches.start, last);
+            last = self.row(Some(node.label), depth, node.stretches.clone(), last);
+            if !node.children.is_empty() {
+                self.add(&node.children, depth + 1, node.stretches.clone());
+            }
+            reached = node.stretches.end;
+        }
+        self.row(None, depth, reached..stretches.end, last);
+    }
+
+    /// Adds a row, or adds to the `last` one of this depth if that is the same; which one it is now.
+    fn row(
+        &mut self,
+        label: Option<u32>,
+        depth: u32,
+        stretches: Range<usize>,
+        last: Option<usize>,
+    ) -> Option<usize> {
+        let start = |at: usize| self.tally.totals.get(at).map_or(self.duration_ns, |total| total.start_ns);
+        let (start_ns, end_ns) = (start(stretches.start), start(stretches.end));
+        if start_ns >= end_ns {
+            return last;
+        }
+        let totals = &self.tally.totals[stretches];
+        let messages = totals.iter().map(|total| total.messages).sum();
+        let bytes = totals.iter().fold(0, |sum: u64, total| sum.saturating_add(total.bytes));
+        let phase = label.filter(|_| messages > 0).map(|label| {
+            let next = self.phases.len() as u32;
+            *self.phases.entry(label).or_insert(next)
+        });
+        if let Some(last) = last
+            && let Some(row) = self.occurrences.get_mut(last).filter(|row| row.phase == phase)
+        {
+            row.end_ns = end_ns;
+            row.messages += messages;
+            row.bytes = row.bytes.saturating_add(bytes);
+            return Some(last);
+        }
+        self.occurrences.push(Occurrence { phase, depth, start_ns, end_ns, messages, bytes });
+        Some(self.occurrences.len() - 1)
+    }
 }

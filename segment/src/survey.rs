@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use phaseflow_collect::trace::{Block, Kind, Mark, TraceReader};
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
+use crate::method::{Cutter, Rounds};
 use crate::replay::Replay;
 use crate::window::Windows;
+use crate::window::sketch::Sketch;
 
 /// What the first pass found.
 #[derive(Debug)]
@@ -39,11 +41,24 @@ pub(crate) struct Run {
     pub(crate) messages: u64,
     /// Its windows; empty if nobody asked for them.
     pub(crate) windows: Windows,
+    /// Its windows along rounds and its silences; empty if nobody asked for them.
+    pub(crate) rounds: Rounds,
     /// When marks changed.
     pub(crate) changes: Vec<Change>,
 }
 
 impl Run {
+    /// When each window begins that holds messages, and what they look like; in order.
+    pub(crate) fn sketches(&self) -> impl Iterator<Item = (u64, &Sketch)> {
+        let equal = self.windows.all().iter().filter(|window| window.messages > 0);
+        let equal = equal.map(|window| (window.first_ns, &window.sketch));
+        let rounds = self.rounds.windows.iter().map(|window| (window.first_ns, &window.sketch));
+        let (equal, rounds) =
+            if self.rounds.windows.is_empty() { (Some(equal), None) } else { (None, Some(rounds)) };
+        let all = equal.into_iter().flatten().chain(rounds.into_iter().flatten());
+        all.map(|(first_ns, sketch)| (self.since_start(first_ns), sketch))
+    }
+
     /// Nanoseconds from the start of the run to `time_ns`, which is not before it. The very end of the run, where nothing can
     /// begin any more, counts as its last nanosecond.
     pub(crate) fn since_start(&self, time_ns: i64) -> u64 {
@@ -62,11 +77,13 @@ pub(crate) struct Change {
 }
 
 impl Survey {
-    /// Reads `trace` once. Windows are only made if there are any to make: `windows` is their largest number.
-    pub(crate) fn new(trace: &mut dyn Replay, windows: Option<usize>) -> Result<Self> {
+    /// Reads `trace` once. Windows are only made if there are any to make: `windows` is their largest number; those along
+    /// `rounds` on request.
+    pub(crate) fn new(trace: &mut dyn Replay, windows: Option<usize>, rounds: bool) -> Result<Self> {
         let mut reader = TraceReader::open(trace.replay()?)?.without_details();
         let header = reader.header().clone();
         let mut table = Windows::new(windows.unwrap_or(0));
+        let mut cutter = rounds.then(Cutter::default);
         let mut marks = Marks::default();
         let mut matrix = MatrixBuilder::default();
         let mut span: Option<(i64, i64)> = None;
@@ -79,6 +96,9 @@ impl Survey {
                     }
                     if windows.is_some() {
                         table.add(block);
+                    }
+                    if let Some(cutter) = &mut cutter {
+                        cutter.add(block);
                     }
                 }
                 Block::Marks(block) => block.iter().for_each(|mark| marks.add(*mark)),
@@ -109,6 +129,7 @@ impl Survey {
                     duration_ns,
                     messages: summary.messages,
                     windows: table,
+                    rounds: cutter.map(Cutter::finish).unwrap_or_default(),
                     changes,
                 })
             }

@@ -1,10 +1,7 @@
 //! Second pass: sums up what each stretch of a plan sent, and settles where exactly it begins.
 //!
-//! A plan made from windows knows a change to a few windows. While the messages around a change pass by, their
-//! log-likelihood ratio under the new against the old phase is summed up; the sum is least where the old phase ends (a
-//! CUSUM, Page 1954, whose minimum is the most likely change). The messages since the least sum wait: at a new least they
-//! are known to be the old phase's, at the end of the search they are the new one's. So one pass is enough, and memory is
-//! that of the pairs that spoke.
+//! A plan made from windows knows a change to a few windows. The messages around a change wait until it is known which of
+//! them belong to which side ([`search`](crate::search)). So one pass is enough, and memory is that of the pairs that spoke.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,6 +11,7 @@ use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix};
 
 use crate::plan::Plan;
 use crate::replay::Replay;
+use crate::search::{Search, Side};
 use crate::survey::Run;
 use crate::window::sketch::{Ratio, Sketch};
 
@@ -37,7 +35,11 @@ pub(crate) struct Tally {
 
 /// Reads `trace` and sums up the stretches of `plan`.
 pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Tally> {
-    let mut reader = TraceReader::open(trace.replay()?)?.without_details();
+    let mut reader = TraceReader::open(trace.replay()?)?;
+    // Where nobody is idle, it does not matter when messages arrive.
+    if plan.stretches.iter().all(|stretch| stretch.label.is_some()) {
+        reader = reader.without_details();
+    }
     let mut sums = Sums::new(run, plan);
     while let Some(block) = reader.next_block()? {
         if let Block::Messages(block) = block {
@@ -56,18 +58,12 @@ struct Sums<'a> {
     /// The stretch that messages go to.
     at: usize,
     search: Option<Search>,
+    /// When the last message arrived that is known to, where idleness comes next.
+    arrived_ns: Option<u64>,
 }
 
-/// The search for the first message of the stretch after `at`.
-struct Search {
-    ratio: Ratio,
-    sum: f64,
-    least: f64,
-    /// Time of the first message since the sum was least.
-    start_ns: u64,
-    last_ns: i64,
-    waiting: Waiting,
-}
+/// Messages before an idle stretch of which the last arrival is looked for.
+const ARRIVING: usize = 4096;
 
 impl<'a> Sums<'a> {
     fn new(run: &'a Run, plan: &'a Plan) -> Self {
@@ -82,6 +78,7 @@ impl<'a> Sums<'a> {
             matrices: (0..plan.labels()).map(|_| MatrixBuilder::default()).collect(),
             at: 0,
             search: None,
+            arrived_ns: None,
         }
     }
 
@@ -99,8 +96,7 @@ impl<'a> Sums<'a> {
                 self.settle(now)?;
             } else if now >= next.earliest_ns {
                 let end = before(next.latest_ns);
-                self.search(block, row..end)?;
-                row = end;
+                row = self.search(block, row..end)?;
             } else {
                 let end = before(next.earliest_ns);
                 self.put(block, row..end)?;
@@ -114,125 +110,90 @@ impl<'a> Sums<'a> {
     fn put(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<()> {
         let columns = block.columns();
         let (src, dst) = (&columns.src[rows.clone()], &columns.dst[rows.clone()]);
-        let bytes = &columns.bytes[rows];
-        if let Some(label) = self.plan.stretches[self.at].label {
-            // Refuses sums beyond 63 bits.
-            self.matrices[label as usize].add_messages(src, dst, bytes)?;
+        let bytes = &columns.bytes[rows.clone()];
+        if self.idle_after(self.at) {
+            let last = rows.end.saturating_sub(ARRIVING).max(rows.start)..rows.end;
+            let arrivals = last.filter_map(|row| block.get(row).receive_complete_ns);
+            self.arrived_ns = self.arrived_ns.max(arrivals.map(|time| self.run.since_start(time)).max());
         }
         let total = &mut self.totals[self.at];
+        if let Some(label) = self.plan.stretches[self.at].label {
+            return Side { total, matrix: &mut self.matrices[label as usize] }.add(src, dst, bytes);
+        }
+        // Stray messages while the run is idle are of no phase.
         total.messages += src.len() as u64;
         total.bytes = bytes.iter().fold(total.bytes, |sum, bytes| sum.saturating_add(*bytes));
         Ok(())
     }
 
-    /// Messages among which the next stretch begins.
-    fn search(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<()> {
+    /// Messages among which the next stretch begins; answers the row after the last one that was looked at.
+    fn search(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<usize> {
         let columns = block.columns();
         let operations = block.operations();
-        for row in rows {
-            let time = columns.send_post_ns[row];
-            let now = self.run.since_start(time);
-            let search = match &mut self.search {
-                Some(search) => search,
-                none => {
-                    let behaviour = |at: usize| {
-                        let label = self.plan.stretches[at].label;
-                        label.and_then(|label| self.behaviours.get(&label)).cloned().unwrap_or_default()
-                    };
-                    none.insert(Search {
-                        ratio: Ratio::new(&behaviour(self.at + 1), &behaviour(self.at)),
-                        sum: 0.0,
-                        least: 0.0,
-                        start_ns: now,
-                        last_ns: time,
-                        waiting: Waiting::default(),
-                    })
-                }
-            };
-            // Messages of one time stay together: a stretch begins with all of them.
-            if time > search.last_ns && search.sum < search.least {
-                search.least = search.sum;
-                search.start_ns = now;
-                let label = self.plan.stretches[self.at].label.unwrap_or_default() as usize;
-                search.waiting.leave(&mut self.totals[self.at], &mut self.matrices[label])?;
+        let next = &self.plan.stretches[self.at + 1];
+        let search = match &mut self.search {
+            Some(search) => search,
+            none => {
+                let behaviour = |at: usize| {
+                    let label = self.plan.stretches[at].label;
+                    label.and_then(|label| self.behaviours.get(&label)).cloned().unwrap_or_default()
+                };
+                let ratio = Ratio::new(&behaviour(self.at + 1), &behaviour(self.at));
+                none.insert(Search::new(ratio, next.start_ns))
             }
-            let (src, dst, bytes) = (columns.src[row], columns.dst[row], columns.bytes[row]);
-            search.last_ns = time;
-            search.sum += search.ratio.of(src, dst, bytes, operations.map_or(0, |codes| codes[row]));
-            search.waiting.push(src, dst, bytes)?;
+        };
+        for row in rows.clone() {
+            let now_ns = self.run.since_start(columns.send_post_ns[row]);
+            let operation = operations.map_or(0, |codes| codes[row]);
+            let message = (columns.src[row], columns.dst[row], columns.bytes[row], operation);
+            if !search.push(now_ns, message) {
+                self.settle(now_ns)?;
+                return Ok(row + 1);
+            }
         }
-        Ok(())
+        Ok(rows.end)
     }
 
     /// Ends the search, if there is one, and goes on to the next stretch. `now_ns` is when the next message is posted, or the
     /// end of the run.
     fn settle(&mut self, now_ns: u64) -> Result<()> {
-        if let Some(mut search) = self.search.take() {
-            let all_old = search.sum < search.least;
-            let to = if all_old { self.at } else { self.at + 1 };
-            let label = self.plan.stretches[to].label.unwrap_or_default() as usize;
-            search.waiting.leave(&mut self.totals[to], &mut self.matrices[label])?;
-            self.totals[self.at + 1].start_ns = if all_old { now_ns } else { search.start_ns };
+        if let Some(search) = self.search.take() {
+            let label = |at: usize| self.plan.stretches[at].label.unwrap_or_default() as usize;
+            let (old, new) = (label(self.at), label(self.at + 1));
+            let mut matrices = [old, new].map(|label| std::mem::take(&mut self.matrices[label]));
+            let [before, after] = &mut self.totals[self.at..self.at + 2] else { return Ok(()) };
+            let [one, other] = &mut matrices;
+            let mut old_side = Side { total: before, matrix: one };
+            let mut new_side = Side { total: after, matrix: other };
+            let start_ns = search.settle(now_ns, &mut old_side, &mut new_side)?;
+            after.start_ns = start_ns;
+            let [one, other] = matrices;
+            (self.matrices[old], self.matrices[new]) = (one, other);
         }
+        if self.idle_after(self.at)
+            && let Some(arrived_ns) = self.arrived_ns
+        {
+            // Idleness begins when the last message has arrived, and has ended when the next phase begins.
+            let next =
+                self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
+            let start_ns = &mut self.totals[self.at + 1].start_ns;
+            *start_ns = arrived_ns.min(now_ns).min(next);
+        }
+        self.arrived_ns = None;
         self.at += 1;
         Ok(())
     }
 
+    /// True if the stretch after this one is idle.
+    fn idle_after(&self, at: usize) -> bool {
+        self.plan.stretches.get(at + 1).is_some_and(|next| next.label.is_none())
+    }
+
     fn finish(mut self) -> Result<Tally> {
-        if self.search.is_some() {
+        if self.search.is_some() || self.idle_after(self.at) {
             self.settle(self.run.duration_ns)?;
         }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
         Ok(Tally { totals: self.totals, matrices })
-    }
-}
-
-/// Messages that wait for the stretch they belong to; in order of no importance, so many of them are summed up.
-#[derive(Default)]
-struct Waiting {
-    src: Vec<u32>,
-    dst: Vec<u32>,
-    bytes: Vec<u64>,
-    total: Total,
-    folded: Option<MatrixBuilder>,
-}
-
-impl Waiting {
-    /// Messages that are kept one by one.
-    const MOST: usize = 1 << 16;
-
-    fn push(&mut self, src: u32, dst: u32, bytes: u64) -> Result<()> {
-        if self.src.len() == Self::MOST {
-            let folded = self.folded.get_or_insert_with(MatrixBuilder::default);
-            folded.add_messages(&self.src, &self.dst, &self.bytes)?;
-            self.clear();
-        }
-        self.src.push(src);
-        self.dst.push(dst);
-        self.bytes.push(bytes);
-        self.total.messages += 1;
-        self.total.bytes = self.total.bytes.saturating_add(bytes);
-        Ok(())
-    }
-
-    /// All messages go to one stretch and its matrix.
-    fn leave(&mut self, total: &mut Total, matrix: &mut MatrixBuilder) -> Result<()> {
-        if let Some(folded) = self.folded.take() {
-            for cell in folded.finish().cells() {
-                matrix.add(cell)?;
-            }
-        }
-        matrix.add_messages(&self.src, &self.dst, &self.bytes)?;
-        self.clear();
-        let waiting = std::mem::take(&mut self.total);
-        total.messages += waiting.messages;
-        total.bytes = total.bytes.saturating_add(waiting.bytes);
-        Ok(())
-    }
-
-    fn clear(&mut self) {
-        self.src.clear();
-        self.dst.clear();
-        self.bytes.clear();
     }
 }

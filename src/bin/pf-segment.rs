@@ -15,8 +15,8 @@ use phaseflow_collect::import::{self, Format, Reading};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{
-    LARGEST_WINDOWS, Method, Options, Replay, Rewind, Segmentation, Spool, read_truth, score, segment,
-    write_list, write_matrix_list, write_segmentation,
+    LARGEST_WINDOWS, Level, Method, Options, Replay, Representatives, Rewind, Segmentation, Spool,
+    read_truth, score, segment, write_list, write_matrix_list, write_segmentation, write_with_messages,
 };
 
 /// Split a trace into communication phases and write a phase archive.
@@ -30,18 +30,18 @@ struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: Option<PathBuf>,
 
-    /// How to find phases: kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], jsd,
+    /// How to find phases: rounds, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], jsd,
     /// jsd[penalty=F], marks (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
-    #[arg(long, value_name = "METHOD", default_value = "kmeans")]
+    #[arg(long, value_name = "METHOD", default_value = "rounds")]
     method: String,
 
     /// Largest number of time windows, 2 to 4096
     #[arg(long, value_name = "N", default_value_t = Options::default().windows)]
     windows: usize,
 
-    /// Which level of nested phases: all methods so far have one
-    #[arg(long, value_enum, default_value_t = Level::Auto)]
-    level: Level,
+    /// Which level of nested phases has depth 0; what it consists of has depth 1 and more
+    #[arg(long, value_enum, default_value_t = LevelName::Auto)]
+    level: LevelName,
 
     /// Merge the most similar phases until at most N are left
     #[arg(long, value_name = "N")]
@@ -85,12 +85,12 @@ const EXAMPLES: &str = "Examples:
   pf-collect --pattern halo2d,alltoall --ranks 16 --repeat 20 | pf-segment --matrix 1";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Level {
-    /// As a person would draw it
+enum LevelName {
+    /// As a person would draw it: leaf if those are at most 40, otherwise outer
     Auto,
     /// The innermost phases
     Leaf,
-    /// The outermost phases
+    /// The outermost loops, and phases in none
     Outer,
 }
 
@@ -130,20 +130,34 @@ fn run(arguments: &Arguments) -> Result<()> {
         }
     } else {
         let gzip = arguments.common.gzip || out.gzip();
-        archive(&mut out, gzip, &segmentation)?;
+        archive(&mut out, gzip, outcome.start_ns, &segmentation, arguments.keep_messages, &mut *trace)
+            .at(|| &input)?;
     }
     out.finish()
 }
 
-fn archive(out: &mut Output, gzip: bool, segmentation: &Segmentation) -> Result<()> {
-    write_segmentation(out, gzip, segmentation)?;
+fn archive(
+    out: &mut Output,
+    gzip: bool,
+    start_ns: Option<i64>,
+    segmentation: &Segmentation,
+    all: bool,
+    trace: &mut dyn Replay,
+) -> Result<()> {
+    match start_ns {
+        Some(start_ns) => {
+            let representatives = Representatives::choose(trace, start_ns, segmentation)?;
+            write_with_messages(out, gzip, segmentation, &representatives, all, trace)?;
+        }
+        None if all => return Err(Error::usage("the trace has sums only, no messages").at("--keep-messages")),
+        None => {
+            write_segmentation(out, gzip, segmentation)?;
+        }
+    }
     Ok(())
 }
 
 fn options(arguments: &Arguments) -> Result<Options> {
-    if arguments.keep_messages {
-        return Err(Error::usage("is not available yet").at("--keep-messages"));
-    }
     if !(2..=LARGEST_WINDOWS).contains(&arguments.windows) {
         let problem = format!("is {}, expected 2 to {LARGEST_WINDOWS}", arguments.windows);
         return Err(Error::usage(problem).at("--windows"));
@@ -157,6 +171,11 @@ fn options(arguments: &Arguments) -> Result<Options> {
         windows: arguments.windows,
         max_phases: arguments.max_phases,
         min_duration_ns: parse_time_ns(&arguments.min_duration).at(|| "--min-duration")?,
+        level: match arguments.level {
+            LevelName::Auto => Level::Auto,
+            LevelName::Leaf => Level::Leaf,
+            LevelName::Outer => Level::Outer,
+        },
         seed: arguments.seed,
     })
 }

@@ -187,7 +187,8 @@ impl MessageBlock {
         self.optional.iter_mut().for_each(Vec::clear);
     }
 
-    pub(super) fn encode(&self, buffer: Vec<u8>) -> Vec<u8> {
+    /// The bytes of an archive member; `buffer` is cleared and used.
+    pub fn encode(&self, buffer: Vec<u8>) -> Vec<u8> {
         let mut block = BlockWriter::new(self.len(), buffer);
         block
             .column(id::SEND_POST, Transform::Delta, self.columns.send_post_ns.iter().copied())
@@ -202,8 +203,11 @@ impl MessageBlock {
         block.finish()
     }
 
-    /// Reads a block; without `details`, of the optional columns only the operations.
-    pub(super) fn decode(&mut self, bytes: &[u8], details: bool) -> Result<()> {
+    /// Reads an archive member; without `details`, of the optional columns only the operations.
+    ///
+    /// # Errors
+    /// A damaged block, or a value outside its column's range.
+    pub fn decode(&mut self, bytes: &[u8], details: bool) -> Result<()> {
         let block = BlockReader::new(bytes)?;
         block.required(id::SEND_POST, "send_post_ns", &mut self.columns.send_post_ns)?;
         block.required(id::SRC, "src", &mut self.columns.src)?;

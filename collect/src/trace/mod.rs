@@ -22,7 +22,7 @@ pub use reader::{Block, TraceReader, read_cells};
 pub use record::{Call, Mark, Message, Rank};
 pub use sink::Sink;
 pub use tally::Tally;
-pub use writer::{MessageSize, RunFacts, TraceWriter, write_aggregate, write_matrix};
+pub use writer::{MessageSize, RunFacts, TraceWriter, encode_calls, write_aggregate, write_matrix};
 
 #[cfg(test)]
 mod tests {

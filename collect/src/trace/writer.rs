@@ -212,20 +212,8 @@ impl<W: Write> TraceWriter<W> {
             return Ok(());
         }
         let calls = std::mem::take(&mut self.calls);
-        let mut block = BlockWriter::new(calls.len(), std::mem::take(&mut self.buffer));
-        block
-            .column(1, Transform::Delta, calls.iter().map(|c| c.enter_ns))
-            .column(2, Transform::Plain, calls.iter().map(|c| offset(c.leave_ns, c.enter_ns)))
-            .column(3, Transform::Plain, calls.iter().map(|c| i64::from(c.rank.0)))
-            .column(4, Transform::Plain, calls.iter().map(|c| i64::from(c.operation as u8)))
-            .column(5, Transform::Plain, calls.iter().map(|c| c.communicator.map_or(UNKNOWN, i64::from)))
-            .column(
-                6,
-                Transform::Plain,
-                calls.iter().map(|c| c.root.map_or(UNKNOWN, |rank| i64::from(rank.0))),
-            )
-            .column(7, Transform::Plain, calls.iter().map(|c| c.bytes.map_or(UNKNOWN, u64::cast_signed)));
-        self.member(1, block.finish())
+        let bytes = encode_calls(&calls, std::mem::take(&mut self.buffer));
+        self.member(1, bytes)
     }
 
     fn flush_marks(&mut self) -> Result<()> {
@@ -240,6 +228,20 @@ impl<W: Write> TraceWriter<W> {
             .column(3, Transform::Plain, marks.iter().map(|m| i64::from(m.level)));
         self.member(2, block.finish())
     }
+}
+
+/// The bytes of a member of calls, at most [`LARGEST_BLOCK`] of them; `buffer` is cleared and used.
+pub fn encode_calls(calls: &[Call], buffer: Vec<u8>) -> Vec<u8> {
+    let mut block = BlockWriter::new(calls.len(), buffer);
+    block
+        .column(1, Transform::Delta, calls.iter().map(|c| c.enter_ns))
+        .column(2, Transform::Plain, calls.iter().map(|c| offset(c.leave_ns, c.enter_ns)))
+        .column(3, Transform::Plain, calls.iter().map(|c| i64::from(c.rank.0)))
+        .column(4, Transform::Plain, calls.iter().map(|c| i64::from(c.operation as u8)))
+        .column(5, Transform::Plain, calls.iter().map(|c| c.communicator.map_or(UNKNOWN, i64::from)))
+        .column(6, Transform::Plain, calls.iter().map(|c| c.root.map_or(UNKNOWN, |rank| i64::from(rank.0))))
+        .column(7, Transform::Plain, calls.iter().map(|c| c.bytes.map_or(UNKNOWN, u64::cast_signed)));
+    block.finish()
 }
 
 /// A time that may be unknown, relative to one that is not.

@@ -12,22 +12,29 @@ mod kmeans;
 mod marks;
 mod none;
 mod optics;
+mod rounds;
 mod silhouette;
 mod windows;
 
+use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
-use phaseflow_collect::{Error, Result};
+
+pub(crate) use rounds::Rounds;
+pub(crate) use rounds::cutter::Cutter;
 
 use crate::plan::Plan;
 use crate::survey::Run;
 
 /// Names of all methods, the default first.
 pub const NAMES: [&str; 9] =
-    ["kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none", "rounds"];
+    ["rounds", "kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"];
 
 /// A method and its parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Method {
+    /// Windows that follow the rounds of the program, merged from the bottom up.
+    #[default]
+    Rounds,
     /// k-means over windows; `k` fixed, or chosen by silhouette.
     KMeans(kmeans::KMeansMethod),
     /// DBSCAN over windows; the radius is fixed, or chosen from the distances.
@@ -44,12 +51,6 @@ pub enum Method {
     Windows,
     /// One phase.
     None,
-}
-
-impl Default for Method {
-    fn default() -> Self {
-        Self::KMeans(kmeans::KMeansMethod::default())
-    }
 }
 
 /// What all methods may depend on beside the run and their own parameters.
@@ -84,6 +85,7 @@ impl Method {
     /// An unknown name, one that is not available yet, or a parameter that the method does not have.
     pub fn parse(choice: &Choice) -> Result<Self> {
         let method = match choice.name() {
+            "rounds" => Self::Rounds,
             "kmeans" => Self::KMeans(kmeans::KMeansMethod::parse(choice)?),
             "dbscan" => Self::Dbscan(dbscan::DbscanMethod::parse(choice)?),
             "optics" => Self::Optics(optics::OpticsMethod::parse(choice)?),
@@ -92,10 +94,9 @@ impl Method {
             "marks" => Self::Marks,
             "windows" => Self::Windows,
             "none" => Self::None,
-            "rounds" => return Err(Error::usage("method `rounds` is not available yet; use kmeans")),
             other => return Err(unknown_name("method", other, &NAMES)),
         };
-        if matches!(method, Self::Marks | Self::Windows | Self::None) {
+        if matches!(method, Self::Rounds | Self::Marks | Self::Windows | Self::None) {
             choice.only(&[])?;
         }
         Ok(method)
@@ -104,6 +105,7 @@ impl Method {
     /// The name by which [`parse`](Self::parse) knows it.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Rounds => "rounds",
             Self::KMeans(_) => "kmeans",
             Self::Dbscan(_) => "dbscan",
             Self::Optics(_) => "optics",
@@ -120,8 +122,14 @@ impl Method {
         matches!(self, Self::KMeans(_) | Self::Dbscan(_) | Self::Optics(_) | Self::Gmm(_) | Self::Jsd(_))
     }
 
+    /// True if the first pass has to cut windows along rounds.
+    pub(crate) fn needs_rounds(&self) -> bool {
+        matches!(self, Self::Rounds)
+    }
+
     pub(crate) fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
         match self {
+            Self::Rounds => rounds::RoundsMethod.split(run, limits),
             Self::KMeans(method) => method.split(run, limits),
             Self::Dbscan(method) => method.split(run, limits),
             Self::Optics(method) => method.split(run, limits),
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn names_lead_to_methods_and_back() {
-        for name in NAMES.into_iter().filter(|name| *name != "rounds") {
+        for name in NAMES {
             assert_eq!(Method::parse(&Choice::plain(name)).unwrap().name(), name);
         }
     }
@@ -148,10 +156,10 @@ mod tests {
     #[test]
     fn what_is_not_there_is_a_usage_error() {
         let error = |text| Method::parse(&Choice::parse(text).unwrap()).unwrap_err().to_string();
-        assert_eq!(error("rounds"), "method `rounds` is not available yet; use kmeans");
+        assert_eq!(error("rounds[k=1]"), "unknown parameter of `rounds` `k` (known: )");
         assert_eq!(
             error("kmean"),
-            "unknown method `kmean`; did you mean kmeans? (known: kmeans, dbscan, optics, gmm, jsd, marks, windows, none, rounds)"
+            "unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)"
         );
         assert_eq!(error("kmeans[kk=3]"), "unknown parameter of `kmeans` `kk`; did you mean k? (known: k)");
         assert_eq!(error("kmeans[k=0]"), "`kmeans[k=0]`: k is 0, expected at least 1");

@@ -71,6 +71,16 @@ impl Sketch {
         }
     }
 
+    /// Counts messages given as columns of equal length.
+    pub(crate) fn add_columns(&mut self, src: &[u32], dst: &[u32], bytes: &[u64], operations: &[u8]) {
+        for (((src, dst), bytes), operation) in src.iter().zip(dst).zip(bytes).zip(operations) {
+            for (bin, share) in bins(*src, *dst, *bytes) {
+                self.0[bin] += share;
+            }
+            self.0[operation_bin(i64::from(*operation))] += UNIT;
+        }
+    }
+
     /// Adds another sketch.
     pub(crate) fn merge(&mut self, other: &Sketch) {
         self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);

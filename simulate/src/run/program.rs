@@ -70,7 +70,17 @@ impl<'a> Program<'a> {
         let whole = match &segmentation.phases[..] {
             [only] => Cow::Borrowed(&only.matrix),
             phases => {
-                Cow::Owned(TrafficMatrix::from_cells(phases.iter().flat_map(|phase| phase.matrix.cells()))?)
+                // What phases within phases send is in the matrices of those around them.
+                let mut outermost = vec![segmentation.occurrences.is_empty(); phases.len()];
+                for occurrence in segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0) {
+                    if let Some(outermost) =
+                        occurrence.phase.and_then(|phase| outermost.get_mut(phase as usize))
+                    {
+                        *outermost = true;
+                    }
+                }
+                let phases = phases.iter().zip(outermost).filter(|(_, outermost)| *outermost);
+                Cow::Owned(TrafficMatrix::from_cells(phases.flat_map(|(phase, _)| phase.matrix.cells()))?)
             }
         };
         let mut phases: Vec<ProgramPhase<'a>> = segmentation

@@ -1,0 +1,84 @@
+//! Which level of nested phases is shown.
+
+use crate::plan::Plan;
+use crate::tree::{Node, leaves, loops};
+
+/// More stretches than this are not looked at one by one.
+const READABLE: usize = 40;
+
+/// Stretches shorter than this part of the run are the first that a person leaves out; each time twice as many.
+const FINEST: u64 = 4096;
+/// Nothing longer than this part of the run is left out.
+const COARSEST: u64 = 64;
+
+/// A level of nested phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// What a person would draw: the innermost phases if there are few enough of them to be read (40), otherwise the
+    /// outermost; and if those are too many, without the shortest. Methods other than `rounds` show what they found.
+    #[default]
+    Auto,
+    /// The innermost phases; nothing lies below them.
+    Leaf,
+    /// The outermost loops, and phases in none; what they consist of lies below them.
+    Outer,
+}
+
+impl Level {
+    /// The innermost level, unless the user asked for another.
+    pub(crate) fn or_leaf(self) -> Self {
+        if self == Level::Auto { Level::Leaf } else { self }
+    }
+
+    /// The stretches of `plan` as this level shows them. The plan changes where stretches are left out.
+    pub(crate) fn nodes(self, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
+        match self {
+            Level::Leaf => leaves(plan),
+            Level::Outer => loops(plan),
+            Level::Auto => {
+                let nodes = leaves(plan);
+                if nodes.len() <= READABLE {
+                    return nodes;
+                }
+                let mut nodes = loops(plan);
+                let mut part = FINEST;
+                while nodes.len() > READABLE && part >= COARSEST {
+                    *plan = std::mem::take(plan).join_short(duration_ns, |_| duration_ns / part);
+                    nodes = loops(plan);
+                    part /= 2;
+                }
+                if leaves(plan).len() <= READABLE { leaves(plan) } else { nodes }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Stretch;
+
+    /// A plan of stretches of 10 ns each.
+    fn plan(labels: impl Iterator<Item = u32>) -> Plan {
+        Plan::new(labels.zip(0..).map(|(label, i)| Stretch::exact(Some(label), 10 * i)).collect())
+    }
+
+    #[test]
+    fn few_phases_are_shown_and_many_as_loops() {
+        let mut few = plan((0..30).map(|i| i % 2));
+        assert_eq!(Level::Auto.nodes(&mut few, 300).len(), 30);
+        assert_eq!(Level::Outer.nodes(&mut few, 300).len(), 1);
+        let mut many = plan((0..1000).map(|i| i % 2));
+        assert_eq!(Level::Auto.nodes(&mut many, 10_000).len(), 1);
+        assert_eq!(Level::Leaf.nodes(&mut many, 10_000).len(), 1000);
+    }
+
+    #[test]
+    fn what_is_short_and_in_no_loop_is_left_out() {
+        // No order in the first 100 stretches, which are a thousandth of the run each; then a long one.
+        let labels = (0..100u32).map(|i| (i * i * 7 + i / 3) % 97);
+        let mut plan = plan(labels);
+        let shown = Level::Auto.nodes(&mut plan, 100_000).len();
+        assert!(shown <= READABLE, "{shown}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Messages that wait until it is known which window they belong to.
+
+use phaseflow_collect::trace::MessageBlock;
+
+/// Messages in one order, whatever the order in which a source handed over those of equal time: by time, then source, then
+/// destination, bytes, operation.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) times: Vec<i64>,
+    pub(super) src: Vec<u32>,
+    pub(super) dst: Vec<u32>,
+    pub(super) bytes: Vec<u64>,
+    pub(super) operations: Vec<u8>,
+}
+
+impl Batch {
+    /// Number of messages.
+    pub(super) fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Appends messages. Rows from the answer on may still change place when more come.
+    pub(super) fn push(&mut self, block: &MessageBlock) -> usize {
+        let first = self.len();
+        let columns = block.columns();
+        self.times.extend_from_slice(&columns.send_post_ns);
+        self.src.extend_from_slice(&columns.src);
+        self.dst.extend_from_slice(&columns.dst);
+        self.bytes.extend_from_slice(&columns.bytes);
+        match block.operations() {
+            Some(codes) => self.operations.extend(codes.iter().map(|code| *code as u8)),
+            None => self.operations.resize(first + block.len(), 0),
+        }
+        let open = self.group_start(self.len());
+        self.sort(self.group_start(first), open);
+        open
+    }
+
+    /// Puts the last rows in order, when no more will come.
+    pub(super) fn close(&mut self) {
+        let end = self.len();
+        self.sort(self.group_start(end), end);
+    }
+
+    /// Forgets the rows before `end`.
+    pub(super) fn drain(&mut self, end: usize) {
+        self.times.drain(..end);
+        self.src.drain(..end);
+        self.dst.drain(..end);
+        self.bytes.drain(..end);
+        self.operations.drain(..end);
+    }
+
+    /// Where the messages of the time and source of the row before `row` begin.
+    fn group_start(&self, row: usize) -> usize {
+        let Some(last) = row.checked_sub(1) else { return 0 };
+        let same =
+            |other: &usize| self.times[*other] == self.times[last] && self.src[*other] == self.src[last];
+        (0..last).rev().take_while(same).last().unwrap_or(last)
+    }
+
+    /// Sorts messages of equal time and source among `from..to`.
+    fn sort(&mut self, from: usize, to: usize) {
+        let mut row = from + 1;
+        while row < to {
+            let group = self.times[row] == self.times[row - 1] && self.src[row] == self.src[row - 1];
+            if group && self.dst[row] <= self.dst[row - 1] && self.kind(row) < self.kind(row - 1) {
+                let start = self.group_start(row);
+                let src = self.src[row];
+                let time = self.times[row];
+                let end = (row..to).find(|r| self.times[*r] != time || self.src[*r] != src).unwrap_or(to);
+                let mut kinds: Vec<_> = (start..end).map(|row| self.kind(row)).collect();
+                kinds.sort_unstable();
+                for (row, (dst, bytes, operation)) in (start..end).zip(kinds) {
+                    (self.dst[row], self.bytes[row], self.operations[row]) = (dst, bytes, operation);
+                }
+                row = end;
+            } else {
+                row += 1;
+            }
+        }
+    }
+
+    fn kind(&self, row: usize) -> (u32, u64, u8) {
+        (self.dst[row], self.bytes[row], self.operations[row])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::trace::{Message, Rank};
+
+    #[test]
+    fn equal_times_come_in_one_order_however_they_are_grouped() {
+        let message =
+            |t, src, dst| Message { send_post_ns: t, src: Rank(src), dst: Rank(dst), ..Message::default() };
+        let orders = [
+            [message(0, 0, 1), message(0, 0, 2), message(0, 0, 3), message(0, 1, 0), message(1, 0, 3)],
+            [message(0, 0, 3), message(0, 0, 1), message(0, 0, 2), message(0, 1, 0), message(1, 0, 3)],
+            [message(0, 0, 2), message(0, 0, 3), message(0, 0, 1), message(0, 1, 0), message(1, 0, 3)],
+        ];
+        for order in orders {
+            for cut in 0..=order.len() {
+                let mut batch = Batch::default();
+                for part in [&order[..cut], &order[cut..]] {
+                    let mut block = MessageBlock::default();
+                    part.iter().for_each(|message| block.push(message));
+                    batch.push(&block);
+                }
+                batch.close();
+                assert_eq!(batch.dst, [1, 2, 3, 0, 3], "cut at {cut}");
+            }
+        }
+    }
+}

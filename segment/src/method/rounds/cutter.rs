@@ -1,0 +1,439 @@
+//! Windows that follow the rounds of the program, in one pass.
+//!
+//! Parallel programs repeat themselves, and a window that is a whole number of rounds looks like the next one. A round is
+//! over when its tokens come again, all at once: a *repeat streak*. A phase is over when tokens come that were in neither of
+//! the last two rounds: a *novelty streak*. Both are cumulative sums (CUSUM, Page 1954) that noise does not start. The
+//! streak also tells where the round that is repeated began; what lies before it and was not repeated is a window of its own.
+//!
+//! Nobody knows beforehand how many messages there are: windows begin as single rounds, and whenever the table is full,
+//! neighbours are merged and the least number of messages of a window doubles. Windows that begin with something new are
+//! the last to be merged with what is before them.
+
+use phaseflow_collect::trace::MessageBlock;
+
+use super::Rounds;
+use super::batch::Batch;
+use super::gaps::Gaps;
+use super::pairs::Pairs;
+use super::rhythm::Rhythm;
+use super::tokens::Tokens;
+use crate::window::sketch::Sketch;
+
+/// Most windows; they take 3 KiB each.
+const MOST: usize = 8192;
+
+/// A streak sinks by so much when a message does not belong to it, and rises by 1 when it does.
+const SINK: f32 = 1.5;
+
+/// A streak is one when its sum has reached this, or a quarter of the tokens of the round if that is less.
+const STREAK: f32 = 8.0;
+
+/// Messages of a round that is not over: so many wait at least, this part of all so far at most, and never more than that.
+/// Longer rounds are cut in parts, which are put together when the round is repeated.
+const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
+
+/// Something new is more than one part in so many of a round; less is noise between two rounds.
+const MUCH: f32 = 4.0;
+
+/// What comes before a repeated round is a window of its own if it has more than this part of that round's messages.
+const BEFORE: u64 = 3;
+
+/// Messages of one time and source that are put in order at most.
+const ORDERED: usize = 1 << 17;
+
+/// A stretch of messages.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RoundWindow {
+    /// Time of its first message.
+    pub(crate) first_ns: i64,
+    /// Time of its last message.
+    pub(crate) last_ns: i64,
+    /// Messages.
+    pub(crate) messages: u64,
+    /// Whole rounds; 0 if it was not repeated.
+    pub(crate) rounds: u64,
+    /// Messages whose token is followed, those of them whose token was there before, and of these the sum of the binary logarithms of the numbers of messages since then.
+    pub(crate) watched: u64,
+    pub(crate) returned: u64,
+    pub(crate) log_distance: f64,
+    /// It begins with tokens that were not there before.
+    pub(crate) fresh: bool,
+    /// It is a part of a longer round.
+    pub(crate) part: bool,
+    /// What its messages look like.
+    pub(crate) sketch: Sketch,
+    /// Who talks to whom.
+    pub(crate) pairs: Pairs,
+}
+
+impl RoundWindow {
+    fn merge(&mut self, next: &RoundWindow) {
+        self.last_ns = next.last_ns;
+        self.messages += next.messages;
+        self.rounds += next.rounds;
+        self.watched += next.watched;
+        self.returned += next.returned;
+        self.log_distance += next.log_distance;
+        self.part &= next.part;
+        self.sketch.merge(&next.sketch);
+        self.pairs.merge(&next.pairs);
+    }
+}
+
+/// A cumulative sum, and where it rose from 0.
+#[derive(Clone, Copy, Debug, Default)]
+struct Streak {
+    sum: f32,
+    /// Number of messages before it.
+    start: u64,
+    /// Number of messages before the first of those that it repeats.
+    from: u64,
+}
+
+impl Streak {
+    /// A message that has `before` messages before it and was last seen with `last` before it.
+    #[inline]
+    fn step(&mut self, belongs: bool, before: u64, last: u64) {
+        if belongs {
+            if self.sum <= 0.0 {
+                *self = Streak { sum: 0.0, start: before, from: last };
+            }
+            self.from = self.from.min(last);
+            self.sum += 1.0;
+        } else {
+            self.sum = (self.sum - SINK).max(0.0);
+        }
+    }
+}
+
+/// Binary logarithm to a quarter.
+#[inline]
+fn log2(number: u64) -> f64 {
+    let exponent = number.ilog2();
+    f64::from(4 * exponent + ((number.rotate_left(64 - exponent) >> 62) & 3) as u32) / 4.0
+}
+
+/// Cuts a stream of messages into windows. Places are numbers of messages before them.
+#[derive(Debug)]
+pub(crate) struct Cutter {
+    batch: Batch,
+    /// The batch's first message.
+    base: u64,
+    /// The next message to look at.
+    next: u64,
+    tokens: Tokens,
+    /// The first message of this round, and of the one before it.
+    round: u64,
+    previous: u64,
+    /// Distinct tokens of this round.
+    distinct: u32,
+    /// The streaks' goal.
+    goal: f32,
+    /// Distinct tokens of the round before.
+    known: f32,
+    /// Rounds since something new began.
+    rounds_here: u64,
+    rhythm: Rhythm,
+    /// Pieces of the open window that are no whole round yet.
+    pieces: usize,
+    repeat: Streak,
+    novel: Streak,
+    foreign: Streak,
+    /// The window that is not full yet, and the message after it.
+    open: RoundWindow,
+    folded: u64,
+    windows: Vec<RoundWindow>,
+    least: u64,
+    gaps: Gaps,
+}
+
+impl Default for Cutter {
+    fn default() -> Self {
+        Self {
+            batch: Batch::default(),
+            base: 0,
+            next: 0,
+            tokens: Tokens::new(),
+            round: 0,
+            previous: 0,
+            distinct: 0,
+            goal: 1.0,
+            known: 0.0,
+            rounds_here: 0,
+            rhythm: Rhythm::default(),
+            pieces: 0,
+            repeat: Streak::default(),
+            novel: Streak::default(),
+            foreign: Streak::default(),
+            open: RoundWindow::default(),
+            folded: 0,
+            windows: Vec::new(),
+            least: 1,
+            gaps: Gaps::default(),
+        }
+    }
+}
+
+impl Cutter {
+    /// Adds messages in trace order.
+    pub(crate) fn add(&mut self, block: &MessageBlock) {
+        let settled = self.batch.push(block);
+        self.look(settled.max(self.batch.len().saturating_sub(ORDERED)));
+        let done = (self.folded - self.base) as usize;
+        self.batch.drain(done);
+        self.base = self.folded;
+    }
+
+    /// The windows and the longest silences.
+    pub(crate) fn finish(mut self) -> Rounds {
+        self.batch.close();
+        self.look(self.batch.len());
+        if self.rounds_here > 0 {
+            self.join_parts(self.round);
+        }
+        self.fold(self.next);
+        self.close_window(self.rounds_here == 0);
+        Rounds { windows: self.windows, silences: self.gaps.finish() }
+    }
+
+    /// Looks at the rows of the batch before `end`.
+    fn look(&mut self, end: usize) {
+        let end = self.base + end as u64;
+        while self.next < end {
+            let place = self.next;
+            let row = (place - self.base) as usize;
+            self.next += 1;
+            self.gaps.see(self.batch.times[row]);
+            let batch = &self.batch;
+            let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.operations[row]);
+            if let Some(seen) = self.tokens.see(hash, place + 1) {
+                // Counted from 1: 0 was never seen.
+                self.open.watched += 1;
+                if seen > 0 {
+                    self.open.returned += 1;
+                    self.open.log_distance += log2(place + 1 - seen);
+                }
+                let repeats = seen > self.round;
+                if !repeats {
+                    self.distinct += 1;
+                    self.goal = (self.distinct as f32 / 4.0).clamp(1.0, STREAK);
+                }
+                self.rhythm.message(hash, seen);
+                if self.rhythm.period() > 1 {
+                    self.foreign.step(seen <= self.rhythm.before(), place, place);
+                    if self.foreign.sum >= STREAK.max(self.known / MUCH) {
+                        self.leave_rhythm();
+                        continue;
+                    }
+                }
+                self.repeat.step(repeats, place, seen.saturating_sub(1));
+                if self.repeat.sum >= self.goal {
+                    self.end_round();
+                    continue;
+                }
+                if self.rounds_here > 0 {
+                    self.novel.step(seen <= self.previous, place, place);
+                    if self.novel.sum >= self.goal.max(self.known / MUCH) {
+                        self.begin_anew();
+                        continue;
+                    }
+                }
+            }
+            let (least, part, most) = WAITING;
+            if self.next - self.folded > (self.next / part).clamp(least, most) {
+                self.end_part();
+            }
+        }
+    }
+
+    /// A repeat streak: the round ends where the streak began.
+    fn end_round(&mut self) {
+        let at = self.repeat.start.max(self.folded);
+        let from = self.repeat.from.clamp(self.round, at);
+        let late = from >= self.folded && from - self.round > (at - from) / BEFORE + 2;
+        if late && self.rounds_here > 0 {
+            // The last round of what was before, and the first one of something new.
+            self.join_parts(self.round);
+            self.fold(from);
+            self.begin_here(from);
+        } else if late && self.rhythm.period() == 1 {
+            self.fold(from);
+            self.close_window(true);
+            self.open.fresh = true;
+        } else {
+            self.join_parts(if late { from } else { self.round });
+        }
+        self.fold(at);
+        self.rounds_here += 1;
+        self.end_piece();
+        self.next_round(at);
+    }
+
+    /// Parts from `start` on are of the round that is now known to be one.
+    fn join_parts(&mut self, start: u64) {
+        let mut reached = self.folded - self.open.messages;
+        while let Some(part) = self.windows.last().filter(|window| window.part) {
+            reached -= part.messages;
+            if reached < start {
+                break;
+            }
+            self.reopen();
+        }
+    }
+
+    /// The last window becomes a part of the open one.
+    fn reopen(&mut self) {
+        let Some(mut last) = self.windows.pop() else { return };
+        last.part = false;
+        if self.open.messages > 0 {
+            last.merge(&self.open);
+        }
+        self.open = last;
+    }
+
+    /// A piece is over, which is a round or a part of one.
+    fn end_piece(&mut self) {
+        self.pieces += 1;
+        let period = self.rhythm.end_piece(self.round);
+        self.previous = self.round;
+        if period > 1
+            && let Some(pieces) = self.rhythm.noticed()
+        {
+            self.gather(pieces, period);
+        }
+        if self.pieces.is_multiple_of(period) {
+            self.open.rounds += 1;
+            self.pieces = 0;
+            if self.open.messages >= self.least {
+                self.close_window(false);
+            }
+        }
+    }
+
+    /// The last `pieces` turn out to be rounds of `period` pieces each: as far as they are windows of their own, they become one.
+    fn gather(&mut self, pieces: usize, period: usize) {
+        let start = self.rhythm.start(pieces - 1);
+        let mut reached = self.folded - self.open.messages;
+        while let Some(last) = self.windows.last() {
+            if reached - last.messages < start {
+                break;
+            }
+            reached -= last.messages;
+            self.reopen();
+        }
+        self.open.rounds = (pieces / period) as u64;
+        self.pieces = pieces % period;
+        self.foreign = Streak::default();
+    }
+
+    /// A novelty streak: something new begins where the streak began.
+    fn begin_anew(&mut self) {
+        let at = self.novel.start.max(self.folded);
+        self.join_parts(self.round);
+        self.fold(at);
+        self.begin_here(at);
+        self.next_round(at);
+    }
+
+    /// A piece ends at `at`, and what comes is not like it.
+    fn begin_here(&mut self, at: u64) {
+        self.end_piece();
+        if self.rhythm.period() == 1 {
+            self.close_window(false);
+            self.open.fresh = true;
+            self.pieces = 0;
+        }
+        self.rounds_here = 0;
+        self.round = at;
+    }
+
+    /// Messages come that were not in the last two rounds of pieces.
+    fn leave_rhythm(&mut self) {
+        let at = self.foreign.start.max(self.folded);
+        self.fold(at);
+        self.close_window(false);
+        self.open.fresh = true;
+        self.pieces = 0;
+        self.rounds_here = 0;
+        self.rhythm.forget();
+        self.next_round(at);
+        self.previous = at;
+        self.foreign = Streak::default();
+    }
+
+    fn next_round(&mut self, at: u64) {
+        self.known = self.distinct as f32;
+        self.round = at;
+        self.distinct = u32::try_from(self.next - at).unwrap_or(u32::MAX);
+        self.goal = (self.distinct as f32 / 4.0).clamp(1.0, STREAK);
+        self.repeat = Streak::default();
+        self.novel = Streak::default();
+    }
+
+    /// A round without an end so far.
+    fn end_part(&mut self) {
+        self.fold(self.next);
+        self.close_window(true);
+    }
+
+    /// Adds the messages before `end` to the open window.
+    fn fold(&mut self, end: u64) {
+        let (from, to) = ((self.folded - self.base) as usize, (end.max(self.folded) - self.base) as usize);
+        if from == to {
+            return;
+        }
+        if self.open.messages == 0 {
+            self.open.first_ns = self.batch.times[from];
+        }
+        self.open.last_ns = self.batch.times[to - 1];
+        self.open.messages += (to - from) as u64;
+        let batch = &self.batch;
+        self.open.sketch.add_columns(
+            &batch.src[from..to],
+            &batch.dst[from..to],
+            &batch.bytes[from..to],
+            &batch.operations[from..to],
+        );
+        self.open.pairs.add_columns(&batch.src[from..to], &batch.dst[from..to]);
+        self.folded = end;
+    }
+
+    fn close_window(&mut self, part: bool) {
+        if self.open.messages == 0 {
+            return;
+        }
+        self.open.part = part;
+        self.windows.push(std::mem::take(&mut self.open));
+        if self.windows.len() >= MOST {
+            self.halve();
+        }
+    }
+
+    /// Merges neighbours until half of the table is free.
+    fn halve(&mut self) {
+        // First windows that go on with what is before them, then all.
+        for sparing in [true, false] {
+            while self.windows.len() > MOST / 2 {
+                self.least = self.least.saturating_mul(2);
+                let before = self.windows.len();
+                let least = self.least;
+                let mut kept: Vec<RoundWindow> = Vec::with_capacity(MOST);
+                for window in self.windows.drain(..) {
+                    match kept.last_mut() {
+                        Some(last)
+                            if last.messages + window.messages <= least.saturating_mul(2)
+                                && !(sparing && (window.fresh || last.part != window.part)) =>
+                        {
+                            last.merge(&window);
+                        }
+                        _ => kept.push(window),
+                    }
+                }
+                self.windows = kept;
+                if sparing && before - self.windows.len() < MOST / 64 {
+                    break;
+                }
+            }
+        }
+    }
+}

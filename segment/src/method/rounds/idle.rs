@@ -1,0 +1,83 @@
+//! Where nobody posts a message for longer than the program's rhythm explains.
+
+use std::ops::Range;
+
+use super::segments::Unit;
+use crate::survey::Run;
+
+/// A silence shorter than this part of the run belongs to the phase around it …
+const PART: u64 = 2000;
+/// … and so does one shorter than so many rounds of what happens before and after it.
+pub(super) const ROUNDS: u64 = 3;
+/// Units before and after a silence that tell how long a round is.
+const NEIGHBOURS: usize = 8;
+
+/// An idle stretch of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Idle {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+}
+
+/// The idle stretches of a run in order, those at its begin and end included.
+///
+/// An idle stretch begins where the program would have gone on: as long after the last message as rounds lie apart.
+///
+/// What happens before and after a silence is told by units of the same stretch; `stretches` are ranges of units in order.
+pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec<Idle> {
+    let (Some(first), Some(last)) = (units.first(), units.last()) else { return Vec::new() };
+    let silences = run.rounds.silences.iter();
+    let inner = silences.map(|silence| (run.since_start(silence.from_ns), run.since_start(silence.to_ns)));
+    let all = std::iter::once((0, first.start_ns)).chain(inner).chain([(last.last_ns, run.duration_ns)]);
+    let least_ns = run.duration_ns / PART;
+    let long = all.filter(|(from, to)| to - from > least_ns);
+    let mut idle = Vec::new();
+    for (from, to) in long {
+        // The units that the silence ends, and that begin after it.
+        let after = units.partition_point(|unit| unit.start_ns < to);
+        let before = units.partition_point(|unit| unit.last_ns <= from);
+        // The stretch of a unit.
+        let stretch = |unit: usize| {
+            let at = stretches.partition_point(|stretch| stretch.end <= unit);
+            stretches.get(at).cloned().unwrap_or(0..units.len())
+        };
+        let start = before.checked_sub(1).map_or(0, |last| stretch(last).start);
+        let left = &units[start.max(before.saturating_sub(NEIGHBOURS))..before];
+        let right = &units[after..stretch(after).end.clamp(after, after + NEIGHBOURS).min(units.len())];
+        let (before, after) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
+        // The pause after a round belongs to it.
+        let usual = if left.is_empty() { after } else { before.max(after / 2) };
+        if to - from > ROUNDS.saturating_mul(usual) {
+            let pause = pause(left).min((to - from) / 2);
+            idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
+        }
+    }
+    idle
+}
+
+/// How long a round is in these units: messages of a round, in the median, at the mean rate. `silence` is not counted.
+fn rhythm(units: &[Unit], silence: (u64, u64)) -> u64 {
+    let (Some(first), Some(last)) = (units.first(), units.last()) else { return 0 };
+    let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();
+    let before = first.start_ns < silence.1 && last.end_ns >= silence.1;
+    let end_ns = if before { silence.0 } else { last.end_ns };
+    let span_ns = end_ns.saturating_sub(first.start_ns);
+    if rounds.is_empty() {
+        return span_ns / units.len() as u64;
+    }
+    let middle = rounds.len() / 2;
+    let round = *rounds.select_nth_unstable_by(middle, f64::total_cmp).1;
+    let messages: f64 = units.iter().map(|unit| unit.messages).sum();
+    (span_ns as f64 * round / messages.max(1.0)) as u64
+}
+
+/// How long after the last message of a unit the next one begins: the median.
+fn pause(units: &[Unit]) -> u64 {
+    let Some((_, units)) = units.split_last() else { return 0 };
+    let mut pauses: Vec<u64> = units.iter().map(|unit| unit.end_ns - unit.last_ns).collect();
+    if pauses.is_empty() {
+        return 0;
+    }
+    let middle = (pauses.len() - 1) / 2;
+    *pauses.select_nth_unstable(middle).1
+}

@@ -1,0 +1,270 @@
+//! How different two stretches behave, from 0 to about 1.
+//!
+//! For each view of the [sketch](crate::window::sketch) the Jensen-Shannon divergence (Lin 1991) of the two distributions in
+//! bits, 0 for equal and 1 for disjoint ones, both sides weighing the same so that a short stretch is told from a long one.
+//! What two samples of one distribution would show by chance is taken off: (k−1)/(8 ln 2) · (1/m + 1/n) for k bins and m and n
+//! messages in the mean, and as many standard deviations as [`SURE`] says (the divergence of samples is a χ² in the limit;
+//! Grosse et al. 2002). The mean over the views, and the difference of the rates, make the measure.
+
+use super::cutter::RoundWindow;
+use super::pairs::{self, GROUPS, Pairs};
+use crate::window::sketch::{BINS, Sketch, VIEWS};
+
+/// Standard deviations of the sampling error that a difference must exceed.
+const SURE: f32 = 3.0;
+
+/// Rates that differ by up to so many octaves are equal …
+const STEADY: f32 = 0.25;
+/// … and each octave more counts as much as this, …
+const OCTAVE: f32 = 0.25;
+/// … up to so much, …
+const FASTEST: f32 = 0.5;
+/// … if both are known from so many windows; of fewer, the part that there is.
+const TRUSTED: f32 = 4.0;
+
+/// The view of offsets, and that of pairs, in whose place are finer ones.
+const OFFSETS: usize = 0;
+const PAIRS: usize = 1;
+/// The view of sizes.
+const SIZES: usize = 2;
+/// Sizes that differ by so many octaves in the mean are as different as can be.
+const OCTAVES: f32 = 2.0;
+/// A part of a round may have so many times the share of one message that the round has.
+const EXCERPT: f32 = 4.0;
+/// All of a behaviour's bins.
+const ALL: usize = BINS + GROUPS * pairs::BINS;
+/// Distributions that are compared.
+const PARTS: usize = VIEWS.len() + GROUPS;
+
+/// A stretch as it is compared with others.
+#[derive(Clone, Debug)]
+pub(super) struct Behaviour {
+    sketch: Sketch,
+    pairs: Pairs,
+    /// Messages.
+    pub(super) messages: f64,
+    /// Time without idleness, nanoseconds; 0 if it is not known.
+    active_ns: f64,
+    /// Messages, and windows, in that time.
+    active_messages: f64,
+    active_windows: f32,
+    /// Whole rounds were seen, so that pairs and offsets mean something.
+    whole: bool,
+    shares: Box<[f32; ALL]>,
+    /// Σ p log₂ p of each distribution, and the inverse of its number of messages.
+    inner: [f32; PARTS],
+    inverse: [f32; PARTS],
+}
+
+/// How different two stretches are; *surely* is without what chance explains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Difference {
+    /// In all views, and in their rates.
+    pub(super) all: f32,
+    pub(super) sure: f32,
+    /// In who sends to whom, and for which operation: what does not drift.
+    pub(super) sure_partners: f32,
+}
+
+/// Root of the mean of squares over the views, with and without what chance explains.
+#[derive(Clone, Copy, Debug, Default)]
+struct Squares(f32, f32);
+
+impl Squares {
+    fn add(&mut self, (all, sure): (f32, f32)) {
+        self.0 += all * all;
+        self.1 += sure * sure;
+    }
+
+    fn root(self) -> (f32, f32) {
+        ((self.0 / VIEWS.len() as f32).sqrt(), (self.1 / VIEWS.len() as f32).sqrt())
+    }
+}
+
+/// The bins of distribution `part` in `shares`.
+fn part(shares: &[f32; ALL], part: usize) -> &[f32] {
+    match part.checked_sub(VIEWS.len()) {
+        None => VIEWS[part].of(&shares[..]),
+        Some(group) => &shares[BINS + group * pairs::BINS..BINS + (group + 1) * pairs::BINS],
+    }
+}
+
+impl Behaviour {
+    pub(super) fn new(window: &RoundWindow, active_ns: Option<u64>) -> Self {
+        let mut behaviour = Self {
+            sketch: window.sketch.clone(),
+            pairs: window.pairs.clone(),
+            messages: window.messages as f64,
+            active_ns: active_ns.unwrap_or(0) as f64,
+            active_messages: active_ns.map_or(0.0, |_| window.messages as f64),
+            active_windows: active_ns.map_or(0.0, |_| 1.0),
+            whole: !window.part,
+            shares: Box::new([0.0; ALL]),
+            inner: [0.0; PARTS],
+            inverse: [0.0; PARTS],
+        };
+        behaviour.settle();
+        behaviour
+    }
+
+    /// Adds what another stretch did.
+    pub(super) fn merge(&mut self, other: &Behaviour) {
+        self.sketch.merge(&other.sketch);
+        self.pairs.merge(&other.pairs);
+        self.messages += other.messages;
+        self.active_ns += other.active_ns;
+        self.active_messages += other.active_messages;
+        self.active_windows += other.active_windows;
+        self.whole |= other.whole;
+        self.settle();
+    }
+
+    /// Adds a window, to be followed by [`settle`](Self::settle).
+    pub(super) fn add(&mut self, window: &RoundWindow, active_ns: Option<u64>) {
+        self.sketch.merge(&window.sketch);
+        self.pairs.merge(&window.pairs);
+        self.messages += window.messages as f64;
+        if let Some(active_ns) = active_ns {
+            self.active_ns += active_ns as f64;
+            self.active_messages += window.messages as f64;
+            self.active_windows += 1.0;
+        }
+        self.whole |= !window.part;
+    }
+
+    /// A stretch of which `share` is like `self`, the rest like `other`.
+    pub(super) fn mixture(&self, other: &Behaviour, share: f64) -> Behaviour {
+        let mut mixture = self.clone();
+        for (mine, theirs) in mixture.shares.iter_mut().zip(other.shares.iter()) {
+            *mine = share as f32 * *mine + (1.0 - share as f32) * theirs;
+        }
+        for (inverse, theirs) in mixture.inverse.iter_mut().zip(&other.inverse) {
+            *inverse = inverse.max(*theirs);
+        }
+        mixture.settle_inner();
+        mixture
+    }
+
+    /// Computes what comparisons need.
+    pub(super) fn settle(&mut self) {
+        let counts = self
+            .sketch
+            .0
+            .iter()
+            .map(|count| *count as f32)
+            .chain(self.pairs.0.iter().map(|count| *count as f32));
+        self.shares.iter_mut().zip(counts).for_each(|(share, count)| *share = count);
+        let sums: [f32; PARTS] = std::array::from_fn(|number| part(&self.shares, number).iter().sum());
+        for (number, view) in VIEWS.into_iter().enumerate() {
+            let sum = sums[number].max(1.0);
+            self.inverse[number] = 1.0 / (self.messages as f32).max(1.0);
+            view.of_mut(&mut self.shares[..]).iter_mut().for_each(|share| *share /= sum);
+        }
+        for (group, shares) in self.shares[BINS..].chunks_mut(pairs::BINS).enumerate() {
+            let sum = sums[VIEWS.len() + group].max(1.0);
+            self.inverse[VIEWS.len() + group] = 1.0 / sum;
+            shares.iter_mut().for_each(|share| *share /= sum);
+        }
+        self.settle_inner();
+    }
+
+    fn settle_inner(&mut self) {
+        for number in 0..PARTS {
+            self.inner[number] = part(&self.shares, number).iter().map(|share| weighted_log(*share)).sum();
+        }
+    }
+
+    /// How different `self` and `other` are.
+    pub(super) fn difference(&self, other: &Behaviour) -> Difference {
+        let mut difference = self.difference_of_messages(other);
+        let rates = self.difference_of_rates(other);
+        difference.all += rates;
+        difference.sure += rates;
+        difference
+    }
+
+    /// How different the messages are, whatever the rate.
+    pub(super) fn difference_of_messages(&self, other: &Behaviour) -> Difference {
+        // Parts of rounds have pairs and offsets of their own, whatever they are parts of.
+        let whole = self.whole || other.whole;
+        let mut partners = Squares::default();
+        for number in (0..VIEWS.len()).filter(|number| *number != PAIRS && *number != SIZES) {
+            if number != OFFSETS || whole {
+                partners.add(self.divergence(other, number));
+            }
+        }
+        if whole {
+            let groups = (VIEWS.len()..PARTS).map(|number| self.divergence(other, number));
+            partners.add(groups.fold((0.0f32, 0.0f32), |a, b| (a.0.max(b.0), a.1.max(b.1))));
+        }
+        let mut all = partners;
+        all.add(self.distance_of_sizes(other));
+        let (all, sure) = all.root();
+        Difference { all, sure, sure_partners: partners.root().1 }
+    }
+
+    /// How far sizes have to be moved to become the other's, in the mean (earth mover's distance): a step of a factor is a
+    /// larger difference than half of it, which a divergence of bins does not know.
+    fn distance_of_sizes(&self, other: &Behaviour) -> (f32, f32) {
+        let (mut sum, mut distance) = (0.0f32, 0.0f32);
+        for (p, q) in part(&self.shares, SIZES).iter().zip(part(&other.shares, SIZES)) {
+            sum += p - q;
+            distance += sum.abs();
+        }
+        let distance = (distance / OCTAVES).min(1.0);
+        let chance = self.divergence(other, SIZES);
+        let chance = chance.0 - chance.1;
+        (distance, (distance - chance).max(0.0))
+    }
+
+    /// Jensen-Shannon divergence of one distribution, and the same without what chance explains.
+    fn divergence(&self, other: &Behaviour, number: usize) -> (f32, f32) {
+        let (mut outer, mut used) = (0.0f32, 0.0f32);
+        for (p, q) in part(&self.shares, number).iter().zip(part(&other.shares, number)) {
+            let mean = 0.5 * (p + q);
+            outer += weighted_log(mean);
+            used += if mean > 0.0 { 1.0 } else { 0.0 };
+        }
+        let divergence = (0.5 * (self.inner[number] + other.inner[number]) - outer).clamp(0.0, 1.0);
+        let freedom = (used - 1.0).max(0.0);
+        let scale = (self.inverse[number] + other.inverse[number]) / (8.0 * std::f32::consts::LN_2);
+        let chance = scale * (freedom + SURE * (2.0 * freedom).sqrt());
+        (divergence, (divergence - chance).max(0.0))
+    }
+
+    /// Which part of these messages the other stretch could have sent, if it were shown a part of a round of it: up to
+    /// [`EXCERPT`] times its share in each bin of pairs and offsets, whichever says least.
+    pub(super) fn covered_by(&self, other: &Behaviour) -> f32 {
+        let parts = std::iter::once(OFFSETS).chain(VIEWS.len()..PARTS);
+        let covered = parts.filter(|number| self.inverse[*number] < 1.0).map(|number| {
+            let pairs = part(&self.shares, number).iter().zip(part(&other.shares, number));
+            pairs.map(|(own, theirs)| own.min(EXCERPT * theirs)).sum::<f32>()
+        });
+        covered.fold(1.0, f32::min)
+    }
+
+    /// How different the rates are.
+    pub(super) fn difference_of_rates(&self, other: &Behaviour) -> f32 {
+        if self.active_ns <= 0.0 || other.active_ns <= 0.0 {
+            return 0.0;
+        }
+        let ratio = (self.active_messages / self.active_ns) / (other.active_messages / other.active_ns);
+        let octaves = ratio.log2().abs() as f32;
+        let trust = (self.active_windows.min(other.active_windows) / TRUSTED).min(1.0);
+        ((octaves - STEADY) * OCTAVE).clamp(0.0, FASTEST) * trust
+    }
+}
+
+/// x log₂ x, 0 for 0; the logarithm by 2 artanh((m−1)/(m+1)) of the mantissa, to seven terms' accuracy of a float.
+#[inline]
+fn weighted_log(x: f32) -> f32 {
+    // √½ as bits: the mantissa lies between √½ and √2.
+    const ROOT: u32 = 0x3f35_04f3;
+    let bits = x.to_bits().wrapping_sub(ROOT);
+    let exponent = (bits.cast_signed() >> 23) as f32;
+    let mantissa = f32::from_bits((bits & 0x007f_ffff).wrapping_add(ROOT));
+    let s = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = s * s;
+    let series = s * (1.0 + square * (1.0 / 3.0 + square * (1.0 / 5.0 + square / 7.0)));
+    x * (exponent + series * (2.0 / std::f32::consts::LN_2))
+}

@@ -1,0 +1,117 @@
+//! `rounds`: windows that follow the rounds of the program, merged with their neighbours from the bottom up.
+//!
+//! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows that are whole rounds of the
+//! program all look alike as long as the phase lasts, so that every difference between neighbours means something.
+//!
+//! 1. [Windows](cutter) are cut where tokens come again, in one pass.
+//! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
+//! 3. [Repairs](repair) take back boundaries that are only gradual, and windows that straddle a boundary.
+//! 4. Stretches that behave alike, wherever they are, get one [label](label).
+//! 5. [Silences](idle) that the program's rhythm does not explain are idle.
+//! 6. Labels that come again and again in one order are [loops](tree); the [level](level) says which of them is shown.
+//! 7. The second pass moves each boundary to the message where the behaviour changes.
+//!
+//! No random numbers; the order in which messages of one time were handed over does not matter.
+//!
+//! The wrong choice for runs whose messages never repeat (a trace of a few messages, or of random partners of random sizes):
+//! they have no rounds, and pieces of 1/64 of the run are compared instead; for clocks that differ by many rounds, where
+//! nothing is simultaneous; and where the program says itself what its phases are: use `marks`.
+
+pub(crate) mod batch;
+pub(crate) mod cutter;
+pub(crate) mod gaps;
+mod idle;
+mod label;
+mod measure;
+mod merge;
+mod pairs;
+mod repair;
+mod rhythm;
+mod segments;
+mod tokens;
+
+use phaseflow_collect::Result;
+
+use super::{Answer, Limits, Split};
+use crate::plan::{Plan, Stretch};
+use crate::survey::Run;
+use cutter::RoundWindow;
+use gaps::Silence;
+use measure::Behaviour;
+use merge::Tolerance;
+use segments::Segments;
+
+/// Neighbours that differ by less are one stretch: a little more than half of what a complete change in one of the six views
+/// makes.
+const LIMIT: f32 = 0.17;
+
+/// How different neighbours have to be, and labels.
+const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
+
+/// The second pass looks for a boundary within so many rounds.
+const SLACK: u64 = 2;
+
+/// Messages that differ by less do not tell one phase from another.
+const TELLING: f32 = 0.03;
+
+/// What the first pass keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    pub(crate) windows: Vec<RoundWindow>,
+    pub(crate) silences: Vec<Silence>,
+}
+
+/// The method.
+pub(super) struct RoundsMethod;
+
+impl Split for RoundsMethod {
+    fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
+        let mut segments = Segments::new(run);
+        segments.merge(&LIMITS);
+        repair::repair(&mut segments);
+        segments.find_idle(run);
+        let labels = label::labels(&segments, &LIMITS);
+        let plan = plan(run, &segments, &labels);
+        Ok(Answer { plan, parameters: format!("windows={}", run.rounds.windows.len()) })
+    }
+}
+
+/// Stretches with room for the second pass; where idleness begins or ends is exact.
+fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    let mut rounds = vec![0; labels.iter().max().map_or(0, |label| *label as usize + 1)];
+    let mut idle = segments.idle.iter().peekable();
+    if idle.next_if(|idle| idle.from_ns == 0).is_some() {
+        stretches.push(Stretch::exact(None, 0));
+    } else {
+        stretches.push(Stretch::exact(labels.first().copied(), 0));
+    }
+    for (number, (segment, label)) in segments.list.iter().zip(labels).enumerate() {
+        let end_ns = segments.end_ns(segment);
+        let round_ns = &mut rounds[*label as usize];
+        *round_ns = segments.round_ns(segment).max(*round_ns);
+        if segments.is_quiet(number) {
+            stretches.push(Stretch::exact(None, segments.start_ns(segment)));
+            while idle.next_if(|idle| idle.from_ns < end_ns).is_some() {}
+            continue;
+        }
+        stretches.push(Stretch::exact(Some(*label), segments.start_ns(segment)));
+        while let Some(silence) = idle.next_if(|idle| idle.from_ns < end_ns) {
+            stretches.push(Stretch::exact(None, silence.from_ns));
+            if silence.to_ns < end_ns {
+                stretches.push(Stretch::exact(Some(*label), silence.to_ns));
+            }
+        }
+    }
+    let mut examples: Vec<Option<&Behaviour>> = vec![None; rounds.len()];
+    for (segment, label) in segments.list.iter().zip(labels) {
+        examples[*label as usize].get_or_insert(&segment.behaviour);
+    }
+    let slack = |a: u32, b: u32| {
+        // Where only the rate changes, messages do not tell where.
+        let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
+        let tells = one.difference_of_messages(other).all >= TELLING;
+        if tells { rounds[a as usize].max(rounds[b as usize]).saturating_mul(SLACK) } else { 0 }
+    };
+    Plan::new(stretches).loosen(run.duration_ns, slack)
+}

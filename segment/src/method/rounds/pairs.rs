@@ -1,0 +1,60 @@
+//! Who talks to whom, told apart however many pairs there are.
+//!
+//! A hashed histogram of pairs says nothing once every bin is full: two permutations of 1024 ranks look alike in 128 bins. So
+//! pairs are divided by their hash into groups of which each has a quarter as many as the one before; in the group whose
+//! pairs are about as many as its bins two sets of pairs are told apart best.
+
+use crate::window::sketch::scatter;
+
+/// Groups.
+pub(super) const GROUPS: usize = 4;
+/// Bins of each group.
+pub(super) const BINS: usize = 64;
+
+/// Messages by group and bin of their pair.
+#[derive(Clone, Debug)]
+pub(crate) struct Pairs(pub(super) [u64; GROUPS * BINS]);
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self([0; GROUPS * BINS])
+    }
+}
+
+impl Pairs {
+    /// Counts messages given as columns of equal length.
+    pub(super) fn add_columns(&mut self, src: &[u32], dst: &[u32]) {
+        for (src, dst) in src.iter().zip(dst) {
+            self.0[bin(*src, *dst)] += 1;
+        }
+    }
+
+    /// Adds other messages.
+    pub(super) fn merge(&mut self, other: &Pairs) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+#[inline]
+fn bin(src: u32, dst: u32) -> usize {
+    let hash = scatter(u64::from(src) << 32 | u64::from(dst));
+    let group = (hash.leading_zeros() as usize / 2).min(GROUPS - 1);
+    group * BINS + (hash as usize >> 8 & (BINS - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_group_has_a_quarter_of_the_pairs_of_the_one_before() {
+        let mut pairs = Pairs::default();
+        let ranks: Vec<u32> = (0..1 << 16).collect();
+        pairs.add_columns(&ranks, &ranks.iter().map(|rank| rank / 7).collect::<Vec<_>>());
+        let sums: Vec<u64> = pairs.0.chunks(BINS).map(|group| group.iter().sum()).collect();
+        for (sum, expected) in sums.iter().zip([0.75, 0.1875, 0.046875, 0.015625]) {
+            let expected = expected * f64::from(1 << 16);
+            assert!((*sum as f64 - expected).abs() < 0.1 * expected, "{sums:?}");
+        }
+    }
+}

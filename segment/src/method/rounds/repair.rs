@@ -1,0 +1,169 @@
+//! What merging from the bottom up gets wrong, put right.
+
+use super::measure::Behaviour;
+use super::segments::{Segment, Segments};
+use super::{LIMIT, LIMITS};
+
+/// Behaviour drifts, and the two ends of a long stretch can differ as much as two phases. A boundary is a boundary if there
+/// is a difference between what is near to it: this part of the stretches, …
+const NEAR: usize = 8;
+/// … which has to be this part of the difference between the whole stretches.
+const ABRUPT: f32 = 0.5;
+
+/// A segment of at most so many units may be a piece of a round, …
+const FEW: usize = 2;
+/// … and so may one of at most so many rounds of what is beside it, as pieces come again earlier than rounds; …
+const PIECE: f64 = 3.0;
+/// … of which so many are tried to be whole rounds together.
+const PIECES: usize = 64;
+
+/// An excerpt of a round is not longer than it by more than this factor, …
+const LONGER: f64 = 1.5;
+/// … and this part of it is known from there.
+const COVERED: f32 = 0.75;
+/// What is so many times shorter than a round is nothing of its own.
+const SCRAP: f64 = 4.0;
+
+/// Parts of the one and the other of which a window is tried to be the mixture, in quarters.
+const MIXTURES: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// Takes back boundaries that are gradual, and windows that straddle two stretches.
+pub(super) fn repair(segments: &mut Segments<'_>) {
+    fragments(segments);
+    excerpts(segments);
+    straddlers(segments);
+    gradual(segments);
+    segments.merge(&LIMITS);
+}
+
+/// What is less than a round of its neighbour, and does not repeat itself, is a part of a round if the neighbour has all of its
+/// messages, or if it is too short to be anything.
+fn excerpts(segments: &mut Segments<'_>) {
+    let mut number = 0;
+    while number < segments.list.len() {
+        let own = &segments.list[number];
+        let messages = own.behaviour.messages;
+        let repeats = segments.round(own).is_some_and(|round| 1.5 * round < messages);
+        let mut best: Option<(f32, usize)> = None;
+        if own.units.len() <= FEW && !repeats {
+            let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
+            for neighbour in neighbours.filter(|neighbour| *neighbour < segments.list.len()) {
+                let other = &segments.list[neighbour];
+                let Some(round) = segments.round(other).filter(|round| messages < *round * LONGER) else {
+                    continue;
+                };
+                let covered = own.behaviour.covered_by(&other.behaviour);
+                if (covered >= COVERED || messages * SCRAP < round)
+                    && best.is_none_or(|(most, _)| covered > most)
+                {
+                    best = Some((covered, neighbour));
+                }
+            }
+        }
+        match best {
+            Some((_, neighbour)) => {
+                segments.join(number.min(neighbour));
+                number = number.saturating_sub(1);
+            }
+            None => number += 1,
+        }
+    }
+}
+
+/// Before a rhythm is noticed, and where it ends, pieces of rounds are segments of their own; together they are like what is
+/// beside them.
+fn fragments(segments: &mut Segments<'_>) {
+    let mut number = 0;
+    while number < segments.list.len() {
+        let whole = &segments.list[number];
+        if whole.units.len() <= FEW {
+            number += 1;
+            continue;
+        }
+        let longest = segments.round(whole).unwrap_or(0.0) * PIECE;
+        let small = |segment: &Segment| segment.units.len() <= FEW || segment.behaviour.messages <= longest;
+        let before =
+            segments.list[..number].iter().rev().take_while(|segment| small(segment)).take(PIECES).count();
+        let after =
+            segments.list[number + 1..].iter().take_while(|segment| small(segment)).take(PIECES).count();
+        let own = &segments.list[number].behaviour;
+        let mut best = None;
+        for back in [true, false] {
+            let mut all: Option<Behaviour> = None;
+            for count in 1..=(if back { before } else { after }) {
+                let piece = if back { number - count } else { number + count };
+                let piece = &segments.list[piece].behaviour;
+                let all = match &mut all {
+                    None => all.insert(piece.clone()),
+                    Some(all) => {
+                        all.merge(piece);
+                        all
+                    }
+                };
+                if count > 1 && own.difference(all).sure < LIMIT {
+                    best = best.max(Some((count, back)));
+                }
+            }
+        }
+        match best {
+            Some((count, true)) => {
+                (0..count).for_each(|_| segments.join(number - count));
+                number -= count;
+            }
+            Some((count, false)) => (0..count).for_each(|_| segments.join(number)),
+            None => number += 1,
+        }
+    }
+}
+
+fn gradual(segments: &mut Segments<'_>) {
+    let mut number = 0;
+    while number + 1 < segments.list.len() {
+        if is_gradual(segments, number) {
+            segments.join(number);
+            number = number.saturating_sub(1);
+        } else {
+            number += 1;
+        }
+    }
+}
+
+fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
+    let (one, other) = (&segments.list[number], &segments.list[number + 1]);
+    if one.units.len() < 4 || other.units.len() < 4 {
+        return false;
+    }
+    let near = |len: usize| (len / NEAR).max(2);
+    // The window at the boundary may hold something of both.
+    let left = one.units.end - 1 - near(one.units.len()).min(one.units.len() - 2)..one.units.end - 1;
+    let right = other.units.start + 1..other.units.start + 1 + near(other.units.len());
+    let (Some(left), Some(right)) = (segments.behaviour(left), segments.behaviour(right)) else {
+        return false;
+    };
+    let local = left.difference(&right).sure;
+    local < LIMIT && local < ABRUPT * one.behaviour.difference(&other.behaviour).sure
+}
+
+fn straddlers(segments: &mut Segments<'_>) {
+    let mut number = 1;
+    while number + 1 < segments.list.len() {
+        let own = &segments.list[number];
+        let (before, after) = (&segments.list[number - 1], &segments.list[number + 1]);
+        let small = own.units.len() == 1
+            && (before.units.len() > 1 || before.behaviour.messages > own.behaviour.messages)
+            && (after.units.len() > 1 || after.behaviour.messages > own.behaviour.messages);
+        if small && is_mixture(&own.behaviour, &before.behaviour, &after.behaviour) {
+            let nearer = own.behaviour.difference_of_messages(&before.behaviour).all
+                <= own.behaviour.difference_of_messages(&after.behaviour).all;
+            segments.join(if nearer { number - 1 } else { number });
+            number = number.saturating_sub(1).max(1);
+        } else {
+            number += 1;
+        }
+    }
+}
+
+fn is_mixture(own: &Behaviour, before: &Behaviour, after: &Behaviour) -> bool {
+    let differs = |share: &f64| own.difference_of_messages(&before.mixture(after, *share)).sure;
+    MIXTURES.iter().map(differs).fold(f32::INFINITY, f32::min) < LIMIT / 2.0
+}

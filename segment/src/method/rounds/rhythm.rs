@@ -1,0 +1,158 @@
+//! Rounds of rounds: pieces that come again in one order.
+//!
+//! A round in which some messages come twice falls into pieces, each of which ends where something comes again. If the same
+//! pieces come in the same order again, they are one round. A piece is known by its *signature*: its tokens in a few
+//! bins, and of each bin the least hash (one-permutation hashing, Li, Owen and Zhang 2012). The part of bins in which two
+//! signatures agree is about the part of tokens that two pieces have in common. Of tokens of noise it takes no notice, as
+//! they were not seen lately.
+
+/// Longest order of pieces that is noticed.
+const LONGEST: usize = 32;
+/// Pieces that are remembered.
+const KEPT: usize = 2 * LONGEST;
+
+/// Bins of a signature.
+const BINS: usize = 8;
+/// The least hash in each bin.
+type Signature = [u32; BINS];
+/// A signature without tokens.
+const NOTHING: Signature = [u32::MAX; BINS];
+
+/// A piece as it is remembered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    /// Signature of all its tokens, and of those that were seen lately.
+    all: Signature,
+    known: Signature,
+    /// Its first message.
+    start: u64,
+}
+
+impl Piece {
+    /// Three quarters of the bins in which there is something agree.
+    fn is_like(&self, other: &Piece) -> bool {
+        let (mut used, mut same) = (0, 0);
+        for bin in 0..BINS {
+            let known = self.known[bin];
+            same += u32::from((known == other.known[bin]) | (known == other.all[bin]))
+                & u32::from(known != u32::MAX);
+            used += u32::from((known != u32::MAX) | (other.known[bin] != u32::MAX));
+        }
+        used > 0 && 4 * same >= 3 * used
+    }
+}
+
+/// The order of the last pieces.
+#[derive(Debug)]
+pub(super) struct Rhythm {
+    pieces: [Piece; KEPT],
+    count: u64,
+    /// For each length of a period: how many pieces in a row were like the one a period before.
+    alike: [u32; LONGEST + 1],
+    /// Number of the last piece that was the third of its kind in a row.
+    monotonous: u64,
+    period: usize,
+    before: u64,
+    /// The piece that is not over.
+    all: Signature,
+    known: Signature,
+}
+
+/// How many pieces in a row must be like the one a period before: a short order may come twice by chance.
+fn needed(period: usize) -> usize {
+    period.max(8.min(2 * period))
+}
+
+impl Default for Rhythm {
+    fn default() -> Self {
+        Self {
+            pieces: [Piece::default(); KEPT],
+            count: 0,
+            alike: [0; LONGEST + 1],
+            monotonous: 0,
+            period: 1,
+            before: 0,
+            all: NOTHING,
+            known: NOTHING,
+        }
+    }
+}
+
+impl Rhythm {
+    /// A message of the piece that is not over; `seen` is where its token came last, from 1.
+    #[inline]
+    pub(super) fn message(&mut self, hash: u64, seen: u64) {
+        // The middle of the hash: its ends say where the token is, and whether it is followed.
+        let (bin, hash) = (hash as usize >> 20 & (BINS - 1), (hash >> 24) as u32);
+        self.all[bin] = self.all[bin].min(hash);
+        if seen > self.recent() {
+            self.known[bin] = self.known[bin].min(hash);
+        }
+    }
+
+    /// Where the oldest piece begins that is remembered.
+    fn recent(&self) -> u64 {
+        self.pieces[(self.count % KEPT as u64) as usize].start
+    }
+
+    /// Ends a piece that began at `start`. The length of the period that it continues or completes; 1 if there is none.
+    pub(super) fn end_piece(&mut self, start: u64) -> usize {
+        let piece = Piece { all: self.all, known: self.known, start };
+        (self.all, self.known) = (NOTHING, NOTHING);
+        let longest = LONGEST.min(self.count as usize);
+        let at = |back: usize| &self.pieces[((self.count - back as u64) % KEPT as u64) as usize];
+        let mut alike = self.alike;
+        for (back, alike) in alike.iter_mut().enumerate().take(longest + 1).skip(1) {
+            *alike = if piece.is_like(at(back)) { *alike + 1 } else { 0 };
+        }
+        self.alike = alike;
+        self.pieces[(self.count % KEPT as u64) as usize] = piece;
+        self.count += 1;
+        if self.alike[1] >= 2 {
+            self.monotonous = self.count;
+        }
+        // A period in which one piece comes three times in a row is a loop of phases, not a round.
+        let is_round = |period: usize| {
+            period == 1
+                || self.count - self.monotonous.min(self.count) >= 3 * period as u64
+                || self.monotonous == 0
+        };
+        let found =
+            (1..=longest).find(|period| self.alike[*period] as usize >= needed(*period) && is_round(*period));
+        self.period = found.unwrap_or(1);
+        self.before = self.start(2 * self.period);
+        self.period
+    }
+
+    /// Length of the present period.
+    pub(super) fn period(&self) -> usize {
+        self.period
+    }
+
+    /// Number of pieces since the period was there for the first time, if this piece is the one at which it was noticed.
+    pub(super) fn noticed(&self) -> Option<usize> {
+        let alike = self.alike[self.period] as usize;
+        (alike == needed(self.period)).then_some(alike + self.period)
+    }
+
+    /// What was not seen since then was not in the last two periods.
+    #[inline]
+    pub(super) fn before(&self) -> u64 {
+        self.before
+    }
+
+    /// Where the last piece but `back` begins; 0 if that is forgotten.
+    pub(super) fn start(&self, back: usize) -> u64 {
+        if back as u64 >= self.count || back >= KEPT {
+            return 0;
+        }
+        self.pieces[((self.count - 1 - back as u64) % KEPT as u64) as usize].start
+    }
+
+    /// Something new begins.
+    pub(super) fn forget(&mut self) {
+        self.alike = [0; LONGEST + 1];
+        self.period = 1;
+        (self.all, self.known) = (NOTHING, NOTHING);
+    }
+}

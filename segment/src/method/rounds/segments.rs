@@ -1,0 +1,201 @@
+//! The run as segments: stretches of windows that behave alike.
+
+use super::cutter::RoundWindow;
+use super::idle::{self, Idle};
+use super::measure::Behaviour;
+use super::merge::{Spread, Tolerance, merge_neighbours};
+use crate::survey::Run;
+
+/// Stray messages are so many times rarer than those of phases.
+const QUIET: f64 = 4.0;
+/// … and so many rounds of those long, at least.
+const LASTING: u64 = 2;
+
+/// A window on the run's own clock.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    /// Begin; the unit ends where the next one begins.
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    /// Its last message.
+    pub(super) last_ns: u64,
+    /// Idle time in it.
+    pub(super) idle_ns: u64,
+    /// Messages until the same come again, in the geometric mean; `None` where they do not.
+    pub(super) round: Option<f64>,
+    pub(super) messages: f64,
+    /// Its time, if it is known how long it lasts.
+    active_ns: Option<u64>,
+}
+
+impl Unit {
+    /// How long a round is, as far as this unit knows.
+    pub(super) fn round_ns(&self) -> u64 {
+        let active = self.end_ns - self.start_ns - self.idle_ns;
+        match self.round {
+            None => self.last_ns - self.start_ns,
+            Some(messages) => (active as f64 / self.messages.max(1.0) * messages) as u64,
+        }
+    }
+}
+
+/// Neighbouring units that behave alike.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    /// Its units.
+    pub(super) units: std::ops::Range<usize>,
+    pub(super) behaviour: Behaviour,
+}
+
+/// All segments of a run in order, and its idle stretches.
+#[derive(Debug)]
+pub(super) struct Segments<'a> {
+    pub(super) units: Vec<Unit>,
+    windows: &'a [RoundWindow],
+    /// How much the partners of each unit differ from those of the next one.
+    steps: Vec<f32>,
+    pub(super) list: Vec<Segment>,
+    pub(super) idle: Vec<Idle>,
+}
+
+impl<'a> Segments<'a> {
+    /// Each window a segment.
+    pub(super) fn new(run: &'a Run) -> Self {
+        let windows = &run.rounds.windows;
+        let starts: Vec<u64> = windows.iter().map(|window| run.since_start(window.first_ns)).collect();
+        let end_ns = |i: usize| starts.get(i + 1).copied().unwrap_or(run.duration_ns);
+        let mut units: Vec<Unit> = windows
+            .iter()
+            .enumerate()
+            .map(|(i, window)| Unit {
+                start_ns: starts[i],
+                end_ns: end_ns(i),
+                last_ns: run.since_start(window.last_ns),
+                idle_ns: 0,
+                active_ns: None,
+                messages: window.messages as f64,
+                round: (window.returned * 2 > window.watched)
+                    .then(|| (window.log_distance / window.returned as f64).exp2()),
+            })
+            .collect();
+        let all = 0..units.len();
+        let idle = idle::find(run, &units, std::slice::from_ref(&all));
+        for stretch in &idle {
+            let first = units.partition_point(|unit| unit.end_ns <= stretch.from_ns);
+            for unit in units[first..].iter_mut().take_while(|unit| unit.start_ns < stretch.to_ns) {
+                unit.idle_ns += stretch.to_ns.min(unit.end_ns) - stretch.from_ns.max(unit.start_ns);
+            }
+        }
+        let last = units.len().saturating_sub(1);
+        // The pause after a window belongs to it, but the one at the end of the run, or before it is idle, is not known.
+        for (i, unit) in units.iter_mut().enumerate() {
+            let known = i < last && unit.idle_ns == 0;
+            unit.active_ns = known.then(|| unit.end_ns - unit.start_ns);
+        }
+        let list: Vec<Segment> = (0..units.len())
+            .map(|i| Segment { units: i..i + 1, behaviour: Behaviour::new(&windows[i], units[i].active_ns) })
+            .collect();
+        let steps = list.windows(2).map(|pair| pair[0].behaviour.difference_of_messages(&pair[1].behaviour));
+        let steps = steps.map(|difference| difference.sure_partners).collect();
+        Self { list, units, windows, steps, idle }
+    }
+
+    /// Looks for idle stretches again, now that it is known which windows are alike.
+    pub(super) fn find_idle(&mut self, run: &Run) {
+        let stretches: Vec<_> = self.list.iter().map(|segment| segment.units.clone()).collect();
+        self.idle = idle::find(run, &self.units, &stretches);
+    }
+
+    /// True if a segment is no more than stray messages: they do not come again, and they come so much more rarely than what
+    /// is before and after them.
+    pub(super) fn is_quiet(&self, number: usize) -> bool {
+        let own = &self.list[number];
+        if self.round(own).is_some() {
+            return false;
+        }
+        let length = |segment: &Segment| self.end_ns(segment).saturating_sub(self.start_ns(segment)).max(1);
+        let rate = |segment: &Segment| segment.behaviour.messages / length(segment) as f64;
+        let around = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
+        let mut around = around.filter_map(|other| self.list.get(other)).peekable();
+        around.peek().is_some()
+            && around.all(|other| {
+                rate(own) * QUIET < rate(other) && length(own) > self.round_ns(other).saturating_mul(LASTING)
+            })
+    }
+
+    /// Differences between the units of some neighbouring ones.
+    pub(super) fn spread(&self, units: &std::ops::Range<usize>) -> Spread {
+        let steps = &self.steps[units.start..units.end - 1];
+        Spread { sum: steps.iter().sum(), count: steps.len() as u32 }
+    }
+
+    /// Merges neighbours until all differ by more than `limits` allow.
+    pub(super) fn merge(&mut self, limits: &Tolerance) {
+        let spreads = self.list.iter().map(|segment| self.spread(&segment.units)).collect();
+        let steps: Vec<f32> = self.list.iter().skip(1).map(|next| self.steps[next.units.start - 1]).collect();
+        let mut ranges = Vec::with_capacity(self.list.len());
+        let mut behaviours = Vec::with_capacity(self.list.len());
+        for segment in self.list.drain(..) {
+            ranges.push(segment.units);
+            behaviours.push(segment.behaviour);
+        }
+        let sizes = merge_neighbours(&mut behaviours, spreads, &steps, limits);
+        let mut first = 0;
+        for (behaviour, size) in behaviours.into_iter().zip(sizes) {
+            let units = ranges[first].start..ranges[first + size - 1].end;
+            self.list.push(Segment { units, behaviour });
+            first += size;
+        }
+    }
+
+    /// Merges segment `number` with the one after it.
+    pub(super) fn join(&mut self, number: usize) {
+        let gone = self.list.remove(number + 1);
+        let kept = &mut self.list[number];
+        kept.units.end = gone.units.end;
+        kept.behaviour.merge(&gone.behaviour);
+    }
+
+    /// What some units did together.
+    pub(super) fn behaviour(&self, units: std::ops::Range<usize>) -> Option<Behaviour> {
+        let mut windows = self.windows[units.clone()].iter().zip(&self.units[units]);
+        let (first, unit) = windows.next()?;
+        let mut all = Behaviour::new(first, unit.active_ns);
+        windows.for_each(|(window, unit)| all.add(window, unit.active_ns));
+        all.settle();
+        Some(all)
+    }
+
+    /// Begin of a segment.
+    pub(super) fn start_ns(&self, segment: &Segment) -> u64 {
+        self.units[segment.units.start].start_ns
+    }
+
+    /// End of a segment.
+    pub(super) fn end_ns(&self, segment: &Segment) -> u64 {
+        self.units[segment.units.end - 1].end_ns
+    }
+
+    /// Messages of a round of a segment: the median over its units; `None` if most of them do not come again.
+    pub(super) fn round(&self, segment: &Segment) -> Option<f64> {
+        let units = &self.units[segment.units.clone()];
+        let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();
+        if rounds.len() * 2 < units.len() || rounds.is_empty() {
+            return None;
+        }
+        let middle = rounds.len() / 2;
+        Some(*rounds.select_nth_unstable_by(middle, f64::total_cmp).1)
+    }
+
+    /// How long a round of a segment is: the median over its units.
+    pub(super) fn round_ns(&self, segment: &Segment) -> u64 {
+        let units = &self.units[segment.units.clone()];
+        let mut rounds: Vec<u64> =
+            units.iter().filter(|unit| unit.round.is_some()).map(Unit::round_ns).collect();
+        if rounds.is_empty() {
+            return units.iter().map(Unit::round_ns).sum();
+        }
+        let middle = rounds.len() / 2;
+        *rounds.select_nth_unstable(middle).1
+    }
+}

@@ -1,0 +1,138 @@
+//! Where each kind of message came last.
+//!
+//! A *token* stands for a message and all its returns: source, destination, operation, and size to half a power of two. The
+//! table is flat and bounded; when it is full, the half of the tokens with the higher hashes is let go, for good. What is left
+//! is a fair sample of each exchange, so that memory depends neither on the number of ranks nor on that of messages.
+
+use crate::window::sketch::scatter;
+
+/// Slots; a power of two, at most half of them used.
+const SLOTS: usize = 1 << 17;
+
+/// Slots looked at for one token.
+const PROBES: usize = 64;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u64,
+    /// Index of the token's last message, from 1; 0 is a free slot.
+    last: u64,
+}
+
+const FREE: Slot = Slot { hash: 0, last: 0 };
+
+/// The last message of each token of a sample.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    slots: Vec<Slot>,
+    used: usize,
+    /// Tokens of a lower hash are followed.
+    below: u64,
+}
+
+impl Tokens {
+    /// An empty table that follows all tokens.
+    pub(super) fn new() -> Self {
+        Self { slots: vec![FREE; 1 << 10], used: 0, below: u64::MAX }
+    }
+
+    /// The hash of a message's token.
+    #[inline]
+    pub(super) fn hash(src: u32, dst: u32, bytes: u64, operation: u8) -> u64 {
+        let size = bytes | 1;
+        let exponent = size.ilog2();
+        // The bit after the leading one halves the power of two.
+        let half = (size.rotate_left(64 - exponent) >> 63) & 1;
+        let kind = u64::from(operation & 63) << 8 | u64::from(exponent) << 1 | half;
+        scatter((u64::from(src) << 32 | u64::from(dst)) ^ kind << 48 ^ kind >> 16)
+    }
+
+    /// Notes that message `index`, counted from 1, has this token. The index of the one before it, 0 if there was none;
+    /// `None` if the token is not followed.
+    #[inline]
+    pub(super) fn see(&mut self, hash: u64, index: u64) -> Option<u64> {
+        if hash >= self.below {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        let first = hash as usize;
+        for probe in 0..PROBES {
+            let slot = &mut self.slots[first.wrapping_add(probe) & mask];
+            if slot.hash == hash && slot.last != 0 {
+                return Some(std::mem::replace(&mut slot.last, index));
+            }
+            if slot.last == 0 {
+                if self.used * 2 >= mask {
+                    break;
+                }
+                *slot = Slot { hash, last: index };
+                self.used += 1;
+                return Some(0);
+            }
+        }
+        self.make_room();
+        self.see(hash, index)
+    }
+
+    /// Grows to [`SLOTS`]; then lets half of the tokens go.
+    #[cold]
+    fn make_room(&mut self) {
+        let larger = (self.slots.len() * 2).min(SLOTS);
+        if larger == self.slots.len() {
+            self.below /= 2;
+        }
+        let mask = larger - 1;
+        let slots = std::mem::replace(&mut self.slots, vec![FREE; larger]);
+        self.used = 0;
+        for slot in slots.into_iter().filter(|slot| slot.last != 0 && slot.hash < self.below) {
+            let mut places = (0..PROBES).map(|probe| (slot.hash as usize).wrapping_add(probe) & mask);
+            // A token that finds no place was made to collide; it begins anew.
+            if let Some(place) = places.find(|place| self.slots[*place].last == 0) {
+                self.slots[place] = slot;
+                self.used += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_returns() {
+        let mut tokens = Tokens::new();
+        let mut see = |src, bytes, index| tokens.see(Tokens::hash(src, 1, bytes, 0), index);
+        assert_eq!(see(0, 64, 1), Some(0));
+        assert_eq!(see(2, 64, 2), Some(0));
+        assert_eq!(see(0, 95, 3), Some(1)); // below one and a half times 64
+        assert_eq!(see(0, 96, 4), Some(0));
+        assert_eq!(see(0, 64, 5), Some(3));
+    }
+
+    #[test]
+    fn many_ranks_leave_a_sample_that_still_returns() {
+        let mut tokens = Tokens::new();
+        let mut returned = 0;
+        for round in 0..2u64 {
+            for pair in 0..1_000_000u32 {
+                let index = round * 1_000_000 + u64::from(pair) + 1;
+                match tokens.see(Tokens::hash(pair / 1000, pair % 1000, 8, 0), index) {
+                    Some(last) if last > 0 => {
+                        assert_eq!(last, u64::from(pair) + 1);
+                        returned += 1;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!((SLOTS / 8..=SLOTS / 2).contains(&returned), "{returned} tokens returned");
+    }
+
+    #[test]
+    fn hashes_made_to_collide_end_in_an_empty_sample() {
+        let mut tokens = Tokens::new();
+        (0..10_000u64).for_each(|i| drop(tokens.see(i << 40, i + 1)));
+        assert!(tokens.used <= SLOTS / 2);
+    }
+}
