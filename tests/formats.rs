@@ -41,5 +41,15 @@ fn python_reads_what_the_commands_read() {
         let matrix = python("phases", &phases);
         let without_phase: Vec<&str> = matrix.lines().map(|line| line.split_once(',').unwrap().1).collect();
         assert_eq!(pairs.lines().collect::<Vec<_>>(), without_phase);
+
+        // The only phase has one occurrence, which stands for all of the run; --keep-messages keeps the same.
+        let kept = directory.path().join(format!("k.{suffix}"));
+        output(segment().args(["--method", "none", "--keep-messages"]).arg(&trace).arg("-o").arg(&kept));
+        let of_phase = python("messages", &phases);
+        let rows = |text: &str| {
+            text.lines().skip(1).map(|line| line.split_once(',').unwrap().1.to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&of_phase), csv.lines().skip(1).map(first_four).collect::<Vec<_>>());
+        assert_eq!(rows(&python("messages", &kept)), rows(&of_phase));
     }
 }

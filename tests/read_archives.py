@@ -3,6 +3,7 @@
 
     read_archives.py trace FILE     prints t_ns,src,dst,bytes of every message
     read_archives.py phases FILE    prints phase,src,dst,messages,bytes of every matrix
+    read_archives.py messages FILE  prints phase,t_ns,src,dst,bytes of every message in a phase archive
     read_archives.py results FILE   prints run,src,dst,bytes,flows,load of every row of the link tables
 """
 import json
@@ -73,6 +74,25 @@ def phases(path):
                 print(phase, *row, sep=",")
 
 
+def messages(path):
+    print("phase,t_ns,src,dst,bytes")
+    entries, rows = [], []
+    for name, data in members(path, "phaseflow.phases"):
+        if name == "phases.json":
+            entries = json.loads(data)
+        if name.startswith("occurrences/"):
+            table = columns(data)
+            rows += zip(table[3], table[4], table[7])
+        if name.startswith("messages"):
+            phase = name.removeprefix("messages").split("/")[0].removeprefix("-")
+            table = columns(data)
+            if phase:
+                start, end, deviation = rows[entries[int(phase)]["representative"]]
+                assert deviation == 0 and all(start <= time < end for time in table[1]), name
+            for row in zip(table[1], table[2], table[3], table[4]):
+                print(phase, *row, sep=",")
+
+
 def results(path):
     print("run,src,dst,bytes,flows,load")
     nodes, links, topology = {}, {}, {}
@@ -91,4 +111,4 @@ def results(path):
 
 
 if __name__ == "__main__":
-    {"trace": trace, "phases": phases, "results": results}[sys.argv[1]](sys.argv[2])
+    {"trace": trace, "phases": phases, "messages": messages, "results": results}[sys.argv[1]](sys.argv[2])

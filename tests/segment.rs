@@ -194,7 +194,6 @@ fn wrong_requests_say_what_would_be_right() {
             &["--method", "dbscan[radius=-1]"],
             "--method: `dbscan[radius=-1]`: radius is -1, expected a positive number",
         ),
-        (&["--keep-messages"], "--keep-messages: is not available yet"),
         (&["--windows", "1"], "--windows: is 1, expected 2 to 4096"),
         (&["--max-phases", "0"], "--max-phases: is 0, expected at least 1"),
         (&["--min-duration", "5"], "--min-duration: `5` is not a time; write 250ns, 5us, 1ms or 2s"),

@@ -118,9 +118,21 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
                 notes.push("the trace has no messages: there are no phases".to_string());
             }
             let segmentation = settled(header(method, Some(run.duration_ns)), run, &nodes, &paths, &tally)?;
+            notes.extend(stray(&segmentation));
             Ok(Outcome { segmentation, start_ns: Some(run.start_ns), notes })
         }
     }
+}
+
+/// What is in no phase.
+fn stray(segmentation: &Segmentation) -> Option<String> {
+    let idle = segmentation.occurrences.iter().filter(|row| row.depth == 0 && row.phase.is_none());
+    let (messages, bytes) = idle.fold((0, 0_u64), |(messages, bytes), row| {
+        (messages + row.messages, bytes.saturating_add(row.bytes))
+    });
+    (messages > 0).then(|| {
+        format!("{messages} stray messages of {bytes} bytes lie in idle stretches and are of no phase")
+    })
 }
 
 fn limits(options: &Options) -> Limits {

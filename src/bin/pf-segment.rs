@@ -51,7 +51,7 @@ struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0ns")]
     min_duration: String,
 
-    /// Keep all messages in the phase archive (not available yet)
+    /// Keep all messages and calls in the phase archive, not only those of an occurrence of each phase
     #[arg(long)]
     keep_messages: bool,
 
