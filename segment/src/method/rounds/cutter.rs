@@ -437,3 +437,85 @@ impl Cutter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::trace::{Message, Rank};
+
+    /// Windows of messages (source, destination, bytes), a nanosecond apart.
+    fn windows(messages: impl IntoIterator<Item = (u32, u32, u64)>) -> Vec<RoundWindow> {
+        let mut cutter = Cutter::default();
+        let mut block = MessageBlock::default();
+        for (send_post_ns, (src, dst, bytes)) in (0..).zip(messages) {
+            block.push(&Message {
+                send_post_ns,
+                src: Rank(src),
+                dst: Rank(dst),
+                bytes,
+                ..Message::default()
+            });
+            if block.len() == 1000 {
+                cutter.add(&block);
+                block.clear();
+            }
+        }
+        cutter.add(&block);
+        cutter.finish().windows
+    }
+
+    fn ring(ranks: u32, step: u32) -> Vec<(u32, u32, u64)> {
+        (0..ranks).map(|rank| (rank, (rank + step) % ranks, 64)).collect()
+    }
+
+    fn sizes(windows: &[RoundWindow]) -> Vec<u64> {
+        windows.iter().map(|window| window.messages).collect()
+    }
+
+    #[test]
+    fn windows_are_rounds() {
+        assert_eq!(sizes(&windows(ring(100, 1).repeat(7))), [100; 7]);
+        // A round of many steps, as an alltoall, is one window too.
+        let alltoall: Vec<_> = (1..32).flat_map(|step| ring(32, step)).collect();
+        assert_eq!(sizes(&windows(alltoall.repeat(5))), [31 * 32; 5]);
+    }
+
+    #[test]
+    fn a_change_of_phase_is_the_begin_of_a_window() {
+        let messages = [ring(100, 1).repeat(4), ring(100, 7).repeat(3), ring(10, 3).repeat(5)].concat();
+        let found = windows(messages);
+        assert_eq!(sizes(&found), [100, 100, 100, 100, 100, 100, 100, 10, 10, 10, 10, 10]);
+        let fresh: Vec<bool> = found.iter().map(|window| window.fresh).collect();
+        assert_eq!(fresh.iter().filter(|fresh| **fresh).count(), 2);
+        assert!(fresh[4] && fresh[7]);
+    }
+
+    #[test]
+    fn pieces_of_a_round_are_put_together() {
+        // There and back again over the first half of the ranks within a round: three pieces.
+        let round = [ring(40, 1), ring(20, 2), ring(40, 1), ring(20, 2), ring(40, 5)].concat();
+        // The first few rounds are in pieces, until their order has been seen.
+        let found = sizes(&windows(round.repeat(40)));
+        assert!(found.iter().filter(|size| **size == round.len() as u64).count() >= 15, "{found:?}");
+    }
+
+    #[test]
+    fn many_messages_make_a_bounded_number_of_windows_that_hold_all_of_them() {
+        for round in [1u32, 2, 10, 300] {
+            let total = 600_000;
+            let found = windows((0..total).map(|i| (i % round, round + i % round, 8)));
+            assert!(found.len() <= MOST, "{} windows", found.len());
+            assert_eq!(sizes(&found).iter().sum::<u64>(), u64::from(total));
+            for window in &found {
+                assert_eq!(window.sketch.messages(), window.messages);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_ever_comes_again() {
+        let found = windows((0..100_000u32).map(|i| (i / 300, 1000 + i % 300, 8)));
+        assert!(found.iter().all(|window| window.part && window.rounds == 0));
+        assert_eq!(sizes(&found).iter().sum::<u64>(), 100_000);
+    }
+}
