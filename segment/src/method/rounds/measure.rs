@@ -233,14 +233,17 @@ impl Behaviour {
     }
 
     /// Which part of these messages the other stretch could have sent, if it were shown a part of a round of it: up to
-    /// [`EXCERPT`] times its share in each bin of pairs and offsets, whichever says least.
+    /// [`EXCERPT`] times its share in each bin of offsets and of pairs, whichever says least.
     pub(super) fn covered_by(&self, other: &Behaviour) -> f32 {
-        let parts = std::iter::once(OFFSETS).chain(VIEWS.len()..PARTS);
-        let covered = parts.filter(|number| self.inverse[*number] < 1.0).map(|number| {
-            let pairs = part(&self.shares, number).iter().zip(part(&other.shares, number));
-            pairs.map(|(own, theirs)| own.min(EXCERPT * theirs)).sum::<f32>()
-        });
-        covered.fold(1.0, f32::min)
+        let covered = |number: usize| {
+            let messages = 1.0 / self.inverse[number];
+            let bins = part(&self.shares, number).iter().zip(part(&other.shares, number));
+            // A single message has no share to speak of.
+            let most = |share: f32| (EXCERPT * share * messages + 0.75).floor();
+            bins.map(|(own, theirs)| (own * messages).min(most(*theirs))).sum::<f32>()
+        };
+        let pairs: f32 = (VIEWS.len()..PARTS).map(covered).sum();
+        covered(OFFSETS).min(pairs) * self.inverse[OFFSETS]
     }
 
     /// How different the rates are.
