@@ -44,9 +44,10 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         let start = before.checked_sub(1).map_or(0, |last| stretch(last).start);
         let left = &units[start.max(before.saturating_sub(NEIGHBOURS))..before];
         let right = &units[after..stretch(after).end.clamp(after, after + NEIGHBOURS).min(units.len())];
-        let (before, after) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
+        let within = before.checked_sub(1).is_some_and(|last| stretch(last) == stretch(after));
+        let (own, next) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
         // The pause after a round belongs to it.
-        let usual = if left.is_empty() { after } else { before.max(after / 2) };
+        let usual = if left.is_empty() || within { own.max(next) } else { own.max(next / 2) };
         if to - from > ROUNDS.saturating_mul(usual) {
             let pause = pause(left).min((to - from) / 2);
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
