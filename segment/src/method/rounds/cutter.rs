@@ -32,6 +32,9 @@ const STREAK: f32 = 8.0;
 /// Longer rounds are cut in parts, which are put together when the round is repeated.
 const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
 
+/// A silence so many times as long as any before it in a round that is not repeated ends a part of it.
+const PAUSE: u64 = 16;
+
 /// Something new is more than one part in so many of a round; less is noise between two rounds.
 const MUCH: f32 = 4.0;
 
@@ -133,6 +136,8 @@ pub(crate) struct Cutter {
     known: f32,
     /// Rounds since something new began.
     rounds_here: u64,
+    /// The longest silence of this round.
+    longest_ns: u64,
     rhythm: Rhythm,
     /// Pieces of the open window that are no whole round yet.
     pieces: usize,
@@ -160,6 +165,7 @@ impl Default for Cutter {
             goal: 1.0,
             known: 0.0,
             rounds_here: 0,
+            longest_ns: 0,
             rhythm: Rhythm::default(),
             pieces: 0,
             repeat: Streak::default(),
@@ -203,7 +209,15 @@ impl Cutter {
             let place = self.next;
             let row = (place - self.base) as usize;
             self.next += 1;
-            self.gaps.see(self.batch.times[row]);
+            let silence_ns = self.gaps.see(self.batch.times[row]);
+            if self.rounds_here == 0 && self.longest_ns > 0 && silence_ns / PAUSE > self.longest_ns {
+                // Nothing of this round came again, so it may be over.
+                self.fold(place);
+                self.close_window(true);
+                self.longest_ns = 0;
+            } else {
+                self.longest_ns = self.longest_ns.max(silence_ns);
+            }
             let batch = &self.batch;
             let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.operations[row]);
             if let Some(seen) = self.tokens.see(hash, place + 1) {
@@ -362,6 +376,7 @@ impl Cutter {
     }
 
     fn next_round(&mut self, at: u64) {
+        self.longest_ns = 0;
         self.known = self.distinct as f32;
         self.round = at;
         self.distinct = u32::try_from(self.next - at).unwrap_or(u32::MAX);

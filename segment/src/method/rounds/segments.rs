@@ -8,6 +8,8 @@ use crate::survey::Run;
 
 /// Stray messages are so many times rarer than those of phases.
 const QUIET: f64 = 4.0;
+/// … so many times fewer in all, …
+const FEW: f64 = 16.0;
 /// … and so many rounds of those long, at least.
 const LASTING: u64 = 2;
 
@@ -126,7 +128,9 @@ impl<'a> Segments<'a> {
         let mut around = around.filter_map(|other| self.list.get(other)).peekable();
         around.peek().is_some()
             && around.all(|other| {
-                rate(own) * QUIET < rate(other) && length(own) > self.round_ns(other).saturating_mul(LASTING)
+                rate(own) * QUIET < rate(other)
+                    && own.behaviour.messages * FEW < other.behaviour.messages
+                    && length(own) > self.round_ns(other).saturating_mul(LASTING)
             })
     }
 
