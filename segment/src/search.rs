@@ -2,8 +2,8 @@
 //!
 //! The log-likelihood ratio of the messages under the new against the old phase is summed up; the sum is least where the old
 //! phase ends (a CUSUM, Page 1954, whose minimum is the most likely change). Messages that both phases send tell little, and a
-//! few of them at a change can move the minimum by a part of a round: if those between the minimum and the place where the
-//! rhythm changes tell little, the rhythm is believed.
+//! few of them at a change can move the minimum by a part of a round: if those between the minimum and a pause, after which
+//! a round begins, tell little, the change is there.
 
 use phaseflow_collect::{MatrixBuilder, Result};
 
@@ -29,7 +29,7 @@ struct Group {
 /// A search in progress.
 pub(crate) struct Search {
     ratio: Ratio,
-    /// Where the rhythm changes.
+    /// Where the rhythm seems to change.
     expected_ns: u64,
     sum: f64,
     last_ns: u64,
@@ -87,21 +87,45 @@ impl Search {
     /// these is posted.
     pub(crate) fn settle(mut self, now_ns: u64, old: &mut Side<'_>, new: &mut Side<'_>) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
-        let least = self.groups.iter().min_by(|a, b| a.sum.total_cmp(&b.sum).then(a.first.cmp(&b.first)));
-        let expected = self.groups.binary_search_by_key(&self.expected_ns, |group| group.start_ns);
-        let expected = expected.ok().and_then(|at| self.groups.get(at));
-        let change = match (least, expected) {
-            (Some(least), Some(expected)) => {
-                let between = expected.first.abs_diff(least.first) as f64;
-                if expected.sum - least.sum < LITTLE * between { expected } else { least }
-            }
-            (Some(least), None) => least,
-            (None, _) => return Ok(now_ns),
-        };
+        let sums = self.groups.iter().enumerate();
+        let least = sums.min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
+        let Some(least) = least else { return Ok(now_ns) };
+        let change = self.round_start(least);
         let at = change.first;
         old.add(&self.src[..at], &self.dst[..at], &self.bytes[..at])?;
         new.add(&self.src[at..], &self.dst[at..], &self.bytes[at..])?;
         Ok(change.start_ns)
+    }
+}
+
+impl Search {
+    /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of several the
+    /// one that the rhythm expects, or the nearest to the least.
+    fn round_start(&self, least: usize) -> Group {
+        let groups = &self.groups;
+        // The silence before a group; what was before the first one is not known.
+        let silence =
+            |at: usize| at.checked_sub(1).map_or(0, |before| groups[at].start_ns - groups[before].start_ns);
+        let longest = (0..groups.len() - 1).map(silence).max().unwrap_or(0);
+        let begins = |at: usize| 2 * silence(at) >= longest;
+        let tells_little = |at: usize| {
+            let between = groups[at].first.abs_diff(groups[least].first) as f64;
+            groups[at].sum - groups[least].sum < LITTLE * between
+        };
+        if least == 0 || least + 1 == groups.len() || begins(least) {
+            return groups[least];
+        }
+        if let Ok(expected) = groups.binary_search_by_key(&self.expected_ns, |group| group.start_ns)
+            && begins(expected)
+            && tells_little(expected)
+        {
+            return groups[expected];
+        }
+        let before = (1..least).rev().find(|at| begins(*at)).filter(|at| tells_little(*at));
+        let after = (least + 1..groups.len() - 1).find(|at| begins(*at)).filter(|at| tells_little(*at));
+        let distance = |at: &usize| groups[*at].first.abs_diff(groups[least].first);
+        let nearest = before.into_iter().chain(after).min_by_key(distance);
+        groups[nearest.unwrap_or(least)]
     }
 }
 
@@ -127,7 +151,7 @@ mod tests {
     ) -> (u64, u64) {
         let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), expected_ns);
         for (time, (src, dst)) in (1000..).zip(messages) {
-            assert!(search.push(time, (*src, *dst, 64, 0)));
+            assert!(search.push(time + pause(time), (*src, *dst, 64, 0)));
         }
         let (mut before, mut after) = (Total::default(), Total::default());
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
@@ -151,13 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn where_both_phases_send_the_same_the_rhythm_tells() {
-        // The old round is a a b, the new one a: the last `a a` could be of either.
+    fn where_both_phases_send_the_same_the_pause_tells() {
+        // The old round is `a a b`, the new one `a`: the `a a` at the end could be of either, but the pause comes after them.
         let old = [(0, 1), (0, 1), (7, 3)].repeat(20);
         let new = [(0, 1)].repeat(40);
         let messages = [&old[..6], &new[..6]].concat();
-        assert_eq!(change(&old, &new, &messages, 1008), (8, 1008));
-        // But not what only the old one sends.
-        assert_eq!(change(&old, &new, &messages, 1004), (6, 1006));
+        let pause = |time| if time >= 1008 { 100 } else { 0 };
+        assert_eq!(change_with(&old, &new, &messages, 0, pause), (8, 1108));
+        // But what only the old one sends is the old one's.
+        let pause = |time| if time >= 1004 { 100 } else { 0 };
+        assert_eq!(change_with(&old, &new, &messages, 0, pause), (6, 1106));
     }
 }

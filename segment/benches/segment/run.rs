@@ -75,7 +75,11 @@ impl Sample {
     }
 
     pub(crate) fn measure(&self, method: &Method, level: &Level) -> Found {
-        let options = Options { method: *method, ..Options::default() };
+        let shown = match level {
+            Level::Leaf => phaseflow_segment::Level::Leaf,
+            Level::Outer => phaseflow_segment::Level::Outer,
+        };
+        let options = Options { method: *method, level: shown, ..Options::default() };
         let begin = Instant::now();
         let outcome = segment(&mut Rewind(Cursor::new(&self.archive)), &options).unwrap();
         let seconds = begin.elapsed().as_secs_f64();

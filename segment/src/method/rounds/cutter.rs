@@ -32,6 +32,9 @@ const STREAK: f32 = 8.0;
 /// Longer rounds are cut in parts, which are put together when the round is repeated.
 const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
 
+/// A silence so many times as long as any before it in a round that is not repeated ends a part of it.
+const PAUSE: u64 = 16;
+
 /// Something new is more than one part in so many of a round; less is noise between two rounds.
 const MUCH: f32 = 4.0;
 
@@ -133,6 +136,8 @@ pub(crate) struct Cutter {
     known: f32,
     /// Rounds since something new began.
     rounds_here: u64,
+    /// The longest silence of this round.
+    longest_ns: u64,
     rhythm: Rhythm,
     /// Pieces of the open window that are no whole round yet.
     pieces: usize,
@@ -160,6 +165,7 @@ impl Default for Cutter {
             goal: 1.0,
             known: 0.0,
             rounds_here: 0,
+            longest_ns: 0,
             rhythm: Rhythm::default(),
             pieces: 0,
             repeat: Streak::default(),
@@ -203,7 +209,15 @@ impl Cutter {
             let place = self.next;
             let row = (place - self.base) as usize;
             self.next += 1;
-            self.gaps.see(self.batch.times[row]);
+            let silence_ns = self.gaps.see(self.batch.times[row]);
+            if self.rounds_here == 0 && self.longest_ns > 0 && silence_ns / PAUSE > self.longest_ns {
+                // Nothing of this round came again, so it may be over.
+                self.fold(place);
+                self.close_window(true);
+                self.longest_ns = 0;
+            } else {
+                self.longest_ns = self.longest_ns.max(silence_ns);
+            }
             let batch = &self.batch;
             let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.operations[row]);
             if let Some(seen) = self.tokens.see(hash, place + 1) {
@@ -362,6 +376,7 @@ impl Cutter {
     }
 
     fn next_round(&mut self, at: u64) {
+        self.longest_ns = 0;
         self.known = self.distinct as f32;
         self.round = at;
         self.distinct = u32::try_from(self.next - at).unwrap_or(u32::MAX);
@@ -435,5 +450,87 @@ impl Cutter {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::trace::{Message, Rank};
+
+    /// Windows of messages (source, destination, bytes), a nanosecond apart.
+    fn windows(messages: impl IntoIterator<Item = (u32, u32, u64)>) -> Vec<RoundWindow> {
+        let mut cutter = Cutter::default();
+        let mut block = MessageBlock::default();
+        for (send_post_ns, (src, dst, bytes)) in (0..).zip(messages) {
+            block.push(&Message {
+                send_post_ns,
+                src: Rank(src),
+                dst: Rank(dst),
+                bytes,
+                ..Message::default()
+            });
+            if block.len() == 1000 {
+                cutter.add(&block);
+                block.clear();
+            }
+        }
+        cutter.add(&block);
+        cutter.finish().windows
+    }
+
+    fn ring(ranks: u32, step: u32) -> Vec<(u32, u32, u64)> {
+        (0..ranks).map(|rank| (rank, (rank + step) % ranks, 64)).collect()
+    }
+
+    fn sizes(windows: &[RoundWindow]) -> Vec<u64> {
+        windows.iter().map(|window| window.messages).collect()
+    }
+
+    #[test]
+    fn windows_are_rounds() {
+        assert_eq!(sizes(&windows(ring(100, 1).repeat(7))), [100; 7]);
+        // A round of many steps, as an alltoall, is one window too.
+        let alltoall: Vec<_> = (1..32).flat_map(|step| ring(32, step)).collect();
+        assert_eq!(sizes(&windows(alltoall.repeat(5))), [31 * 32; 5]);
+    }
+
+    #[test]
+    fn a_change_of_phase_is_the_begin_of_a_window() {
+        let messages = [ring(100, 1).repeat(4), ring(100, 7).repeat(3), ring(10, 3).repeat(5)].concat();
+        let found = windows(messages);
+        assert_eq!(sizes(&found), [100, 100, 100, 100, 100, 100, 100, 10, 10, 10, 10, 10]);
+        let fresh: Vec<bool> = found.iter().map(|window| window.fresh).collect();
+        assert_eq!(fresh.iter().filter(|fresh| **fresh).count(), 2);
+        assert!(fresh[4] && fresh[7]);
+    }
+
+    #[test]
+    fn pieces_of_a_round_are_put_together() {
+        // There and back again over the first half of the ranks within a round: three pieces.
+        let round = [ring(40, 1), ring(20, 2), ring(40, 1), ring(20, 2), ring(40, 5)].concat();
+        // The first few rounds are in pieces, until their order has been seen.
+        let found = sizes(&windows(round.repeat(40)));
+        assert!(found.iter().filter(|size| **size == round.len() as u64).count() >= 15, "{found:?}");
+    }
+
+    #[test]
+    fn many_messages_make_a_bounded_number_of_windows_that_hold_all_of_them() {
+        for round in [1u32, 2, 10, 300] {
+            let total = 600_000;
+            let found = windows((0..total).map(|i| (i % round, round + i % round, 8)));
+            assert!(found.len() <= MOST, "{} windows", found.len());
+            assert_eq!(sizes(&found).iter().sum::<u64>(), u64::from(total));
+            for window in &found {
+                assert_eq!(window.sketch.messages(), window.messages);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_ever_comes_again() {
+        let found = windows((0..100_000u32).map(|i| (i / 300, 1000 + i % 300, 8)));
+        assert!(found.iter().all(|window| window.part && window.rounds == 0));
+        assert_eq!(sizes(&found).iter().sum::<u64>(), 100_000);
     }
 }

@@ -28,22 +28,23 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Notes a message; times ascend.
+    /// Notes a message; times ascend. How long the silence before it was.
     #[inline]
-    pub(super) fn see(&mut self, time_ns: i64) {
+    pub(super) fn see(&mut self, time_ns: i64) -> u64 {
+        if self.first_ns.is_none() {
+            (self.first_ns, self.last_ns) = (Some(time_ns), time_ns);
+        }
         let length = time_ns.wrapping_sub(self.last_ns).cast_unsigned();
-        if length > self.least_ns || self.first_ns.is_none() {
+        if length > self.least_ns {
             self.keep(time_ns);
         }
         self.last_ns = time_ns;
+        length
     }
 
     #[cold]
     fn keep(&mut self, time_ns: i64) {
-        let Some(first_ns) = self.first_ns else {
-            self.first_ns = Some(time_ns);
-            return;
-        };
+        let first_ns = self.first_ns.unwrap_or(time_ns);
         self.silences.push(Silence { from_ns: self.last_ns, to_ns: time_ns });
         if self.silences.len() >= 2 * PART as usize {
             self.least_ns = time_ns.wrapping_sub(first_ns).cast_unsigned() / PART;

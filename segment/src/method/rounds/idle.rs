@@ -10,7 +10,7 @@ const PART: u64 = 2000;
 /// … and so does one shorter than so many rounds of what happens before and after it.
 pub(super) const ROUNDS: u64 = 3;
 /// Units before and after a silence that tell how long a round is.
-const NEIGHBOURS: usize = 8;
+const NEIGHBOURS: usize = 16;
 
 /// An idle stretch of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +44,10 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         let start = before.checked_sub(1).map_or(0, |last| stretch(last).start);
         let left = &units[start.max(before.saturating_sub(NEIGHBOURS))..before];
         let right = &units[after..stretch(after).end.clamp(after, after + NEIGHBOURS).min(units.len())];
-        let (before, after) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
+        let within = before.checked_sub(1).is_some_and(|last| stretch(last) == stretch(after));
+        let (own, next) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
         // The pause after a round belongs to it.
-        let usual = if left.is_empty() { after } else { before.max(after / 2) };
+        let usual = if left.is_empty() || within { own.max(next) } else { own.max(next / 2) };
         if to - from > ROUNDS.saturating_mul(usual) {
             let pause = pause(left).min((to - from) / 2);
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
@@ -55,7 +56,7 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
     idle
 }
 
-/// How long a round is in these units: messages of a round, in the median, at the mean rate. `silence` is not counted.
+/// How long a round is in these units: messages of a round, at the mean rate. `silence` is not counted.
 fn rhythm(units: &[Unit], silence: (u64, u64)) -> u64 {
     let (Some(first), Some(last)) = (units.first(), units.last()) else { return 0 };
     let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();
@@ -65,8 +66,9 @@ fn rhythm(units: &[Unit], silence: (u64, u64)) -> u64 {
     if rounds.is_empty() {
         return span_ns / units.len() as u64;
     }
-    let middle = rounds.len() / 2;
-    let round = *rounds.select_nth_unstable_by(middle, f64::total_cmp).1;
+    // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the last such stretch.
+    let place = if rounds.len() < NEIGHBOURS / 2 { rounds.len() / 2 } else { rounds.len() * 3 / 4 };
+    let round = *rounds.select_nth_unstable_by(place, f64::total_cmp).1;
     let messages: f64 = units.iter().map(|unit| unit.messages).sum();
     (span_ns as f64 * round / messages.max(1.0)) as u64
 }

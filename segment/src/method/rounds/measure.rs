@@ -233,14 +233,17 @@ impl Behaviour {
     }
 
     /// Which part of these messages the other stretch could have sent, if it were shown a part of a round of it: up to
-    /// [`EXCERPT`] times its share in each bin of pairs and offsets, whichever says least.
+    /// [`EXCERPT`] times its share in each bin of offsets and of pairs, whichever says least.
     pub(super) fn covered_by(&self, other: &Behaviour) -> f32 {
-        let parts = std::iter::once(OFFSETS).chain(VIEWS.len()..PARTS);
-        let covered = parts.filter(|number| self.inverse[*number] < 1.0).map(|number| {
-            let pairs = part(&self.shares, number).iter().zip(part(&other.shares, number));
-            pairs.map(|(own, theirs)| own.min(EXCERPT * theirs)).sum::<f32>()
-        });
-        covered.fold(1.0, f32::min)
+        let covered = |number: usize| {
+            let messages = 1.0 / self.inverse[number];
+            let bins = part(&self.shares, number).iter().zip(part(&other.shares, number));
+            // A single message has no share to speak of.
+            let most = |share: f32| (EXCERPT * share * messages + 0.75).floor();
+            bins.map(|(own, theirs)| (own * messages).min(most(*theirs))).sum::<f32>()
+        };
+        let pairs: f32 = (VIEWS.len()..PARTS).map(covered).sum();
+        covered(OFFSETS).min(pairs) * self.inverse[OFFSETS]
     }
 
     /// How different the rates are.
@@ -267,4 +270,79 @@ fn weighted_log(x: f32) -> f32 {
     let square = s * s;
     let series = s * (1.0 + square * (1.0 / 3.0 + square * (1.0 / 5.0 + square / 7.0)));
     x * (exponent + series * (2.0 / std::f32::consts::LN_2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behaviour(messages: &[(u32, u32, u64)], active_ns: u64) -> Behaviour {
+        let columns: (Vec<u32>, Vec<u32>, Vec<u64>) = (
+            messages.iter().map(|m| m.0).collect(),
+            messages.iter().map(|m| m.1).collect(),
+            messages.iter().map(|m| m.2).collect(),
+        );
+        let mut window = RoundWindow { messages: messages.len() as u64, ..RoundWindow::default() };
+        window.sketch.add_columns(&columns.0, &columns.1, &columns.2, &vec![0; messages.len()]);
+        window.pairs.add_columns(&columns.0, &columns.1);
+        let mut behaviour = Behaviour::new(&window, Some(active_ns));
+        // As if known from many windows.
+        behaviour.active_windows = TRUSTED;
+        behaviour
+    }
+
+    fn ring(ranks: u32, step: u32, bytes: u64, rounds: usize) -> Vec<(u32, u32, u64)> {
+        (0..ranks).map(|rank| (rank, (rank + step) % ranks, bytes)).collect::<Vec<_>>().repeat(rounds)
+    }
+
+    #[test]
+    fn weighted_logarithms_are_accurate() {
+        for x in [1e-6f32, 0.001, 0.1, 0.3, 0.5, 0.7, 0.99, 1.0, 3.0, 1000.0] {
+            let exact = f64::from(x) * f64::from(x).log2();
+            assert!((f64::from(weighted_log(x)) - exact).abs() < 1e-6 * (1.0 + exact.abs()), "{x}");
+        }
+        assert_eq!(weighted_log(0.0), 0.0);
+    }
+
+    #[test]
+    fn equal_stretches_do_not_differ_however_long_they_are() {
+        let (short, long) =
+            (behaviour(&ring(64, 1, 4096, 3), 300), behaviour(&ring(64, 1, 4096, 300), 30_000));
+        let difference = short.difference(&long);
+        assert!(difference.all < 1e-3 && difference.sure < 1e-3, "{difference:?}");
+    }
+
+    #[test]
+    fn other_partners_differ_at_any_number_of_ranks() {
+        for ranks in [16, 64, 256, 1024, 4096] {
+            let one = behaviour(&ring(ranks, 1, 4096, 50), 100);
+            let other = behaviour(&ring(ranks, 7, 4096, 50), 100);
+            let difference = one.difference(&other);
+            // Offsets and pairs are disjoint, the other four views equal.
+            let expected = (2.0f32 / 6.0).sqrt();
+            assert!((difference.sure_partners - expected).abs() < 0.15, "{ranks}: {difference:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_differ_by_octaves_and_rates_too() {
+        let difference = |bytes, active_ns| {
+            behaviour(&ring(64, 1, 4096, 50), 1000).difference(&behaviour(&ring(64, 1, bytes, 50), active_ns))
+        };
+        // Two octaves are as much as one view can say; one is half of it.
+        let whole = (1.0f32 / 6.0).sqrt();
+        assert!((difference(4 * 4096 + 3, 1000).all - whole).abs() < 0.01);
+        assert!((difference(2 * 4096 + 1, 1000).all - whole / 2.0).abs() < 0.01);
+        assert!(difference(2 * 4096 + 1, 1000).sure_partners < 1e-3);
+        // Four times as slow: two octaves less a quarter, a quarter each.
+        assert!((difference(4096, 4000).all - 1.75 * 0.25).abs() < 1e-3);
+        assert!(difference(4096, 1100).all < 1e-3);
+    }
+
+    #[test]
+    fn a_part_of_a_round_is_covered_by_it_and_strangers_are_not() {
+        let round = behaviour(&ring(64, 1, 4096, 50), 100);
+        assert!(behaviour(&ring(64, 1, 4096, 1)[..32], 1).covered_by(&round) > 0.99);
+        assert!(behaviour(&ring(64, 9, 4096, 1)[..32], 1).covered_by(&round) < 0.1);
+    }
 }

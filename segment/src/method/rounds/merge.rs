@@ -101,3 +101,33 @@ pub(super) fn merge_neighbours(
     items.extend(slots.into_iter().flatten());
     left.into_iter().map(|i| sizes[i]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cutter::RoundWindow;
+    use super::*;
+
+    const LIMITS: Tolerance = Tolerance { least: 0.012, most: 0.17, times: 3.0 };
+
+    /// Stretches of windows of one kind each, merged: how many windows each of what is left has.
+    fn merged(kinds: &[u32]) -> Vec<usize> {
+        let window = |kind: &u32| {
+            let (src, dst): (Vec<u32>, Vec<u32>) = (0..64).map(|rank| (rank, (rank + kind) % 64)).unzip();
+            let mut window = RoundWindow { messages: 64, ..RoundWindow::default() };
+            window.sketch.add_columns(&src, &dst, &[8; 64], &[0; 64]);
+            window.pairs.add_columns(&src, &dst);
+            Behaviour::new(&window, None)
+        };
+        let mut items: Vec<Behaviour> = kinds.iter().map(window).collect();
+        let steps = vec![0.0; kinds.len().saturating_sub(1)];
+        merge_neighbours(&mut items, vec![Spread::default(); kinds.len()], &steps, &LIMITS)
+    }
+
+    #[test]
+    fn equal_neighbours_become_one() {
+        assert_eq!(merged(&[1, 1, 1, 5, 5, 1, 1, 9]), [3, 2, 2, 1]);
+        assert_eq!(merged(&[1]), [1]);
+        assert!(merged(&[]).is_empty());
+        assert_eq!(merged(&[3; 1000]), [1000]);
+    }
+}

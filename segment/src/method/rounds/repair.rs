@@ -100,7 +100,7 @@ fn fragments(segments: &mut Segments<'_>) {
                         all
                     }
                 };
-                if count > 1 && own.difference(all).sure < LIMIT {
+                if own.difference_of_messages(all).sure < LIMIT {
                     best = best.max(Some((count, back)));
                 }
             }

@@ -156,3 +156,34 @@ impl Rhythm {
         (self.all, self.known) = (NOTHING, NOTHING);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::sketch::scatter;
+
+    /// Ends pieces of sixteen tokens each, one for each letter, and answers the periods after each.
+    fn periods(pieces: &str) -> Vec<usize> {
+        let mut rhythm = Rhythm::default();
+        let piece = |(number, letter): (usize, char)| {
+            (0..16).for_each(|token| rhythm.message(scatter(u64::from(letter) << 8 | token), 1));
+            rhythm.end_piece(16 * number as u64)
+        };
+        pieces.chars().enumerate().map(piece).collect()
+    }
+
+    #[test]
+    fn orders_that_come_again_are_rounds() {
+        assert_eq!(periods("ababababab").last(), Some(&2));
+        assert_eq!(periods("abcbdabcbdabcbd").last(), Some(&5));
+        assert_eq!(periods("abcdefgh").last(), Some(&1));
+        // Three of a kind in a row: phases in a loop, each of several rounds.
+        assert!(periods(&"aaaabbbb".repeat(6)).iter().all(|period| *period == 1));
+    }
+
+    #[test]
+    fn an_order_is_noticed_after_two_rounds() {
+        let first = periods("abcdefghabcdefghabcdefgh").iter().position(|period| *period == 8);
+        assert_eq!(first, Some(15));
+    }
+}

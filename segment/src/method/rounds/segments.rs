@@ -8,6 +8,8 @@ use crate::survey::Run;
 
 /// Stray messages are so many times rarer than those of phases.
 const QUIET: f64 = 4.0;
+/// … so many times fewer in all, …
+const FEW: f64 = 16.0;
 /// … and so many rounds of those long, at least.
 const LASTING: u64 = 2;
 
@@ -87,10 +89,17 @@ impl<'a> Segments<'a> {
             }
         }
         let last = units.len().saturating_sub(1);
-        // The pause after a window belongs to it, but the one at the end of the run, or before it is idle, is not known.
+        // Between two phases lies something of the pauses of both, so the shorter of the pauses around a window is its own;
+        // idle ones do not count.
+        let pauses: Vec<Option<u64>> = units
+            .iter()
+            .enumerate()
+            .map(|(i, unit)| (i < last && unit.idle_ns == 0).then(|| unit.end_ns - unit.last_ns))
+            .collect();
         for (i, unit) in units.iter_mut().enumerate() {
-            let known = i < last && unit.idle_ns == 0;
-            unit.active_ns = known.then(|| unit.end_ns - unit.start_ns);
+            let before = i.checked_sub(1).and_then(|before| pauses[before]);
+            let pause = [before, pauses[i]].into_iter().flatten().min();
+            unit.active_ns = pause.map(|pause| unit.last_ns - unit.start_ns + pause);
         }
         let list: Vec<Segment> = (0..units.len())
             .map(|i| Segment { units: i..i + 1, behaviour: Behaviour::new(&windows[i], units[i].active_ns) })
@@ -119,7 +128,9 @@ impl<'a> Segments<'a> {
         let mut around = around.filter_map(|other| self.list.get(other)).peekable();
         around.peek().is_some()
             && around.all(|other| {
-                rate(own) * QUIET < rate(other) && length(own) > self.round_ns(other).saturating_mul(LASTING)
+                rate(own) * QUIET < rate(other)
+                    && own.behaviour.messages * FEW < other.behaviour.messages
+                    && length(own) > self.round_ns(other).saturating_mul(LASTING)
             })
     }
 
