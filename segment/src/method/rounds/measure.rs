@@ -15,6 +15,8 @@ const SURE: f32 = 3.0;
 
 /// Rates that differ by up to so many octaves are equal …
 const STEADY: f32 = 0.25;
+/// … and so are those that differ by no more than so many standard deviations of the windows' rates; …
+const USUAL: f32 = 1.5;
 /// … and each octave more counts as much as this, …
 const OCTAVE: f32 = 0.25;
 /// … up to so much, …
@@ -48,6 +50,8 @@ pub(super) struct Behaviour {
     /// Messages, and windows, in that time.
     active_messages: f64,
     active_windows: f32,
+    /// Sums of the windows' rates in octaves, and of their squares.
+    octaves: [f32; 2],
     /// Whole rounds were seen, so that pairs and offsets mean something.
     whole: bool,
     shares: Box<[f32; ALL]>,
@@ -98,6 +102,7 @@ impl Behaviour {
             active_ns: active_ns.unwrap_or(0) as f64,
             active_messages: active_ns.map_or(0.0, |_| window.messages as f64),
             active_windows: active_ns.map_or(0.0, |_| 1.0),
+            octaves: octaves(window.messages, active_ns),
             whole: !window.part,
             shares: Box::new([0.0; ALL]),
             inner: [0.0; PARTS],
@@ -115,6 +120,7 @@ impl Behaviour {
         self.active_ns += other.active_ns;
         self.active_messages += other.active_messages;
         self.active_windows += other.active_windows;
+        self.add_octaves(other.octaves);
         self.whole |= other.whole;
         self.settle();
     }
@@ -129,6 +135,7 @@ impl Behaviour {
             self.active_messages += window.messages as f64;
             self.active_windows += 1.0;
         }
+        self.add_octaves(octaves(window.messages, active_ns));
         self.whole |= !window.part;
     }
 
@@ -254,8 +261,26 @@ impl Behaviour {
         let ratio = (self.active_messages / self.active_ns) / (other.active_messages / other.active_ns);
         let octaves = ratio.log2().abs() as f32;
         let trust = (self.active_windows.min(other.active_windows) / TRUSTED).min(1.0);
-        ((octaves - STEADY) * OCTAVE).clamp(0.0, FASTEST) * trust
+        let usual = USUAL * (0.5 * (self.variance() + other.variance())).sqrt();
+        ((octaves - STEADY - usual) * OCTAVE).clamp(0.0, FASTEST) * trust
     }
+
+    fn add_octaves(&mut self, sums: [f32; 2]) {
+        self.octaves = [self.octaves[0] + sums[0], self.octaves[1] + sums[1]];
+    }
+
+    /// Of the windows' rates in octaves.
+    fn variance(&self) -> f32 {
+        let count = self.active_windows.max(1.0);
+        let mean = self.octaves[0] / count;
+        (self.octaves[1] / count - mean * mean).max(0.0)
+    }
+}
+
+/// The rate of a window in octaves, and its square; nothing if it is not known.
+fn octaves(messages: u64, active_ns: Option<u64>) -> [f32; 2] {
+    let octaves = active_ns.map_or(0.0, |ns| (messages.max(1) as f64 / ns.max(1) as f64).log2() as f32);
+    [octaves, octaves * octaves]
 }
 
 /// x log₂ x, 0 for 0; the logarithm by 2 artanh((m−1)/(m+1)) of the mantissa, to seven terms' accuracy of a float.

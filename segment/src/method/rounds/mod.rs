@@ -18,6 +18,7 @@
 //! nothing is simultaneous; and where the program says itself what its phases are: use `marks`.
 
 pub(crate) mod batch;
+mod blend;
 pub(crate) mod cutter;
 pub(crate) mod gaps;
 mod idle;
@@ -68,7 +69,10 @@ impl Split for RoundsMethod {
     fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
         let mut segments = Segments::new(run);
         segments.merge(&LIMITS);
+        blend::blend(&mut segments, &LIMITS);
         repair::repair(&mut segments);
+        blend::hiccups(&mut segments);
+        segments.merge(&LIMITS);
         segments.find_idle(run);
         let labels = label::labels(&segments, &LIMITS);
         let plan = plan(run, &segments, &labels);

@@ -87,7 +87,7 @@ fn fragments(segments: &mut Segments<'_>) {
         let after =
             segments.list[number + 1..].iter().take_while(|segment| small(segment)).take(PIECES).count();
         let own = &segments.list[number].behaviour;
-        let mut best = None;
+        let mut best: Option<(f32, usize, bool)> = None;
         for back in [true, false] {
             let mut all: Option<Behaviour> = None;
             for count in 1..=(if back { before } else { after }) {
@@ -100,17 +100,19 @@ fn fragments(segments: &mut Segments<'_>) {
                         all
                     }
                 };
-                if own.difference_of_messages(all).sure < LIMIT {
-                    best = best.max(Some((count, back)));
+                let apart = own.difference_of_messages(all).sure;
+                // Together with what belongs to it no more, what does is less alike.
+                if apart < LIMIT && best.is_none_or(|(least, ..)| apart <= least) {
+                    best = Some((apart, count, back));
                 }
             }
         }
         match best {
-            Some((count, true)) => {
+            Some((_, count, true)) => {
                 (0..count).for_each(|_| segments.join(number - count));
                 number -= count;
             }
-            Some((count, false)) => (0..count).for_each(|_| segments.join(number)),
+            Some((_, count, false)) => (0..count).for_each(|_| segments.join(number)),
             None => number += 1,
         }
     }

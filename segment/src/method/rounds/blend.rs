@@ -1,0 +1,112 @@
+//! Rounds that run into each other.
+//!
+//! Ranks that nothing holds together drift apart by more than a round, most of all where more ranks than cores take turns.
+//! Windows then hold parts of several rounds, no two alike, and stay apart. What they hold together, several at a time, is alike
+//! again. So a series of short segments is looked at in larger and larger groups, and the finest grouping in which most
+//! neighbours are alike is taken. Short phases that really take turns repeat their rounds; a series in which half of the segments
+//! do is left alone.
+
+use std::ops::Range;
+
+use super::measure::Behaviour;
+use super::merge::{Spread, Tolerance, merge_neighbours};
+use super::segments::{Segment, Segments};
+
+/// A segment of at most so many units may be a part of a series …
+const SHORT: usize = 4;
+/// … of at least so many.
+const SERIES: usize = 12;
+/// Groups hold 2, 4, … up to so many segments.
+const LARGEST: usize = 64;
+/// Fewer groups than this say nothing.
+const GROUPS: usize = 4;
+/// In a grouping, so many groups have to be one stretch in the mean.
+const ALIKE: usize = 4;
+/// A segment repeats itself that holds so many rounds.
+const ROUNDS: f64 = 3.0;
+
+/// Joins what is too short to be a phase to what is beside it: it does not repeat itself, and is less than a few rounds of a
+/// neighbour that does. A process that was not run for a while leaves such hiccups.
+pub(super) fn hiccups(segments: &mut Segments<'_>) {
+    let mut number = 0;
+    while number < segments.list.len() {
+        match host(segments, number) {
+            Some(host) => {
+                segments.join(number.min(host));
+                number = number.saturating_sub(1);
+            }
+            None => number += 1,
+        }
+    }
+}
+
+/// The neighbour that a hiccup belongs to, the more alike one of two.
+fn host(segments: &Segments<'_>, number: usize) -> Option<usize> {
+    let own = &segments.list[number];
+    if repeats(segments, own) {
+        return None;
+    }
+    let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
+    let large = neighbours.filter_map(|neighbour| {
+        let other = segments.list.get(neighbour).filter(|other| repeats(segments, other))?;
+        let few = own.behaviour.messages < ROUNDS * segments.round(other)?;
+        few.then(|| (own.behaviour.difference_of_messages(&other.behaviour).all, neighbour))
+    });
+    large.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, neighbour)| neighbour)
+}
+
+fn repeats(segments: &Segments<'_>, segment: &Segment) -> bool {
+    segments.round(segment).is_some_and(|round| segment.behaviour.messages >= ROUNDS * round)
+}
+
+/// Joins series of short segments that are alike in groups.
+pub(super) fn blend(segments: &mut Segments<'_>, limits: &Tolerance) {
+    let mut end = segments.list.len();
+    while end > 0 {
+        let is_short = |segment: &Segment| segment.units.len() <= SHORT;
+        let length = segments.list[..end].iter().rev().take_while(|segment| is_short(segment)).count();
+        let series = end - length..end;
+        end = series.start.saturating_sub(1);
+        if length < SERIES || repeat(segments, series.clone()) {
+            continue;
+        }
+        if let Some(joined) = grouped(segments, series.clone(), limits) {
+            segments.list.splice(series, joined);
+        }
+    }
+}
+
+/// Whether at least half of a series' segments repeat themselves, as phases do.
+fn repeat(segments: &Segments<'_>, series: Range<usize>) -> bool {
+    let list = &segments.list[series];
+    2 * list.iter().filter(|segment| repeats(segments, segment)).count() >= list.len()
+}
+
+/// A series in the finest grouping in which most neighbours are alike.
+fn grouped(segments: &Segments<'_>, series: Range<usize>, limits: &Tolerance) -> Option<Vec<Segment>> {
+    let list = &segments.list[series];
+    let mut size = 2;
+    while size <= LARGEST && list.len() / size >= GROUPS {
+        let ranges: Vec<Range<usize>> =
+            list.chunks(size).map(|group| group[0].units.start..group[group.len() - 1].units.end).collect();
+        let mut behaviours: Vec<Behaviour> =
+            ranges.iter().filter_map(|units| segments.behaviour(units.clone())).collect();
+        if behaviours.len() != ranges.len() {
+            return None;
+        }
+        let steps: Vec<f32> = behaviours.windows(2).map(|pair| pair[0].difference(&pair[1]).all).collect();
+        let spreads = vec![Spread::default(); ranges.len()];
+        let sizes = merge_neighbours(&mut behaviours, spreads, &steps, limits);
+        if sizes.len() * ALIKE <= ranges.len() {
+            let mut first = 0;
+            let joined = behaviours.into_iter().zip(sizes).map(|(behaviour, size)| {
+                let units = ranges[first].start..ranges[first + size - 1].end;
+                first += size;
+                Segment { units, behaviour }
+            });
+            return Some(joined.collect());
+        }
+        size *= 2;
+    }
+    None
+}
