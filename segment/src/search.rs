@@ -149,6 +149,17 @@ mod tests {
         messages: &[(u32, u32)],
         expected_ns: u64,
     ) -> (u64, u64) {
+        change_with(old, new, messages, expected_ns, |_| 0)
+    }
+
+    /// The same; messages come 1 ns apart, and `pause` later.
+    fn change_with(
+        old: &[(u32, u32)],
+        new: &[(u32, u32)],
+        messages: &[(u32, u32)],
+        expected_ns: u64,
+        pause: impl Fn(u64) -> u64,
+    ) -> (u64, u64) {
         let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), expected_ns);
         for (time, (src, dst)) in (1000..).zip(messages) {
             assert!(search.push(time + pause(time), (*src, *dst, 64, 0)));

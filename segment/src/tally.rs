@@ -166,7 +166,10 @@ impl<'a> Sums<'a> {
             let mut old_side = Side { total: before, matrix: one };
             let mut new_side = Side { total: after, matrix: other };
             let start_ns = search.settle(now_ns, &mut old_side, &mut new_side)?;
-            after.start_ns = start_ns;
+            // If all messages were of the old phase, the next one may lie beyond what comes after the new one.
+            let end_ns =
+                self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
+            after.start_ns = start_ns.min(end_ns);
             let [one, other] = matrices;
             (self.matrices[old], self.matrices[new]) = (one, other);
         }

@@ -45,9 +45,14 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         let left = &units[start.max(before.saturating_sub(NEIGHBOURS))..before];
         let right = &units[after..stretch(after).end.clamp(after, after + NEIGHBOURS).min(units.len())];
         let within = before.checked_sub(1).is_some_and(|last| stretch(last) == stretch(after));
-        let (own, next) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
         // The pause after a round belongs to it.
-        let usual = if left.is_empty() || within { own.max(next) } else { own.max(next / 2) };
+        let usual = match (rhythm(left, (from, to)), rhythm(right, (from, to))) {
+            (Some(own), Some(next)) if within => own.max(next),
+            (Some(own), Some(next)) => own.max(next / 2),
+            (Some(round), None) | (None, Some(round)) => round,
+            // Where nothing comes again, nothing is known of a rhythm.
+            (None, None) => continue,
+        };
         if to - from > ROUNDS.saturating_mul(usual) {
             let pause = pause(left).min((to - from) / 2);
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
@@ -57,20 +62,20 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
 }
 
 /// How long a round is in these units: messages of a round, at the mean rate. `silence` is not counted.
-fn rhythm(units: &[Unit], silence: (u64, u64)) -> u64 {
-    let (Some(first), Some(last)) = (units.first(), units.last()) else { return 0 };
+fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
+    let (first, last) = (units.first()?, units.last()?);
     let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();
     let before = first.start_ns < silence.1 && last.end_ns >= silence.1;
     let end_ns = if before { silence.0 } else { last.end_ns };
     let span_ns = end_ns.saturating_sub(first.start_ns);
     if rounds.is_empty() {
-        return span_ns / units.len() as u64;
+        return None;
     }
     // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the last such stretch.
     let place = if rounds.len() < NEIGHBOURS / 2 { rounds.len() / 2 } else { rounds.len() * 3 / 4 };
     let round = *rounds.select_nth_unstable_by(place, f64::total_cmp).1;
     let messages: f64 = units.iter().map(|unit| unit.messages).sum();
-    (span_ns as f64 * round / messages.max(1.0)) as u64
+    Some((span_ns as f64 * round / messages.max(1.0)) as u64)
 }
 
 /// How long after the last message of a unit the next one begins: the median.

@@ -29,16 +29,28 @@ struct Piece {
 }
 
 impl Piece {
-    /// Three quarters of the bins in which there is something agree.
-    fn is_like(&self, other: &Piece) -> bool {
+    /// Bins in which there is something, and how many of them agree.
+    fn likeness(&self, other: &Piece) -> (u32, u32) {
         let (mut used, mut same) = (0, 0);
         for bin in 0..BINS {
             let known = self.known[bin];
-            same += u32::from((known == other.known[bin]) | (known == other.all[bin]))
-                & u32::from(known != u32::MAX);
+            let agree = (known == other.known[bin]) | (known == other.all[bin]);
+            same += u32::from(agree) & u32::from(known != u32::MAX);
             used += u32::from((known != u32::MAX) | (other.known[bin] != u32::MAX));
         }
+        (used, same)
+    }
+
+    /// Three quarters of the bins agree.
+    fn is_like(&self, other: &Piece) -> bool {
+        let (used, same) = self.likeness(other);
         used > 0 && 4 * same >= 3 * used
+    }
+
+    /// All bins agree.
+    fn is_equal(&self, other: &Piece) -> bool {
+        let (used, same) = self.likeness(other);
+        used > 0 && same == used
     }
 }
 
@@ -106,9 +118,10 @@ impl Rhythm {
             *alike = if piece.is_like(at(back)) { *alike + 1 } else { 0 };
         }
         self.alike = alike;
+        let equal = longest > 1 && piece.is_equal(at(1)) && piece.is_equal(at(2));
         self.pieces[(self.count % KEPT as u64) as usize] = piece;
         self.count += 1;
-        if self.alike[1] >= 2 {
+        if equal {
             self.monotonous = self.count;
         }
         // A period in which one piece comes three times in a row is a loop of phases, not a round.

@@ -119,10 +119,13 @@ impl<'a> Segments<'a> {
     /// is before and after them.
     pub(super) fn is_quiet(&self, number: usize) -> bool {
         let own = &self.list[number];
-        if self.round(own).is_some() {
+        if self.round(own).is_some_and(|round| 1.5 * round < own.behaviour.messages) {
             return false;
         }
-        let length = |segment: &Segment| self.end_ns(segment).saturating_sub(self.start_ns(segment)).max(1);
+        let length = |segment: &Segment| {
+            let units = &self.units[segment.units.clone()];
+            units.iter().map(|unit| unit.end_ns - unit.start_ns - unit.idle_ns).sum::<u64>().max(1)
+        };
         let rate = |segment: &Segment| segment.behaviour.messages / length(segment) as f64;
         let around = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
         let mut around = around.filter_map(|other| self.list.get(other)).peekable();

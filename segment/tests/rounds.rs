@@ -1,0 +1,162 @@
+//! The method `rounds` on labelled runs: what holds for every segmentation, and how near it is to the truth.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::io::Cursor;
+
+use phaseflow_collect::archive::ArchiveReader;
+use phaseflow_collect::export::ArchiveExport;
+use phaseflow_collect::pattern::{FAMILIES, LabelledRun, Program};
+use phaseflow_collect::trace::{Message, Rank, RunFacts, TraceWriter};
+use phaseflow_segment::{
+    Level, Options, Rewind, Segmentation, read_segmentation, segment, write_segmentation,
+};
+
+fn split(trace: &[u8], level: Level) -> Segmentation {
+    segment(&mut Rewind(Cursor::new(trace)), &Options { level, ..Options::default() }).unwrap().segmentation
+}
+
+/// The archive of a run, and where its phases begin.
+fn generate(run: &LabelledRun) -> (Vec<u8>, Vec<u64>) {
+    let (mut archive, mut starts) = (Vec::new(), Vec::new());
+    run.generate(&mut ArchiveExport::new(&mut archive, false), &mut |stretch| {
+        starts.push(stretch.start_ns);
+        Ok(())
+    })
+    .unwrap();
+    (archive, starts)
+}
+
+fn program(text: &str, ranks: u32) -> (Vec<u8>, Vec<u64>) {
+    generate(&LabelledRun::new(Program::parse(text).unwrap(), ranks))
+}
+
+fn starts(segmentation: &Segmentation) -> Vec<u64> {
+    let tiles = segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0);
+    tiles.map(|occurrence| occurrence.start_ns).collect()
+}
+
+/// Depth 0 tiles the run; what is deeper lies in what is above it; no message is lost; and the archive comes back.
+fn check(found: &Segmentation, messages: u64) {
+    let (mut reached, mut sent) = (0, 0);
+    let mut around: Vec<(u64, u64)> = Vec::new();
+    for occurrence in &found.occurrences {
+        assert!(occurrence.start_ns < occurrence.end_ns, "{occurrence:?}");
+        around.truncate(occurrence.depth as usize);
+        assert_eq!(around.len(), occurrence.depth as usize, "{occurrence:?}");
+        if let Some((start, end)) = around.last() {
+            assert!(*start <= occurrence.start_ns && occurrence.end_ns <= *end, "{occurrence:?}");
+        } else {
+            assert_eq!(occurrence.start_ns, reached, "{occurrence:?}");
+            reached = occurrence.end_ns;
+            sent += occurrence.messages;
+        }
+        around.push((occurrence.start_ns, occurrence.end_ns));
+    }
+    assert_eq!((Some(reached), sent), (found.header.duration_ns, messages));
+    for (number, phase) in found.phases.iter().enumerate() {
+        let own = || found.occurrences.iter().filter(|occurrence| occurrence.phase == Some(number as u32));
+        let depth = own().map(|occurrence| occurrence.depth).min().unwrap();
+        let (count, sum, ns) = own()
+            .filter(|occurrence| occurrence.depth == depth)
+            .fold((0, 0, 0), |all, o| (all.0 + 1, all.1 + o.messages, all.2 + o.end_ns - o.start_ns));
+        assert_eq!((phase.occurrences, phase.matrix.messages(), phase.duration_ns), (count, sum, Some(ns)));
+    }
+    let bytes = write_segmentation(Vec::new(), false, found).unwrap();
+    assert_eq!(&read_segmentation(ArchiveReader::open(&bytes[..]).unwrap()).unwrap(), found);
+}
+
+#[test]
+fn every_family_at_every_level_is_whole() {
+    for family in FAMILIES {
+        for (ranks, seed) in [(8, 1), (16, 2), (64, 3)] {
+            let run = family.run(ranks, 20_000, seed).unwrap();
+            let (trace, _) = generate(&run);
+            let messages = split(&trace, Level::Leaf).occurrences.iter().map(|o| o.messages).sum();
+            for level in [Level::Auto, Level::Leaf, Level::Outer] {
+                check(&split(&trace, level), messages);
+            }
+        }
+    }
+}
+
+#[test]
+fn phases_of_many_kinds_are_found_to_the_nanosecond() {
+    for ranks in [16, 64, 256] {
+        for text in [
+            "halo2d*30,alltoall*3,halo2d*30,transpose*40,incast*20",
+            "shift*40,permutation*40,bisection*40,halo3d*20",
+            "(halo2d*8,shift*9)*6,transpose*30",
+            "halo2d[bytes=4KiB]*30,halo2d[bytes=64KiB]*30",
+            "halo2d+allreduce[bytes=1KiB]*20,halo3d*20",
+        ] {
+            let (trace, truth) = program(text, ranks);
+            assert_eq!(starts(&split(&trace, Level::Leaf)), truth, "{ranks} ranks: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_stationary_run_is_one_phase() {
+    for pattern in
+        ["shift", "halo2d", "halo3d", "alltoall", "allreduce", "sweep", "incast", "transpose", "random"]
+    {
+        for ranks in [16, 64, 128] {
+            let (trace, _) = program(&format!("{pattern}*60"), ranks);
+            let found = split(&trace, Level::Auto);
+            assert_eq!((found.phases.len(), found.occurrences.len()), (1, 1), "{pattern}, {ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn a_loop_is_a_phase_of_phases() {
+    let (trace, _) = program("transpose*30,(halo2d*8,shift*9)*6,incast*30", 64);
+    let found = split(&trace, Level::Outer);
+    let phases: Vec<_> = found.occurrences.iter().map(|o| (o.depth, o.phase.unwrap())).collect();
+    let mut expected = vec![(0, 0), (0, 1)];
+    expected.extend([(1, 2), (1, 3)].repeat(6));
+    expected.push((0, 4));
+    assert_eq!(phases, expected);
+    let sums: Vec<u64> = found.phases.iter().map(|phase| phase.matrix.messages()).collect();
+    assert_eq!(sums[1], sums[2] + sums[3]);
+    assert_eq!(found.phases[1].occurrences, 1);
+    assert_eq!(found.phases[2].occurrences, 6);
+}
+
+#[test]
+fn an_idle_stretch_begins_when_the_last_message_has_arrived() {
+    let (trace, truth) = program("halo2d*50,idle[time=50ms],shift*50", 16);
+    let found = split(&trace, Level::Auto);
+    assert_eq!(starts(&found), truth);
+    assert_eq!(found.occurrences[1].phase, None);
+}
+
+#[test]
+fn the_order_of_messages_of_one_time_does_not_matter() {
+    // Each rank sends to all others at one time, round after round; then to fewer.
+    let trace = |order: &dyn Fn(u32) -> u32| {
+        let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+        for round in 0..200i64 {
+            for src in 0..16 {
+                for i in 0..if round < 120 { 15 } else { 6 } {
+                    let dst = (src + 1 + order(i) % if round < 120 { 15 } else { 6 }) % 16;
+                    let message = Message {
+                        send_post_ns: round * 100,
+                        src: Rank(src),
+                        dst: Rank(dst),
+                        bytes: 64,
+                        ..Message::default()
+                    };
+                    writer.message(&message).unwrap();
+                }
+            }
+        }
+        writer.finish(&RunFacts::default()).unwrap().1
+    };
+    let bytes = |trace: &[u8]| write_segmentation(Vec::new(), false, &split(trace, Level::Auto)).unwrap();
+    let (up, down) = (trace(&|i| i), trace(&|i| 29 - i));
+    assert!(up != down);
+    assert!(bytes(&up) == bytes(&down));
+    assert_eq!(split(&up, Level::Auto).phases.len(), 2);
+}
