@@ -35,7 +35,7 @@ struct Arguments {
     #[arg(long, value_name = "METHOD", default_value = "rounds")]
     method: String,
 
-    /// Largest number of time windows, 2 to 4096
+    /// Largest number of equal time windows, 2 to 4096; rounds has its own
     #[arg(long, value_name = "N", default_value_t = Options::default().windows)]
     windows: usize,
 
@@ -43,7 +43,7 @@ struct Arguments {
     #[arg(long, value_enum, default_value_t = LevelName::Auto)]
     level: LevelName,
 
-    /// Merge the most similar phases until at most N are left
+    /// Merge the most similar phases until at most N are left; loops of them are not counted
     #[arg(long, value_name = "N")]
     max_phases: Option<usize>,
 

@@ -22,7 +22,7 @@ const OCTAVE: f32 = 0.25;
 /// … up to so much, …
 const FASTEST: f32 = 0.5;
 /// … if both are known from so many windows; of fewer, the part that there is.
-const TRUSTED: f32 = 4.0;
+const TRUSTED: f32 = 8.0;
 
 /// The view of offsets, and that of pairs, in whose place are finer ones.
 const OFFSETS: usize = 0;

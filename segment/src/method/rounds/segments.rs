@@ -13,6 +13,9 @@ const FEW: f64 = 16.0;
 /// … and so many rounds of those long, at least.
 const LASTING: u64 = 2;
 
+/// A pause so many times as long as the one before is not of the same rhythm.
+const LONGER: u64 = 3;
+
 /// A window on the run's own clock.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
@@ -89,8 +92,8 @@ impl<'a> Segments<'a> {
             }
         }
         let last = units.len().saturating_sub(1);
-        // Between two phases lies something of the pauses of both, so the shorter of the pauses around a window is its own;
-        // idle ones do not count.
+        // Between two phases lies something of the pauses of both, so a much longer one is not the window's own; idle ones do
+        // not count.
         let pauses: Vec<Option<u64>> = units
             .iter()
             .enumerate()
@@ -98,7 +101,10 @@ impl<'a> Segments<'a> {
             .collect();
         for (i, unit) in units.iter_mut().enumerate() {
             let before = i.checked_sub(1).and_then(|before| pauses[before]);
-            let pause = [before, pauses[i]].into_iter().flatten().min();
+            let pause = match (before, pauses[i]) {
+                (Some(before), Some(after)) if after / LONGER <= before => Some(after),
+                (before, after) => before.or(after),
+            };
             unit.active_ns = pause.map(|pause| unit.last_ns - unit.start_ns + pause);
         }
         let list: Vec<Segment> = (0..units.len())
