@@ -22,8 +22,11 @@ const LARGEST: usize = 64;
 const GROUPS: usize = 4;
 /// In a grouping, so many groups have to be one stretch in the mean.
 const ALIKE: usize = 4;
-/// A segment repeats itself that holds so many rounds.
+/// A segment repeats itself that holds so many rounds, in a series of short ones fewer.
 const ROUNDS: f64 = 3.0;
+const SHORT_ROUNDS: f64 = 1.75;
+/// A hiccup has less than this part of the messages of what it joins.
+const SHARE: f64 = 0.06;
 
 /// Joins what is too short to be a phase to what is beside it: it does not repeat itself, and is less than a few rounds of a
 /// neighbour that does. A process that was not run for a while leaves such hiccups.
@@ -43,20 +46,21 @@ pub(super) fn hiccups(segments: &mut Segments<'_>) {
 /// The neighbour that a hiccup belongs to, the more alike one of two.
 fn host(segments: &Segments<'_>, number: usize) -> Option<usize> {
     let own = &segments.list[number];
-    if repeats(segments, own) {
+    if repeats(segments, own, ROUNDS) {
         return None;
     }
     let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
     let large = neighbours.filter_map(|neighbour| {
-        let other = segments.list.get(neighbour).filter(|other| repeats(segments, other))?;
-        let few = own.behaviour.messages < ROUNDS * segments.round(other)?;
+        let other = segments.list.get(neighbour).filter(|other| repeats(segments, other, ROUNDS))?;
+        let rounds = (ROUNDS * segments.round(other)?).min(SHARE * other.behaviour.messages);
+        let few = own.behaviour.messages < rounds;
         few.then(|| (own.behaviour.difference_of_messages(&other.behaviour).all, neighbour))
     });
     large.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, neighbour)| neighbour)
 }
 
-fn repeats(segments: &Segments<'_>, segment: &Segment) -> bool {
-    segments.round(segment).is_some_and(|round| segment.behaviour.messages >= ROUNDS * round)
+fn repeats(segments: &Segments<'_>, segment: &Segment, rounds: f64) -> bool {
+    segments.round(segment).is_some_and(|round| segment.behaviour.messages >= rounds * round)
 }
 
 /// Joins series of short segments that are alike in groups.
@@ -79,7 +83,7 @@ pub(super) fn blend(segments: &mut Segments<'_>, limits: &Tolerance) {
 /// Whether at least half of a series' segments repeat themselves, as phases do.
 fn repeat(segments: &Segments<'_>, series: Range<usize>) -> bool {
     let list = &segments.list[series];
-    2 * list.iter().filter(|segment| repeats(segments, segment)).count() >= list.len()
+    2 * list.iter().filter(|segment| repeats(segments, segment, SHORT_ROUNDS)).count() >= list.len()
 }
 
 /// A series in the finest grouping in which most neighbours are alike.
