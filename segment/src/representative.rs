@@ -151,8 +151,8 @@ mod tests {
     fn trace(rounds: &[u64]) -> Rewind<Cursor<Vec<u8>>> {
         let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
         for (round, bytes) in rounds.iter().enumerate() {
-            let time_ns = 100 + 10 * round as i64;
-            writer.mark(&Mark { time_ns, rank: Rank(0), level: (round % 2) as i32 }).unwrap();
+            let time_ns = 100 + 10 * i64::try_from(round).unwrap();
+            writer.mark(&Mark { time_ns, rank: Rank(0), level: i32::from(round % 2 == 1) }).unwrap();
             for offset in [0, 5] {
                 let (src, dst) = (Rank((round % 2) as u32), Rank(2));
                 let message =
