@@ -8,14 +8,15 @@
 //! 3. [Repairs](repair) take back boundaries that are only gradual, and windows that straddle a boundary.
 //! 4. Stretches that behave alike, wherever they are, get one [label](label).
 //! 5. [Silences](idle) that the program's rhythm does not explain are idle.
-//! 6. Labels that come again and again in one order are [loops](tree); the [level](level) says which of them is shown.
+//! 6. Labels that come again and again in one order are loops (`tree.rs`); the level (`level.rs`) says which of them is shown.
 //! 7. The second pass moves each boundary to the message where the behaviour changes.
 //!
 //! No random numbers; the order in which messages of one time were handed over does not matter.
 //!
 //! The wrong choice for runs whose messages never repeat (a trace of a few messages, or of random partners of random sizes):
 //! they have no rounds, and pieces of 1/64 of the run are compared instead; for clocks that differ by many rounds, where
-//! nothing is simultaneous; and where the program says itself what its phases are: use `marks`.
+//! nothing is simultaneous; for collectives of many equal steps (a ring allreduce) inside a longer round, whose steps come out as
+//! phases of a loop; and where the program says itself what its phases are: use `marks`.
 
 pub(crate) mod batch;
 pub(crate) mod cutter;
