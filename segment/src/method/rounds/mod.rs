@@ -15,7 +15,8 @@
 //!
 //! The wrong choice for runs whose messages never repeat (a trace of a few messages, or of random partners of random sizes):
 //! they have no rounds, and pieces of 1/64 of the run are compared instead; for clocks that differ by many rounds, where
-//! nothing is simultaneous; and where the program says itself what its phases are: use `marks`.
+//! nothing is simultaneous; for collectives of many equal steps (a ring allreduce) inside a longer round, whose steps come out as
+//! phases of a loop; and where the program says itself what its phases are: use `marks`.
 
 pub(crate) mod batch;
 mod blend;
