@@ -1,5 +1,7 @@
 //! Run directories made by hand, of processes that share a nanosecond clock.
 
+#![allow(unreachable_pub, reason = "tests and benches include this file")]
+
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;

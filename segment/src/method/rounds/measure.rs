@@ -313,6 +313,7 @@ mod tests {
         let mut behaviour = Behaviour::new(&window, Some(active_ns));
         // As if known from many windows.
         behaviour.active_windows = TRUSTED;
+        behaviour.octaves = behaviour.octaves.map(|sum| TRUSTED * sum);
         behaviour
     }
 
