@@ -9,6 +9,9 @@ use super::lane::Lane;
 /// What stands for a communicator that a recording does not tell of: its control chunk is lost.
 pub(super) const NO_COMMUNICATOR: u32 = u32::MAX;
 
+/// Communicators of a process that are looked up without hashing: 16 kB at most.
+const LOOKED_UP: u32 = 4096;
+
 /// A process and the way from its numbers to the trace's.
 pub(super) struct Process<'a> {
     pub(super) rank: u32,
@@ -19,6 +22,8 @@ pub(super) struct Process<'a> {
     clock: Clock,
     /// Number of a communicator in the recording → in the trace.
     communicators: FxHashMap<u32, u32>,
+    /// The first of them, to be looked up without hashing.
+    first_communicators: Vec<u32>,
 }
 
 impl<'a> Process<'a> {
@@ -34,6 +39,9 @@ impl<'a> Process<'a> {
                 let next = numbers.len() as u32;
                 communicators.insert(*number, *numbers.entry(communicator.identity).or_insert(next));
             }
+            let few = 0..LOOKED_UP.min(communicators.keys().max().map_or(0, |most| most.saturating_add(1)));
+            let number = |number| communicators.get(&number).copied().unwrap_or(NO_COMMUNICATOR);
+            let first_communicators = few.map(number).collect();
             let header = recording.header();
             processes.push(Self {
                 rank,
@@ -42,6 +50,7 @@ impl<'a> Process<'a> {
                 file: run.path(place).map(|path| path.display().to_string()).unwrap_or_default(),
                 clock: alignment.clock(header).unwrap_or_default(),
                 communicators,
+                first_communicators,
             });
         }
         processes
@@ -74,7 +83,10 @@ impl<'a> Process<'a> {
 
     /// A communicator's number in the trace.
     pub(super) fn communicator(&self, number: u32) -> u32 {
-        self.communicators.get(&number).copied().unwrap_or(NO_COMMUNICATOR)
+        match self.first_communicators.get(number as usize) {
+            Some(in_trace) => *in_trace,
+            None => self.communicators.get(&number).copied().unwrap_or(NO_COMMUNICATOR),
+        }
     }
 
     /// A communicator by its number in the recording.
