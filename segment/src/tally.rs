@@ -171,7 +171,13 @@ impl<'a> Sums<'a> {
                 self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
             after.start_ns = start_ns.min(end_ns);
             let [one, other] = matrices;
-            (self.matrices[old], self.matrices[new]) = (one, other);
+            self.matrices[new] = other;
+            if old == new {
+                // Both sides went into halves of one matrix.
+                one.finish().cells().try_for_each(|cell| self.matrices[old].add(cell))?;
+            } else {
+                self.matrices[old] = one;
+            }
         }
         if self.idle_after(self.at)
             && let Some(arrived_ns) = self.arrived_ns
