@@ -5,8 +5,8 @@ use std::io::{BufRead, Write};
 use phaseflow_collect::archive::columns::{
     BlockReader, BlockWriter, LARGEST_BLOCK, LARGEST_BYTES, Transform, UNKNOWN,
 };
-use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, SUMMARY};
-use phaseflow_collect::trace::{read_cells, write_matrix};
+use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, MemberInfo, SUMMARY};
+use phaseflow_collect::trace::{Call, MessageBlock, decode_calls, read_cells, write_matrix};
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
 
@@ -160,7 +160,67 @@ fn write_parts<W: Write>(
 ///
 /// # Errors
 /// A damaged, truncated or contradictory archive.
-pub fn read_segmentation<R: BufRead>(mut archive: ArchiveReader<R>) -> Result<Segmentation> {
+pub fn read_segmentation<R: BufRead>(archive: ArchiveReader<R>) -> Result<Segmentation> {
+    Ok(read_parts(archive, |_, _, _| Ok(()))?.0)
+}
+
+/// Reads a phase archive with the messages and calls that it holds, which go to `take` block by block, each with the phase
+/// whose representative they belong to, `None` for the whole run. Says for each phase which row of the occurrences stands for it.
+///
+/// # Errors
+/// A damaged, truncated or contradictory archive, or what `take` reports.
+pub fn read_with_messages<R: BufRead>(
+    archive: ArchiveReader<R>,
+    take: &mut dyn FnMut(Option<usize>, Records<'_>) -> Result<()>,
+) -> Result<(Segmentation, Vec<Option<usize>>)> {
+    let (mut bytes, mut messages, mut calls) = (Vec::new(), MessageBlock::default(), Vec::new());
+    let (segmentation, representatives) = read_parts(archive, |archive, member, phases| {
+        let folder = member.name.split('/').next().unwrap_or_default();
+        let (kind, phase) =
+            folder.split_once('-').map_or((folder, None), |(kind, phase)| (kind, Some(phase)));
+        if !matches!(kind, "messages" | "calls") {
+            return Ok(());
+        }
+        let known = |number: &usize| *number < phases;
+        let lacking = || Error::data("is of a phase that phases.json lacks").at(&member.name);
+        let phase = match phase {
+            None => None,
+            Some(text) => Some(text.parse().ok().filter(known).ok_or_else(lacking)?),
+        };
+        archive.bytes_into(member, LARGEST_BYTES, &mut bytes)?;
+        if kind == "messages" {
+            messages.decode(&bytes, true).at(|| &member.name)?;
+            return take(phase, Records::Messages(&messages)).at(|| &member.name);
+        }
+        calls.clear();
+        decode_calls(&bytes, &mut calls).at(|| &member.name)?;
+        take(phase, Records::Calls(&calls)).at(|| &member.name)
+    })?;
+    for (phase, row) in representatives.iter().enumerate() {
+        let stands = |row: usize| segmentation.occurrences.get(row).and_then(|occurrence| occurrence.phase);
+        if let Some(row) = row.filter(|row| stands(*row) != u32::try_from(phase).ok()) {
+            let problem =
+                format!("phase {phase}: its representative is row {row}, which is no occurrence of it");
+            return Err(Error::data(problem).at("phases.json"));
+        }
+    }
+    Ok((segmentation, representatives))
+}
+
+/// Messages or calls out of a phase archive; times are nanoseconds since the start of the run.
+#[derive(Clone, Copy, Debug)]
+pub enum Records<'a> {
+    /// Messages in trace order.
+    Messages(&'a MessageBlock),
+    /// Calls in ascending enter time.
+    Calls(&'a [Call]),
+}
+
+/// Reads a phase archive; `other` gets the members that are no part of the segmentation, and the number of phases.
+fn read_parts<R: BufRead>(
+    mut archive: ArchiveReader<R>,
+    mut other: impl FnMut(&mut ArchiveReader<R>, &MemberInfo, usize) -> Result<()>,
+) -> Result<(Segmentation, Vec<Option<usize>>)> {
     let header: Header = archive.header(FORMAT, VERSION)?;
     let mut entries: Vec<PhaseEntry> = Vec::new();
     let mut occurrences: Vec<Occurrence> = Vec::new();
@@ -194,6 +254,7 @@ pub fn read_segmentation<R: BufRead>(mut archive: ArchiveReader<R>) -> Result<Se
             name => {
                 let Some(number) = name.strip_prefix("matrix-").and_then(|rest| rest.split('/').next())
                 else {
+                    other(&mut archive, &member, entries.len())?;
                     continue;
                 };
                 let builder = number.parse().ok().and_then(|n: usize| matrices.get_mut(n));
@@ -207,12 +268,13 @@ pub fn read_segmentation<R: BufRead>(mut archive: ArchiveReader<R>) -> Result<Se
         }
     }
     archive.next_member()?;
+    let representatives = entries.iter().map(|entry| entry.representative).collect();
     let matrices = matrices.into_iter().map(MatrixBuilder::finish);
     let phases =
         entries.into_iter().zip(matrices).map(|(entry, matrix)| checked_phase(&header, entry, matrix));
     let phases = phases.collect::<Result<Vec<_>>>()?;
     check_occurrences(&header, phases.len(), &occurrences)?;
-    Ok(Segmentation { header, phases, occurrences })
+    Ok((Segmentation { header, phases, occurrences }, representatives))
 }
 
 /// Columns phase 1 (absent values are idle), depth 2, start_ns 3, end_ns 4, messages 5, bytes 6, deviation 7 in millionths.

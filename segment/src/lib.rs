@@ -28,8 +28,8 @@ mod tree;
 mod window;
 
 pub use archive::{
-    FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation, write_segmentation,
-    write_with_messages,
+    FORMAT, Header, Occurrence, Phase, Records, Segmentation, VERSION, read_segmentation, read_with_messages,
+    write_segmentation, write_with_messages,
 };
 pub use level::Level;
 pub use list::{write_list, write_matrix_list};

@@ -106,6 +106,11 @@ impl<E: Copy> EventQueue<E> {
         true
     }
 
+    /// Time of the first entry: that of the next event where nothing is ever cancelled, else a lower bound.
+    pub fn peek_time(&self) -> Option<Picoseconds> {
+        self.heap.first().map(Entry::time)
+    }
+
     /// Time of the next event.
     pub fn next_time(&mut self) -> Option<Picoseconds> {
         while let Some(first) = self.heap.first() {

@@ -23,6 +23,7 @@ pub mod forwarding;
 pub mod host_selection;
 pub mod plugin;
 pub mod process_mapping;
+pub mod replay;
 pub mod result;
 pub mod routing;
 pub mod run;

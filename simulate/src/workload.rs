@@ -6,10 +6,14 @@
 use std::io::{BufReader, Cursor, Read, Seek};
 
 use phaseflow_collect::archive::ArchiveReader;
-use phaseflow_collect::import::{Input, Reading, Scratch, import};
+use phaseflow_collect::import::{self, Input, Scratch, import};
 use phaseflow_collect::trace::{self, Block, RunFacts, Sink, Summary, Tally};
 use phaseflow_collect::{Error, MatrixBuilder, Result};
-use phaseflow_segment::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION, read_segmentation};
+use phaseflow_segment::{
+    FORMAT, Header, Occurrence, Phase, Records, Segmentation, VERSION, read_segmentation, read_with_messages,
+};
+
+use crate::replay::{Excerpts, Recording};
 
 /// Bytes read at once.
 const BUFFER: usize = 256 << 10;
@@ -26,6 +30,18 @@ pub struct Workload {
     pub segmentation: Segmentation,
     /// What its user should know beside, a sentence each; not part of results.
     pub remarks: Vec<String>,
+    /// What its ranks do, message by message, where that was [asked for](Reading::Messages).
+    pub recording: Option<Recording>,
+}
+
+/// How much of a workload is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Phases and their matrices: memory is that of the matrices.
+    #[default]
+    Matrices,
+    /// Messages too, as many as the archive holds, for replay: about 200 bytes a message while reading, 130 after.
+    Messages,
 }
 
 /// A trace summed up into one phase.
@@ -35,11 +51,15 @@ struct Whole {
     matrix: MatrixBuilder,
     tally: Tally,
     summary: Summary,
+    /// Where messages are kept.
+    excerpts: Option<Excerpts>,
+    timed: bool,
 }
 
 impl Sink for Whole {
     fn begin(&mut self, header: &trace::Header) -> Result<()> {
         self.source.clone_from(&header.source);
+        self.timed = header.kind == trace::Kind::Timed;
         Ok(())
     }
 
@@ -49,6 +69,9 @@ impl Sink for Whole {
                 self.tally.messages(block)?;
                 let columns = block.columns();
                 self.matrix.add_messages(&columns.src, &columns.dst, &columns.bytes)?;
+                if let Some(excerpts) = &mut self.excerpts {
+                    excerpts.take(None, Records::Messages(block));
+                }
             }
             Block::Matrix(cells) => {
                 self.tally.cells(cells)?;
@@ -56,7 +79,12 @@ impl Sink for Whole {
                     self.matrix.add(*cell)?;
                 }
             }
-            Block::Calls(calls) => self.tally.calls(calls)?,
+            Block::Calls(calls) => {
+                self.tally.calls(calls)?;
+                if let Some(excerpts) = &mut self.excerpts {
+                    excerpts.take(None, Records::Calls(calls));
+                }
+            }
             Block::Marks(marks) => self.tally.marks(marks)?,
             Block::Sizes(_) => {}
         }
@@ -70,6 +98,16 @@ impl Sink for Whole {
 }
 
 impl Whole {
+    /// The segmentation, and what is known message by message.
+    fn into_parts(mut self) -> Result<(Segmentation, Option<Recording>)> {
+        let excerpts = self.excerpts.take().filter(|_| self.timed);
+        let start_ns = self.summary.start_ns.unwrap_or(0);
+        let segmentation = self.into_segmentation();
+        let stands: &[Option<usize>] = if segmentation.occurrences.is_empty() { &[] } else { &[Some(0)] };
+        let recording = excerpts.map(|excerpts| excerpts.into_recording(&segmentation, stands, start_ns));
+        Ok((segmentation, recording.transpose()?))
+    }
+
     fn into_segmentation(self) -> Segmentation {
         let Summary { ranks, messages, bytes, .. } = self.summary;
         // No rate can be worked out for a run of no length.
@@ -94,23 +132,23 @@ impl Whole {
 impl Workload {
     /// A workload with nothing to remark.
     pub fn new(name: impl Into<String>, segmentation: Segmentation) -> Self {
-        Self { name: name.into(), segmentation, remarks: Vec::new() }
+        Self { name: name.into(), segmentation, remarks: Vec::new(), recording: None }
     }
 
     /// Reads a phase archive, or any trace that can be imported. `scratch` makes temporary files for messages out of order.
     ///
     /// # Errors
     /// What is neither, is damaged, or contradicts itself.
-    pub fn read(input: Input, scratch: Scratch) -> Result<Self> {
-        let (segmentation, remarks) = match input {
-            Input::Directory(_) => one_phase(input, scratch)?,
+    pub fn read(input: Input, scratch: Scratch, reading: Reading) -> Result<Self> {
+        let ((segmentation, recording), mut remarks) = match input {
+            Input::Directory(_) => one_phase(input, scratch, reading)?,
             Input::File(mut file) => {
                 let is_segmented = is_phase_archive(&beginning(&mut file)?);
                 file.rewind()?;
                 if is_segmented {
-                    (phases(file)?, Vec::new())
+                    (phases(file, reading)?, Vec::new())
                 } else {
-                    one_phase(Input::File(file), scratch)?
+                    one_phase(Input::File(file), scratch, reading)?
                 }
             }
             Input::Stream(mut stream) => {
@@ -118,16 +156,17 @@ impl Workload {
                 let is_segmented = is_phase_archive(&beginning);
                 let whole = Cursor::new(beginning).chain(stream);
                 if is_segmented {
-                    (phases(whole)?, Vec::new())
+                    (phases(whole, reading)?, Vec::new())
                 } else {
-                    one_phase(Input::Stream(Box::new(whole)), scratch)?
+                    one_phase(Input::Stream(Box::new(whole)), scratch, reading)?
                 }
             }
         };
         if segmentation.header.ranks == 0 {
             return Err(Error::data("has no ranks, expected at least one process"));
         }
-        Ok(Self { name: segmentation.header.source.clone(), segmentation, remarks })
+        remarks.extend(recording.iter().flat_map(Recording::remarks));
+        Ok(Self { name: segmentation.header.source.clone(), segmentation, remarks, recording })
     }
 
     /// The same workload under the name that a scenario gives it.
@@ -148,14 +187,27 @@ fn is_phase_archive(beginning: &[u8]) -> bool {
     ArchiveReader::open(beginning).and_then(|archive| archive.format()).is_ok_and(|format| format == FORMAT)
 }
 
-fn phases(input: impl Read) -> Result<Segmentation> {
-    read_segmentation(ArchiveReader::open(BufReader::with_capacity(BUFFER, input))?)
+type Parts = (Segmentation, Option<Recording>);
+
+fn phases(input: impl Read, reading: Reading) -> Result<Parts> {
+    let archive = ArchiveReader::open(BufReader::with_capacity(BUFFER, input))?;
+    if reading == Reading::Matrices {
+        return Ok((read_segmentation(archive)?, None));
+    }
+    let mut excerpts = Excerpts::default();
+    let (segmentation, representatives) = read_with_messages(archive, &mut |phase, records| {
+        excerpts.take(phase, records);
+        Ok(())
+    })?;
+    let recording = excerpts.into_recording(&segmentation, &representatives, 0)?;
+    Ok((segmentation, Some(recording)))
 }
 
-fn one_phase(input: Input, scratch: Scratch) -> Result<(Segmentation, Vec<String>)> {
-    let mut whole = Whole::default();
-    let imported = import(input, Reading::new(scratch), &mut whole)?;
-    Ok((whole.into_segmentation(), imported.remarks))
+fn one_phase(input: Input, scratch: Scratch, reading: Reading) -> Result<(Parts, Vec<String>)> {
+    let excerpts = (reading == Reading::Messages).then(Excerpts::default);
+    let mut whole = Whole { excerpts, ..Whole::default() };
+    let imported = import(input, import::Reading::new(scratch), &mut whole)?;
+    Ok((whole.into_parts()?, imported.remarks))
 }
 
 #[cfg(test)]
@@ -166,7 +218,7 @@ mod tests {
     use phaseflow_segment::write_segmentation;
 
     fn read(bytes: Vec<u8>) -> Result<Workload> {
-        Workload::read(Input::Stream(Box::new(Cursor::new(bytes))), tempfile::tempfile)
+        Workload::read(Input::Stream(Box::new(Cursor::new(bytes))), tempfile::tempfile, Reading::Matrices)
     }
 
     #[test]

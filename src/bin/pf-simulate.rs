@@ -19,7 +19,7 @@ use phaseflow_simulate::run::Reroute;
 use phaseflow_simulate::scenario::Scenario;
 use phaseflow_simulate::sweep::{Axes, Axis, NetworkChoice, Plan, Selection, Sweep};
 use phaseflow_simulate::topology::TopologyOptions;
-use phaseflow_simulate::workload::Workload;
+use phaseflow_simulate::workload::{Reading, Workload};
 
 /// Runs the phases of parallel programs on networks and says which link carries what
 ///
@@ -217,7 +217,7 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     let inputs = arguments.inputs(&plan)?;
     let is_text = arguments.sweep.list || arguments.sweep.dry_run;
     let mut output = Output::create(arguments.common.output.as_deref(), !is_text)?;
-    let workloads = inputs.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let workloads = inputs.iter().map(|input| read(input, plan.reading())).collect::<Result<Vec<_>>>()?;
     let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
     sweep.remarks().for_each(|remark| arguments.common.note(remark));
     if arguments.sweep.list {
@@ -291,12 +291,12 @@ fn progress(runs: u64, quiet: bool) -> ProgressBar {
     }
 }
 
-fn read(input: &Input) -> Result<Workload> {
+fn read(input: &Input, reading: Reading) -> Result<Workload> {
     let opened = match input {
         Input::Standard => Ok(import::Input::Stream(Box::new(std::io::stdin()))),
         Input::Path(path) => import::Input::open(path),
     };
-    opened.and_then(|opened| Workload::read(opened, tempfile::tempfile)).at(|| input)
+    opened.and_then(|opened| Workload::read(opened, tempfile::tempfile, reading)).at(|| input)
 }
 
 impl Arguments {

@@ -81,6 +81,7 @@ pub(crate) fn workload() -> Workload {
     Workload {
         name: "app.tar.gz".into(),
         remarks: Vec::new(),
+        recording: None,
         segmentation: Segmentation {
             header: Header {
                 format: "phaseflow.phases".into(),

@@ -18,7 +18,7 @@ mod writer;
 pub use block::{MessageBlock, MessageColumns};
 pub use header::{FORMAT, Header, Kind, Summary, VERSION};
 pub use phaseflow_profiler::Operation;
-pub use reader::{Block, TraceReader, read_cells};
+pub use reader::{Block, TraceReader, decode_calls, read_cells};
 pub use record::{Call, Mark, Message, Rank};
 pub use sink::Sink;
 pub use tally::Tally;

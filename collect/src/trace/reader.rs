@@ -151,32 +151,11 @@ impl<R: BufRead> TraceReader<R> {
     }
 
     fn calls(&mut self) -> Result<Block<'_>> {
-        let block = BlockReader::new(&self.bytes)?;
-        let (mut enter, mut leave, mut rank, mut operation) =
-            <(Vec<i64>, Vec<i64>, Vec<u32>, Vec<u8>)>::default();
-        let (mut communicator, mut root, mut bytes) = <(Vec<i64>, Vec<i64>, Vec<i64>)>::default();
-        block.required(1, "enter_ns", &mut enter)?;
-        block.required(2, "leave_ns", &mut leave)?;
-        block.required(3, "rank", &mut rank)?;
-        block.required(4, "operation", &mut operation)?;
-        block.column(5, &mut communicator)?;
-        block.column(6, &mut root)?;
-        block.column(7, &mut bytes)?;
-        self.last_ns[1] = ascending(self.last_ns[1], &enter)?;
-        self.seen.calls += enter.len() as u64;
         self.calls.clear();
-        for i in 0..block.rows() {
-            let unknown = || Error::data(format!("row {i}: no operation has the code {}", operation[i]));
-            self.calls.push(Call {
-                enter_ns: enter[i],
-                leave_ns: Some(leave[i]).filter(|v| *v != UNKNOWN).map(|v| enter[i].wrapping_add(v)),
-                rank: Rank(rank[i]),
-                operation: Operation::from_code(operation[i]).ok_or_else(unknown)?,
-                communicator: known(&communicator, i),
-                root: known(&root, i).map(Rank),
-                bytes: known(&bytes, i),
-            });
-        }
+        decode_calls(&self.bytes, &mut self.calls)?;
+        let enter: Vec<i64> = self.calls.iter().map(|call| call.enter_ns).collect();
+        self.last_ns[1] = ascending(self.last_ns[1], &enter)?;
+        self.seen.calls += self.calls.len() as u64;
         Ok(Block::Calls(&self.calls))
     }
 
@@ -271,6 +250,38 @@ pub fn read_cells<R: BufRead>(
 
 fn known<T: TryFrom<i64>>(column: &[i64], row: usize) -> Option<T> {
     column.get(row).copied().filter(|value| *value != UNKNOWN).and_then(|value| T::try_from(value).ok())
+}
+
+/// Appends the calls of an archive member.
+///
+/// # Errors
+/// A damaged block, or a value outside its column's range.
+pub fn decode_calls(bytes: &[u8], calls: &mut Vec<Call>) -> Result<()> {
+    let block = BlockReader::new(bytes)?;
+    let (mut enter, mut leave, mut rank, mut operation) =
+        <(Vec<i64>, Vec<i64>, Vec<u32>, Vec<u8>)>::default();
+    let (mut communicator, mut root, mut volume) = <(Vec<i64>, Vec<i64>, Vec<i64>)>::default();
+    block.required(1, "enter_ns", &mut enter)?;
+    block.required(2, "leave_ns", &mut leave)?;
+    block.required(3, "rank", &mut rank)?;
+    block.required(4, "operation", &mut operation)?;
+    block.column(5, &mut communicator)?;
+    block.column(6, &mut root)?;
+    block.column(7, &mut volume)?;
+    calls.reserve(block.rows());
+    for i in 0..block.rows() {
+        let unknown = || Error::data(format!("row {i}: no operation has the code {}", operation[i]));
+        calls.push(Call {
+            enter_ns: enter[i],
+            leave_ns: Some(leave[i]).filter(|v| *v != UNKNOWN).map(|v| enter[i].wrapping_add(v)),
+            rank: Rank(rank[i]),
+            operation: Operation::from_code(operation[i]).ok_or_else(unknown)?,
+            communicator: known(&communicator, i),
+            root: known(&root, i).map(Rank),
+            bytes: known(&volume, i),
+        });
+    }
+    Ok(())
 }
 
 /// Checks that `times` ascend from `last` on; the new last.

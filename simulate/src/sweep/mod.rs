@@ -33,7 +33,7 @@ use crate::result::RunLabels;
 use crate::run::{JobSource, Submission};
 use crate::scenario::Job;
 use crate::topology::Topology;
-use crate::workload::Workload;
+use crate::workload::{Reading, Workload};
 
 /// Everything that is to be simulated, loaded.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Sweep {
     pub fn load(plan: Plan, inputs: Vec<Workload>, scratch: Scratch) -> Result<Self> {
         let topologies: Vec<Topology> =
             plan.networks.par_iter().map(|network| network.build(&plan.options)).collect::<Result<_>>()?;
-        let (workloads, jobs) = assign(&plan.jobs, inputs, scratch)?;
+        let (workloads, jobs) = assign(&plan.jobs, inputs, scratch, plan.reading())?;
         let workload_digests: Vec<String> = workloads.par_iter().map(identity::of_workload).collect();
         let points = plan.points();
         Ok(Self {
@@ -178,7 +178,12 @@ impl Sweep {
 }
 
 /// The workloads of all jobs, each trace once, and the jobs that run them.
-fn assign(lines: &[Job], inputs: Vec<Workload>, scratch: Scratch) -> Result<(Vec<Workload>, Vec<JobSource>)> {
+fn assign(
+    lines: &[Job],
+    inputs: Vec<Workload>,
+    scratch: Scratch,
+    reading: Reading,
+) -> Result<(Vec<Workload>, Vec<JobSource>)> {
     let given = inputs.len();
     let mut workloads = inputs;
     let mut jobs = Vec::new();
@@ -208,7 +213,7 @@ fn assign(lines: &[Job], inputs: Vec<Workload>, scratch: Scratch) -> Result<(Vec
                 if known.is_none() {
                     read.push(&trace.path);
                     let workload = Input::open(&trace.path)
-                        .and_then(|input| Workload::read(input, scratch))
+                        .and_then(|input| Workload::read(input, scratch, reading))
                         .at(|| trace.path.display())?;
                     workloads.push(workload.named(&trace.label));
                 }

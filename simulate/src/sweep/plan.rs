@@ -8,6 +8,7 @@ use super::{Axes, Axis, NetworkChoice};
 use crate::run::{Reroute, Submission};
 use crate::scenario::{Job, Scenario};
 use crate::topology::TopologyOptions;
+use crate::workload::Reading;
 use crate::{host_selection, process_mapping, routing, scheduling};
 
 const MODELS: &[&str] = &["traffic", "flow", "packet"];
@@ -88,6 +89,12 @@ impl Plan {
     /// True if some job, or the plan as a whole, runs inputs of the command line.
     pub fn needs_inputs(&self) -> bool {
         self.jobs.is_empty() || self.jobs.iter().any(|job| job.trace.is_none())
+    }
+
+    /// What has to be read of the inputs: messages only where some point replays them.
+    pub fn reading(&self) -> Reading {
+        let replays = self.axes.get(Axis::Model).iter().any(|model| model.name() == "flow");
+        if replays { Reading::Messages } else { Reading::Matrices }
     }
 
     pub(super) fn points(&self) -> u32 {

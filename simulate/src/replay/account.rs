@@ -1,0 +1,49 @@
+//! What a rank spent its time on.
+
+use crate::engine::Picoseconds;
+
+/// Time of a rank, or of several ranks together, picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Computation.
+    pub compute: Picoseconds,
+    /// Overheads of sending and receiving.
+    pub overhead: Picoseconds,
+    /// Waiting for a message that had not been sent yet.
+    pub late_sender: Picoseconds,
+    /// Waiting, as a sender, for a receiver that was not ready yet.
+    pub late_receiver: Picoseconds,
+    /// Waiting for a message that was on its way.
+    pub network: Picoseconds,
+}
+
+impl Account {
+    /// All but computation.
+    pub fn communication(&self) -> Picoseconds {
+        self.overhead
+            .saturating_add(self.late_sender)
+            .saturating_add(self.late_receiver)
+            .saturating_add(self.network)
+    }
+
+    /// Adds another one, this many times.
+    pub fn add(&mut self, other: &Self, times: u64) {
+        let sum = |a: &mut Picoseconds, b: Picoseconds| *a = a.saturating_add(b.saturating_mul(times));
+        sum(&mut self.compute, other.compute);
+        sum(&mut self.overhead, other.overhead);
+        sum(&mut self.late_sender, other.late_sender);
+        sum(&mut self.late_receiver, other.late_receiver);
+        sum(&mut self.network, other.network);
+    }
+}
+
+/// What a critical path is made of, picoseconds; together they are the makespan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathShare {
+    /// On ranks: computation and overheads.
+    pub ranks: Picoseconds,
+    /// In the network.
+    pub network: Picoseconds,
+    /// Messages on it.
+    pub messages: u64,
+}

@@ -1,0 +1,185 @@
+//! What is known of a run message by message, on its way to scripts.
+
+use phaseflow_collect::trace::{Call, Message, MessageBlock};
+use phaseflow_collect::{At, Error, Result};
+use phaseflow_segment::{Records, Segmentation};
+
+use super::Script;
+
+/// Messages and calls of a stretch of a run.
+///
+/// Memory: up to 72 bytes a message and 24 a call, until [`script`](Self::script) has made operations of them.
+#[derive(Clone, Debug, Default)]
+pub struct Excerpt {
+    messages: MessageBlock,
+    stays: Vec<Stay>,
+}
+
+/// A rank was inside MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stay {
+    pub(super) rank: u32,
+    pub(super) enter_ns: i64,
+    /// [`i64::MAX`] if it never returned.
+    pub(super) leave_ns: i64,
+}
+
+impl Excerpt {
+    /// Adds what an archive holds.
+    pub fn push(&mut self, records: Records<'_>) {
+        match records {
+            Records::Messages(block) => self.messages.append(block, 0..block.len()),
+            Records::Calls(calls) => calls.iter().for_each(|call| self.call(call)),
+        }
+    }
+
+    /// Adds a message.
+    pub fn message(&mut self, message: &Message) {
+        self.messages.push(message);
+    }
+
+    /// Adds a call.
+    pub fn call(&mut self, call: &Call) {
+        let leave_ns = call.leave_ns.unwrap_or(i64::MAX).max(call.enter_ns);
+        self.stays.push(Stay { rank: call.rank.0, enter_ns: call.enter_ns, leave_ns });
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// True without messages.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    pub(super) fn messages(&self) -> &MessageBlock {
+        &self.messages
+    }
+
+    pub(super) fn stays(&self) -> &[Stay] {
+        &self.stays
+    }
+}
+
+/// What the jobs of a workload replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// By phase: what happens in the occurrence that stands for all; `None` where nothing is known of it.
+    pub of_phase: Vec<Option<Script>>,
+    /// The whole run, split at the ends of the outermost occurrences; `None` where the archive does not hold it.
+    pub whole: Option<Script>,
+}
+
+impl Recording {
+    /// What the user should know of it, a sentence each.
+    pub fn remarks(&self) -> impl Iterator<Item = String> {
+        // The parts say what the whole says already.
+        let parts = if self.whole.is_some() { &[][..] } else { &self.of_phase[..] };
+        let scripts = self.whole.iter().map(|script| (None, script));
+        let parts =
+            parts.iter().enumerate().filter_map(|(phase, script)| Some((Some(phase), script.as_ref()?)));
+        scripts.chain(parts).filter_map(|(phase, script)| {
+            let unmatched = script.unmatched()?;
+            Some(phase.map_or(unmatched.clone(), |phase| format!("phase {phase}: {unmatched}")))
+        })
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> u64 {
+        self.of_phase.iter().flatten().chain(&self.whole).map(Script::memory).sum()
+    }
+}
+
+/// Excerpts of a phase archive while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Excerpts {
+    of_phase: Vec<Excerpt>,
+    whole: Option<Excerpt>,
+}
+
+impl Excerpts {
+    pub(crate) fn take(&mut self, phase: Option<usize>, records: Records<'_>) {
+        match phase {
+            None => self.whole.get_or_insert_default().push(records),
+            Some(phase) => {
+                if self.of_phase.len() <= phase {
+                    self.of_phase.resize_with(phase + 1, Excerpt::default);
+                }
+                if let Some(excerpt) = self.of_phase.get_mut(phase) {
+                    excerpt.push(records);
+                }
+            }
+        }
+    }
+
+    /// Turns what was read into scripts. Where the archive holds the whole run, representatives are cut out of it; `times` of a
+    /// run that does not start at 0 are since `start_ns`.
+    ///
+    /// # Errors
+    /// Ranks that the run does not have; more than 2³²−1 messages.
+    pub(crate) fn into_recording(
+        mut self,
+        segmentation: &Segmentation,
+        representatives: &[Option<usize>],
+        start_ns: i64,
+    ) -> Result<Recording> {
+        let ranks = segmentation.header.ranks;
+        let rows = &segmentation.occurrences;
+        let outermost = || rows.iter().filter(|row| row.depth == 0);
+        if let Some(whole) = &self.whole {
+            self.of_phase = cut(whole, segmentation, representatives, start_ns);
+        }
+        let mut recording = Recording::default();
+        for (phase, row) in representatives.iter().enumerate() {
+            let excerpt = self.of_phase.get_mut(phase).map(std::mem::take).unwrap_or_default();
+            let occurrence = row.and_then(|row| rows.get(row));
+            let script = occurrence.filter(|row| row.messages == 0 || !excerpt.is_empty()).map(|row| {
+                let span = (since(row.start_ns, start_ns), since(row.end_ns, start_ns));
+                Script::new(&excerpt, ranks, span, &[]).at(|| format!("phase {phase}"))
+            });
+            recording.of_phase.push(script.transpose()?);
+        }
+        if let Some(whole) = self.whole {
+            let ends: Vec<i64> = outermost().map(|row| since(row.end_ns, start_ns)).collect();
+            if let Some((last, inner)) = ends.split_last() {
+                recording.whole = Some(Script::new(&whole, ranks, (start_ns, *last), inner)?);
+            }
+        }
+        Ok(recording)
+    }
+}
+
+/// The representatives' parts of the whole run.
+fn cut(
+    whole: &Excerpt,
+    segmentation: &Segmentation,
+    representatives: &[Option<usize>],
+    start_ns: i64,
+) -> Vec<Excerpt> {
+    let last_ns = segmentation.header.duration_ns.unwrap_or(0);
+    let part = |row: &Option<usize>| {
+        let mut excerpt = Excerpt::default();
+        let Some(row) = row.and_then(|row| segmentation.occurrences.get(row)) else { return excerpt };
+        let (start, end) = (since(row.start_ns, start_ns), since(row.end_ns, start_ns));
+        // A message at the very end of the run belongs to what comes before it.
+        let end = if row.end_ns == last_ns { end.saturating_add(1) } else { end };
+        let posts = &whole.messages.columns().send_post_ns;
+        let rows = posts.partition_point(|time| *time < start)..posts.partition_point(|time| *time < end);
+        excerpt.messages.append(&whole.messages, rows);
+        let overlaps = |stay: &&Stay| stay.enter_ns < end && stay.leave_ns > start;
+        excerpt.stays.extend(whole.stays.iter().filter(overlaps));
+        excerpt
+    };
+    representatives.iter().map(part).collect()
+}
+
+/// A time of a segmentation on the clock of the messages.
+fn since(time_ns: u64, start_ns: i64) -> i64 {
+    start_ns.saturating_add_unsigned(time_ns)
+}
+
+pub(super) fn too_many() -> Error {
+    Error::data("has more than 2^32-1 messages, more than a replay can tell apart")
+}

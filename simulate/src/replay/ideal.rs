@@ -1,0 +1,77 @@
+//! A network that nobody has to share: the bound that better routing and more links could reach at most.
+
+use rustc_hash::FxHashMap;
+
+use super::Transport;
+use crate::engine::{EventQueue, Picoseconds};
+use crate::topology::{HostId, LinkId, Topology};
+
+/// Each message takes the latency of its route plus its bytes over the least capacity there, whatever else is on its way.
+///
+/// Switches add their latency each. A pair of hosts without a route has none of these costs: [`route`](Self::route) has to be
+/// called before the first message of a pair.
+#[derive(Clone, Debug, Default)]
+pub struct Ideal {
+    pairs: FxHashMap<(u32, u32), Cost>,
+    queue: EventQueue<u32>,
+    /// Latency alone: a network without limits to its capacity.
+    pub infinite: bool,
+}
+
+/// Of one route.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    pub(crate) latency_ps: Picoseconds,
+    ps_per_byte: f64,
+}
+
+impl Cost {
+    /// Of a route through `links`.
+    pub(crate) fn of(topology: &Topology, links: &[LinkId]) -> Self {
+        let mut latency_ps: Picoseconds = 0;
+        let mut least = f64::INFINITY;
+        for link in links {
+            let link = topology.link(*link);
+            latency_ps = latency_ps.saturating_add(link.latency_ps);
+            least = least.min(link.capacity);
+        }
+        let switches = (links.len() as u64).saturating_sub(1);
+        latency_ps = latency_ps.saturating_add(topology.switch_latency_ps().saturating_mul(switches));
+        // A Gbit/s carries a byte in 8000 ps.
+        Self { latency_ps, ps_per_byte: 8000.0 / least }
+    }
+
+    /// Of a message of `bytes`, to the nearest picosecond.
+    pub(crate) fn time(&self, bytes: u64) -> Picoseconds {
+        self.latency_ps.saturating_add((bytes as f64 * self.ps_per_byte).round() as u64)
+    }
+}
+
+impl Ideal {
+    /// Messages from `src` to `dst` go through `links` from now on.
+    pub fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
+        self.pairs.insert((src.0, dst.0), Cost::of(topology, links));
+    }
+
+    /// What a message takes that has the network to itself.
+    pub fn alone(&self, src: HostId, dst: HostId, bytes: u64) -> Picoseconds {
+        let cost = self.pairs.get(&(src.0, dst.0)).copied().unwrap_or_default();
+        if self.infinite { cost.latency_ps } else { cost.time(bytes) }
+    }
+}
+
+impl Transport for Ideal {
+    fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32) {
+        self.queue.push(now.saturating_add(self.alone(src, dst, bytes)), key);
+    }
+
+    fn next(&self) -> Option<Picoseconds> {
+        self.queue.peek_time()
+    }
+
+    fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>) {
+        while self.queue.peek_time().is_some_and(|time| time <= to) {
+            finished.extend(self.queue.pop().map(|(_, key)| key));
+        }
+    }
+}

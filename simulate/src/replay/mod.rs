@@ -1,0 +1,51 @@
+//! Replay: each rank does what its trace says, in its order, and the network says how long that takes.
+//!
+//! ```text
+//! trace, phase archive ──► Excerpt ──► Script ──► Player ◄──► Transport
+//!                          messages,    what each   who waits    how long a
+//!                          calls        rank does   for whom     message takes
+//! ```
+//!
+//! A [`Script`] holds what a rank decided (compute this long, send, be ready to receive) and what it depended on (go on when
+//! this message is here); how long it waited is left out, for that is what the network decides. The rules are in
+//! [`script`]. A [`Player`] lets any number of scripts run side by side over one [`Transport`].
+//!
+//! What a message costs beyond the network follows LogGP (Alexandrov, Ionescu, Schauser, Scheiman, *LogGP: incorporating long
+//! messages into the LogP model*, 1995): the sender is busy for an overhead before the message leaves, the receiver for another
+//! one after it is there. See [`Options`].
+
+mod account;
+mod dead_end;
+mod excerpt;
+mod ideal;
+mod options;
+mod path;
+mod player;
+pub mod script;
+
+pub use account::{Account, PathShare};
+pub(crate) use excerpt::Excerpts;
+pub use excerpt::{Excerpt, Recording};
+pub use ideal::Ideal;
+pub use options::{Options, Sampling};
+pub use player::{Performance, Player};
+pub use script::{Op, Script};
+
+use crate::engine::Picoseconds;
+use crate::topology::HostId;
+
+/// What carries messages from host to host.
+///
+/// Time only moves on: `now` and `to` are never before those of earlier calls, and never after [`next`](Self::next).
+pub trait Transport {
+    /// A message of `bytes` leaves `src` for `dst`, another host, at `now`. It is told under `key` when it has arrived; no two
+    /// messages on their way have the same key.
+    fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32);
+
+    /// When the next message arrives, if nothing else is sent until then.
+    fn next(&self) -> Option<Picoseconds>;
+
+    /// Goes on to `to` and appends the keys of the messages that have arrived by then, in order of their arrival; equal ones in
+    /// an order that does not depend on keys.
+    fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>);
+}

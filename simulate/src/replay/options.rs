@@ -1,0 +1,126 @@
+//! How a replay treats computation and messages.
+
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::units::{parse_size, parse_time_ns};
+use phaseflow_collect::{At, Error, Result};
+
+use crate::engine::Picoseconds;
+
+/// Parameters of the flow model, in brackets: `flow[compute-scale=0.5,eager=64KiB]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Factor on computation: `compute-scale`, divided by `host-speed`; 1 by default.
+    pub compute_scale: f64,
+    /// Time that a message keeps its sender busy before it leaves, LogGP's *o* of the sender: `send-overhead`, 0 by default, as the
+    /// recorded times between calls hold it already.
+    pub send_overhead_ps: Picoseconds,
+    /// Time that a message keeps its receiver busy once it is there: `receive-overhead`, 0 by default.
+    pub receive_overhead_ps: Picoseconds,
+    /// Messages above this many bytes start when the receiver is ready too (rendezvous); others at once (eager): `eager`, 64 KiB
+    /// by default, the value of Open MPI's TCP, of SimGrid's SMPI and of LogGOPSim. Messages that were sent before their receive was posted,
+    /// and whose buffer was free by then, are eager whatever their size.
+    pub eager_bytes: u64,
+    /// `sampling`: `on` or `off`, on by default.
+    pub sampling: Sampling,
+}
+
+/// How much of a run is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Each phase on its representative, which stands for all its occurrences.
+    On,
+    /// The whole run.
+    Off,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            compute_scale: 1.0,
+            send_overhead_ps: 0,
+            receive_overhead_ps: 0,
+            eager_bytes: 64 << 10,
+            sampling: Sampling::On,
+        }
+    }
+}
+
+impl Options {
+    /// Names of the parameters.
+    pub const NAMES: &[&str] =
+        &["compute-scale", "host-speed", "send-overhead", "receive-overhead", "eager", "sampling"];
+
+    /// Reads the parameters of a choice; others than its own are not its concern.
+    ///
+    /// # Errors
+    /// A value that is not what it should be.
+    pub fn new(choice: &Choice) -> Result<Self> {
+        let default = Self::default();
+        let factor = |name: &str, least: f64| -> Result<f64> {
+            let factor: f64 = choice.value(name, 1.0)?;
+            if factor.is_finite() && factor >= least && factor <= 1e9 {
+                return Ok(factor);
+            }
+            Err(Error::usage(format!("`{choice}`: {name} is {factor}, expected {least} to 1000000000")))
+        };
+        let time = |name: &str| -> Result<Picoseconds> {
+            let ns = choice.get(name).map(parse_time_ns).transpose().at(|| format!("`{choice}`: {name}"))?;
+            let wrong = || Error::usage(format!("`{choice}`: {name} is more than 213 days"));
+            ns.unwrap_or(0).checked_mul(1000).ok_or_else(wrong)
+        };
+        let sampling = match choice.get("sampling") {
+            None | Some("on") => Sampling::On,
+            Some("off") => Sampling::Off,
+            Some(other) => return Err(unknown_name("sampling", other, &["on", "off"])),
+        };
+        let eager = choice.get("eager").map(parse_size).transpose().at(|| format!("`{choice}`: eager"))?;
+        Ok(Self {
+            compute_scale: factor("compute-scale", 0.0)? / factor("host-speed", 1e-9)?,
+            send_overhead_ps: time("send-overhead")?,
+            receive_overhead_ps: time("receive-overhead")?,
+            eager_bytes: eager.unwrap_or(default.eager_bytes),
+            sampling,
+        })
+    }
+
+    /// What `gap_ns` of computation takes here.
+    pub(super) fn compute_ps(&self, gap_ns: u64) -> Picoseconds {
+        if self.compute_scale.to_bits() == 1.0_f64.to_bits() {
+            return gap_ns.saturating_mul(1000);
+        }
+        (gap_ns as f64 * 1000.0 * self.compute_scale).round() as u64 // saturates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Options> {
+        Options::new(&Choice::parse(text).unwrap())
+    }
+
+    #[test]
+    fn parameters_and_their_defaults() {
+        assert_eq!(of("flow").unwrap(), Options::default());
+        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off]";
+        let expected = Options {
+            compute_scale: 1.5,
+            send_overhead_ps: 2_000_000,
+            receive_overhead_ps: 0,
+            eager_bytes: 4096,
+            sampling: Sampling::Off,
+        };
+        assert_eq!(of(text).unwrap(), expected);
+        assert_eq!(expected.compute_ps(10), 15_000);
+        for (text, problem) in [
+            (
+                "flow[compute-scale=-1]",
+                "`flow[compute-scale=-1]`: compute-scale is -1, expected 0 to 1000000000",
+            ),
+            ("flow[sampling=of]", "unknown sampling `of`; did you mean off or on? (known: on, off)"),
+        ] {
+            assert_eq!(of(text).unwrap_err().to_string(), problem);
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Lets scripts run: who may go on, and when.
+//!
+//! Every rank goes through its operations until it has to wait, for time to pass or for a message. Nothing here depends on the
+//! number of messages that are under way: an operation costs O(1), a wait one event.
+
+use super::dead_end::describe;
+use super::path::{NONE, Wait, critical_path};
+use super::{Account, Op, Options, PathShare, Script, Transport};
+use crate::engine::{EventQueue, Picoseconds};
+use crate::topology::HostId;
+
+/// Scripts that run side by side over one network.
+///
+/// Memory beside the scripts, which are shared: 24 bytes a message and 120 a rank of those that run, 32 for each time that a rank waited, and
+/// what the transport needs.
+#[derive(Debug)]
+pub struct Player<'s, T> {
+    stage: Stage<T>,
+    acts: Vec<Option<Box<Act<'s>>>>,
+    free: Vec<u32>,
+    arrived: Vec<u32>,
+}
+
+/// What all scripts share.
+#[derive(Debug)]
+struct Stage<T> {
+    transport: T,
+    queue: EventQueue<Wake>,
+    keys: Keys,
+}
+
+/// A rank goes on.
+#[derive(Clone, Copy, Debug)]
+struct Wake {
+    act: u32,
+    rank: u32,
+}
+
+/// The messages that are on their way, by the key that the transport knows them by.
+#[derive(Debug, Default)]
+struct Keys {
+    of: Vec<Key>,
+    free: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    act: u32,
+    message: u32,
+    token: u64,
+}
+
+impl Keys {
+    fn give(&mut self, key: Key) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.of[place as usize] = key;
+                place
+            }
+            None => {
+                self.of.push(key);
+                (self.of.len() - 1) as u32
+            }
+        }
+    }
+
+    fn take(&mut self, place: u32) -> Key {
+        self.free.push(place);
+        self.of[place as usize]
+    }
+}
+
+/// A script that runs.
+#[derive(Debug)]
+pub(super) struct Act<'s> {
+    place: u32,
+    token: u64,
+    pub(super) script: &'s Script,
+    options: Options,
+    /// By rank.
+    hosts: Vec<HostId>,
+    pub(super) ranks: Vec<Rank>,
+    pub(super) messages: Vec<Message>,
+    pub(super) waits: Vec<Wait>,
+    playing: u32,
+    pub(super) began: Picoseconds,
+    /// By boundary: when the last rank so far passed it.
+    boundaries: Vec<Picoseconds>,
+}
+
+/// A rank of a script that runs.
+#[derive(Clone, Debug)]
+pub(super) struct Rank {
+    /// Its next operation.
+    pub(super) next: usize,
+    /// What it waits for now.
+    pub(super) waiting: Option<u32>,
+    since: Picoseconds,
+    /// True if the overhead of the next operation has passed.
+    paid: bool,
+    pub(super) last_wait: u32,
+    pub(super) ended: Option<Picoseconds>,
+    account: Account,
+}
+
+/// A message of a script that runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Message {
+    pub(super) started: Picoseconds,
+    pub(super) arrived: Picoseconds,
+    pub(super) sent: bool,
+    pub(super) ready: bool,
+    /// True if it was sent and waits for its receiver to be ready.
+    held: bool,
+    pub(super) is_there: bool,
+    /// True if it started when its receiver was ready, and not when it was sent.
+    pub(super) late_receiver: bool,
+}
+
+/// What became of a script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Performance {
+    /// The number that it was given.
+    pub token: u64,
+    /// When it ended: the last rank had done its last operation.
+    pub end: Picoseconds,
+    /// How long that took.
+    pub makespan: Picoseconds,
+    /// By stretch: from the last rank's entry into it to the last rank's entry into the next.
+    pub stretches: Vec<Picoseconds>,
+    /// By rank.
+    pub accounts: Vec<Account>,
+    /// What its critical path is made of.
+    pub path: PathShare,
+}
+
+impl<'s, T: Transport> Player<'s, T> {
+    /// Nothing runs yet.
+    pub fn new(transport: T) -> Self {
+        let stage = Stage { transport, queue: EventQueue::default(), keys: Keys::default() };
+        Self { stage, acts: Vec::new(), free: Vec::new(), arrived: Vec::new() }
+    }
+
+    /// What carries the messages.
+    pub fn transport(&mut self) -> &mut T {
+        &mut self.stage.transport
+    }
+
+    /// Starts a script at `now` with its ranks on `hosts`; what becomes of it is told under `token`, which no other one has had.
+    pub fn begin(
+        &mut self,
+        now: Picoseconds,
+        token: u64,
+        script: &'s Script,
+        hosts: &[HostId],
+        options: Options,
+    ) {
+        let rank = Rank {
+            next: 0,
+            waiting: None,
+            since: now,
+            paid: false,
+            last_wait: NONE,
+            ended: None,
+            account: Account::default(),
+        };
+        let messages = script.messages().iter();
+        let ready = |announced: bool| Message { ready: !announced, ..Message::default() };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.acts.push(None);
+            (self.acts.len() - 1) as u32
+        });
+        let act = Act {
+            place,
+            token,
+            script,
+            options,
+            hosts: hosts.to_vec(),
+            ranks: vec![rank; script.ranks() as usize],
+            messages: messages.map(|message| ready(message.announced)).collect(),
+            waits: Vec::new(),
+            playing: script.ranks(),
+            began: now,
+            boundaries: vec![now; script.stretches() - 1],
+        };
+        self.acts[place as usize] = Some(Box::new(act));
+        for rank in 0..script.ranks() {
+            self.stage.queue.push(now, Wake { act: place, rank });
+        }
+    }
+
+    /// When something happens next.
+    pub fn next(&self) -> Option<Picoseconds> {
+        match (self.stage.queue.peek_time(), self.stage.transport.next()) {
+            (Some(own), Some(network)) => Some(own.min(network)),
+            (own, network) => own.or(network),
+        }
+    }
+
+    /// Does all that happens at `now`, which is [`next`](Self::next); appends what ended.
+    pub fn advance(&mut self, now: Picoseconds, ended: &mut Vec<Performance>) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        self.stage.transport.advance(now, &mut arrived);
+        for key in arrived.drain(..) {
+            let Key { act, message, token } = self.stage.keys.take(key);
+            // What nobody waits for can outlive its script.
+            if let Some(act) = self.acts[act as usize].as_deref_mut().filter(|act| act.token == token) {
+                act.arrive(message, now, &mut self.stage);
+            }
+        }
+        self.arrived = arrived;
+        while self.stage.queue.peek_time() == Some(now) {
+            let Some((_, Wake { act: place, rank })) = self.stage.queue.pop() else { break };
+            let Some(act) = self.acts[place as usize].as_deref_mut() else { continue };
+            act.play(rank, now, &mut self.stage);
+            if act.playing == 0 {
+                ended.extend(self.acts[place as usize].take().map(|act| act.finish(now)));
+                self.free.push(place);
+            }
+        }
+    }
+
+    /// Where nothing happens next although scripts have not ended: who waits for what, and the script's token.
+    pub fn dead_end(&self) -> Option<(u64, String)> {
+        if self.next().is_some() {
+            return None;
+        }
+        self.acts.iter().flatten().next().map(|act| (act.token, describe(act)))
+    }
+}
+
+impl Act<'_> {
+    /// Lets a rank go on until it has to wait or has ended.
+    fn play<T: Transport>(&mut self, rank: u32, now: Picoseconds, stage: &mut Stage<T>) {
+        let script = self.script;
+        let ops = script.of(rank);
+        let r = rank as usize;
+        let wake = Wake { act: self.place, rank };
+        while let Some(op) = ops.get(self.ranks[r].next) {
+            match *op {
+                Op::Compute(gap) => {
+                    let time = self.options.compute_ps(script.gap_ns(gap));
+                    let state = &mut self.ranks[r];
+                    state.next += 1;
+                    state.account.compute = state.account.compute.saturating_add(time);
+                    if time > 0 {
+                        return stage.queue.push(now.saturating_add(time), wake);
+                    }
+                }
+                Op::ReceivePost(m) => {
+                    self.ranks[r].next += 1;
+                    let message = &mut self.messages[m as usize];
+                    message.ready = true;
+                    if message.held {
+                        message.held = false;
+                        message.late_receiver = true;
+                        self.start(m, now, stage);
+                    }
+                }
+                Op::Send(m) => {
+                    if let Some(until) = self.ranks[r].pay(self.options.send_overhead_ps, now) {
+                        return stage.queue.push(until, wake);
+                    }
+                    let rendezvous = self.is_rendezvous(m);
+                    let message = &mut self.messages[m as usize];
+                    message.sent = true;
+                    message.held = rendezvous && !message.ready;
+                    if !message.held {
+                        self.start(m, now, stage);
+                    }
+                }
+                Op::SendWait(m) => {
+                    if self.is_rendezvous(m) && !self.messages[m as usize].is_there {
+                        return self.ranks[r].wait_for(m, now);
+                    }
+                    self.ranks[r].next += 1;
+                }
+                Op::ReceiveWait(m) => {
+                    if !self.messages[m as usize].is_there {
+                        return self.ranks[r].wait_for(m, now);
+                    }
+                    if let Some(until) = self.ranks[r].pay(self.options.receive_overhead_ps, now) {
+                        return stage.queue.push(until, wake);
+                    }
+                }
+                Op::Boundary(number) => {
+                    self.ranks[r].next += 1;
+                    // Time ascends: the last rank to pass has the last word.
+                    self.boundaries[number as usize] = now;
+                }
+            }
+        }
+        if self.ranks[r].ended.replace(now).is_none() {
+            self.playing -= 1;
+        }
+    }
+
+    fn is_rendezvous(&self, message: u32) -> bool {
+        let transfer = &self.script.messages()[message as usize];
+        transfer.bytes > self.options.eager_bytes && !transfer.buffered
+    }
+
+    fn start<T: Transport>(&mut self, message: u32, now: Picoseconds, stage: &mut Stage<T>) {
+        let transfer = &self.script.messages()[message as usize];
+        self.messages[message as usize].started = now;
+        let (src, dst) = (self.hosts[transfer.src as usize], self.hosts[transfer.dst as usize]);
+        if src == dst {
+            return self.arrive(message, now, stage);
+        }
+        let key = stage.keys.give(Key { act: self.place, message, token: self.token });
+        stage.transport.start(now, src, dst, transfer.bytes, key);
+    }
+
+    /// A message is there: who waits for it goes on.
+    fn arrive<T>(&mut self, number: u32, now: Picoseconds, stage: &mut Stage<T>) {
+        let message = &mut self.messages[number as usize];
+        message.arrived = now;
+        message.is_there = true;
+        let started = message.started;
+        let transfer = &self.script.messages()[number as usize];
+        for (rank, is_sender) in [(transfer.dst, false), (transfer.src, true)] {
+            let state = &mut self.ranks[rank as usize];
+            if state.waiting != Some(number) {
+                continue;
+            }
+            state.waiting = None;
+            let late = started.saturating_sub(state.since);
+            let account = &mut state.account;
+            let sum = if is_sender { &mut account.late_receiver } else { &mut account.late_sender };
+            *sum = sum.saturating_add(late);
+            account.network = account.network.saturating_add(now - started.max(state.since));
+            if now > state.since {
+                self.waits.push(Wait { message: number, before: state.last_wait, end: now });
+                state.last_wait = (self.waits.len() - 1) as u32;
+            }
+            stage.queue.push(now, Wake { act: self.place, rank });
+        }
+    }
+
+    fn finish(self, end: Picoseconds) -> Performance {
+        let mut stretches = Vec::with_capacity(self.boundaries.len() + 1);
+        let mut since = self.began;
+        for time in self.boundaries.iter().chain([&end]) {
+            stretches.push(time - since);
+            since = *time;
+        }
+        Performance {
+            token: self.token,
+            end,
+            makespan: end - self.began,
+            stretches,
+            path: critical_path(&self, end),
+            accounts: self.ranks.into_iter().map(|rank| rank.account).collect(),
+        }
+    }
+}
+
+impl Rank {
+    fn wait_for(&mut self, message: u32, now: Picoseconds) {
+        self.waiting = Some(message);
+        self.since = now;
+    }
+
+    /// Pays an overhead once, then goes past the operation. Says until when it takes.
+    fn pay(&mut self, overhead: Picoseconds, now: Picoseconds) -> Option<Picoseconds> {
+        if overhead > 0 && !self.paid {
+            self.paid = true;
+            self.account.overhead = self.account.overhead.saturating_add(overhead);
+            return Some(now.saturating_add(overhead));
+        }
+        self.paid = false;
+        self.next += 1;
+        None
+    }
+}

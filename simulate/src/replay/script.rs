@@ -1,0 +1,457 @@
+//! From a trace to what each rank does.
+//!
+//! A trace tells when things happened on one network. To tell when they would happen on another one, the times have to go and
+//! the reasons have to stay. For each rank the moments of its messages (receive posted, payload received, send posted, buffer
+//! free again) are put in the order of time; between two of them the rank computed or waited.
+//!
+//! # Which waits are inferred
+//!
+//! - **What a rank does after it received a message depends on that message.** Every receive becomes a wait at the moment of its
+//!   completion. Where a program waited for several, or for any, the trace says what it got, and in which order: wildcards match
+//!   as they did when the trace was taken.
+//! - Likewise for the buffer of a send, where the moment of its release is known.
+//! - A receive whose completion is **not known** (text formats, expanded collectives) is waited for before the receiver's next
+//!   send that was posted later than the message, or when the receiver leaves a call that it was in when the message was
+//!   posted, whatever comes first; if there is neither, at the end.
+//!
+//! # What is computation
+//!
+//! - Time outside of calls, unless it ends with the completion of a request. Such a gap is a wait: blocking receives and sends are
+//!   not calls of their own in a trace.
+//! - If that completion is inside a call, the time before the call is computation.
+//! - A gap that ends with a completion that is not known is computation.
+//! - Time inside of calls is none, so neither are the operations of a reduction.
+//!
+//! # What holds because of it
+//!
+//! Taking the moments by time, at equal times in the order of [`Class`], is an order in which every rank could do its part: a script
+//! made of a sound trace has no dead end. A rendezvous is only asked of messages whose receive was posted before the send's
+//! buffer was free, which proves no rendezvous but allows one. Errors between the clocks of two ranks do not matter where the
+//! order is that of one rank; they can make a message look as if it could have been a rendezvous.
+//!
+//! # Where it fails
+//!
+//! A rank that receives without blocking, computes, and then finds the message there without having waited looks like one that
+//! waited all the time, if the recorder left out the short wait: its computation is lost. What a rank waited for at the start of an excerpt may
+//! have been sent before; unless it waited in a call, that time counts as computation.
+
+use phaseflow_collect::trace::Message;
+use phaseflow_collect::{Error, Result};
+
+use super::excerpt::{Excerpt, Stay, too_many};
+
+/// What a rank does next. Numbers of messages are positions in [`Script::messages`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Computes; index of a gap.
+    Compute(u32),
+    /// Is ready to receive a message.
+    ReceivePost(u32),
+    /// Goes on when a message is there.
+    ReceiveWait(u32),
+    /// Sends a message.
+    Send(u32),
+    /// Goes on when the buffer of a message is free.
+    SendWait(u32),
+    /// Enters the next stretch of the run.
+    Boundary(u32),
+}
+
+/// A message of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Sending rank.
+    pub src: u32,
+    /// Receiving rank.
+    pub dst: u32,
+    /// Payload.
+    pub bytes: u64,
+    /// True if it is known to have left before its receiver was ready.
+    pub buffered: bool,
+    /// True if the receiver says when it is ready.
+    pub announced: bool,
+}
+
+/// What each rank does, in its order. Memory: about 130 bytes a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    ops: Vec<Op>,
+    /// By rank: where its operations end.
+    ends: Vec<usize>,
+    gaps_ns: Vec<u64>,
+    messages: Vec<Transfer>,
+    /// Stretches that the boundaries make.
+    stretches: usize,
+    /// Sends that nobody is known to receive although other receives are known: first few, and how many.
+    unmatched: (Vec<u32>, u64),
+}
+
+/// What comes first of what happens on a rank at the same nanosecond: what a moment depends on is always earlier, or at the same time
+/// and of an earlier class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// Of a message that was there at once.
+    EarlyReceivePost,
+    /// Of a message that was sent earlier.
+    Receive,
+    /// Of a message whose completion is not known.
+    Inferred,
+    /// Of a send that was posted earlier, to a receiver that was ready earlier.
+    SendWait,
+    ReceivePost,
+    /// Of a send whose receiver became ready at this moment.
+    LateSendWait,
+    Boundary,
+    Send,
+    /// Of a send that took no time.
+    ShortSendWait,
+    /// Of a message that took no time.
+    ShortReceive,
+}
+
+/// A moment of a rank.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    time_ns: i64,
+    class: Class,
+    number: u32,
+}
+
+/// Unmatched sends that are named.
+const NAMED: usize = 5;
+
+impl Script {
+    /// What `ranks` ranks do from `start_ns` to `end_ns` on the clock of the excerpt; stretches begin at `start_ns` and at each of
+    /// `boundaries_ns`, which ascend.
+    ///
+    /// # Errors
+    /// A rank that the run does not have; more than 2³²−1 messages.
+    pub fn new(
+        excerpt: &Excerpt,
+        ranks: u32,
+        (start_ns, end_ns): (i64, i64),
+        boundaries_ns: &[i64],
+    ) -> Result<Self> {
+        let count = u32::try_from(excerpt.len()).map_err(|_| too_many())?;
+        let messages = excerpt.messages();
+        for i in 0..excerpt.len() {
+            let message = messages.get(i);
+            let rank = message.src.0.max(message.dst.0);
+            if rank >= ranks {
+                return Err(Error::data(format!("message {i} is of rank {rank}, the run has {ranks} ranks")));
+            }
+        }
+        let knows_receives = (0..excerpt.len()).any(|i| is_received(&messages.get(i)));
+        let calls = Calls::new(excerpt.stays(), ranks);
+        let sends = Sends::new(excerpt, ranks);
+        let each = |visit: &mut dyn FnMut(u32, Moment)| {
+            for number in 0..count {
+                let message = messages.get(number as usize);
+                sending(&message, number, start_ns, visit);
+                if is_received(&message) || !knows_receives {
+                    receiving(&message, number, start_ns, &calls, &sends, visit);
+                }
+            }
+            for rank in 0..ranks {
+                for (number, time_ns) in (0..).zip(boundaries_ns) {
+                    visit(rank, Moment { time_ns: *time_ns, class: Class::Boundary, number });
+                }
+            }
+        };
+        // Counted, then filled in, then sorted rank by rank.
+        let mut ends = vec![0_usize; ranks as usize + 1];
+        each(&mut |rank, _| ends[rank as usize + 1] += 1);
+        for rank in 0..ranks as usize {
+            ends[rank + 1] += ends[rank];
+        }
+        let nothing = Moment { time_ns: 0, class: Class::Boundary, number: 0 };
+        let mut all = vec![nothing; ends.last().copied().unwrap_or(0)];
+        let mut next = ends.clone();
+        each(&mut |rank, moment| {
+            let place = &mut next[rank as usize];
+            all[*place] = moment;
+            *place += 1;
+        });
+        let mut script = Self {
+            ops: Vec::with_capacity(all.len()),
+            ends: Vec::with_capacity(ranks as usize),
+            gaps_ns: Vec::new(),
+            messages: (0..excerpt.len()).map(|i| transfer(&messages.get(i))).collect(),
+            stretches: boundaries_ns.len() + 1,
+            unmatched: unmatched(excerpt, knows_receives),
+        };
+        for rank in 0..ranks as usize {
+            let moments = &mut all[ends[rank]..ends[rank + 1]];
+            moments.sort_unstable_by_key(|moment| (moment.time_ns, moment.class, moment.number));
+            script.rank(moments, calls.of(rank as u32), (start_ns, end_ns))?;
+        }
+        Ok(script)
+    }
+
+    /// Appends what a rank does.
+    fn rank(
+        &mut self,
+        moments: &[Moment],
+        calls: &[(i64, i64)],
+        (start_ns, end_ns): (i64, i64),
+    ) -> Result<()> {
+        let mut at = start_ns;
+        let mut calls = Outside { calls, next: 0 };
+        let mut trailing = false;
+        for moment in moments {
+            let time = if moment.time_ns == i64::MAX { end_ns.max(at) } else { moment.time_ns.max(at) };
+            let op = match moment.class {
+                Class::ReceivePost | Class::EarlyReceivePost => Op::ReceivePost(moment.number),
+                Class::Receive | Class::Inferred | Class::ShortReceive => Op::ReceiveWait(moment.number),
+                Class::SendWait | Class::LateSendWait | Class::ShortSendWait => Op::SendWait(moment.number),
+                Class::Boundary => Op::Boundary(moment.number),
+                Class::Send => Op::Send(moment.number),
+            };
+            let (outside, in_call) = calls.until(at, time);
+            let completes =
+                matches!(op, Op::ReceiveWait(_) | Op::SendWait(_)) && moment.class != Class::Inferred;
+            if in_call || !completes {
+                self.compute(outside)?;
+            }
+            trailing = moment.time_ns == i64::MAX;
+            self.ops.push(op);
+            at = time;
+        }
+        if !trailing {
+            self.compute(calls.until(at, end_ns.max(at)).0)?;
+        }
+        self.ends.push(self.ops.len());
+        Ok(())
+    }
+
+    fn compute(&mut self, gap_ns: u64) -> Result<()> {
+        if gap_ns > 0 {
+            let index = u32::try_from(self.gaps_ns.len()).map_err(|_| too_many())?;
+            self.gaps_ns.push(gap_ns);
+            self.ops.push(Op::Compute(index));
+        }
+        Ok(())
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
+    /// What a rank does.
+    pub fn of(&self, rank: u32) -> &[Op] {
+        let rank = rank as usize;
+        let start = if rank == 0 { 0 } else { self.ends[rank - 1] };
+        &self.ops[start..self.ends[rank]]
+    }
+
+    /// The messages.
+    pub fn messages(&self) -> &[Transfer] {
+        &self.messages
+    }
+
+    /// Length of a gap, nanoseconds.
+    pub fn gap_ns(&self, index: u32) -> u64 {
+        self.gaps_ns[index as usize]
+    }
+
+    /// How many stretches the run is split into.
+    pub fn stretches(&self) -> usize {
+        self.stretches
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> u64 {
+        let of = |count: usize, size: usize| (count * size) as u64;
+        of(self.ops.len(), size_of::<Op>())
+            + of(self.ends.len() + self.gaps_ns.len(), 8)
+            + of(self.messages.len(), size_of::<Transfer>())
+    }
+
+    /// Which send of its rank a message is, from 1.
+    pub fn position(&self, message: u32) -> usize {
+        let Some(transfer) = self.messages.get(message as usize) else { return 0 };
+        let sends = self.of(transfer.src).iter().filter_map(|op| match op {
+            Op::Send(number) => Some(*number),
+            _ => None,
+        });
+        sends.take_while(|number| *number != message).count() + 1
+    }
+
+    /// Sends that no receive is known of in a trace that knows of others, a line each, by rank and position; `None` if there are none.
+    pub fn unmatched(&self) -> Option<String> {
+        let (first, count) = &self.unmatched;
+        let name = |number: &u32| {
+            let Transfer { src, dst, bytes, .. } = self.messages[*number as usize];
+            format!("rank {src}, send {} ({bytes} bytes to rank {dst})", self.position(*number))
+        };
+        let named: Vec<String> = first.iter().map(name).collect();
+        let more = if *count > named.len() as u64 { ", …" } else { "" };
+        (*count > 0).then(|| format!("{count} sends have no known receive: {}{more}", named.join(", ")))
+    }
+}
+
+fn transfer(message: &Message) -> Transfer {
+    let buffered =
+        message.send_complete_ns.zip(message.receive_post_ns).is_some_and(|(free, ready)| free < ready);
+    Transfer {
+        src: message.src.0,
+        dst: message.dst.0,
+        bytes: message.bytes,
+        buffered,
+        announced: message.receive_post_ns.is_some(),
+    }
+}
+
+/// The moments of a message at its sender.
+fn sending(message: &Message, number: u32, start_ns: i64, visit: &mut dyn FnMut(u32, Moment)) {
+    let (src, post) = (message.src.0, message.send_post_ns);
+    visit(src, Moment { time_ns: post, class: Class::Send, number });
+    if let Some(free) = message.send_complete_ns {
+        let free = free.max(post);
+        let class = match message.receive_post_ns {
+            _ if free == post => Class::ShortSendWait,
+            Some(ready) if ready.max(start_ns) == free => Class::LateSendWait,
+            _ => Class::SendWait,
+        };
+        visit(src, Moment { time_ns: free, class, number });
+    }
+}
+
+/// The moments of a message at its receiver.
+fn receiving(
+    message: &Message,
+    number: u32,
+    start_ns: i64,
+    calls: &Calls,
+    sends: &Sends,
+    visit: &mut dyn FnMut(u32, Moment),
+) {
+    let (dst, post) = (message.dst.0, message.send_post_ns);
+    let received = match message.receive_complete_ns {
+        Some(time_ns) if time_ns == post => Moment { time_ns, class: Class::ShortReceive, number },
+        Some(time_ns) => Moment { time_ns, class: Class::Receive, number },
+        None => {
+            let time_ns = sends.after(dst, post).min(calls.leave(dst, post));
+            Moment { time_ns, class: Class::Inferred, number }
+        }
+    };
+    if let Some(ready) = message.receive_post_ns {
+        // Before the excerpt is at its start.
+        let time_ns = ready.max(start_ns).min(received.time_ns);
+        let at_once = time_ns == received.time_ns;
+        let class = if at_once { Class::EarlyReceivePost } else { Class::ReceivePost };
+        visit(dst, Moment { time_ns, class, number });
+    }
+    visit(dst, received);
+}
+
+fn is_received(message: &Message) -> bool {
+    message.receive_complete_ns.is_some() || message.receive_post_ns.is_some()
+}
+
+fn unmatched(excerpt: &Excerpt, knows_receives: bool) -> (Vec<u32>, u64) {
+    // A source that knows of no receive at all does not tell of unmatched ones.
+    if !knows_receives {
+        return (Vec::new(), 0);
+    }
+    let messages = excerpt.messages();
+    let lacking = || (0..excerpt.len()).filter(|i| !is_received(&messages.get(*i)));
+    (lacking().take(NAMED).map(|i| i as u32).collect(), lacking().count() as u64)
+}
+
+/// Send times by rank.
+struct Sends {
+    times_ns: Vec<i64>,
+    ends: Vec<usize>,
+}
+
+impl Sends {
+    fn new(excerpt: &Excerpt, ranks: u32) -> Self {
+        let columns = excerpt.messages().columns();
+        let mut ends = vec![0; ranks as usize + 1];
+        for src in &columns.src {
+            ends[*src as usize + 1] += 1;
+        }
+        for rank in 0..ranks as usize {
+            ends[rank + 1] += ends[rank];
+        }
+        let (mut next, mut times_ns) = (ends.clone(), vec![0; columns.src.len()]);
+        // Messages are in order of time, so each rank's are.
+        for (src, time) in columns.src.iter().zip(&columns.send_post_ns) {
+            times_ns[next[*src as usize]] = *time;
+            next[*src as usize] += 1;
+        }
+        Self { times_ns, ends }
+    }
+
+    /// When a rank next sends after a time; [`i64::MAX`] if it does not.
+    fn after(&self, rank: u32, time_ns: i64) -> i64 {
+        let times = &self.times_ns[self.ends[rank as usize]..self.ends[rank as usize + 1]];
+        times.get(times.partition_point(|time| *time <= time_ns)).copied().unwrap_or(i64::MAX)
+    }
+}
+
+/// By rank: when it was inside MPI, as stretches in order of time that do not touch.
+struct Calls {
+    stretches: Vec<(i64, i64)>,
+    ends: Vec<usize>,
+}
+
+impl Calls {
+    fn new(stays: &[Stay], ranks: u32) -> Self {
+        let mut sorted: Vec<Stay> = stays.iter().filter(|stay| stay.rank < ranks).copied().collect();
+        sorted.sort_unstable_by_key(|stay| (stay.rank, stay.enter_ns, stay.leave_ns));
+        let mut calls = Self { stretches: Vec::with_capacity(sorted.len()), ends: Vec::new() };
+        for stay in sorted {
+            let mut start = calls.stretches.len();
+            while calls.ends.len() < stay.rank as usize {
+                calls.ends.push(start);
+            }
+            start = calls.ends.last().copied().unwrap_or(0);
+            match calls.stretches[start..].last_mut() {
+                Some(last) if stay.enter_ns <= last.1 => last.1 = last.1.max(stay.leave_ns),
+                _ => calls.stretches.push((stay.enter_ns, stay.leave_ns)),
+            }
+        }
+        calls.ends.resize(ranks as usize, calls.stretches.len());
+        calls
+    }
+
+    fn of(&self, rank: u32) -> &[(i64, i64)] {
+        let rank = rank as usize;
+        let start = if rank == 0 { 0 } else { self.ends[rank - 1] };
+        &self.stretches[start..self.ends[rank]]
+    }
+
+    /// When a rank that was in a call at a time left it; [`i64::MAX`] if it was in none.
+    fn leave(&self, rank: u32, time_ns: i64) -> i64 {
+        let calls = self.of(rank);
+        let next = calls.get(calls.partition_point(|(_, leave)| *leave <= time_ns));
+        next.filter(|(enter, _)| *enter <= time_ns).map_or(i64::MAX, |(_, leave)| *leave)
+    }
+}
+
+/// The time of a rank that it does not spend in calls, asked for in ascending order.
+struct Outside<'a> {
+    calls: &'a [(i64, i64)],
+    next: usize,
+}
+
+impl Outside<'_> {
+    /// Nanoseconds outside of calls from `from` to `to`, and whether `to` is in a call, its ends included.
+    fn until(&mut self, from: i64, to: i64) -> (u64, bool) {
+        let (mut at, mut outside, mut in_call) = (from, 0_u64, false);
+        while let Some((enter, leave)) = self.calls.get(self.next).copied().filter(|(enter, _)| *enter <= to)
+        {
+            outside = outside.saturating_add(enter.saturating_sub(at).max(0).cast_unsigned());
+            at = at.max(leave);
+            in_call = leave >= to;
+            if in_call {
+                break;
+            }
+            self.next += 1;
+        }
+        (outside.saturating_add(to.saturating_sub(at).max(0).cast_unsigned()), in_call)
+    }
+}
