@@ -52,6 +52,15 @@ impl Choice {
         self
     }
 
+    /// The same choice with a parameter, unless it has it already.
+    #[must_use]
+    pub fn or_with(mut self, key: &str, value: &str) -> Self {
+        if self.get(key).is_none() {
+            self.parameters.push((key.into(), value.into()));
+        }
+        self
+    }
+
     /// Parses one choice.
     ///
     /// # Errors

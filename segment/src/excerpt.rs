@@ -39,6 +39,13 @@ pub(crate) fn write<W: Write>(
         folders.push(Folder { suffix: format!("-{phase}"), ..Folder::default() });
     }
     let mut whole = Folder::default();
+    // Starts of what is copied, in order: a call that began before still governs what comes after it.
+    let mut starts: Vec<(i64, usize)> = folder_of
+        .iter()
+        .zip(&segmentation.occurrences)
+        .filter_map(|(folder, row)| Some((row.start_ns.cast_signed(), (*folder)?)))
+        .collect();
+    starts.sort_unstable();
     let mut reader = TraceReader::open(trace.replay()?)?;
     let [mut of_message, mut of_call] = [(); 2].map(|()| Places::new(segmentation));
     while let Some(block) = reader.next_block()? {
@@ -64,6 +71,11 @@ pub(crate) fn write<W: Write>(
                     }
                     for folder in of_call.at(enter_ns).filter_map(|row| folder_of[row]) {
                         folders[folder].call(call, archive)?;
+                    }
+                    let first = starts.partition_point(|(start, _)| *start <= enter_ns);
+                    let inside = |start: i64| leave_ns.is_none_or(|leave_ns| start < leave_ns);
+                    for (_, folder) in starts[first..].iter().take_while(|(start, _)| inside(*start)) {
+                        folders[*folder].call(call, archive)?;
                     }
                 }
             }

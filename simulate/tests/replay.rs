@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::float_cmp, reason = "tests")]
 
-use phaseflow_collect::choice::Choice;
 use phaseflow_collect::trace::{Call, Message, Operation, Rank};
 use phaseflow_simulate::replay::{Account, Excerpt, Ideal, Op, Options, Performance, Player, Script};
 use phaseflow_simulate::topology::{HostId, LinkId, Topology, TopologyChoice, TopologyOptions, topology};

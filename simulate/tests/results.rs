@@ -11,8 +11,8 @@ use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, Result, TrafficMatrix};
 use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::result::{
-    JobRow, Link, LinkTable, Network, PhaseRow, ResultHeader, ResultReader, ResultWriter, RunLabels,
-    RunResult, RunStatistics, Series, SeriesSummary, Snapshot,
+    JobRow, Link, LinkTable, Network, PhaseRow, Replayed, ResultHeader, ResultReader, ResultWriter,
+    RunLabels, RunResult, RunStatistics, Series, SeriesSummary, Snapshot,
 };
 use phaseflow_simulate::topology::{LinkId, Node, NodeId};
 use phaseflow_simulate::workload::Workload;
@@ -103,12 +103,16 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn phase()(job in any::<u32>(), phase in ".*", occurrences in any::<u64>(), bytes in any::<u64>(), f in prop::array::uniform8(maybe()), bottleneck in prop::option::of(0u32..4), counts in prop::array::uniform3(prop::option::of(any::<u64>()))) -> PhaseRow {
+    fn phase()(job in any::<u32>(), phase in ".*", occurrences in any::<u64>(), bytes in any::<u64>(), f in prop::array::uniform8(maybe()), bottleneck in prop::option::of(0u32..4), counts in prop::array::uniform3(prop::option::of(any::<u64>())), times in prop::option::of(prop::array::uniform8(float()))) -> PhaseRow {
         PhaseRow {
             job, phase, occurrences, bytes,
             duration_s: f[0], makespan_s: f[1], max_link_bytes: counts[0], max_link_load: f[2], max_utilization: f[3],
             mean_utilization: f[4], bottleneck: bottleneck.map(LinkId), min_link_load: f[5], mean_link_load: f[6],
             variance_link_load: f[7], drops: counts[1], retransmits: counts[2],
+            replayed: times.map(|t| Replayed {
+                simulated: 3, compute_s: t[0], overhead_s: t[1], late_sender_s: t[2], late_receiver_s: t[3], network_s: t[4],
+                path_ranks_s: t[5], path_network_s: t[6], unshared_s: Some(t[7]), unlimited_s: None,
+            }),
         }
     }
 }

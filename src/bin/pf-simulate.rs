@@ -47,6 +47,9 @@ struct Arguments {
     network: NetworkOptions,
 
     #[command(flatten)]
+    flow: FlowOptions,
+
+    #[command(flatten)]
     runs: RunOptions,
 
     #[command(flatten)]
@@ -85,7 +88,7 @@ struct AxisOptions {
     #[arg(long, value_name = "LIST")]
     router: Option<String>,
 
-    /// traffic [default: traffic]
+    /// traffic, flow [default: traffic]
     #[arg(long, value_name = "LIST")]
     model: Option<String>,
 
@@ -120,6 +123,36 @@ struct NetworkOptions {
     /// Time in a switch [default: 0s]
     #[arg(long, value_name = "TIME")]
     switch_latency: Option<String>,
+}
+
+/// Parameters of `--model flow`, for those that do not have them in brackets.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Flow model")]
+struct FlowOptions {
+    /// Factor on computation [default: 1]
+    #[arg(long, value_name = "F")]
+    compute_scale: Option<String>,
+
+    /// Speed of hosts relative to those of the trace: computation takes 1/F of its time [default: 1]
+    #[arg(long, value_name = "F")]
+    host_speed: Option<String>,
+
+    /// Time that a message keeps its sender busy, beyond what the trace has as computation [default: 0s]
+    #[arg(long, value_name = "TIME")]
+    send_overhead: Option<String>,
+
+    /// Time that a message keeps its receiver busy [default: 0s]
+    #[arg(long, value_name = "TIME")]
+    receive_overhead: Option<String>,
+
+    /// Largest message that leaves before its receiver is ready [default: 64KiB]
+    #[arg(long, value_name = "SIZE")]
+    eager: Option<String>,
+
+    /// Simulate a phase once for all its occurrences, `on`, or the whole run, `off`, which needs all messages (pf-segment
+    /// --keep-messages) [default: on]
+    #[arg(long, value_name = "SWITCH")]
+    sampling: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -174,15 +207,9 @@ struct SweepOptions {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Not available yet")]
 struct LaterOptions {
-    /// Simulate a repeated phase once and weight it: on, off
-    #[arg(long, value_name = "SWITCH")]
-    sampling: Option<String>,
     /// Flow model: maxmin, rtt
     #[arg(long, value_name = "NAME")]
     fairness: Option<String>,
-    /// Flow model: factor on computation
-    #[arg(long, value_name = "F")]
-    compute_scale: Option<String>,
     /// Packet model: largest packet
     #[arg(long, value_name = "SIZE")]
     mtu: Option<String>,
@@ -209,7 +236,7 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     let said = arguments.as_scenario()?;
     let selection = arguments.selection()?;
     let written = arguments.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
-    let scenario = said.or(written);
+    let scenario = arguments.flow.apply(said.or(written))?;
     for note in &scenario.notes {
         arguments.common.note(note);
     }
@@ -305,9 +332,7 @@ impl Arguments {
         let later = &self.later;
         let given = [
             ("--status", self.sweep.status),
-            ("--sampling", later.sampling.is_some()),
             ("--fairness", later.fairness.is_some()),
-            ("--compute-scale", later.compute_scale.is_some()),
             ("--mtu", later.mtu.is_some()),
             ("--buffer", later.buffer.is_some()),
             ("--loss", later.loss.is_some()),
@@ -377,6 +402,32 @@ impl AxisOptions {
             }
         }
         Ok(axes)
+    }
+}
+
+impl FlowOptions {
+    /// Gives the parameters to the flow models of a scenario.
+    fn apply(&self, mut scenario: Scenario) -> Result<Scenario> {
+        let given = [
+            ("compute-scale", &self.compute_scale),
+            ("host-speed", &self.host_speed),
+            ("send-overhead", &self.send_overhead),
+            ("receive-overhead", &self.receive_overhead),
+            ("eager", &self.eager),
+            ("sampling", &self.sampling),
+        ];
+        let given = given.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
+        let given: Vec<(&str, &str)> = given.collect();
+        let models = scenario.axes.get(Axis::Model).to_vec();
+        if let Some((key, _)) = given.first().filter(|_| models.iter().all(|model| model.name() != "flow")) {
+            return Err(Error::usage(format!("--{key} is a parameter of the flow model: add --model flow")));
+        }
+        let complete = |model: Choice| match model.name() {
+            "flow" => given.iter().fold(model, |model, (key, value)| model.or_with(key, value)),
+            _ => model,
+        };
+        scenario.axes.set(Axis::Model, models.into_iter().map(complete).collect());
+        Ok(scenario)
     }
 }
 

@@ -154,6 +154,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             variance_link_load: None,
             drops: None,
             retransmits: None,
+            replayed: None,
         }
     };
     let phases = vec![phase(0, "halo", 1_250_000_000), phase(1, "a/2a", 5_000_000_000)];

@@ -2,7 +2,7 @@
 
 use phaseflow_collect::trace::{Call, Message, MessageBlock};
 use phaseflow_collect::{At, Error, Result};
-use phaseflow_segment::{Records, Segmentation};
+use phaseflow_segment::{Occurrence, Records, Segmentation};
 
 use super::Script;
 
@@ -73,6 +73,12 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// What stands for a phase.
+    pub fn phase(&self, phase: usize) -> Option<&Script> {
+        let only = || self.whole.as_ref().filter(|whole| phase == 0 && whole.stretches() == 1);
+        self.of_phase.get(phase).and_then(Option::as_ref).or_else(only)
+    }
+
     /// What the user should know of it, a sentence each.
     pub fn remarks(&self) -> impl Iterator<Item = String> {
         // The parts say what the whole says already.
@@ -128,14 +134,16 @@ impl Excerpts {
         let ranks = segmentation.header.ranks;
         let rows = &segmentation.occurrences;
         let outermost = || rows.iter().filter(|row| row.depth == 0);
-        if let Some(whole) = &self.whole {
+        // A run of one stretch stands for itself.
+        if let Some(whole) = self.whole.as_ref().filter(|_| outermost().nth(1).is_some()) {
             self.of_phase = cut(whole, segmentation, representatives, start_ns);
         }
         let mut recording = Recording::default();
         for (phase, row) in representatives.iter().enumerate() {
             let excerpt = self.of_phase.get_mut(phase).map(std::mem::take).unwrap_or_default();
             let occurrence = row.and_then(|row| rows.get(row));
-            let script = occurrence.filter(|row| row.messages == 0 || !excerpt.is_empty()).map(|row| {
+            let is_known = |row: &&Occurrence| excerpt.len() as u64 == row.messages;
+            let script = occurrence.filter(is_known).map(|row| {
                 let span = (since(row.start_ns, start_ns), since(row.end_ns, start_ns));
                 Script::new(&excerpt, ranks, span, &[]).at(|| format!("phase {phase}"))
             });

@@ -53,6 +53,11 @@ impl Ideal {
         self.pairs.insert((src.0, dst.0), Cost::of(topology, links));
     }
 
+    /// True if a pair of hosts has a route.
+    pub fn has_route(&self, src: HostId, dst: HostId) -> bool {
+        self.pairs.contains_key(&(src.0, dst.0))
+    }
+
     /// What a message takes that has the network to itself.
     pub fn alone(&self, src: HostId, dst: HostId, bytes: u64) -> Picoseconds {
         let cost = self.pairs.get(&(src.0, dst.0)).copied().unwrap_or_default();

@@ -84,7 +84,7 @@ impl Options {
     }
 
     /// What `gap_ns` of computation takes here.
-    pub(super) fn compute_ps(&self, gap_ns: u64) -> Picoseconds {
+    pub(crate) fn compute_ps(&self, gap_ns: u64) -> Picoseconds {
         if self.compute_scale.to_bits() == 1.0_f64.to_bits() {
             return gap_ns.saturating_mul(1000);
         }
@@ -118,7 +118,7 @@ mod tests {
                 "flow[compute-scale=-1]",
                 "`flow[compute-scale=-1]`: compute-scale is -1, expected 0 to 1000000000",
             ),
-            ("flow[sampling=of]", "unknown sampling `of`; did you mean off or on? (known: on, off)"),
+            ("flow[sampling=of]", "unknown sampling `of`; did you mean on or off? (known: on, off)"),
         ] {
             assert_eq!(of(text).unwrap_err().to_string(), problem);
         }

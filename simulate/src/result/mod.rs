@@ -174,6 +174,34 @@ pub struct PhaseRow {
     pub drops: Option<u64>,
     /// Packets sent again; packet model only.
     pub retransmits: Option<u64>,
+    /// What a replay found; flow model only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
+}
+
+/// Where the time of a replayed phase went, all its occurrences together, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Replayed {
+    /// How many occurrences were simulated; the others are taken to be like them.
+    pub simulated: u64,
+    /// Computation, mean over the ranks.
+    pub compute_s: f64,
+    /// Overheads of sending and receiving, mean over the ranks.
+    pub overhead_s: f64,
+    /// Waiting for messages that had not been sent yet, mean over the ranks.
+    pub late_sender_s: f64,
+    /// Waiting of senders for receivers that were not ready, mean over the ranks.
+    pub late_receiver_s: f64,
+    /// Waiting for messages on their way, mean over the ranks.
+    pub network_s: f64,
+    /// Part of the critical path on ranks.
+    pub path_ranks_s: f64,
+    /// Part of the critical path in the network; with the other part it is the makespan.
+    pub path_network_s: f64,
+    /// What the makespan would be if nobody had to share links: no routing can do better on these routes' capacities.
+    pub unshared_s: Option<f64>,
+    /// What the makespan would be if links had no limit to their capacity.
+    pub unlimited_s: Option<f64>,
 }
 
 /// Link statistics as parallel columns of equal length.

@@ -2,10 +2,13 @@
 
 use std::rc::Rc;
 
+use super::flow::{Replaying, Replays};
 use super::pattern::Pattern;
 use super::picture::Picture;
+use super::program::Program;
 use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
+use crate::replay::Performance;
 use crate::result::PhaseRoutes;
 use crate::routing::Routes;
 use crate::topology::{HostId, Topology};
@@ -31,6 +34,7 @@ pub(super) struct Job {
     pub(super) stage_began: Picoseconds,
     /// By phase: `None` before it first begins.
     pub(super) phases: Vec<Option<Box<PhaseOfJob>>>,
+    pub(super) replaying: Replaying,
 }
 
 /// A phase that has begun at least once.
@@ -43,6 +47,26 @@ pub(super) struct PhaseOfJob {
     pub(super) picture: Option<Picture>,
     pub(super) routes: Option<PhaseRoutes>,
     pub(super) time: Picoseconds,
+    pub(super) replays: Option<Replays>,
+}
+
+impl Job {
+    /// Puts the time of a replay of the whole run down to the phases of its stages.
+    pub(super) fn spread(&mut self, program: &Program<'_>, performance: &Performance) {
+        if program.merged {
+            if let Some(state) = self.phases.first_mut().and_then(Option::as_deref_mut) {
+                state.time += performance.makespan;
+                state.replays.get_or_insert_default().sum.add(performance, true);
+            }
+            return;
+        }
+        for (stage, time) in program.stages.iter().zip(&performance.stretches) {
+            let state = stage.phase.and_then(|phase| self.phases.get_mut(phase as usize)?.as_deref_mut());
+            if let Some(state) = state {
+                state.time += time;
+            }
+        }
+    }
 }
 
 /// Which hosts are free. They are never shared between jobs.

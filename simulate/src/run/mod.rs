@@ -15,6 +15,7 @@
 //! only what holds for some time: a job that ends as another one starts is not counted together with it.
 
 mod courses;
+mod flow;
 mod job;
 mod network;
 mod pattern;
@@ -24,7 +25,7 @@ mod queue;
 mod record;
 mod simulation;
 
-use phaseflow_collect::choice::unknown_name;
+use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,7 @@ use crate::distribution::Distribution;
 use crate::engine::Picoseconds;
 use crate::host_selection::HostSelector;
 use crate::process_mapping::ProcessMapper;
+use crate::replay::Options;
 use crate::result::{RunLabels, RunResult};
 use crate::routing::Router;
 use crate::scheduling::Scheduler;
@@ -135,6 +137,34 @@ pub struct Setup<'a> {
     pub record_routes: bool,
     /// What the table of links holds.
     pub link_statistics: LinkStatistics,
+    /// What the network does with what is sent.
+    pub model: Model,
+}
+
+/// A network model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Model {
+    /// Phases load links with the rates of the trace; a job takes as long as its trace or as it is told.
+    Traffic,
+    /// Ranks are replayed message by message; how long a job takes comes out of it. Its given run time is what the scheduler
+    /// takes it to be.
+    Flow(Options),
+}
+
+impl Model {
+    /// The model that the user chose.
+    ///
+    /// # Errors
+    /// A parameter that does not exist, or a wrong value.
+    pub fn new(choice: &Choice) -> Result<Self> {
+        match choice.name() {
+            "flow" => {
+                choice.only(Options::NAMES)?;
+                Ok(Self::Flow(Options::new(choice)?))
+            }
+            _ => choice.only(&[]).map(|()| Self::Traffic),
+        }
+    }
 }
 
 /// Who decides.
@@ -152,7 +182,7 @@ pub struct Algorithms {
 /// Runs one point.
 ///
 /// # Errors
-/// A job that can never fit the network; endless jobs without an end of the run, or so many that a line must be a slip; a
+/// A workload whose messages are not known where they are to be replayed; ranks that wait for each other for ever; a job that can never fit the network; endless jobs without an end of the run, or so many that a line must be a slip; a
 /// workload whose occurrences do not tile its run; times beyond the clock (213 days); what external programs report.
 pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     let programs = setup.workloads.iter().map(|workload| Program::new(workload, setup.merged));

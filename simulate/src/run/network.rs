@@ -86,6 +86,35 @@ impl<'a> Network<'a> {
         self.router.route(&request, routes)
     }
 
+    /// Asks the router for pairs of hosts that `question`'s matrix does not have.
+    pub(super) fn route_hosts(
+        &mut self,
+        question: &Question<'_>,
+        pairs: &[(HostId, HostId)],
+        routes: &mut Routes,
+    ) -> Result<()> {
+        self.demands.clear();
+        let demand = |(src, dst): &(HostId, HostId)| HostDemand {
+            src: *src,
+            dst: *dst,
+            bytes: 0,
+            load: 0.0,
+            flows: 1,
+        };
+        self.demands.extend(pairs.iter().map(demand));
+        routes.clear();
+        let request = RouteRequest {
+            topology: self.topology,
+            demands: &self.demands,
+            link_load: self.loads.load(),
+            job: question.job,
+            phase: question.phase,
+            placement: question.placement,
+            matrix: question.matrix,
+        };
+        self.router.route(&request, routes)
+    }
+
     /// What pairs put on links, by link; `route` gives the links of pair i.
     pub(super) fn shares<'r>(
         &mut self,

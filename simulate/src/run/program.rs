@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use phaseflow_collect::{At, Error, Result, TrafficMatrix};
 
 use crate::engine::Picoseconds;
+use crate::replay::{Recording, Sampling, Script};
 use crate::workload::Workload;
 
 /// Most ranks of a job: beyond any machine, and small enough to place.
@@ -26,6 +27,7 @@ pub(super) struct Program<'a> {
     pub(super) merged: bool,
     /// True if the length is the trace's own, and not 1 s per phase for want of any time.
     pub(super) timed: bool,
+    recording: Option<&'a Recording>,
 }
 
 #[derive(Debug)]
@@ -111,7 +113,8 @@ impl<'a> Program<'a> {
             phases = vec![ProgramPhase { name: MERGED, matrix: None, occurrences: 1, duration_ns, bytes }];
             stages = vec![Stage { phase: Some(0), end_ns: total_ns }];
         }
-        Ok(Self { name: &workload.name, ranks, phases, whole, stages, total_ns, merged, timed })
+        let recording = workload.recording.as_ref();
+        Ok(Self { name: &workload.name, ranks, phases, whole, stages, total_ns, merged, timed, recording })
     }
 
     /// What is sent over the whole run.
@@ -122,6 +125,43 @@ impl<'a> Program<'a> {
     /// What a phase sends.
     pub(super) fn matrix(&self, phase: usize) -> &TrafficMatrix {
         self.phases[phase].matrix.unwrap_or(&self.whole)
+    }
+
+    /// What ranks do in a phase.
+    pub(super) fn script(&self, phase: usize) -> Option<&'a Script> {
+        self.recording
+            .and_then(|recording| if self.merged { recording.whole.as_ref() } else { recording.phase(phase) })
+    }
+
+    /// What ranks do in the whole run, one stretch a stage.
+    pub(super) fn whole_script(&self) -> Option<&'a Script> {
+        let whole = self.recording.and_then(|recording| recording.whole.as_ref());
+        whole.filter(|script| script.stretches() == self.stages.len())
+    }
+
+    /// How long a stage takes in the trace.
+    pub(super) fn length_ns(&self, stage: usize) -> u64 {
+        let start = stage.checked_sub(1).map_or(0, |before| self.stages[before].end_ns);
+        self.stages[stage].end_ns - start
+    }
+
+    /// Checks that all it takes for a replay is known.
+    pub(super) fn can_be_replayed(&self, sampling: Sampling) -> Result<()> {
+        let lacks = |what: &str| {
+            let expected =
+                "expected a timed trace, or a phase archive with its messages (pf-segment --keep-messages)";
+            Err(Error::data(format!("the flow model needs the messages of {what}, {expected}")).at(self.name))
+        };
+        if sampling == Sampling::Off || self.merged {
+            let split =
+                if self.merged { self.recording.and_then(|r| r.whole.as_ref()) } else { self.whole_script() };
+            return if split.is_some() { Ok(()) } else { lacks("the whole run") };
+        }
+        let mut phases = self.stages.iter().filter_map(|stage| stage.phase);
+        match phases.find(|phase| self.script(*phase as usize).is_none()) {
+            Some(phase) => lacks(&format!("phase {}", self.phases[phase as usize].name)),
+            None => Ok(()),
+        }
     }
 
     /// True if the time of every phase is known, so that its load can be a rate.

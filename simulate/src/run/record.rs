@@ -2,8 +2,9 @@
 
 use super::courses::{Courses, Population};
 use super::job::{Job, PhaseOfJob};
+use super::picture::Picture;
 use super::program::Program;
-use super::{LinkStatistics, Reroute, Setup, Submission, clock_time};
+use super::{LinkStatistics, Model, Reroute, Setup, Submission, clock_time};
 use crate::engine::Picoseconds;
 use crate::result::{JobRow, LinkTable, PhaseRow, RunResult, RunStatistics, Snapshot};
 use crate::statistics::seconds;
@@ -118,7 +119,7 @@ impl<'a> Record<'a> {
         let begun = job.phases.into_iter().enumerate();
         let begun = begun.filter_map(|(number, phase)| Some((number, phase?)));
         for (position, (number, phase)) in (0..).zip(begun) {
-            let PhaseOfJob { shares, recorded, picture, routes, time } = *phase;
+            let PhaseOfJob { shares, recorded, picture, routes, time, replays } = *phase;
             let of_program = &program.phases[number];
             let mut row = PhaseRow {
                 job: job.number,
@@ -137,18 +138,28 @@ impl<'a> Record<'a> {
                 variance_link_load: None,
                 drops: None,
                 retransmits: None,
+                replayed: replays.filter(|_| finished.is_some()).map(|replays| replays.sum),
             };
-            if let Some(picture) = picture {
+            let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
+            // Rates over the time that came out; of no time there are none.
+            let simulated = (self.setup.model != Model::Traffic).then(|| seconds(time));
+            if let Some(seconds) = simulated {
+                let rate = |bytes: u64| bytes as f64 / seconds;
+                let picture = Picture::of(self.setup.topology, &shares, rate);
+                if time > 0 {
+                    picture.describe(true, &mut row);
+                }
+            } else if let Some(picture) = picture {
                 picture.describe(are_rates, &mut row);
             }
             self.result.phases.push(row);
             self.result.routes.extend(routes);
-            let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
             match self.setup.link_statistics {
+                LinkStatistics::Jobs if simulated == Some(0.0) => {}
                 LinkStatistics::Jobs => self.link_rows.push(LinkRows {
                     job: job.number,
                     phase: (!program.merged).then_some(position),
-                    divisor: program.divisor(number, are_rates),
+                    divisor: simulated.unwrap_or_else(|| program.divisor(number, are_rates)),
                     shares,
                 }),
                 LinkStatistics::Run => {
@@ -185,6 +196,13 @@ impl<'a> Record<'a> {
             ..self.courses.statistics(are_rates)
         };
         result.series = self.courses.into_series();
+        if self.setup.model != Model::Traffic {
+            // Loads at the rates of the trace are what routers are told, and not what came out.
+            let RunStatistics { makespan_s, jobs_finished, .. } = result.statistics;
+            result.statistics = RunStatistics { makespan_s, jobs_finished, ..RunStatistics::default() };
+            result.series.retain(|series| series.name.starts_with("jobs_"));
+            result.snapshots.clear();
+        }
         // Jobs end in another order than that of their submission; phases of a job are in order.
         result.phases.sort_by_key(|row| row.job);
         result.routes.sort_by_key(|routes| routes.job);

@@ -6,6 +6,7 @@ use phaseflow_collect::{Error, Result};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::courses::Population;
+use super::flow::{Flow, Replaying, place_of, without_route};
 use super::job::{Job, Machine};
 use super::network::{Network, Question};
 use super::pattern::Pattern;
@@ -13,12 +14,13 @@ use super::picture::Picture;
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
-use super::{Algorithms, Reroute, Setup, Submission, clock_time, picoseconds};
+use super::{Algorithms, Model, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::host_selection::{HostRequest, HostSelector};
 use crate::process_mapping::{MapRequest, ProcessMapper};
+use crate::replay::{Performance, Sampling, Script};
 use crate::result::RunResult;
 use crate::routing::Routes;
 use crate::scheduling::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
@@ -70,6 +72,8 @@ pub(super) struct Simulation<'a> {
     /// By workload: the latest.
     patterns: Vec<Option<Rc<Pattern>>>,
     record: Record<'a>,
+    /// In the flow model.
+    flow: Option<Box<Flow<'a>>>,
 }
 
 impl<'a> Simulation<'a> {
@@ -92,6 +96,14 @@ impl<'a> Simulation<'a> {
                     topology.label(),
                     machine.free_slots
                 )));
+            }
+        }
+        if let Model::Flow(options) = &setup.model {
+            let mut used = setup.jobs.iter().filter_map(|source| programs.get(source.workload));
+            used.try_for_each(|program| program.can_be_replayed(options.sampling))?;
+            if options.sampling == Sampling::Off && setup.reroute == Reroute::Phase {
+                let problem = "routes cannot change with the phase where phases overlap: reroute `phase` needs sampling `on`";
+                return Err(Error::usage(problem));
             }
         }
         let end = match setup.duration_s {
@@ -132,6 +144,10 @@ impl<'a> Simulation<'a> {
             routes: Routes::default(),
             patterns: programs.iter().map(|_| None).collect(),
             record: Record::new(setup)?,
+            flow: match setup.model {
+                Model::Traffic => None,
+                Model::Flow(options) => Some(Box::new(Flow::new(options))),
+            },
         };
         simulation.submit_first()?;
         Ok(simulation)
@@ -156,14 +172,21 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn run(mut self) -> Result<RunResult> {
+        if self.flow.is_some() {
+            return self.run_flow();
+        }
         while let Some((time, event)) = self.events.pop().filter(|(time, _)| *time <= self.end) {
             self.hold_until(time);
-            match event {
-                Event::Submit { line } => self.submit(line)?,
-                Event::StageEnds { place } => self.stage_ends(place)?,
-            }
+            self.happen(event)?;
         }
         Ok(self.finish())
+    }
+
+    fn happen(&mut self, event: Event) -> Result<()> {
+        match event {
+            Event::Submit { line } => self.submit(line),
+            Event::StageEnds { place } => self.stage_ends(place),
+        }
     }
 
     /// Nothing changes from now to `time`.
@@ -218,7 +241,7 @@ impl<'a> Simulation<'a> {
                 self.running
                     .iter()
                     .flatten()
-                    .map(|job| RunningJob { slots: job.slots, remaining: job.end - now }),
+                    .map(|job| RunningJob { slots: job.slots, remaining: job.end.saturating_sub(now) }),
             );
             let view = QueueView {
                 occasion,
@@ -243,7 +266,7 @@ impl<'a> Simulation<'a> {
         let program = &self.programs[waiting.workload];
         let topology = self.setup.topology;
         let end = self.now.saturating_add(waiting.length);
-        if end == Picoseconds::MAX && self.setup.duration_s.is_none() {
+        if end == Picoseconds::MAX && self.setup.duration_s.is_none() && self.flow.is_none() {
             return Err(Error::data(format!("job {} ends after 213 days, when the clock does", waiting.job)));
         }
         let hosts = self.host_selector.select(&HostRequest {
@@ -264,6 +287,9 @@ impl<'a> Simulation<'a> {
             .unwrap_or_else(|| Rc::new(Pattern::new(&self.local.of_rank, program.phases.len())));
         self.patterns[waiting.workload] = Some(Rc::clone(&pattern));
 
+        if let Some(flow) = &mut self.flow {
+            flow.starts += 1;
+        }
         let slots = self.machine.take(&hosts, topology);
         self.population.waiting -= 1;
         self.population.running += 1;
@@ -271,7 +297,7 @@ impl<'a> Simulation<'a> {
         let mut job = Box::new(Job {
             number: waiting.job,
             workload: waiting.workload,
-            timed: waiting.timed,
+            timed: waiting.timed || self.flow.is_some(),
             started: self.now,
             end,
             hosts,
@@ -283,6 +309,7 @@ impl<'a> Simulation<'a> {
             stage: 0,
             stage_began: self.now,
             phases: program.phases.iter().map(|_| None).collect(),
+            replaying: Replaying::default(),
         });
         let place = self.places.pop().unwrap_or_else(|| {
             self.running.push(None);
@@ -294,6 +321,9 @@ impl<'a> Simulation<'a> {
     }
 
     fn begin_stage(&mut self, job: &mut Job, place: u32) -> Result<()> {
+        if self.flow.is_some() {
+            return self.begin_replay(job, place);
+        }
         let program = &self.programs[job.workload];
         job.stage_began = self.now;
         if let Some(phase) = program.stages[job.stage].phase {
@@ -325,6 +355,11 @@ impl<'a> Simulation<'a> {
             self.running[place as usize] = Some(job);
             return Ok(());
         }
+        self.job_ends(job, place)
+    }
+
+    fn job_ends(&mut self, job: Box<Job>, place: u32) -> Result<()> {
+        let program = &self.programs[job.workload];
         self.places.push(place);
         self.machine.give_back(&job.hosts, job.slots);
         self.population.running -= 1;
@@ -359,6 +394,17 @@ impl<'a> Simulation<'a> {
         let routes = job.routes.as_ref().unwrap_or(&self.routes);
         let route_of = |pair: usize| routes.get(if once { demands.in_whole[pair] as usize } else { pair });
 
+        if let Some(flow) = &mut self.flow {
+            let host = |number: u32| job.local_hosts[number as usize];
+            for (i, pair) in demands.pairs.iter().enumerate() {
+                flow.player.transport().route(
+                    self.setup.topology,
+                    host(pair.src),
+                    host(pair.dst),
+                    route_of(i),
+                );
+            }
+        }
         let state = job.phases[phase].get_or_insert_default();
         self.network.shares(&demands.pairs, route_of, divisor, &mut state.shares);
         let load = |bytes: u64| bytes as f64 / divisor;
@@ -374,6 +420,132 @@ impl<'a> Simulation<'a> {
             state.routes = Some(question.with_routes(route_of));
         }
         Ok(())
+    }
+
+    fn run_flow(mut self) -> Result<RunResult> {
+        while let Some(flow) = self.flow.as_deref_mut() {
+            let (own, replays) = (self.events.next_time(), flow.player.next());
+            // What jobs do goes before what ranks do at the same time.
+            let own_first = own.is_some_and(|own| replays.is_none_or(|replays| own <= replays));
+            let Some(time) = (if own_first { own } else { replays }).filter(|time| *time <= self.end) else {
+                break;
+            };
+            self.hold_until(time);
+            if own_first {
+                if let Some((_, event)) = self.events.pop() {
+                    self.happen(event)?;
+                }
+                continue;
+            }
+            if let Some(flow) = self.flow.as_deref_mut() {
+                let mut ended = std::mem::take(&mut flow.ended);
+                flow.player.advance(time, &mut ended);
+                for performance in ended.drain(..) {
+                    self.replay_ends(performance)?;
+                }
+                if let Some(flow) = self.flow.as_deref_mut() {
+                    flow.ended = ended;
+                }
+            }
+        }
+        if let Some(flow) = &self.flow {
+            flow.check_dead_end(|place| self.running.get(place as usize)?.as_deref(), self.programs)?;
+        }
+        Ok(self.finish())
+    }
+
+    /// A stage of a job, or without sampling all of them, as a replay.
+    fn begin_replay(&mut self, job: &mut Job, place: u32) -> Result<()> {
+        let program = &self.programs[job.workload];
+        let Some(options) = self.flow.as_ref().map(|flow| flow.options) else { return Ok(()) };
+        let is_alone = self.population.running == 1;
+        job.stage_began = self.now;
+        if options.sampling == Sampling::Off {
+            let script = if program.merged { program.script(0) } else { program.whole_script() };
+            for phase in 0..program.phases.len() {
+                self.route(job, phase)?;
+            }
+            let Some(script) = script else { return Ok(()) };
+            self.route_rest(job, 0, script)?;
+            if let Some(flow) = &mut self.flow {
+                flow.begin(self.now, place, script, job, is_alone);
+            }
+            return Ok(());
+        }
+        let Some(phase) = program.stages[job.stage].phase else {
+            let time = options.compute_ps(program.length_ns(job.stage));
+            self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
+            return Ok(());
+        };
+        let number = phase as usize;
+        let is_first = job.phases[number].is_none();
+        if is_first || self.setup.reroute == Reroute::Phase {
+            self.route(job, number)?;
+        }
+        let Some(script) = program.script(number) else { return Ok(()) };
+        if is_first || self.setup.reroute == Reroute::Phase {
+            self.route_rest(job, number, script)?;
+        }
+        let Some(state) = job.phases[number].as_deref_mut() else { return Ok(()) };
+        self.network.loads.add(&state.shares);
+        let known = state.replays.get_or_insert_default();
+        // Where routes change with the loads, so may the length.
+        if let Some(alone) = known.alone.as_ref().filter(|_| is_alone) {
+            known.sum.add(alone, false);
+            let end = self.now.saturating_add(alone.makespan);
+            self.events.push(end, Event::StageEnds { place });
+        } else if let Some(flow) = &mut self.flow {
+            flow.begin(self.now, place, script, job, is_alone);
+        }
+        Ok(())
+    }
+
+    /// Routes of pairs of hosts that are in no matrix of a phase: messages of idle stretches.
+    fn route_rest(&mut self, job: &Job, phase: usize, script: &Script) -> Result<()> {
+        let Some(flow) = &mut self.flow else { return Ok(()) };
+        let transport = flow.player.transport();
+        let hosts = &job.placement.hosts;
+        let pairs = without_route(script, hosts, |src, dst| transport.has_route(src, dst));
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        let program = &self.programs[job.workload];
+        let question = Question {
+            job: job.number,
+            phase: program.phases[phase].name,
+            placement: &job.placement,
+            matrix: program.matrix(phase),
+            hosts: &job.local_hosts,
+            pairs: &[],
+            divisor: 1.0,
+        };
+        let mut routes = Routes::default();
+        self.network.route_hosts(&question, &pairs, &mut routes)?;
+        for ((src, dst), links) in pairs.iter().zip(routes.iter()) {
+            transport.route(self.setup.topology, *src, *dst, links);
+        }
+        Ok(())
+    }
+
+    fn replay_ends(&mut self, performance: Performance) -> Result<()> {
+        let place = place_of(performance.token);
+        let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
+        let program = &self.programs[job.workload];
+        let is_alone = self.population.running == 1;
+        let Some(flow) = &self.flow else { return Ok(()) };
+        if flow.options.sampling == Sampling::Off {
+            job.spread(program, &performance);
+            return self.job_ends(job, place);
+        }
+        let was_alone = flow.was_alone(job.replaying, is_alone) && self.setup.reroute == Reroute::Job;
+        let phase = program.stages[job.stage].phase;
+        if let Some(state) = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut()) {
+            let replays = state.replays.get_or_insert_default();
+            replays.sum.add(&performance, true);
+            replays.alone = Some(performance).filter(|_| was_alone);
+        }
+        self.running[place as usize] = Some(job);
+        self.stage_ends(place)
     }
 
     fn finish(mut self) -> RunResult {

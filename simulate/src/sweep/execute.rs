@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{Axis, Point, Sweep};
 use crate::result::RunResult;
-use crate::run::{Algorithms, LinkStatistics, Setup, Submission, run};
+use crate::run::{Algorithms, LinkStatistics, Model, Setup, Submission, run};
 use crate::{host_selection, process_mapping, routing, scheduling};
 
 /// Results in memory per thread: one that is written, one that is computed.
@@ -57,6 +57,7 @@ impl Sweep {
             reroute: self.settings.reroute,
             snapshots_s: &self.settings.snapshots_s,
             record_routes,
+            model: Model::new(self.choice(point, Axis::Model))?,
             link_statistics: if endless { LinkStatistics::Run } else { LinkStatistics::Jobs },
         };
         run(&setup, algorithms)

@@ -5,7 +5,7 @@ use phaseflow_collect::{Error, Result};
 use serde::Serialize;
 
 use super::{Axes, Axis, NetworkChoice};
-use crate::run::{Reroute, Submission};
+use crate::run::{Model, Reroute, Submission};
 use crate::scenario::{Job, Scenario};
 use crate::topology::TopologyOptions;
 use crate::workload::Reading;
@@ -112,7 +112,10 @@ fn check(axis: Axis, choice: &Choice, seed: u64) -> Result<()> {
         Axis::HostSelector => host_selection::host_selector(choice, seed).map(drop),
         Axis::ProcessMapper => process_mapping::process_mapper(choice, seed).map(drop),
         Axis::Router => routing::router(choice, seed).map(drop),
-        Axis::Model => named(axis, choice, MODELS, &["traffic"]),
+        Axis::Model => {
+            known(axis, choice, MODELS, &["traffic", "flow"])?;
+            Model::new(choice).map(drop)
+        }
         Axis::Transport if choice.name().is_empty() => Ok(()),
         Axis::Transport => named(axis, choice, TRANSPORTS, &[]),
         Axis::Collective => named(axis, choice, COLLECTIVES, &["recorded"]),
@@ -120,7 +123,12 @@ fn check(axis: Axis, choice: &Choice, seed: u64) -> Result<()> {
     }
 }
 
-fn named(axis: Axis, choice: &Choice, known: &[&str], available: &[&str]) -> Result<()> {
+fn named(axis: Axis, choice: &Choice, names: &[&str], available: &[&str]) -> Result<()> {
+    known(axis, choice, names, available)?;
+    choice.only(&[])
+}
+
+fn known(axis: Axis, choice: &Choice, known: &[&str], available: &[&str]) -> Result<()> {
     let name = choice.name();
     if !known.contains(&name) {
         return Err(unknown_name(&axis.to_string(), name, known));
@@ -128,5 +136,5 @@ fn named(axis: Axis, choice: &Choice, known: &[&str], available: &[&str]) -> Res
     if !available.contains(&name) {
         return Err(Error::usage(format!("{axis} `{name}` is not available yet")));
     }
-    choice.only(&[])
+    Ok(())
 }

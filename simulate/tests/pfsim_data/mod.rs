@@ -9,7 +9,7 @@ use phaseflow_collect::import::{Input, read_pfprof};
 use phaseflow_segment::{Header, Phase, Segmentation};
 use phaseflow_simulate::distribution::Distribution;
 use phaseflow_simulate::result::RunLabels;
-use phaseflow_simulate::run::{Algorithms, JobSource, LinkStatistics, Reroute, Setup, Submission};
+use phaseflow_simulate::run::{Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission};
 use phaseflow_simulate::topology::{Topology, TopologyChoice, TopologyOptions, topology};
 use phaseflow_simulate::workload::Workload;
 use phaseflow_simulate::{host_selection, process_mapping, routing, scheduling};
@@ -78,6 +78,7 @@ pub(crate) fn setup<'a>(
         snapshots_s: &[],
         record_routes: false,
         link_statistics: LinkStatistics::Run,
+        model: Model::Traffic,
     }
 }
 
