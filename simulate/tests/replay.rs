@@ -48,7 +48,7 @@ fn play(script: &Script, options: Options) -> Performance {
     assert_eq!(ended.len(), 1);
     let performance = ended.remove(0);
     // CORRECTNESS: the critical path has no gaps, and no rank has more time than there was.
-    let path = performance.path;
+    let path = performance.path();
     assert_eq!(path.ranks + path.network, performance.makespan);
     for account in &performance.accounts {
         assert!(account.compute + account.communication() <= performance.makespan);
@@ -143,7 +143,7 @@ fn a_ring_takes_what_its_formula_says() {
             let (p, m, alpha) = (f64::from(ranks), bytes as f64, seconds(L + 3 * overhead));
             equal(found.makespan, 2.0 * (p - 1.0) * alpha + 2.0 * (p - 1.0) / p * m * BETA);
             // Every step of every rank waits for the network, and is on the path.
-            assert_eq!(found.path.messages, 2 * (u64::from(ranks) - 1));
+            assert_eq!(found.path().messages, 2 * (u64::from(ranks) - 1));
         }
     }
 }
@@ -181,7 +181,7 @@ fn ping_pong_is_latency_and_bytes_there_and_back() {
     let flight = L + 1_000_000;
     let found = play(&script, Options::default());
     assert_eq!(found.makespan, 200 * flight + 99 * 500_000);
-    assert_eq!((found.path.network, found.path.ranks), (200 * flight, 99 * 500_000));
+    assert_eq!((found.path().network, found.path().ranks), (200 * flight, 99 * 500_000));
     let halved = Options { compute_scale: 0.5, ..Options::default() };
     assert_eq!(play(&script, halved).makespan, 200 * flight + 99 * 250_000);
     // Where everything is a rendezvous both wait for the other's readiness, which costs nothing: it was there before.
@@ -199,7 +199,7 @@ fn who_waits_for_a_late_sender() {
     let receiver = Account { late_sender: 50_000_000, network: flight, ..Account::default() };
     assert_eq!(found.accounts, [sender, receiver]);
     // The sender has computed until the trace's end, long after the receiver was done.
-    assert_eq!((found.makespan, found.path.messages), (59_900_000, 0));
+    assert_eq!((found.makespan, found.path().messages), (59_900_000, 0));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn who_waits_for_a_late_receiver() {
     let receiver = Account { compute: 70_000_000, network: flight, ..Account::default() };
     assert_eq!(found.accounts, [sender, receiver]);
     assert_eq!(found.makespan, 70_000_000 + flight);
-    assert_eq!((found.path.ranks, found.path.network, found.path.messages), (70_000_000, flight, 1));
+    assert_eq!((found.path().ranks, found.path().network, found.path().messages), (70_000_000, flight, 1));
     // As an eager message it is there before anybody asks for it: the receiver does not wait longer than it computes.
     let eager = Options { eager_bytes: bytes, ..Options::default() };
     assert_eq!(play(&script, eager).makespan, L + bytes * 100);

@@ -37,6 +37,17 @@ impl Account {
     }
 }
 
+/// One stretch of a script: all ranks together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// From the last rank's entry into it to the last rank's entry into the next.
+    pub time: Picoseconds,
+    /// What ranks did while they were in it, summed up.
+    pub account: Account,
+    /// The critical path's part in its time.
+    pub path: PathShare,
+}
+
 /// What a critical path is made of, picoseconds; together they are the makespan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathShare {

@@ -23,12 +23,12 @@ mod path;
 mod player;
 pub mod script;
 
-pub use account::{Account, PathShare};
+pub use account::{Account, PathShare, Stretch};
 pub(crate) use excerpt::Excerpts;
 pub use excerpt::{Excerpt, Recording};
 pub use ideal::Ideal;
 pub use options::{Options, Sampling};
-pub use player::{Performance, Player};
+pub use player::{Performance, Player, play_alone};
 pub use script::{Op, Script};
 
 use crate::engine::Picoseconds;

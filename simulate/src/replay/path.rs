@@ -22,31 +22,56 @@ pub(super) struct Wait {
     pub(super) end: Picoseconds,
 }
 
-/// What the path of a script that ended at `end` is made of. Takes time in proportion to the waits.
-pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> PathShare {
-    let mut share = PathShare::default();
+/// What the path of a script that ended at `end` is made of, by stretch. Takes time in proportion to the waits and stretches.
+pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> Vec<PathShare> {
+    let mut shares = Shares { of: vec![PathShare::default(); act.boundaries.len() + 1], act, at: end };
     // By rank: the latest wait that can still be on the path, as that only goes back.
     let mut latest: Vec<u32> = act.ranks.iter().map(|rank| rank.last_wait).collect();
-    let Some(mut rank) = act.ranks.iter().position(|rank| rank.ended == Some(end)) else { return share };
-    let mut at = end;
+    let Some(mut rank) = act.ranks.iter().position(|rank| rank.ended == Some(end)) else { return shares.of };
     loop {
         let wait = loop {
             let Some(wait) = act.waits.get(latest[rank] as usize) else { break None };
             latest[rank] = wait.before;
-            if wait.end <= at {
+            if wait.end <= shares.at {
                 break Some(wait);
             }
         };
         let Some(wait) = wait else {
-            share.ranks += at - act.began;
-            return share;
+            shares.back_to(act.began, |share| &mut share.ranks);
+            return shares.of;
         };
-        share.ranks += at - wait.end;
         let message = &act.messages[wait.message as usize];
         let transfer = &act.script.messages()[wait.message as usize];
-        share.network += wait.end - message.started;
-        share.messages += 1;
-        at = message.started;
+        shares.back_to(wait.end, |share| &mut share.ranks);
+        shares.current().messages += 1;
+        shares.back_to(message.started, |share| &mut share.network);
         rank = if message.late_receiver { transfer.dst } else { transfer.src } as usize;
+    }
+}
+
+/// The shares of stretches while the path goes back in time.
+struct Shares<'a> {
+    of: Vec<PathShare>,
+    act: &'a Act<'a>,
+    at: Picoseconds,
+}
+
+impl Shares<'_> {
+    /// That of the stretch that the path has come to.
+    fn current(&mut self) -> &mut PathShare {
+        let boundaries = &self.act.boundaries;
+        let stretch = boundaries.partition_point(|boundary| *boundary < self.at);
+        &mut self.of[stretch]
+    }
+
+    /// Puts the time back to `to` down to a part of the shares.
+    fn back_to(&mut self, to: Picoseconds, part: impl Fn(&mut PathShare) -> &mut Picoseconds) {
+        while self.at > to {
+            let boundaries = &self.act.boundaries;
+            let stretch = boundaries.partition_point(|boundary| *boundary < self.at);
+            let start = stretch.checked_sub(1).map_or(to, |before| boundaries[before].max(to));
+            *part(&mut self.of[stretch]) += self.at - start;
+            self.at = start;
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::dead_end::describe;
 use super::path::{NONE, Wait, critical_path};
-use super::{Account, Op, Options, PathShare, Script, Transport};
+use super::{Account, Op, Options, PathShare, Script, Stretch, Transport};
 use crate::engine::{EventQueue, Picoseconds};
 use crate::topology::HostId;
 
@@ -85,7 +85,9 @@ pub(super) struct Act<'s> {
     playing: u32,
     pub(super) began: Picoseconds,
     /// By boundary: when the last rank so far passed it.
-    boundaries: Vec<Picoseconds>,
+    pub(super) boundaries: Vec<Picoseconds>,
+    /// By stretch.
+    accounts: Vec<Account>,
 }
 
 /// A rank of a script that runs.
@@ -100,6 +102,8 @@ pub(super) struct Rank {
     paid: bool,
     pub(super) last_wait: u32,
     pub(super) ended: Option<Picoseconds>,
+    /// The stretch it is in.
+    stretch: usize,
     account: Account,
 }
 
@@ -126,12 +130,10 @@ pub struct Performance {
     pub end: Picoseconds,
     /// How long that took.
     pub makespan: Picoseconds,
-    /// By stretch: from the last rank's entry into it to the last rank's entry into the next.
-    pub stretches: Vec<Picoseconds>,
+    /// The parts that boundaries make of it, in order.
+    pub stretches: Vec<Stretch>,
     /// By rank.
     pub accounts: Vec<Account>,
-    /// What its critical path is made of.
-    pub path: PathShare,
 }
 
 impl<'s, T: Transport> Player<'s, T> {
@@ -162,6 +164,7 @@ impl<'s, T: Transport> Player<'s, T> {
             paid: false,
             last_wait: NONE,
             ended: None,
+            stretch: 0,
             account: Account::default(),
         };
         let messages = script.messages().iter();
@@ -182,6 +185,7 @@ impl<'s, T: Transport> Player<'s, T> {
             playing: script.ranks(),
             began: now,
             boundaries: vec![now; script.stretches() - 1],
+            accounts: vec![Account::default(); script.stretches()],
         };
         self.acts[place as usize] = Some(Box::new(act));
         for rank in 0..script.ranks() {
@@ -240,9 +244,8 @@ impl Act<'_> {
             match *op {
                 Op::Compute(gap) => {
                     let time = self.options.compute_ps(script.gap_ns(gap));
-                    let state = &mut self.ranks[r];
-                    state.next += 1;
-                    state.account.compute = state.account.compute.saturating_add(time);
+                    self.ranks[r].next += 1;
+                    self.spend(rank, Account { compute: time, ..Account::default() });
                     if time > 0 {
                         return stage.queue.push(now.saturating_add(time), wake);
                     }
@@ -258,8 +261,10 @@ impl Act<'_> {
                     }
                 }
                 Op::Send(m) => {
-                    if let Some(until) = self.ranks[r].pay(self.options.send_overhead_ps, now) {
-                        return stage.queue.push(until, wake);
+                    let overhead = self.options.send_overhead_ps;
+                    if self.ranks[r].owes(overhead) {
+                        self.spend(rank, Account { overhead, ..Account::default() });
+                        return stage.queue.push(now.saturating_add(overhead), wake);
                     }
                     let rendezvous = self.is_rendezvous(m);
                     let message = &mut self.messages[m as usize];
@@ -279,12 +284,15 @@ impl Act<'_> {
                     if !self.messages[m as usize].is_there {
                         return self.ranks[r].wait_for(m, now);
                     }
-                    if let Some(until) = self.ranks[r].pay(self.options.receive_overhead_ps, now) {
-                        return stage.queue.push(until, wake);
+                    let overhead = self.options.receive_overhead_ps;
+                    if self.ranks[r].owes(overhead) {
+                        self.spend(rank, Account { overhead, ..Account::default() });
+                        return stage.queue.push(now.saturating_add(overhead), wake);
                     }
                 }
                 Op::Boundary(number) => {
                     self.ranks[r].next += 1;
+                    self.ranks[r].stretch = number as usize + 1;
                     // Time ascends: the last rank to pass has the last word.
                     self.boundaries[number as usize] = now;
                 }
@@ -325,33 +333,55 @@ impl Act<'_> {
             }
             state.waiting = None;
             let late = started.saturating_sub(state.since);
-            let account = &mut state.account;
-            let sum = if is_sender { &mut account.late_receiver } else { &mut account.late_sender };
-            *sum = sum.saturating_add(late);
-            account.network = account.network.saturating_add(now - started.max(state.since));
+            let network = now - started.max(state.since);
+            let waited = if is_sender {
+                Account { late_receiver: late, network, ..Account::default() }
+            } else {
+                Account { late_sender: late, network, ..Account::default() }
+            };
             if now > state.since {
                 self.waits.push(Wait { message: number, before: state.last_wait, end: now });
                 state.last_wait = (self.waits.len() - 1) as u32;
             }
+            self.spend(rank, waited);
             stage.queue.push(now, Wake { act: self.place, rank });
         }
     }
 
+    /// Puts time down to a rank and to the stretch that it is in.
+    fn spend(&mut self, rank: u32, time: Account) {
+        let rank = &mut self.ranks[rank as usize];
+        rank.account.add(&time, 1);
+        self.accounts[rank.stretch].add(&time, 1);
+    }
+
     fn finish(self, end: Picoseconds) -> Performance {
-        let mut stretches = Vec::with_capacity(self.boundaries.len() + 1);
+        let paths = critical_path(&self, end);
+        let ends = self.boundaries.iter().chain([&end]);
         let mut since = self.began;
-        for time in self.boundaries.iter().chain([&end]) {
-            stretches.push(time - since);
-            since = *time;
-        }
+        let stretch = |((time, account), path): ((&Picoseconds, Account), PathShare)| Stretch {
+            time: time - std::mem::replace(&mut since, *time),
+            account,
+            path,
+        };
         Performance {
             token: self.token,
             end,
             makespan: end - self.began,
-            stretches,
-            path: critical_path(&self, end),
+            stretches: ends.zip(self.accounts).zip(paths).map(stretch).collect(),
             accounts: self.ranks.into_iter().map(|rank| rank.account).collect(),
         }
+    }
+}
+
+impl Performance {
+    /// What its critical path is made of.
+    pub fn path(&self) -> PathShare {
+        self.stretches.iter().fold(PathShare::default(), |sum, stretch| PathShare {
+            ranks: sum.ranks + stretch.path.ranks,
+            network: sum.network + stretch.path.network,
+            messages: sum.messages + stretch.path.messages,
+        })
     }
 }
 
@@ -361,15 +391,26 @@ impl Rank {
         self.since = now;
     }
 
-    /// Pays an overhead once, then goes past the operation. Says until when it takes.
-    fn pay(&mut self, overhead: Picoseconds, now: Picoseconds) -> Option<Picoseconds> {
-        if overhead > 0 && !self.paid {
-            self.paid = true;
-            self.account.overhead = self.account.overhead.saturating_add(overhead);
-            return Some(now.saturating_add(overhead));
-        }
-        self.paid = false;
-        self.next += 1;
-        None
+    /// Goes past the operation once its overhead has passed; true if that is still to come.
+    fn owes(&mut self, overhead: Picoseconds) -> bool {
+        self.paid = overhead > 0 && !self.paid;
+        self.next += usize::from(!self.paid);
+        self.paid
     }
+}
+
+/// Plays one script alone; `None` if it has a dead end. Hands the transport back.
+pub fn play_alone<T: Transport>(
+    transport: T,
+    script: &Script,
+    hosts: &[HostId],
+    options: Options,
+) -> (Option<Performance>, T) {
+    let mut player = Player::new(transport);
+    player.begin(0, 0, script, hosts, options);
+    let mut ended = Vec::new();
+    while let Some(now) = player.next().filter(|_| ended.is_empty()) {
+        player.advance(now, &mut ended);
+    }
+    (ended.pop(), player.stage.transport)
 }

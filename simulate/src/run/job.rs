@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::flow::{Replaying, Replays};
+use super::flow::{Bounds, Replaying, Replays};
 use super::pattern::Pattern;
 use super::picture::Picture;
 use super::program::Program;
@@ -52,18 +52,16 @@ pub(super) struct PhaseOfJob {
 
 impl Job {
     /// Puts the time of a replay of the whole run down to the phases of its stages.
-    pub(super) fn spread(&mut self, program: &Program<'_>, performance: &Performance) {
-        if program.merged {
-            if let Some(state) = self.phases.first_mut().and_then(Option::as_deref_mut) {
-                state.time += performance.makespan;
-                state.replays.get_or_insert_default().sum.add(performance, true);
-            }
-            return;
-        }
-        for (stage, time) in program.stages.iter().zip(&performance.stretches) {
+    pub(super) fn spread(&mut self, program: &Program<'_>, performance: &Performance, bounds: &Bounds) {
+        for (number, stretch) in performance.stretches.iter().enumerate() {
+            // Merged, all stretches are of one phase.
+            let stage = program.stages[if program.merged { 0 } else { number }];
             let state = stage.phase.and_then(|phase| self.phases.get_mut(phase as usize)?.as_deref_mut());
             if let Some(state) = state {
-                state.time += time;
+                state.time += stretch.time;
+                let replays = state.replays.get_or_insert_default();
+                replays.add(performance, number, bounds);
+                replays.sum.simulated += u64::from(!program.merged || number == 0);
             }
         }
     }

@@ -397,12 +397,7 @@ impl<'a> Simulation<'a> {
         if let Some(flow) = &mut self.flow {
             let host = |number: u32| job.local_hosts[number as usize];
             for (i, pair) in demands.pairs.iter().enumerate() {
-                flow.player.transport().route(
-                    self.setup.topology,
-                    host(pair.src),
-                    host(pair.dst),
-                    route_of(i),
-                );
+                flow.route(self.setup.topology, host(pair.src), host(pair.dst), route_of(i));
             }
         }
         let state = job.phases[phase].get_or_insert_default();
@@ -490,9 +485,8 @@ impl<'a> Simulation<'a> {
         self.network.loads.add(&state.shares);
         let known = state.replays.get_or_insert_default();
         // Where routes change with the loads, so may the length.
-        if let Some(alone) = known.alone.as_ref().filter(|_| is_alone) {
-            known.sum.add(alone, false);
-            let end = self.now.saturating_add(alone.makespan);
+        if let Some(makespan) = is_alone.then(|| known.again()).flatten() {
+            let end = self.now.saturating_add(makespan);
             self.events.push(end, Event::StageEnds { place });
         } else if let Some(flow) = &mut self.flow {
             flow.begin(self.now, place, script, job, is_alone);
@@ -503,9 +497,8 @@ impl<'a> Simulation<'a> {
     /// Routes of pairs of hosts that are in no matrix of a phase: messages of idle stretches.
     fn route_rest(&mut self, job: &Job, phase: usize, script: &Script) -> Result<()> {
         let Some(flow) = &mut self.flow else { return Ok(()) };
-        let transport = flow.player.transport();
         let hosts = &job.placement.hosts;
-        let pairs = without_route(script, hosts, |src, dst| transport.has_route(src, dst));
+        let pairs = without_route(script, hosts, |src, dst| flow.ideal.has_route(src, dst));
         if pairs.is_empty() {
             return Ok(());
         }
@@ -522,7 +515,7 @@ impl<'a> Simulation<'a> {
         let mut routes = Routes::default();
         self.network.route_hosts(&question, &pairs, &mut routes)?;
         for ((src, dst), links) in pairs.iter().zip(routes.iter()) {
-            transport.route(self.setup.topology, *src, *dst, links);
+            flow.route(self.setup.topology, *src, *dst, links);
         }
         Ok(())
     }
@@ -532,17 +525,24 @@ impl<'a> Simulation<'a> {
         let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
         let program = &self.programs[job.workload];
         let is_alone = self.population.running == 1;
-        let Some(flow) = &self.flow else { return Ok(()) };
+        let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
+        let hosts = &job.placement.hosts;
         if flow.options.sampling == Sampling::Off {
-            job.spread(program, &performance);
+            let script = if program.merged { program.script(0) } else { program.whole_script() };
+            let bounds = script.map(|script| flow.bounds(script, hosts)).unwrap_or_default();
+            job.spread(program, &performance, &bounds);
             return self.job_ends(job, place);
         }
         let was_alone = flow.was_alone(job.replaying, is_alone) && self.setup.reroute == Reroute::Job;
         let phase = program.stages[job.stage].phase;
         if let Some(state) = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut()) {
             let replays = state.replays.get_or_insert_default();
-            replays.sum.add(&performance, true);
-            replays.alone = Some(performance).filter(|_| was_alone);
+            let script = phase.and_then(|phase| program.script(phase as usize));
+            let bounds = || script.map(|script| flow.bounds(script, hosts)).unwrap_or_default();
+            replays.simulated(&performance, bounds);
+            if was_alone {
+                replays.alone = Some(performance);
+            }
         }
         self.running[place as usize] = Some(job);
         self.stage_ends(place)
