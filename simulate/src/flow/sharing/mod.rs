@@ -55,6 +55,8 @@ struct Link {
     free: u32,
     /// Those of them whose bottleneck is this link.
     own: u32,
+    /// It is not full below this level, whatever happens; less sharp than it could be after more may flow.
+    floor: f64,
     /// Level at which the sweep looks at the link next, ∞ if it need not.
     stop: f64,
     /// Number of the solution that last touched the link.
@@ -93,6 +95,7 @@ impl Link {
             weight: 0.0,
             free: 0,
             own: 0,
+            floor: 0.0,
             stop: f64::INFINITY,
             touched: 0,
             dirty: false,
@@ -137,6 +140,7 @@ impl Sharing {
             let at = &mut self.links[*link as usize];
             at.free += 1;
             at.weight += weight;
+            at.floor = 0.0;
             self.water.soil(at, *link);
         }
         let state = Class {
@@ -250,6 +254,7 @@ impl Sharing {
             } else {
                 at.held += more * state.level;
             }
+            at.floor = 0.0;
             self.water.soil(at, *link);
         }
     }

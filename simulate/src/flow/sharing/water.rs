@@ -22,9 +22,9 @@ use super::{Class, ClassId, Incidence, Link, NONE, Sharing};
 
 /// A link is as full as before if its capacity differs from the sum of its rates by no more than this part of the rates of its
 /// own classes …
-const LEVEL_NOISE: f64 = 1e-12;
+const LEVEL_NOISE: f64 = 1e-14;
 /// … and this part of its capacity: what rounding does to a sum.
-const CAPACITY_NOISE: f64 = 1e-14;
+const CAPACITY_NOISE: f64 = 4e-15;
 
 /// Stops per link and class of a network after which a sweep is not repairing but building; then all is built anew.
 const PATIENCE: usize = 4;
@@ -87,6 +87,17 @@ impl Water {
         }
     }
 
+    /// Makes a later stop of one at `reached` if there are others before the later one.
+    fn postpone(&mut self, at: &mut Link, link: u32, reached: f64, level: f64) -> bool {
+        let earlier = |bits: u64| f64::from_bits(bits) < level;
+        let later = level > reached && self.stops.peek().is_some_and(|Reverse((bits, _))| earlier(*bits));
+        if later {
+            at.stop = level;
+            self.stops.push(Reverse((level.to_bits(), link)));
+        }
+        later
+    }
+
     fn next_stop(&mut self, links: &mut [Link]) -> Option<(f64, u32)> {
         while let Some(Reverse((bits, link))) = self.stops.pop() {
             let at = &mut links[link as usize];
@@ -105,10 +116,10 @@ impl Link {
     fn bound(&self) -> f64 {
         let rest = self.capacity - self.held;
         if self.weight > 0.0 {
-            (rest / self.weight).max(0.0)
+            (rest / self.weight).max(self.floor)
         } else if rest < -CAPACITY_NOISE * self.capacity {
             // A class that others hold has got more flows.
-            0.0
+            self.floor
         } else {
             f64::INFINITY
         }
@@ -169,6 +180,7 @@ fn forget(sharing: &mut Sharing) {
             continue;
         }
         link.level = f64::INFINITY;
+        link.floor = 0.0;
         link.held = 0.0;
         link.own = 0;
         link.free = members.len() as u32;
@@ -231,6 +243,7 @@ impl State<'_> {
                 at.held -= rate;
                 at.weight += class.weight;
                 at.free += 1;
+                at.floor = 0.0;
                 self.water.soil(at, *other);
             }
         }
@@ -242,6 +255,12 @@ impl State<'_> {
 
     /// The link is full at `reached` or, if its members are seen to leave room, later.
     fn fill(&mut self, link: u32, reached: f64) {
+        let at = &mut self.links[link as usize];
+        let bound = at.bound();
+        if self.water.postpone(at, link, reached, bound) {
+            return;
+        }
+        let reached = reached.max(bound);
         let mut filling = Filling::at(reached);
         while !filling.raise(link, self) {}
         let at = &mut self.links[link as usize];
@@ -250,10 +269,8 @@ impl State<'_> {
             filling.level = at.level;
         }
         let level = filling.level;
-        let earlier = self.water.stops.peek().is_some_and(|Reverse((bits, _))| *bits < level.to_bits());
-        if earlier && level > reached {
-            at.stop = level;
-            self.water.stops.push(Reverse((level.to_bits(), link)));
+        at.floor = level;
+        if self.water.postpone(at, link, reached, level) {
             return;
         }
         at.held = filling.held;
@@ -351,7 +368,9 @@ impl Filling {
             }
         }
         let full = (state.links[link as usize].capacity - held) / weight;
-        *self = Self { level: full.max(self.level), above: self.level, held, weight, free };
+        // Links that are full at one level shall not seem to follow each other.
+        let level = if full > self.level * (1.0 + LEVEL_NOISE) { full } else { self.level };
+        *self = Self { level, above: self.level, held, weight, free };
         self.level <= lowest
     }
 }
