@@ -19,6 +19,7 @@
 mod demand;
 pub mod distribution;
 pub mod engine;
+pub mod flow;
 pub mod forwarding;
 pub mod host_selection;
 pub mod plugin;

@@ -52,6 +52,10 @@ impl Router for DModK {
         }
         Ok(())
     }
+
+    fn repeats(&self) -> bool {
+        true
+    }
 }
 
 /// A host's number as digits in the bases that a walk meets, lowest first.

@@ -38,6 +38,10 @@ impl Router for Ecmp {
         }
         Ok(())
     }
+
+    fn repeats(&self) -> bool {
+        true
+    }
 }
 
 /// One step of SplitMix64.

@@ -119,6 +119,11 @@ pub trait Router: Send {
     /// # Errors
     /// Only of external programs: one that dies, is late, or answers what is no route.
     fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()>;
+
+    /// True if a route depends on its two hosts alone, so that it can be kept.
+    fn repeats(&self) -> bool {
+        false
+    }
 }
 
 /// The routers: one name, one variant, one arm.

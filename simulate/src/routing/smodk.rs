@@ -26,4 +26,8 @@ impl Router for SModK {
         }
         Ok(())
     }
+
+    fn repeats(&self) -> bool {
+        true
+    }
 }

@@ -1,0 +1,104 @@
+//! Runs a list of flows through the flow model: `flows TOPOLOGY FLOWS.csv [--capacity RATE] [--latency TIME] [--router NAME]
+//! [--fairness maxmin|rtt] [--ends FILE]`.
+//!
+//! The list has lines `src,dst,bytes[,start_ns]` with hosts by number. Prints the number of flows, the makespan and the time it
+//! took; `--ends` writes the end of each flow in seconds, a line each, in the order of the list. Made for comparisons with other
+//! engines (`benches/peers/`).
+#![allow(clippy::print_stdout, reason = "a program")]
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
+use phaseflow_collect::{Error, Result};
+use phaseflow_simulate::flow::{Fairness, FlowNetwork, FlowOptions};
+use phaseflow_simulate::routing::router;
+use phaseflow_simulate::topology::{HostId, TopologyChoice, TopologyOptions, topology};
+
+struct Flow {
+    start_ns: u64,
+    src: u32,
+    dst: u32,
+    bytes: u64,
+}
+
+fn read(path: &str, hosts: u32) -> Result<Vec<Flow>> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::from(error).at(path))?;
+    let mut flows = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let wrong = || {
+            Error::data(format!("`{line}`, expected src,dst,bytes[,start_ns] with hosts below {hosts}"))
+                .at(format!("line {}", number + 1))
+                .at(path)
+        };
+        let fields: Option<Vec<u64>> = line.split(',').map(|field| field.trim().parse().ok()).collect();
+        let (src, dst, bytes, start_ns) = match fields.as_deref() {
+            Some([src, dst, bytes]) => (*src, *dst, *bytes, 0),
+            Some([src, dst, bytes, start]) => (*src, *dst, *bytes, *start),
+            _ => return Err(wrong()),
+        };
+        if src.max(dst) >= u64::from(hosts) {
+            return Err(wrong());
+        }
+        flows.push(Flow { start_ns, src: src as u32, dst: dst as u32, bytes });
+    }
+    Ok(flows)
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let usage = || {
+        Error::usage(
+            "flows TOPOLOGY FLOWS.csv [--capacity RATE] [--latency TIME] [--router NAME] [--fairness maxmin|rtt] [--ends FILE]",
+        )
+    };
+    let [network, list, rest @ ..] = arguments else { return Err(usage()) };
+    let mut options = TopologyOptions::default();
+    let mut flow_options = FlowOptions::default();
+    let (mut router_name, mut ends_file) = ("dmodk", None);
+    for option in rest.chunks(2) {
+        let [name, value] = option else { return Err(usage()) };
+        match name.as_str() {
+            "--capacity" => options.capacity_gbps = Some(parse_rate_gbps(value)?),
+            "--latency" => options.link_latency_ps = Some(parse_time_ns(value)?.saturating_mul(1000)),
+            "--router" => router_name = value,
+            "--fairness" if value == "maxmin" => flow_options.fairness = Fairness::MaxMin,
+            "--fairness" if value == "rtt" => flow_options.fairness = Fairness::Rtt,
+            "--ends" => ends_file = Some(value),
+            _ => return Err(usage()),
+        }
+    }
+    let net = topology(&TopologyChoice::parse(network)?, &options)?;
+    let flows = read(list, net.host_count() as u32)?;
+    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+    order.sort_by_key(|flow| flows[*flow as usize].start_ns);
+    let mut ends = vec![0.0; flows.len()];
+
+    let began = Instant::now();
+    let mut engine = FlowNetwork::new(&net, router(&Choice::parse(router_name)?, 1)?, &flow_options);
+    for key in order {
+        let flow = &flows[key as usize];
+        let now = flow.start_ns.saturating_mul(1000);
+        engine.advance(now, |key, end| ends[key as usize] = end);
+        engine.start(now, (HostId(flow.src), HostId(flow.dst)), flow.bytes, None, key)?;
+    }
+    engine.advance(u64::MAX, |key, end| ends[key as usize] = end);
+    let took = began.elapsed();
+
+    println!("flows: {}", flows.len());
+    println!("makespan_ms: {:.9}", ends.iter().copied().fold(0.0, f64::max) / 1e9);
+    println!("took_ms: {:.3}", took.as_secs_f64() * 1e3);
+    if let Some(path) = ends_file {
+        let mut text = String::new();
+        for end in &ends {
+            let _ = writeln!(text, "{:.12}", end / 1e12);
+        }
+        std::fs::write(path, text).map_err(|error| Error::from(error).at(path))?;
+    }
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    run(&arguments)
+}

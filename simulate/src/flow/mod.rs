@@ -1,0 +1,36 @@
+//! The flow model: messages in progress share links.
+//!
+//! A message from host to host is a *flow*: it takes a route, pays its latency, and then goes at a rate that it shares with all
+//! others on its links, [max-min fair](sharing) at each moment. Packets, queues and loss have no part in it: rates change at once
+//! everywhere, and a link is full without anybody waiting. [`FlowNetwork`] is the whole, in time.
+
+mod finishing;
+mod network;
+mod progress;
+pub mod sharing;
+#[cfg(test)]
+mod tests;
+mod usage;
+
+pub use network::FlowNetwork;
+pub use usage::LinkUsage;
+
+/// Who gets how much of a full link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fairness {
+    /// All flows alike.
+    #[default]
+    MaxMin,
+    /// In inverse proportion to the latency of the route, as SimGrid's model CM02 and, roughly, TCP (Casanova and Marchal, *A
+    /// network model for simulation of grid application*, INRIA RR-4596, 2002). Latencies count as 1 ps at least.
+    Rtt,
+}
+
+/// What the user can choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowOptions {
+    /// `--fairness`.
+    pub fairness: Fairness,
+    /// Gbit/s that messages within one host share; without it they take no time.
+    pub memory_gbps: Option<f64>,
+}

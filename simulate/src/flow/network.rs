@@ -1,0 +1,347 @@
+//! Flows on a topology, in time.
+//!
+//! A flow is started with its ends and bytes, gets a route from the router, pays the latency of the route (links, and switches
+//! between them), and only then begins to share: its bytes go at the max-min fair rate of each moment. It has finished when the
+//! last byte has; so one flow alone takes L + S / B.
+//!
+//! Time at the outside is whole picoseconds. Inside, flows finish when they finish, between two picoseconds, and what they
+//! leave is shared from then on; only what is told is rounded. So rounding does not add up, however many flows follow each other.
+//! Flows that finish within [`INSTANT_PS`] of each other finish together: what is equal by right differs by rounding.
+//!
+//! Flows of one pair of hosts share one class of [`Sharing`] if the router always gives them one route, and cost one update
+//! together. Memory: about 250 bytes a pair under way, 24 bytes for each further flow of a pair, 48 for each that pays latency.
+
+use phaseflow_collect::{Result, TrafficMatrix};
+use rustc_hash::FxHashMap;
+
+use super::finishing::Finishing;
+use super::progress::{Flow, Progress};
+use super::sharing::{ClassId, Sharing};
+use super::usage::{LinkUsage, Usage};
+use super::{Fairness, FlowOptions};
+use crate::engine::{EventQueue, Picoseconds};
+use crate::process_mapping::Placement;
+use crate::routing::{HostDemand, RouteRequest, Router, Routes};
+use crate::topology::{HostId, LinkId, Topology};
+
+/// Flows that finish within so many picoseconds finish together, or within 2⁻⁴⁸ of the time, where that is more.
+const INSTANT_PS: f64 = 1.0 / 256.0;
+
+/// Bytes per picosecond of a Gbit/s.
+const BYTES_PER_PS: f64 = 1.25e-4;
+
+/// No path, no class.
+const NONE: u32 = u32::MAX;
+
+/// The flows of a run.
+pub struct FlowNetwork<'a> {
+    topology: &'a Topology,
+    router: Box<dyn Router>,
+    /// The router's answer depends on the pair alone.
+    repeats: bool,
+    fairness: Fairness,
+    /// True if messages within a host take time; then there is a link per host behind those of the topology.
+    slow_memory: bool,
+
+    sharing: Sharing,
+    /// By class.
+    progress: Vec<Progress>,
+    finishing: Finishing,
+    /// By pair of hosts: path.
+    pairs: FxHashMap<(u32, u32), u32>,
+    paths: Vec<Path>,
+    unused_paths: Vec<u32>,
+
+    waiting: EventQueue<Waiting>,
+    next_begin: Option<Picoseconds>,
+    /// Time of the last change of rates, picoseconds.
+    clock: f64,
+    /// What the caller knows of the time.
+    now: Picoseconds,
+    sequence: u64,
+
+    usage: Usage,
+    /// By link: capacity, bytes per picosecond.
+    capacity: Vec<f64>,
+    /// By link: what routers see, bytes per second; kept only for those who look.
+    load: Vec<f64>,
+    /// By link: what flows that pay latency may come to use, bytes per second.
+    expected: Vec<f64>,
+    /// Room for the router's answer.
+    routes: Routes,
+}
+
+/// A route with what is known of it.
+#[derive(Clone, Debug, Default)]
+struct Path {
+    links: Vec<u32>,
+    latency_ps: Picoseconds,
+    /// The class of its flows without a cap, or `NONE`.
+    class: u32,
+    /// For all flows of the pair; else for one flow.
+    is_kept: bool,
+}
+
+/// A flow that pays latency.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    bytes: u64,
+    /// ∞ if there is none.
+    cap: f64,
+    path: u32,
+    key: u32,
+}
+
+impl<'a> FlowNetwork<'a> {
+    /// A network without flows at time 0.
+    pub fn new(topology: &'a Topology, router: Box<dyn Router>, options: &FlowOptions) -> Self {
+        let links = topology.link_count();
+        let ids = (0..links as u32).map(LinkId);
+        let mut capacity: Vec<f64> = ids.map(|link| topology.link(link).capacity * BYTES_PER_PS).collect();
+        if let Some(rate) = options.memory_gbps {
+            capacity.resize(links + topology.host_count(), rate * BYTES_PER_PS);
+        }
+        let repeats = router.repeats();
+        let watched = if repeats { 0 } else { links };
+        Self {
+            topology,
+            router,
+            repeats,
+            fairness: options.fairness,
+            slow_memory: options.memory_gbps.is_some(),
+            sharing: Sharing::new(capacity.iter().copied()),
+            progress: Vec::new(),
+            finishing: Finishing::default(),
+            pairs: FxHashMap::default(),
+            paths: Vec::new(),
+            unused_paths: Vec::new(),
+            waiting: EventQueue::default(),
+            next_begin: None,
+            clock: 0.0,
+            now: 0,
+            sequence: 0,
+            usage: Usage::new(capacity.len()),
+            capacity,
+            load: vec![0.0; watched],
+            expected: vec![0.0; watched],
+            routes: Routes::default(),
+        }
+    }
+
+    /// A flow of `bytes` starts at `now`, which is not before the time of earlier calls; it gets no more than `cap_gbps`, if there
+    /// is a cap. [`advance`](Self::advance) tells its `key` when it has finished. Within a host there is no latency.
+    ///
+    /// # Errors
+    /// Those of the [router](Router::route).
+    pub fn start(
+        &mut self,
+        now: Picoseconds,
+        (src, dst): (HostId, HostId),
+        bytes: u64,
+        cap_gbps: Option<f64>,
+        key: u32,
+    ) -> Result<()> {
+        self.now = self.now.max(now);
+        let path = self.path(src, dst, bytes)?;
+        let cap = cap_gbps.map_or(f64::INFINITY, |cap| cap * BYTES_PER_PS);
+        let waiting = Waiting { bytes, cap, path, key };
+        self.expect(&waiting, 1.0);
+        let begin = self.now.saturating_add(self.paths[path as usize].latency_ps);
+        self.waiting.push(begin, waiting);
+        self.next_begin = Some(self.next_begin.map_or(begin, |next| next.min(begin)));
+        Ok(())
+    }
+
+    /// When something happens next, if nothing is started until then: a flow finishes, or begins to share.
+    pub fn next(&self) -> Option<Picoseconds> {
+        let end = self.finishing.earliest().map(|end| (end.round() as Picoseconds).max(self.now));
+        match (self.next_begin, end) {
+            (Some(begin), Some(end)) => Some(begin.min(end)),
+            (begin, end) => begin.or(end),
+        }
+    }
+
+    /// Goes on to the time `to`. `finished` gets the key of each flow that has finished by then, in the order of time, with its
+    /// exact time in picoseconds.
+    pub fn advance(&mut self, to: Picoseconds, mut finished: impl FnMut(u32, f64)) {
+        while self.next().is_some_and(|next| next <= to) {
+            self.step(&mut finished);
+        }
+        self.now = self.now.max(to);
+    }
+
+    /// What happened to a link so far.
+    pub fn usage(&self, link: LinkId) -> LinkUsage {
+        self.usage.of(link, self.clock.max(self.now as f64))
+    }
+
+    /// Bytes per second that a link carries now.
+    pub fn rate(&self, link: LinkId) -> f64 {
+        self.sharing.link_rate(link.0) * 1e12
+    }
+
+    /// Flows on a link now.
+    pub fn flows(&self, link: LinkId) -> u32 {
+        self.usage.flows(link)
+    }
+
+    /// All that happens at the next instant.
+    fn step(&mut self, finished: &mut impl FnMut(u32, f64)) {
+        let begin = self.next_begin.map_or(f64::INFINITY, |begin| begin as f64);
+        let end = self.finishing.earliest().unwrap_or(f64::INFINITY);
+        self.clock = self.clock.max(begin.min(end));
+        let instant = self.clock + INSTANT_PS.max(self.clock * (0.5_f64).powi(48));
+        while let Some((_, class)) = self.finishing.first().filter(|(end, _)| *end <= instant) {
+            self.finish(class, finished);
+        }
+        while self.next_begin.is_some_and(|begin| begin as f64 <= instant) {
+            if let Some((_, waiting)) = self.waiting.pop() {
+                self.begin(&waiting, finished);
+            }
+            self.next_begin = self.waiting.next_time();
+        }
+        self.sharing.solve();
+        for class in self.sharing.changed() {
+            let progress = &mut self.progress[class.0 as usize];
+            progress.set_rate(self.clock, self.sharing.rate(*class));
+            self.finishing.set(class.0, progress.end());
+        }
+        for link in self.sharing.touched() {
+            let rate = self.sharing.link_rate(link);
+            self.usage.see(link, rate / self.capacity[link as usize]);
+            if let Some(load) = self.load.get_mut(link as usize) {
+                *load = (rate * 1e12).round() + self.expected[link as usize];
+            }
+        }
+        // The earliest has to be known without a change.
+        self.finishing.first();
+    }
+
+    /// A flow has paid its latency.
+    fn begin(&mut self, waiting: &Waiting, finished: &mut impl FnMut(u32, f64)) {
+        self.expect(waiting, -1.0);
+        let path = &mut self.paths[waiting.path as usize];
+        if waiting.bytes == 0 || path.links.is_empty() {
+            finished(waiting.key, self.clock);
+            self.drop_path(waiting.path);
+            return;
+        }
+        self.usage.begin(&path.links, self.clock);
+        let sequence = self.sequence;
+        self.sequence += 1;
+        let flow = Flow { bytes: waiting.bytes, sequence, key: waiting.key };
+        if waiting.cap == f64::INFINITY && path.class != NONE {
+            let class = path.class;
+            self.sharing.join(ClassId(class));
+            let progress = &mut self.progress[class as usize];
+            progress.join(self.clock, flow);
+            self.finishing.set(class, progress.end());
+            return;
+        }
+        let weight = match self.fairness {
+            Fairness::MaxMin => 1.0,
+            // 1 for a microsecond.
+            Fairness::Rtt => 1e6 / path.latency_ps.max(1) as f64,
+        };
+        let cap = (waiting.cap < f64::INFINITY).then_some(waiting.cap);
+        let class = self.sharing.open(&path.links, weight, cap).0;
+        if cap.is_none() {
+            path.class = class;
+        }
+        if self.progress.len() <= class as usize {
+            self.progress.resize_with(class as usize + 1, Progress::default);
+        }
+        self.progress[class as usize].open(self.clock, waiting.path, flow);
+    }
+
+    /// The first flow of a class has finished.
+    fn finish(&mut self, class: u32, finished: &mut impl FnMut(u32, f64)) {
+        let progress = &mut self.progress[class as usize];
+        let flow = progress.leave(self.clock);
+        let number = progress.path();
+        let path = &mut self.paths[number as usize];
+        self.usage.end(&path.links, flow.bytes, self.clock);
+        finished(flow.key, self.clock);
+        self.sharing.leave(ClassId(class));
+        if progress.is_empty() {
+            self.finishing.remove(class);
+            if path.class == class {
+                path.class = NONE;
+            }
+            self.drop_path(number);
+        } else {
+            self.finishing.set(class, progress.end());
+        }
+    }
+
+    /// The path of a new flow.
+    fn path(&mut self, src: HostId, dst: HostId, bytes: u64) -> Result<u32> {
+        let is_kept = self.repeats || src == dst;
+        if is_kept && let Some(path) = self.pairs.get(&(src.0, dst.0)) {
+            return Ok(*path);
+        }
+        self.routes.clear();
+        if src != dst {
+            let demand = HostDemand { src, dst, bytes, load: 0.0, flows: 1 };
+            let request = RouteRequest {
+                topology: self.topology,
+                demands: &[demand],
+                link_load: &self.load,
+                job: 0,
+                phase: "",
+                placement: &Placement::default(),
+                matrix: &TrafficMatrix::default(),
+            };
+            self.router.route(&request, &mut self.routes)?;
+        }
+        let number = self.unused_paths.pop().unwrap_or_else(|| {
+            self.paths.push(Path::default());
+            (self.paths.len() - 1) as u32
+        });
+        let path = &mut self.paths[number as usize];
+        path.links.clear();
+        path.latency_ps = 0;
+        path.class = NONE;
+        if src == dst {
+            let memory = self.topology.link_count() as u32 + src.0;
+            path.links.extend(self.slow_memory.then_some(memory));
+        } else {
+            let route = self.routes.iter().next().unwrap_or_default();
+            path.links.extend(route.iter().map(|link| link.0));
+            let links = route.iter().map(|link| self.topology.link(*link).latency_ps);
+            let switches = (route.len() as u64).saturating_sub(1);
+            let in_switches = self.topology.switch_latency_ps().saturating_mul(switches);
+            path.latency_ps = links.fold(in_switches, u64::saturating_add);
+        }
+        if is_kept {
+            self.pairs.insert((src.0, dst.0), number);
+        }
+        path.is_kept = is_kept;
+        Ok(number)
+    }
+
+    /// A flow of the path has gone.
+    fn drop_path(&mut self, number: u32) {
+        if !self.paths[number as usize].is_kept {
+            self.unused_paths.push(number);
+        }
+    }
+
+    /// A flow that pays latency begins (1) or ceases (−1) to be expected on its links, with the highest rate that it could have:
+    /// routers that look would else send all flows of one instant the same way.
+    fn expect(&mut self, waiting: &Waiting, sign: f64) {
+        if self.load.is_empty() {
+            return;
+        }
+        let links = &self.paths[waiting.path as usize].links;
+        let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);
+        // Whole numbers, so that nothing is left when all have gone.
+        let rate = sign * (least * 1e12).round();
+        for link in links {
+            if let Some(expected) = self.expected.get_mut(*link as usize) {
+                *expected += rate;
+                self.load[*link as usize] += rate;
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How far the flows of a class have come.
+//!
+//! They all have the same rate, so one sum does for all: the bytes that a flow would have got that was there from the beginning. A
+//! flow has finished when the sum has grown by its bytes since it began.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A flow that shares.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flow {
+    pub(super) bytes: u64,
+    /// Flows of equal end finish in this order.
+    pub(super) sequence: u64,
+    pub(super) key: u32,
+}
+
+/// The flows of one class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Progress {
+    /// Bytes by flow from the beginning to `since`.
+    served: f64,
+    /// Picoseconds.
+    since: f64,
+    /// Bytes per picosecond.
+    rate: f64,
+    /// Where `served` will be when `first` finishes.
+    target: f64,
+    first: Flow,
+    /// The other flows: target by its bits, sequence, key, bytes.
+    rest: BinaryHeap<Reverse<(u64, u64, u32, u64)>>,
+    is_open: bool,
+    path: u32,
+}
+
+impl Progress {
+    /// A class begins with one flow.
+    pub(super) fn open(&mut self, now: f64, path: u32, flow: Flow) {
+        (self.served, self.since, self.rate) = (0.0, now, 0.0);
+        (self.target, self.first) = (flow.bytes as f64, flow);
+        (self.is_open, self.path) = (true, path);
+    }
+
+    /// A flow more.
+    pub(super) fn join(&mut self, now: f64, flow: Flow) {
+        self.serve(now);
+        let target = self.served + flow.bytes as f64;
+        let (mut later, mut later_target) = (flow, target);
+        if target < self.target {
+            std::mem::swap(&mut self.first, &mut later);
+            std::mem::swap(&mut self.target, &mut later_target);
+        }
+        self.rest.push(Reverse((later_target.to_bits(), later.sequence, later.key, later.bytes)));
+    }
+
+    /// The first flow has finished.
+    pub(super) fn leave(&mut self, now: f64) -> Flow {
+        let flow = self.first;
+        self.serve(now);
+        match self.rest.pop() {
+            Some(Reverse((target, sequence, key, bytes))) => {
+                self.target = f64::from_bits(target);
+                self.first = Flow { bytes, sequence, key };
+            }
+            None => self.is_open = false,
+        }
+        flow
+    }
+
+    /// The rate of each flow from now on.
+    #[inline]
+    pub(super) fn set_rate(&mut self, now: f64, rate: f64) {
+        self.serve(now);
+        self.rate = rate;
+    }
+
+    /// When the first flow finishes at the present rate.
+    #[inline]
+    pub(super) fn end(&self) -> f64 {
+        let rest = self.target - self.served;
+        if rest > 0.0 { self.since + rest / self.rate } else { self.since }
+    }
+
+    /// True after the last flow.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_open
+    }
+
+    pub(super) fn path(&self) -> u32 {
+        self.path
+    }
+
+    #[inline]
+    fn serve(&mut self, now: f64) {
+        self.served += self.rate * (now - self.since);
+        self.since = now;
+    }
+}

@@ -1,0 +1,320 @@
+//! Max-min fair rates, kept up to date while flows come and go.
+//!
+//! *Max-min fair* means that no flow can be given more without taking from one that has less or as much (Bertsekas and
+//! Gallager, *Data Networks*, 2nd edition, 1992, section 6.5.2). Water-filling finds the only such rates: the water rises
+//! in all flows alike; a link that is full stops its flows at its *level*; the rest go on. With weights a flow of weight w
+//! has w times the level of its *bottleneck*, the first of its links to be full.
+//!
+//! Flows of one route and weight are one [*class*](ClassId): they have the same rate, so a class costs as much as a flow.
+//!
+//! A change (flows that came or left) moves some levels and leaves most alone. [`Sharing::solve`] raises the water once
+//! more, but stops only at the links whose level is in doubt; see `water.rs`. Its time is in proportion to the members of
+//! links whose level changes and to the routes of classes whose rate changes. Memory: about 70 bytes a class and 16 for
+//! each link of its route, 64 bytes a link.
+
+mod incidence;
+#[cfg(test)]
+pub(crate) mod oracle;
+#[cfg(test)]
+mod tests;
+mod water;
+
+use incidence::{Incidence, Span};
+use water::Water;
+
+/// Flows of equal route and weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassId(pub u32);
+
+/// Links with what flows through them; units of capacities and rates are the caller's.
+#[derive(Clone, Debug)]
+pub struct Sharing {
+    links: Vec<Link>,
+    classes: Vec<Class>,
+    incidence: Incidence,
+    unused_classes: Vec<u32>,
+    /// By private link, which limits one class: the cap of each flow.
+    caps: Vec<f64>,
+    unused_caps: Vec<u32>,
+    /// Links below this number are the caller's.
+    shared_links: u32,
+    water: Water,
+}
+
+/// A link direction. Between solutions every class has a bottleneck, and those that have it here are *free*.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    capacity: f64,
+    /// Level at which the link is full, ∞ if it never is.
+    level: f64,
+    /// Sum of the rates of classes that other links hold.
+    held: f64,
+    /// Sum of the weights of classes that no other link holds.
+    weight: f64,
+    /// Number of the latter.
+    free: u32,
+    /// Those of them whose bottleneck is this link.
+    own: u32,
+    /// It is not full below this level, whatever happens; less sharp than it could be after more may flow.
+    floor: f64,
+    /// Level at which the sweep looks at the link next, ∞ if it need not.
+    stop: f64,
+    /// Number of the solution that last touched the link.
+    touched: u32,
+    dirty: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    /// Level of the bottleneck, ∞ while there is none.
+    level: f64,
+    /// Weight of all flows of the class.
+    weight: f64,
+    /// Weight of one.
+    unit: f64,
+    /// Level before the change that is being solved.
+    before: f64,
+    bottleneck: u32,
+    /// Number of flows.
+    count: u32,
+    span: Span,
+    /// Private link, or `NONE`.
+    cap: u32,
+    changed: bool,
+}
+
+/// No link.
+const NONE: u32 = u32::MAX;
+
+impl Link {
+    fn new(capacity: f64) -> Self {
+        Self {
+            capacity,
+            level: f64::INFINITY,
+            held: 0.0,
+            weight: 0.0,
+            free: 0,
+            own: 0,
+            floor: 0.0,
+            stop: f64::INFINITY,
+            touched: 0,
+            dirty: false,
+        }
+    }
+
+    #[inline]
+    fn rate(&self) -> f64 {
+        if self.own > 0 { self.held + self.weight * self.level } else { self.held }
+    }
+}
+
+impl Sharing {
+    /// Links 0, 1, … of these capacities, all positive.
+    pub fn new(capacities: impl IntoIterator<Item = f64>) -> Self {
+        let links: Vec<Link> = capacities.into_iter().map(Link::new).collect();
+        Self {
+            incidence: Incidence::new(links.len()),
+            shared_links: links.len() as u32,
+            links,
+            classes: Vec::new(),
+            unused_classes: Vec::new(),
+            caps: Vec::new(),
+            unused_caps: Vec::new(),
+            water: Water::default(),
+        }
+    }
+
+    /// Makes a class of one flow. `route` names at least one link, none twice; `weight` is positive; no flow gets more than
+    /// `cap`, if there is one. Rates are those of before until the next [`solve`](Self::solve).
+    pub fn open(&mut self, route: &[u32], weight: f64, cap: Option<f64>) -> ClassId {
+        let number = self.unused_classes.pop().unwrap_or(self.classes.len() as u32);
+        let class = ClassId(number);
+        let cap_link = cap.map_or(NONE, |cap| self.private_link(cap));
+        let links = route.iter().copied();
+        let span = if cap_link == NONE {
+            self.incidence.insert(class, links)
+        } else {
+            self.incidence.insert(class, WithLast { links, last: Some(cap_link) })
+        };
+        for link in self.incidence.route(span) {
+            let at = &mut self.links[*link as usize];
+            at.free += 1;
+            at.weight += weight;
+            at.floor = 0.0;
+            self.water.soil(at, *link);
+        }
+        let state = Class {
+            level: f64::INFINITY,
+            weight,
+            unit: weight,
+            before: f64::INFINITY,
+            bottleneck: NONE,
+            count: 1,
+            span,
+            cap: cap_link,
+            changed: false,
+        };
+        match self.classes.get_mut(number as usize) {
+            Some(place) => *place = state,
+            None => self.classes.push(state),
+        }
+        class
+    }
+
+    /// A flow more. Rates are those of before until the next [`solve`](Self::solve).
+    pub fn join(&mut self, class: ClassId) {
+        let count = self.classes[class.0 as usize].count;
+        self.set_count(class, count + 1);
+    }
+
+    /// A flow less; with the last one the class is gone, and its number may be given to another one. Rates are those of before
+    /// until the next [`solve`](Self::solve).
+    pub fn leave(&mut self, class: ClassId) {
+        match self.classes[class.0 as usize].count {
+            0 => {}
+            1 => self.close(class),
+            count => self.set_count(class, count - 1),
+        }
+    }
+
+    /// Flows of a class.
+    pub fn count(&self, class: ClassId) -> u32 {
+        self.classes[class.0 as usize].count
+    }
+
+    /// Rate of each flow of a class, as of the last [`solve`](Self::solve).
+    #[inline]
+    pub fn rate(&self, class: ClassId) -> f64 {
+        let class = &self.classes[class.0 as usize];
+        class.unit * class.level
+    }
+
+    /// Sum of the rates on a link, as of the last [`solve`](Self::solve).
+    #[inline]
+    pub fn link_rate(&self, link: u32) -> f64 {
+        self.links[link as usize].rate()
+    }
+
+    /// The links of a class, without its cap.
+    #[inline]
+    pub fn route(&self, class: ClassId) -> &[u32] {
+        let class = &self.classes[class.0 as usize];
+        let route = self.incidence.route(class.span);
+        &route[..route.len() - usize::from(class.cap != NONE)]
+    }
+
+    /// The link that limits a class: one of its route, or `None` if its cap does.
+    pub fn bottleneck(&self, class: ClassId) -> Option<u32> {
+        let link = self.classes[class.0 as usize].bottleneck;
+        (link < self.shared_links).then_some(link)
+    }
+
+    /// Works out the rates after all changes since the last time.
+    pub fn solve(&mut self) {
+        water::solve(self);
+    }
+
+    /// Classes whose rate the last [`solve`](Self::solve) changed, in an order that only the calls so far
+    /// decide.
+    pub fn changed(&self) -> &[ClassId] {
+        &self.water.changed
+    }
+
+    /// Links whose sum of rates the last [`solve`](Self::solve) may have changed.
+    pub fn touched(&self) -> impl Iterator<Item = u32> + '_ {
+        self.water.touched.iter().copied().filter(|link| *link < self.shared_links)
+    }
+
+    fn private_link(&mut self, cap: f64) -> u32 {
+        let number = self.unused_caps.pop().unwrap_or_else(|| {
+            self.incidence.add_link();
+            self.links.push(Link::new(cap));
+            self.caps.push(cap);
+            (self.links.len() - 1) as u32
+        });
+        self.links[number as usize].capacity = cap;
+        self.caps[(number - self.shared_links) as usize] = cap;
+        number
+    }
+
+    fn set_count(&mut self, class: ClassId, count: u32) {
+        let state = &mut self.classes[class.0 as usize];
+        // Not by steps: nothing shall be left of weights that have gone.
+        let weight = state.unit * f64::from(count);
+        let more = weight - state.weight;
+        (state.count, state.weight) = (count, weight);
+        if state.cap != NONE {
+            let cap = self.caps[(state.cap - self.shared_links) as usize];
+            self.links[state.cap as usize].capacity = cap * f64::from(count);
+        }
+        for link in self.incidence.route(state.span) {
+            let at = &mut self.links[*link as usize];
+            if state.level == f64::INFINITY || state.bottleneck == *link {
+                at.weight += more;
+            } else {
+                at.held += more * state.level;
+            }
+            at.floor = 0.0;
+            self.water.soil(at, *link);
+        }
+    }
+
+    fn close(&mut self, class: ClassId) {
+        let state = std::mem::take(&mut self.classes[class.0 as usize]);
+        self.incidence.remove(state.span);
+        for link in self.incidence.route(state.span) {
+            let at = &mut self.links[*link as usize];
+            if state.bottleneck == *link || state.level == f64::INFINITY {
+                at.own -= u32::from(state.bottleneck == *link);
+                at.lose_free(state.weight);
+            } else {
+                at.held -= state.weight * state.level;
+            }
+            if self.incidence.members(*link).is_empty() {
+                // Not even what rounding left.
+                at.held = 0.0;
+            }
+            self.water.soil(at, *link);
+        }
+        if state.cap != NONE {
+            self.unused_caps.push(state.cap);
+        }
+        self.unused_classes.push(class.0);
+    }
+}
+
+impl Link {
+    /// One class less is free.
+    #[inline]
+    fn lose_free(&mut self, weight: f64) {
+        self.free -= 1;
+        self.weight -= weight;
+        if self.free == 0 {
+            self.weight = 0.0;
+        }
+        if self.own == 0 {
+            self.level = f64::INFINITY;
+        }
+    }
+}
+
+/// An iterator of known length with one item more.
+struct WithLast<I> {
+    links: I,
+    last: Option<u32>,
+}
+
+impl<I: ExactSizeIterator<Item = u32>> Iterator for WithLast<I> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        self.links.next().or_else(|| self.last.take())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.links.len() + usize::from(self.last.is_some());
+        (len, Some(len))
+    }
+}
+
+impl<I: ExactSizeIterator<Item = u32>> ExactSizeIterator for WithLast<I> {}

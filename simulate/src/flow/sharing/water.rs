@@ -1,0 +1,376 @@
+//! Raising the water once more, where levels are in doubt.
+//!
+//! The sweep goes through levels in ascending order and keeps one promise: below the level it has reached everything is
+//! final. Each class has a level it is *presumed* to get, that of the last solution, or none (∞) if it is new or was released. A
+//! link knows the sum of what other links hold (`held`) and the weight of what they do not (`weight`), so
+//! (capacity − held) / weight is a lower bound of the level at which it is full: those presumed to get more than that can only get
+//! less. Links that something happened to are stops of the sweep, at this bound or at their present level, whichever is lower:
+//!
+//! - a link that is full below the present levels of its members takes them over (they are *fixed* here);
+//! - a link that is not full at its present level *releases* its own members: where they will be stopped is open again;
+//! - a link that is full at its present level, but for rounding, stays as it is.
+//!
+//! Both kinds of change alter what the other links on the members' routes hold, and make them stops, at higher levels. This
+//! is the order in which a solution from scratch fixes levels, with stops that would repeat the past left out; the dependency
+//! of levels on lower levels has been called the bottleneck structure (Ros-Giralt et al., *On the bottleneck structure of
+//! congestion-controlled networks*, SIGMETRICS 2020).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{Class, ClassId, Incidence, Link, NONE, Sharing};
+
+/// A link is as full as before if its capacity differs from the sum of its rates by no more than this part of the rates of its
+/// own classes …
+const LEVEL_NOISE: f64 = 1e-14;
+/// … and this part of its capacity: what rounding does to a sum.
+const CAPACITY_NOISE: f64 = 4e-15;
+
+/// Stops per link and class of a network after which a sweep is not repairing but building; then all is built anew.
+const PATIENCE: usize = 4;
+
+/// What a sweep knows, kept to spare allocations.
+#[derive(Clone, Debug)]
+pub(super) struct Water {
+    /// Level by its bits, and link; valid if it is the link's `stop`.
+    stops: BinaryHeap<Reverse<(u64, u32)>>,
+    dirty: Vec<u32>,
+    pub(super) touched: Vec<u32>,
+    pub(super) changed: Vec<ClassId>,
+    /// Number of the solution, and whether it is complete.
+    number: u32,
+    complete: bool,
+}
+
+impl Default for Water {
+    fn default() -> Self {
+        let (stops, dirty) = (BinaryHeap::new(), Vec::new());
+        Self { stops, dirty, touched: Vec::new(), changed: Vec::new(), number: 1, complete: false }
+    }
+}
+
+impl Water {
+    /// Something happened to a link.
+    #[inline]
+    pub(super) fn soil(&mut self, at: &mut Link, link: u32) {
+        if self.complete {
+            self.begin();
+        }
+        if !at.dirty {
+            at.dirty = true;
+            self.dirty.push(link);
+        }
+        if at.touched != self.number {
+            at.touched = self.number;
+            self.touched.push(link);
+        }
+    }
+
+    fn begin(&mut self) {
+        self.complete = false;
+        self.number = self.number.wrapping_add(1);
+        self.touched.clear();
+        self.changed.clear();
+    }
+
+    /// Makes stops of the links that something happened to.
+    fn place_stops(&mut self, links: &mut [Link]) {
+        let Self { stops, dirty, .. } = self;
+        for link in dirty.drain(..) {
+            let at = &mut links[link as usize];
+            at.dirty = false;
+            let stop = at.next_stop();
+            if stop < at.stop {
+                at.stop = stop;
+                stops.push(Reverse((stop.to_bits(), link)));
+            }
+        }
+    }
+
+    /// Makes a later stop of one at `reached` if there are others before the later one.
+    fn postpone(&mut self, at: &mut Link, link: u32, reached: f64, level: f64) -> bool {
+        let earlier = |bits: u64| f64::from_bits(bits) < level;
+        let later = level > reached && self.stops.peek().is_some_and(|Reverse((bits, _))| earlier(*bits));
+        if later {
+            at.stop = level;
+            self.stops.push(Reverse((level.to_bits(), link)));
+        }
+        later
+    }
+
+    fn next_stop(&mut self, links: &mut [Link]) -> Option<(f64, u32)> {
+        while let Some(Reverse((bits, link))) = self.stops.pop() {
+            let at = &mut links[link as usize];
+            if at.stop.to_bits() == bits {
+                at.stop = f64::INFINITY;
+                return Some((f64::from_bits(bits), link));
+            }
+        }
+        None
+    }
+}
+
+impl Link {
+    /// A lower bound of the level at which the link is full.
+    #[inline]
+    fn bound(&self) -> f64 {
+        let rest = self.capacity - self.held;
+        if self.weight > 0.0 {
+            (rest / self.weight).max(self.floor)
+        } else if rest < -CAPACITY_NOISE * self.capacity {
+            // A class that others hold has got more flows.
+            self.floor
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// What is left at the present level, but for rounding.
+    #[inline]
+    fn rest(&self) -> f64 {
+        let own = self.weight * self.level;
+        let rest = self.capacity - self.held - own;
+        if rest.abs() <= CAPACITY_NOISE * self.capacity + LEVEL_NOISE * own { 0.0 } else { rest }
+    }
+
+    /// Where the sweep has to look at the link.
+    #[inline]
+    fn next_stop(&self) -> f64 {
+        if self.own == 0 {
+            return self.bound();
+        }
+        let rest = self.rest();
+        if rest == 0.0 && self.own == self.free {
+            return f64::INFINITY;
+        }
+        if rest < 0.0 { self.bound() } else { self.level }
+    }
+}
+
+/// Brings all rates up to date.
+pub(super) fn solve(sharing: &mut Sharing) {
+    if sharing.water.complete {
+        sharing.water.begin();
+    }
+    let patience = PATIENCE * (sharing.links.len() + sharing.classes.len());
+    if !sweep(sharing, patience) {
+        forget(sharing);
+        sweep(sharing, usize::MAX);
+    }
+    let Sharing { water, classes, .. } = sharing;
+    water.changed.retain(|class| {
+        let class = &mut classes[class.0 as usize];
+        class.changed = false;
+        class.before.to_bits() != class.level.to_bits()
+    });
+    water.complete = true;
+}
+
+/// Begins from scratch: no class has a level.
+fn forget(sharing: &mut Sharing) {
+    let Sharing { links, classes, incidence, water, .. } = sharing;
+    water.stops.clear();
+    for class in classes.iter_mut().filter(|class| class.count > 0) {
+        class.level = f64::INFINITY;
+        class.bottleneck = NONE;
+    }
+    for (number, link) in (0..).zip(links) {
+        let members = incidence.members(number);
+        if members.is_empty() {
+            continue;
+        }
+        link.level = f64::INFINITY;
+        link.floor = 0.0;
+        link.held = 0.0;
+        link.own = 0;
+        link.free = members.len() as u32;
+        link.weight = members.iter().map(|member| classes[member.class.0 as usize].weight).sum();
+        link.stop = f64::INFINITY;
+        water.soil(link, number);
+    }
+}
+
+/// False if it took more than `patience` stops.
+fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
+    let Sharing { links, classes, incidence, water, .. } = sharing;
+    water.place_stops(links);
+    for _ in 0..patience {
+        let Some((reached, link)) = water.next_stop(links) else { return true };
+        let at = links[link as usize];
+        let mut state = State { links, classes, incidence, water };
+        if at.own == 0 {
+            if at.bound() < f64::INFINITY {
+                state.fill(link, reached);
+            }
+        } else {
+            let rest = at.rest();
+            if rest > 0.0 {
+                state.release(link);
+            } else if rest < 0.0 || at.own < at.free {
+                state.fill(link, reached);
+            }
+        }
+        water.place_stops(links);
+    }
+    false
+}
+
+/// A sweep under way.
+struct State<'a> {
+    links: &'a mut [Link],
+    classes: &'a mut [Class],
+    incidence: &'a Incidence,
+    water: &'a mut Water,
+}
+
+impl State<'_> {
+    /// The link is not full at its present level: nobody is stopped by it any more.
+    fn release(&mut self, link: u32) {
+        for member in self.incidence.members(link) {
+            let class = &mut self.classes[member.class.0 as usize];
+            if class.bottleneck != link {
+                continue;
+            }
+            class.note(member.class, self.water);
+            let rate = class.weight * class.level;
+            class.level = f64::INFINITY;
+            class.bottleneck = NONE;
+            for other in self.incidence.route(class.span) {
+                if *other == link {
+                    continue;
+                }
+                let at = &mut self.links[*other as usize];
+                at.held -= rate;
+                at.weight += class.weight;
+                at.free += 1;
+                at.floor = 0.0;
+                self.water.soil(at, *other);
+            }
+        }
+        let at = &mut self.links[link as usize];
+        at.own = 0;
+        at.level = f64::INFINITY;
+        self.water.soil(at, link);
+    }
+
+    /// The link is full at `reached` or, if its members are seen to leave room, later.
+    fn fill(&mut self, link: u32, reached: f64) {
+        let at = &mut self.links[link as usize];
+        let bound = at.bound();
+        if self.water.postpone(at, link, reached, bound) {
+            return;
+        }
+        let reached = reached.max(bound);
+        let mut filling = Filling::at(reached);
+        while !filling.raise(link, self) {}
+        let at = &mut self.links[link as usize];
+        if at.own > 0 && filling.level > at.level {
+            // Rounding may say so of a link that is full as before.
+            filling.level = at.level;
+        }
+        let level = filling.level;
+        at.floor = level;
+        if self.water.postpone(at, link, reached, level) {
+            return;
+        }
+        at.held = filling.held;
+        at.weight = filling.weight;
+        at.free = filling.free;
+        at.own = filling.free;
+        at.level = level;
+        for member in self.incidence.members(link) {
+            let class = &mut self.classes[member.class.0 as usize];
+            if class.level > filling.above || class.bottleneck == link {
+                fix(class, member.class, (link, level), self.links, self.incidence, self.water);
+            }
+        }
+    }
+}
+
+/// Stops a class at a link.
+#[inline]
+fn fix(
+    class: &mut Class,
+    number: ClassId,
+    (link, level): (u32, f64),
+    links: &mut [Link],
+    incidence: &Incidence,
+    water: &mut Water,
+) {
+    if class.bottleneck == link && class.level.to_bits() == level.to_bits() {
+        return;
+    }
+    class.note(number, water);
+    let rate = class.weight * level;
+    let was_released = class.level == f64::INFINITY;
+    let less = class.weight * (class.level - level);
+    for other in incidence.route(class.span) {
+        if *other == link {
+            continue;
+        }
+        let at = &mut links[*other as usize];
+        let was_own = class.bottleneck == *other;
+        if was_own || was_released {
+            at.held += rate;
+            at.own -= u32::from(was_own);
+            at.lose_free(class.weight);
+        } else {
+            at.held -= less;
+        }
+        water.soil(at, *other);
+    }
+    class.level = level;
+    class.bottleneck = link;
+}
+
+impl Class {
+    /// Remembers the level of before.
+    #[inline]
+    fn note(&mut self, number: ClassId, water: &mut Water) {
+        if !self.changed {
+            self.changed = true;
+            self.before = self.level;
+            water.changed.push(number);
+        }
+    }
+}
+
+/// How full a link is at a level, members that are presumed to get more counted with this level.
+struct Filling {
+    level: f64,
+    /// Those presumed to get more than this count.
+    above: f64,
+    held: f64,
+    weight: f64,
+    free: u32,
+}
+
+impl Filling {
+    fn at(level: f64) -> Self {
+        Self { level, above: level, held: 0.0, weight: 0.0, free: 0 }
+    }
+
+    /// Raises the level to where the link is full; false if this passes somebody who is held elsewhere, which leaves more.
+    fn raise(&mut self, link: u32, state: &State<'_>) -> bool {
+        let (mut held, mut weight, mut free) = (0.0, 0.0, 0);
+        let mut lowest = f64::INFINITY;
+        for member in state.incidence.members(link) {
+            let class = &state.classes[member.class.0 as usize];
+            let is_own = class.bottleneck == link;
+            if is_own || class.level > self.level {
+                weight += class.weight;
+                free += 1;
+                if !is_own {
+                    lowest = lowest.min(class.level);
+                }
+            } else {
+                held += class.weight * class.level;
+            }
+        }
+        let full = (state.links[link as usize].capacity - held) / weight;
+        // Links that are full at one level shall not seem to follow each other.
+        let level = if full > self.level * (1.0 + LEVEL_NOISE) { full } else { self.level };
+        *self = Self { level, above: self.level, held, weight, free };
+        self.level <= lowest
+    }
+}

@@ -1,0 +1,206 @@
+//! Times that follow from the model by hand.
+
+use phaseflow_collect::choice::Choice;
+
+use super::*;
+use crate::engine::Picoseconds;
+use crate::routing::router;
+use crate::topology::sketch::sketch;
+use crate::topology::{HostId, PortOrder, Topology, TopologyChoice, TopologyOptions, topology};
+
+/// Links of a Gbit/s without latency: a byte takes 8000 ps.
+fn drawn(text: &str) -> Topology {
+    Topology::freeze("net", sketch(text), PortOrder::Number, 0).unwrap()
+}
+
+fn made(text: &str, options: TopologyOptions) -> Topology {
+    topology(&TopologyChoice::parse(text).unwrap(), &options).unwrap()
+}
+
+/// Exact times in picoseconds, by flow: `(start, src, dst, bytes)`.
+fn times(
+    net: &Topology,
+    flows: &[(Picoseconds, u32, u32, u64)],
+    name: &str,
+    options: &FlowOptions,
+) -> Vec<f64> {
+    let mut network = FlowNetwork::new(net, router(&Choice::parse(name).unwrap(), 1).unwrap(), options);
+    let mut ends = vec![f64::NAN; flows.len()];
+    let mut starts: Vec<u32> = (0..flows.len() as u32).collect();
+    starts.sort_by_key(|flow| flows[*flow as usize].0);
+    for key in starts {
+        let (start, src, dst, bytes) = flows[key as usize];
+        network.advance(start, |key, end| ends[key as usize] = end);
+        network.start(start, (HostId(src), HostId(dst)), bytes, None, key).unwrap();
+    }
+    while let Some(next) = network.next() {
+        network.advance(next, |key, end| ends[key as usize] = end);
+    }
+    ends
+}
+
+#[track_caller]
+fn check(net: &Topology, flows: &[(Picoseconds, u32, u32, u64)], expected: &[f64]) {
+    let found = times(net, flows, "dmodk", &FlowOptions::default());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found - expected).abs() <= 1e-9 * expected, "{found} instead of {expected}: {flows:?}");
+    }
+}
+
+#[test]
+fn one_flow_takes_latency_and_bytes_over_capacity() {
+    let options = TopologyOptions {
+        capacity_gbps: Some(100.0),
+        link_latency_ps: Some(700_000),
+        switch_latency_ps: Some(50_000),
+        ..TopologyOptions::default()
+    };
+    // Six links and five switches; a byte takes 80 ps.
+    let net = made("fat-tree[k=8]", options);
+    check(&net, &[(3, 0, 127, 1_000_003)], &[3.0 + 6.0 * 7e5 + 5.0 * 5e4 + 80.0 * 1_000_003.0]);
+    check(&net, &[(3, 0, 127, 0)], &[3.0 + 6.0 * 7e5 + 5.0 * 5e4]);
+}
+
+#[test]
+fn flows_on_one_link_share_it() {
+    let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0");
+    // n alike: n times as long.
+    let alike: Vec<_> = (0..7).map(|_| (0, 0, 1, 1000)).collect();
+    check(&net, &alike, &[7.0 * 8e6; 7]);
+    // Of unlike size: 1000 until the first ends, then half of the rest each.
+    check(&net, &[(0, 0, 1, 1000), (0, 0, 1, 3000)], &[16e6, 32e6]);
+    // One comes later: 1000 bytes alone, then both at half rate until it has gone.
+    check(&net, &[(0, 0, 1, 3000), (8_000_000, 0, 1, 1000)], &[32e6, 24e6]);
+}
+
+#[test]
+fn incast_shares_the_last_link() {
+    let net =
+        made("star[hosts=33]", TopologyOptions { link_latency_ps: Some(0), ..TopologyOptions::default() });
+    let flows: Vec<_> = (0..32).map(|src| (0, src, 32, 10_000)).collect();
+    // 10 Gbit/s: a byte takes 800 ps.
+    check(&net, &flows, &[32.0 * 8e6; 32]);
+}
+
+#[test]
+fn a_chain_of_three_links() {
+    // Bertsekas and Gallager, section 6.5.2: a long flow over all links, short ones on each; two on the last. The long one and
+    // those on the last link get a third, the others two thirds.
+    let net = drawn("h0-s0 h1-s0 h2-s1 h3-s1 h4-s2 h5-s2 h6-s2 h7-s3 h8-s3 h9-s3 s0-s1 s1-s2 s2-s3");
+    let flows = [(0, 0, 7, 1000), (0, 1, 2, 2000), (0, 3, 4, 2000), (0, 5, 8, 1000), (0, 6, 9, 1000)];
+    check(&net, &flows, &[24e6; 5]);
+}
+
+#[test]
+fn a_parking_lot() {
+    // A long flow past n short ones, each on its own link of the chain: all have one half, whatever n; when the short ones have
+    // gone, the long one has all.
+    for n in [2, 5, 20] {
+        let chain: Vec<String> = (0..n).map(|i| format!("s{i}-s{}", i + 1)).collect();
+        let hosts: Vec<String> = (0..=n).map(|i| format!("h{i}a-s{i} h{i}b-s{i}")).collect();
+        let net = drawn(&format!("{} {}", hosts.join(" "), chain.join(" ")));
+        let mut flows = vec![(0, 0, 2 * n, 2000)];
+        flows.extend((0..n).map(|i| (0, 2 * i + 1, 2 * (i + 1) + u32::from(i + 1 == n), 1000)));
+        let mut expected = vec![24e6];
+        expected.resize(n as usize + 1, 16e6);
+        check(&net, &flows, &expected);
+    }
+}
+
+#[test]
+fn a_permutation_on_full_bisection_with_ideal_spreading_goes_at_full_rate() {
+    let net =
+        made("fat-tree[k=8]", TopologyOptions { link_latency_ps: Some(0), ..TopologyOptions::default() });
+    // A shift by whole pods is spread ideally by D-mod-K.
+    let flows: Vec<_> = (0..128).map(|host| (0, host, (host + 16) % 128, 1_000_000)).collect();
+    check(&net, &flows, &[8e8; 128]);
+}
+
+#[test]
+fn greedy_routers_spread_what_starts_together_and_avoid_what_is_there() {
+    let options = TopologyOptions { link_latency_ps: Some(1000), ..TopologyOptions::default() };
+    let net = made("leaf-spine[leaves=2,spines=4,hosts=4]", options);
+    for name in ["greedy", "greedy-max"] {
+        let together: Vec<_> = (0..4).map(|host| (0, host, 4 + host, 10_000)).collect();
+        let found = times(&net, &together, name, &FlowOptions::default());
+        assert_eq!(found, [8_004_000.0; 4], "{name}");
+        let one_by_one: Vec<_> =
+            (0..4).map(|host| (u64::from(host) * 100_000, host, 4 + host, 10_000)).collect();
+        let found = times(&net, &one_by_one, name, &FlowOptions::default());
+        for ((start, ..), end) in one_by_one.iter().zip(found) {
+            assert!((end - *start as f64 - 8_004_000.0).abs() < 1e-3, "{name} {end}");
+        }
+    }
+}
+
+#[test]
+fn rtt_fairness_gives_the_near_more() {
+    let options = TopologyOptions { link_latency_ps: Some(1_000_000), ..TopologyOptions::default() };
+    let net = made("xgft[m=2:2,w=1:1]", options);
+    // To h1: h0 over 2 links, h2 over 4. Shares of the last link are as 2 : 1 while both are there, from 4 µs on; until then h0
+    // has it alone: 2500 bytes. A byte takes 800 ps.
+    let found = times(
+        &net,
+        &[(0, 0, 1, 22_500), (0, 2, 1, 20_000)],
+        "dmodk",
+        &FlowOptions { fairness: Fairness::Rtt, memory_gbps: None },
+    );
+    // 20 000 at two thirds: 24 µs; the other has 10 000 by then and needs 8 µs more.
+    for (found, expected) in found.iter().zip([28e6, 36e6]) {
+        assert!((found - expected).abs() < 1e-3, "{found} instead of {expected}");
+    }
+}
+
+#[test]
+fn caps_hold() {
+    let net = drawn("h0-s0 h1-s0");
+    let mut network =
+        FlowNetwork::new(&net, router(&Choice::plain("dmodk"), 1).unwrap(), &FlowOptions::default());
+    for (key, cap) in [(0, Some(0.125)), (1, None), (2, Some(0.9))] {
+        network.start(0, (HostId(0), HostId(1)), 7000, cap, key).unwrap();
+    }
+    let mut ends = Vec::new();
+    while let Some(next) = network.next() {
+        network.advance(next, |key, end| ends.push((key, end)));
+    }
+    // 1/8, 7/16, 7/16; then 1/8 alone: 7000 bytes at 1/8 Gbit/s are 448 µs.
+    assert_eq!(ends.iter().map(|end| end.0).collect::<Vec<_>>(), [1, 2, 0]);
+    for ((_, found), expected) in ends.iter().zip([128e6, 128e6, 448e6]) {
+        assert!((found - expected).abs() < 1e-3, "{found} instead of {expected}");
+    }
+}
+
+#[test]
+fn messages_within_a_host_take_no_time_or_that_of_its_memory() {
+    let net = drawn("h0-s0 h1-s0");
+    let local = [(5, 0, 0, 1000), (5, 0, 0, 1000)];
+    assert_eq!(times(&net, &local, "greedy", &FlowOptions::default()), [5.0, 5.0]);
+    let options = FlowOptions { memory_gbps: Some(2.0), ..FlowOptions::default() };
+    assert_eq!(times(&net, &local, "greedy", &options), [8_000_005.0; 2]);
+}
+
+#[test]
+fn links_remember_what_happened_to_them() {
+    let net = drawn("h0-s0 h1-s0 h2-s0");
+    let mut network =
+        FlowNetwork::new(&net, router(&Choice::plain("dmodk"), 1).unwrap(), &FlowOptions::default());
+    network.start(0, (HostId(0), HostId(1)), 1000, None, 0).unwrap();
+    network.start(0, (HostId(2), HostId(1)), 3000, None, 1).unwrap();
+    network.advance(8_000_000, |key, _| panic!("{key} is too early"));
+    let link = |src: &str, dst: &str| {
+        let mut ids = (0..net.link_count() as u32).map(crate::topology::LinkId);
+        ids.find(|link| net.node(net.src(*link)).name == src && net.node(net.dst(*link)).name == dst).unwrap()
+    };
+    assert_eq!((network.flows(link("s0", "h1")), network.rate(link("s0", "h1")).round()), (2, 125e6));
+    assert_eq!(network.usage(link("h0", "s0")).busy_ps, 8e6);
+    let mut keys = Vec::new();
+    network.advance(1_000_000_000, |key, _| keys.push(key));
+    assert_eq!(keys, [0, 1]);
+    let last = LinkUsage { bytes: 4000, busy_ps: 32e6, peak_utilization: 1.0, peak_flows: 2 };
+    assert_eq!(network.usage(link("s0", "h1")), last);
+    // The second flow has the link alone in the end.
+    let first = LinkUsage { bytes: 3000, busy_ps: 32e6, peak_utilization: 1.0, peak_flows: 1 };
+    assert_eq!(network.usage(link("h2", "s0")), first);
+    assert_eq!(network.usage(link("h0", "s0")).peak_utilization, 0.5);
+    assert_eq!(network.usage(link("s0", "h2")), LinkUsage::default());
+}
