@@ -104,7 +104,7 @@ pub fn write_segmentation<W: Write>(out: W, gzip: bool, segmentation: &Segmentat
 }
 
 /// Writes a phase archive with the messages and calls of each phase's representative occurrence, or of the whole run with `all`;
-/// `trace`, the one that was segmented, is read once more. Memory beside the segmentation: a block for each depth.
+/// `trace`, the one that was segmented, is read once more, as far as the last representative. Memory beside the segmentation: a block for each depth.
 ///
 /// # Errors
 /// A damaged trace, or what the output reports.

@@ -7,6 +7,7 @@
 
 use phaseflow_collect::{MatrixBuilder, Result};
 
+use crate::representative::Volume;
 use crate::tally::Total;
 use crate::window::sketch::Ratio;
 
@@ -39,16 +40,18 @@ pub(crate) struct Search {
     bytes: Vec<u64>,
 }
 
-/// A stretch and its matrix, to which messages go.
+/// A stretch, its matrix and its volume, to which messages go.
 pub(crate) struct Side<'a> {
     pub(crate) total: &'a mut Total,
     pub(crate) matrix: &'a mut MatrixBuilder,
+    pub(crate) volume: Volume<'a>,
 }
 
 impl Side<'_> {
     pub(crate) fn add(&mut self, src: &[u32], dst: &[u32], bytes: &[u64]) -> Result<()> {
         // Refuses sums beyond 63 bits.
         self.matrix.add_messages(src, dst, bytes)?;
+        self.volume.add(src, dst, bytes);
         self.total.messages += src.len() as u64;
         self.total.bytes = bytes.iter().fold(self.total.bytes, |sum, bytes| sum.saturating_add(*bytes));
         Ok(())
@@ -132,6 +135,7 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::representative::Volumes;
     use crate::window::sketch::Sketch;
 
     fn sketch(pairs: &[(u32, u32)]) -> Sketch {
@@ -167,8 +171,10 @@ mod tests {
         let (mut before, mut after) = (Total::default(), Total::default());
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
         let end = 1000 + messages.len() as u64;
-        let mut old = Side { total: &mut before, matrix: &mut one };
-        let mut new = Side { total: &mut after, matrix: &mut other };
+        let mut volumes = Volumes::new(2);
+        let [left, right] = volumes.neighbours(0);
+        let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
+        let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
         let start_ns = search.settle(end, &mut old, &mut new).unwrap();
         assert_eq!(before.messages + after.messages, messages.len() as u64);
         assert_eq!(one.finish().messages(), before.messages);

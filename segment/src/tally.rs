@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use phaseflow_collect::trace::{Block, MessageBlock, TraceReader};
+use phaseflow_collect::archive::columns::UNKNOWN;
+use phaseflow_collect::trace::{Block, Details, MessageBlock, TraceReader};
 use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix};
 
 use crate::plan::Plan;
 use crate::replay::Replay;
+use crate::representative::Volumes;
 use crate::search::{Search, Side};
 use crate::survey::Run;
 use crate::window::sketch::{Ratio, Sketch};
@@ -31,15 +33,16 @@ pub(crate) struct Tally {
     pub(crate) totals: Vec<Total>,
     /// One a label.
     pub(crate) matrices: Vec<TrafficMatrix>,
+    /// Who sent how much to whom in each stretch, roughly.
+    pub(crate) volumes: Volumes,
 }
 
 /// Reads `trace` and sums up the stretches of `plan`.
 pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Tally> {
-    let mut reader = TraceReader::open(trace.replay()?)?;
     // Where nobody is idle, it does not matter when messages arrive.
-    if plan.stretches.iter().all(|stretch| stretch.label.is_some()) {
-        reader = reader.without_details();
-    }
+    let arrivals = plan.stretches.iter().any(|stretch| stretch.label.is_none());
+    let details = Details { arrivals, ..Details::default() };
+    let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
     let mut sums = Sums::new(run, plan);
     while let Some(block) = reader.next_block()? {
         if let Block::Messages(block) = block {
@@ -55,6 +58,7 @@ struct Sums<'a> {
     behaviours: BTreeMap<u32, Sketch>,
     totals: Vec<Total>,
     matrices: Vec<MatrixBuilder>,
+    volumes: Volumes,
     /// The stretch that messages go to.
     at: usize,
     search: Option<Search>,
@@ -76,6 +80,7 @@ impl<'a> Sums<'a> {
             behaviours: if searches { plan.behaviours(run) } else { BTreeMap::new() },
             totals: plan.stretches.iter().map(start).collect(),
             matrices: (0..plan.labels()).map(|_| MatrixBuilder::default()).collect(),
+            volumes: Volumes::new(plan.stretches.len()),
             at: 0,
             search: None,
             arrived_ns: None,
@@ -111,15 +116,22 @@ impl<'a> Sums<'a> {
         let columns = block.columns();
         let (src, dst) = (&columns.src[rows.clone()], &columns.dst[rows.clone()]);
         let bytes = &columns.bytes[rows.clone()];
-        if self.idle_after(self.at) {
+        if self.idle_after(self.at)
+            && let Some(arrivals) = block.arrivals()
+        {
             let last = rows.end.saturating_sub(ARRIVING).max(rows.start)..rows.end;
-            let arrivals = last.filter_map(|row| block.get(row).receive_complete_ns);
-            self.arrived_ns = self.arrived_ns.max(arrivals.map(|time| self.run.since_start(time)).max());
+            let known = columns.send_post_ns[last.clone()].iter().zip(&arrivals[last]);
+            let times = known
+                .filter(|(_, after)| **after != UNKNOWN)
+                .map(|(post, after)| self.run.since_start(post.wrapping_add(*after)));
+            self.arrived_ns = self.arrived_ns.max(times.max());
         }
+        let mut volume = self.volumes.of(self.at);
         let total = &mut self.totals[self.at];
         if let Some(label) = self.plan.stretches[self.at].label {
-            return Side { total, matrix: &mut self.matrices[label as usize] }.add(src, dst, bytes);
+            return Side { total, matrix: &mut self.matrices[label as usize], volume }.add(src, dst, bytes);
         }
+        volume.add(src, dst, bytes);
         // Stray messages while the run is idle are of no phase.
         total.messages += src.len() as u64;
         total.bytes = bytes.iter().fold(total.bytes, |sum, bytes| sum.saturating_add(*bytes));
@@ -163,8 +175,9 @@ impl<'a> Sums<'a> {
             let mut matrices = [old, new].map(|label| std::mem::take(&mut self.matrices[label]));
             let [before, after] = &mut self.totals[self.at..self.at + 2] else { return Ok(()) };
             let [one, other] = &mut matrices;
-            let mut old_side = Side { total: before, matrix: one };
-            let mut new_side = Side { total: after, matrix: other };
+            let [left, right] = self.volumes.neighbours(self.at);
+            let mut old_side = Side { total: before, matrix: one, volume: left };
+            let mut new_side = Side { total: after, matrix: other, volume: right };
             let start_ns = search.settle(now_ns, &mut old_side, &mut new_side)?;
             // If all messages were of the old phase, the next one may lie beyond what comes after the new one.
             let end_ns =
@@ -203,6 +216,6 @@ impl<'a> Sums<'a> {
             self.settle(self.run.duration_ns)?;
         }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
-        Ok(Tally { totals: self.totals, matrices })
+        Ok(Tally { totals: self.totals, matrices, volumes: self.volumes })
     }
 }

@@ -432,19 +432,15 @@ impl Cutter {
                 self.least = self.least.saturating_mul(2);
                 let before = self.windows.len();
                 let least = self.least;
-                let mut kept: Vec<RoundWindow> = Vec::with_capacity(MOST);
-                for window in self.windows.drain(..) {
-                    match kept.last_mut() {
-                        Some(last)
-                            if last.messages + window.messages <= least.saturating_mul(2)
-                                && !(sparing && (window.fresh || last.part != window.part)) =>
-                        {
-                            last.merge(&window);
-                        }
-                        _ => kept.push(window),
+                // `dedup_by` hands over the window and what is kept before it, and moves nothing else.
+                self.windows.dedup_by(|window, last| {
+                    let joins = last.messages + window.messages <= least.saturating_mul(2)
+                        && !(sparing && (window.fresh || last.part != window.part));
+                    if joins {
+                        last.merge(window);
                     }
-                }
-                self.windows = kept;
+                    joins
+                });
                 if sparing && before - self.windows.len() < MOST / 64 {
                     break;
                 }
