@@ -20,6 +20,7 @@ mod method;
 mod plan;
 mod replay;
 mod representative;
+mod returns;
 mod score;
 mod search;
 mod segment;

@@ -4,18 +4,26 @@
 //! phase ends (a CUSUM, Page 1954, whose minimum is the most likely change). Messages that both phases send tell little, and a
 //! few of them at a change can move the minimum by a part of a round: if those between the minimum and a pause, after which
 //! a round begins, tell little, the change is there.
+//!
+//! Where both phases send the same, their rhythm tells them apart ([`returns`](crate::returns)).
 
 use phaseflow_collect::{MatrixBuilder, Result};
 
 use crate::representative::Volume;
+use crate::returns::misfits;
 use crate::tally::Total;
-use crate::window::sketch::Ratio;
+use crate::window::sketch::{Ratio, scatter};
 
 /// Messages that wait at most; if the change is not among so many, it is at the minimum so far.
 const MOST: usize = 1 << 19;
 
 /// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as likely.
 const LITTLE: f64 = 1.0;
+
+/// If messages tell no more than this in the mean, either way, the phases send the same …
+const NOTHING: f64 = 0.25;
+/// … and a misfit of one in natural logarithms tells so much.
+const RHYTHM: f64 = 10.0;
 
 /// Messages of one time; they stay together.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +35,25 @@ struct Group {
     sum: f64,
 }
 
+/// To a millionth, so that sums do not depend on the order of messages of one time.
+fn exact(value: f64) -> f64 {
+    const PART: f64 = (1 << 20) as f64;
+    (value * PART).round() / PART
+}
+
 /// A search in progress.
 pub(crate) struct Search {
     ratio: Ratio,
     /// Where the rhythm seems to change.
     expected_ns: u64,
     sum: f64,
+    /// How much messages tell, whichever way.
+    told: f64,
     last_ns: u64,
     groups: Vec<Group>,
+    /// What each message is, and its time.
+    kinds: Vec<u64>,
+    times_ns: Vec<u64>,
     src: Vec<u32>,
     dst: Vec<u32>,
     bytes: Vec<u64>,
@@ -65,8 +84,11 @@ impl Search {
             ratio,
             expected_ns,
             sum: 0.0,
+            told: 0.0,
             last_ns: 0,
             groups: Vec::new(),
+            kinds: Vec::new(),
+            times_ns: Vec::new(),
             src: Vec::new(),
             dst: Vec::new(),
             bytes: Vec::new(),
@@ -79,7 +101,12 @@ impl Search {
             self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
             self.last_ns = now_ns;
         }
-        self.sum += self.ratio.of(src, dst, bytes, operation);
+        let ratio = exact(self.ratio.of(src, dst, bytes, operation));
+        self.sum += ratio;
+        self.told += ratio.abs();
+        let what = u64::from((bytes | 1).ilog2()) << 8 | operation.cast_unsigned() & 63;
+        self.kinds.push(scatter((u64::from(src) << 32 | u64::from(dst)) ^ what << 48));
+        self.times_ns.push(now_ns);
         self.src.push(src);
         self.dst.push(dst);
         self.bytes.push(bytes);
@@ -90,6 +117,9 @@ impl Search {
     /// these is posted.
     pub(crate) fn settle(mut self, now_ns: u64, old: &mut Side<'_>, new: &mut Side<'_>) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
+        if self.told < NOTHING * self.src.len() as f64 {
+            self.follow_rhythm();
+        }
         let sums = self.groups.iter().enumerate();
         let least = sums.min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
         let Some(least) = least else { return Ok(now_ns) };
@@ -102,6 +132,17 @@ impl Search {
 }
 
 impl Search {
+    /// Adds to the sums what the messages' intervals tell.
+    fn follow_rhythm(&mut self) {
+        let misfits = misfits(&self.kinds, &self.times_ns);
+        let (mut sum, mut added) = (0.0, 0);
+        for group in &mut self.groups {
+            sum += misfits[added..group.first].iter().map(|misfit| exact(*misfit)).sum::<f64>();
+            added = group.first;
+            group.sum += RHYTHM * sum;
+        }
+    }
+
     /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of several the
     /// one that the rhythm expects, or the nearest to the least.
     fn round_start(&self, least: usize) -> Group {

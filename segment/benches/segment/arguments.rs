@@ -13,7 +13,7 @@ const USAGE: &str = "cargo bench -p phaseflow-segment --bench segment -- [OPTION
   --ranks A,B       default: 16,64,256,1024
   --seeds A,B       default: 101,102,103 (never tuned on; 1 to 3 are for tuning)
   --messages N      of a run, default: 200000 for 16 ranks to 1600000 for 1024
-  --runs            a line for each run, with its program
+  --runs            a line for each run, with its program, and one for each boundary that is not right
   --list            the families
   --speed [N,N]     instead: messages a second of all passes, default for 1000000,10000000 messages
 The environment variable SEGMENT_BENCH may hold the same options.";

@@ -5,6 +5,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod losses;
 mod run;
 mod speed;
 mod table;
@@ -48,6 +49,7 @@ fn quality(arguments: &Arguments) {
                         let result = sample.measure(method, level);
                         if arguments.runs {
                             println!("  {:<24}{result}", format!("{} {}", method.name(), level.name()));
+                            print!("{}", result.losses);
                         }
                         let row = format!("{}{}", family.name, level.suffix());
                         table.add(method.name(), &row, *ranks, &result);

@@ -50,8 +50,10 @@ const LIMIT: f32 = 0.17;
 /// How different neighbours have to be, and labels.
 const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
 
-/// The second pass looks for a boundary within so many rounds.
+/// The second pass looks for a boundary within so many rounds; …
 const SLACK: u64 = 2;
+/// … where only the rate changes, which no window begins with, within so many rounds and so many windows.
+const SLACK_OF_RATES: (u64, u64) = (3, 2);
 
 /// Messages that differ by less do not tell one phase from another.
 const TELLING: f32 = 0.03;
@@ -85,6 +87,7 @@ impl Split for RoundsMethod {
 fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut rounds = vec![0; labels.iter().max().map_or(0, |label| *label as usize + 1)];
+    let mut windows = rounds.clone();
     let mut idle = segments.idle.iter().peekable();
     if idle.next_if(|idle| idle.from_ns == 0).is_some() {
         stretches.push(Stretch::exact(None, 0));
@@ -95,6 +98,8 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
         let end_ns = segments.end_ns(segment);
         let round_ns = &mut rounds[*label as usize];
         *round_ns = segments.round_ns(segment).max(*round_ns);
+        let window_ns = &mut windows[*label as usize];
+        *window_ns = segments.unit_ns(segment).max(*window_ns);
         if segments.is_quiet(number) {
             stretches.push(Stretch::exact(None, segments.start_ns(segment)));
             while idle.next_if(|idle| idle.from_ns < end_ns).is_some() {}
@@ -113,10 +118,14 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
         examples[*label as usize].get_or_insert(&segment.behaviour);
     }
     let slack = |a: u32, b: u32| {
-        // Where only the rate changes, messages do not tell where.
         let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
-        let tells = one.difference_of_messages(other).all >= TELLING;
-        if tells { rounds[a as usize].max(rounds[b as usize]).saturating_mul(SLACK) } else { 0 }
+        let round_ns = rounds[a as usize].max(rounds[b as usize]);
+        if one.difference_of_messages(other).all >= TELLING {
+            return round_ns.saturating_mul(SLACK);
+        }
+        let window_ns = windows[a as usize].max(windows[b as usize]);
+        let (most_rounds, most_windows) = SLACK_OF_RATES;
+        round_ns.saturating_mul(most_rounds).saturating_add(window_ns.saturating_mul(most_windows))
     };
     Plan::new(stretches).loosen(run.duration_ns, slack)
 }

@@ -207,6 +207,14 @@ impl<'a> Segments<'a> {
         Some(*rounds.select_nth_unstable_by(middle, f64::total_cmp).1)
     }
 
+    /// How long a unit of a segment is: the median.
+    pub(super) fn unit_ns(&self, segment: &Segment) -> u64 {
+        let units = self.units[segment.units.clone()].iter();
+        let mut lengths: Vec<u64> = units.map(|unit| unit.end_ns - unit.start_ns - unit.idle_ns).collect();
+        let middle = lengths.len() / 2;
+        *lengths.select_nth_unstable(middle).1
+    }
+
     /// How long a round of a segment is: the median over its units.
     pub(super) fn round_ns(&self, segment: &Segment) -> u64 {
         let units = &self.units[segment.units.clone()];
