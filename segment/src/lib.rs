@@ -24,6 +24,7 @@ mod score;
 mod search;
 mod segment;
 mod survey;
+mod tags;
 mod tally;
 mod tree;
 mod window;
