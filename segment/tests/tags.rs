@@ -61,7 +61,7 @@ fn phases_that_differ_in_nothing_but_tags_are_found_to_the_nanosecond() {
 fn counters_do_not_split_phases() {
     let plain = split(&ring(300, |_, _| None));
     assert_eq!(stretches(&plain), [(0, Some(0))]);
-    for period in [1, 5, 8, 20, 1_000_000] {
+    for period in [1, 3, 4, 8, 20, 1_000_000] {
         let found = split(&ring(300, |round, _| Some((round % period) as i32)));
         assert_eq!(found, Segmentation { header: found.header.clone(), ..plain.clone() }, "modulo {period}");
         assert_eq!(found.header.method, plain.header.method);
@@ -73,11 +73,9 @@ fn counters_do_not_split_phases() {
         let found = split(&ring(rounds, |round, side| Some(number(round, side))));
         assert_eq!(stretches(&found), [(0, Some(0))]);
     }
-    // Buffers that take turns are steady, and still one phase.
-    for period in [2, 3, 4] {
-        let found = split(&ring(300, |round, _| Some((round % period) as i32)));
-        assert_eq!(stretches(&found), [(0, Some(0))], "{period} buffers");
-    }
+    // Two buffers that take turns are steady, and still one phase.
+    let found = split(&ring(300, |round, _| Some((round % 2) as i32)));
+    assert_eq!(stretches(&found), [(0, Some(0))]);
 }
 
 /// A labelled run whose messages are given other tags, told the message and how many of its pair came before.
@@ -111,7 +109,7 @@ fn counters_and_internal_tags_change_nothing_in_any_family() {
         // Those of collective operations are the library's own.
         let internal = |message: &Message| message.operation != Operation::PointToPoint;
         let found = split(&tagged(&run, |message, count| {
-            internal(message).then_some((message.dst.0 % 5) as i32 + count / 9)
+            internal(message).then_some((message.dst.0 % 5).cast_signed() + count / 9)
         }));
         assert!(plain == found, "{}", family.name);
     }
@@ -124,7 +122,7 @@ fn a_tag_for_each_direction_leaves_boundaries_where_they_are() {
         let run = LabelledRun { gap_ns: 1000, ..LabelledRun::new(Program::parse(text).unwrap(), ranks) };
         let direction = |message: &Message| {
             let step = (message.dst.0 + ranks - message.src.0) % ranks;
-            Some(100 + step as i32)
+            Some(100 + step.cast_signed())
         };
         let options = Options { level: Level::Leaf, ..Options::default() };
         let leaf = |trace: Vec<u8>| {
