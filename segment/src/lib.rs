@@ -25,6 +25,7 @@ mod score;
 mod search;
 mod segment;
 mod survey;
+mod tags;
 mod tally;
 mod tree;
 mod window;

@@ -41,7 +41,8 @@ pub(crate) struct Tally {
 pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Tally> {
     // Where nobody is idle, it does not matter when messages arrive.
     let arrivals = plan.stretches.iter().any(|stretch| stretch.label.is_none());
-    let details = Details { arrivals, ..Details::default() };
+    let tags = !run.rounds.tags.is_empty();
+    let details = Details { arrivals, tags, ..Details::default() };
     let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
     let mut sums = Sums::new(run, plan);
     while let Some(block) = reader.next_block()? {
@@ -141,7 +142,6 @@ impl<'a> Sums<'a> {
     /// Messages among which the next stretch begins; answers the row after the last one that was looked at.
     fn search(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<usize> {
         let columns = block.columns();
-        let operations = block.operations();
         let next = &self.plan.stretches[self.at + 1];
         let search = match &mut self.search {
             Some(search) => search,
@@ -156,8 +156,8 @@ impl<'a> Sums<'a> {
         };
         for row in rows.clone() {
             let now_ns = self.run.since_start(columns.send_post_ns[row]);
-            let operation = operations.map_or(0, |codes| codes[row]);
-            let message = (columns.src[row], columns.dst[row], columns.bytes[row], operation);
+            let kind = self.run.rounds.tags.kind(block, row);
+            let message = (columns.src[row], columns.dst[row], columns.bytes[row], i64::from(kind));
             if !search.push(now_ns, message) {
                 self.settle(now_ns)?;
                 return Ok(row + 1);

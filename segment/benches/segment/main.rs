@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     if arguments.list {
         FAMILIES.iter().for_each(|family| println!("{:<14}{}", family.name, family.about));
     } else if let Some(messages) = &arguments.speed {
-        speed::print(messages, &arguments.methods);
+        speed::print(messages, &arguments.ranks, &arguments.methods);
     } else {
         quality(&arguments);
     }

@@ -91,6 +91,11 @@ impl Sketch {
         OPERATION.of(&self.0[..]).iter().sum::<u64>() / UNIT
     }
 
+    /// Number of messages of no operation.
+    pub(crate) fn point_to_point(&self) -> u64 {
+        OPERATION.of(&self.0[..])[0] / UNIT
+    }
+
     /// The code of the operation that most messages belong to.
     pub(crate) fn operation(&self) -> usize {
         let counts = OPERATION.of(&self.0[..]).iter().enumerate();

@@ -17,6 +17,7 @@ use super::gaps::Gaps;
 use super::pairs::Pairs;
 use super::rhythm::Rhythm;
 use super::tokens::Tokens;
+use crate::tags::{Tags, Watch};
 use crate::window::sketch::Sketch;
 
 /// Most windows; they take 3 KiB each.
@@ -150,6 +151,9 @@ pub(crate) struct Cutter {
     windows: Vec<RoundWindow>,
     least: u64,
     gaps: Gaps,
+    /// What kind of message a tag makes; while that is not known, tags are watched.
+    tags: Option<Tags>,
+    watch: Watch,
 }
 
 impl Default for Cutter {
@@ -176,14 +180,21 @@ impl Default for Cutter {
             windows: Vec::new(),
             least: 1,
             gaps: Gaps::default(),
+            tags: None,
+            watch: Watch::default(),
         }
     }
 }
 
 impl Cutter {
+    /// A cutter that tells messages apart by these tags, which the default finds out.
+    pub(crate) fn with_tags(tags: Tags) -> Self {
+        Self { tags: Some(tags), ..Self::default() }
+    }
+
     /// Adds messages in trace order.
     pub(crate) fn add(&mut self, block: &MessageBlock) {
-        let settled = self.batch.push(block);
+        let settled = self.batch.push(block, self.tags.as_ref());
         self.look(settled.max(self.batch.len().saturating_sub(ORDERED)));
         let done = (self.folded - self.base) as usize;
         self.batch.drain(done);
@@ -199,7 +210,9 @@ impl Cutter {
         }
         self.fold(self.next);
         self.close_window(self.rounds_here == 0);
-        Rounds { windows: self.windows, silences: self.gaps.finish() }
+        let all = self.windows.iter().map(|window| window.sketch.point_to_point()).sum();
+        let tags = self.tags.unwrap_or_else(|| self.watch.finish(all));
+        Rounds { windows: self.windows, silences: self.gaps.finish(), tags }
     }
 
     /// Looks at the rows of the batch before `end`.
@@ -219,7 +232,12 @@ impl Cutter {
                 self.longest_ns = self.longest_ns.max(silence_ns);
             }
             let batch = &self.batch;
-            let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.operations[row]);
+            let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.kinds[row]);
+            if let Some(tag) = batch.tags.get(row)
+                && batch.kinds[row] == 0
+            {
+                self.watch.see(hash, *tag);
+            }
             if let Some(seen) = self.tokens.see(hash, place + 1) {
                 // Counted from 1: 0 was never seen.
                 self.open.watched += 1;
@@ -407,7 +425,7 @@ impl Cutter {
             &batch.src[from..to],
             &batch.dst[from..to],
             &batch.bytes[from..to],
-            &batch.operations[from..to],
+            &batch.kinds[from..to],
         );
         self.open.pairs.add_columns(&batch.src[from..to], &batch.dst[from..to]);
         self.folded = end;

@@ -3,7 +3,8 @@
 //! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows that are whole rounds of the
 //! program all look alike as long as the phase lasts, so that every difference between neighbours means something.
 //!
-//! 1. [Windows](cutter) are cut where tokens come again, in one pass.
+//! 1. [Windows](cutter) are cut where tokens come again, in one pass; in one more if there are [tags](crate::tags) that tell
+//!    messages apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only gradual, and windows that straddle a boundary.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
@@ -37,6 +38,7 @@ use phaseflow_collect::Result;
 use super::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
+use crate::tags::Tags;
 use cutter::RoundWindow;
 use gaps::Silence;
 use measure::Behaviour;
@@ -63,6 +65,8 @@ const TELLING: f32 = 0.03;
 pub(crate) struct Rounds {
     pub(crate) windows: Vec<RoundWindow>,
     pub(crate) silences: Vec<Silence>,
+    /// Those that tell messages apart.
+    pub(crate) tags: Tags,
 }
 
 /// The method.
@@ -79,7 +83,11 @@ impl Split for RoundsMethod {
         segments.find_idle(run);
         let labels = label::labels(&segments, &LIMITS);
         let plan = plan(run, &segments, &labels);
-        Ok(Answer { plan, parameters: format!("windows={}", run.rounds.windows.len()) })
+        let mut parameters = format!("windows={}", run.rounds.windows.len());
+        if !run.rounds.tags.is_empty() {
+            parameters += &format!(",tags={}", run.rounds.tags.len());
+        }
+        Ok(Answer { plan, parameters })
     }
 }
 
