@@ -21,6 +21,9 @@ const LITTLE: f64 = 1.0;
 /// … and so could those that tell no more than this part of what messages around tell, as views are not independent.
 const PART: f64 = 0.125;
 
+/// A pause is so many times as long as the silences within a round.
+const CLEAR: f64 = 4.0;
+
 /// If messages tell no more than this in the mean, either way, the phases send the same …
 const NOTHING: f64 = 0.25;
 /// … and a misfit of one in natural logarithms tells so much.
@@ -174,8 +177,13 @@ impl Search {
         let after = (least + 1..groups.len() - 1).find(|at| begins(*at));
         let expected = groups.binary_search_by_key(&self.expected_ns, |group| group.start_ns).ok();
         let all = [expected.filter(|at| begins(*at)), before, after].into_iter().flatten();
-        let best =
-            all.filter(|at| tells_little(*at)).min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum));
+        // Late ranks leave no pause that stands out.
+        let stands_out = |at: usize| {
+            let between = at.min(least) + 1..at.max(least);
+            between.map(silence).all(|other| CLEAR * other <= silence(at))
+        };
+        let all = all.filter(|at| tells_little(*at) && stands_out(*at));
+        let best = all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum));
         groups[best.unwrap_or(least)]
     }
 }
