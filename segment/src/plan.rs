@@ -4,11 +4,15 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agglomerate::agglomerate;
+use crate::method::RoundWindow;
 use crate::survey::Run;
 use crate::window::sketch::Sketch;
 
 /// More labels than this are not all compared with each other.
 const COMPARED: usize = 256;
+
+/// Messages and windows, at least, that are near to a change.
+const NEAR: (u64, usize) = (1 << 14, 4);
 
 /// A stretch of the run; it ends where the next one begins, the last one at the end of the run. Times are nanoseconds since
 /// the start of the run.
@@ -48,16 +52,16 @@ impl Plan {
         Self { stretches }
     }
 
-    /// Lets each change lie `slack_ns` of its two labels earlier or later, at most to the middle of the stretches at its
+    /// Lets each change lie `slack_ns` of its begin and two labels earlier or later, at most to the middle of the stretches at its
     /// sides, so that changes keep their order. Where idleness begins or ends is exact.
-    pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u32, u32) -> u64) -> Self {
+    pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u64, u32, u32) -> u64) -> Self {
         let starts: Vec<u64> = self.stretches.iter().map(|stretch| stretch.start_ns).collect();
         for i in 1..starts.len() {
             let (Some(before), Some(after)) = (self.stretches[i - 1].label, self.stretches[i].label) else {
                 continue;
             };
             let end = starts.get(i + 1).copied().unwrap_or(duration_ns);
-            let slack = slack_ns(before, after);
+            let slack = slack_ns(starts[i], before, after);
             self.stretches[i].earliest_ns = starts[i] - slack.min((starts[i] - starts[i - 1]) / 2);
             self.stretches[i].latest_ns = starts[i] + slack.min(end.saturating_sub(starts[i]) / 2);
         }
@@ -88,6 +92,33 @@ impl Plan {
         }
         doubtful.append(&mut sure);
         doubtful
+    }
+
+    /// What the messages on one side of the change at the begin of stretch `next` look like, by the windows nearest to it that
+    /// are sure to be on that side: behaviour may drift, and a phase not be here what it is elsewhere. `None` if there are
+    /// none, or if windows do not follow rounds.
+    pub(crate) fn behaviour_near(&self, run: &Run, next: usize, after: bool) -> Option<Sketch> {
+        let at = if after { next } else { next.checked_sub(1)? };
+        let (own, following) = (self.stretches.get(at)?, self.stretches.get(at + 1));
+        let windows = &run.rounds.windows;
+        let since = |window: &RoundWindow| run.since_start(window.first_ns);
+        let first = windows.partition_point(|window| since(window) < own.latest_ns);
+        let end = following.map_or(windows.len(), |following| {
+            // A window ends where the next one begins.
+            windows.partition_point(|window| since(window) <= following.earliest_ns).saturating_sub(1)
+        });
+        let windows = windows.get(first..end)?;
+        let mut near = Sketch::default();
+        let (mut messages, mut count) = (0, 0);
+        for i in 0..windows.len() {
+            if messages >= NEAR.0 && count >= NEAR.1 {
+                break;
+            }
+            let window = &windows[if after { i } else { windows.len() - 1 - i }];
+            near.merge(&window.sketch);
+            (messages, count) = (messages + window.messages, count + 1);
+        }
+        (count > 0).then_some(near)
     }
 
     /// Merges the labels whose behaviours are nearest to each other until at most `most` are left. Labels too short for a

@@ -17,8 +17,13 @@ use crate::window::sketch::{Ratio, scatter};
 /// Messages that wait at most; if the change is not among so many, it is at the minimum so far.
 const MOST: usize = 1 << 19;
 
-/// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as likely.
+/// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as likely; …
 const LITTLE: f64 = 1.0;
+/// … and so could those that tell no more than this part of what messages around tell, as views are not independent.
+const PART: f64 = 0.125;
+
+/// A pause is so many times as long as the silences within a round.
+const CLEAR: f64 = 4.0;
 
 /// If messages tell no more than this in the mean, either way, the phases send the same …
 const NOTHING: f64 = 0.25;
@@ -33,6 +38,8 @@ struct Group {
     start_ns: u64,
     /// Sum of the ratios of all messages before it.
     sum: f64,
+    /// The largest of its messages.
+    bytes: u64,
 }
 
 /// To a millionth, so that sums do not depend on the order of messages of one time.
@@ -98,8 +105,11 @@ impl Search {
     /// Adds a message posted at `now_ns`; `operation` is its archive code. False if no more will be waited for.
     pub(crate) fn push(&mut self, now_ns: u64, (src, dst, bytes, operation): (u32, u32, u64, i64)) -> bool {
         if self.groups.is_empty() || now_ns > self.last_ns {
-            self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
+            self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
             self.last_ns = now_ns;
+        }
+        if let Some(group) = self.groups.last_mut() {
+            group.bytes = group.bytes.max(bytes);
         }
         let ratio = exact(self.ratio.of(src, dst, bytes, operation));
         self.sum += ratio;
@@ -116,7 +126,7 @@ impl Search {
     /// Ends the search: hands the messages over, and tells when the new stretch begins. `now_ns` is when the message after
     /// these is posted.
     pub(crate) fn settle(mut self, now_ns: u64, old: &mut Side<'_>, new: &mut Side<'_>) -> Result<u64> {
-        self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
+        self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
         if self.told < NOTHING * self.src.len() as f64 {
             self.follow_rhythm();
         }
@@ -143,33 +153,41 @@ impl Search {
         }
     }
 
-    /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of several the
-    /// one that the rhythm expects, or the nearest to the least.
+    /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of the one that
+    /// the rhythm expects and the nearest to the least that of the lesser sum.
     fn round_start(&self, least: usize) -> Group {
         let groups = &self.groups;
-        // The silence before a group; what was before the first one is not known.
-        let silence =
-            |at: usize| at.checked_sub(1).map_or(0, |before| groups[at].start_ns - groups[before].start_ns);
-        let longest = (0..groups.len() - 1).map(silence).max().unwrap_or(0);
-        let begins = |at: usize| 2 * silence(at) >= longest;
+        // The silence before a group without what its messages may take; what was before the first one is not known.
+        let since_ns = |at: usize| (groups[at].start_ns - groups[at - 1].start_ns) as f64;
+        let per_byte = (1..groups.len() - 1).map(|at| since_ns(at) / groups[at - 1].bytes.max(1) as f64);
+        let per_byte = per_byte.fold(f64::INFINITY, f64::min);
+        let silence = |at: usize| {
+            if at > 0 { since_ns(at) - per_byte * groups[at - 1].bytes as f64 } else { 0.0 }
+        };
+        let longest = (0..groups.len() - 1).map(silence).fold(0.0, f64::max);
+        let begins = |at: usize| 2.0 * silence(at) >= longest;
+        let little = LITTLE.max(PART * self.told / self.src.len().max(1) as f64);
         let tells_little = |at: usize| {
             let between = groups[at].first.abs_diff(groups[least].first) as f64;
-            groups[at].sum - groups[least].sum < LITTLE * between
+            // The shares of what both phases send say nothing about single rounds.
+            let common = self.ratio.common() * (groups[at].first as f64 - groups[least].first as f64);
+            groups[at].sum - groups[least].sum - common < little * between
         };
         if least == 0 || least + 1 == groups.len() || begins(least) {
             return groups[least];
         }
-        if let Ok(expected) = groups.binary_search_by_key(&self.expected_ns, |group| group.start_ns)
-            && begins(expected)
-            && tells_little(expected)
-        {
-            return groups[expected];
-        }
-        let before = (1..least).rev().find(|at| begins(*at)).filter(|at| tells_little(*at));
-        let after = (least + 1..groups.len() - 1).find(|at| begins(*at)).filter(|at| tells_little(*at));
-        let distance = |at: &usize| groups[*at].first.abs_diff(groups[least].first);
-        let nearest = before.into_iter().chain(after).min_by_key(distance);
-        groups[nearest.unwrap_or(least)]
+        let before = (1..least).rev().find(|at| begins(*at));
+        let after = (least + 1..groups.len() - 1).find(|at| begins(*at));
+        let expected = groups.binary_search_by_key(&self.expected_ns, |group| group.start_ns).ok();
+        let all = [expected.filter(|at| begins(*at)), before, after].into_iter().flatten();
+        // Late ranks leave no pause that stands out.
+        let stands_out = |at: usize| {
+            let between = at.min(least) + 1..at.max(least);
+            between.map(silence).all(|other| CLEAR * other <= silence(at))
+        };
+        let all = all.filter(|at| tells_little(*at) && stands_out(*at));
+        let best = all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum));
+        groups[best.unwrap_or(least)]
     }
 }
 
@@ -230,6 +248,25 @@ mod tests {
         assert_eq!(change(&old, &new, &messages, 1003), (7, 1007));
         assert_eq!(change(&old, &new, &old[..6], 1003), (6, 1006));
         assert_eq!(change(&old, &new, &new[..6], 1003), (0, 1000));
+    }
+
+    #[test]
+    fn a_round_with_more_in_it_begins_with_what_it_has_in_common_with_others() {
+        // The new round is `a b c`, the old one `a`; a pause comes before each `a`.
+        let (old, new) = ([(0, 1)].repeat(40), [(0, 1), (9, 5), (11, 7)].repeat(20));
+        let messages = [&old[..3], &new[..6]].concat();
+        let rounds = |time: u64| match time - 1000 {
+            early @ 0..3 => 100 * early,
+            late => 100 * (late / 3 + 2),
+        };
+        assert_eq!(change_with(&old, &new, &messages, 0, rounds), (3, 1303));
+        // The other way round.
+        let messages = [&new[..6], &old[..3]].concat();
+        let rounds = |time: u64| match time - 1000 {
+            early @ 0..6 => 100 * (early / 3),
+            late => 100 * (late - 4),
+        };
+        assert_eq!(change_with(&new, &old, &messages, 0, rounds), (6, 1206));
     }
 
     #[test]

@@ -146,11 +146,13 @@ impl<'a> Sums<'a> {
         let search = match &mut self.search {
             Some(search) => search,
             none => {
-                let behaviour = |at: usize| {
-                    let label = self.plan.stretches[at].label;
-                    label.and_then(|label| self.behaviours.get(&label)).cloned().unwrap_or_default()
+                let behaviour = |after: bool| {
+                    let label = self.plan.stretches[self.at + usize::from(after)].label;
+                    let usual = || label.and_then(|label| self.behaviours.get(&label)).cloned();
+                    let near = self.plan.behaviour_near(self.run, self.at + 1, after);
+                    near.or_else(usual).unwrap_or_default()
                 };
-                let ratio = Ratio::new(&behaviour(self.at + 1), &behaviour(self.at));
+                let ratio = Ratio::new(&behaviour(true), &behaviour(false));
                 none.insert(Search::new(ratio, next.start_ns))
             }
         };

@@ -115,12 +115,16 @@ impl Sketch {
 }
 
 /// Log-likelihood ratio of single messages under two sketches, views taken as independent (naive Bayes).
-pub(crate) struct Ratio([f32; BINS]);
+pub(crate) struct Ratio {
+    of_bins: [f32; BINS],
+    common: f64,
+}
 
 impl Ratio {
     /// Positive for messages that are more likely in `one` than in `other`.
     pub(crate) fn new(one: &Sketch, other: &Sketch) -> Self {
-        let mut ratio = [0.0; BINS];
+        let mut of_bins = [0.0; BINS];
+        let mut all_common = 0.0;
         for view in VIEWS {
             let log = |sketch: &Sketch| -> Vec<f64> {
                 let counts = view.of(&sketch.0[..]);
@@ -130,21 +134,51 @@ impl Ratio {
                 let sum = sum as f64 + half * view.bins as f64;
                 counts.iter().map(|count| ((*count as f64 + half) / sum).ln()).collect()
             };
-            for ((ratio, one), other) in view.of_mut(&mut ratio).iter_mut().zip(log(one)).zip(log(other)) {
-                *ratio = (one - other) as f32;
-            }
+            let ratios: Vec<f64> = log(one).iter().zip(log(other)).map(|(one, other)| one - other).collect();
+            all_common += common(view.of(&one.0), view.of(&other.0), &ratios);
+            let of_bins = view.of_mut(&mut of_bins).iter_mut();
+            of_bins.zip(ratios).for_each(|(bin, ratio)| *bin = ratio as f32);
         }
-        Self(ratio)
+        Self { of_bins, common: all_common }
+    }
+
+    /// By how much messages that both have are more likely in the first one, only because there is less else. A round with
+    /// one more operation has still the same messages of the others.
+    pub(crate) fn common(&self) -> f64 {
+        self.common
     }
 
     /// The ratio of one message; `operation` is its archive code.
     pub(crate) fn of(&self, src: u32, dst: u32, bytes: u64, operation: i64) -> f64 {
         let views: f64 = bins(src, dst, bytes)
             .iter()
-            .map(|(bin, share)| f64::from(self.0[*bin]) * *share as f64 / UNIT as f64)
+            .map(|(bin, share)| f64::from(self.of_bins[*bin]) * *share as f64 / UNIT as f64)
             .sum();
-        views + f64::from(self.0[operation_bin(operation)])
+        views + f64::from(self.of_bins[operation_bin(operation)])
     }
+}
+
+/// A view has something in common of which this part is.
+const COMMON: f64 = 0.05;
+
+/// By how much what two distributions have in common is more likely in the first one: the median of `ratios` over what is
+/// common, 0 if that is little.
+fn common(one: &[u64], other: &[u64], ratios: &[f64]) -> f64 {
+    let sum = |counts: &[u64]| counts.iter().sum::<u64>().max(1) as f64;
+    let (first, second) = (sum(one), sum(other));
+    let shares = one.iter().zip(other).map(|(one, other)| (*one as f64 / first).min(*other as f64 / second));
+    let mut ratios: Vec<(f64, f64)> = ratios.iter().copied().zip(shares).collect();
+    let all: f64 = ratios.iter().map(|ratio| ratio.1).sum();
+    if all < COMMON {
+        return 0.0;
+    }
+    ratios.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let mut sum = 0.0;
+    let middle = ratios.iter().find(|(_, share)| {
+        sum += share;
+        2.0 * sum >= all
+    });
+    middle.map_or(0.0, |(ratio, _)| *ratio)
 }
 
 /// Where a message counts, and how much.

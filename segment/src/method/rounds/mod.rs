@@ -54,8 +54,10 @@ const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
 
 /// The second pass looks for a boundary within so many rounds; …
 const SLACK: u64 = 2;
-/// … where only the rate changes, which no window begins with, within so many rounds and so many windows.
-const SLACK_OF_RATES: (u64, u64) = (3, 2);
+/// … where only the rate changes within so many, as intervals have to be known; …
+const SLACK_OF_RATES: u64 = 3;
+/// … and within so many windows more, where no window begins with something new.
+const SLACK_OF_WINDOWS: u64 = 2;
 
 /// Messages that differ by less do not tell one phase from another.
 const TELLING: f32 = 0.03;
@@ -125,14 +127,13 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     for (segment, label) in segments.list.iter().zip(labels) {
         examples[*label as usize].get_or_insert(&segment.behaviour);
     }
-    let slack = |a: u32, b: u32| {
+    let slack = |start_ns: u64, a: u32, b: u32| {
         let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
+        let tells = one.difference_of_messages(other).all >= TELLING;
+        let most_rounds = if tells { SLACK } else { SLACK_OF_RATES };
+        let most_windows = if tells && segments.is_fresh(start_ns) { 0 } else { SLACK_OF_WINDOWS };
         let round_ns = rounds[a as usize].max(rounds[b as usize]);
-        if one.difference_of_messages(other).all >= TELLING {
-            return round_ns.saturating_mul(SLACK);
-        }
         let window_ns = windows[a as usize].max(windows[b as usize]);
-        let (most_rounds, most_windows) = SLACK_OF_RATES;
         round_ns.saturating_mul(most_rounds).saturating_add(window_ns.saturating_mul(most_windows))
     };
     Plan::new(stretches).loosen(run.duration_ns, slack)

@@ -207,6 +207,12 @@ impl<'a> Segments<'a> {
         Some(*rounds.select_nth_unstable_by(middle, f64::total_cmp).1)
     }
 
+    /// True if the unit that begins at this time begins with something new.
+    pub(super) fn is_fresh(&self, start_ns: u64) -> bool {
+        let unit = self.units.partition_point(|unit| unit.start_ns < start_ns);
+        self.windows.get(unit).is_some_and(|window| window.fresh)
+    }
+
     /// How long a unit of a segment is: the median.
     pub(super) fn unit_ns(&self, segment: &Segment) -> u64 {
         let units = self.units[segment.units.clone()].iter();
