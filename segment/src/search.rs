@@ -5,6 +5,7 @@
 //! few of them at a change can move the minimum by a part of a round: if those between the minimum and a pause, after which
 //! a round begins, tell little, the change is there.
 
+use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{MatrixBuilder, Result};
 
 use crate::tally::Total;
@@ -15,6 +16,11 @@ const MOST: usize = 1 << 19;
 
 /// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as likely.
 const LITTLE: f64 = 1.0;
+
+/// Before the first phase, a message that is not of it counts so much against one that is: messages of starting up may be the more.
+const STRAY: f64 = 1.0 / 3.0;
+/// … above all those of a barrier, which some leave much later than others.
+const STRAY_BARRIER: f64 = 1.0 / 16.0;
 
 /// Messages of one time; they stay together.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +35,10 @@ struct Group {
 /// A search in progress.
 pub(crate) struct Search {
     ratio: Ratio,
-    /// Where the rhythm seems to change.
-    expected_ns: u64,
+    /// One of the phases consists of barriers.
+    barriers: bool,
+    /// Where the rhythm seems to change; `None` if there was no phase before.
+    expected_ns: Option<u64>,
     sum: f64,
     last_ns: u64,
     groups: Vec<Group>,
@@ -56,10 +64,12 @@ impl Side<'_> {
 }
 
 impl Search {
-    /// `ratio` is positive for messages of the new phase.
-    pub(crate) fn new(ratio: Ratio, expected_ns: u64) -> Self {
+    /// `ratio` is positive for messages of the new phase; those of barriers count only if there are phases of `barriers`. It is expected to begin at `expected_ns`; without an old one it begins
+    /// with the first message of a series of its own.
+    pub(crate) fn new(ratio: Ratio, barriers: bool, expected_ns: Option<u64>) -> Self {
         Self {
             ratio,
+            barriers,
             expected_ns,
             sum: 0.0,
             last_ns: 0,
@@ -76,7 +86,15 @@ impl Search {
             self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
             self.last_ns = now_ns;
         }
-        self.sum += self.ratio.of(src, dst, bytes, operation);
+        // A barrier ends one phase and begins the next.
+        let barrier = !self.barriers && operation == Operation::Barrier as i64;
+        let ratio = if barrier { 0.0 } else { self.ratio.of(src, dst, bytes, operation) };
+        self.sum += match self.expected_ns {
+            Some(_) => ratio,
+            None if barrier => -STRAY_BARRIER,
+            None if ratio > 0.0 => 1.0,
+            None => -STRAY,
+        };
         self.src.push(src);
         self.dst.push(dst);
         self.bytes.push(bytes);
@@ -88,9 +106,11 @@ impl Search {
     pub(crate) fn settle(mut self, now_ns: u64, old: &mut Side<'_>, new: &mut Side<'_>) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
         let sums = self.groups.iter().enumerate();
-        let least = sums.min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
+        // Of several places as good, as between messages that tell nothing, the last.
+        let least = sums.rev().min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
         let Some(least) = least else { return Ok(now_ns) };
-        let change = self.round_start(least);
+        let change =
+            self.expected_ns.map_or(self.groups[least], |expected| self.round_start(least, expected));
         let at = change.first;
         old.add(&self.src[..at], &self.dst[..at], &self.bytes[..at])?;
         new.add(&self.src[at..], &self.dst[at..], &self.bytes[at..])?;
@@ -101,7 +121,7 @@ impl Search {
 impl Search {
     /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of several the
     /// one that the rhythm expects, or the nearest to the least.
-    fn round_start(&self, least: usize) -> Group {
+    fn round_start(&self, least: usize, expected_ns: u64) -> Group {
         let groups = &self.groups;
         // The silence before a group; what was before the first one is not known.
         let silence =
@@ -115,7 +135,7 @@ impl Search {
         if least == 0 || least + 1 == groups.len() || begins(least) {
             return groups[least];
         }
-        if let Ok(expected) = groups.binary_search_by_key(&self.expected_ns, |group| group.start_ns)
+        if let Ok(expected) = groups.binary_search_by_key(&expected_ns, |group| group.start_ns)
             && begins(expected)
             && tells_little(expected)
         {
@@ -160,7 +180,7 @@ mod tests {
         expected_ns: u64,
         pause: impl Fn(u64) -> u64,
     ) -> (u64, u64) {
-        let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), expected_ns);
+        let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), true, Some(expected_ns));
         for (time, (src, dst)) in (1000..).zip(messages) {
             assert!(search.push(time + pause(time), (*src, *dst, 64, 0)));
         }
