@@ -40,6 +40,10 @@ impl Stretch {
 pub(crate) struct Plan {
     /// At least one, unless the run has no length.
     pub(crate) stretches: Vec<Stretch>,
+    /// Silences that turn out to be shorter than this, as messages were on their way, are of the phase before them.
+    pub(crate) least_idle_ns: u64,
+    /// The same for the silence at the end of the run.
+    pub(crate) least_end_ns: u64,
 }
 
 impl Plan {
@@ -49,21 +53,32 @@ impl Plan {
         if let Some(first) = stretches.first_mut() {
             *first = Stretch::exact(first.label, 0);
         }
-        Self { stretches }
+        Self { stretches, least_idle_ns: 0, least_end_ns: 0 }
     }
 
     /// Lets each change lie `slack_ns` of its begin and two labels earlier or later, at most to the middle of the stretches at its
-    /// sides, so that changes keep their order. Where idleness begins or ends is exact.
+    /// sides, so that changes keep their order; a change that may already lie farther away may still. Where idleness begins or
+    /// ends stays as it is, and so does a change without slack.
     pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u64, u32, u32) -> u64) -> Self {
         let starts: Vec<u64> = self.stretches.iter().map(|stretch| stretch.start_ns).collect();
         for i in 1..starts.len() {
-            let (Some(before), Some(after)) = (self.stretches[i - 1].label, self.stretches[i].label) else {
+            let (before, after) = (self.stretches[i - 1].label, self.stretches[i].label);
+            let (Some(before), Some(after)) = (before, after) else {
+                if i > 1 {
+                    self.stretches[i] = Stretch::exact(after, starts[i]);
+                }
                 continue;
             };
             let end = starts.get(i + 1).copied().unwrap_or(duration_ns);
             let slack = slack_ns(starts[i], before, after);
-            self.stretches[i].earliest_ns = starts[i] - slack.min((starts[i] - starts[i - 1]) / 2);
-            self.stretches[i].latest_ns = starts[i] + slack.min(end.saturating_sub(starts[i]) / 2);
+            let stretch = &mut self.stretches[i];
+            if slack == 0 {
+                (stretch.earliest_ns, stretch.latest_ns) = (starts[i], starts[i]);
+                continue;
+            }
+            let (back, on) = (starts[i] - stretch.earliest_ns, stretch.latest_ns - starts[i]);
+            stretch.earliest_ns = starts[i] - slack.max(back).min((starts[i] - starts[i - 1]) / 2);
+            stretch.latest_ns = starts[i] + slack.max(on).min(end.saturating_sub(starts[i]) / 2);
         }
         self
     }

@@ -7,6 +7,7 @@
 //!
 //! Where both phases send the same, their rhythm tells them apart ([`returns`](crate::returns)).
 
+use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{MatrixBuilder, Result};
 
 use crate::representative::Volume;
@@ -30,6 +31,11 @@ const NOTHING: f64 = 0.25;
 /// … and a misfit of one in natural logarithms tells so much.
 const RHYTHM: f64 = 10.0;
 
+/// Before the first phase, a message that is not of it counts so much against one that is: messages of starting up may be the more.
+const STRAY: f64 = 0.375;
+/// … above all those of a barrier, which some leave much later than others.
+const STRAY_BARRIER: f64 = 1.0 / 16.0;
+
 /// Messages of one time; they stay together.
 #[derive(Clone, Copy, Debug)]
 struct Group {
@@ -51,8 +57,10 @@ fn exact(value: f64) -> f64 {
 /// A search in progress.
 pub(crate) struct Search {
     ratio: Ratio,
-    /// Where the rhythm seems to change.
-    expected_ns: u64,
+    /// One of the phases consists of barriers.
+    barriers: bool,
+    /// Where the rhythm seems to change; `None` if there was no phase before.
+    expected_ns: Option<u64>,
     sum: f64,
     /// How much messages tell, whichever way.
     told: f64,
@@ -85,10 +93,12 @@ impl Side<'_> {
 }
 
 impl Search {
-    /// `ratio` is positive for messages of the new phase.
-    pub(crate) fn new(ratio: Ratio, expected_ns: u64) -> Self {
+    /// `ratio` is positive for messages of the new phase; those of barriers count only if there are phases of `barriers`. It is
+    /// expected to begin at `expected_ns`; without an old one it begins with the first message of a series of its own.
+    pub(crate) fn new(ratio: Ratio, barriers: bool, expected_ns: Option<u64>) -> Self {
         Self {
             ratio,
+            barriers,
             expected_ns,
             sum: 0.0,
             told: 0.0,
@@ -111,8 +121,15 @@ impl Search {
         if let Some(group) = self.groups.last_mut() {
             group.bytes = group.bytes.max(bytes);
         }
-        let ratio = exact(self.ratio.of(src, dst, bytes, operation));
-        self.sum += ratio;
+        // A barrier ends one phase and begins the next.
+        let barrier = !self.barriers && operation == Operation::Barrier as i64;
+        let ratio = if barrier { 0.0 } else { exact(self.ratio.of(src, dst, bytes, operation)) };
+        self.sum += match self.expected_ns {
+            Some(_) => ratio,
+            None if barrier => -STRAY_BARRIER,
+            None if ratio > 0.0 => 1.0,
+            None => -STRAY,
+        };
         self.told += ratio.abs();
         let what = u64::from((bytes | 1).ilog2()) << 8 | operation.cast_unsigned() & 63;
         self.kinds.push(scatter((u64::from(src) << 32 | u64::from(dst)) ^ what << 48));
@@ -127,13 +144,15 @@ impl Search {
     /// these is posted.
     pub(crate) fn settle(mut self, now_ns: u64, old: &mut Side<'_>, new: &mut Side<'_>) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
-        if self.told < NOTHING * self.src.len() as f64 {
+        if self.expected_ns.is_some() && self.told < NOTHING * self.src.len() as f64 {
             self.follow_rhythm();
         }
         let sums = self.groups.iter().enumerate();
-        let least = sums.min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
+        // Of several places as good, as between messages that tell nothing, the last.
+        let least = sums.rev().min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
         let Some(least) = least else { return Ok(now_ns) };
-        let change = self.round_start(least);
+        let change =
+            self.expected_ns.map_or(self.groups[least], |expected| self.round_start(least, expected));
         let at = change.first;
         old.add(&self.src[..at], &self.dst[..at], &self.bytes[..at])?;
         new.add(&self.src[at..], &self.dst[at..], &self.bytes[at..])?;
@@ -155,7 +174,7 @@ impl Search {
 
     /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of the one that
     /// the rhythm expects and the nearest to the least that of the lesser sum.
-    fn round_start(&self, least: usize) -> Group {
+    fn round_start(&self, least: usize, expected_ns: u64) -> Group {
         let groups = &self.groups;
         // The silence before a group without what its messages may take; what was before the first one is not known.
         let since_ns = |at: usize| (groups[at].start_ns - groups[at - 1].start_ns) as f64;
@@ -178,7 +197,7 @@ impl Search {
         }
         let before = (1..least).rev().find(|at| begins(*at));
         let after = (least + 1..groups.len() - 1).find(|at| begins(*at));
-        let expected = groups.binary_search_by_key(&self.expected_ns, |group| group.start_ns).ok();
+        let expected = groups.binary_search_by_key(&expected_ns, |group| group.start_ns).ok();
         let all = [expected.filter(|at| begins(*at)), before, after].into_iter().flatten();
         // Late ranks leave no pause that stands out.
         let stands_out = |at: usize| {
@@ -223,7 +242,7 @@ mod tests {
         expected_ns: u64,
         pause: impl Fn(u64) -> u64,
     ) -> (u64, u64) {
-        let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), expected_ns);
+        let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), true, Some(expected_ns));
         for (time, (src, dst)) in (1000..).zip(messages) {
             assert!(search.push(time + pause(time), (*src, *dst, 64, 0)));
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use phaseflow_collect::archive::columns::UNKNOWN;
-use phaseflow_collect::trace::{Block, Details, MessageBlock, TraceReader};
+use phaseflow_collect::trace::{Block, Details, MessageBlock, Operation, TraceReader};
 use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix};
 
 use crate::plan::Plan;
@@ -152,8 +152,12 @@ impl<'a> Sums<'a> {
                     let near = self.plan.behaviour_near(self.run, self.at + 1, after);
                     near.or_else(usual).unwrap_or_default()
                 };
-                let ratio = Ratio::new(&behaviour(true), &behaviour(false));
-                none.insert(Search::new(ratio, next.start_ns))
+                let (new, old) = (behaviour(true), behaviour(false));
+                let ratio = Ratio::new(&new, &old);
+                let barrier = Operation::Barrier as usize;
+                let barriers = new.operation() == barrier || old.operation() == barrier;
+                let stray = self.plan.stretches[self.at].label.is_none();
+                none.insert(Search::new(ratio, barriers, (!stray).then_some(next.start_ns)))
             }
         };
         for row in rows.clone() {
@@ -172,9 +176,12 @@ impl<'a> Sums<'a> {
     /// end of the run.
     fn settle(&mut self, now_ns: u64) -> Result<()> {
         if let Some(search) = self.search.take() {
-            let label = |at: usize| self.plan.stretches[at].label.unwrap_or_default() as usize;
+            let label = |at: usize| self.plan.stretches[at].label.map(|label| label as usize);
             let (old, new) = (label(self.at), label(self.at + 1));
-            let mut matrices = [old, new].map(|label| std::mem::take(&mut self.matrices[label]));
+            // What is sent before the first phase is of none.
+            let mut matrices = [old, new].map(|label| {
+                label.and_then(|label| self.matrices.get_mut(label)).map(std::mem::take).unwrap_or_default()
+            });
             let [before, after] = &mut self.totals[self.at..self.at + 2] else { return Ok(()) };
             let [one, other] = &mut matrices;
             let [left, right] = self.volumes.neighbours(self.at);
@@ -186,14 +193,19 @@ impl<'a> Sums<'a> {
                 self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
             after.start_ns = start_ns.min(end_ns);
             let [one, other] = matrices;
-            self.matrices[new] = other;
-            if old == new {
+            if let Some(new) = new {
+                self.matrices[new] = other;
+            }
+            match old {
                 // Both sides went into halves of one matrix.
-                one.finish().cells().try_for_each(|cell| self.matrices[old].add(cell))?;
-            } else {
-                self.matrices[old] = one;
+                Some(old) if Some(old) == new => {
+                    one.finish().cells().try_for_each(|cell| self.matrices[old].add(cell))?;
+                }
+                Some(old) => self.matrices[old] = one,
+                None => {}
             }
         }
+        self.close_idle();
         if self.idle_after(self.at)
             && let Some(arrived_ns) = self.arrived_ns
         {
@@ -208,6 +220,15 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
+    /// The current stretch is over; if it was idle for an instant only, it was not.
+    fn close_idle(&mut self) {
+        let [own, next] = &mut self.totals[self.at..self.at + 2] else { return };
+        let idle = self.plan.stretches[self.at].label.is_none() && own.messages == 0;
+        if idle && next.start_ns.saturating_sub(own.start_ns) < self.plan.least_idle_ns {
+            own.start_ns = next.start_ns;
+        }
+    }
+
     /// True if the stretch after this one is idle.
     fn idle_after(&self, at: usize) -> bool {
         self.plan.stretches.get(at + 1).is_some_and(|next| next.label.is_none())
@@ -216,6 +237,13 @@ impl<'a> Sums<'a> {
     fn finish(mut self) -> Result<Tally> {
         if self.search.is_some() || self.idle_after(self.at) {
             self.settle(self.run.duration_ns)?;
+        }
+        if let (Some(stretch), Some(total)) = (self.plan.stretches.last(), self.totals.last_mut())
+            && stretch.label.is_none()
+            && total.messages == 0
+            && self.run.duration_ns.saturating_sub(total.start_ns) < self.plan.least_end_ns
+        {
+            total.start_ns = self.run.duration_ns;
         }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
         Ok(Tally { totals: self.totals, matrices, volumes: self.volumes })

@@ -135,7 +135,7 @@ impl Ratio {
                 counts.iter().map(|count| ((*count as f64 + half) / sum).ln()).collect()
             };
             let ratios: Vec<f64> = log(one).iter().zip(log(other)).map(|(one, other)| one - other).collect();
-            all_common += common(view.of(&one.0), view.of(&other.0), &ratios);
+            all_common += common(view.of(one.0.as_slice()), view.of(other.0.as_slice()), &ratios);
             let of_bins = view.of_mut(&mut of_bins).iter_mut();
             of_bins.zip(ratios).for_each(|(bin, ratio)| *bin = ratio as f32);
         }

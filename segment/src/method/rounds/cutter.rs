@@ -139,6 +139,8 @@ pub(crate) struct Cutter {
     rounds_here: u64,
     /// The longest silence of this round.
     longest_ns: u64,
+    /// The longest silence of the round before.
+    usual_ns: u64,
     rhythm: Rhythm,
     /// Pieces of the open window that are no whole round yet.
     pieces: usize,
@@ -170,6 +172,7 @@ impl Default for Cutter {
             known: 0.0,
             rounds_here: 0,
             longest_ns: 0,
+            usual_ns: 0,
             rhythm: Rhythm::default(),
             pieces: 0,
             repeat: Streak::default(),
@@ -228,6 +231,12 @@ impl Cutter {
                 self.fold(place);
                 self.close_window(true);
                 self.longest_ns = 0;
+            } else if self.rounds_here > 0
+                && self.usual_ns > 0
+                && silence_ns / PAUSE > self.longest_ns.max(self.usual_ns)
+            {
+                // What comes after such a silence may be something else, or it comes later.
+                self.stop(place);
             } else {
                 self.longest_ns = self.longest_ns.max(silence_ns);
             }
@@ -282,7 +291,8 @@ impl Cutter {
     fn end_round(&mut self) {
         let at = self.repeat.start.max(self.folded);
         let from = self.repeat.from.clamp(self.round, at);
-        let late = from >= self.folded && from - self.round > (at - from) / BEFORE + 2;
+        let late = from >= self.folded
+            && (from - self.round > (at - from) / BEFORE + 2 || self.is_slow_start(from, at));
         if late && self.rounds_here > 0 {
             // The last round of what was before, and the first one of something new.
             self.join_parts(self.round);
@@ -299,6 +309,14 @@ impl Cutter {
         self.rounds_here += 1;
         self.end_piece();
         self.next_round(at);
+    }
+
+    /// True if what is before the very first round, which is between `from` and `at`, took longer than it: processes start one
+    /// after the other.
+    fn is_slow_start(&self, from: u64, at: u64) -> bool {
+        let time = |place: u64| self.batch.times[(place - self.base) as usize];
+        let [begin, from, at] = [0, from, at].map(|place| if self.folded == 0 { time(place) } else { 0 });
+        from.wrapping_sub(begin) > at.wrapping_sub(from)
     }
 
     /// Parts from `start` on are of the round that is now known to be one.
@@ -393,7 +411,23 @@ impl Cutter {
         self.foreign = Streak::default();
     }
 
+    /// The round ends with a long silence before the message at `at`.
+    fn stop(&mut self, at: u64) {
+        self.join_parts(self.round);
+        self.fold(at);
+        self.close_window(false);
+        self.open.fresh = true;
+        self.pieces = 0;
+        self.rounds_here = 0;
+        self.rhythm.forget();
+        self.next_round(at);
+        self.previous = at;
+        self.foreign = Streak::default();
+        self.usual_ns = 0;
+    }
+
     fn next_round(&mut self, at: u64) {
+        self.usual_ns = self.longest_ns;
         self.longest_ns = 0;
         self.known = self.distinct as f32;
         self.round = at;

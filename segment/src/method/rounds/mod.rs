@@ -28,6 +28,7 @@ mod label;
 mod measure;
 mod merge;
 mod pairs;
+mod passage;
 mod repair;
 mod rhythm;
 mod segments;
@@ -78,9 +79,15 @@ impl Split for RoundsMethod {
     fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
         let mut segments = Segments::new(run);
         segments.merge(&LIMITS);
+        passage::start(&mut segments);
+        passage::sides(&mut segments);
         blend::blend(&mut segments, &LIMITS);
         repair::repair(&mut segments);
+        passage::stragglers(&mut segments);
         blend::hiccups(&mut segments);
+        segments.merge(&LIMITS);
+        passage::passages(&mut segments);
+        passage::stragglers(&mut segments);
         segments.merge(&LIMITS);
         segments.find_idle(run);
         let labels = label::labels(&segments, &LIMITS);
@@ -93,13 +100,15 @@ impl Split for RoundsMethod {
     }
 }
 
-/// Stretches with room for the second pass; where idleness begins or ends is exact.
+/// Stretches with room for the second pass; where idleness begins or ends is exact, but not where the first phase does.
 fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut rounds = vec![0; labels.iter().max().map_or(0, |label| *label as usize + 1)];
     let mut windows = rounds.clone();
+    let first_ns = segments.list.first().map_or(0, |segment| segments.start_ns(segment));
     let mut idle = segments.idle.iter().peekable();
-    if idle.next_if(|idle| idle.from_ns == 0).is_some() {
+    while idle.next_if(|idle| idle.to_ns <= first_ns).is_some() {}
+    if first_ns > 0 && (segments.lead > 0 || segments.idle.first().is_some_and(|idle| idle.from_ns == 0)) {
         stretches.push(Stretch::exact(None, 0));
     } else {
         stretches.push(Stretch::exact(labels.first().copied(), 0));
@@ -115,7 +124,7 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
             while idle.next_if(|idle| idle.from_ns < end_ns).is_some() {}
             continue;
         }
-        stretches.push(Stretch::exact(Some(*label), segments.start_ns(segment)));
+        stretches.push(segments.begin(number, *label));
         while let Some(silence) = idle.next_if(|idle| idle.from_ns < end_ns) {
             stretches.push(Stretch::exact(None, silence.from_ns));
             if silence.to_ns < end_ns {
@@ -136,5 +145,7 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
         let window_ns = windows[a as usize].max(windows[b as usize]);
         round_ns.saturating_mul(most_rounds).saturating_add(window_ns.saturating_mul(most_windows))
     };
-    Plan::new(stretches).loosen(run.duration_ns, slack)
+    let mut plan = Plan::new(stretches).loosen(run.duration_ns, slack);
+    (plan.least_idle_ns, plan.least_end_ns) = idle::least_ns(run);
+    plan
 }
