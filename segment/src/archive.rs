@@ -6,7 +6,7 @@ use phaseflow_collect::archive::columns::{
     BlockReader, BlockWriter, LARGEST_BLOCK, LARGEST_BYTES, Transform, UNKNOWN,
 };
 use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, MemberInfo, SUMMARY};
-use phaseflow_collect::trace::{Call, MessageBlock, decode_calls, read_cells, write_matrix};
+use phaseflow_collect::trace::{Call, Details, MessageBlock, decode_calls, read_cells, write_matrix};
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ pub fn write_segmentation<W: Write>(out: W, gzip: bool, segmentation: &Segmentat
 }
 
 /// Writes a phase archive with the messages and calls of each phase's representative occurrence, or of the whole run with `all`;
-/// `trace`, the one that was segmented, is read once more. Memory beside the segmentation: a block for each depth.
+/// `trace`, the one that was segmented, is read once more, as far as the last representative. Memory beside the segmentation: a block for each depth.
 ///
 /// # Errors
 /// A damaged trace, or what the output reports.
@@ -189,7 +189,7 @@ pub fn read_with_messages<R: BufRead>(
         };
         archive.bytes_into(member, LARGEST_BYTES, &mut bytes)?;
         if kind == "messages" {
-            messages.decode(&bytes, true).at(|| &member.name)?;
+            messages.decode(&bytes, Details::ALL).at(|| &member.name)?;
             return take(phase, Records::Messages(&messages)).at(|| &member.name);
         }
         calls.clear();

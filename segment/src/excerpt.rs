@@ -1,26 +1,32 @@
 //! The messages and calls of occurrences, on their way from the trace to the phase archive.
 
+use std::cmp::Reverse;
 use std::io::Write;
+use std::ops::Range;
 
 use phaseflow_collect::Result;
 use phaseflow_collect::archive::ArchiveWriter;
 use phaseflow_collect::archive::columns::LARGEST_BLOCK;
-use phaseflow_collect::trace::{Block, Call, Message, MessageBlock, TraceReader, encode_calls};
+use phaseflow_collect::trace::{Block, Call, MessageBlock, TraceReader, encode_calls};
 
 use crate::archive::Segmentation;
 use crate::replay::Replay;
-use crate::representative::{Places, Representatives};
+use crate::representative::Representatives;
 
-/// Where records go: `messages-N/` and `calls-N/` for phase N, `messages/` and `calls/` for the whole run.
+/// Where records of some stretch of time go: `messages-N/` and `calls-N/` for phase N, `messages/` and `calls/` for the whole run.
 #[derive(Default)]
 struct Folder {
     suffix: String,
+    /// Times on the trace's clock, `None` at begin and end of the run.
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
     messages: MessageBlock,
     calls: Vec<Call>,
     members: [u32; 2],
 }
 
-/// Writes what each representative holds, or the whole run with `all`. Times become nanoseconds since the start of the run.
+/// Writes what each representative holds, or the whole run with `all`. Times become nanoseconds since the start of the run. What is
+/// in no representative is passed over, and what comes after the last one not read.
 pub(crate) fn write<W: Write>(
     archive: &mut ArchiveWriter<W>,
     segmentation: &Segmentation,
@@ -29,88 +35,130 @@ pub(crate) fn write<W: Write>(
     trace: &mut dyn Replay,
 ) -> Result<()> {
     let start_ns = representatives.start_ns;
-    // By row of the occurrences: the folder of the phase that it stands for.
-    let mut folder_of = vec![None; segmentation.occurrences.len()];
-    let mut folders: Vec<Folder> = Vec::new();
-    for (phase, row) in representatives.of_phase.iter().enumerate() {
-        if let Some(row) = row.filter(|_| !all) {
-            folder_of[row] = Some(phase);
-        }
-        folders.push(Folder { suffix: format!("-{phase}"), ..Folder::default() });
-    }
-    let mut whole = Folder::default();
-    // Starts of what is copied, in order: a call that began before still governs what comes after it.
-    let mut starts: Vec<(i64, usize)> = folder_of
-        .iter()
-        .zip(&segmentation.occurrences)
-        .filter_map(|(folder, row)| Some((row.start_ns.cast_signed(), (*folder)?)))
-        .collect();
-    starts.sort_unstable();
+    // Those that did not begin yet, the next one last, and those that are not over.
+    let mut later = if all { vec![Folder::default()] } else { folders(segmentation, representatives) };
+    later.sort_by_key(|folder| Reverse(folder.from_ns));
+    let mut open: Vec<Folder> = Vec::new();
+    let begun = |folder: &Folder, now_ns: i64| folder.from_ns.is_none_or(|from| from <= now_ns);
     let mut reader = TraceReader::open(trace.replay()?)?;
-    let [mut of_message, mut of_call] = [(); 2].map(|()| Places::new(segmentation));
-    while let Some(block) = reader.next_block()? {
-        match block {
-            Block::Messages(block) => {
-                for (i, time) in block.columns().send_post_ns.iter().enumerate() {
-                    let since_ns = time.wrapping_sub(start_ns);
-                    if all {
-                        whole.message(since(&block.get(i), start_ns), archive)?;
-                    }
-                    for folder in of_message.at(since_ns).filter_map(|row| folder_of[row]) {
-                        folders[folder].message(since(&block.get(i), start_ns), archive)?;
-                    }
+    while !(later.is_empty() && open.is_empty()) {
+        let wanted =
+            |_, last_ns| !open.is_empty() || later.last().is_some_and(|folder| begun(folder, last_ns));
+        match reader.next_block_where(wanted)? {
+            Some(Block::Messages(block)) => {
+                let Some(last_ns) = block.columns().send_post_ns.last().copied() else { continue };
+                while let Some(folder) = later.pop_if(|folder| begun(folder, last_ns)) {
+                    open.push(folder);
+                }
+                for folder in &mut open {
+                    folder.add_messages(block, archive, start_ns)?;
+                }
+                // Calls that are earlier than the last message of a block stand before it.
+                for mut folder in open.extract_if(.., |folder| folder.to_ns.is_some_and(|to| to <= last_ns)) {
+                    folder.flush(archive, start_ns)?;
                 }
             }
-            Block::Calls(calls) => {
+            Some(Block::Calls(calls)) => {
+                let Some(last_ns) = calls.last().map(|call| call.enter_ns) else { continue };
                 for call in calls {
-                    let enter_ns = call.enter_ns.wrapping_sub(start_ns);
-                    let leave_ns = call.leave_ns.map(|time| time.wrapping_sub(start_ns));
-                    let call = Call { enter_ns, leave_ns, ..*call };
-                    if all {
-                        whole.call(call, archive)?;
-                    }
-                    for folder in of_call.at(enter_ns).filter_map(|row| folder_of[row]) {
-                        folders[folder].call(call, archive)?;
-                    }
-                    let first = starts.partition_point(|(start, _)| *start <= enter_ns);
-                    let inside = |start: i64| leave_ns.is_none_or(|leave_ns| start < leave_ns);
-                    for (_, folder) in starts[first..].iter().take_while(|(start, _)| inside(*start)) {
-                        folders[*folder].call(call, archive)?;
+                    let spanned = spanned(&later, call);
+                    for folder in &mut later[spanned] {
+                        folder.add_call(call, archive, start_ns)?;
                     }
                 }
+                while let Some(folder) = later.pop_if(|folder| begun(folder, last_ns)) {
+                    open.push(folder);
+                }
+                for folder in &mut open {
+                    folder.add_calls(calls, archive, start_ns)?;
+                }
             }
-            Block::Marks(_) | Block::Matrix(_) | Block::Sizes(_) => {}
+            Some(Block::Marks(_) | Block::Matrix(_) | Block::Sizes(_)) => {}
+            None => break,
         }
     }
-    folders.push(whole);
-    folders.iter_mut().try_for_each(|folder| folder.flush(archive))
+    open.iter_mut().try_for_each(|folder| folder.flush(archive, start_ns))
 }
 
-/// A message with times since the start of the run.
-fn since(message: &Message, start_ns: i64) -> Message {
-    let shifted = |time: Option<i64>| time.map(|time| time.wrapping_sub(start_ns));
-    Message {
-        send_post_ns: message.send_post_ns.wrapping_sub(start_ns),
-        send_complete_ns: shifted(message.send_complete_ns),
-        receive_post_ns: shifted(message.receive_post_ns),
-        receive_complete_ns: shifted(message.receive_complete_ns),
-        ..*message
-    }
+/// One for each phase that has a representative.
+fn folders(segmentation: &Segmentation, representatives: &Representatives) -> Vec<Folder> {
+    let clock = |since_ns: u64| representatives.start_ns.wrapping_add(since_ns.cast_signed());
+    let of_phase = representatives.of_phase.iter().enumerate();
+    let folder = |(phase, row): (usize, &Option<usize>)| {
+        let occurrence = segmentation.occurrences.get((*row)?)?;
+        // What happens at the very end of the run belongs to what comes before it.
+        let last = segmentation.header.duration_ns == Some(occurrence.end_ns);
+        Some(Folder {
+            suffix: format!("-{phase}"),
+            from_ns: (occurrence.start_ns > 0).then(|| clock(occurrence.start_ns)),
+            to_ns: (!last).then(|| clock(occurrence.end_ns)),
+            ..Folder::default()
+        })
+    };
+    of_phase.filter_map(folder).collect()
+}
+
+/// Which of some folders, the latest first, begin within a call: it still governs what comes after it.
+fn spanned(later: &[Folder], call: &Call) -> Range<usize> {
+    let first =
+        call.leave_ns.map_or(0, |leave| later.partition_point(|folder| folder.from_ns >= Some(leave)));
+    let end = later.partition_point(|folder| folder.from_ns > Some(call.enter_ns));
+    first..end.max(first)
 }
 
 impl Folder {
-    fn message<W: Write>(&mut self, message: Message, archive: &mut ArchiveWriter<W>) -> Result<()> {
-        self.messages.push(&message);
-        if self.messages.len() == LARGEST_BLOCK { self.flush(archive) } else { Ok(()) }
+    /// Which of some ascending times lie in it.
+    fn rows<T>(&self, records: &[T], time: impl Fn(&T) -> i64) -> Range<usize> {
+        let before = |limit: i64| records.partition_point(|record| time(record) < limit);
+        let start = self.from_ns.map_or(0, before);
+        start..self.to_ns.map_or(records.len(), before).max(start)
     }
 
-    fn call<W: Write>(&mut self, call: Call, archive: &mut ArchiveWriter<W>) -> Result<()> {
-        self.calls.push(call);
-        if self.calls.len() == LARGEST_BLOCK { self.flush(archive) } else { Ok(()) }
+    fn add_messages<W: Write>(
+        &mut self,
+        block: &MessageBlock,
+        archive: &mut ArchiveWriter<W>,
+        start_ns: i64,
+    ) -> Result<()> {
+        let mut rows = self.rows(&block.columns().send_post_ns, |time| *time);
+        while !rows.is_empty() {
+            let end = rows.end.min(rows.start + LARGEST_BLOCK - self.messages.len());
+            self.messages.append(block, rows.start..end);
+            rows.start = end;
+            if self.messages.len() == LARGEST_BLOCK {
+                self.flush(archive, start_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_calls<W: Write>(
+        &mut self,
+        calls: &[Call],
+        archive: &mut ArchiveWriter<W>,
+        start_ns: i64,
+    ) -> Result<()> {
+        let rows = self.rows(calls, |call| call.enter_ns);
+        calls[rows].iter().try_for_each(|call| self.add_call(call, archive, start_ns))
+    }
+
+    fn add_call<W: Write>(
+        &mut self,
+        call: &Call,
+        archive: &mut ArchiveWriter<W>,
+        start_ns: i64,
+    ) -> Result<()> {
+        let enter_ns = call.enter_ns.wrapping_sub(start_ns);
+        let leave_ns = call.leave_ns.map(|time| time.wrapping_sub(start_ns));
+        self.calls.push(Call { enter_ns, leave_ns, ..*call });
+        if self.calls.len() == LARGEST_BLOCK {
+            self.flush(archive, start_ns)?;
+        }
+        Ok(())
     }
 
     /// Calls first: they govern the messages.
-    fn flush<W: Write>(&mut self, archive: &mut ArchiveWriter<W>) -> Result<()> {
+    fn flush<W: Write>(&mut self, archive: &mut ArchiveWriter<W>, start_ns: i64) -> Result<()> {
         let name = |kind: &str, number: &mut u32| {
             *number += 1;
             format!("{kind}{}/{:06}", self.suffix, *number - 1)
@@ -120,6 +168,7 @@ impl Folder {
             self.calls.clear();
         }
         if !self.messages.is_empty() {
+            self.messages.count_from(start_ns);
             archive.member(&name("messages", &mut self.members[0]), &self.messages.encode(Vec::new()))?;
             self.messages.clear();
         }
@@ -130,11 +179,12 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Method, Options, Representatives, Rewind, segment, write_with_messages};
+    use crate::{Level, Method, Options, Rewind, segment, write_with_messages};
     use phaseflow_collect::archive::ArchiveReader;
     use phaseflow_collect::archive::columns::LARGEST_BYTES;
     use phaseflow_collect::export::ArchiveExport;
-    use phaseflow_collect::pattern::{PatternName, Run};
+    use phaseflow_collect::pattern::{Disturbance, LabelledRun, PatternName, Program, Run};
+    use phaseflow_collect::trace::{Details, Header, Kind, Message, Summary};
     use std::collections::BTreeMap;
     use std::io::Cursor;
 
@@ -148,8 +198,7 @@ mod tests {
         let mut trace = Rewind(Cursor::new(bytes));
         let options = Options { method: Method::Marks, ..Options::default() };
         let outcome = segment(&mut trace, &options).unwrap();
-        let found =
-            Representatives::choose(&mut trace, outcome.start_ns.unwrap(), &outcome.segmentation).unwrap();
+        let found = outcome.representatives;
         let archive =
             write_with_messages(Vec::new(), true, &outcome.segmentation, &found, all, &mut trace).unwrap();
         let mut reader = ArchiveReader::open(&archive[..]).unwrap();
@@ -160,7 +209,7 @@ mod tests {
             if folder.starts_with("messages") {
                 reader.bytes_into(&member, LARGEST_BYTES, &mut bytes).unwrap();
                 let mut block = MessageBlock::default();
-                block.decode(&bytes, true).unwrap();
+                block.decode(&bytes, Details::ALL).unwrap();
                 members.entry(folder.into()).or_default().extend(block.iter());
             }
         }
@@ -187,5 +236,78 @@ mod tests {
         let sent: u64 = segmentation.phases.iter().map(|phase| phase.matrix.messages()).sum();
         assert_eq!(members.keys().collect::<Vec<_>>(), ["messages"]);
         assert_eq!(members["messages"].len() as u64, sent);
+    }
+
+    #[test]
+    fn what_is_in_a_representative_is_found_however_the_archive_is_cut_into_blocks() {
+        // Marks, calls and thousands of messages in blocks of 256, 512, …; some representatives are late, one is the last.
+        let text = "(alltoall*3,halo2d*40)*5,idle[time=3ms],(allreduce*20,incast*9)*3,transpose*30";
+        let run = LabelledRun {
+            disturbance: Disturbance { jitter: 1.0, noise: 0.2, ..Disturbance::default() },
+            ..LabelledRun::new(Program::parse(text).unwrap(), 16)
+        };
+        let mut bytes = Vec::new();
+        run.generate(&mut ArchiveExport::new(&mut bytes, false), &mut |_| Ok(())).unwrap();
+        let mut trace = Rewind(Cursor::new(bytes));
+        for (method, level) in
+            [(Method::Marks, Level::Leaf), (Method::Marks, Level::Outer), (Method::None, Level::Leaf)]
+        {
+            let options = Options { method, level, ..Options::default() };
+            let found = segment(&mut trace, &options).unwrap();
+            let (segmentation, chosen) = (&found.segmentation, &found.representatives);
+            let mut write = |all| {
+                let out = write_with_messages(Vec::new(), false, segmentation, chosen, all, &mut trace);
+                records(&out.unwrap())
+            };
+            let (parts, whole) = (write(false), write(true));
+            let (messages, calls) = &whole[""];
+            assert!(messages.len() > 4000 && !calls.is_empty());
+            let duration_ns = segmentation.header.duration_ns.unwrap();
+            for (phase, row) in chosen.of_phase.iter().enumerate() {
+                let occurrence = segmentation.occurrences[row.unwrap()];
+                let inside = |time_ns: i64| {
+                    let time_ns = time_ns.cast_unsigned().min(duration_ns - 1);
+                    (occurrence.start_ns..occurrence.end_ns).contains(&time_ns)
+                };
+                let (own, own_calls) = &parts[&format!("-{phase}")];
+                let expected: Vec<_> = messages.iter().filter(|m| inside(m.send_post_ns)).copied().collect();
+                assert_eq!(own, &expected);
+                assert_eq!(own.len() as u64, occurrence.messages);
+                let expected: Vec<_> = calls.iter().filter(|call| inside(call.enter_ns)).copied().collect();
+                assert_eq!(own_calls, &expected);
+            }
+        }
+    }
+
+    /// Messages and calls by the end of their folder's name. A trace archive of the same members is read, as calls have no decoder
+    /// of their own.
+    fn records(archive: &[u8]) -> BTreeMap<String, (Vec<Message>, Vec<Call>)> {
+        let mut reader = ArchiveReader::open(archive).unwrap();
+        let mut members: BTreeMap<String, Vec<(String, Vec<u8>)>> = BTreeMap::new();
+        while let Some(member) = reader.next_member().unwrap() {
+            let Some((folder, number)) = member.name.split_once('/') else { continue };
+            let (kind, suffix) = folder.split_at(folder.find('-').unwrap_or(folder.len()));
+            if ["messages", "calls"].contains(&kind) {
+                let bytes = reader.bytes(&member, LARGEST_BYTES).unwrap();
+                members.entry(suffix.into()).or_default().push((format!("{kind}/{number}"), bytes));
+            }
+        }
+        let read = |(suffix, members): (String, Vec<(String, Vec<u8>)>)| {
+            let mut trace = ArchiveWriter::new(Vec::new(), false, &Header::new(Kind::Timed, "test")).unwrap();
+            members.iter().for_each(|(name, bytes)| trace.member(name, bytes).unwrap());
+            // The summary is wrong, which is noticed after everything was read.
+            let bytes = trace.finish(&Summary::default()).unwrap();
+            let mut reader = TraceReader::open(&bytes[..]).unwrap();
+            let (mut messages, mut calls) = (Vec::new(), Vec::new());
+            while let Ok(Some(block)) = reader.next_block() {
+                match block {
+                    Block::Messages(block) => messages.extend(block.iter()),
+                    Block::Calls(block) => calls.extend_from_slice(block),
+                    _ => {}
+                }
+            }
+            (suffix, (messages, calls))
+        };
+        members.into_iter().map(read).collect()
     }
 }

@@ -7,8 +7,9 @@
 //! A trace is read twice, from a file or through a copy of what came down a pipe ([`Replay`]). The first pass learns what
 //! the run looks like in bounded space: time windows with sketches of their messages, and the user's marks. A [`Method`]
 //! turns that into a plan, stretches of the run with their phases. The second pass sums up what each stretch sent and moves
-//! each boundary to the message at which the behaviour changes. For an archive two more passes choose the occurrence that
-//! stands for each phase ([`Representatives`]) and copy its messages.
+//! each boundary to the message at which the behaviour changes; from the sums follows which occurrence stands for each phase
+//! ([`Representatives`]). An archive gets the messages of these, for which the trace is read again as far as the last of them,
+//! and what lies between them is passed over.
 
 mod agglomerate;
 mod archive;
@@ -19,10 +20,12 @@ mod method;
 mod plan;
 mod replay;
 mod representative;
+mod returns;
 mod score;
 mod search;
 mod segment;
 mod survey;
+mod tags;
 mod tally;
 mod tree;
 mod window;

@@ -4,11 +4,15 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agglomerate::agglomerate;
+use crate::method::RoundWindow;
 use crate::survey::Run;
 use crate::window::sketch::Sketch;
 
 /// More labels than this are not all compared with each other.
 const COMPARED: usize = 256;
+
+/// Messages and windows, at least, that are near to a change.
+const NEAR: (u64, usize) = (1 << 14, 4);
 
 /// A stretch of the run; it ends where the next one begins, the last one at the end of the run. Times are nanoseconds since
 /// the start of the run.
@@ -36,6 +40,10 @@ impl Stretch {
 pub(crate) struct Plan {
     /// At least one, unless the run has no length.
     pub(crate) stretches: Vec<Stretch>,
+    /// Silences that turn out to be shorter than this, as messages were on their way, are of the phase before them.
+    pub(crate) least_idle_ns: u64,
+    /// The same for the silence at the end of the run.
+    pub(crate) least_end_ns: u64,
 }
 
 impl Plan {
@@ -45,21 +53,32 @@ impl Plan {
         if let Some(first) = stretches.first_mut() {
             *first = Stretch::exact(first.label, 0);
         }
-        Self { stretches }
+        Self { stretches, least_idle_ns: 0, least_end_ns: 0 }
     }
 
-    /// Lets each change lie `slack_ns` of its two labels earlier or later, at most to the middle of the stretches at its
-    /// sides, so that changes keep their order. Where idleness begins or ends is exact.
-    pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u32, u32) -> u64) -> Self {
+    /// Lets each change lie `slack_ns` of its begin and two labels earlier or later, at most to the middle of the stretches at its
+    /// sides, so that changes keep their order; a change that may already lie farther away may still. Where idleness begins or
+    /// ends stays as it is, and so does a change without slack.
+    pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u64, u32, u32) -> u64) -> Self {
         let starts: Vec<u64> = self.stretches.iter().map(|stretch| stretch.start_ns).collect();
         for i in 1..starts.len() {
-            let (Some(before), Some(after)) = (self.stretches[i - 1].label, self.stretches[i].label) else {
+            let (before, after) = (self.stretches[i - 1].label, self.stretches[i].label);
+            let (Some(before), Some(after)) = (before, after) else {
+                if i > 1 {
+                    self.stretches[i] = Stretch::exact(after, starts[i]);
+                }
                 continue;
             };
             let end = starts.get(i + 1).copied().unwrap_or(duration_ns);
-            let slack = slack_ns(before, after);
-            self.stretches[i].earliest_ns = starts[i] - slack.min((starts[i] - starts[i - 1]) / 2);
-            self.stretches[i].latest_ns = starts[i] + slack.min(end.saturating_sub(starts[i]) / 2);
+            let slack = slack_ns(starts[i], before, after);
+            let stretch = &mut self.stretches[i];
+            if slack == 0 {
+                (stretch.earliest_ns, stretch.latest_ns) = (starts[i], starts[i]);
+                continue;
+            }
+            let (back, on) = (starts[i] - stretch.earliest_ns, stretch.latest_ns - starts[i]);
+            stretch.earliest_ns = starts[i] - slack.max(back).min((starts[i] - starts[i - 1]) / 2);
+            stretch.latest_ns = starts[i] + slack.max(on).min(end.saturating_sub(starts[i]) / 2);
         }
         self
     }
@@ -88,6 +107,33 @@ impl Plan {
         }
         doubtful.append(&mut sure);
         doubtful
+    }
+
+    /// What the messages on one side of the change at the begin of stretch `next` look like, by the windows nearest to it that
+    /// are sure to be on that side: behaviour may drift, and a phase not be here what it is elsewhere. `None` if there are
+    /// none, or if windows do not follow rounds.
+    pub(crate) fn behaviour_near(&self, run: &Run, next: usize, after: bool) -> Option<Sketch> {
+        let at = if after { next } else { next.checked_sub(1)? };
+        let (own, following) = (self.stretches.get(at)?, self.stretches.get(at + 1));
+        let windows = &run.rounds.windows;
+        let since = |window: &RoundWindow| run.since_start(window.first_ns);
+        let first = windows.partition_point(|window| since(window) < own.latest_ns);
+        let end = following.map_or(windows.len(), |following| {
+            // A window ends where the next one begins.
+            windows.partition_point(|window| since(window) <= following.earliest_ns).saturating_sub(1)
+        });
+        let windows = windows.get(first..end)?;
+        let mut near = Sketch::default();
+        let (mut messages, mut count) = (0, 0);
+        for i in 0..windows.len() {
+            if messages >= NEAR.0 && count >= NEAR.1 {
+                break;
+            }
+            let window = &windows[if after { i } else { windows.len() - 1 - i }];
+            near.merge(&window.sketch);
+            (messages, count) = (messages + window.messages, count + 1);
+        }
+        (count > 0).then_some(near)
     }
 
     /// Merges the labels whose behaviours are nearest to each other until at most `most` are left. Labels too short for a

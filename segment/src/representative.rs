@@ -10,15 +10,13 @@
 //! It is a bad choice where a phase's occurrences fall into several kinds (every tenth step writes a checkpoint): none is like all.
 //! The deviations tell.
 
-use phaseflow_collect::Result;
-use phaseflow_collect::trace::{Block, TraceReader};
+use std::ops::Range;
 
 use crate::archive::{Occurrence, Segmentation};
-use crate::replay::Replay;
 
-/// Bins of an occurrence's bytes.
+/// Bins of a stretch's bytes.
 const BINS: usize = 64;
-/// Bins where there are more occurrences than [`MANY`].
+/// Bins where there are more stretches than [`MANY`].
 const FEW_BINS: usize = 8;
 const MANY: usize = 1 << 16;
 
@@ -34,30 +32,16 @@ pub struct Representatives {
 }
 
 impl Representatives {
-    /// Reads `trace`, which is the one that was segmented and started at `start_ns`, once more. Memory: 512 bytes an occurrence
-    /// up to 65 536 of them, 64 bytes beyond.
-    ///
-    /// # Errors
-    /// A damaged trace.
-    pub fn choose(trace: &mut dyn Replay, start_ns: i64, segmentation: &Segmentation) -> Result<Self> {
+    /// Chooses for each phase of `segmentation`, whose occurrences are those `stretches` each.
+    pub(crate) fn choose(
+        start_ns: i64,
+        segmentation: &Segmentation,
+        stretches: &[Range<usize>],
+        volumes: &Volumes,
+    ) -> Self {
         let rows = &segmentation.occurrences;
-        let bins = if rows.len() > MANY { FEW_BINS } else { BINS };
-        let mut bytes = vec![0_u64; rows.len() * bins];
-        let mut places = Places::new(segmentation);
-        let mut reader = TraceReader::open(trace.replay()?)?.without_details();
-        while let Some(block) = reader.next_block()? {
-            let Block::Messages(block) = block else { continue };
-            let columns = block.columns();
-            let pairs = columns.src.iter().zip(&columns.dst);
-            for ((time, (src, dst)), size) in columns.send_post_ns.iter().zip(pairs).zip(&columns.bytes) {
-                let bin = bin(*src, *dst, bins);
-                for row in places.at(time.wrapping_sub(start_ns)) {
-                    let sum = &mut bytes[row * bins + bin];
-                    *sum = sum.saturating_add(*size);
-                }
-            }
-        }
-        let of = |row: usize| &bytes[row * bins..(row + 1) * bins];
+        let sums = volumes.sums();
+        let of = |row: usize| sums.of(&stretches[row]);
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); segmentation.phases.len()];
         for (row, occurrence) in rows.iter().enumerate() {
             if let Some(phase) = occurrence.phase {
@@ -65,33 +49,100 @@ impl Representatives {
             }
         }
         let of_phase: Vec<Option<usize>> =
-            members.iter().map(|members| nearest_to_mean(members, of)).collect();
+            members.iter().map(|members| nearest_to_mean(members, volumes.bins, of)).collect();
         let deviation = |(row, occurrence): (usize, &Occurrence)| {
             let representative = of_phase[occurrence.phase? as usize]?;
-            let values = |row| of(row).iter().map(|bytes| *bytes as f64);
-            Some(dissimilarity(values(row), values(representative)))
+            Some(dissimilarity(of(row), of(representative)))
         };
         let deviation = rows.iter().enumerate().map(deviation).collect();
-        Ok(Self { start_ns, of_phase, deviation })
+        Self { start_ns, of_phase, deviation }
+    }
+}
+
+/// The bytes of each stretch of a plan, by hash of source and destination. Memory: 512 bytes a stretch up to 65 536 of them, 64
+/// bytes beyond, and for a while as much again.
+#[derive(Debug)]
+pub(crate) struct Volumes {
+    bins: usize,
+    bytes: Vec<u64>,
+}
+
+impl Volumes {
+    /// Nothing was sent in any of `stretches`.
+    pub(crate) fn new(stretches: usize) -> Self {
+        let bins = if stretches > MANY { FEW_BINS } else { BINS };
+        Self { bins, bytes: vec![0; bins * stretches] }
+    }
+
+    /// That of one stretch.
+    pub(crate) fn of(&mut self, stretch: usize) -> Volume<'_> {
+        Volume(&mut self.bytes[stretch * self.bins..(stretch + 1) * self.bins])
+    }
+
+    /// Those of a stretch and the one after it.
+    pub(crate) fn neighbours(&mut self, stretch: usize) -> [Volume<'_>; 2] {
+        let both = &mut self.bytes[stretch * self.bins..(stretch + 2) * self.bins];
+        let (one, other) = both.split_at_mut(self.bins);
+        [Volume(one), Volume(other)]
+    }
+
+    /// What any number of neighbouring stretches sent.
+    fn sums(&self) -> Sums<'_> {
+        let mut before = vec![0_u64; self.bytes.len() + self.bins];
+        for (place, bytes) in self.bytes.iter().enumerate() {
+            before[place + self.bins] = before[place].wrapping_add(*bytes);
+        }
+        Sums { volumes: self, before }
+    }
+}
+
+/// The bytes of one stretch.
+pub(crate) struct Volume<'a>(&'a mut [u64]);
+
+impl Volume<'_> {
+    /// Adds messages given as columns of equal length.
+    pub(crate) fn add(&mut self, src: &[u32], dst: &[u32], bytes: &[u64]) {
+        for ((src, dst), bytes) in src.iter().zip(dst).zip(bytes) {
+            let bin = bin(*src, *dst) & (self.0.len() - 1);
+            self.0[bin] = self.0[bin].wrapping_add(*bytes);
+        }
+    }
+}
+
+/// The sums before each stretch, modulo 2⁶⁴ as no trace has more bytes.
+struct Sums<'a> {
+    volumes: &'a Volumes,
+    before: Vec<u64>,
+}
+
+impl Sums<'_> {
+    /// The bytes of these stretches together, by bin.
+    fn of(&self, stretches: &Range<usize>) -> impl Iterator<Item = f64> {
+        let bins = self.volumes.bins;
+        let at = |stretch: usize| &self.before[stretch * bins..(stretch + 1) * bins];
+        at(stretches.start).iter().zip(at(stretches.end)).map(|(from, to)| to.wrapping_sub(*from) as f64)
     }
 }
 
 /// Spreads pairs over bins (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section 6.4).
-fn bin(src: u32, dst: u32, bins: usize) -> usize {
+#[inline]
+fn bin(src: u32, dst: u32) -> usize {
     let pair = u64::from(src) << 32 | u64::from(dst);
-    (pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % bins
+    (pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize
 }
 
-fn nearest_to_mean<'a>(members: &[usize], of: impl Fn(usize) -> &'a [u64]) -> Option<usize> {
-    let mut mean = vec![0.0; of(*members.first()?).len()];
+fn nearest_to_mean<I: Iterator<Item = f64>>(
+    members: &[usize],
+    bins: usize,
+    of: impl Fn(usize) -> I,
+) -> Option<usize> {
+    let mut mean = vec![0.0; bins];
     for member in members {
-        mean.iter_mut().zip(of(*member)).for_each(|(sum, bytes)| *sum += *bytes as f64);
+        mean.iter_mut().zip(of(*member)).for_each(|(sum, bytes)| *sum += bytes);
     }
     let count = members.len() as f64;
     mean.iter_mut().for_each(|sum| *sum /= count);
-    let distance =
-        |row: usize| dissimilarity(of(row).iter().map(|bytes| *bytes as f64), mean.iter().copied());
-    let distances = members.iter().map(|row| (distance(*row), *row));
+    let distances = members.iter().map(|row| (dissimilarity(of(*row), mean.iter().copied()), *row));
     distances.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, row)| row)
 }
 
@@ -99,45 +150,6 @@ fn nearest_to_mean<'a>(members: &[usize], of: impl Fn(usize) -> &'a [u64]) -> Op
 fn dissimilarity(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> f64 {
     let (apart, all) = a.zip(b).fold((0.0, 0.0), |(apart, all), (a, b)| (apart + (a - b).abs(), all + a + b));
     if all > 0.0 { apart / all } else { 0.0 }
-}
-
-/// The occurrences at a moment that only moves on, one at each depth.
-pub(crate) struct Places<'a> {
-    rows: &'a [Occurrence],
-    /// Rows of each depth, in order.
-    depths: Vec<Vec<usize>>,
-    /// The row that is looked at, of each depth.
-    at: Vec<usize>,
-    /// The very end of the run belongs to what comes before it.
-    last_ns: u64,
-}
-
-impl<'a> Places<'a> {
-    pub(crate) fn new(segmentation: &'a Segmentation) -> Self {
-        let rows = &segmentation.occurrences[..];
-        let mut depths: Vec<Vec<usize>> = Vec::new();
-        for (row, occurrence) in rows.iter().enumerate() {
-            let depth = occurrence.depth as usize;
-            if depths.len() <= depth {
-                depths.resize(depth + 1, Vec::new());
-            }
-            depths[depth].push(row);
-        }
-        let last_ns = segmentation.header.duration_ns.unwrap_or(0).saturating_sub(1);
-        Self { rows, at: vec![0; depths.len()], depths, last_ns }
-    }
-
-    /// The rows in which `since_ns`, nanoseconds since the start of the run, lies; not earlier than the last time.
-    pub(crate) fn at(&mut self, since_ns: i64) -> impl Iterator<Item = usize> {
-        let since_ns = since_ns.max(0).cast_unsigned().min(self.last_ns);
-        let rows = self.rows;
-        self.depths.iter().zip(&mut self.at).filter_map(move |(depth, at)| {
-            while depth.get(*at).is_some_and(|row| rows[*row].end_ns <= since_ns) {
-                *at += 1;
-            }
-            depth.get(*at).copied().filter(|row| rows[*row].start_ns <= since_ns)
-        })
-    }
 }
 
 #[cfg(test)]
@@ -167,8 +179,7 @@ mod tests {
         let mut trace = trace(rounds);
         let options = Options { method: Method::Marks, ..Options::default() };
         let outcome = segment(&mut trace, &options).unwrap();
-        let start_ns = outcome.start_ns.unwrap();
-        let representatives = Representatives::choose(&mut trace, start_ns, &outcome.segmentation).unwrap();
+        let representatives = outcome.representatives.clone();
         (outcome, representatives)
     }
 

@@ -4,17 +4,37 @@
 //! phase ends (a CUSUM, Page 1954, whose minimum is the most likely change). Messages that both phases send tell little, and a
 //! few of them at a change can move the minimum by a part of a round: if those between the minimum and a pause, after which
 //! a round begins, tell little, the change is there.
+//!
+//! Where both phases send the same, their rhythm tells them apart ([`returns`](crate::returns)).
 
+use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{MatrixBuilder, Result};
 
+use crate::representative::Volume;
+use crate::returns::misfits;
 use crate::tally::Total;
-use crate::window::sketch::Ratio;
+use crate::window::sketch::{Ratio, scatter};
 
 /// Messages that wait at most; if the change is not among so many, it is at the minimum so far.
 const MOST: usize = 1 << 19;
 
-/// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as likely.
+/// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as likely; …
 const LITTLE: f64 = 1.0;
+/// … and so could those that tell no more than this part of what messages around tell, as views are not independent.
+const PART: f64 = 0.125;
+
+/// A pause is so many times as long as the silences within a round.
+const CLEAR: f64 = 4.0;
+
+/// If messages tell no more than this in the mean, either way, the phases send the same …
+const NOTHING: f64 = 0.25;
+/// … and a misfit of one in natural logarithms tells so much.
+const RHYTHM: f64 = 10.0;
+
+/// Before the first phase, a message that is not of it counts so much against one that is: messages of starting up may be the more.
+const STRAY: f64 = 0.375;
+/// … above all those of a barrier, which some leave much later than others.
+const STRAY_BARRIER: f64 = 1.0 / 16.0;
 
 /// Messages of one time; they stay together.
 #[derive(Clone, Copy, Debug)]
@@ -24,31 +44,48 @@ struct Group {
     start_ns: u64,
     /// Sum of the ratios of all messages before it.
     sum: f64,
+    /// The largest of its messages.
+    bytes: u64,
+}
+
+/// To a millionth, so that sums do not depend on the order of messages of one time.
+fn exact(value: f64) -> f64 {
+    const PART: f64 = (1 << 20) as f64;
+    (value * PART).round() / PART
 }
 
 /// A search in progress.
 pub(crate) struct Search {
     ratio: Ratio,
-    /// Where the rhythm seems to change.
-    expected_ns: u64,
+    /// One of the phases consists of barriers.
+    barriers: bool,
+    /// Where the rhythm seems to change; `None` if there was no phase before.
+    expected_ns: Option<u64>,
     sum: f64,
+    /// How much messages tell, whichever way.
+    told: f64,
     last_ns: u64,
     groups: Vec<Group>,
+    /// What each message is, and its time.
+    kinds: Vec<u64>,
+    times_ns: Vec<u64>,
     src: Vec<u32>,
     dst: Vec<u32>,
     bytes: Vec<u64>,
 }
 
-/// A stretch and its matrix, to which messages go.
+/// A stretch, its matrix and its volume, to which messages go.
 pub(crate) struct Side<'a> {
     pub(crate) total: &'a mut Total,
     pub(crate) matrix: &'a mut MatrixBuilder,
+    pub(crate) volume: Volume<'a>,
 }
 
 impl Side<'_> {
     pub(crate) fn add(&mut self, src: &[u32], dst: &[u32], bytes: &[u64]) -> Result<()> {
         // Refuses sums beyond 63 bits.
         self.matrix.add_messages(src, dst, bytes)?;
+        self.volume.add(src, dst, bytes);
         self.total.messages += src.len() as u64;
         self.total.bytes = bytes.iter().fold(self.total.bytes, |sum, bytes| sum.saturating_add(*bytes));
         Ok(())
@@ -56,14 +93,19 @@ impl Side<'_> {
 }
 
 impl Search {
-    /// `ratio` is positive for messages of the new phase.
-    pub(crate) fn new(ratio: Ratio, expected_ns: u64) -> Self {
+    /// `ratio` is positive for messages of the new phase; those of barriers count only if there are phases of `barriers`. It is
+    /// expected to begin at `expected_ns`; without an old one it begins with the first message of a series of its own.
+    pub(crate) fn new(ratio: Ratio, barriers: bool, expected_ns: Option<u64>) -> Self {
         Self {
             ratio,
+            barriers,
             expected_ns,
             sum: 0.0,
+            told: 0.0,
             last_ns: 0,
             groups: Vec::new(),
+            kinds: Vec::new(),
+            times_ns: Vec::new(),
             src: Vec::new(),
             dst: Vec::new(),
             bytes: Vec::new(),
@@ -73,10 +115,25 @@ impl Search {
     /// Adds a message posted at `now_ns`; `operation` is its archive code. False if no more will be waited for.
     pub(crate) fn push(&mut self, now_ns: u64, (src, dst, bytes, operation): (u32, u32, u64, i64)) -> bool {
         if self.groups.is_empty() || now_ns > self.last_ns {
-            self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
+            self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
             self.last_ns = now_ns;
         }
-        self.sum += self.ratio.of(src, dst, bytes, operation);
+        if let Some(group) = self.groups.last_mut() {
+            group.bytes = group.bytes.max(bytes);
+        }
+        // A barrier ends one phase and begins the next.
+        let barrier = !self.barriers && operation == Operation::Barrier as i64;
+        let ratio = if barrier { 0.0 } else { exact(self.ratio.of(src, dst, bytes, operation)) };
+        self.sum += match self.expected_ns {
+            Some(_) => ratio,
+            None if barrier => -STRAY_BARRIER,
+            None if ratio > 0.0 => 1.0,
+            None => -STRAY,
+        };
+        self.told += ratio.abs();
+        let what = u64::from((bytes | 1).ilog2()) << 8 | operation.cast_unsigned() & 63;
+        self.kinds.push(scatter((u64::from(src) << 32 | u64::from(dst)) ^ what << 48));
+        self.times_ns.push(now_ns);
         self.src.push(src);
         self.dst.push(dst);
         self.bytes.push(bytes);
@@ -86,11 +143,16 @@ impl Search {
     /// Ends the search: hands the messages over, and tells when the new stretch begins. `now_ns` is when the message after
     /// these is posted.
     pub(crate) fn settle(mut self, now_ns: u64, old: &mut Side<'_>, new: &mut Side<'_>) -> Result<u64> {
-        self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum });
+        self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
+        if self.expected_ns.is_some() && self.told < NOTHING * self.src.len() as f64 {
+            self.follow_rhythm();
+        }
         let sums = self.groups.iter().enumerate();
-        let least = sums.min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
+        // Of several places as good, as between messages that tell nothing, the last.
+        let least = sums.rev().min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
         let Some(least) = least else { return Ok(now_ns) };
-        let change = self.round_start(least);
+        let change =
+            self.expected_ns.map_or(self.groups[least], |expected| self.round_start(least, expected));
         let at = change.first;
         old.add(&self.src[..at], &self.dst[..at], &self.bytes[..at])?;
         new.add(&self.src[at..], &self.dst[at..], &self.bytes[at..])?;
@@ -99,39 +161,59 @@ impl Search {
 }
 
 impl Search {
-    /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of several the
-    /// one that the rhythm expects, or the nearest to the least.
-    fn round_start(&self, least: usize) -> Group {
+    /// Adds to the sums what the messages' intervals tell.
+    fn follow_rhythm(&mut self) {
+        let misfits = misfits(&self.kinds, &self.times_ns);
+        let (mut sum, mut added) = (0.0, 0);
+        for group in &mut self.groups {
+            sum += misfits[added..group.first].iter().map(|misfit| exact(*misfit)).sum::<f64>();
+            added = group.first;
+            group.sum += RHYTHM * sum;
+        }
+    }
+
+    /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of the one that
+    /// the rhythm expects and the nearest to the least that of the lesser sum.
+    fn round_start(&self, least: usize, expected_ns: u64) -> Group {
         let groups = &self.groups;
-        // The silence before a group; what was before the first one is not known.
-        let silence =
-            |at: usize| at.checked_sub(1).map_or(0, |before| groups[at].start_ns - groups[before].start_ns);
-        let longest = (0..groups.len() - 1).map(silence).max().unwrap_or(0);
-        let begins = |at: usize| 2 * silence(at) >= longest;
+        // The silence before a group without what its messages may take; what was before the first one is not known.
+        let since_ns = |at: usize| (groups[at].start_ns - groups[at - 1].start_ns) as f64;
+        let per_byte = (1..groups.len() - 1).map(|at| since_ns(at) / groups[at - 1].bytes.max(1) as f64);
+        let per_byte = per_byte.fold(f64::INFINITY, f64::min);
+        let silence = |at: usize| {
+            if at > 0 { since_ns(at) - per_byte * groups[at - 1].bytes as f64 } else { 0.0 }
+        };
+        let longest = (0..groups.len() - 1).map(silence).fold(0.0, f64::max);
+        let begins = |at: usize| 2.0 * silence(at) >= longest;
+        let little = LITTLE.max(PART * self.told / self.src.len().max(1) as f64);
         let tells_little = |at: usize| {
             let between = groups[at].first.abs_diff(groups[least].first) as f64;
-            groups[at].sum - groups[least].sum < LITTLE * between
+            // The shares of what both phases send say nothing about single rounds.
+            let common = self.ratio.common() * (groups[at].first as f64 - groups[least].first as f64);
+            groups[at].sum - groups[least].sum - common < little * between
         };
         if least == 0 || least + 1 == groups.len() || begins(least) {
             return groups[least];
         }
-        if let Ok(expected) = groups.binary_search_by_key(&self.expected_ns, |group| group.start_ns)
-            && begins(expected)
-            && tells_little(expected)
-        {
-            return groups[expected];
-        }
-        let before = (1..least).rev().find(|at| begins(*at)).filter(|at| tells_little(*at));
-        let after = (least + 1..groups.len() - 1).find(|at| begins(*at)).filter(|at| tells_little(*at));
-        let distance = |at: &usize| groups[*at].first.abs_diff(groups[least].first);
-        let nearest = before.into_iter().chain(after).min_by_key(distance);
-        groups[nearest.unwrap_or(least)]
+        let before = (1..least).rev().find(|at| begins(*at));
+        let after = (least + 1..groups.len() - 1).find(|at| begins(*at));
+        let expected = groups.binary_search_by_key(&expected_ns, |group| group.start_ns).ok();
+        let all = [expected.filter(|at| begins(*at)), before, after].into_iter().flatten();
+        // Late ranks leave no pause that stands out.
+        let stands_out = |at: usize| {
+            let between = at.min(least) + 1..at.max(least);
+            between.map(silence).all(|other| CLEAR * other <= silence(at))
+        };
+        let all = all.filter(|at| tells_little(*at) && stands_out(*at));
+        let best = all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum));
+        groups[best.unwrap_or(least)]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::representative::Volumes;
     use crate::window::sketch::Sketch;
 
     fn sketch(pairs: &[(u32, u32)]) -> Sketch {
@@ -160,15 +242,17 @@ mod tests {
         expected_ns: u64,
         pause: impl Fn(u64) -> u64,
     ) -> (u64, u64) {
-        let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), expected_ns);
+        let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), true, Some(expected_ns));
         for (time, (src, dst)) in (1000..).zip(messages) {
             assert!(search.push(time + pause(time), (*src, *dst, 64, 0)));
         }
         let (mut before, mut after) = (Total::default(), Total::default());
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
         let end = 1000 + messages.len() as u64;
-        let mut old = Side { total: &mut before, matrix: &mut one };
-        let mut new = Side { total: &mut after, matrix: &mut other };
+        let mut volumes = Volumes::new(2);
+        let [left, right] = volumes.neighbours(0);
+        let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
+        let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
         let start_ns = search.settle(end, &mut old, &mut new).unwrap();
         assert_eq!(before.messages + after.messages, messages.len() as u64);
         assert_eq!(one.finish().messages(), before.messages);
@@ -183,6 +267,25 @@ mod tests {
         assert_eq!(change(&old, &new, &messages, 1003), (7, 1007));
         assert_eq!(change(&old, &new, &old[..6], 1003), (6, 1006));
         assert_eq!(change(&old, &new, &new[..6], 1003), (0, 1000));
+    }
+
+    #[test]
+    fn a_round_with_more_in_it_begins_with_what_it_has_in_common_with_others() {
+        // The new round is `a b c`, the old one `a`; a pause comes before each `a`.
+        let (old, new) = ([(0, 1)].repeat(40), [(0, 1), (9, 5), (11, 7)].repeat(20));
+        let messages = [&old[..3], &new[..6]].concat();
+        let rounds = |time: u64| match time - 1000 {
+            early @ 0..3 => 100 * early,
+            late => 100 * (late / 3 + 2),
+        };
+        assert_eq!(change_with(&old, &new, &messages, 0, rounds), (3, 1303));
+        // The other way round.
+        let messages = [&new[..6], &old[..3]].concat();
+        let rounds = |time: u64| match time - 1000 {
+            early @ 0..6 => 100 * (early / 3),
+            late => 100 * (late - 4),
+        };
+        assert_eq!(change_with(&new, &old, &messages, 0, rounds), (6, 1206));
     }
 
     #[test]

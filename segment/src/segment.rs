@@ -10,6 +10,7 @@ use crate::level::Level;
 use crate::method::{Limits, Method};
 use crate::plan::Plan;
 use crate::replay::Replay;
+use crate::representative::Representatives;
 use crate::survey::{Content, Run, Survey};
 use crate::tally::{Tally, tally};
 use crate::tree::Node;
@@ -48,12 +49,14 @@ impl Default for Options {
 }
 
 /// A segmentation, and what the user should know about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The phases of the run.
     pub segmentation: Segmentation,
     /// Start of the run on the trace's clock; `None` if only sums are known.
     pub start_ns: Option<i64>,
+    /// The occurrences that stand for their phases.
+    pub representatives: Representatives,
     /// Sentences for the user.
     pub notes: Vec<String>,
 }
@@ -90,20 +93,24 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
             if duration_ns.is_none() {
                 notes.push("the duration of the run is not known".to_string());
             }
-            Ok(Outcome { segmentation, start_ns: None, notes })
+            Ok(Outcome { segmentation, start_ns: None, representatives: Representatives::default(), notes })
         }
         Content::Timed(run) if run.duration_ns == 0 => {
             let whole_run = Method::None.split(run, &limits(options))?.plan;
             let matrix = tally(trace, run, &whole_run)?.matrices.into_iter().next().unwrap_or_default();
             let mut segmentation = whole(header("none".into(), None), matrix);
+            let mut of_phase = vec![None];
             let mut notes = Vec::new();
             if run.messages == 0 {
                 segmentation.phases.clear();
+                of_phase.clear();
                 notes.push("the trace has no messages: there are no phases".to_string());
             } else {
                 notes.push("all messages have one time: they are one phase of unknown duration".to_string());
             }
-            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), notes })
+            let representatives =
+                Representatives { start_ns: run.start_ns, of_phase, ..Representatives::default() };
+            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
         }
         Content::Timed(run) => {
             let (mut plan, method) = planned(run, options)?;
@@ -117,9 +124,12 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
             if run.messages == 0 {
                 notes.push("the trace has no messages: there are no phases".to_string());
             }
-            let segmentation = settled(header(method, Some(run.duration_ns)), run, &nodes, &paths, &tally)?;
+            let (segmentation, stretches) =
+                settled(header(method, Some(run.duration_ns)), run, &nodes, &paths, &tally)?;
             notes.extend(stray(&segmentation));
-            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), notes })
+            let representatives =
+                Representatives::choose(run.start_ns, &segmentation, &stretches, &tally.volumes);
+            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
         }
     }
 }
@@ -207,13 +217,24 @@ fn relabel(plan: &mut Plan, node: &Node, path: &mut Vec<u32>, known: &mut BTreeM
     path.pop();
 }
 
-/// Occurrences from what the second pass settled: those without length vanish, those without messages are idle, phases
+/// Occurrences from what the second pass settled, and the stretches of each: those without length vanish, those without messages are idle, phases
 /// are numbered in order of appearance. Figures of a phase are those of its outermost occurrences.
-fn settled(header: Header, run: &Run, nodes: &[Node], paths: &Paths, tally: &Tally) -> Result<Segmentation> {
-    let mut rows =
-        Rows { tally, duration_ns: run.duration_ns, occurrences: Vec::new(), phases: BTreeMap::new() };
+fn settled(
+    header: Header,
+    run: &Run,
+    nodes: &[Node],
+    paths: &Paths,
+    tally: &Tally,
+) -> Result<(Segmentation, Vec<Range<usize>>)> {
+    let mut rows = Rows {
+        tally,
+        duration_ns: run.duration_ns,
+        occurrences: Vec::new(),
+        stretches: Vec::new(),
+        phases: BTreeMap::new(),
+    };
     rows.add(nodes, 0, 0..tally.totals.len());
-    let Rows { occurrences, phases: numbers, .. } = rows;
+    let Rows { occurrences, stretches, phases: numbers, .. } = rows;
     let mut figures = vec![Figures { depth: u32::MAX, ..Figures::default() }; numbers.len()];
     for occurrence in &occurrences {
         let Some(phase) = occurrence.phase else { continue };
@@ -245,7 +266,7 @@ fn settled(header: Header, run: &Run, nodes: &[Node], paths: &Paths, tally: &Tal
         let Figures { occurrences, duration_ns, .. } = figures;
         phases.push(Phase { name: number.to_string(), occurrences, duration_ns: Some(duration_ns), matrix });
     }
-    Ok(Segmentation { header, phases, occurrences })
+    Ok((Segmentation { header, phases, occurrences }, stretches))
 }
 
 /// What is known of a phase's outermost occurrences.
@@ -263,6 +284,8 @@ struct Rows<'a> {
     tally: &'a Tally,
     duration_ns: u64,
     occurrences: Vec<Occurrence>,
+    /// Of each occurrence.
+    stretches: Vec<Range<usize>>,
     /// The phase of each label.
     phases: BTreeMap<u32, u32>,
 }
@@ -296,7 +319,7 @@ impl Rows<'_> {
         if start_ns >= end_ns {
             return last;
         }
-        let totals = &self.tally.totals[stretches];
+        let totals = &self.tally.totals[stretches.clone()];
         let messages = totals.iter().map(|total| total.messages).sum();
         let bytes = totals.iter().fold(0, |sum: u64, total| sum.saturating_add(total.bytes));
         let phase = label.filter(|_| messages > 0).map(|label| {
@@ -309,8 +332,10 @@ impl Rows<'_> {
             row.end_ns = end_ns;
             row.messages += messages;
             row.bytes = row.bytes.saturating_add(bytes);
+            self.stretches[last].end = stretches.end;
             return Some(last);
         }
+        self.stretches.push(stretches);
         self.occurrences.push(Occurrence { phase, depth, start_ns, end_ns, messages, bytes });
         Some(self.occurrences.len() - 1)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use phaseflow_collect::trace::{Block, Kind, Mark, TraceReader};
+use phaseflow_collect::trace::{Block, Details, Kind, Mark, TraceReader};
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
 use crate::method::{Cutter, Rounds};
@@ -78,12 +78,22 @@ pub(crate) struct Change {
 
 impl Survey {
     /// Reads `trace` once. Windows are only made if there are any to make: `windows` is their largest number; those along
-    /// `rounds` on request.
+    /// `rounds` on request; for these it is read twice if there are [tags](crate::tags) that tell messages apart.
     pub(crate) fn new(trace: &mut dyn Replay, windows: Option<usize>, rounds: bool) -> Result<Self> {
-        let mut reader = TraceReader::open(trace.replay()?)?.without_details();
+        let survey = Self::read(trace, windows, rounds.then(Cutter::default))?;
+        match &survey.content {
+            Content::Timed(run) if !run.rounds.tags.is_empty() => {
+                Self::read(trace, windows, Some(Cutter::with_tags(run.rounds.tags.clone())))
+            }
+            _ => Ok(survey),
+        }
+    }
+
+    fn read(trace: &mut dyn Replay, windows: Option<usize>, mut cutter: Option<Cutter>) -> Result<Self> {
+        let details = Details { tags: cutter.is_some(), ..Details::default() };
+        let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
         let header = reader.header().clone();
         let mut table = Windows::new(windows.unwrap_or(0));
-        let mut cutter = rounds.then(Cutter::default);
         let mut marks = Marks::default();
         let mut matrix = MatrixBuilder::default();
         let mut span: Option<(i64, i64)> = None;

@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use phaseflow_collect::trace::{Block, MessageBlock, TraceReader};
+use phaseflow_collect::archive::columns::UNKNOWN;
+use phaseflow_collect::trace::{Block, Details, MessageBlock, Operation, TraceReader};
 use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix};
 
 use crate::plan::Plan;
 use crate::replay::Replay;
+use crate::representative::Volumes;
 use crate::search::{Search, Side};
 use crate::survey::Run;
 use crate::window::sketch::{Ratio, Sketch};
@@ -31,15 +33,17 @@ pub(crate) struct Tally {
     pub(crate) totals: Vec<Total>,
     /// One a label.
     pub(crate) matrices: Vec<TrafficMatrix>,
+    /// Who sent how much to whom in each stretch, roughly.
+    pub(crate) volumes: Volumes,
 }
 
 /// Reads `trace` and sums up the stretches of `plan`.
 pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Tally> {
-    let mut reader = TraceReader::open(trace.replay()?)?;
     // Where nobody is idle, it does not matter when messages arrive.
-    if plan.stretches.iter().all(|stretch| stretch.label.is_some()) {
-        reader = reader.without_details();
-    }
+    let arrivals = plan.stretches.iter().any(|stretch| stretch.label.is_none());
+    let tags = !run.rounds.tags.is_empty();
+    let details = Details { arrivals, tags, ..Details::default() };
+    let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
     let mut sums = Sums::new(run, plan);
     while let Some(block) = reader.next_block()? {
         if let Block::Messages(block) = block {
@@ -55,6 +59,7 @@ struct Sums<'a> {
     behaviours: BTreeMap<u32, Sketch>,
     totals: Vec<Total>,
     matrices: Vec<MatrixBuilder>,
+    volumes: Volumes,
     /// The stretch that messages go to.
     at: usize,
     search: Option<Search>,
@@ -76,6 +81,7 @@ impl<'a> Sums<'a> {
             behaviours: if searches { plan.behaviours(run) } else { BTreeMap::new() },
             totals: plan.stretches.iter().map(start).collect(),
             matrices: (0..plan.labels()).map(|_| MatrixBuilder::default()).collect(),
+            volumes: Volumes::new(plan.stretches.len()),
             at: 0,
             search: None,
             arrived_ns: None,
@@ -111,15 +117,22 @@ impl<'a> Sums<'a> {
         let columns = block.columns();
         let (src, dst) = (&columns.src[rows.clone()], &columns.dst[rows.clone()]);
         let bytes = &columns.bytes[rows.clone()];
-        if self.idle_after(self.at) {
+        if self.idle_after(self.at)
+            && let Some(arrivals) = block.arrivals()
+        {
             let last = rows.end.saturating_sub(ARRIVING).max(rows.start)..rows.end;
-            let arrivals = last.filter_map(|row| block.get(row).receive_complete_ns);
-            self.arrived_ns = self.arrived_ns.max(arrivals.map(|time| self.run.since_start(time)).max());
+            let known = columns.send_post_ns[last.clone()].iter().zip(&arrivals[last]);
+            let times = known
+                .filter(|(_, after)| **after != UNKNOWN)
+                .map(|(post, after)| self.run.since_start(post.wrapping_add(*after)));
+            self.arrived_ns = self.arrived_ns.max(times.max());
         }
+        let mut volume = self.volumes.of(self.at);
         let total = &mut self.totals[self.at];
         if let Some(label) = self.plan.stretches[self.at].label {
-            return Side { total, matrix: &mut self.matrices[label as usize] }.add(src, dst, bytes);
+            return Side { total, matrix: &mut self.matrices[label as usize], volume }.add(src, dst, bytes);
         }
+        volume.add(src, dst, bytes);
         // Stray messages while the run is idle are of no phase.
         total.messages += src.len() as u64;
         total.bytes = bytes.iter().fold(total.bytes, |sum, bytes| sum.saturating_add(*bytes));
@@ -129,23 +142,28 @@ impl<'a> Sums<'a> {
     /// Messages among which the next stretch begins; answers the row after the last one that was looked at.
     fn search(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<usize> {
         let columns = block.columns();
-        let operations = block.operations();
         let next = &self.plan.stretches[self.at + 1];
         let search = match &mut self.search {
             Some(search) => search,
             none => {
-                let behaviour = |at: usize| {
-                    let label = self.plan.stretches[at].label;
-                    label.and_then(|label| self.behaviours.get(&label)).cloned().unwrap_or_default()
+                let behaviour = |after: bool| {
+                    let label = self.plan.stretches[self.at + usize::from(after)].label;
+                    let usual = || label.and_then(|label| self.behaviours.get(&label)).cloned();
+                    let near = self.plan.behaviour_near(self.run, self.at + 1, after);
+                    near.or_else(usual).unwrap_or_default()
                 };
-                let ratio = Ratio::new(&behaviour(self.at + 1), &behaviour(self.at));
-                none.insert(Search::new(ratio, next.start_ns))
+                let (new, old) = (behaviour(true), behaviour(false));
+                let ratio = Ratio::new(&new, &old);
+                let barrier = Operation::Barrier as usize;
+                let barriers = new.operation() == barrier || old.operation() == barrier;
+                let stray = self.plan.stretches[self.at].label.is_none();
+                none.insert(Search::new(ratio, barriers, (!stray).then_some(next.start_ns)))
             }
         };
         for row in rows.clone() {
             let now_ns = self.run.since_start(columns.send_post_ns[row]);
-            let operation = operations.map_or(0, |codes| codes[row]);
-            let message = (columns.src[row], columns.dst[row], columns.bytes[row], operation);
+            let kind = self.run.rounds.tags.kind(block, row);
+            let message = (columns.src[row], columns.dst[row], columns.bytes[row], i64::from(kind));
             if !search.push(now_ns, message) {
                 self.settle(now_ns)?;
                 return Ok(row + 1);
@@ -158,27 +176,36 @@ impl<'a> Sums<'a> {
     /// end of the run.
     fn settle(&mut self, now_ns: u64) -> Result<()> {
         if let Some(search) = self.search.take() {
-            let label = |at: usize| self.plan.stretches[at].label.unwrap_or_default() as usize;
+            let label = |at: usize| self.plan.stretches[at].label.map(|label| label as usize);
             let (old, new) = (label(self.at), label(self.at + 1));
-            let mut matrices = [old, new].map(|label| std::mem::take(&mut self.matrices[label]));
+            // What is sent before the first phase is of none.
+            let mut matrices = [old, new].map(|label| {
+                label.and_then(|label| self.matrices.get_mut(label)).map(std::mem::take).unwrap_or_default()
+            });
             let [before, after] = &mut self.totals[self.at..self.at + 2] else { return Ok(()) };
             let [one, other] = &mut matrices;
-            let mut old_side = Side { total: before, matrix: one };
-            let mut new_side = Side { total: after, matrix: other };
+            let [left, right] = self.volumes.neighbours(self.at);
+            let mut old_side = Side { total: before, matrix: one, volume: left };
+            let mut new_side = Side { total: after, matrix: other, volume: right };
             let start_ns = search.settle(now_ns, &mut old_side, &mut new_side)?;
             // If all messages were of the old phase, the next one may lie beyond what comes after the new one.
             let end_ns =
                 self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
             after.start_ns = start_ns.min(end_ns);
             let [one, other] = matrices;
-            self.matrices[new] = other;
-            if old == new {
+            if let Some(new) = new {
+                self.matrices[new] = other;
+            }
+            match old {
                 // Both sides went into halves of one matrix.
-                one.finish().cells().try_for_each(|cell| self.matrices[old].add(cell))?;
-            } else {
-                self.matrices[old] = one;
+                Some(old) if Some(old) == new => {
+                    one.finish().cells().try_for_each(|cell| self.matrices[old].add(cell))?;
+                }
+                Some(old) => self.matrices[old] = one,
+                None => {}
             }
         }
+        self.close_idle();
         if self.idle_after(self.at)
             && let Some(arrived_ns) = self.arrived_ns
         {
@@ -193,6 +220,15 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
+    /// The current stretch is over; if it was idle for an instant only, it was not.
+    fn close_idle(&mut self) {
+        let [own, next] = &mut self.totals[self.at..self.at + 2] else { return };
+        let idle = self.plan.stretches[self.at].label.is_none() && own.messages == 0;
+        if idle && next.start_ns.saturating_sub(own.start_ns) < self.plan.least_idle_ns {
+            own.start_ns = next.start_ns;
+        }
+    }
+
     /// True if the stretch after this one is idle.
     fn idle_after(&self, at: usize) -> bool {
         self.plan.stretches.get(at + 1).is_some_and(|next| next.label.is_none())
@@ -202,7 +238,14 @@ impl<'a> Sums<'a> {
         if self.search.is_some() || self.idle_after(self.at) {
             self.settle(self.run.duration_ns)?;
         }
+        if let (Some(stretch), Some(total)) = (self.plan.stretches.last(), self.totals.last_mut())
+            && stretch.label.is_none()
+            && total.messages == 0
+            && self.run.duration_ns.saturating_sub(total.start_ns) < self.plan.least_end_ns
+        {
+            total.start_ns = self.run.duration_ns;
+        }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
-        Ok(Tally { totals: self.totals, matrices })
+        Ok(Tally { totals: self.totals, matrices, volumes: self.volumes })
     }
 }

@@ -100,7 +100,7 @@ mod tests {
             let label = (letter != '.').then(|| u32::from(letter) - u32::from('a'));
             Stretch::exact(label, i as u64)
         };
-        Plan { stretches: text.chars().enumerate().map(stretch).collect() }
+        Plan { stretches: text.chars().enumerate().map(stretch).collect(), ..Plan::default() }
     }
 
     /// A tree as text: loops in brackets.

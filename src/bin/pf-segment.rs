@@ -15,8 +15,8 @@ use phaseflow_collect::import::{self, Format, Reading};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{
-    LARGEST_WINDOWS, Level, Method, Options, Replay, Representatives, Rewind, Segmentation, Spool,
-    read_truth, score, segment, write_list, write_matrix_list, write_segmentation, write_with_messages,
+    LARGEST_WINDOWS, Level, Method, Options, Outcome, Replay, Rewind, Spool, read_truth, score, segment,
+    write_list, write_matrix_list, write_segmentation, write_with_messages,
 };
 
 /// Split a trace into communication phases and write a phase archive.
@@ -115,13 +115,13 @@ fn run(arguments: &Arguments) -> Result<()> {
     for note in &outcome.notes {
         arguments.common.note(note);
     }
-    let segmentation = outcome.segmentation;
+    let segmentation = &outcome.segmentation;
     if arguments.list {
-        write_list(&mut out, &segmentation)?;
+        write_list(&mut out, segmentation)?;
     } else if let Some(phase) = &arguments.matrix {
-        write_matrix_list(&mut out, &segmentation, phase).at(|| "--matrix")?;
+        write_matrix_list(&mut out, segmentation, phase).at(|| "--matrix")?;
     } else if let Some(truth) = truth {
-        let score = score(&segmentation, &truth);
+        let score = score(segmentation, &truth);
         writeln!(out, "boundary_f1: {:.6}", score.boundary_f1)?;
         writeln!(out, "covering: {:.6}", score.covering)?;
         writeln!(out, "label_ari: {:.6}", score.label_ari)?;
@@ -130,24 +130,16 @@ fn run(arguments: &Arguments) -> Result<()> {
         }
     } else {
         let gzip = arguments.common.gzip || out.gzip();
-        archive(&mut out, gzip, outcome.start_ns, &segmentation, arguments.keep_messages, &mut *trace)
-            .at(|| &input)?;
+        archive(&mut out, gzip, &outcome, arguments.keep_messages, &mut *trace).at(|| &input)?;
     }
     out.finish()
 }
 
-fn archive(
-    out: &mut Output,
-    gzip: bool,
-    start_ns: Option<i64>,
-    segmentation: &Segmentation,
-    all: bool,
-    trace: &mut dyn Replay,
-) -> Result<()> {
-    match start_ns {
-        Some(start_ns) => {
-            let representatives = Representatives::choose(trace, start_ns, segmentation)?;
-            write_with_messages(out, gzip, segmentation, &representatives, all, trace)?;
+fn archive(out: &mut Output, gzip: bool, outcome: &Outcome, all: bool, trace: &mut dyn Replay) -> Result<()> {
+    let Outcome { segmentation, representatives, .. } = outcome;
+    match outcome.start_ns {
+        Some(_) => {
+            write_with_messages(out, gzip, segmentation, representatives, all, trace)?;
         }
         None if all => return Err(Error::usage("the trace has sums only, no messages").at("--keep-messages")),
         None => {

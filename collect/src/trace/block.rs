@@ -48,6 +48,32 @@ pub struct MessageColumns {
 const OPTIONAL: [u8; 6] =
     [id::TAG, id::COMMUNICATOR, id::OPERATION, id::SEND_COMPLETE, id::RECEIVE_POST, id::RECEIVE_COMPLETE];
 
+/// What is read of messages beside times, ranks, bytes and operations; nothing by default. What is left out reads as unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// Tags.
+    pub tags: bool,
+    /// When messages have been received.
+    pub arrivals: bool,
+    /// Communicators, and when receives were posted and sends were complete.
+    pub others: bool,
+}
+
+impl Details {
+    /// Everything that the trace knows.
+    pub const ALL: Self = Self { tags: true, arrivals: true, others: true };
+
+    /// True if the column `id` is wanted.
+    fn want(self, column: u8) -> bool {
+        match column {
+            id::OPERATION => true,
+            id::TAG => self.tags,
+            id::RECEIVE_COMPLETE => self.arrivals,
+            _ => self.others,
+        }
+    }
+}
+
 /// What stands for a value that a message lacks. Point-to-point is the operation of a message without one, so that column
 /// has no unknowns.
 fn absent(column: usize) -> i64 {
@@ -78,6 +104,11 @@ impl MessageBlock {
     /// Tags, `UNKNOWN` where not known, if any is.
     pub fn tags(&self) -> Option<&[i64]> {
         Some(&self.optional[0][..]).filter(|column| !column.is_empty())
+    }
+
+    /// Nanoseconds from the send post to the receive's completion, `UNKNOWN` where not known, if any is.
+    pub fn arrivals(&self) -> Option<&[i64]> {
+        Some(&self.optional[5][..]).filter(|column| !column.is_empty())
     }
 
     /// Message `i`.
@@ -178,6 +209,12 @@ impl MessageBlock {
         }
     }
 
+    /// Sets the zero of the clock to what was `zero_ns` on it.
+    pub fn count_from(&mut self, zero_ns: i64) {
+        // The other times are relative to these.
+        self.columns.send_post_ns.iter_mut().for_each(|time| *time = time.wrapping_sub(zero_ns));
+    }
+
     /// Removes all messages, keeps the memory.
     pub fn clear(&mut self) {
         self.columns.send_post_ns.clear();
@@ -195,38 +232,74 @@ impl MessageBlock {
             .column(id::SRC, Transform::Plain, self.columns.src.iter().map(|v| i64::from(*v)))
             .column(id::DST, Transform::Plain, self.columns.dst.iter().map(|v| i64::from(*v)))
             .column(id::BYTES, Transform::Plain, self.columns.bytes.iter().map(|v| v.cast_signed()));
-        for (id, column) in OPTIONAL.iter().zip(&self.optional) {
-            if !column.is_empty() {
+        for (number, (id, column)) in OPTIONAL.iter().zip(&self.optional).enumerate() {
+            if column.iter().any(|value| *value != absent(number)) {
                 block.column(*id, Transform::Plain, column.iter().copied());
             }
         }
         block.finish()
     }
 
-    /// Reads an archive member; without `details`, of the optional columns only the operations.
+    /// Reads an archive member.
     ///
     /// # Errors
     /// A damaged block, or a value outside its column's range.
-    pub fn decode(&mut self, bytes: &[u8], details: bool) -> Result<()> {
+    pub fn decode(&mut self, bytes: &[u8], details: Details) -> Result<()> {
+        self.decode_if(bytes, |_, _| Some(details))?;
+        Ok(())
+    }
+
+    /// Reads an archive member whose times are `wanted`: told those of its first and last message, it answers with the details, or
+    /// `None` to leave the block. False if it was left; then it has no messages. One without messages is wanted.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); of what was left, only of its times.
+    pub(super) fn decode_if(
+        &mut self,
+        bytes: &[u8],
+        wanted: impl FnOnce(i64, i64) -> Option<Details>,
+    ) -> Result<bool> {
         let block = BlockReader::new(bytes)?;
-        block.required(id::SEND_POST, "send_post_ns", &mut self.columns.send_post_ns)?;
+        let times = &mut self.columns.send_post_ns;
+        block.required(id::SEND_POST, "send_post_ns", times)?;
+        let details = match (times.first(), times.last()) {
+            (Some(first), Some(last)) => wanted(*first, *last),
+            _ => Some(Details::default()),
+        };
+        let Some(details) = details else {
+            // Times are left for the caller to check.
+            self.columns.src.clear();
+            return Ok(false);
+        };
         block.required(id::SRC, "src", &mut self.columns.src)?;
         block.required(id::DST, "dst", &mut self.columns.dst)?;
         block.required(id::BYTES, "bytes", &mut self.columns.bytes)?;
         for (id, column) in OPTIONAL.iter().zip(&mut self.optional) {
-            if details || *id == id::OPERATION {
+            if details.want(*id) {
                 block.column(*id, column)?;
             } else {
                 column.clear();
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_message_of_a_block_has_takes_no_column() {
+        let plain = Message { send_post_ns: 5, src: Rank(1), dst: Rank(2), bytes: 9, ..Message::default() };
+        let full = Message { tag: Some(1), operation: Operation::Bcast, ..plain };
+        let mut both = MessageBlock::default();
+        [plain, plain, full].iter().for_each(|message| both.push(message));
+        let (mut cut, mut pushed) = (MessageBlock::default(), MessageBlock::default());
+        cut.append(&both, 0..2);
+        [plain, plain].iter().for_each(|message| pushed.push(message));
+        assert_eq!(cut.encode(Vec::new()), pushed.encode(Vec::new()));
+    }
 
     #[test]
     fn optional_values_come_back_wherever_they_start() {
@@ -245,14 +318,28 @@ mod tests {
             order.iter().for_each(|message| block.push(message));
             let mut back = MessageBlock::default();
             back.push(&full); // what was there before must not shine through
-            back.decode(&block.encode(Vec::new()), true).unwrap();
+            back.decode(&block.encode(Vec::new()), Details::ALL).unwrap();
             assert_eq!(back.iter().collect::<Vec<_>>(), order);
-            back.decode(&block.encode(Vec::new()), false).unwrap();
+            back.decode(&block.encode(Vec::new()), Details::default()).unwrap();
             assert_eq!((back.tags(), back.operations()), (None, block.operations()));
+            let arrivals = Details { arrivals: true, ..Details::default() };
+            back.decode(&block.encode(Vec::new()), arrivals).unwrap();
+            assert_eq!((back.tags(), back.arrivals()), (None, block.arrivals()));
             let mut joined = MessageBlock::default();
             joined.append(&block, 1..3);
             joined.append(&block, 0..1);
             assert_eq!(joined.iter().collect::<Vec<_>>(), [order[1], order[2], order[0]]);
+            let mut moved = joined.clone();
+            moved.count_from(2);
+            let late = |time: Option<i64>| time.map(|time| time - 2);
+            let expected = joined.iter().map(|message| Message {
+                send_post_ns: message.send_post_ns - 2,
+                send_complete_ns: late(message.send_complete_ns),
+                receive_post_ns: late(message.receive_post_ns),
+                receive_complete_ns: late(message.receive_complete_ns),
+                ..message
+            });
+            assert_eq!(moved.iter().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
     }
 }

@@ -15,7 +15,7 @@ mod sink;
 mod tally;
 mod writer;
 
-pub use block::{MessageBlock, MessageColumns};
+pub use block::{Details, MessageBlock, MessageColumns};
 pub use header::{FORMAT, Header, Kind, Summary, VERSION};
 pub use phaseflow_profiler::Operation;
 pub use reader::{Block, TraceReader, decode_calls, read_cells};
@@ -128,5 +128,30 @@ mod tests {
             blocks(&bytes).unwrap_err().to_string(),
             "summary.json: says messages 2, the archive holds 1"
         );
+    }
+
+    #[test]
+    fn blocks_that_nobody_wants_are_passed_over() {
+        let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+        // Blocks of 256, 512 and 232 messages.
+        for time in 0..1000 {
+            writer.message(&message(time, 0, 1)).unwrap();
+        }
+        let bytes = writer.finish(&RunFacts::default()).unwrap().1;
+        let mut reader = TraceReader::open(&bytes[..]).unwrap();
+        let (mut asked, mut read) = (Vec::new(), Vec::new());
+        while let Some(block) = reader
+            .next_block_where(|first, last| {
+                asked.push((first, last));
+                first == 256
+            })
+            .unwrap()
+        {
+            let Block::Messages(block) = block else { continue };
+            read.extend(block.iter().map(|message| message.send_post_ns));
+        }
+        assert_eq!(asked, [(0, 255), (256, 767), (768, 999)]);
+        assert_eq!(read, (256..768).collect::<Vec<_>>());
+        assert_eq!(reader.summary().unwrap().messages, 1000);
     }
 }

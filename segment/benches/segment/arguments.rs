@@ -13,9 +13,10 @@ const USAGE: &str = "cargo bench -p phaseflow-segment --bench segment -- [OPTION
   --ranks A,B       default: 16,64,256,1024
   --seeds A,B       default: 101,102,103 (never tuned on; 1 to 3 are for tuning)
   --messages N      of a run, default: 200000 for 16 ranks to 1600000 for 1024
-  --runs            a line for each run, with its program
+  --runs            a line for each run, with its program, and one for each boundary that is not right
   --list            the families
-  --speed [N,N]     instead: messages a second of all passes, default for 1000000,10000000 messages
+  --speed [N,N]     instead: messages a second from archive to archive, default for 1000000,10000000 messages, of rounds on
+                    16, 64 and 1024 ranks unless other options follow
 The environment variable SEGMENT_BENCH may hold the same options.";
 
 pub(crate) struct Arguments {
@@ -57,7 +58,10 @@ impl Arguments {
             match key {
                 "--runs" => arguments.runs = true,
                 "--list" => arguments.list = true,
-                "--speed" => arguments.speed = Some(numbers(value().unwrap_or("1000000,10000000"))?),
+                "--speed" => {
+                    arguments.speed = Some(numbers(value().unwrap_or("1000000,10000000"))?);
+                    (arguments.ranks, arguments.methods) = (vec![16, 64, 1024], vec![Method::default()]);
+                }
                 "--methods" => {
                     let list = Choice::parse_list(value().unwrap_or_default()).map_err(|e| e.to_string())?;
                     let methods = list.iter().map(Method::parse).collect::<Result<_, _>>();

@@ -5,6 +5,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod losses;
 mod run;
 mod speed;
 mod table;
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
     if arguments.list {
         FAMILIES.iter().for_each(|family| println!("{:<14}{}", family.name, family.about));
     } else if let Some(messages) = &arguments.speed {
-        speed::print(messages, &arguments.methods);
+        speed::print(messages, &arguments.ranks, &arguments.methods);
     } else {
         quality(&arguments);
     }
@@ -48,6 +49,7 @@ fn quality(arguments: &Arguments) {
                         let result = sample.measure(method, level);
                         if arguments.runs {
                             println!("  {:<24}{result}", format!("{} {}", method.name(), level.name()));
+                            print!("{}", result.losses);
                         }
                         let row = format!("{}{}", family.name, level.suffix());
                         table.add(method.name(), &row, *ranks, &result);

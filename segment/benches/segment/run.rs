@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Cursor;
 use std::time::Instant;
 
+use crate::losses::Losses;
 use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::pattern::Family;
 use phaseflow_collect::truth::{TRUTH_COLUMNS, write_truth};
@@ -57,6 +58,7 @@ pub(crate) struct Found {
     pub(crate) messages: u64,
     /// Found and true stretches.
     pub(crate) stretches: (usize, usize),
+    pub(crate) losses: Losses,
 }
 
 impl Sample {
@@ -97,6 +99,7 @@ impl Sample {
             seconds,
             messages: self.messages,
             stretches: (tiles.count(), truth.stretches.len()),
+            losses: Losses::new(&outcome.segmentation, truth),
         }
     }
 }

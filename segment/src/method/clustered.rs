@@ -103,7 +103,7 @@ pub(super) fn plan(run: &Run, points: &Points, labels: &[u32]) -> Plan {
     }
     let rounds = round_of_labels(run, points, labels);
     let least = |label: Option<u32>| label.map_or(0, |label| rounds[label as usize] / STEP);
-    let slack = |a: u32, b: u32| {
+    let slack = |_: u64, a: u32, b: u32| {
         rounds[a as usize].max(rounds[b as usize]).max(SLACK.saturating_mul(run.windows.width_ns()))
     };
     Plan::new(stretches).join_short(run.duration_ns, least).loosen(run.duration_ns, slack)

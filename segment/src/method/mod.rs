@@ -20,7 +20,7 @@ use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
 
 pub(crate) use rounds::Rounds;
-pub(crate) use rounds::cutter::Cutter;
+pub(crate) use rounds::cutter::{Cutter, RoundWindow};
 
 use crate::plan::Plan;
 use crate::survey::Run;

@@ -45,13 +45,13 @@ pub(crate) const BINS: usize = OPERATION.first + OPERATION.bins;
 /// A message counts as this much, so that sizes can be shared between bins in whole numbers.
 const UNIT: u64 = 256;
 
-/// Counts of messages per bin, in 1/256.
+/// Counts of messages per bin, in 1/256. On the heap, as tables of windows are moved about more often than they are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sketch(pub(crate) [u64; BINS]);
+pub(crate) struct Sketch(pub(crate) Box<[u64; BINS]>);
 
 impl Default for Sketch {
     fn default() -> Self {
-        Self([0; BINS])
+        Self(Box::new([0; BINS]))
     }
 }
 
@@ -83,24 +83,29 @@ impl Sketch {
 
     /// Adds another sketch.
     pub(crate) fn merge(&mut self, other: &Sketch) {
-        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+        self.0.iter_mut().zip(other.0.iter()).for_each(|(sum, count)| *sum += count);
     }
 
     /// Number of messages.
     pub(crate) fn messages(&self) -> u64 {
-        OPERATION.of(&self.0).iter().sum::<u64>() / UNIT
+        OPERATION.of(&self.0[..]).iter().sum::<u64>() / UNIT
+    }
+
+    /// Number of messages of no operation.
+    pub(crate) fn point_to_point(&self) -> u64 {
+        OPERATION.of(&self.0[..])[0] / UNIT
     }
 
     /// The code of the operation that most messages belong to.
     pub(crate) fn operation(&self) -> usize {
-        let counts = OPERATION.of(&self.0).iter().enumerate();
+        let counts = OPERATION.of(&self.0[..]).iter().enumerate();
         counts.max_by_key(|(_, count)| **count).map_or(0, |(code, _)| code)
     }
 
     /// Hellinger distance, mean over the views: 0 for equal distributions, 1 where no view has a bin in common.
     pub(crate) fn distance(&self, other: &Sketch) -> f64 {
         let of_view = |view: &View| -> f64 {
-            let (one, other) = (view.of(&self.0), view.of(&other.0));
+            let (one, other) = (view.of(&self.0[..]), view.of(&other.0[..]));
             let sums = one.iter().sum::<u64>() as f64 * other.iter().sum::<u64>() as f64;
             let overlap: f64 = one.iter().zip(other).map(|(a, b)| (*a as f64 * *b as f64).sqrt()).sum();
             if sums > 0.0 { (1.0 - overlap / sums.sqrt()).max(0.0) } else { 1.0 }
@@ -110,36 +115,70 @@ impl Sketch {
 }
 
 /// Log-likelihood ratio of single messages under two sketches, views taken as independent (naive Bayes).
-pub(crate) struct Ratio([f32; BINS]);
+pub(crate) struct Ratio {
+    of_bins: [f32; BINS],
+    common: f64,
+}
 
 impl Ratio {
     /// Positive for messages that are more likely in `one` than in `other`.
     pub(crate) fn new(one: &Sketch, other: &Sketch) -> Self {
-        let mut ratio = [0.0; BINS];
+        let mut of_bins = [0.0; BINS];
+        let mut all_common = 0.0;
         for view in VIEWS {
             let log = |sketch: &Sketch| -> Vec<f64> {
-                let counts = view.of(&sketch.0);
+                let counts = view.of(&sketch.0[..]);
                 let sum: u64 = counts.iter().sum();
                 // Half a message more in every bin (Krichevsky-Trofimov): what was never seen is rare, not impossible.
                 let half = UNIT as f64 / 2.0;
                 let sum = sum as f64 + half * view.bins as f64;
                 counts.iter().map(|count| ((*count as f64 + half) / sum).ln()).collect()
             };
-            for ((ratio, one), other) in view.of_mut(&mut ratio).iter_mut().zip(log(one)).zip(log(other)) {
-                *ratio = (one - other) as f32;
-            }
+            let ratios: Vec<f64> = log(one).iter().zip(log(other)).map(|(one, other)| one - other).collect();
+            all_common += common(view.of(one.0.as_slice()), view.of(other.0.as_slice()), &ratios);
+            let of_bins = view.of_mut(&mut of_bins).iter_mut();
+            of_bins.zip(ratios).for_each(|(bin, ratio)| *bin = ratio as f32);
         }
-        Self(ratio)
+        Self { of_bins, common: all_common }
+    }
+
+    /// By how much messages that both have are more likely in the first one, only because there is less else. A round with
+    /// one more operation has still the same messages of the others.
+    pub(crate) fn common(&self) -> f64 {
+        self.common
     }
 
     /// The ratio of one message; `operation` is its archive code.
     pub(crate) fn of(&self, src: u32, dst: u32, bytes: u64, operation: i64) -> f64 {
         let views: f64 = bins(src, dst, bytes)
             .iter()
-            .map(|(bin, share)| f64::from(self.0[*bin]) * *share as f64 / UNIT as f64)
+            .map(|(bin, share)| f64::from(self.of_bins[*bin]) * *share as f64 / UNIT as f64)
             .sum();
-        views + f64::from(self.0[operation_bin(operation)])
+        views + f64::from(self.of_bins[operation_bin(operation)])
     }
+}
+
+/// A view has something in common of which this part is.
+const COMMON: f64 = 0.05;
+
+/// By how much what two distributions have in common is more likely in the first one: the median of `ratios` over what is
+/// common, 0 if that is little.
+fn common(one: &[u64], other: &[u64], ratios: &[f64]) -> f64 {
+    let sum = |counts: &[u64]| counts.iter().sum::<u64>().max(1) as f64;
+    let (first, second) = (sum(one), sum(other));
+    let shares = one.iter().zip(other).map(|(one, other)| (*one as f64 / first).min(*other as f64 / second));
+    let mut ratios: Vec<(f64, f64)> = ratios.iter().copied().zip(shares).collect();
+    let all: f64 = ratios.iter().map(|ratio| ratio.1).sum();
+    if all < COMMON {
+        return 0.0;
+    }
+    ratios.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let mut sum = 0.0;
+    let middle = ratios.iter().find(|(_, share)| {
+        sum += share;
+        2.0 * sum >= all
+    });
+    middle.map_or(0.0, |(ratio, _)| *ratio)
 }
 
 /// Where a message counts, and how much.
@@ -196,7 +235,7 @@ mod tests {
         let messages = sizes.map(|bytes| message(3, 9, bytes, Operation::Alltoall));
         let sketch = sketch(&messages);
         for view in VIEWS {
-            assert_eq!(view.of(&sketch.0).iter().sum::<u64>(), UNIT * messages.len() as u64);
+            assert_eq!(view.of(&sketch.0[..]).iter().sum::<u64>(), UNIT * messages.len() as u64);
         }
     }
 
@@ -204,7 +243,7 @@ mod tests {
     fn sizes_are_shared_between_the_nearest_powers_of_two() {
         // 95 bytes and one: 64 plus half of the way to 128.
         let sketch = sketch(&[message(0, 1, 95, Operation::PointToPoint)]);
-        assert_eq!(SIZE.of(&sketch.0)[5..9], [0, 128, 128, 0]);
+        assert_eq!(SIZE.of(&sketch.0[..])[5..9], [0, 128, 128, 0]);
     }
 
     #[test]

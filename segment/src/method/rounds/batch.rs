@@ -1,16 +1,22 @@
 //! Messages that wait until it is known which window they belong to.
 
+use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::MessageBlock;
 
+use crate::tags::Tags;
+
 /// Messages in one order, whatever the order in which a source handed over those of equal time: by time, then source, then
-/// destination, bytes, operation.
+/// destination, bytes, kind, tag.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) times: Vec<i64>,
     pub(super) src: Vec<u32>,
     pub(super) dst: Vec<u32>,
     pub(super) bytes: Vec<u64>,
-    pub(super) operations: Vec<u8>,
+    /// Operations, or numbers of [tags](crate::tags).
+    pub(super) kinds: Vec<u8>,
+    /// Tags of point-to-point messages where they are to be watched, [`UNKNOWN`] of others; empty if there are none.
+    pub(super) tags: Vec<i64>,
 }
 
 impl Batch {
@@ -19,17 +25,28 @@ impl Batch {
         self.times.len()
     }
 
-    /// Appends messages. Rows from the answer on may still change place when more come.
-    pub(super) fn push(&mut self, block: &MessageBlock) -> usize {
+    /// Appends messages; without `tags` their own are kept. Rows from the answer on may still change place when more come.
+    pub(super) fn push(&mut self, block: &MessageBlock, tags: Option<&Tags>) -> usize {
         let first = self.len();
         let columns = block.columns();
         self.times.extend_from_slice(&columns.send_post_ns);
         self.src.extend_from_slice(&columns.src);
         self.dst.extend_from_slice(&columns.dst);
         self.bytes.extend_from_slice(&columns.bytes);
-        match block.operations() {
-            Some(codes) => self.operations.extend(codes.iter().map(|code| *code as u8)),
-            None => self.operations.resize(first + block.len(), 0),
+        match (tags, block.operations()) {
+            (Some(tags), _) => self.kinds.extend((0..block.len()).map(|row| tags.kind(block, row))),
+            (None, Some(codes)) => self.kinds.extend(codes.iter().map(|code| *code as u8)),
+            (None, None) => self.kinds.resize(first + block.len(), 0),
+        }
+        match block.tags().filter(|_| tags.is_none()) {
+            Some(own) => {
+                self.tags.resize(first, UNKNOWN);
+                let kinds = &self.kinds[first..];
+                self.tags
+                    .extend(own.iter().zip(kinds).map(|(tag, kind)| if *kind == 0 { *tag } else { UNKNOWN }));
+            }
+            None if self.tags.is_empty() => {}
+            None => self.tags.resize(first + block.len(), UNKNOWN),
         }
         let open = self.group_start(self.len());
         self.sort(self.group_start(first), open);
@@ -48,7 +65,8 @@ impl Batch {
         self.src.drain(..end);
         self.dst.drain(..end);
         self.bytes.drain(..end);
-        self.operations.drain(..end);
+        self.kinds.drain(..end);
+        self.tags.drain(..end.min(self.tags.len()));
     }
 
     /// Where the messages of the time and source of the row before `row` begin.
@@ -71,8 +89,11 @@ impl Batch {
                 let end = (row..to).find(|r| self.times[*r] != time || self.src[*r] != src).unwrap_or(to);
                 let mut kinds: Vec<_> = (start..end).map(|row| self.kind(row)).collect();
                 kinds.sort_unstable();
-                for (row, (dst, bytes, operation)) in (start..end).zip(kinds) {
-                    (self.dst[row], self.bytes[row], self.operations[row]) = (dst, bytes, operation);
+                for (row, (dst, bytes, kind, tag)) in (start..end).zip(kinds) {
+                    (self.dst[row], self.bytes[row], self.kinds[row]) = (dst, bytes, kind);
+                    if let Some(own) = self.tags.get_mut(row) {
+                        *own = tag;
+                    }
                 }
                 row = end;
             } else {
@@ -81,8 +102,9 @@ impl Batch {
         }
     }
 
-    fn kind(&self, row: usize) -> (u32, u64, u8) {
-        (self.dst[row], self.bytes[row], self.operations[row])
+    fn kind(&self, row: usize) -> (u32, u64, u8, i64) {
+        let tag = self.tags.get(row).copied().unwrap_or(UNKNOWN);
+        (self.dst[row], self.bytes[row], self.kinds[row], tag)
     }
 }
 
@@ -106,7 +128,7 @@ mod tests {
                 for part in [&order[..cut], &order[cut..]] {
                     let mut block = MessageBlock::default();
                     part.iter().for_each(|message| block.push(message));
-                    batch.push(&block);
+                    batch.push(&block, None);
                 }
                 batch.close();
                 assert_eq!(batch.dst, [1, 2, 3, 0, 3], "cut at {cut}");

@@ -17,6 +17,7 @@ use super::gaps::Gaps;
 use super::pairs::Pairs;
 use super::rhythm::Rhythm;
 use super::tokens::Tokens;
+use crate::tags::{Tags, Watch};
 use crate::window::sketch::Sketch;
 
 /// Most windows; they take 3 KiB each.
@@ -138,6 +139,8 @@ pub(crate) struct Cutter {
     rounds_here: u64,
     /// The longest silence of this round.
     longest_ns: u64,
+    /// The longest silence of the round before.
+    usual_ns: u64,
     rhythm: Rhythm,
     /// Pieces of the open window that are no whole round yet.
     pieces: usize,
@@ -150,6 +153,9 @@ pub(crate) struct Cutter {
     windows: Vec<RoundWindow>,
     least: u64,
     gaps: Gaps,
+    /// What kind of message a tag makes; while that is not known, tags are watched.
+    tags: Option<Tags>,
+    watch: Watch,
 }
 
 impl Default for Cutter {
@@ -166,6 +172,7 @@ impl Default for Cutter {
             known: 0.0,
             rounds_here: 0,
             longest_ns: 0,
+            usual_ns: 0,
             rhythm: Rhythm::default(),
             pieces: 0,
             repeat: Streak::default(),
@@ -176,14 +183,21 @@ impl Default for Cutter {
             windows: Vec::new(),
             least: 1,
             gaps: Gaps::default(),
+            tags: None,
+            watch: Watch::default(),
         }
     }
 }
 
 impl Cutter {
+    /// A cutter that tells messages apart by these tags, which the default finds out.
+    pub(crate) fn with_tags(tags: Tags) -> Self {
+        Self { tags: Some(tags), ..Self::default() }
+    }
+
     /// Adds messages in trace order.
     pub(crate) fn add(&mut self, block: &MessageBlock) {
-        let settled = self.batch.push(block);
+        let settled = self.batch.push(block, self.tags.as_ref());
         self.look(settled.max(self.batch.len().saturating_sub(ORDERED)));
         let done = (self.folded - self.base) as usize;
         self.batch.drain(done);
@@ -199,7 +213,9 @@ impl Cutter {
         }
         self.fold(self.next);
         self.close_window(self.rounds_here == 0);
-        Rounds { windows: self.windows, silences: self.gaps.finish() }
+        let all = self.windows.iter().map(|window| window.sketch.point_to_point()).sum();
+        let tags = self.tags.unwrap_or_else(|| self.watch.finish(all));
+        Rounds { windows: self.windows, silences: self.gaps.finish(), tags }
     }
 
     /// Looks at the rows of the batch before `end`.
@@ -215,11 +231,22 @@ impl Cutter {
                 self.fold(place);
                 self.close_window(true);
                 self.longest_ns = 0;
+            } else if self.rounds_here > 0
+                && self.usual_ns > 0
+                && silence_ns / PAUSE > self.longest_ns.max(self.usual_ns)
+            {
+                // What comes after such a silence may be something else, or it comes later.
+                self.stop(place);
             } else {
                 self.longest_ns = self.longest_ns.max(silence_ns);
             }
             let batch = &self.batch;
-            let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.operations[row]);
+            let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.kinds[row]);
+            if let Some(tag) = batch.tags.get(row)
+                && batch.kinds[row] == 0
+            {
+                self.watch.see(hash, *tag);
+            }
             if let Some(seen) = self.tokens.see(hash, place + 1) {
                 // Counted from 1: 0 was never seen.
                 self.open.watched += 1;
@@ -264,7 +291,8 @@ impl Cutter {
     fn end_round(&mut self) {
         let at = self.repeat.start.max(self.folded);
         let from = self.repeat.from.clamp(self.round, at);
-        let late = from >= self.folded && from - self.round > (at - from) / BEFORE + 2;
+        let late = from >= self.folded
+            && (from - self.round > (at - from) / BEFORE + 2 || self.is_slow_start(from, at));
         if late && self.rounds_here > 0 {
             // The last round of what was before, and the first one of something new.
             self.join_parts(self.round);
@@ -281,6 +309,14 @@ impl Cutter {
         self.rounds_here += 1;
         self.end_piece();
         self.next_round(at);
+    }
+
+    /// True if what is before the very first round, which is between `from` and `at`, took longer than it: processes start one
+    /// after the other.
+    fn is_slow_start(&self, from: u64, at: u64) -> bool {
+        let time = |place: u64| self.batch.times[(place - self.base) as usize];
+        let [begin, from, at] = [0, from, at].map(|place| if self.folded == 0 { time(place) } else { 0 });
+        from.wrapping_sub(begin) > at.wrapping_sub(from)
     }
 
     /// Parts from `start` on are of the round that is now known to be one.
@@ -375,7 +411,23 @@ impl Cutter {
         self.foreign = Streak::default();
     }
 
+    /// The round ends with a long silence before the message at `at`.
+    fn stop(&mut self, at: u64) {
+        self.join_parts(self.round);
+        self.fold(at);
+        self.close_window(false);
+        self.open.fresh = true;
+        self.pieces = 0;
+        self.rounds_here = 0;
+        self.rhythm.forget();
+        self.next_round(at);
+        self.previous = at;
+        self.foreign = Streak::default();
+        self.usual_ns = 0;
+    }
+
     fn next_round(&mut self, at: u64) {
+        self.usual_ns = self.longest_ns;
         self.longest_ns = 0;
         self.known = self.distinct as f32;
         self.round = at;
@@ -407,7 +459,7 @@ impl Cutter {
             &batch.src[from..to],
             &batch.dst[from..to],
             &batch.bytes[from..to],
-            &batch.operations[from..to],
+            &batch.kinds[from..to],
         );
         self.open.pairs.add_columns(&batch.src[from..to], &batch.dst[from..to]);
         self.folded = end;
@@ -432,19 +484,15 @@ impl Cutter {
                 self.least = self.least.saturating_mul(2);
                 let before = self.windows.len();
                 let least = self.least;
-                let mut kept: Vec<RoundWindow> = Vec::with_capacity(MOST);
-                for window in self.windows.drain(..) {
-                    match kept.last_mut() {
-                        Some(last)
-                            if last.messages + window.messages <= least.saturating_mul(2)
-                                && !(sparing && (window.fresh || last.part != window.part)) =>
-                        {
-                            last.merge(&window);
-                        }
-                        _ => kept.push(window),
+                // `dedup_by` hands over the window and what is kept before it, and moves nothing else.
+                self.windows.dedup_by(|window, last| {
+                    let joins = last.messages + window.messages <= least.saturating_mul(2)
+                        && !(sparing && (window.fresh || last.part != window.part));
+                    if joins {
+                        last.merge(window);
                     }
-                }
-                self.windows = kept;
+                    joins
+                });
                 if sparing && before - self.windows.len() < MOST / 64 {
                     break;
                 }

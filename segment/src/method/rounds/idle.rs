@@ -7,10 +7,17 @@ use crate::survey::Run;
 
 /// A silence shorter than this part of the run belongs to the phase around it …
 const PART: u64 = 2000;
+/// … and at its end one shorter than this, in which the program is only ending, …
+const END: u64 = 100;
 /// … and so does one shorter than so many rounds of what happens before and after it.
 pub(super) const ROUNDS: u64 = 3;
 /// Units before and after a silence that tell how long a round is.
 const NEIGHBOURS: usize = 16;
+
+/// A silence in the midst of a stretch is a part of its rhythm, computation between exchanges, if there are so many others in it …
+const OTHERS: usize = 3;
+/// … that are at least this part as long.
+const ALIKE: u64 = 3;
 
 /// An idle stretch of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +35,14 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
     let (Some(first), Some(last)) = (units.first(), units.last()) else { return Vec::new() };
     let silences = run.rounds.silences.iter();
     let inner = silences.map(|silence| (run.since_start(silence.from_ns), run.since_start(silence.to_ns)));
-    let all = std::iter::once((0, first.start_ns)).chain(inner).chain([(last.last_ns, run.duration_ns)]);
-    let least_ns = run.duration_ns / PART;
+    let end = (last.last_ns, run.duration_ns);
+    let (least_ns, least_end_ns) = least_ns(run);
+    let end = (end.1 - end.0 > least_end_ns).then_some(end);
+    let all = std::iter::once((0, first.start_ns)).chain(inner).chain(end);
     let long = all.filter(|(from, to)| to - from > least_ns);
     let mut idle = Vec::new();
+    // For each of them the stretch it is in the midst of.
+    let mut amidst: Vec<Option<usize>> = Vec::new();
     for (from, to) in long {
         // The units that the silence ends, and that begin after it.
         let after = units.partition_point(|unit| unit.start_ns < to);
@@ -56,15 +67,34 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         if to - from > ROUNDS.saturating_mul(usual) {
             let pause = pause(left).min((to - from) / 2);
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
+            amidst.push(within.then(|| stretch(after).start));
         }
     }
-    idle
+    let length = |idle: &Idle| idle.to_ns - idle.from_ns;
+    let is_usual = |number: usize| {
+        let own = &idle[number];
+        let before = (0..number).rev().take_while(|other| amidst[*other] == amidst[number]);
+        let after = (number + 1..idle.len()).take_while(|other| amidst[*other] == amidst[number]);
+        let alike = before.chain(after).filter(|other| length(&idle[*other]) >= length(own) / ALIKE);
+        stretches.len() > 1 && amidst[number].is_some() && alike.take(OTHERS).count() == OTHERS
+    };
+    let unusual: Vec<Idle> =
+        (0..idle.len()).filter(|number| !is_usual(*number)).map(|number| idle[number]).collect();
+    unusual
+}
+
+/// Shorter silences are not idle, in the run and at its end.
+pub(super) fn least_ns(run: &Run) -> (u64, u64) {
+    (run.duration_ns / PART, run.duration_ns / END)
 }
 
 /// How long a round is in these units: messages of a round, at the mean rate. `silence` is not counted.
 fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     let (first, last) = (units.first()?, units.last()?);
-    let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();
+    let messages: f64 = units.iter().map(|unit| unit.messages).sum();
+    // What comes again only after more than all of this is no round, but the phase of long ago.
+    let rounds = units.iter().filter_map(|unit| unit.round);
+    let mut rounds: Vec<f64> = rounds.filter(|round| *round <= messages).collect();
     let before = first.start_ns < silence.1 && last.end_ns >= silence.1;
     let end_ns = if before { silence.0 } else { last.end_ns };
     let span_ns = end_ns.saturating_sub(first.start_ns);
@@ -74,7 +104,6 @@ fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the last such stretch.
     let place = if rounds.len() < NEIGHBOURS / 2 { rounds.len() / 2 } else { rounds.len() * 3 / 4 };
     let round = *rounds.select_nth_unstable_by(place, f64::total_cmp).1;
-    let messages: f64 = units.iter().map(|unit| unit.messages).sum();
     Some((span_ns as f64 * round / messages.max(1.0)) as u64)
 }
 

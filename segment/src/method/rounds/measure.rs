@@ -6,6 +6,8 @@
 //! messages in the mean, and as many standard deviations as [`SURE`] says (the divergence of samples is a χ² in the limit;
 //! Grosse et al. 2002). The mean over the views, and the difference of the rates, make the measure.
 
+use phaseflow_collect::trace::Operation;
+
 use super::cutter::RoundWindow;
 use super::pairs::{self, GROUPS, Pairs};
 use crate::window::sketch::{BINS, Sketch, VIEWS};
@@ -29,10 +31,17 @@ const OFFSETS: usize = 0;
 const PAIRS: usize = 1;
 /// The view of sizes.
 const SIZES: usize = 2;
+/// The view of senders.
+const SOURCES: usize = 3;
+/// The view of operations.
+const OPERATIONS: usize = 5;
 /// Sizes that differ by so many octaves in the mean are as different as can be.
 const OCTAVES: f32 = 2.0;
 /// A part of a round may have so many times the share of one message that the round has.
 const EXCERPT: f32 = 4.0;
+/// What has less than this part of the share elsewhere is strange there; of pairs there may be many.
+const RARE: f32 = 1.0 / 8.0;
+const RARE_PAIR: f32 = 1.0 / 64.0;
 /// All of a behaviour's bins.
 const ALL: usize = BINS + GROUPS * pairs::BINS;
 /// Distributions that are compared.
@@ -177,7 +186,8 @@ impl Behaviour {
 
     fn settle_inner(&mut self) {
         for number in 0..PARTS {
-            self.inner[number] = part(&self.shares, number).iter().map(|share| weighted_log(*share)).sum();
+            let (chunks, _) = part(&self.shares, number).as_chunks::<LANES>();
+            self.inner[number] = chunks.iter().fold(0.0, sum_of_logs);
         }
     }
 
@@ -226,11 +236,15 @@ impl Behaviour {
 
     /// Jensen-Shannon divergence of one distribution, and the same without what chance explains.
     fn divergence(&self, other: &Behaviour, number: usize) -> (f32, f32) {
+        let (own, theirs) = (part(&self.shares, number), part(&other.shares, number));
+        if own == theirs {
+            return (0.0, 0.0);
+        }
         let (mut outer, mut used) = (0.0f32, 0.0f32);
-        for (p, q) in part(&self.shares, number).iter().zip(part(&other.shares, number)) {
-            let mean = 0.5 * (p + q);
-            outer += weighted_log(mean);
-            used += if mean > 0.0 { 1.0 } else { 0.0 };
+        for (p, q) in own.as_chunks::<LANES>().0.iter().zip(theirs.as_chunks::<LANES>().0) {
+            let means: [f32; LANES] = std::array::from_fn(|bin| 0.5 * (p[bin] + q[bin]));
+            outer = sum_of_logs(outer, &means);
+            used += means.iter().map(|mean| if *mean > 0.0 { 1.0 } else { 0.0 }).sum::<f32>();
         }
         let divergence = (0.5 * (self.inner[number] + other.inner[number]) - outer).clamp(0.0, 1.0);
         let freedom = (used - 1.0).max(0.0);
@@ -251,6 +265,51 @@ impl Behaviour {
         };
         let pairs: f32 = (VIEWS.len()..PARTS).map(covered).sum();
         covered(OFFSETS).min(pairs) * self.inverse[OFFSETS]
+    }
+
+    /// Which part of these messages has a size, an operation or a pair that the other stretch does not have: as good as none
+    /// of its messages.
+    pub(super) fn strange_to(&self, other: &Behaviour) -> f32 {
+        let strange = |number: usize, least: f32| -> f32 {
+            let bins = part(&self.shares, number).iter().zip(part(&other.shares, number));
+            bins.filter(|(own, theirs)| **theirs <= least * **own).map(|(own, _)| own).sum()
+        };
+        let pairs: f32 = (VIEWS.len()..PARTS)
+            .map(|number| strange(number, RARE_PAIR) * self.messages_of(number) as f32)
+            .sum();
+        let pairs = pairs / (self.messages as f32).max(1.0);
+        strange(SIZES, RARE).max(strange(OPERATIONS, RARE)).max(pairs)
+    }
+
+    /// True if messages are spread over pairs more evenly than the other's: of greater entropy. Pairs that share a bin can hide it
+    /// from one of two histograms, hardly from both.
+    pub(super) fn is_more_even(&self, other: &Behaviour) -> bool {
+        // The inner sums are negative entropies.
+        let by_group = |own: &Behaviour| -> f32 {
+            let groups = (VIEWS.len()..PARTS).map(|number| {
+                let share = (own.messages_of(number) / own.messages.max(1.0)) as f32;
+                share * own.inner[number] + weighted_log(share)
+            });
+            groups.sum()
+        };
+        by_group(self) < by_group(other) || self.inner[PAIRS] < other.inner[PAIRS]
+    }
+
+    /// How many senders there seem to be: as many as would have the same entropy if all sent alike.
+    pub(super) fn senders(&self) -> f32 {
+        (-self.inner[SOURCES]).exp2()
+    }
+
+    /// True if most messages are of barriers.
+    pub(super) fn is_barrier(&self) -> bool {
+        let shares = part(&self.shares, OPERATIONS);
+        shares.get(Operation::Barrier as usize).is_some_and(|share| *share > 0.5)
+    }
+
+    /// Messages of a group of pairs.
+    fn messages_of(&self, number: usize) -> f64 {
+        let group = number - VIEWS.len();
+        self.pairs.0[group * pairs::BINS..(group + 1) * pairs::BINS].iter().sum::<u64>() as f64
     }
 
     /// How different the rates are.
@@ -281,6 +340,17 @@ impl Behaviour {
 fn octaves(messages: u64, active_ns: Option<u64>) -> [f32; 2] {
     let octaves = active_ns.map_or(0.0, |ns| (messages.max(1) as f64 / ns.max(1) as f64).log2() as f32);
     [octaves, octaves * octaves]
+}
+
+/// Bins whose logarithms are computed at a time; each distribution has a multiple of so many.
+const LANES: usize = 32;
+
+/// `sum` and Σ x log₂ x, added in order; the logarithms are vectors first.
+#[inline]
+fn sum_of_logs(sum: f32, shares: &[f32; LANES]) -> f32 {
+    let mut logs = [0.0; LANES];
+    logs.iter_mut().zip(shares).for_each(|(log, share)| *log = weighted_log(*share));
+    logs.iter().fold(sum, |sum, log| sum + log)
 }
 
 /// x log₂ x, 0 for 0; the logarithm by 2 artanh((m−1)/(m+1)) of the mantissa, to seven terms' accuracy of a float.
@@ -328,6 +398,12 @@ mod tests {
             assert!((f64::from(weighted_log(x)) - exact).abs() < 1e-6 * (1.0 + exact.abs()), "{x}");
         }
         assert_eq!(weighted_log(0.0), 0.0);
+    }
+
+    #[test]
+    fn every_bin_of_every_distribution_is_compared() {
+        let shares = [0.0; ALL];
+        assert!((0..PARTS).all(|number| part(&shares, number).len().is_multiple_of(LANES)));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows that are whole rounds of the
 //! program all look alike as long as the phase lasts, so that every difference between neighbours means something.
 //!
-//! 1. [Windows](cutter) are cut where tokens come again, in one pass.
+//! 1. [Windows](cutter) are cut where tokens come again, in one pass; in one more if there are [tags](crate::tags) that tell
+//!    messages apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only gradual, and windows that straddle a boundary.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
@@ -27,6 +28,7 @@ mod label;
 mod measure;
 mod merge;
 mod pairs;
+mod passage;
 mod repair;
 mod rhythm;
 mod segments;
@@ -37,6 +39,7 @@ use phaseflow_collect::Result;
 use super::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
+use crate::tags::Tags;
 use cutter::RoundWindow;
 use gaps::Silence;
 use measure::Behaviour;
@@ -50,8 +53,12 @@ const LIMIT: f32 = 0.17;
 /// How different neighbours have to be, and labels.
 const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
 
-/// The second pass looks for a boundary within so many rounds.
+/// The second pass looks for a boundary within so many rounds; …
 const SLACK: u64 = 2;
+/// … where only the rate changes within so many, as intervals have to be known; …
+const SLACK_OF_RATES: u64 = 3;
+/// … and within so many windows more, where no window begins with something new.
+const SLACK_OF_WINDOWS: u64 = 2;
 
 /// Messages that differ by less do not tell one phase from another.
 const TELLING: f32 = 0.03;
@@ -61,6 +68,8 @@ const TELLING: f32 = 0.03;
 pub(crate) struct Rounds {
     pub(crate) windows: Vec<RoundWindow>,
     pub(crate) silences: Vec<Silence>,
+    /// Those that tell messages apart.
+    pub(crate) tags: Tags,
 }
 
 /// The method.
@@ -70,23 +79,36 @@ impl Split for RoundsMethod {
     fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
         let mut segments = Segments::new(run);
         segments.merge(&LIMITS);
+        passage::start(&mut segments);
+        passage::sides(&mut segments);
         blend::blend(&mut segments, &LIMITS);
         repair::repair(&mut segments);
+        passage::stragglers(&mut segments);
         blend::hiccups(&mut segments);
+        segments.merge(&LIMITS);
+        passage::passages(&mut segments);
+        passage::stragglers(&mut segments);
         segments.merge(&LIMITS);
         segments.find_idle(run);
         let labels = label::labels(&segments, &LIMITS);
         let plan = plan(run, &segments, &labels);
-        Ok(Answer { plan, parameters: format!("windows={}", run.rounds.windows.len()) })
+        let mut parameters = format!("windows={}", run.rounds.windows.len());
+        if !run.rounds.tags.is_empty() {
+            parameters += &format!(",tags={}", run.rounds.tags.len());
+        }
+        Ok(Answer { plan, parameters })
     }
 }
 
-/// Stretches with room for the second pass; where idleness begins or ends is exact.
+/// Stretches with room for the second pass; where idleness begins or ends is exact, but not where the first phase does.
 fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut rounds = vec![0; labels.iter().max().map_or(0, |label| *label as usize + 1)];
+    let mut windows = rounds.clone();
+    let first_ns = segments.list.first().map_or(0, |segment| segments.start_ns(segment));
     let mut idle = segments.idle.iter().peekable();
-    if idle.next_if(|idle| idle.from_ns == 0).is_some() {
+    while idle.next_if(|idle| idle.to_ns <= first_ns).is_some() {}
+    if first_ns > 0 && (segments.lead > 0 || segments.idle.first().is_some_and(|idle| idle.from_ns == 0)) {
         stretches.push(Stretch::exact(None, 0));
     } else {
         stretches.push(Stretch::exact(labels.first().copied(), 0));
@@ -95,12 +117,14 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
         let end_ns = segments.end_ns(segment);
         let round_ns = &mut rounds[*label as usize];
         *round_ns = segments.round_ns(segment).max(*round_ns);
+        let window_ns = &mut windows[*label as usize];
+        *window_ns = segments.unit_ns(segment).max(*window_ns);
         if segments.is_quiet(number) {
             stretches.push(Stretch::exact(None, segments.start_ns(segment)));
             while idle.next_if(|idle| idle.from_ns < end_ns).is_some() {}
             continue;
         }
-        stretches.push(Stretch::exact(Some(*label), segments.start_ns(segment)));
+        stretches.push(segments.begin(number, *label));
         while let Some(silence) = idle.next_if(|idle| idle.from_ns < end_ns) {
             stretches.push(Stretch::exact(None, silence.from_ns));
             if silence.to_ns < end_ns {
@@ -112,11 +136,16 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     for (segment, label) in segments.list.iter().zip(labels) {
         examples[*label as usize].get_or_insert(&segment.behaviour);
     }
-    let slack = |a: u32, b: u32| {
-        // Where only the rate changes, messages do not tell where.
+    let slack = |start_ns: u64, a: u32, b: u32| {
         let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
         let tells = one.difference_of_messages(other).all >= TELLING;
-        if tells { rounds[a as usize].max(rounds[b as usize]).saturating_mul(SLACK) } else { 0 }
+        let most_rounds = if tells { SLACK } else { SLACK_OF_RATES };
+        let most_windows = if tells && segments.is_fresh(start_ns) { 0 } else { SLACK_OF_WINDOWS };
+        let round_ns = rounds[a as usize].max(rounds[b as usize]);
+        let window_ns = windows[a as usize].max(windows[b as usize]);
+        round_ns.saturating_mul(most_rounds).saturating_add(window_ns.saturating_mul(most_windows))
     };
-    Plan::new(stretches).loosen(run.duration_ns, slack)
+    let mut plan = Plan::new(stretches).loosen(run.duration_ns, slack);
+    (plan.least_idle_ns, plan.least_end_ns) = idle::least_ns(run);
+    plan
 }

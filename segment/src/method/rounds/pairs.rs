@@ -11,13 +11,13 @@ pub(super) const GROUPS: usize = 4;
 /// Bins of each group.
 pub(super) const BINS: usize = 64;
 
-/// Messages by group and bin of their pair.
+/// Messages by group and bin of their pair; on the heap, as [`Sketch`](crate::window::sketch::Sketch) is.
 #[derive(Clone, Debug)]
-pub(crate) struct Pairs(pub(super) [u64; GROUPS * BINS]);
+pub(crate) struct Pairs(pub(super) Box<[u64; GROUPS * BINS]>);
 
 impl Default for Pairs {
     fn default() -> Self {
-        Self([0; GROUPS * BINS])
+        Self(Box::new([0; GROUPS * BINS]))
     }
 }
 
@@ -31,7 +31,7 @@ impl Pairs {
 
     /// Adds other messages.
     pub(super) fn merge(&mut self, other: &Pairs) {
-        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+        self.0.iter_mut().zip(other.0.iter()).for_each(|(sum, count)| *sum += count);
     }
 }
 

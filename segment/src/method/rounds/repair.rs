@@ -27,6 +27,11 @@ const SCRAP: f64 = 4.0;
 /// Parts of the one and the other of which a window is tried to be the mixture, in quarters.
 const MIXTURES: [f64; 3] = [0.25, 0.5, 0.75];
 
+/// Ranks change over from one phase to the next in less than this part of either, …
+const TRANSITION: f64 = 4.0;
+/// … and the shares of both in it are known to this part.
+const SHARES: u32 = 8;
+
 /// Takes back boundaries that are gradual, and windows that straddle two stretches.
 pub(super) fn repair(segments: &mut Segments<'_>) {
     fragments(segments);
@@ -151,10 +156,14 @@ fn straddlers(segments: &mut Segments<'_>) {
     while number + 1 < segments.list.len() {
         let own = &segments.list[number];
         let (before, after) = (&segments.list[number - 1], &segments.list[number + 1]);
-        let small = own.units.len() == 1
-            && (before.units.len() > 1 || before.behaviour.messages > own.behaviour.messages)
-            && (after.units.len() > 1 || after.behaviour.messages > own.behaviour.messages);
-        if small && is_mixture(&own.behaviour, &before.behaviour, &after.behaviour) {
+        let larger =
+            |other: &Segment| other.units.len() > 1 || other.behaviour.messages > own.behaviour.messages;
+        let straddles = if own.units.len() == 1 {
+            larger(before) && larger(after) && is_mixture(&own.behaviour, &before.behaviour, &after.behaviour)
+        } else {
+            is_transition(segments, number)
+        };
+        if straddles {
             let nearer = own.behaviour.difference_of_messages(&before.behaviour).all
                 <= own.behaviour.difference_of_messages(&after.behaviour).all;
             segments.join(if nearer { number - 1 } else { number });
@@ -163,6 +172,31 @@ fn straddlers(segments: &mut Segments<'_>) {
             number += 1;
         }
     }
+}
+
+/// While some ranks are still in the old phase and others in the new one already, there is less and less of the old one. A phase
+/// of its own that does what both do is a mixture of the same shares all along.
+fn is_transition(segments: &Segments<'_>, number: usize) -> bool {
+    let own = &segments.list[number];
+    let (before, after) = (&segments.list[number - 1].behaviour, &segments.list[number + 1].behaviour);
+    let messages = own.behaviour.messages * TRANSITION;
+    if messages > before.messages.min(after.messages) {
+        return false;
+    }
+    let middle = own.units.start + own.units.len().div_ceil(2);
+    let halves = (segments.behaviour(own.units.start..middle), segments.behaviour(middle..own.units.end));
+    let (Some(first), Some(second)) = halves else { return false };
+    let (first, second) = (share(&first, before, after), share(&second, before, after));
+    first.1 < LIMIT && second.1 < LIMIT && first.0 > second.0
+}
+
+/// The share of the one in the mixture of both that is most like `own`, and how different it still is.
+fn share(own: &Behaviour, before: &Behaviour, after: &Behaviour) -> (f64, f32) {
+    let differs = |share: f64| (share, own.difference_of_messages(&before.mixture(after, share)).sure);
+    (0..=SHARES)
+        .map(|part| differs(f64::from(part) / f64::from(SHARES)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .unwrap_or((0.0, f32::INFINITY))
 }
 
 fn is_mixture(own: &Behaviour, before: &Behaviour, after: &Behaviour) -> bool {

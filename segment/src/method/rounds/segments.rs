@@ -4,6 +4,7 @@ use super::cutter::RoundWindow;
 use super::idle::{self, Idle};
 use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance, merge_neighbours};
+use crate::plan::Stretch;
 use crate::survey::Run;
 
 /// Stray messages are so many times rarer than those of phases.
@@ -12,6 +13,9 @@ const QUIET: f64 = 4.0;
 const FEW: f64 = 16.0;
 /// … and so many rounds of those long, at least.
 const LASTING: u64 = 2;
+
+/// A boundary may lie in so many units before and after it.
+const AROUND: usize = 2;
 
 /// A pause so many times as long as the one before is not of the same rhythm.
 const LONGER: u64 = 3;
@@ -60,6 +64,8 @@ pub(super) struct Segments<'a> {
     /// How much the partners of each unit differ from those of the next one.
     steps: Vec<f32>,
     pub(super) list: Vec<Segment>,
+    /// Units before the first segment, in which the program starts.
+    pub(super) lead: usize,
     pub(super) idle: Vec<Idle>,
 }
 
@@ -112,12 +118,14 @@ impl<'a> Segments<'a> {
             .collect();
         let steps = list.windows(2).map(|pair| pair[0].behaviour.difference_of_messages(&pair[1].behaviour));
         let steps = steps.map(|difference| difference.sure_partners).collect();
-        Self { list, units, windows, steps, idle }
+        Self { list, lead: 0, units, windows, steps, idle }
     }
 
     /// Looks for idle stretches again, now that it is known which windows are alike.
     pub(super) fn find_idle(&mut self, run: &Run) {
-        let stretches: Vec<_> = self.list.iter().map(|segment| segment.units.clone()).collect();
+        let lead = (self.lead > 0).then_some(0..self.lead);
+        let stretches = lead.into_iter().chain(self.list.iter().map(|segment| segment.units.clone()));
+        let stretches: Vec<_> = stretches.collect();
         self.idle = idle::find(run, &self.units, &stretches);
     }
 
@@ -128,19 +136,30 @@ impl<'a> Segments<'a> {
         if self.round(own).is_some_and(|round| 1.5 * round < own.behaviour.messages) {
             return false;
         }
-        let length = |segment: &Segment| {
-            let units = &self.units[segment.units.clone()];
-            units.iter().map(|unit| unit.end_ns - unit.start_ns - unit.idle_ns).sum::<u64>().max(1)
-        };
-        let rate = |segment: &Segment| segment.behaviour.messages / length(segment) as f64;
         let around = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
         let mut around = around.filter_map(|other| self.list.get(other)).peekable();
         around.peek().is_some()
             && around.all(|other| {
-                rate(own) * QUIET < rate(other)
+                self.rate(own) * QUIET < self.rate(other)
                     && own.behaviour.messages * FEW < other.behaviour.messages
-                    && length(own) > self.round_ns(other).saturating_mul(LASTING)
+                    && self.active_ns(own) > self.round_ns(other).saturating_mul(LASTING)
             })
+    }
+
+    /// Time of a segment without idleness, at least 1 ns.
+    pub(super) fn active_ns(&self, segment: &Segment) -> u64 {
+        let units = &self.units[segment.units.clone()];
+        units.iter().map(|unit| unit.end_ns - unit.start_ns - unit.idle_ns).sum::<u64>().max(1)
+    }
+
+    /// Messages of a segment per nanosecond that is not idle.
+    pub(super) fn rate(&self, segment: &Segment) -> f64 {
+        segment.behaviour.messages / self.active_ns(segment) as f64
+    }
+
+    /// Whether a segment holds at least so many rounds.
+    pub(super) fn holds(&self, segment: &Segment, rounds: f64) -> bool {
+        self.round(segment).is_some_and(|round| segment.behaviour.messages >= rounds * round)
     }
 
     /// Differences between the units of some neighbouring ones.
@@ -186,6 +205,21 @@ impl<'a> Segments<'a> {
         Some(all)
     }
 
+    /// The begin of a segment as a stretch of `label`: within the units around it, and at the first segment anywhere among
+    /// those in which the program starts.
+    pub(super) fn begin(&self, number: usize, label: u32) -> Stretch {
+        let segment = &self.list[number];
+        let first = segment.units.start;
+        let start_ns = self.units[first].start_ns;
+        let earliest =
+            if number == 0 { 0 } else { first.saturating_sub(AROUND).max(self.list[number - 1].units.start) };
+        let latest = (first + AROUND).min(segment.units.end) - 1;
+        let earliest_ns =
+            if number == 0 && self.lead == 0 { start_ns } else { self.units[earliest].start_ns };
+        let latest_ns = if number == 0 && self.lead == 0 { start_ns } else { self.units[latest].end_ns };
+        Stretch { label: Some(label), start_ns, earliest_ns, latest_ns }
+    }
+
     /// Begin of a segment.
     pub(super) fn start_ns(&self, segment: &Segment) -> u64 {
         self.units[segment.units.start].start_ns
@@ -205,6 +239,20 @@ impl<'a> Segments<'a> {
         }
         let middle = rounds.len() / 2;
         Some(*rounds.select_nth_unstable_by(middle, f64::total_cmp).1)
+    }
+
+    /// True if the unit that begins at this time begins with something new.
+    pub(super) fn is_fresh(&self, start_ns: u64) -> bool {
+        let unit = self.units.partition_point(|unit| unit.start_ns < start_ns);
+        self.windows.get(unit).is_some_and(|window| window.fresh)
+    }
+
+    /// How long a unit of a segment is: the median.
+    pub(super) fn unit_ns(&self, segment: &Segment) -> u64 {
+        let units = self.units[segment.units.clone()].iter();
+        let mut lengths: Vec<u64> = units.map(|unit| unit.end_ns - unit.start_ns - unit.idle_ns).collect();
+        let middle = lengths.len() / 2;
+        *lengths.select_nth_unstable(middle).1
     }
 
     /// How long a round of a segment is: the median over its units.
