@@ -273,7 +273,13 @@ mod tests {
                 let expected: Vec<_> = messages.iter().filter(|m| inside(m.send_post_ns)).copied().collect();
                 assert_eq!(own, &expected);
                 assert_eq!(own.len() as u64, occurrence.messages);
-                let expected: Vec<_> = calls.iter().filter(|call| inside(call.enter_ns)).copied().collect();
+                // A call that began before and is not over yet governs what comes after it.
+                let spans = |call: &Call| {
+                    let start_ns = occurrence.start_ns.cast_signed();
+                    call.enter_ns < start_ns && call.leave_ns.is_none_or(|leave_ns| start_ns < leave_ns)
+                };
+                let expected: Vec<_> =
+                    calls.iter().filter(|call| inside(call.enter_ns) || spans(call)).copied().collect();
                 assert_eq!(own_calls, &expected);
             }
         }
