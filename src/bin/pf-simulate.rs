@@ -149,6 +149,14 @@ struct FlowOptions {
     #[arg(long, value_name = "SIZE")]
     eager: Option<String>,
 
+    /// Who gets how much of a full link: all messages alike, maxmin, or in inverse proportion to their latency, rtt [default: maxmin]
+    #[arg(long, value_name = "NAME")]
+    fairness: Option<String>,
+
+    /// Rate of messages within one host [default: they take no time]
+    #[arg(long, value_name = "RATE")]
+    memory: Option<String>,
+
     /// Simulate a phase once for all its occurrences, `on`, or the whole run, `off`, which needs all messages (pf-segment
     /// --keep-messages) [default: on]
     #[arg(long, value_name = "SWITCH")]
@@ -207,9 +215,6 @@ struct SweepOptions {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Not available yet")]
 struct LaterOptions {
-    /// Flow model: maxmin, rtt
-    #[arg(long, value_name = "NAME")]
-    fairness: Option<String>,
     /// Packet model: largest packet
     #[arg(long, value_name = "SIZE")]
     mtu: Option<String>,
@@ -332,7 +337,6 @@ impl Arguments {
         let later = &self.later;
         let given = [
             ("--status", self.sweep.status),
-            ("--fairness", later.fairness.is_some()),
             ("--mtu", later.mtu.is_some()),
             ("--buffer", later.buffer.is_some()),
             ("--loss", later.loss.is_some()),
@@ -415,6 +419,8 @@ impl FlowOptions {
             ("receive-overhead", &self.receive_overhead),
             ("eager", &self.eager),
             ("sampling", &self.sampling),
+            ("fairness", &self.fairness),
+            ("memory", &self.memory),
         ];
         let given = given.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
         let given: Vec<(&str, &str)> = given.collect();

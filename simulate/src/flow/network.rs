@@ -274,6 +274,30 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
+    /// Flows of a pair that start from now on take these links, whatever the router would say; for routers whose answer depends on the
+    /// pair alone. A changed route costs the memory of the old one.
+    pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
+        let same = |path: &u32| {
+            let known = &self.paths[*path as usize].links;
+            known.len() == links.len() && known.iter().zip(links).all(|(known, link)| *known == link.0)
+        };
+        if self.pairs.get(&(src.0, dst.0)).is_some_and(same) {
+            return;
+        }
+        let latency_ps = self.latency_ps(links);
+        let links = links.iter().map(|link| link.0).collect();
+        self.paths.push(Path { links, latency_ps, class: NONE, is_kept: true });
+        self.pairs.insert((src.0, dst.0), (self.paths.len() - 1) as u32);
+    }
+
+    /// Of a route: its links, and the switches between them.
+    fn latency_ps(&self, route: &[LinkId]) -> Picoseconds {
+        let links = route.iter().map(|link| self.topology.link(*link).latency_ps);
+        let switches = (route.len() as u64).saturating_sub(1);
+        let in_switches = self.topology.switch_latency_ps().saturating_mul(switches);
+        links.fold(in_switches, u64::saturating_add)
+    }
+
     /// The path of a new flow.
     fn path(&mut self, src: HostId, dst: HostId, bytes: u64) -> Result<u32> {
         let is_kept = self.repeats || src == dst;
@@ -294,6 +318,7 @@ impl<'a> FlowNetwork<'a> {
             };
             self.router.route(&request, &mut self.routes)?;
         }
+        let latency_ps = self.latency_ps(self.routes.iter().next().unwrap_or_default());
         let number = self.unused_paths.pop().unwrap_or_else(|| {
             self.paths.push(Path::default());
             (self.paths.len() - 1) as u32
@@ -308,10 +333,7 @@ impl<'a> FlowNetwork<'a> {
         } else {
             let route = self.routes.iter().next().unwrap_or_default();
             path.links.extend(route.iter().map(|link| link.0));
-            let links = route.iter().map(|link| self.topology.link(*link).latency_ps);
-            let switches = (route.len() as u64).saturating_sub(1);
-            let in_switches = self.topology.switch_latency_ps().saturating_mul(switches);
-            path.latency_ps = links.fold(in_switches, u64::saturating_add);
+            path.latency_ps = latency_ps;
         }
         if is_kept {
             self.pairs.insert((src.0, dst.0), number);

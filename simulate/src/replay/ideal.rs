@@ -14,6 +14,7 @@ use crate::topology::{HostId, LinkId, Topology};
 pub struct Ideal {
     pairs: FxHashMap<(u32, u32), Cost>,
     queue: EventQueue<u32>,
+    memory: Cost,
     /// Latency alone: a network without limits to its capacity.
     pub infinite: bool,
 }
@@ -58,9 +59,15 @@ impl Ideal {
         self.pairs.contains_key(&(src.0, dst.0))
     }
 
+    /// Messages within one host have a rate of their own, Gbit/s.
+    pub fn memory(&mut self, gbps: f64) {
+        self.memory = Cost { latency_ps: 0, ps_per_byte: 8000.0 / gbps };
+    }
+
     /// What a message takes that has the network to itself.
     pub fn alone(&self, src: HostId, dst: HostId, bytes: u64) -> Picoseconds {
-        let cost = self.pairs.get(&(src.0, dst.0)).copied().unwrap_or_default();
+        let between = self.pairs.get(&(src.0, dst.0)).copied().unwrap_or_default();
+        let cost = if src == dst { self.memory } else { between };
         if self.infinite { cost.latency_ps } else { cost.time(bytes) }
     }
 }

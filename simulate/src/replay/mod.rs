@@ -22,6 +22,7 @@ mod options;
 mod path;
 mod player;
 pub mod script;
+mod shared;
 
 pub use account::{Account, PathShare, Stretch};
 pub(crate) use excerpt::Excerpts;
@@ -30,6 +31,7 @@ pub use ideal::Ideal;
 pub use options::{Options, Sampling};
 pub use player::{Performance, Player, play_alone};
 pub use script::{Op, Script};
+pub use shared::Shared;
 
 use crate::engine::Picoseconds;
 use crate::topology::HostId;
@@ -38,7 +40,7 @@ use crate::topology::HostId;
 ///
 /// Time only moves on: `now` and `to` are never before those of earlier calls, and never after [`next`](Self::next).
 pub trait Transport {
-    /// A message of `bytes` leaves `src` for `dst`, another host, at `now`. It is told under `key` when it has arrived; no two
+    /// A message of `bytes` leaves `src` for `dst`, another host unless messages within one take time, at `now`. It is told under `key` when it has arrived; no two
     /// messages on their way have the same key.
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32);
 

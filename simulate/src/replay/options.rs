@@ -1,10 +1,11 @@
 //! How a replay treats computation and messages.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
-use phaseflow_collect::units::{parse_size, parse_time_ns};
+use phaseflow_collect::units::{parse_rate_gbps, parse_size, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 
 use crate::engine::Picoseconds;
+use crate::flow::{Fairness, FlowOptions};
 
 /// Parameters of the flow model, in brackets: `flow[compute-scale=0.5,eager=64KiB]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +21,9 @@ pub struct Options {
     /// by default, the value of Open MPI's TCP, of SimGrid's SMPI and of LogGOPSim. Messages that were sent before their receive was posted,
     /// and whose buffer was free by then, are eager whatever their size.
     pub eager_bytes: u64,
+    /// Who gets how much of a full link: `fairness`, `maxmin` or `rtt`, and `memory`, the rate of messages within one host: they take
+    /// no time without it.
+    pub network: FlowOptions,
     /// `sampling`: `on` or `off`, on by default.
     pub sampling: Sampling,
 }
@@ -40,6 +44,7 @@ impl Default for Options {
             send_overhead_ps: 0,
             receive_overhead_ps: 0,
             eager_bytes: 64 << 10,
+            network: FlowOptions::default(),
             sampling: Sampling::On,
         }
     }
@@ -47,8 +52,16 @@ impl Default for Options {
 
 impl Options {
     /// Names of the parameters.
-    pub const NAMES: &[&str] =
-        &["compute-scale", "host-speed", "send-overhead", "receive-overhead", "eager", "sampling"];
+    pub const NAMES: &[&str] = &[
+        "compute-scale",
+        "host-speed",
+        "send-overhead",
+        "receive-overhead",
+        "eager",
+        "sampling",
+        "fairness",
+        "memory",
+    ];
 
     /// Reads the parameters of a choice; others than its own are not its concern.
     ///
@@ -73,12 +86,20 @@ impl Options {
             Some("off") => Sampling::Off,
             Some(other) => return Err(unknown_name("sampling", other, &["on", "off"])),
         };
+        let fairness = match choice.get("fairness") {
+            None | Some("maxmin") => Fairness::MaxMin,
+            Some("rtt") => Fairness::Rtt,
+            Some(other) => return Err(unknown_name("fairness", other, &["maxmin", "rtt"])),
+        };
+        let memory_gbps =
+            choice.get("memory").map(parse_rate_gbps).transpose().at(|| format!("`{choice}`: memory"))?;
         let eager = choice.get("eager").map(parse_size).transpose().at(|| format!("`{choice}`: eager"))?;
         Ok(Self {
             compute_scale: factor("compute-scale", 0.0)? / factor("host-speed", 1e-9)?,
             send_overhead_ps: time("send-overhead")?,
             receive_overhead_ps: time("receive-overhead")?,
             eager_bytes: eager.unwrap_or(default.eager_bytes),
+            network: FlowOptions { fairness, memory_gbps },
             sampling,
         })
     }
@@ -103,12 +124,13 @@ mod tests {
     #[test]
     fn parameters_and_their_defaults() {
         assert_eq!(of("flow").unwrap(), Options::default());
-        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off]";
+        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G]";
         let expected = Options {
             compute_scale: 1.5,
             send_overhead_ps: 2_000_000,
             receive_overhead_ps: 0,
             eager_bytes: 4096,
+            network: FlowOptions { fairness: Fairness::Rtt, memory_gbps: Some(80.0) },
             sampling: Sampling::Off,
         };
         assert_eq!(of(text).unwrap(), expected);

@@ -28,11 +28,12 @@ pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> Vec<PathShare> {
     // By rank: the latest wait that can still be on the path, as that only goes back.
     let mut latest: Vec<u32> = act.ranks.iter().map(|rank| rank.last_wait).collect();
     let Some(mut rank) = act.ranks.iter().position(|rank| rank.ended == Some(end)) else { return shares.of };
+    let mut at = end;
     loop {
         let wait = loop {
             let Some(wait) = act.waits.get(latest[rank] as usize) else { break None };
             latest[rank] = wait.before;
-            if wait.end <= shares.at {
+            if wait.end <= at {
                 break Some(wait);
             }
         };
@@ -45,6 +46,7 @@ pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> Vec<PathShare> {
         shares.back_to(wait.end, |share| &mut share.ranks);
         shares.current().messages += 1;
         shares.back_to(message.started, |share| &mut share.network);
+        at = message.started;
         rank = if message.late_receiver { transfer.dst } else { transfer.src } as usize;
     }
 }
@@ -66,6 +68,8 @@ impl Shares<'_> {
 
     /// Puts the time back to `to` down to a part of the shares.
     fn back_to(&mut self, to: Picoseconds, part: impl Fn(&mut PathShare) -> &mut Picoseconds) {
+        // Before the last rank's start is before the beginning.
+        let to = to.max(self.act.began);
         while self.at > to {
             let boundaries = &self.act.boundaries;
             let stretch = boundaries.partition_point(|boundary| *boundary < self.at);

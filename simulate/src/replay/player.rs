@@ -130,6 +130,8 @@ pub struct Performance {
     pub end: Picoseconds,
     /// How long that took.
     pub makespan: Picoseconds,
+    /// When each rank ended.
+    pub ends: Vec<Picoseconds>,
     /// The parts that boundaries make of it, in order.
     pub stretches: Vec<Stretch>,
     /// By rank.
@@ -148,19 +150,21 @@ impl<'s, T: Transport> Player<'s, T> {
         &mut self.stage.transport
     }
 
-    /// Starts a script at `now` with its ranks on `hosts`; what becomes of it is told under `token`, which no other one has had.
+    /// Starts a script with its ranks on `hosts`, each at its own time, now or later; what becomes of it is told under `token`, which no
+    /// other one has had. Its makespan counts from the last rank's start.
     pub fn begin(
         &mut self,
-        now: Picoseconds,
+        starts: &[Picoseconds],
         token: u64,
         script: &'s Script,
         hosts: &[HostId],
         options: Options,
     ) {
+        let began = starts.iter().copied().max().unwrap_or(0);
         let rank = Rank {
             next: 0,
             waiting: None,
-            since: now,
+            since: began,
             paid: false,
             last_wait: NONE,
             ended: None,
@@ -183,13 +187,13 @@ impl<'s, T: Transport> Player<'s, T> {
             messages: messages.map(|message| ready(message.announced)).collect(),
             waits: Vec::new(),
             playing: script.ranks(),
-            began: now,
-            boundaries: vec![now; script.stretches() - 1],
+            began,
+            boundaries: vec![began; script.stretches() - 1],
             accounts: vec![Account::default(); script.stretches()],
         };
         self.acts[place as usize] = Some(Box::new(act));
-        for rank in 0..script.ranks() {
-            self.stage.queue.push(now, Wake { act: place, rank });
+        for (rank, start) in (0..script.ranks()).zip(starts) {
+            self.stage.queue.push(*start, Wake { act: place, rank });
         }
     }
 
@@ -312,7 +316,7 @@ impl Act<'_> {
         let transfer = &self.script.messages()[message as usize];
         self.messages[message as usize].started = now;
         let (src, dst) = (self.hosts[transfer.src as usize], self.hosts[transfer.dst as usize]);
-        if src == dst {
+        if src == dst && self.options.network.memory_gbps.is_none() {
             return self.arrive(message, now, stage);
         }
         let key = stage.keys.give(Key { act: self.place, message, token: self.token });
@@ -369,6 +373,7 @@ impl Act<'_> {
             end,
             makespan: end - self.began,
             stretches: ends.zip(self.accounts).zip(paths).map(stretch).collect(),
+            ends: self.ranks.iter().map(|rank| rank.ended.unwrap_or(end)).collect(),
             accounts: self.ranks.into_iter().map(|rank| rank.account).collect(),
         }
     }
@@ -399,15 +404,18 @@ impl Rank {
     }
 }
 
-/// Plays one script alone; `None` if it has a dead end. Hands the transport back.
+/// Plays one script alone, each rank so much ahead of the last one; `None` if it has a dead end. Hands the transport back.
 pub fn play_alone<T: Transport>(
     transport: T,
     script: &Script,
     hosts: &[HostId],
+    leads: &[Picoseconds],
     options: Options,
 ) -> (Option<Performance>, T) {
     let mut player = Player::new(transport);
-    player.begin(0, 0, script, hosts, options);
+    let last = leads.iter().copied().max().unwrap_or(0);
+    let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
+    player.begin(&starts, 0, script, hosts, options);
     let mut ended = Vec::new();
     while let Some(now) = player.next().filter(|_| ended.is_empty()) {
         player.advance(now, &mut ended);

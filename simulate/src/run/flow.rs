@@ -1,47 +1,71 @@
 //! What the flow model adds to the life of jobs: stages whose length comes out of a replay.
 //!
-//! With sampling, a stage replays the representative of its phase. It is replayed again only where that could give another
-//! result: while no other job runs, the length that was found once, likewise without another job, is the length of every
-//! occurrence. A job that starts in the middle of such an occurrence meets its traffic from the next one on.
+//! With sampling, a stage replays the representative of its phase.
 //!
-//! Stages follow each other: a phase begins for all ranks when the one before it has ended for the last of them. Without sampling
-//! the whole run is one replay, in which ranks run ahead as they like, and a stage ends when the last rank has left it.
+//! - A job that has the network to itself: ranks go from one stage to the next on their own, each when it is done. How much earlier than
+//!   the last one each rank enters a stage decides with the phase what comes of it, so a stage is simulated in a clock of its own, and what came out
+//!   stands for all later stages of the phase that ranks enter likewise ([`Known`]). Messages of two stages do not meet.
+//! - With other jobs at the beginning of a stage: it is simulated together with theirs, each time anew; it begins for all ranks when the one
+//!   before it has ended for the last. A job that starts in the middle of another's lone stage meets its traffic from the next one on.
+//!
+//! Without sampling the whole run is one replay, and a stage ends when the last rank has left it.
+
+use std::rc::Rc;
 
 use phaseflow_collect::{At, Error, Result};
 use rustc_hash::FxHashSet;
 
 use super::job::Job;
+use super::picture::GBPS_PER_BYTE_RATE;
 use super::program::Program;
 use crate::engine::Picoseconds;
-use crate::replay::{Account, Ideal, Options, Performance, Player, Script, Stretch, play_alone};
-use crate::result::Replayed;
+use crate::replay::{Account, Ideal, Options, Performance, Player, Script, Shared, Stretch, play_alone};
+use crate::result::{Replayed, RunStatistics};
 use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId, Topology};
 
 /// All replays of a run.
 pub(super) struct Flow<'a> {
     pub(super) options: Options,
-    pub(super) player: Player<'a, Ideal>,
+    /// Those that share the network.
+    pub(super) player: Player<'a, Shared<'a>>,
     pub(super) ended: Vec<Performance>,
-    /// The same network for those who are alone, with all routes.
+    /// Those that have it to themselves, one after the other, on a clock of their own.
+    solo: Player<'a, Shared<'a>>,
+    solo_now: Picoseconds,
+    /// The same network without sharing, with all routes.
     pub(super) ideal: Ideal,
     replays: u64,
-    /// Jobs that started so far.
-    pub(super) starts: u64,
 }
 
 /// A phase of a job in replay.
 #[derive(Debug, Default)]
 pub(super) struct Replays {
-    /// What came out while no other job ran.
-    pub(super) alone: Option<Performance>,
-    /// What would come out of a network without limits.
-    bounds: Option<Bounds>,
+    known: Vec<Known>,
     /// All occurrences together.
     pub(super) sum: Replayed,
     /// Likewise, by rank; empty where phases overlap.
     pub(super) accounts: Vec<Account>,
 }
+
+/// What came of a stage that had the network to itself.
+#[derive(Debug)]
+struct Known {
+    /// By rank: how much earlier than the last one it entered.
+    leads: Vec<Picoseconds>,
+    outcome: Rc<Outcome>,
+}
+
+/// What came of a stage, and what bounds it.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) performance: Performance,
+    pub(super) bounds: Bounds,
+}
+
+/// Simulations of a phase by the ways in which its ranks enter; then the nearest one of them stands for those to come. Enough for
+/// programs whose ranks fall into step, and a bound on the work for those whose ranks do not.
+const MOST_KNOWN: usize = 16;
 
 /// What no routing and no faster network can beat.
 #[derive(Clone, Debug, Default)]
@@ -52,46 +76,61 @@ pub(super) struct Bounds {
     unlimited: Vec<Picoseconds>,
 }
 
-/// What runs now.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Replaying {
-    /// How many jobs had started when it began, if no other one ran then.
-    alone_since: Option<u64>,
-}
-
 impl<'a> Flow<'a> {
-    pub(super) fn new(options: Options) -> Self {
-        let player = Player::new(Ideal::default());
-        Self { options, player, ended: Vec::new(), ideal: Ideal::default(), replays: 0, starts: 0 }
+    pub(super) fn new(topology: &'a Topology, options: Options) -> Self {
+        let player = Player::new(Shared::new(topology, &options.network));
+        let mut ideal = Ideal::default();
+        if let Some(rate) = options.network.memory_gbps {
+            ideal.memory(rate);
+        }
+        let solo = Player::new(Shared::new(topology, &options.network));
+        Self { options, player, ended: Vec::new(), solo, solo_now: 0, ideal, replays: 0 }
     }
 
-    /// Starts a replay for the job at a place.
-    pub(super) fn begin(
-        &mut self,
-        now: Picoseconds,
-        place: u32,
-        script: &'a Script,
-        job: &mut Job,
-        is_alone: bool,
-    ) {
+    /// Starts a replay for the job at a place, together with those of other jobs.
+    pub(super) fn begin(&mut self, now: Picoseconds, place: u32, script: &'a Script, job: &Job) {
         self.replays += 1;
         let token = self.replays << 32 | u64::from(place);
-        job.replaying = Replaying { alone_since: is_alone.then_some(self.starts) };
-        self.player.begin(now, token, script, &job.placement.hosts, self.options);
+        let starts = vec![now; script.ranks() as usize];
+        self.player.begin(&starts, token, script, &job.placement.hosts, self.options);
+    }
+
+    /// Replays a stage whose ranks enter it so much earlier than the last one, with nothing else in the network.
+    ///
+    /// # Errors
+    /// A dead end.
+    pub(super) fn alone(
+        &mut self,
+        script: &'a Script,
+        hosts: &[HostId],
+        leads: &[Picoseconds],
+    ) -> Result<Performance> {
+        let last = self.solo_now.saturating_add(leads.iter().copied().max().unwrap_or(0));
+        let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
+        self.solo.begin(&starts, 0, script, hosts, self.options);
+        let mut ended = Vec::new();
+        // What nobody waits for has to be gone, too, before the next one.
+        while let Some(now) = self.solo.next() {
+            self.solo.advance(now, &mut ended);
+            self.solo_now = now;
+        }
+        let dead_end = || self.solo.dead_end().map_or_else(String::new, |(_, text)| text);
+        ended.pop().ok_or_else(|| Error::data(dead_end()))
     }
 
     /// Messages between two hosts take these links from now on.
     pub(super) fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
-        self.player.transport().route(topology, src, dst, links);
+        self.player.transport().route(src, dst, links);
+        self.solo.transport().route(src, dst, links);
         self.ideal.route(topology, src, dst, links);
     }
 
-    /// What bounds a script on hosts whose routes are known.
-    pub(super) fn bounds(&mut self, script: &Script, hosts: &[HostId]) -> Bounds {
+    /// What bounds a script on hosts whose routes are known, and whose ranks enter it so much earlier than the last one.
+    pub(super) fn bounds(&mut self, script: &Script, hosts: &[HostId], leads: &[Picoseconds]) -> Bounds {
         let mut times = |infinite: bool| {
             let mut transport = std::mem::take(&mut self.ideal);
             transport.infinite = infinite;
-            let (performance, transport) = play_alone(transport, script, hosts, self.options);
+            let (performance, transport) = play_alone(transport, script, hosts, leads, self.options);
             self.ideal = transport;
             self.ideal.infinite = false;
             let stretches = performance.map(|performance| performance.stretches).unwrap_or_default();
@@ -100,9 +139,21 @@ impl<'a> Flow<'a> {
         Bounds { unshared: times(false), unlimited: times(true) }
     }
 
-    /// True if a job has had the network to itself since its replay began; `is_alone` says if it has now.
-    pub(super) fn was_alone(&self, replaying: Replaying, is_alone: bool) -> bool {
-        is_alone && replaying.alone_since == Some(self.starts)
+    /// What was simulated of the links, over all time.
+    pub(super) fn describe(&mut self, topology: &Topology, statistics: &mut RunStatistics) {
+        let networks = [self.player.transport().network(), self.solo.transport().network()];
+        let usage = |link: LinkId| {
+            let [a, b] = networks.map(|network| network.usage(link));
+            (a.peak_utilization.max(b.peak_utilization), a.peak_flows.max(b.peak_flows))
+        };
+        let links = || (0..topology.link_count() as u32).map(LinkId);
+        let between = || links().filter(|link| topology.between_switches(*link)).map(usage);
+        let highest = |sum: Option<f64>, part: f64| Some(sum.map_or(part, |sum| sum.max(part)));
+        statistics.max_utilization = links().map(|link| usage(link).0).fold(None, highest);
+        // Traffic in bytes per second over capacity in Gbit/s.
+        let congestion = between().map(|(used, _)| used / GBPS_PER_BYTE_RATE);
+        statistics.max_congestion = congestion.fold(None, highest);
+        statistics.max_flows = between().map(|(_, flows)| u64::from(flows)).max();
     }
 
     /// The error of replays that cannot go on; `job` finds the job at a place.
@@ -139,23 +190,27 @@ pub(super) fn without_route(
 }
 
 impl Replays {
-    /// Adds an occurrence that was simulated; `bounds` works out what bounds it, once.
-    pub(super) fn simulated(&mut self, performance: &Performance, bounds: impl FnOnce() -> Bounds) {
-        let bounds = self.bounds.get_or_insert_with(bounds).clone();
-        self.add(performance, 0, &bounds);
-        self.add_ranks(performance);
-        self.sum.simulated += 1;
+    /// What is known of an occurrence whose ranks enter it like this, if that need not be simulated.
+    pub(super) fn known(&self, leads: &[Picoseconds]) -> Option<Rc<Outcome>> {
+        let apart = |known: &Known| {
+            let pairs = known.leads.iter().zip(leads);
+            pairs.map(|(known, lead)| known.abs_diff(*lead)).max().unwrap_or(0)
+        };
+        let (apart, nearest) =
+            self.known.iter().map(|known| (apart(known), known)).min_by_key(|(apart, _)| *apart)?;
+        (apart == 0 || self.known.len() >= MOST_KNOWN).then(|| Rc::clone(&nearest.outcome))
     }
 
-    /// Adds an occurrence that is like the one that was simulated without another job; says how long it takes.
-    pub(super) fn again(&mut self) -> Option<Picoseconds> {
-        let alone = self.alone.take()?;
-        let bounds = self.bounds.take().unwrap_or_default();
-        self.add(&alone, 0, &bounds);
-        self.add_ranks(&alone);
-        let makespan = alone.makespan;
-        (self.alone, self.bounds) = (Some(alone), Some(bounds));
-        Some(makespan)
+    /// Remembers what came of ranks that entered like this.
+    pub(super) fn learn(&mut self, leads: &[Picoseconds], outcome: &Rc<Outcome>) {
+        self.known.push(Known { leads: leads.to_vec(), outcome: Rc::clone(outcome) });
+    }
+
+    /// Adds an occurrence; `is_new` if it was simulated for itself.
+    pub(super) fn occurred(&mut self, outcome: &Outcome, is_new: bool) {
+        self.add(&outcome.performance, 0, &outcome.bounds);
+        self.add_ranks(&outcome.performance);
+        self.sum.simulated += u64::from(is_new);
     }
 
     fn add_ranks(&mut self, performance: &Performance) {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::flow::{Bounds, Replaying, Replays};
+use super::flow::{Bounds, Replays};
 use super::pattern::Pattern;
 use super::picture::Picture;
 use super::program::Program;
@@ -34,7 +34,8 @@ pub(super) struct Job {
     pub(super) stage_began: Picoseconds,
     /// By phase: `None` before it first begins.
     pub(super) phases: Vec<Option<Box<PhaseOfJob>>>,
-    pub(super) replaying: Replaying,
+    /// By rank: how much earlier than the last one it ended the stage before.
+    pub(super) leads: Vec<Picoseconds>,
 }
 
 /// A phase that has begun at least once.
@@ -51,6 +52,12 @@ pub(super) struct PhaseOfJob {
 }
 
 impl Job {
+    /// Takes note of how much earlier than the last one each rank ended a stage.
+    pub(super) fn leave(&mut self, performance: &Performance) {
+        self.leads.clear();
+        self.leads.extend(performance.ends.iter().map(|end| performance.end - end));
+    }
+
     /// Puts the time of a replay of the whole run down to the phases of its stages.
     pub(super) fn spread(&mut self, program: &Program<'_>, performance: &Performance, bounds: &Bounds) {
         for (number, stretch) in performance.stretches.iter().enumerate() {

@@ -13,6 +13,8 @@ use crate::traffic::{LinkLoads, LinkShare, Quantum};
 pub(super) struct Network<'a> {
     pub(super) topology: &'a Topology,
     pub(super) loads: LinkLoads,
+    /// By link: bytes per second that it carries now, where that is known; routers see it instead of the loads.
+    pub(super) rates: Option<Vec<f64>>,
     router: Box<dyn Router>,
     quantum: Quantum,
     demands: Vec<HostDemand>,
@@ -56,6 +58,7 @@ impl<'a> Network<'a> {
         Self {
             topology,
             loads: LinkLoads::new(topology),
+            rates: None,
             router,
             quantum,
             demands: Vec::new(),
@@ -77,7 +80,7 @@ impl<'a> Network<'a> {
         let request = RouteRequest {
             topology: self.topology,
             demands: &self.demands,
-            link_load: self.loads.load(),
+            link_load: self.rates.as_deref().unwrap_or(self.loads.load()),
             job: question.job,
             phase: question.phase,
             placement: question.placement,
@@ -106,7 +109,7 @@ impl<'a> Network<'a> {
         let request = RouteRequest {
             topology: self.topology,
             demands: &self.demands,
-            link_load: self.loads.load(),
+            link_load: self.rates.as_deref().unwrap_or(self.loads.load()),
             job: question.job,
             phase: question.phase,
             placement: question.placement,

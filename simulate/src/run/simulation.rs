@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use phaseflow_collect::{Error, Result};
+use phaseflow_collect::{At, Error, Result};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::courses::Population;
-use super::flow::{Flow, Replaying, place_of, without_route};
+use super::flow::{Flow, Outcome, place_of, without_route};
 use super::job::{Job, Machine};
 use super::network::{Network, Question};
 use super::pattern::Pattern;
@@ -26,6 +26,7 @@ use crate::routing::Routes;
 use crate::scheduling::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
 use crate::statistics::seconds;
 use crate::stream::Stream;
+use crate::topology::LinkId;
 use crate::traffic::Quantum;
 
 /// What happens.
@@ -146,7 +147,7 @@ impl<'a> Simulation<'a> {
             record: Record::new(setup)?,
             flow: match setup.model {
                 Model::Traffic => None,
-                Model::Flow(options) => Some(Box::new(Flow::new(options))),
+                Model::Flow(options) => Some(Box::new(Flow::new(topology, options))),
             },
         };
         simulation.submit_first()?;
@@ -287,9 +288,6 @@ impl<'a> Simulation<'a> {
             .unwrap_or_else(|| Rc::new(Pattern::new(&self.local.of_rank, program.phases.len())));
         self.patterns[waiting.workload] = Some(Rc::clone(&pattern));
 
-        if let Some(flow) = &mut self.flow {
-            flow.starts += 1;
-        }
         let slots = self.machine.take(&hosts, topology);
         self.population.waiting -= 1;
         self.population.running += 1;
@@ -309,7 +307,7 @@ impl<'a> Simulation<'a> {
             stage: 0,
             stage_began: self.now,
             phases: program.phases.iter().map(|_| None).collect(),
-            replaying: Replaying::default(),
+            leads: vec![0; if self.flow.is_some() { program.ranks as usize } else { 0 }],
         });
         let place = self.places.pop().unwrap_or_else(|| {
             self.running.push(None);
@@ -346,7 +344,9 @@ impl<'a> Simulation<'a> {
         if let Some(phase) =
             program.stages[job.stage].phase.and_then(|phase| job.phases[phase as usize].as_mut())
         {
-            self.network.loads.remove(&phase.shares);
+            if self.flow.is_none() {
+                self.network.loads.remove(&phase.shares);
+            }
             phase.time += self.now - job.stage_began;
         }
         job.stage += 1;
@@ -454,6 +454,7 @@ impl<'a> Simulation<'a> {
         let program = &self.programs[job.workload];
         let Some(options) = self.flow.as_ref().map(|flow| flow.options) else { return Ok(()) };
         let is_alone = self.population.running == 1;
+        self.see_rates();
         job.stage_began = self.now;
         if options.sampling == Sampling::Off {
             let script = if program.merged { program.script(0) } else { program.whole_script() };
@@ -463,7 +464,7 @@ impl<'a> Simulation<'a> {
             let Some(script) = script else { return Ok(()) };
             self.route_rest(job, 0, script)?;
             if let Some(flow) = &mut self.flow {
-                flow.begin(self.now, place, script, job, is_alone);
+                flow.begin(self.now, place, script, job);
             }
             return Ok(());
         }
@@ -482,16 +483,45 @@ impl<'a> Simulation<'a> {
             self.route_rest(job, number, script)?;
         }
         let Some(state) = job.phases[number].as_deref_mut() else { return Ok(()) };
-        self.network.loads.add(&state.shares);
-        let known = state.replays.get_or_insert_default();
-        // Where routes change with the loads, so may the length.
-        if let Some(makespan) = is_alone.then(|| known.again()).flatten() {
-            let end = self.now.saturating_add(makespan);
-            self.events.push(end, Event::StageEnds { place });
-        } else if let Some(flow) = &mut self.flow {
-            flow.begin(self.now, place, script, job, is_alone);
+        let replays = state.replays.get_or_insert_default();
+        let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
+        if !is_alone {
+            flow.begin(self.now, place, script, job);
+            return Ok(());
         }
+        // Where routes change, what is known does not hold.
+        let known = if self.setup.reroute == Reroute::Job { replays.known(&job.leads) } else { None };
+        let outcome = match known {
+            Some(outcome) => {
+                replays.occurred(&outcome, false);
+                outcome
+            }
+            None => {
+                let hosts = &job.placement.hosts;
+                let place = || {
+                    format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
+                };
+                let performance = flow.alone(script, hosts, &job.leads).at(place)?;
+                let outcome =
+                    Rc::new(Outcome { performance, bounds: flow.bounds(script, hosts, &job.leads) });
+                replays.occurred(&outcome, true);
+                replays.learn(&job.leads, &outcome);
+                outcome
+            }
+        };
+        let performance = &outcome.performance;
+        job.leave(performance);
+        self.events.push(self.now.saturating_add(performance.makespan), Event::StageEnds { place });
         Ok(())
+    }
+
+    /// Lets the router see what links carry now.
+    fn see_rates(&mut self) {
+        let Some(flow) = &mut self.flow else { return };
+        let network = flow.player.transport().network();
+        let rates = self.network.rates.get_or_insert_default();
+        rates.clear();
+        rates.extend((0..self.setup.topology.link_count() as u32).map(|link| network.rate(LinkId(link))));
     }
 
     /// Routes of pairs of hosts that are in no matrix of a phase: messages of idle stretches.
@@ -524,25 +554,23 @@ impl<'a> Simulation<'a> {
         let place = place_of(performance.token);
         let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
         let program = &self.programs[job.workload];
-        let is_alone = self.population.running == 1;
         let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
         let hosts = &job.placement.hosts;
         if flow.options.sampling == Sampling::Off {
             let script = if program.merged { program.script(0) } else { program.whole_script() };
-            let bounds = script.map(|script| flow.bounds(script, hosts)).unwrap_or_default();
+            let bounds = script.map(|script| flow.bounds(script, hosts, &job.leads)).unwrap_or_default();
             job.spread(program, &performance, &bounds);
             return self.job_ends(job, place);
         }
-        let was_alone = flow.was_alone(job.replaying, is_alone) && self.setup.reroute == Reroute::Job;
         let phase = program.stages[job.stage].phase;
         if let Some(state) = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut()) {
             let replays = state.replays.get_or_insert_default();
             let script = phase.and_then(|phase| program.script(phase as usize));
-            let bounds = || script.map(|script| flow.bounds(script, hosts)).unwrap_or_default();
-            replays.simulated(&performance, bounds);
-            if was_alone {
-                replays.alone = Some(performance);
-            }
+            let none = vec![0; hosts.len()];
+            let bounds = script.map(|script| flow.bounds(script, hosts, &none)).unwrap_or_default();
+            let outcome = Outcome { performance, bounds };
+            replays.occurred(&outcome, true);
+            job.leave(&outcome.performance);
         }
         self.running[place as usize] = Some(job);
         self.stage_ends(place)
@@ -555,7 +583,11 @@ impl<'a> Simulation<'a> {
             let program = &self.programs[job.workload];
             self.record.ended(*job, program, self.are_rates, None);
         }
-        self.record.into_result(end, self.network.loads, self.population, self.are_rates)
+        let mut result = self.record.into_result(end, self.network.loads, self.population, self.are_rates);
+        if let Some(mut flow) = self.flow {
+            flow.describe(self.setup.topology, &mut result.statistics);
+        }
+        result
     }
 }
 

@@ -1,0 +1,60 @@
+//! The network of the flow model as what carries the messages of replays.
+
+use phaseflow_collect::Result;
+
+use super::Transport;
+use crate::engine::Picoseconds;
+use crate::flow::{FlowNetwork, FlowOptions};
+use crate::routing::{RouteRequest, Router, Routes};
+use crate::topology::{HostId, LinkId, Topology};
+
+/// Messages share links max-min fairly. Every pair of hosts has to be told its [route](Self::route) before its first message.
+pub struct Shared<'a> {
+    network: FlowNetwork<'a>,
+}
+
+impl<'a> Shared<'a> {
+    /// An empty network.
+    pub fn new(topology: &'a Topology, options: &FlowOptions) -> Self {
+        Self { network: FlowNetwork::new(topology, Box::new(Told), options) }
+    }
+
+    /// Messages from `src` to `dst` that start from now on go through `links`.
+    pub fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
+        self.network.set_route(src, dst, links);
+    }
+
+    /// What flows make of the links.
+    pub fn network(&self) -> &FlowNetwork<'a> {
+        &self.network
+    }
+}
+
+impl Transport for Shared<'_> {
+    fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32) {
+        // Only routers fail, and this one does not.
+        let _ = self.network.start(now, (src, dst), bytes, None, key);
+    }
+
+    fn next(&self) -> Option<Picoseconds> {
+        self.network.next()
+    }
+
+    fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>) {
+        self.network.advance(to, |key, _| finished.push(key));
+    }
+}
+
+/// Routes are told; a pair that has none is as near as if it were one host.
+struct Told;
+
+impl Router for Told {
+    fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()> {
+        request.demands.iter().for_each(|_| routes.end_route());
+        Ok(())
+    }
+
+    fn repeats(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,225 @@
+//! Jobs whose length comes out of a replay: against formulas, against the traffic model's life of jobs, and against each other.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::io::Cursor;
+
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::export::ArchiveExport;
+use phaseflow_collect::import::Input;
+use phaseflow_collect::pattern::{PatternName, Run};
+use phaseflow_segment::{Method, Options, Representatives, Rewind, segment, write_with_messages};
+use phaseflow_simulate::result::{RunLabels, RunResult};
+use phaseflow_simulate::run::{
+    Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission, run,
+};
+use phaseflow_simulate::topology::{Topology, TopologyChoice, TopologyOptions, topology};
+use phaseflow_simulate::workload::{Reading, Workload};
+use phaseflow_simulate::{host_selection, process_mapping, routing, scheduling};
+
+/// Bytes a picosecond and latency of a route through the star.
+const BYTE_PS: u64 = 100;
+const L: u64 = 1_000_000;
+
+fn network(text: &str) -> Topology {
+    let options = TopologyOptions {
+        capacity_gbps: Some(80.0),
+        link_latency_ps: Some(L / 2),
+        ..TopologyOptions::default()
+    };
+    topology(&TopologyChoice::parse(text).unwrap(), &options).unwrap()
+}
+
+/// A run of patterns, segmented where they change; with all its messages or those of representatives.
+fn archive(patterns: &str, ranks: u32, bytes: u64, repeat: u64, all: bool) -> Vec<u8> {
+    let mut trace = Vec::new();
+    let run = Run {
+        patterns: PatternName::parse_list(patterns).unwrap(),
+        ranks,
+        bytes,
+        repeat,
+        gap_ns: 0,
+        seed: 1,
+    };
+    run.generate(&mut ArchiveExport::new(&mut trace, false)).unwrap();
+    let mut trace = Rewind(Cursor::new(trace));
+    let outcome = segment(&mut trace, &Options { method: Method::Marks, ..Options::default() }).unwrap();
+    let start_ns = outcome.start_ns.unwrap();
+    let found = Representatives::choose(&mut trace, start_ns, &outcome.segmentation).unwrap();
+    write_with_messages(Vec::new(), false, &outcome.segmentation, &found, all, &mut trace).unwrap()
+}
+
+fn read(archive: Vec<u8>, reading: Reading) -> Workload {
+    Workload::read(Input::Stream(Box::new(Cursor::new(archive))), tempfile::tempfile, reading).unwrap()
+}
+
+fn workload(patterns: &str, ranks: u32, bytes: u64, repeat: u64, all: bool) -> Workload {
+    read(archive(patterns, ranks, bytes, repeat, all), Reading::Messages)
+}
+
+fn at(workload: usize, at_s: f64) -> JobSource {
+    JobSource { workload, submission: Submission::Fixed { at_s, duration_s: None } }
+}
+
+fn try_simulate(
+    topology: &Topology,
+    workloads: &[Workload],
+    jobs: &[JobSource],
+    model: &str,
+) -> phaseflow_collect::Result<RunResult> {
+    let label = String::new;
+    let labels = RunLabels {
+        run: 0,
+        topology: label(),
+        scheduler: label(),
+        host_selector: label(),
+        process_mapper: label(),
+        router: label(),
+        model: label(),
+        transport: label(),
+        collective: label(),
+        phases: label(),
+        seed: 1,
+    };
+    let plain = Choice::plain;
+    let algorithms = Algorithms {
+        scheduler: scheduling::scheduler(&plain("fcfs")).unwrap(),
+        host_selector: host_selection::host_selector(&plain("linear"), 1).unwrap(),
+        process_mapper: process_mapping::process_mapper(&plain("block"), 1).unwrap(),
+        router: routing::router(&plain("dmodk"), 1).unwrap(),
+    };
+    let setup = Setup {
+        labels,
+        topology,
+        topology_index: 0,
+        workloads,
+        jobs,
+        duration_s: None,
+        merged: false,
+        reroute: Reroute::Job,
+        snapshots_s: &[],
+        record_routes: false,
+        link_statistics: LinkStatistics::Jobs,
+        model: Model::new(&Choice::parse(model).unwrap())?,
+    };
+    run(&setup, algorithms)
+}
+
+fn simulate(topology: &Topology, workloads: &[Workload], jobs: &[JobSource], model: &str) -> RunResult {
+    let result = try_simulate(topology, workloads, jobs, model).unwrap();
+    for row in &result.phases {
+        let (makespan, replayed) = (row.makespan_s.unwrap(), row.replayed.unwrap());
+        // CORRECTNESS: the critical path is as long as the phase, and no bound is above it.
+        close(replayed.path_ranks_s + replayed.path_network_s, makespan);
+        assert!(replayed.unshared_s.unwrap() <= makespan * (1.0 + 1e-9));
+        assert!(replayed.unlimited_s.unwrap() <= replayed.unshared_s.unwrap() * (1.0 + 1e-9));
+    }
+    result
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-9 * expected, "{found} instead of {expected}");
+}
+
+fn seconds(ps: u64) -> f64 {
+    ps as f64 / 1e12
+}
+
+fn makespans(result: &RunResult) -> Vec<f64> {
+    result.phases.iter().map(|row| row.makespan_s.unwrap()).collect()
+}
+
+const NO_COMPUTE: &str = "flow[compute-scale=0]";
+
+/// Rings and shifts have a link for each message at a time: their formulas hold where links are shared, too.
+#[test]
+fn phases_take_what_their_formulas_say_times_their_occurrences() {
+    let (ranks, bytes) = (8, 1 << 20);
+    // Three occurrences of the ring, of 5 rounds each, and two of the shift.
+    let workloads = [workload("allreduce,shift,allreduce,shift,allreduce", ranks, bytes, 5, false)];
+    let result = simulate(&network("star[hosts=8]"), &workloads, &[at(0, 2.0)], NO_COMPUTE);
+    let ring = 2 * (u64::from(ranks) - 1) * (L + bytes / u64::from(ranks) * BYTE_PS);
+    let shift = L + bytes * BYTE_PS;
+    let found = makespans(&result);
+    close(found[0], seconds(3 * 5 * ring));
+    close(found[1], seconds(2 * 5 * shift));
+    close(result.statistics.makespan_s.unwrap(), 2.0 + seconds(15 * ring + 10 * shift));
+    let simulated: Vec<u64> = result.phases.iter().map(|row| row.replayed.unwrap().simulated).collect();
+    assert_eq!(simulated, [1, 1]);
+    // Nobody shares a link and nobody computes: all of it is network.
+    close(result.phases[0].replayed.unwrap().unshared_s.unwrap(), found[0]);
+    close(result.phases[0].replayed.unwrap().network_s, found[0]);
+    close(result.phases[0].replayed.unwrap().unlimited_s.unwrap(), seconds(15 * 14 * L));
+    // A byte a link and occurrence, over the time that came out: busy all but for the latency.
+    let used = (ring - 14 * L) as f64 / ring as f64;
+    close(result.phases[0].max_utilization.unwrap(), used);
+    close(result.statistics.max_utilization.unwrap(), 1.0);
+}
+
+#[test]
+fn a_message_each_to_one_host_takes_as_long_as_its_link_needs_for_all() {
+    // 7 ranks send 10 000 bytes to rank 0 at once; alone, each would take a seventh of the time.
+    let workloads = [workload("incast", 8, 10_000, 1, false)];
+    let result = simulate(&network("star[hosts=8]"), &workloads, &[at(0, 0.0)], NO_COMPUTE);
+    close(makespans(&result)[0], seconds(L + 7 * 10_000 * BYTE_PS));
+    close(result.phases[0].replayed.unwrap().unshared_s.unwrap(), seconds(L + 10_000 * BYTE_PS));
+}
+
+#[test]
+fn identical_occurrences_need_no_second_simulation() {
+    let cases = [
+        ("xgft[m=4:4,w=1:2]", "allreduce,alltoall,allreduce,alltoall"),
+        ("star[hosts=16]", "halo2d,shift,halo2d,permutation"),
+    ];
+    for (net, patterns) in cases {
+        let star = network(net);
+        let workloads = [workload(patterns, 16, 30_000, 3, true)];
+        let of = |model: &str| simulate(&star, &workloads, &[at(0, 0.0)], model);
+        let (on, off) = (of(NO_COMPUTE), of("flow[compute-scale=0,sampling=off]"));
+        // What is missing is that messages of two stages meet.
+        for (on, off) in makespans(&on).iter().zip(makespans(&off)) {
+            assert!((on - off).abs() <= 0.02 * off, "{patterns}: {on} instead of {off}");
+        }
+        // Representatives cut out of the whole are those that the archive would hold.
+        let alone = [workload(patterns, 16, 30_000, 3, false)];
+        assert_eq!(simulate(&star, &alone, &[at(0, 0.0)], NO_COMPUTE), on);
+    }
+}
+
+#[test]
+fn jobs_share_links_and_wait_for_hosts() {
+    // Two jobs of 4 ranks shift across one link of a dumbbell: hosts 0–3 and 4–7 on two leaves with one spine.
+    let dumbbell = network("leaf-spine[leaves=2,spines=1,hosts=4]");
+    let bytes = 1_000_000;
+    let workloads = [workload("bisection", 4, bytes, 3, false), workload("shift", 8, bytes, 2, false)];
+    let alone = simulate(&dumbbell, &workloads[..1], &[at(0, 0.0)], NO_COMPUTE);
+    let both = simulate(&dumbbell, &workloads, &[at(0, 0.0), at(0, 0.0), at(1, 0.0)], NO_COMPUTE);
+    // On leaves of their own they do not meet; the third job needs all hosts and starts when both are done.
+    let run = |result: &RunResult, job: usize| {
+        result.jobs[job].finished_s.unwrap() - result.jobs[job].started_s.unwrap()
+    };
+    close(run(&both, 0), run(&alone, 0));
+    close(run(&both, 1), run(&alone, 0));
+    close(both.jobs[2].started_s.unwrap(), run(&alone, 0));
+    // Its occurrences were simulated again, as it did not know of being alone.
+    assert_eq!(both.statistics.jobs_finished, 3);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_said() {
+    let star = network("star[hosts=4]");
+    let parts = archive("shift,alltoall", 4, 100, 2, false);
+    let message = |workload: Workload, model: &str| {
+        try_simulate(&star, &[workload], &[at(0, 0.0)], model).unwrap_err().to_string()
+    };
+    let expected =
+        "expected a timed trace, or a phase archive with its messages (pf-segment --keep-messages)";
+    assert_eq!(
+        message(read(parts.clone(), Reading::Matrices), "flow"),
+        format!("pattern shift,alltoall: the flow model needs the messages of phase 0, {expected}")
+    );
+    assert_eq!(
+        message(read(parts, Reading::Messages), "flow[sampling=off]"),
+        format!("pattern shift,alltoall: the flow model needs the messages of the whole run, {expected}")
+    );
+}
