@@ -8,6 +8,7 @@ use phaseflow_collect::archive::columns::LARGEST_BLOCK;
 use phaseflow_collect::trace::{Block, Call, Message, MessageBlock, TraceReader, encode_calls};
 
 use crate::archive::Segmentation;
+use crate::margin::Margins;
 use crate::replay::Replay;
 use crate::representative::{Places, Representatives};
 
@@ -17,7 +18,8 @@ struct Folder {
     suffix: String,
     messages: MessageBlock,
     calls: Vec<Call>,
-    members: [u32; 2],
+    margin: MessageBlock,
+    members: [u32; 3],
 }
 
 /// Writes what each representative holds, or the whole run with `all`. Times become nanoseconds since the start of the run.
@@ -46,6 +48,8 @@ pub(crate) fn write<W: Write>(
         .filter_map(|(folder, row)| Some((row.start_ns.cast_signed(), (*folder)?)))
         .collect();
     starts.sort_unstable();
+    let numbered = folder_of.iter().zip(&segmentation.occurrences);
+    let margins = Margins::new(numbered.filter_map(|(folder, row)| Some(((*folder)?, row))));
     let mut reader = TraceReader::open(trace.replay()?)?;
     let [mut of_message, mut of_call] = [(); 2].map(|()| Places::new(segmentation));
     while let Some(block) = reader.next_block()? {
@@ -58,6 +62,10 @@ pub(crate) fn write<W: Write>(
                     }
                     for folder in of_message.at(since_ns).filter_map(|row| folder_of[row]) {
                         folders[folder].message(since(&block.get(i), start_ns), archive)?;
+                    }
+                    let message = since(&block.get(i), start_ns);
+                    for folder in margins.of(&message) {
+                        folders[folder].outside(message, archive)?;
                     }
                 }
             }
@@ -109,6 +117,11 @@ impl Folder {
         if self.calls.len() == LARGEST_BLOCK { self.flush(archive) } else { Ok(()) }
     }
 
+    fn outside<W: Write>(&mut self, message: Message, archive: &mut ArchiveWriter<W>) -> Result<()> {
+        self.margin.push(&message);
+        if self.margin.len() == LARGEST_BLOCK { self.flush(archive) } else { Ok(()) }
+    }
+
     /// Calls first: they govern the messages.
     fn flush<W: Write>(&mut self, archive: &mut ArchiveWriter<W>) -> Result<()> {
         let name = |kind: &str, number: &mut u32| {
@@ -122,6 +135,10 @@ impl Folder {
         if !self.messages.is_empty() {
             archive.member(&name("messages", &mut self.members[0]), &self.messages.encode(Vec::new()))?;
             self.messages.clear();
+        }
+        if !self.margin.is_empty() {
+            archive.member(&name("margin", &mut self.members[2]), &self.margin.encode(Vec::new()))?;
+            self.margin.clear();
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ fn a_message_each_to_one_host_takes_as_long_as_its_link_needs_for_all() {
 fn identical_occurrences_need_no_second_simulation() {
     let cases = [
         ("xgft[m=4:4,w=1:2]", "allreduce,alltoall,allreduce,alltoall"),
-        ("star[hosts=16]", "halo2d,shift,halo2d,permutation"),
+        ("star[hosts=16]", "allreduce,shift,allreduce,halo2d"),
     ];
     for (net, patterns) in cases {
         let star = network(net);
