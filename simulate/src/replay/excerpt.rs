@@ -4,7 +4,7 @@ use phaseflow_collect::trace::{Call, Message, MessageBlock};
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{Margins, Occurrence, Records, Segmentation};
 
-use super::Script;
+use super::{MOST_KNOWN, Sampling, Script};
 
 /// Messages and calls of a stretch of a run.
 ///
@@ -100,6 +100,21 @@ impl Recording {
         scripts.chain(parts).filter_map(|(phase, script)| {
             let unmatched = script.unmatched()?;
             Some(phase.map_or(unmatched.clone(), |phase| format!("phase {phase}: {unmatched}")))
+        })
+    }
+
+    /// Messages that a job simulates at most, and the most of them at a time.
+    pub(crate) fn work(&self, segmentation: &Segmentation, sampling: Sampling, merged: bool) -> (u64, u64) {
+        let messages = |script: &Script| script.messages().len() as u64;
+        if merged || sampling == Sampling::Off {
+            let whole = self.whole.as_ref().map_or(0, messages);
+            return (whole, whole);
+        }
+        let phases = segmentation.phases.iter().enumerate();
+        let of =
+            phases.filter_map(|(number, phase)| Some((messages(self.phase(number)?), phase.occurrences)));
+        of.fold((0, 0), |(sum, most), (messages, occurrences)| {
+            (sum + messages.saturating_mul(occurrences.min(MOST_KNOWN)), most.max(messages))
         })
     }
 

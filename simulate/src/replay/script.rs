@@ -299,6 +299,30 @@ impl Script {
             + of(self.messages.len(), size_of::<Transfer>())
     }
 
+    /// Hands out numbers that say all of it.
+    pub(crate) fn digest(&self, number: &mut dyn FnMut(u64)) {
+        for rank in 0..self.ranks() {
+            number(self.of(rank).len() as u64);
+            for op in self.of(rank) {
+                let (kind, value) = match op {
+                    Op::Compute(gap) => (0, self.gap_ns(*gap)),
+                    Op::ReceivePost(message) => (1, u64::from(*message)),
+                    Op::ReceiveWait(message) => (2, u64::from(*message)),
+                    Op::Send(message) => (3, u64::from(*message)),
+                    Op::SendWait(message) => (4, u64::from(*message)),
+                    Op::Boundary(boundary) => (5, u64::from(*boundary)),
+                };
+                number(kind);
+                number(value);
+            }
+        }
+        for Transfer { src, dst, bytes, buffered, announced } in &self.messages {
+            number(u64::from(*src) << 32 | u64::from(*dst));
+            number(*bytes);
+            number(u64::from(*buffered) << 1 | u64::from(*announced));
+        }
+    }
+
     /// Which send of its rank a message is, from 1.
     pub fn position(&self, message: u32) -> usize {
         let Some(transfer) = self.messages.get(message as usize) else { return 0 };
