@@ -12,12 +12,13 @@ use crate::view::RunView;
 use crate::{Page, Results, Summary, Table, TableWriter, gexf};
 
 /// What a report consists of, in the directory; `graphml` is a directory.
-pub const ENTRIES: [&str; 9] = [
+pub const ENTRIES: [&str; 10] = [
     "runs.csv",
     "phases.csv",
     "links.csv",
     "jobs.csv",
     "series.csv",
+    "ranks.csv",
     "statistics.csv",
     "graphml",
     "fabric.gexf",

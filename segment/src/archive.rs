@@ -178,7 +178,7 @@ pub fn read_with_messages<R: BufRead>(
         let folder = member.name.split('/').next().unwrap_or_default();
         let (kind, phase) =
             folder.split_once('-').map_or((folder, None), |(kind, phase)| (kind, Some(phase)));
-        if !matches!(kind, "messages" | "calls") {
+        if !matches!(kind, "messages" | "calls" | "margin") {
             return Ok(());
         }
         let known = |number: &usize| *number < phases;
@@ -191,6 +191,10 @@ pub fn read_with_messages<R: BufRead>(
         if kind == "messages" {
             messages.decode(&bytes, Details::ALL).at(|| &member.name)?;
             return take(phase, Records::Messages(&messages)).at(|| &member.name);
+        }
+        if kind == "margin" {
+            messages.decode(&bytes, Details::ALL).at(|| &member.name)?;
+            return take(phase, Records::Margin(&messages)).at(|| &member.name);
         }
         calls.clear();
         decode_calls(&bytes, &mut calls).at(|| &member.name)?;
@@ -212,6 +216,8 @@ pub fn read_with_messages<R: BufRead>(
 pub enum Records<'a> {
     /// Messages in trace order.
     Messages(&'a MessageBlock),
+    /// Messages that are posted outside of an occurrence and [reach](crate::Margins) into it.
+    Margin(&'a MessageBlock),
     /// Calls in ascending enter time.
     Calls(&'a [Call]),
 }

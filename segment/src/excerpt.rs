@@ -7,26 +7,29 @@ use std::ops::Range;
 use phaseflow_collect::Result;
 use phaseflow_collect::archive::ArchiveWriter;
 use phaseflow_collect::archive::columns::LARGEST_BLOCK;
-use phaseflow_collect::trace::{Block, Call, MessageBlock, TraceReader, encode_calls};
+use phaseflow_collect::trace::{Block, Call, Message, MessageBlock, TraceReader, encode_calls};
 
 use crate::archive::Segmentation;
+use crate::margin::{Margins, near};
 use crate::replay::Replay;
 use crate::representative::Representatives;
 
-/// Where records of some stretch of time go: `messages-N/` and `calls-N/` for phase N, `messages/` and `calls/` for the whole run.
-#[derive(Default)]
+/// Where records of some stretch of time go: `messages-N/`, `calls-N/` and `margin-N/` for phase N, `messages/` and `calls/` for
+/// the whole run. Times are those of the trace's clock.
 struct Folder {
     suffix: String,
-    /// Times on the trace's clock, `None` at begin and end of the run.
-    from_ns: Option<i64>,
-    to_ns: Option<i64>,
+    /// What it holds.
+    span_ns: Range<i64>,
+    /// Where messages may reach into it.
+    near_ns: Range<i64>,
     messages: MessageBlock,
     calls: Vec<Call>,
-    members: [u32; 2],
+    margin: MessageBlock,
+    members: [u32; 3],
 }
 
-/// Writes what each representative holds, or the whole run with `all`. Times become nanoseconds since the start of the run. What is
-/// in no representative is passed over, and what comes after the last one not read.
+/// Writes what each representative holds and what reaches into it, or the whole run with `all`. Times become nanoseconds since the
+/// start of the run. What is in no representative is passed over, and what comes after the last one not read.
 pub(crate) fn write<W: Write>(
     archive: &mut ArchiveWriter<W>,
     segmentation: &Segmentation,
@@ -35,49 +38,75 @@ pub(crate) fn write<W: Write>(
     trace: &mut dyn Replay,
 ) -> Result<()> {
     let start_ns = representatives.start_ns;
-    // Those that did not begin yet, the next one last, and those that are not over.
-    let mut later = if all { vec![Folder::default()] } else { folders(segmentation, representatives) };
-    later.sort_by_key(|folder| Reverse(folder.from_ns));
-    let mut open: Vec<Folder> = Vec::new();
-    let begun = |folder: &Folder, now_ns: i64| folder.from_ns.is_none_or(|from| from <= now_ns);
+    let mut folders = if all { vec![Folder::whole()] } else { self::folders(segmentation, representatives) };
+    let rows = representatives.of_phase.iter().filter(|_| !all);
+    let margins = Margins::new(rows.filter_map(|row| segmentation.occurrences.get((*row)?)).enumerate());
+    // Starts in order: a call that began before one still governs what comes after it.
+    let mut starts: Vec<(i64, usize)> = folders.iter().map(|folder| folder.span_ns.start).zip(0..).collect();
+    starts.sort_unstable();
+    // Those that nothing belongs to yet, the next one last, and those that are not over.
+    let mut later: Vec<usize> = (0..folders.len()).collect();
+    later.sort_by_key(|folder| Reverse(folders[*folder].near_ns.start));
+    let mut open: Vec<usize> = Vec::new();
     let mut reader = TraceReader::open(trace.replay()?)?;
     while !(later.is_empty() && open.is_empty()) {
-        let wanted =
-            |_, last_ns| !open.is_empty() || later.last().is_some_and(|folder| begun(folder, last_ns));
+        let next_ns = later.last().map(|folder| folders[*folder].near_ns.start);
+        let wanted = |_, last_ns| !open.is_empty() || next_ns.is_some_and(|next_ns| next_ns <= last_ns);
         match reader.next_block_where(wanted)? {
             Some(Block::Messages(block)) => {
                 let Some(last_ns) = block.columns().send_post_ns.last().copied() else { continue };
-                while let Some(folder) = later.pop_if(|folder| begun(folder, last_ns)) {
+                while let Some(folder) = later.pop_if(|folder| folders[*folder].near_ns.start <= last_ns) {
                     open.push(folder);
                 }
-                for folder in &mut open {
-                    folder.add_messages(block, archive, start_ns)?;
+                for folder in &open {
+                    folders[*folder].add_messages(block, archive, start_ns)?;
+                }
+                for message in block.iter() {
+                    for folder in margins.of(&since(&message, start_ns)) {
+                        folders[folder].add_outside(&message, archive, start_ns)?;
+                    }
                 }
                 // Calls that are earlier than the last message of a block stand before it.
-                for mut folder in open.extract_if(.., |folder| folder.to_ns.is_some_and(|to| to <= last_ns)) {
-                    folder.flush(archive, start_ns)?;
+                let is_over = |folder: &usize| folders[*folder].near_ns.end <= last_ns;
+                let over: Vec<usize> = open.extract_if(.., |folder| is_over(folder)).collect();
+                for folder in over {
+                    folders[folder].flush(archive, start_ns)?;
+                    folders[folder].forget();
                 }
             }
             Some(Block::Calls(calls)) => {
                 let Some(last_ns) = calls.last().map(|call| call.enter_ns) else { continue };
-                for call in calls {
-                    let spanned = spanned(&later, call);
-                    for folder in &mut later[spanned] {
-                        folder.add_call(call, archive, start_ns)?;
-                    }
-                }
-                while let Some(folder) = later.pop_if(|folder| begun(folder, last_ns)) {
+                while let Some(folder) = later.pop_if(|folder| folders[*folder].near_ns.start <= last_ns) {
                     open.push(folder);
                 }
-                for folder in &mut open {
-                    folder.add_calls(calls, archive, start_ns)?;
+                for call in calls {
+                    let first = starts.partition_point(|(start, _)| *start <= call.enter_ns);
+                    let goes_on = |start: i64| call.leave_ns.is_none_or(|leave_ns| start < leave_ns);
+                    for (_, folder) in starts[first..].iter().take_while(|(start, _)| goes_on(*start)) {
+                        folders[*folder].add_call(call, archive, start_ns)?;
+                    }
+                }
+                for folder in &open {
+                    folders[*folder].add_calls(calls, archive, start_ns)?;
                 }
             }
             Some(Block::Marks(_) | Block::Matrix(_) | Block::Sizes(_)) => {}
             None => break,
         }
     }
-    open.iter_mut().try_for_each(|folder| folder.flush(archive, start_ns))
+    folders.iter_mut().try_for_each(|folder| folder.flush(archive, start_ns))
+}
+
+/// A message with times since the start of the run.
+fn since(message: &Message, start_ns: i64) -> Message {
+    let shifted = |time: Option<i64>| time.map(|time| time.wrapping_sub(start_ns));
+    Message {
+        send_post_ns: message.send_post_ns.wrapping_sub(start_ns),
+        send_complete_ns: shifted(message.send_complete_ns),
+        receive_post_ns: shifted(message.receive_post_ns),
+        receive_complete_ns: shifted(message.receive_complete_ns),
+        ..*message
+    }
 }
 
 /// One for each phase that has a representative.
@@ -88,30 +117,45 @@ fn folders(segmentation: &Segmentation, representatives: &Representatives) -> Ve
         let occurrence = segmentation.occurrences.get((*row)?)?;
         // What happens at the very end of the run belongs to what comes before it.
         let last = segmentation.header.duration_ns == Some(occurrence.end_ns);
-        Some(Folder {
-            suffix: format!("-{phase}"),
-            from_ns: (occurrence.start_ns > 0).then(|| clock(occurrence.start_ns)),
-            to_ns: (!last).then(|| clock(occurrence.end_ns)),
-            ..Folder::default()
-        })
+        let own_ns = clock(occurrence.start_ns)..clock(occurrence.end_ns);
+        let mut folder = Folder::of(own_ns.clone());
+        (folder.suffix, folder.near_ns) = (format!("-{phase}"), near(&own_ns));
+        if last {
+            (folder.span_ns.end, folder.near_ns.end) = (i64::MAX, i64::MAX);
+        }
+        Some(folder)
     };
     of_phase.filter_map(folder).collect()
 }
 
-/// Which of some folders, the latest first, begin within a call: it still governs what comes after it.
-fn spanned(later: &[Folder], call: &Call) -> Range<usize> {
-    let first =
-        call.leave_ns.map_or(0, |leave| later.partition_point(|folder| folder.from_ns >= Some(leave)));
-    let end = later.partition_point(|folder| folder.from_ns > Some(call.enter_ns));
-    first..end.max(first)
-}
-
 impl Folder {
+    fn of(span_ns: Range<i64>) -> Self {
+        Self {
+            suffix: String::new(),
+            near_ns: span_ns.clone(),
+            span_ns,
+            messages: MessageBlock::default(),
+            calls: Vec::new(),
+            margin: MessageBlock::default(),
+            members: [0; 3],
+        }
+    }
+
+    fn whole() -> Self {
+        Self::of(i64::MIN..i64::MAX)
+    }
+
+    /// Gives back its memory.
+    fn forget(&mut self) {
+        (self.messages, self.calls, self.margin) = Default::default();
+    }
+
     /// Which of some ascending times lie in it.
     fn rows<T>(&self, records: &[T], time: impl Fn(&T) -> i64) -> Range<usize> {
         let before = |limit: i64| records.partition_point(|record| time(record) < limit);
-        let start = self.from_ns.map_or(0, before);
-        start..self.to_ns.map_or(records.len(), before).max(start)
+        let start = before(self.span_ns.start);
+        let end = if self.span_ns.end == i64::MAX { records.len() } else { before(self.span_ns.end) };
+        start..end.max(start)
     }
 
     fn add_messages<W: Write>(
@@ -130,6 +174,20 @@ impl Folder {
             }
         }
         Ok(())
+    }
+
+    /// Adds a message that reaches into it.
+    fn add_outside<W: Write>(
+        &mut self,
+        message: &Message,
+        archive: &mut ArchiveWriter<W>,
+        start_ns: i64,
+    ) -> Result<()> {
+        // One at the very end of the run is inside of what ends there.
+        if !self.span_ns.contains(&message.send_post_ns) {
+            self.margin.push(message);
+        }
+        if self.margin.len() == LARGEST_BLOCK { self.flush(archive, start_ns) } else { Ok(()) }
     }
 
     fn add_calls<W: Write>(
@@ -151,10 +209,7 @@ impl Folder {
         let enter_ns = call.enter_ns.wrapping_sub(start_ns);
         let leave_ns = call.leave_ns.map(|time| time.wrapping_sub(start_ns));
         self.calls.push(Call { enter_ns, leave_ns, ..*call });
-        if self.calls.len() == LARGEST_BLOCK {
-            self.flush(archive, start_ns)?;
-        }
-        Ok(())
+        if self.calls.len() == LARGEST_BLOCK { self.flush(archive, start_ns) } else { Ok(()) }
     }
 
     /// Calls first: they govern the messages.
@@ -171,6 +226,11 @@ impl Folder {
             self.messages.count_from(start_ns);
             archive.member(&name("messages", &mut self.members[0]), &self.messages.encode(Vec::new()))?;
             self.messages.clear();
+        }
+        if !self.margin.is_empty() {
+            self.margin.count_from(start_ns);
+            archive.member(&name("margin", &mut self.members[2]), &self.margin.encode(Vec::new()))?;
+            self.margin.clear();
         }
         Ok(())
     }
@@ -249,6 +309,7 @@ mod tests {
         let mut bytes = Vec::new();
         run.generate(&mut ArchiveExport::new(&mut bytes, false), &mut |_| Ok(())).unwrap();
         let mut trace = Rewind(Cursor::new(bytes));
+        let mut late = 0;
         for (method, level) in
             [(Method::Marks, Level::Leaf), (Method::Marks, Level::Outer), (Method::None, Level::Leaf)]
         {
@@ -269,20 +330,21 @@ mod tests {
                     let time_ns = time_ns.cast_unsigned().min(duration_ns - 1);
                     (occurrence.start_ns..occurrence.end_ns).contains(&time_ns)
                 };
+                let goes_on = |call: &Call| {
+                    let (enter_ns, start_ns) = (call.enter_ns.cast_unsigned(), occurrence.start_ns);
+                    enter_ns < start_ns && call.leave_ns.is_none_or(|leave| start_ns < leave.cast_unsigned())
+                };
                 let (own, own_calls) = &parts[&format!("-{phase}")];
                 let expected: Vec<_> = messages.iter().filter(|m| inside(m.send_post_ns)).copied().collect();
                 assert_eq!(own, &expected);
                 assert_eq!(own.len() as u64, occurrence.messages);
-                // A call that began before and is not over yet governs what comes after it.
-                let spans = |call: &Call| {
-                    let start_ns = occurrence.start_ns.cast_signed();
-                    call.enter_ns < start_ns && call.leave_ns.is_none_or(|leave_ns| start_ns < leave_ns)
-                };
-                let expected: Vec<_> =
-                    calls.iter().filter(|call| inside(call.enter_ns) || spans(call)).copied().collect();
+                let governs = |call: &&Call| inside(call.enter_ns) || goes_on(call);
+                let expected: Vec<_> = calls.iter().filter(governs).copied().collect();
                 assert_eq!(own_calls, &expected);
+                late += expected.iter().filter(|call| goes_on(call)).count();
             }
         }
+        assert!(late > 0, "no call went on from one stretch to the next");
     }
 
     /// Messages and calls by the end of their folder's name. A trace archive of the same members is read, as calls have no decoder

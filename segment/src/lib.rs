@@ -16,6 +16,7 @@ mod archive;
 mod excerpt;
 mod level;
 mod list;
+mod margin;
 mod method;
 mod plan;
 mod replay;
@@ -36,6 +37,7 @@ pub use archive::{
 };
 pub use level::Level;
 pub use list::{write_list, write_matrix_list};
+pub use margin::Margins;
 pub use method::{Method, NAMES as METHODS};
 pub use replay::{Replay, Rewind, Spool};
 pub use representative::Representatives;

@@ -12,7 +12,7 @@ use std::path::Path;
 use phaseflow_collect::import::Input;
 use phaseflow_collect::{Error, Result};
 use phaseflow_simulate::replay::{Op, Script};
-use phaseflow_simulate::workload::Workload;
+use phaseflow_simulate::workload::{Reading, Workload};
 
 /// SimGrid's number of MPI_BYTE.
 const BYTE: u32 = 6;
@@ -51,7 +51,7 @@ fn run() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [archive, directory] = &arguments[..] else { return Err(Error::usage("ti ARCHIVE DIRECTORY")) };
     let file = File::open(archive).map_err(|error| Error::from(error).at(archive))?;
-    let workload = Workload::read(Input::File(file), tempfile::tempfile)?;
+    let workload = Workload::read(Input::File(file), tempfile::tempfile, Reading::Messages)?;
     let whole = workload.recording.as_ref().and_then(|recording| recording.whole.as_ref());
     let script = whole.ok_or_else(|| {
         Error::data("does not hold the whole run: run pf-segment with --keep-messages").at(archive)

@@ -8,7 +8,7 @@ use phaseflow_collect::choice::Choice;
 use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::import::Input;
 use phaseflow_collect::pattern::{PatternName, Run};
-use phaseflow_segment::{Method, Options, Representatives, Rewind, segment, write_with_messages};
+use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
 use phaseflow_simulate::result::{RunLabels, RunResult};
 use phaseflow_simulate::run::{
     Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission, run,
@@ -44,9 +44,8 @@ fn archive(patterns: &str, ranks: u32, bytes: u64, repeat: u64, all: bool) -> Ve
     run.generate(&mut ArchiveExport::new(&mut trace, false)).unwrap();
     let mut trace = Rewind(Cursor::new(trace));
     let outcome = segment(&mut trace, &Options { method: Method::Marks, ..Options::default() }).unwrap();
-    let start_ns = outcome.start_ns.unwrap();
-    let found = Representatives::choose(&mut trace, start_ns, &outcome.segmentation).unwrap();
-    write_with_messages(Vec::new(), false, &outcome.segmentation, &found, all, &mut trace).unwrap()
+    let (found, chosen) = (&outcome.segmentation, &outcome.representatives);
+    write_with_messages(Vec::new(), false, found, chosen, all, &mut trace).unwrap()
 }
 
 fn read(archive: Vec<u8>, reading: Reading) -> Workload {
@@ -169,7 +168,7 @@ fn a_message_each_to_one_host_takes_as_long_as_its_link_needs_for_all() {
 fn identical_occurrences_need_no_second_simulation() {
     let cases = [
         ("xgft[m=4:4,w=1:2]", "allreduce,alltoall,allreduce,alltoall"),
-        ("star[hosts=16]", "halo2d,shift,halo2d,permutation"),
+        ("star[hosts=16]", "allreduce,shift,allreduce,halo2d"),
     ];
     for (net, patterns) in cases {
         let star = network(net);

@@ -11,7 +11,7 @@ use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, Result, TrafficMatrix};
 use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::result::{
-    JobRow, Link, LinkTable, Network, PhaseRow, Replayed, ResultHeader, ResultReader, ResultWriter,
+    JobRow, Link, LinkTable, Network, PhaseRow, RankRow, Replayed, ResultHeader, ResultReader, ResultWriter,
     RunLabels, RunResult, RunStatistics, Series, SeriesSummary, Snapshot,
 };
 use phaseflow_simulate::topology::{LinkId, Node, NodeId};
@@ -136,6 +136,10 @@ prop_compose! {
                 max_flows, jobs_finished,
             },
             jobs, phases,
+            ranks: vec![RankRow {
+                job: 7, phase: None, rank: 3, host: NodeId(2), compute_s: 0.1, overhead_s: 0.0, late_sender_s: 1e-9,
+                late_receiver_s: 2.5, network_s: f[0].unwrap_or(0.5),
+            }],
             links: LinkTable {
                 job: links.iter().map(|l| l.0).collect(),
                 // Without a row that it could mean, a number of a phase is refused.
@@ -275,7 +279,7 @@ fn a_time_that_is_no_number_is_refused() {
 fn references_are_checked() {
     type Change = fn(&mut RunResult);
     let cases: [(Change, &str); 5] = [
-        (|run| run.links.phase[0] = Some(7), "runs/3.json: link table: phase is 7, job 0 has 0"),
+        (|run| run.links.phase[0] = Some(7), "runs/3.json: table of links or ranks: phase is 7, job 0 has 0"),
         (|run| run.topology = 1, "runs/3.json: topology is 1, the archive has 1"),
         (|run| run.links.link[0] = LinkId(4), "runs/3.json: link is 4, the topology has 4"),
         (

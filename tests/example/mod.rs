@@ -193,6 +193,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             load: rows.iter().map(|row| row.2 as f64 / 2.0).collect(),
         },
         phases,
+        ranks: Vec::new(),
         series: vec![Series {
             name: "max_congestion".into(),
             time_s: (0..75).map(|i| f64::from(i) * 0.2 / 3.0).collect(),

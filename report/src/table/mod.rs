@@ -6,6 +6,7 @@
 mod jobs;
 mod links;
 mod phases;
+mod ranks;
 mod runs;
 mod series;
 mod statistics;
@@ -32,12 +33,14 @@ pub enum Table {
     Series,
     /// One row per run and series: what PFSim says of it.
     Statistics,
+    /// One row per run, job, phase and rank: where its time went in a replay.
+    Ranks,
 }
 
 impl Table {
     /// All tables, in the order of the documentation.
-    pub const ALL: [Self; 6] =
-        [Self::Runs, Self::Phases, Self::Links, Self::Jobs, Self::Series, Self::Statistics];
+    pub const ALL: [Self; 7] =
+        [Self::Runs, Self::Phases, Self::Links, Self::Jobs, Self::Series, Self::Statistics, Self::Ranks];
 
     /// The table called `name`.
     ///
@@ -57,6 +60,7 @@ impl Table {
             Self::Jobs => "jobs",
             Self::Series => "series",
             Self::Statistics => "statistics",
+            Self::Ranks => "ranks",
         }
     }
 
@@ -69,6 +73,7 @@ impl Table {
             Self::Jobs => jobs::COLUMNS,
             Self::Series => series::COLUMNS,
             Self::Statistics => statistics::COLUMNS,
+            Self::Ranks => ranks::COLUMNS,
         }
     }
 }
@@ -103,6 +108,7 @@ impl<W: Write> TableWriter<W> {
             Table::Jobs => jobs::write(view, &mut self.rows),
             Table::Series => series::write(view, &mut self.rows),
             Table::Statistics => statistics::write(view, &mut self.rows),
+            Table::Ranks => ranks::write(view, &mut self.rows),
         }
     }
 

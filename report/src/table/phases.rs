@@ -24,6 +24,16 @@ pub(super) const COLUMNS: &[&str] = &[
     "min_link_load",
     "mean_link_load",
     "variance_link_load",
+    "simulated",
+    "compute_s",
+    "overhead_s",
+    "late_sender_s",
+    "late_receiver_s",
+    "network_s",
+    "path_ranks_s",
+    "path_network_s",
+    "unshared_s",
+    "unlimited_s",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
@@ -49,7 +59,18 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .count(phase.retransmits)?
             .float(phase.min_link_load)?
             .float(phase.mean_link_load)?
-            .float(phase.variance_link_load)?
+            .float(phase.variance_link_load)?;
+        let replayed = phase.replayed.as_ref();
+        rows.count(replayed.map(|replayed| replayed.simulated))?
+            .float(replayed.map(|replayed| replayed.compute_s))?
+            .float(replayed.map(|replayed| replayed.overhead_s))?
+            .float(replayed.map(|replayed| replayed.late_sender_s))?
+            .float(replayed.map(|replayed| replayed.late_receiver_s))?
+            .float(replayed.map(|replayed| replayed.network_s))?
+            .float(replayed.map(|replayed| replayed.path_ranks_s))?
+            .float(replayed.map(|replayed| replayed.path_network_s))?
+            .float(replayed.and_then(|replayed| replayed.unshared_s))?
+            .float(replayed.and_then(|replayed| replayed.unlimited_s))?
             .end()?;
     }
     Ok(())

@@ -2,9 +2,9 @@
 
 use phaseflow_collect::trace::{Call, Message, MessageBlock};
 use phaseflow_collect::{At, Error, Result};
-use phaseflow_segment::{Occurrence, Records, Segmentation};
+use phaseflow_segment::{Margins, Occurrence, Records, Segmentation};
 
-use super::Script;
+use super::{MOST_KNOWN, Sampling, Script};
 
 /// Messages and calls of a stretch of a run.
 ///
@@ -12,6 +12,7 @@ use super::Script;
 #[derive(Clone, Debug, Default)]
 pub struct Excerpt {
     messages: MessageBlock,
+    margin: MessageBlock,
     stays: Vec<Stay>,
 }
 
@@ -29,6 +30,7 @@ impl Excerpt {
     pub fn push(&mut self, records: Records<'_>) {
         match records {
             Records::Messages(block) => self.messages.append(block, 0..block.len()),
+            Records::Margin(block) => self.margin.append(block, 0..block.len()),
             Records::Calls(calls) => calls.iter().for_each(|call| self.call(call)),
         }
     }
@@ -56,6 +58,15 @@ impl Excerpt {
 
     pub(super) fn messages(&self) -> &MessageBlock {
         &self.messages
+    }
+
+    pub(super) fn margin(&self) -> &MessageBlock {
+        &self.margin
+    }
+
+    /// Adds a message that is posted outside: it says when ranks waited, and no more.
+    pub fn outside(&mut self, message: &Message) {
+        self.margin.push(message);
     }
 
     pub(super) fn stays(&self) -> &[Stay] {
@@ -89,6 +100,21 @@ impl Recording {
         scripts.chain(parts).filter_map(|(phase, script)| {
             let unmatched = script.unmatched()?;
             Some(phase.map_or(unmatched.clone(), |phase| format!("phase {phase}: {unmatched}")))
+        })
+    }
+
+    /// Messages that a job simulates at most, and the most of them at a time.
+    pub(crate) fn work(&self, segmentation: &Segmentation, sampling: Sampling, merged: bool) -> (u64, u64) {
+        let messages = |script: &Script| script.messages().len() as u64;
+        if merged || sampling == Sampling::Off {
+            let whole = self.whole.as_ref().map_or(0, messages);
+            return (whole, whole);
+        }
+        let phases = segmentation.phases.iter().enumerate();
+        let of =
+            phases.filter_map(|(number, phase)| Some((messages(self.phase(number)?), phase.occurrences)));
+        of.fold((0, 0), |(sum, most), (messages, occurrences)| {
+            (sum + messages.saturating_mul(occurrences.min(MOST_KNOWN)), most.max(messages))
         })
     }
 
@@ -180,7 +206,22 @@ fn cut(
         excerpt.stays.extend(whole.stays.iter().filter(overlaps));
         excerpt
     };
-    representatives.iter().map(part).collect()
+    let mut parts: Vec<Excerpt> = representatives.iter().map(part).collect();
+    let rows = representatives.iter().enumerate();
+    let rows = rows.filter_map(|(phase, row)| Some((phase, segmentation.occurrences.get((*row)?)?)));
+    let margins = Margins::new(rows);
+    for message in whole.messages.iter() {
+        let shift = |time: i64| time.wrapping_sub(start_ns);
+        let since = Message {
+            send_post_ns: shift(message.send_post_ns),
+            send_complete_ns: message.send_complete_ns.map(shift),
+            receive_post_ns: message.receive_post_ns.map(shift),
+            receive_complete_ns: message.receive_complete_ns.map(shift),
+            ..message
+        };
+        margins.of(&since).for_each(|phase| parts[phase].outside(&message));
+    }
+    parts
 }
 
 /// A time of a segmentation on the clock of the messages.

@@ -36,6 +36,10 @@ pub use shared::Shared;
 use crate::engine::Picoseconds;
 use crate::topology::HostId;
 
+/// Simulations of a phase by the ways in which its ranks enter; then the nearest one of them stands for those to come. Enough for
+/// programs whose ranks fall into step, and a bound on the work for those whose ranks do not.
+pub(crate) const MOST_KNOWN: u64 = 16;
+
 /// What carries messages from host to host.
 ///
 /// Time only moves on: `now` and `to` are never before those of earlier calls, and never after [`next`](Self::next).

@@ -20,6 +20,7 @@
 //!   not calls of their own in a trace.
 //! - If that completion is inside a call, the time before the call is computation.
 //! - A gap that ends with a completion that is not known is computation.
+//! - What begins before the excerpt or ends after it counts with its part inside; [margins](phaseflow_segment::Margins) tell what it was.
 //! - Time inside of calls is none, so neither are the operations of a reduction.
 //!
 //! # What holds because of it
@@ -33,7 +34,7 @@
 //!
 //! A rank that receives without blocking, computes, and then finds the message there without having waited looks like one that
 //! waited all the time, if the recorder left out the short wait: its computation is lost. What a rank waited for at the start of an excerpt may
-//! have been sent before; unless it waited in a call, that time counts as computation.
+//! have been sent before: nothing holds it up in the replay.
 
 use phaseflow_collect::trace::Message;
 use phaseflow_collect::{Error, Result};
@@ -94,6 +95,8 @@ enum Class {
     EarlyReceivePost,
     /// Of a message that was sent earlier.
     Receive,
+    /// Of a message that is posted outside of the excerpt: something that the rank may have waited for was complete.
+    OutsideCompletion,
     /// Of a message whose completion is not known.
     Inferred,
     /// Of a send that was posted earlier, to a receiver that was ready earlier.
@@ -102,11 +105,28 @@ enum Class {
     /// Of a send whose receiver became ready at this moment.
     LateSendWait,
     Boundary,
+    /// Of a message that is posted outside of the excerpt: something was posted.
+    OutsidePost,
     Send,
     /// Of a send that took no time.
     ShortSendWait,
     /// Of a message that took no time.
     ShortReceive,
+}
+
+impl Class {
+    /// True of what a rank may have waited for.
+    fn completes(self) -> bool {
+        matches!(
+            self,
+            Self::Receive
+                | Self::ShortReceive
+                | Self::SendWait
+                | Self::LateSendWait
+                | Self::ShortSendWait
+                | Self::OutsideCompletion
+        )
+    }
 }
 
 /// A moment of a rank.
@@ -115,6 +135,19 @@ struct Moment {
     time_ns: i64,
     class: Class,
     number: u32,
+}
+
+impl Moment {
+    fn op(&self) -> Option<Op> {
+        Some(match self.class {
+            Class::ReceivePost | Class::EarlyReceivePost => Op::ReceivePost(self.number),
+            Class::Receive | Class::Inferred | Class::ShortReceive => Op::ReceiveWait(self.number),
+            Class::SendWait | Class::LateSendWait | Class::ShortSendWait => Op::SendWait(self.number),
+            Class::Boundary => Op::Boundary(self.number),
+            Class::Send => Op::Send(self.number),
+            Class::OutsidePost | Class::OutsideCompletion => return None,
+        })
+    }
 }
 
 /// Unmatched sends that are named.
@@ -151,6 +184,9 @@ impl Script {
                 if is_received(&message) || !knows_receives {
                     receiving(&message, number, start_ns, &calls, &sends, visit);
                 }
+            }
+            for message in excerpt.margin().iter() {
+                outside(&message, (start_ns, end_ns), ranks, visit);
             }
             for rank in 0..ranks {
                 for (number, time_ns) in (0..).zip(boundaries_ns) {
@@ -195,31 +231,26 @@ impl Script {
         calls: &[(i64, i64)],
         (start_ns, end_ns): (i64, i64),
     ) -> Result<()> {
-        let mut at = start_ns;
-        let mut calls = Outside { calls, next: 0 };
-        let mut trailing = false;
-        for moment in moments {
-            let time = if moment.time_ns == i64::MAX { end_ns.max(at) } else { moment.time_ns.max(at) };
-            let op = match moment.class {
-                Class::ReceivePost | Class::EarlyReceivePost => Op::ReceivePost(moment.number),
-                Class::Receive | Class::Inferred | Class::ShortReceive => Op::ReceiveWait(moment.number),
-                Class::SendWait | Class::LateSendWait | Class::ShortSendWait => Op::SendWait(moment.number),
-                Class::Boundary => Op::Boundary(moment.number),
-                Class::Send => Op::Send(moment.number),
+        // Whether the gap before a moment is a wait; a boundary is in the middle of one.
+        let mut is_wait = vec![false; moments.len() + 1];
+        for (i, moment) in moments.iter().enumerate().rev() {
+            is_wait[i] = match moment.class {
+                Class::Boundary => is_wait[i + 1],
+                _ => moment.class.completes() && !is_inside(calls, moment.time_ns),
             };
-            let (outside, in_call) = calls.until(at, time);
-            let completes =
-                matches!(op, Op::ReceiveWait(_) | Op::SendWait(_)) && moment.class != Class::Inferred;
-            if in_call || !completes {
+        }
+        let (mut at, mut calls) = (start_ns, Outside { calls, next: 0 });
+        for (moment, is_wait) in moments.iter().zip(is_wait) {
+            // What a rank computes beyond the end is the concern of the next excerpt.
+            let time = moment.time_ns.clamp(at, end_ns.max(at));
+            let outside = calls.until(at, time);
+            if !is_wait {
                 self.compute(outside)?;
             }
-            trailing = moment.time_ns == i64::MAX;
-            self.ops.push(op);
+            self.ops.extend(moment.op());
             at = time;
         }
-        if !trailing {
-            self.compute(calls.until(at, end_ns.max(at)).0)?;
-        }
+        self.compute(calls.until(at, end_ns.max(at)))?;
         self.ends.push(self.ops.len());
         Ok(())
     }
@@ -266,6 +297,30 @@ impl Script {
         of(self.ops.len(), size_of::<Op>())
             + of(self.ends.len() + self.gaps_ns.len(), 8)
             + of(self.messages.len(), size_of::<Transfer>())
+    }
+
+    /// Hands out numbers that say all of it.
+    pub(crate) fn digest(&self, number: &mut dyn FnMut(u64)) {
+        for rank in 0..self.ranks() {
+            number(self.of(rank).len() as u64);
+            for op in self.of(rank) {
+                let (kind, value) = match op {
+                    Op::Compute(gap) => (0, self.gap_ns(*gap)),
+                    Op::ReceivePost(message) => (1, u64::from(*message)),
+                    Op::ReceiveWait(message) => (2, u64::from(*message)),
+                    Op::Send(message) => (3, u64::from(*message)),
+                    Op::SendWait(message) => (4, u64::from(*message)),
+                    Op::Boundary(boundary) => (5, u64::from(*boundary)),
+                };
+                number(kind);
+                number(value);
+            }
+        }
+        for Transfer { src, dst, bytes, buffered, announced } in &self.messages {
+            number(u64::from(*src) << 32 | u64::from(*dst));
+            number(*bytes);
+            number(u64::from(*buffered) << 1 | u64::from(*announced));
+        }
     }
 
     /// Which send of its rank a message is, from 1.
@@ -344,6 +399,25 @@ fn receiving(
         visit(dst, Moment { time_ns, class, number });
     }
     visit(dst, received);
+}
+
+/// The moments of a message that is posted outside of the excerpt; after its end they only tell what the rank was about then.
+fn outside(
+    message: &Message,
+    (start_ns, end_ns): (i64, i64),
+    ranks: u32,
+    visit: &mut dyn FnMut(u32, Moment),
+) {
+    let mut moment = |rank: u32, time_ns: Option<i64>, class: Class| {
+        if let Some(time_ns) = time_ns.filter(|time_ns| *time_ns >= start_ns && rank < ranks) {
+            visit(rank, Moment { time_ns, class, number: 0 });
+        }
+    };
+    let (src, dst) = (message.src.0, message.dst.0);
+    moment(src, Some(message.send_post_ns), Class::OutsidePost);
+    moment(src, message.send_complete_ns, Class::OutsideCompletion);
+    moment(dst, message.receive_post_ns.filter(|ready| *ready < end_ns), Class::OutsidePost);
+    moment(dst, message.receive_complete_ns, Class::OutsideCompletion);
 }
 
 fn is_received(message: &Message) -> bool {
@@ -439,19 +513,24 @@ struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    /// Nanoseconds outside of calls from `from` to `to`, and whether `to` is in a call, its ends included.
-    fn until(&mut self, from: i64, to: i64) -> (u64, bool) {
-        let (mut at, mut outside, mut in_call) = (from, 0_u64, false);
+    /// Nanoseconds outside of calls from `from` to `to`.
+    fn until(&mut self, from: i64, to: i64) -> u64 {
+        let (mut at, mut outside) = (from, 0_u64);
         while let Some((enter, leave)) = self.calls.get(self.next).copied().filter(|(enter, _)| *enter <= to)
         {
             outside = outside.saturating_add(enter.saturating_sub(at).max(0).cast_unsigned());
             at = at.max(leave);
-            in_call = leave >= to;
-            if in_call {
+            if leave >= to {
                 break;
             }
             self.next += 1;
         }
-        (outside.saturating_add(to.saturating_sub(at).max(0).cast_unsigned()), in_call)
+        outside.saturating_add(to.saturating_sub(at).max(0).cast_unsigned())
     }
+}
+
+/// True in a call, its ends included.
+fn is_inside(calls: &[(i64, i64)], time_ns: i64) -> bool {
+    let next = calls.get(calls.partition_point(|(_, leave)| *leave < time_ns));
+    next.is_some_and(|(enter, _)| *enter <= time_ns)
 }

@@ -80,6 +80,8 @@ pub struct RunResult {
     pub jobs: Vec<JobRow>,
     /// Phases of jobs, by job, then phase.
     pub phases: Vec<PhaseRow>,
+    /// Where the time of each rank went, by job, phase and rank; flow model only.
+    pub ranks: Vec<RankRow>,
     /// Link statistics, by job, phase and link; links without traffic are left out.
     pub links: LinkTable,
     /// Time series.
@@ -177,6 +179,29 @@ pub struct PhaseRow {
     /// What a replay found; flow model only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Replayed>,
+}
+
+/// Where the time of one rank of a job went, in seconds: all occurrences of a phase together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankRow {
+    /// Number of the job within the run.
+    pub job: u32,
+    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for all phases together.
+    pub phase: Option<u32>,
+    /// The rank.
+    pub rank: u32,
+    /// The node of its host.
+    pub host: NodeId,
+    /// Computation.
+    pub compute_s: f64,
+    /// Overheads of sending and receiving.
+    pub overhead_s: f64,
+    /// Waiting for messages that had not been sent yet.
+    pub late_sender_s: f64,
+    /// Waiting, as a sender, for receivers that were not ready.
+    pub late_receiver_s: f64,
+    /// Waiting for messages on their way.
+    pub network_s: f64,
 }
 
 /// Where the time of a replayed phase went, all its occurrences together, in seconds.

@@ -258,6 +258,7 @@ impl<R: BufRead> ResultReader<R> {
             statistics: entry.statistics,
             jobs: Vec::new(),
             phases: Vec::new(),
+            ranks: Vec::new(),
             links: super::LinkTable::default(),
             series: series.collect(),
             snapshots: snapshots
@@ -268,6 +269,7 @@ impl<R: BufRead> ResultReader<R> {
         self.parts(member, |archive, bytes, member, place| match place.numbered() {
             Some(("jobs", _)) => lines(archive, member, &mut run.jobs),
             Some(("phases", _)) => lines(archive, member, &mut run.phases),
+            Some(("ranks", _)) => lines(archive, member, &mut run.ranks),
             Some(("links", _)) => block(archive, member, bytes, |block| link_rows(block, &mut run.links)),
             Some(("series", at)) => block(archive, member, bytes, |block| {
                 let series = run.series.get_mut(at).ok_or_else(unlisted)?;
@@ -293,6 +295,7 @@ impl<R: BufRead> ResultReader<R> {
         let links = network.links.len();
         count("jobs", entry.jobs, run.jobs.len())?;
         count("phases", entry.phases, run.phases.len())?;
+        count("ranks", entry.ranks, run.ranks.len())?;
         count("links", entry.links, run.links.link.len())?;
         for (series, told) in run.series.iter().zip(&entry.series) {
             count(&format!("points of series {}", told.name), told.points, series.time_s.len())?;
@@ -308,9 +311,8 @@ impl<R: BufRead> ResultReader<R> {
             )));
         }
         let nodes = network.nodes.len();
-        if let Some(NodeId(node)) =
-            run.jobs.iter().flat_map(|job| &job.hosts).find(|node| node.0 as usize >= nodes)
-        {
+        let hosts = run.jobs.iter().flat_map(|job| &job.hosts).chain(run.ranks.iter().map(|rank| &rank.host));
+        if let Some(NodeId(node)) = hosts.into_iter().find(|node| node.0 as usize >= nodes) {
             return Err(Error::data(format!("host is node {node}, the topology has {nodes}")));
         }
         check_phases(run)?;
@@ -329,11 +331,14 @@ fn check_phases(run: &RunResult) -> Result<()> {
         *phases.entry(phase.job).or_default() += 1;
     }
     let named = run.links.job.iter().zip(&run.links.phase);
-    let named = named.filter_map(|(job, phase)| Some(((*job)?, (*phase)?)));
+    let ranks = run.ranks.iter().filter_map(|row| Some((row.job, row.phase?)));
+    let named = named.filter_map(|(job, phase)| Some(((*job)?, (*phase)?))).chain(ranks);
     for (job, phase) in named {
         let known = phases.get(&job).copied().unwrap_or(0);
         if phase >= known {
-            return Err(Error::data(format!("link table: phase is {phase}, job {job} has {known}")));
+            return Err(Error::data(format!(
+                "table of links or ranks: phase is {phase}, job {job} has {known}"
+            )));
         }
     }
     Ok(())

@@ -58,6 +58,8 @@ pub(super) struct RunEntry {
     pub statistics: RunStatistics,
     pub jobs: usize,
     pub phases: usize,
+    #[serde(default)]
+    pub ranks: usize,
     pub links: usize,
     pub series: Vec<SeriesEntry>,
     pub snapshots: Vec<f64>,
@@ -133,6 +135,7 @@ impl<W: Write> ResultWriter<W> {
             statistics: run.statistics,
             jobs: run.jobs.len(),
             phases: run.phases.len(),
+            ranks: run.ranks.len(),
             links: run.links.link.len(),
             series: series
                 .map(|s| SeriesEntry { name: s.name.clone(), points: s.time_s.len(), summary: s.summary })
@@ -143,6 +146,7 @@ impl<W: Write> ResultWriter<W> {
         archive.json(&format!("runs/{number}.json"), &entry)?;
         write_lines(archive, &format!("runs/{number}/jobs"), &run.jobs)?;
         write_lines(archive, &format!("runs/{number}/phases"), &run.phases)?;
+        write_lines(archive, &format!("runs/{number}/ranks"), &run.ranks)?;
         write_links(archive, &format!("runs/{number}/links"), &run.links)?;
         for (at, series) in run.series.iter().enumerate() {
             write_series(archive, &format!("runs/{number}/series/{at}"), series)?;

@@ -19,7 +19,9 @@ use super::job::Job;
 use super::picture::GBPS_PER_BYTE_RATE;
 use super::program::Program;
 use crate::engine::Picoseconds;
-use crate::replay::{Account, Ideal, Options, Performance, Player, Script, Shared, Stretch, play_alone};
+use crate::replay::{
+    Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Shared, Stretch, play_alone,
+};
 use crate::result::{Replayed, RunStatistics};
 use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId, Topology};
@@ -62,10 +64,6 @@ pub(super) struct Outcome {
     pub(super) performance: Performance,
     pub(super) bounds: Bounds,
 }
-
-/// Simulations of a phase by the ways in which its ranks enter; then the nearest one of them stands for those to come. Enough for
-/// programs whose ranks fall into step, and a bound on the work for those whose ranks do not.
-const MOST_KNOWN: usize = 16;
 
 /// What no routing and no faster network can beat.
 #[derive(Clone, Debug, Default)]
@@ -198,7 +196,7 @@ impl Replays {
         };
         let (apart, nearest) =
             self.known.iter().map(|known| (apart(known), known)).min_by_key(|(apart, _)| *apart)?;
-        (apart == 0 || self.known.len() >= MOST_KNOWN).then(|| Rc::clone(&nearest.outcome))
+        (apart == 0 || self.known.len() as u64 >= MOST_KNOWN).then(|| Rc::clone(&nearest.outcome))
     }
 
     /// Remembers what came of ranks that entered like this.

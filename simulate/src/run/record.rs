@@ -6,7 +6,9 @@ use super::picture::Picture;
 use super::program::Program;
 use super::{LinkStatistics, Model, Reroute, Setup, Submission, clock_time};
 use crate::engine::Picoseconds;
-use crate::result::{JobRow, LinkTable, PhaseRow, RunResult, RunStatistics, Snapshot};
+use crate::process_mapping::Placement;
+use crate::replay::Account;
+use crate::result::{JobRow, LinkTable, PhaseRow, RankRow, RunResult, RunStatistics, Snapshot};
 use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId};
 use crate::traffic::{LinkLoads, LinkShare};
@@ -54,6 +56,7 @@ impl<'a> Record<'a> {
                 statistics: RunStatistics::default(),
                 jobs: Vec::new(),
                 phases: Vec::new(),
+                ranks: Vec::new(),
                 links: LinkTable::default(),
                 series: Vec::new(),
                 snapshots: Vec::new(),
@@ -138,8 +141,12 @@ impl<'a> Record<'a> {
                 variance_link_load: None,
                 drops: None,
                 retransmits: None,
-                replayed: replays.filter(|_| finished.is_some()).map(|replays| replays.sum),
+                replayed: replays.as_ref().filter(|_| finished.is_some()).map(|replays| replays.sum),
             };
+            let accounts =
+                replays.as_ref().filter(|_| finished.is_some()).map(|replays| &replays.accounts[..]);
+            let position_or_all = (!program.merged).then_some(position);
+            self.ranks(job.number, position_or_all, accounts.unwrap_or_default(), &job.placement);
             let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
             // Rates over the time that came out; of no time there are none.
             let simulated = (self.setup.model != Model::Traffic).then(|| seconds(time));
@@ -170,6 +177,29 @@ impl<'a> Record<'a> {
                 }
             }
         }
+    }
+
+    /// Where the time of each rank went.
+    pub(super) fn ranks(
+        &mut self,
+        job: u32,
+        phase: Option<u32>,
+        accounts: &[Account],
+        placement: &Placement,
+    ) {
+        let topology = self.setup.topology;
+        let rows = (0..).zip(accounts.iter().zip(&placement.hosts)).map(|(rank, (account, host))| RankRow {
+            job,
+            phase,
+            rank,
+            host: topology.host(*host),
+            compute_s: seconds(account.compute),
+            overhead_s: seconds(account.overhead),
+            late_sender_s: seconds(account.late_sender),
+            late_receiver_s: seconds(account.late_receiver),
+            network_s: seconds(account.network),
+        });
+        self.result.ranks.extend(rows);
     }
 
     /// The result of a run that ends at `end`.
@@ -205,6 +235,7 @@ impl<'a> Record<'a> {
         }
         // Jobs end in another order than that of their submission; phases of a job are in order.
         result.phases.sort_by_key(|row| row.job);
+        result.ranks.sort_by_key(|row| row.job);
         result.routes.sort_by_key(|routes| routes.job);
         result.links = match self.setup.link_statistics {
             LinkStatistics::Jobs => links_by_job(self.link_rows),

@@ -560,6 +560,7 @@ impl<'a> Simulation<'a> {
             let script = if program.merged { program.script(0) } else { program.whole_script() };
             let bounds = script.map(|script| flow.bounds(script, hosts, &job.leads)).unwrap_or_default();
             job.spread(program, &performance, &bounds);
+            self.record.ranks(job.number, None, &performance.accounts, &job.placement);
             return self.job_ends(job, place);
         }
         let phase = program.stages[job.stage].phase;

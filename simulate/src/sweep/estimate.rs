@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::{Axis, Point, Sweep};
 use crate::distribution::Distribution;
-use crate::run::Submission;
+use crate::replay::Recording;
+use crate::run::{Model, Submission};
 use crate::stream::Stream;
 use crate::topology::Topology;
 use crate::workload::Workload;
@@ -21,6 +22,8 @@ mod bytes {
     pub(super) const JOB: u64 = 256;
     pub(super) const PHASE_ROW: u64 = 256;
     pub(super) const LINK_ROW: u64 = 48;
+    /// State of a message that is replayed: its own, a wait, its share of what the network knows.
+    pub(super) const MESSAGE: u64 = 120;
     /// State of a link in a run.
     pub(super) const LINK_STATE: u64 = 64;
 }
@@ -59,7 +62,9 @@ impl Sweep {
         for point in points {
             let links = self.topologies[point.topology].link_count() as f64;
             let merged = self.choice(&point, Axis::Phases).name() == "merged";
+            let model = Model::new(self.choice(&point, Axis::Model)).ok();
             let (mut rows, mut jobs, mut endless) = (0.0, 0.0, false);
+            let mut replay = 0.0_f64;
             for (line, source) in self.jobs.iter().enumerate() {
                 let segmentation = &self.workloads[source.workload].segmentation;
                 let phases = if merged { 1 } else { segmentation.phases.len().max(1) } as f64;
@@ -74,13 +79,22 @@ impl Sweep {
                 jobs += count;
                 // Submitted, started, finished; a beginning for each stretch.
                 total.events += count * (3.0 + stretches);
+                if let (Some(Model::Flow(options)), Some(recording)) =
+                    (&model, &self.workloads[source.workload].recording)
+                {
+                    let (simulated, largest) = recording.work(segmentation, options.sampling, merged);
+                    // Sent, arrived, two ranks that go on.
+                    total.events += count * simulated as f64 * 4.0;
+                    replay += largest as f64 * bytes::MESSAGE as f64;
+                }
                 rows += count * phases * if endless { 1.0 } else { 1.0 + links };
             }
             rows += if endless { links } else { 0.0 };
             total.points += 1;
             total.jobs += jobs;
             total.rows += rows;
-            let run = links * bytes::LINK_STATE as f64
+            let run = replay
+                + links * bytes::LINK_STATE as f64
                 + jobs * bytes::JOB as f64
                 + rows * if endless { bytes::PHASE_ROW } else { bytes::LINK_ROW } as f64;
             largest_run = largest_run.max(run);
@@ -102,5 +116,6 @@ fn topology_bytes(topology: &Topology) -> u64 {
 }
 
 fn workload_bytes(workload: &Workload) -> u64 {
-    workload.segmentation.phases.iter().map(|phase| phase.matrix.len() as u64 * bytes::CELL).sum()
+    let matrices = workload.segmentation.phases.iter().map(|phase| phase.matrix.len() as u64 * bytes::CELL);
+    matrices.sum::<u64>() + workload.recording.as_ref().map_or(0, Recording::memory)
 }

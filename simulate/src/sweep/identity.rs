@@ -19,6 +19,9 @@ struct Identity<'a> {
     topology: &'a str,
     choices: [String; Axis::ALL.len()],
     jobs: &'a str,
+    /// What is replayed, where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recordings: Option<&'a str>,
     settings: &'a Settings,
 }
 
@@ -27,11 +30,13 @@ impl Sweep {
     /// traces included, and on nothing else: not on the other points of the sweep, on file names or on labels. Programs
     /// (`exec`) count by their command.
     pub fn id(&self, point: &Point) -> String {
+        let replays = self.choice(point, Axis::Model).name() == "flow";
         of_json(&Identity {
             generation: GENERATION,
             topology: &self.topology_digests[point.topology],
             choices: Axis::ALL.map(|axis| self.choice(point, axis).spelling()),
             jobs: &self.jobs_digest,
+            recordings: replays.then_some(self.recordings_digest.as_str()),
             settings: &self.settings,
         })
     }
@@ -93,6 +98,23 @@ pub(super) fn of_workload(workload: &Workload) -> String {
         hash.number(u64::from(occurrence.depth));
         hash.number(occurrence.start_ns);
         hash.number(occurrence.end_ns);
+    }
+    hash.hex()
+}
+
+/// Digest of what the jobs replay, in the order of the workloads.
+pub(super) fn of_recordings(workloads: &[Workload]) -> String {
+    let mut hash = Fnv::default();
+    for workload in workloads {
+        let recording = workload.recording.as_ref();
+        let scripts = recording.map(|recording| recording.of_phase.iter().map(Option::as_ref));
+        for script in scripts.into_iter().flatten().chain(recording.map(|recording| recording.whole.as_ref()))
+        {
+            match script {
+                None => hash.number(u64::MAX),
+                Some(script) => script.digest(&mut |number| hash.number(number)),
+            }
+        }
     }
     hash.hex()
 }

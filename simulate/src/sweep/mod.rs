@@ -43,6 +43,7 @@ pub struct Sweep {
     workloads: Vec<Workload>,
     workload_digests: Vec<String>,
     jobs_digest: String,
+    recordings_digest: String,
     axes: Axes,
     jobs: Vec<JobSource>,
     settings: Settings,
@@ -76,6 +77,7 @@ impl Sweep {
             topology_digests: topologies.iter().map(identity::of_topology).collect(),
             topologies,
             jobs_digest: identity::of_jobs(&jobs, &workload_digests),
+            recordings_digest: identity::of_recordings(&workloads),
             workloads,
             workload_digests,
             axes: plan.axes,
@@ -172,6 +174,7 @@ impl Sweep {
                 "topologies": self.topology_digests,
                 "workloads": self.workload_digests,
                 "jobs": self.jobs_digest,
+                "recordings": self.recordings_digest,
             },
         })
     }
