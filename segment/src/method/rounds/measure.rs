@@ -178,7 +178,7 @@ impl Behaviour {
     fn settle_inner(&mut self) {
         for number in 0..PARTS {
             let (chunks, _) = part(&self.shares, number).as_chunks::<LANES>();
-            self.inner[number] = chunks.iter().fold(0.0, |sum, shares| sum_of_logs(sum, shares));
+            self.inner[number] = chunks.iter().fold(0.0, sum_of_logs);
         }
     }
 
