@@ -176,7 +176,7 @@ proptest! {
         let trace = |order: u64| {
             let mut messages: Vec<(i64, u32, u64, Message)> = Vec::new();
             let mut state = order;
-            for round in 0..kinds.len() as i64 * rounds {
+            for round in 0..kinds.len().cast_signed() as i64 * rounds {
                 for (step, src, dst, size, tag) in &kinds[(round / rounds) as usize] {
                     // A linear congruential generator (Knuth, MMIX) puts those of one time and source in some order.
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
