@@ -13,7 +13,7 @@
 //! a number.
 
 use phaseflow_collect::archive::columns::UNKNOWN;
-use phaseflow_collect::trace::MessageBlock;
+use phaseflow_collect::trace::{MessageBlock, Operation};
 
 use crate::window::sketch::scatter;
 
@@ -40,7 +40,20 @@ const SLOTS: usize = 1 << 14;
 /// Slots looked at for one of them.
 const PROBES: usize = 32;
 
-/// Steady tags in ascending order; none if tags say nothing.
+/// True if messages of the operation have a user's tag: they are sent from one rank to another, by whichever call.
+#[inline]
+pub(crate) fn is_tagged(operation: u8) -> bool {
+    operation == Operation::PointToPoint as u8 || operation == Operation::Sendrecv as u8
+}
+
+/// A user's tag and the operation as one number; [`UNKNOWN`] if the message has none. A user's tags are not negative (MPI 4.1,
+/// section 3.2.3).
+#[inline]
+pub(crate) fn key(operation: u8, tag: i64) -> i64 {
+    if is_tagged(operation) && tag >= 0 { tag << 8 | i64::from(operation) } else { UNKNOWN }
+}
+
+/// Steady tags with their operations as [keys](key), in ascending order; none if tags say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tags(Vec<i64>);
 
@@ -59,11 +72,12 @@ impl Tags {
     #[inline]
     pub(crate) fn kind(&self, block: &MessageBlock, row: usize) -> u8 {
         let operation = block.operations().map_or(0, |codes| codes[row] as u8);
-        if self.0.is_empty() || operation != 0 {
+        if self.0.is_empty() || !is_tagged(operation) {
             return operation;
         }
         let tag = block.tags().map_or(UNKNOWN, |tags| tags[row]);
-        self.0.binary_search(&tag).map_or(0, |number| FIRST + (number % BINS) as u8)
+        let number = self.0.binary_search(&key(operation, tag));
+        number.map_or(operation, |number| FIRST + (number % BINS) as u8)
     }
 }
 
@@ -130,7 +144,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// Notes a point-to-point message; `hash` is that of its ranks and size.
+    /// Notes a point-to-point message with the [key](key) of its tag; `hash` is that of its ranks and size.
     #[inline]
     pub(crate) fn see(&mut self, hash: u64, tag: i64) {
         self.seen += 1;

@@ -12,6 +12,11 @@ use phaseflow_segment::{Level, Method, Options, Rewind, Segmentation, segment, w
 /// Rounds of a ring with a pause after each: every rank sends one message of 4 KiB to each of two neighbours. The tag is told by the
 /// round and the neighbour.
 fn ring(rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
+    ring_by(Operation::PointToPoint, rounds, tag)
+}
+
+/// The same by another call.
+fn ring_by(operation: Operation, rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
     let (ranks, mut writer) = (16, TraceWriter::new(Vec::new(), false, "test").unwrap());
     for round in 0..rounds {
         for src in 0..ranks {
@@ -23,6 +28,7 @@ fn ring(rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
                     dst: Rank((src + step) % ranks),
                     bytes: 4096,
                     tag: tag(round, number),
+                    operation,
                     ..Message::default()
                 };
                 writer.message(&message).unwrap();
@@ -49,6 +55,12 @@ fn phases_that_differ_in_nothing_but_tags_are_found_to_the_nanosecond() {
     let found = split(&ring(300, |round, _| Some(stage(round))));
     assert_eq!(stretches(&found), [(0, Some(0)), (100_000, Some(1)), (160_000, Some(0))]);
     assert!(found.header.method.ends_with(",tags=1]"), "{}", found.header.method);
+    let exchanged = split(&ring_by(Operation::Sendrecv, 300, |round, _| Some(stage(round))));
+    assert_eq!(stretches(&exchanged), stretches(&found));
+    // Of a collective operation it is the library's own, and a user's is not negative.
+    let internal = split(&ring_by(Operation::Bcast, 300, |round, _| Some(stage(round))));
+    assert_eq!(stretches(&internal), [(0, Some(0))]);
+    assert_eq!(stretches(&split(&ring(300, |round, _| Some(-stage(round))))), [(0, Some(0))]);
     // A stage with a tag after one without.
     let found = split(&ring(300, |round, _| (round >= 120).then_some(7)));
     assert_eq!(stretches(&found), [(0, Some(0)), (120_000, Some(1))]);
@@ -110,7 +122,8 @@ fn counters_and_internal_tags_change_nothing_in_any_family() {
         let counted = split(&tagged(&run, |_, count| Some(count)));
         assert!(plain == counted, "{}", family.name);
         // Those of collective operations are the library's own.
-        let internal = |message: &Message| message.operation != Operation::PointToPoint;
+        let own = [Operation::PointToPoint, Operation::Sendrecv];
+        let internal = |message: &Message| !own.contains(&message.operation);
         let found = split(&tagged(&run, |message, count| {
             internal(message).then_some((message.dst.0 % 5).cast_signed() + count / 9)
         }));
