@@ -66,6 +66,12 @@ pub(crate) fn write<W: Write>(
                 for folder in &mut open {
                     folder.add_calls(calls, archive, start_ns)?;
                 }
+                // A call that began before still governs what comes after it, where it goes on so long.
+                let ended_ns = calls.iter().map(|call| call.leave_ns.unwrap_or(i64::MAX)).max();
+                let reached = |folder: &&mut Folder| folder.from_ns < ended_ns;
+                for folder in later.iter_mut().rev().take_while(reached) {
+                    folder.add_calls(calls, archive, start_ns)?;
+                }
             }
             Some(Block::Marks(_) | Block::Matrix(_) | Block::Sizes(_)) => {}
             None => break,
@@ -124,7 +130,10 @@ impl Folder {
         archive: &mut ArchiveWriter<W>,
         start_ns: i64,
     ) -> Result<()> {
-        for call in &calls[self.rows(calls, |call| call.enter_ns)] {
+        let own = self.rows(calls, |call| call.enter_ns);
+        let (from_ns, inside) = (self.from_ns.unwrap_or(i64::MIN), own.start);
+        let before = calls[..inside].iter().filter(|call| call.leave_ns.is_none_or(|leave| from_ns < leave));
+        for call in before.chain(&calls[own]) {
             let enter_ns = call.enter_ns.wrapping_sub(start_ns);
             let leave_ns = call.leave_ns.map(|time| time.wrapping_sub(start_ns));
             self.calls.push(Call { enter_ns, leave_ns, ..*call });
@@ -227,6 +236,7 @@ mod tests {
         let mut bytes = Vec::new();
         run.generate(&mut ArchiveExport::new(&mut bytes, false), &mut |_| Ok(())).unwrap();
         let mut trace = Rewind(Cursor::new(bytes));
+        let mut late = 0;
         for (method, level) in
             [(Method::Marks, Level::Leaf), (Method::Marks, Level::Outer), (Method::None, Level::Leaf)]
         {
@@ -247,14 +257,21 @@ mod tests {
                     let time_ns = time_ns.cast_unsigned().min(duration_ns - 1);
                     (occurrence.start_ns..occurrence.end_ns).contains(&time_ns)
                 };
+                let goes_on = |call: &Call| {
+                    let (enter_ns, start_ns) = (call.enter_ns.cast_unsigned(), occurrence.start_ns);
+                    enter_ns < start_ns && call.leave_ns.is_none_or(|leave| start_ns < leave.cast_unsigned())
+                };
                 let (own, own_calls) = &parts[&format!("-{phase}")];
                 let expected: Vec<_> = messages.iter().filter(|m| inside(m.send_post_ns)).copied().collect();
                 assert_eq!(own, &expected);
                 assert_eq!(own.len() as u64, occurrence.messages);
-                let expected: Vec<_> = calls.iter().filter(|call| inside(call.enter_ns)).copied().collect();
+                let governs = |call: &&Call| inside(call.enter_ns) || goes_on(call);
+                let expected: Vec<_> = calls.iter().filter(governs).copied().collect();
                 assert_eq!(own_calls, &expected);
+                late += expected.iter().filter(|call| goes_on(call)).count();
             }
         }
+        assert!(late > 0, "no call went on from one stretch to the next");
     }
 
     /// Messages and calls by the end of their folder's name. A trace archive of the same members is read, as calls have no decoder

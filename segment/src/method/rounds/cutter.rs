@@ -17,7 +17,7 @@ use super::gaps::Gaps;
 use super::pairs::Pairs;
 use super::rhythm::Rhythm;
 use super::tokens::Tokens;
-use crate::tags::{Tags, Watch};
+use crate::tags::{Tags, Watch, is_tagged};
 use crate::window::sketch::Sketch;
 
 /// Most windows; they take 3 KiB each.
@@ -213,7 +213,7 @@ impl Cutter {
         }
         self.fold(self.next);
         self.close_window(self.rounds_here == 0);
-        let all = self.windows.iter().map(|window| window.sketch.point_to_point()).sum();
+        let all = self.windows.iter().map(|window| window.sketch.messages_of(is_tagged)).sum();
         let tags = self.tags.unwrap_or_else(|| self.watch.finish(all));
         Rounds { windows: self.windows, silences: self.gaps.finish(), tags }
     }
@@ -243,7 +243,7 @@ impl Cutter {
             let batch = &self.batch;
             let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.kinds[row]);
             if let Some(tag) = batch.tags.get(row)
-                && batch.kinds[row] == 0
+                && is_tagged(batch.kinds[row])
             {
                 self.watch.see(hash, *tag);
             }
