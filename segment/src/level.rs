@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use crate::tree::{Node, leaves, loops, loops_of};
 
 /// More stretches than this are not looked at one by one.
-pub(crate) const READABLE: usize = 40;
+pub(crate) const READABLE: usize = 32;
 
 /// Stretches shorter than this part of the run are the first that a person leaves out; each time twice as many.
 const FINEST: u64 = 4096;
@@ -16,7 +16,7 @@ const COARSEST: u64 = 64;
 /// A level of nested phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// What a person would draw: the innermost phases if there are few enough of them to be read (40), otherwise the
+    /// What a person would draw: the innermost phases if there are few enough of them to be read (32), otherwise the
     /// outermost; and if those are too many, without the shortest. Methods other than `rounds` show what they found.
     #[default]
     Auto,
