@@ -27,6 +27,7 @@ mod idle;
 mod label;
 mod measure;
 mod merge;
+mod outline;
 mod pairs;
 mod passage;
 mod repair;
@@ -37,9 +38,11 @@ mod tokens;
 use phaseflow_collect::Result;
 
 use super::{Answer, Limits, Split};
+use crate::level::READABLE;
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
 use crate::tags::Tags;
+use crate::tree::loops;
 use cutter::RoundWindow;
 use gaps::Silence;
 use measure::Behaviour;
@@ -91,7 +94,10 @@ impl Split for RoundsMethod {
         segments.merge(&LIMITS);
         segments.find_idle(run);
         let labels = label::labels(&segments, &LIMITS);
-        let plan = plan(run, &segments, &labels);
+        let mut plan = plan(run, &segments, &labels);
+        if loops(&plan).len() > READABLE {
+            plan.outline = outline::outline(run, &mut segments);
+        }
         let mut parameters = format!("windows={}", run.rounds.windows.len());
         if !run.rounds.tags.is_empty() {
             parameters += &format!(",tags={}", run.rounds.tags.len());

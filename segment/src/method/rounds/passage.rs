@@ -16,7 +16,11 @@ const LASTING: u64 = 2;
 /// Less than this part of a unit at the start is known from the first phase.
 const KNOWN: f32 = 0.5;
 /// A scrap has so many times fewer messages than what it belongs to.
-const SCRAP: f64 = 8.0;
+const SCRAP: f64 = 6.0;
+/// … and so many times if it comes again.
+const SPECK: f64 = 40.0;
+/// Rounds that are about one.
+const ONE: f64 = 1.25;
 /// So many segments beside a silence are looked at.
 const NEAR: usize = 8;
 /// The messages of stragglers are all known from their phase, but for this part, …
@@ -99,16 +103,19 @@ pub(super) fn passages(segments: &mut Segments<'_>) {
     }
 }
 
-/// Whether a segment does not come again and is next to nothing beside its host, which does.
+/// Whether a segment is next to nothing beside its host, which comes again: less than about a round, or it does not come again.
 fn is_scrap(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let (own, host) = (&segments.list[number], &segments.list[host]);
-    if segments.holds(own, ROUNDS) || !segments.holds(host, ROUNDS) {
+    let Some(round) = segments.round(host).filter(|round| host.behaviour.messages >= ROUNDS * round) else {
         return false;
+    };
+    let rounds = own.behaviour.messages / round;
+    let lasting = segments.active_ns(own) as f64 / segments.round_ns(host).max(1) as f64;
+    if segments.holds(own, ROUNDS) {
+        return rounds.max(lasting) <= ONE && own.behaviour.messages * SPECK < host.behaviour.messages;
     }
-    let Some(round) = segments.round(host) else { return false };
-    let short = segments.active_ns(own) as f64 <= ROUNDS * segments.round_ns(host) as f64;
-    let few = own.behaviour.messages <= ROUNDS * round;
-    own.behaviour.is_barrier() || (short || few) && own.behaviour.messages * SCRAP < host.behaviour.messages
+    let few = rounds.min(lasting) <= ROUNDS && own.behaviour.messages * SCRAP < host.behaviour.messages;
+    few || own.behaviour.is_barrier()
 }
 
 /// Joins what stragglers send to the phase that they make whole.

@@ -11,6 +11,8 @@ use crate::survey::Run;
 const QUIET: f64 = 4.0;
 /// … so many times fewer in all, …
 const FEW: f64 = 16.0;
+/// … than those, and than all of the run; …
+const RARE: f64 = 64.0;
 /// … and so many rounds of those long, at least.
 const LASTING: u64 = 2;
 
@@ -133,6 +135,10 @@ impl<'a> Segments<'a> {
     /// is before and after them.
     pub(super) fn is_quiet(&self, number: usize) -> bool {
         let own = &self.list[number];
+        let all: f64 = self.units.iter().map(|unit| unit.messages).sum();
+        if own.behaviour.messages * RARE > all {
+            return false;
+        }
         if self.round(own).is_some_and(|round| 1.5 * round < own.behaviour.messages) {
             return false;
         }
