@@ -74,6 +74,7 @@ impl Split for RoundsMethod {
     fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
         let mut segments = Segments::new(run);
         segments.merge(&LIMITS);
+        blend::strays(&mut segments);
         blend::blend(&mut segments, &LIMITS);
         repair::repair(&mut segments);
         blend::hiccups(&mut segments);
