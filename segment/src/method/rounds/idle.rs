@@ -9,6 +9,8 @@ use crate::survey::Run;
 const PART: u64 = 2000;
 /// … and so does one shorter than so many rounds of what happens before and after it.
 pub(super) const ROUNDS: u64 = 3;
+/// One shorter than that, but longer than one of them, is idle if it is so many times as long as all others so near to it.
+const OUTSTANDING: u64 = 8;
 /// Units before and after a silence that tell how long a round is.
 const NEIGHBOURS: usize = 16;
 
@@ -53,8 +55,20 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
             // Where nothing comes again, nothing is known of a rhythm.
             (None, None) => continue,
         };
-        if to - from > ROUNDS.saturating_mul(usual) {
-            let pause = pause(left).min((to - from) / 2);
+        let near = from.saturating_sub(ROUNDS.saturating_mul(usual))
+            ..to.saturating_add(ROUNDS.saturating_mul(usual));
+        let stands_out = || {
+            let first =
+                run.rounds.silences.partition_point(|other| run.since_start(other.to_ns) < near.start);
+            let others = run.rounds.silences[first..]
+                .iter()
+                .take_while(|other| run.since_start(other.from_ns) < near.end);
+            let mut others = others.filter(|other| run.since_start(other.from_ns) != from);
+            others.all(|other| other.length_ns().saturating_mul(OUTSTANDING) <= to - from)
+        };
+        if to - from > ROUNDS.saturating_mul(usual) || (to - from > usual && stands_out()) {
+            // The last message belongs to what is before.
+            let pause = pause(left).clamp(1, (to - from).div_ceil(2));
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
         }
     }

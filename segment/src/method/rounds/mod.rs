@@ -116,6 +116,7 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
             }
         }
     }
+    snap(&mut stretches, run.duration_ns, &rounds);
     let mut examples: Vec<Option<&Behaviour>> = vec![None; rounds.len()];
     for (segment, label) in segments.list.iter().zip(labels) {
         examples[*label as usize].get_or_insert(&segment.behaviour);
@@ -130,4 +131,34 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
         round_ns.saturating_mul(most_rounds).saturating_add(window_ns.saturating_mul(most_windows))
     };
     Plan::new(stretches).loosen(run.duration_ns, slack)
+}
+
+/// Where a phase ends beside an idle stretch, a round of the next one may have been taken for its own, or one of its own for the next
+/// one's: a piece of at most [`SLACK`] rounds between an idle stretch, on whose other side the same phase lasts longer, and
+/// another phase belongs to that.
+fn snap(stretches: &mut Vec<Stretch>, duration_ns: u64, rounds: &[u64]) {
+    stretches.dedup_by(|next, before| next.label == before.label);
+    let end =
+        |stretches: &[Stretch], at: usize| stretches.get(at + 1).map_or(duration_ns, |next| next.start_ns);
+    for idle in 1..stretches.len().saturating_sub(1) {
+        let (before, after) = (stretches[idle - 1], stretches[idle + 1]);
+        let (Some(label), None) = (before.label, stretches[idle].label) else { continue };
+        if after.label != Some(label) {
+            continue;
+        }
+        let first = end(stretches, idle - 1).saturating_sub(before.start_ns);
+        let second = end(stretches, idle + 1).saturating_sub(after.start_ns);
+        let most = rounds.get(label as usize).map_or(0, |round_ns| round_ns.saturating_mul(SLACK));
+        let other = |at: Option<usize>| at.and_then(|at| stretches.get(at)).and_then(|stretch| stretch.label);
+        if second <= most && second < first {
+            if let Some(next) = other(Some(idle + 2)) {
+                stretches[idle + 1].label = Some(next);
+            }
+        } else if first <= most
+            && first < second
+            && let Some(previous) = other(idle.checked_sub(2))
+        {
+            stretches[idle - 1].label = Some(previous);
+        }
+    }
 }
