@@ -48,15 +48,16 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         let right = &units[after..stretch(after).end.clamp(after, after + NEIGHBOURS).min(units.len())];
         let within = before.checked_sub(1).is_some_and(|last| stretch(last) == stretch(after));
         // The pause after a round belongs to it.
-        let usual = match (rhythm(left, (from, to)), rhythm(right, (from, to))) {
+        let (left_ns, right_ns) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
+        let usual = match (left_ns, right_ns) {
             (Some(own), Some(next)) if within => own.max(next),
             (Some(own), Some(next)) => own.max(next / 2),
             (Some(round), None) | (None, Some(round)) => round,
             // Where nothing comes again, nothing is known of a rhythm.
             (None, None) => continue,
         };
-        let near = from.saturating_sub(ROUNDS.saturating_mul(usual))
-            ..to.saturating_add(ROUNDS.saturating_mul(usual));
+        let reach = ROUNDS.saturating_mul(usual).max(2 * (to - from));
+        let near = from.saturating_sub(reach)..to.saturating_add(reach);
         let stands_out = || {
             let first =
                 run.rounds.silences.partition_point(|other| run.since_start(other.to_ns) < near.start);
@@ -66,7 +67,10 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
             let mut others = others.filter(|other| run.since_start(other.from_ns) != from);
             others.all(|other| other.length_ns().saturating_mul(OUTSTANDING) <= to - from)
         };
-        if to - from > ROUNDS.saturating_mul(usual) || (to - from > usual && stands_out()) {
+        // A side without rounds may have a rhythm for all that.
+        let known = (left_ns.is_some() || left.is_empty()) && (right_ns.is_some() || right.is_empty());
+        let is_long = known && to - from > ROUNDS.saturating_mul(usual);
+        if is_long || (to - from > usual && stands_out()) {
             // The last message belongs to what is before.
             let pause = pause(left).clamp(1, (to - from).div_ceil(2));
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });

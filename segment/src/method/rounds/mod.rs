@@ -50,6 +50,9 @@ const LIMIT: f32 = 0.17;
 /// How different neighbours have to be, and labels.
 const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
 
+/// So many rounds beside an idle stretch may have been taken for what is on its other side.
+const BESIDE: u64 = 3;
+
 /// The second pass looks for a boundary within so many rounds; …
 const SLACK: u64 = 2;
 /// … where only the rate changes within so many, as intervals have to be known; …
@@ -134,7 +137,7 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
 }
 
 /// Where a phase ends beside an idle stretch, a round of the next one may have been taken for its own, or one of its own for the next
-/// one's: a piece of at most [`SLACK`] rounds between an idle stretch, on whose other side the same phase lasts longer, and
+/// one's: a piece of at most [`BESIDE`] rounds between an idle stretch, on whose other side the same phase lasts longer, and
 /// another phase belongs to that.
 fn snap(stretches: &mut Vec<Stretch>, duration_ns: u64, rounds: &[u64]) {
     stretches.dedup_by(|next, before| next.label == before.label);
@@ -148,15 +151,14 @@ fn snap(stretches: &mut Vec<Stretch>, duration_ns: u64, rounds: &[u64]) {
         }
         let first = end(stretches, idle - 1).saturating_sub(before.start_ns);
         let second = end(stretches, idle + 1).saturating_sub(after.start_ns);
-        let most = rounds.get(label as usize).map_or(0, |round_ns| round_ns.saturating_mul(SLACK));
+        let round_ns = |label: u32| rounds.get(label as usize).copied().unwrap_or(0);
+        let most = |other: u32| round_ns(label).max(round_ns(other)).saturating_mul(BESIDE);
         let other = |at: Option<usize>| at.and_then(|at| stretches.get(at)).and_then(|stretch| stretch.label);
-        if second <= most && second < first {
-            if let Some(next) = other(Some(idle + 2)) {
+        if second < first {
+            if let Some(next) = other(Some(idle + 2)).filter(|next| second <= most(*next)) {
                 stretches[idle + 1].label = Some(next);
             }
-        } else if first <= most
-            && first < second
-            && let Some(previous) = other(idle.checked_sub(2))
+        } else if let Some(previous) = other(idle.checked_sub(2)).filter(|previous| first <= most(*previous))
         {
             stretches[idle - 1].label = Some(previous);
         }
