@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use phaseflow_collect::archive::ArchiveReader;
 use phaseflow_collect::export::ArchiveExport;
-use phaseflow_collect::pattern::{FAMILIES, LabelledRun, Program};
+use phaseflow_collect::pattern::{Disturbance, FAMILIES, LabelledRun, Program};
 use phaseflow_collect::trace::{Message, Rank, RunFacts, TraceWriter};
 use phaseflow_segment::{
     Level, Options, Rewind, Segmentation, read_segmentation, segment, write_segmentation,
@@ -90,9 +90,32 @@ fn phases_of_many_kinds_are_found_to_the_nanosecond() {
             "(halo2d*8,shift*9)*6,transpose*30",
             "halo2d[bytes=4KiB]*30,halo2d[bytes=64KiB]*30",
             "halo2d+allreduce[bytes=1KiB]*20,halo3d*20",
+            // Only the rate changes.
+            "shift[bytes=1KiB,gap=1us]*400,shift[bytes=1KiB,gap=20us]*300,shift[bytes=1KiB,gap=1us]*400",
+            // A round with one more operation, and half of the ranks.
+            "halo2d[gap=60us]*60,halo2d+incast[bytes=256,gap=60us]*60,halo2d[gap=60us]*60",
+            "shift[gap=80us]|halo2d[gap=80us]*60,shift[gap=80us]|shift[gap=80us]*60",
+            // Idle stretches between phases, one of them without rounds.
+            "transpose*60,idle[time=30ms],shift*60,idle[time=30ms],random*60,idle[time=30ms],halo2d*60",
         ] {
             let (trace, truth) = program(text, ranks);
             assert_eq!(starts(&split(&trace, Level::Leaf)), truth, "{ranks} ranks: {text}");
+        }
+    }
+}
+
+#[test]
+fn clocks_that_differ_by_rounds_leave_no_phases_between_phases() {
+    // Ranks are up to a millisecond late, which is some five rounds.
+    let text = "halo2d[gap=90us]*200,shift[gap=150us]*300,alltoall[gap=20us]*60,transpose[gap=120us]*300";
+    for ranks in [16, 64] {
+        let disturbance = Disturbance { skew_ns: 1_000_000, ..Disturbance::default() };
+        let run = LabelledRun { disturbance, ..LabelledRun::new(Program::parse(text).unwrap(), ranks) };
+        let (trace, truth) = generate(&run);
+        let found = starts(&split(&trace, Level::Leaf));
+        assert_eq!(found.len(), truth.len(), "{ranks} ranks: {found:?}, expected {truth:?}");
+        for (own, other) in found.iter().zip(&truth) {
+            assert!(own.abs_diff(*other) < 2_000_000, "{ranks} ranks: {found:?}, expected {truth:?}");
         }
     }
 }
