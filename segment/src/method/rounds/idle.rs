@@ -90,13 +90,15 @@ fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     let before = first.start_ns < silence.1 && last.end_ns >= silence.1;
     let end_ns = if before { silence.0 } else { last.end_ns };
     let span_ns = end_ns.saturating_sub(first.start_ns);
-    if rounds.is_empty() {
+    let messages: f64 = units.iter().map(|unit| unit.messages).sum();
+    let in_rounds: f64 = units.iter().filter(|unit| unit.round.is_some()).map(|unit| unit.messages).sum();
+    // Of a few messages some come again by chance.
+    if rounds.is_empty() || 2.0 * in_rounds < messages {
         return None;
     }
     // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the last such stretch.
     let place = if rounds.len() < NEIGHBOURS / 2 { rounds.len() / 2 } else { rounds.len() * 3 / 4 };
     let round = *rounds.select_nth_unstable_by(place, f64::total_cmp).1;
-    let messages: f64 = units.iter().map(|unit| unit.messages).sum();
     Some((span_ns as f64 * round / messages.max(1.0)) as u64)
 }
 
