@@ -120,7 +120,10 @@ fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     let before = first.start_ns < silence.1 && last.end_ns >= silence.1;
     let end_ns = if before { silence.0 } else { last.end_ns };
     let span_ns = end_ns.saturating_sub(first.start_ns);
-    if rounds.is_empty() {
+    let messages: f64 = units.iter().map(|unit| unit.messages).sum();
+    let in_rounds: f64 = units.iter().filter(|unit| unit.round.is_some()).map(|unit| unit.messages).sum();
+    // Of a few messages some come again by chance.
+    if rounds.is_empty() || 2.0 * in_rounds < messages {
         return None;
     }
     // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the last such stretch.
