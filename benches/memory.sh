@@ -1,5 +1,7 @@
 #!/bin/sh
 # Peak memory of pf-collect and pf-segment: must not grow with the number of messages. Prints `stage messages peak_kB`.
+# The last lines are of longer runs, 10^6, 10^7 and 10^8 messages unless arguments say (10^9 need 6 GB in TMPDIR, and as much for
+# the copy of what comes down a pipe).
 # Needs a release build (PHASEFLOW_BIN, default target/release), GNU time and awk.
 set -eu
 bin=${PHASEFLOW_BIN:-$(dirname "$0")/../target/release}
@@ -34,4 +36,14 @@ for messages in 1000000 10000000; do
     peak collect-archive "$messages" "$bin/pf-collect" "$work/trace.tar" --summary >"$work/summary"
     peak segment-file "$messages" "$bin/pf-segment" "$work/trace.tar" -o "$work/phases.tar"
     peak segment-pipe "$messages" "$bin/pf-segment" -o "$work/phases.tar" <"$work/trace.tar"
+done
+
+# Three kinds of phases in turn on 64 ranks, from the archive to the phase archive with the representatives' messages.
+[ $# -gt 0 ] || set -- 1000000 10000000 100000000
+for messages; do
+    rounds=$((messages / 1536))
+    "$bin/pf-collect" --pattern "(halo2d*$rounds,shift*$rounds,transpose*$rounds)*4" --ranks 64 --bytes 16KiB --gap 100us \
+        -o "$work/trace.tar"
+    peak segment-long-file "$messages" "$bin/pf-segment" "$work/trace.tar" -o "$work/phases.tar"
+    peak segment-long-pipe "$messages" "$bin/pf-segment" -o "$work/phases.tar" <"$work/trace.tar"
 done

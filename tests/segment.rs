@@ -7,6 +7,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter};
+use phaseflow_collect::trace::{
+    Header, Kind, Mark, Message, MessageBlock, Rank, RunFacts, Summary, TraceWriter,
+};
+use phaseflow_segment::read_segmentation;
 use tempfile::TempDir;
 
 fn collect(arguments: &[&str]) -> Vec<u8> {
@@ -236,4 +241,117 @@ fn marksless() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let csv = file(&directory, "t.csv", b"t_ns,src,dst,bytes\n0,0,1,8\n9,1,0,8\n");
     collect(&[name(&csv)])
+}
+
+/// A trace of messages (time, source, destination) of 8 bytes, as CSV.
+fn csv(messages: &[(i64, u32, u32)]) -> Vec<u8> {
+    let rows = messages.iter().map(|(time, src, dst)| format!("{time},{src},{dst},8\n"));
+    format!("t_ns,src,dst,bytes\n{}", rows.collect::<String>()).into_bytes()
+}
+
+/// What `--list` prints below its header, and what is said.
+fn list(input: &Path) -> (Vec<String>, String) {
+    let done = segment(&[name(input), "--list"], b"");
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success(), "{said}");
+    let rows = String::from_utf8(done.stdout).unwrap();
+    (rows.lines().skip(1).map(String::from).collect(), said)
+}
+
+#[test]
+fn traces_of_next_to_nothing_have_an_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let at_once: Vec<_> = (0..50).map(|rank| (7, rank, rank + 1)).collect();
+    let alone: Vec<_> = (0..50).map(|i| (10 * i, 0, 0)).collect();
+    let none = "the trace has no messages: there are no phases";
+    let one_time = "all messages have one time: they are one phase of unknown duration";
+    for (what, messages, rows, note, phases) in [
+        ("empty", &[][..], &[][..], none, 0),
+        ("one", &[(5, 0, 1)], &[], one_time, 1),
+        ("at-once", &at_once, &[], one_time, 1),
+        ("alone", &alone, &["0,0,0,0,490,50,400"], "", 1),
+        ("two", &[(0, 0, 1), (9, 1, 0)], &["0,0,0,0,9,2,16"], "", 1),
+    ] {
+        let trace = file(&directory, &format!("{what}.csv"), &csv(messages));
+        let (listed, said) = list(&trace);
+        assert_eq!(listed, rows, "{what}");
+        assert!(said.contains(note), "{what}: {said}");
+        let archive = output(&[name(&trace)], b"");
+        let found = read_segmentation(ArchiveReader::open(&archive[..]).unwrap()).unwrap();
+        assert_eq!((found.phases.len(), found.occurrences.len()), (phases, rows.len()), "{what}");
+        let sent: u64 = found.phases.iter().map(|phase| phase.matrix.messages()).sum();
+        assert_eq!(sent, messages.len() as u64);
+    }
+}
+
+#[test]
+fn times_that_run_backwards_are_refused_with_rank_and_record() {
+    let message = |t, src| Message { send_post_ns: t, src: Rank(src), bytes: 8, ..Message::default() };
+    // Within a block, and from one block to the next.
+    for (blocks, problem) in [
+        (
+            vec![vec![message(5, 2), message(9, 3), message(8, 1)]],
+            "messages/000000: row 2: time 8 ns of rank 1 is before 9",
+        ),
+        (
+            vec![vec![message(9, 3)], vec![message(4, 7), message(5, 1)]],
+            "messages/000001: row 0: time 4 ns of rank 7 is before 9",
+        ),
+    ] {
+        let mut archive = ArchiveWriter::new(Vec::new(), false, &Header::new(Kind::Timed, "test")).unwrap();
+        for (number, messages) in blocks.iter().enumerate() {
+            let mut block = MessageBlock::default();
+            messages.iter().for_each(|message| block.push(message));
+            archive.member(&format!("messages/{number:06}"), &block.encode(Vec::new())).unwrap();
+        }
+        let bytes = archive.finish(&Summary::default()).unwrap();
+        let expected = format!("pf-segment: standard input: {problem} ns of the row before it\n");
+        for arguments in [&[][..], &["--list"], &["--method", "none"]] {
+            assert_eq!(failure(arguments, &bytes), (1, expected.clone()));
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_phases() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+    for time_ns in 0..100_001 {
+        writer.mark(&Mark { time_ns, rank: Rank(0), level: i32::try_from(time_ns).unwrap() }).unwrap();
+        let message = Message { send_post_ns: time_ns, dst: Rank(1), bytes: 8, ..Message::default() };
+        writer.message(&message).unwrap();
+    }
+    let trace = file(&directory, "marks.tar", &writer.finish(&RunFacts::default()).unwrap().1);
+    let phases = directory.path().join("phases.tar");
+    output(&[name(&trace), "--method", "marks", "-o", name(&phases)], b"");
+    let archive = ArchiveReader::open(std::io::BufReader::new(fs::File::open(&phases).unwrap())).unwrap();
+    let found = read_segmentation(archive).unwrap();
+    assert_eq!((found.phases.len(), found.occurrences.len()), (100_000, 100_000));
+    assert!(found.phases[..99_999].iter().all(|phase| phase.matrix.messages() == 1));
+    // The default method has no room for as many; what it says still covers the run.
+    let pattern = ["--pattern", "(halo2d,shift)*50000", "--ranks", "4", "--bytes", "64"];
+    let short = file(&directory, "short.tar", &collect(&pattern));
+    let (rows, _) = list(&short);
+    let mut reached = 0;
+    for row in &rows {
+        let fields: Vec<u64> = row.split(',').map(|field| field.parse().unwrap()).collect();
+        if fields[2] == 0 {
+            assert_eq!(fields[3], reached, "{row}");
+            reached = fields[4];
+        }
+    }
+    assert!(reached > 50_000 && !rows.is_empty());
+}
+
+#[test]
+fn tags_from_a_file_of_text_tell_phases_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    // The same ring again and again, a microsecond a round; half way through its tag changes.
+    let rows = (0..200).flat_map(|round| (0..8).map(move |rank| (round, rank)));
+    let text: String = rows
+        .map(|(round, rank)| format!("{},{rank},{},512,{}\n", round * 1000, (rank + 1) % 8, 3 + round / 100))
+        .collect();
+    let trace = file(&directory, "tags.csv", format!("t_ns,src,dst,bytes,tag\n{text}").as_bytes());
+    let (rows, _) = list(&trace);
+    assert_eq!(rows, ["0,0,0,0,100000,800,409600", "1,1,0,100000,199000,800,409600"]);
 }

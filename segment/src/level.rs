@@ -1,20 +1,22 @@
 //! Which level of nested phases is shown.
 
 use crate::plan::Plan;
-use crate::tree::{Node, leaves, loops};
+use crate::tree::{Node, leaves, loops, loops_of};
 
 /// More stretches than this are not looked at one by one.
-const READABLE: usize = 40;
+pub(crate) const READABLE: usize = 32;
 
 /// Stretches shorter than this part of the run are the first that a person leaves out; each time twice as many.
 const FINEST: u64 = 4096;
+/// Idleness longer than this part of the run is seen between stretches of an outline.
+const LONG: u64 = 64;
 /// Nothing longer than this part of the run is left out.
 const COARSEST: u64 = 64;
 
 /// A level of nested phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// What a person would draw: the innermost phases if there are few enough of them to be read (40), otherwise the
+    /// What a person would draw: the innermost phases if there are few enough of them to be read (32), otherwise the
     /// outermost; and if those are too many, without the shortest. Methods other than `rounds` show what they found.
     #[default]
     Auto,
@@ -34,13 +36,13 @@ impl Level {
     pub(crate) fn nodes(self, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
         match self {
             Level::Leaf => leaves(plan),
-            Level::Outer => loops(plan),
+            Level::Outer => outlined(loops(plan), plan, duration_ns),
             Level::Auto => {
                 let nodes = leaves(plan);
                 if nodes.len() <= READABLE {
                     return nodes;
                 }
-                let mut nodes = loops(plan);
+                let mut nodes = outlined(loops(plan), plan, duration_ns);
                 let mut part = FINEST;
                 while nodes.len() > READABLE && part >= COARSEST {
                     *plan = std::mem::take(plan).join_short(duration_ns, |_| duration_ns / part);
@@ -51,6 +53,37 @@ impl Level {
             }
         }
     }
+}
+
+/// `nodes` gathered as the plan's outline says, if there is one and they are too many: those that begin in one of its stretches are a
+/// node. Idleness that is not long is a part of what is before it.
+fn outlined(nodes: Vec<Node>, plan: &Plan, duration_ns: u64) -> Vec<Node> {
+    if nodes.len() <= READABLE || plan.outline.is_empty() {
+        return nodes;
+    }
+    let start_ns = |at: usize| plan.stretches.get(at).map_or(duration_ns, |stretch| stretch.start_ns);
+    let own = nodes.iter().flat_map(Node::labels).max().map_or(0, |label| label + 1);
+    let mut gathered: Vec<Node> = Vec::new();
+    let mut last = None;
+    for node in nodes {
+        // The one that begins nearest before the node.
+        let part = plan.outline.partition_point(|part| part.0 <= start_ns(node.stretches.start)).max(1) - 1;
+        let long =
+            |idle: &Node| start_ns(node.stretches.start) - start_ns(idle.stretches.end) > duration_ns / LONG;
+        match gathered.last_mut() {
+            Some(before) if last == Some(part) => {
+                before.stretches.end = node.stretches.end;
+                before.children.push(node);
+                continue;
+            }
+            Some(before) if !long(before) => before.stretches.end = node.stretches.start,
+            _ => {}
+        }
+        last = Some(part);
+        let label = own + plan.outline[part].1;
+        gathered.push(Node { label, stretches: node.stretches.clone(), children: vec![node] });
+    }
+    loops_of(plan, gathered)
 }
 
 #[cfg(test)]

@@ -44,6 +44,9 @@ pub(crate) struct Plan {
     pub(crate) least_idle_ns: u64,
     /// The same for the silence at the end of the run.
     pub(crate) least_end_ns: u64,
+    /// Where stretches begin, and their labels, that a person would draw if these are too many; empty if they are not, or
+    /// if the method has none.
+    pub(crate) outline: Vec<(u64, u32)>,
 }
 
 impl Plan {
@@ -53,7 +56,13 @@ impl Plan {
         if let Some(first) = stretches.first_mut() {
             *first = Stretch::exact(first.label, 0);
         }
-        Self { stretches, least_idle_ns: 0, least_end_ns: 0 }
+        Self { stretches, ..Self::default() }
+    }
+
+    /// Other stretches of the same run.
+    fn with(&self, stretches: Vec<Stretch>) -> Self {
+        let Self { least_idle_ns, least_end_ns, ref outline, .. } = *self;
+        Self { least_idle_ns, least_end_ns, outline: outline.clone(), ..Self::new(stretches) }
     }
 
     /// Lets each change lie `slack_ns` of its begin and two labels earlier or later, at most to the middle of the stretches at its
@@ -168,13 +177,13 @@ impl Plan {
             });
             Stretch { label, ..*stretch }
         });
-        Self::new(relabelled.collect())
+        self.with(relabelled.collect())
     }
 
     /// Joins stretches that are shorter than `least_ns` of their label to the longer one of their neighbours, the shortest
     /// first.
     pub(crate) fn join_short(self, duration_ns: u64, least_ns: impl Fn(Option<u32>) -> u64) -> Self {
-        let stretches = self.stretches;
+        let stretches = &self.stretches;
         let count = stretches.len();
         let mut starts: Vec<u64> = stretches.iter().map(|stretch| stretch.start_ns).collect();
         starts.push(duration_ns);
@@ -203,7 +212,7 @@ impl Plan {
             }
         }
         let left = (0..count).filter(|i| !gone[*i]);
-        Self::new(left.map(|i| Stretch { label: label[i], ..stretches[i] }).collect())
+        self.with(left.map(|i| Stretch { label: label[i], ..stretches[i] }).collect())
     }
 }
 

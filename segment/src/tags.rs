@@ -4,7 +4,8 @@
 //! a counter, so that two iterations cannot be confused. The second says what the program does. The third says nothing, and
 //! every iteration would be a phase of its own if its tag were taken for a kind of message. So a tag counts if it is *steady*:
 //! nearly all of its messages ([`NEARLY`]) have one of the last few tags ([`RECENT`]) between the same ranks and of about the same
-//! size. Those without such a tag are what they would be without tags. The tags of collective operations are the library's own and
+//! size; and from the first to the last of them is a good part of the run ([`PART`]), which a counter of outer iterations does not
+//! reach. Messages without such a tag are one kind, as all are without tags. The tags of collective operations are the library's own and
 //! say nothing that the operation does not.
 //!
 //! Whether a tag is steady is only known at the end of the run. So the first pass [watches](Watch), and if there are steady tags
@@ -12,7 +13,7 @@
 //! a number.
 
 use phaseflow_collect::archive::columns::UNKNOWN;
-use phaseflow_collect::trace::MessageBlock;
+use phaseflow_collect::trace::{MessageBlock, Operation};
 
 use crate::window::sketch::scatter;
 
@@ -27,6 +28,8 @@ const BINS: usize = 16;
 const RECENT: usize = 2;
 /// All but one in so many: a counter that lasts for a few exchanges of an iteration is not steady.
 const NEARLY: u64 = 8;
+/// From the first to the last message of a steady tag is at least one in so many of the run's.
+const PART: u64 = 4;
 /// Tags tell something if more than one in so many messages differs from the most common kind.
 const COMMON: u64 = 1000;
 
@@ -37,7 +40,20 @@ const SLOTS: usize = 1 << 14;
 /// Slots looked at for one of them.
 const PROBES: usize = 32;
 
-/// Steady tags in ascending order; none if tags say nothing.
+/// True if messages of the operation have a user's tag: they are sent from one rank to another, by whichever call.
+#[inline]
+pub(crate) fn is_tagged(operation: u8) -> bool {
+    operation == Operation::PointToPoint as u8 || operation == Operation::Sendrecv as u8
+}
+
+/// A user's tag and the operation as one number; [`UNKNOWN`] if the message has none. A user's tags are not negative (MPI 4.1,
+/// section 3.2.3).
+#[inline]
+pub(crate) fn key(operation: u8, tag: i64) -> i64 {
+    if is_tagged(operation) && tag >= 0 { tag << 8 | i64::from(operation) } else { UNKNOWN }
+}
+
+/// Steady tags with their operations as [keys](key), in ascending order; none if tags say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tags(Vec<i64>);
 
@@ -56,11 +72,12 @@ impl Tags {
     #[inline]
     pub(crate) fn kind(&self, block: &MessageBlock, row: usize) -> u8 {
         let operation = block.operations().map_or(0, |codes| codes[row] as u8);
-        if self.0.is_empty() || operation != 0 {
+        if self.0.is_empty() || !is_tagged(operation) {
             return operation;
         }
         let tag = block.tags().map_or(UNKNOWN, |tags| tags[row]);
-        self.0.binary_search(&tag).map_or(0, |number| FIRST + (number % BINS) as u8)
+        let number = self.0.binary_search(&key(operation, tag));
+        number.map_or(operation, |number| FIRST + (number % BINS) as u8)
     }
 }
 
@@ -72,6 +89,9 @@ struct Watched {
     /// Messages between ranks and of sizes that are followed, and those of them whose tag is new there.
     followed: u64,
     fresh: u64,
+    /// Messages before its first and its last one.
+    first: u64,
+    last: u64,
 }
 
 impl Watched {
@@ -105,6 +125,8 @@ pub(crate) struct Watch {
     places: Vec<u16>,
     /// Half of the table is steady tags: it takes no others.
     full: bool,
+    /// Messages so far.
+    seen: u64,
 }
 
 impl Default for Watch {
@@ -116,14 +138,16 @@ impl Default for Watch {
             tags: Vec::new(),
             places: Vec::new(),
             full: false,
+            seen: 0,
         }
     }
 }
 
 impl Watch {
-    /// Notes a point-to-point message; `hash` is that of its ranks and size.
+    /// Notes a point-to-point message with the [key](key) of its tag; `hash` is that of its ranks and size.
     #[inline]
     pub(crate) fn see(&mut self, hash: u64, tag: i64) {
+        self.seen += 1;
         if tag == UNKNOWN {
             return;
         }
@@ -137,13 +161,15 @@ impl Watch {
         });
         let watched = &mut self.tags[place];
         watched.messages += 1;
+        watched.last = self.seen;
         watched.followed += u64::from(fresh.is_some());
         watched.fresh += u64::from(fresh == Some(true));
     }
 
     /// The steady tags, if they divide the run's point-to-point messages, of which there are `all`.
     pub(crate) fn finish(self, all: u64) -> Tags {
-        let steady = || self.tags.iter().filter(|tag| tag.is_steady());
+        let lasts = |tag: &&Watched| (tag.last - tag.first).saturating_mul(PART) >= self.seen;
+        let steady = || self.tags.iter().filter(|tag| tag.is_steady()).filter(lasts);
         let others = all.saturating_sub(steady().map(|tag| tag.messages).sum());
         let most = steady().map(|tag| tag.messages).max().unwrap_or(0).max(others);
         if all.saturating_sub(most).saturating_mul(COMMON) <= all {
@@ -176,7 +202,14 @@ impl Watch {
             self.forget();
             return self.place(tag, short);
         }
-        self.tags.push(Watched { tag, messages: 0, followed: 0, fresh: 0 });
+        self.tags.push(Watched {
+            tag,
+            messages: 0,
+            followed: 0,
+            fresh: 0,
+            first: self.seen,
+            last: self.seen,
+        });
         self.places[at] = self.tags.len() as u16;
         Some(self.tags.len() - 1)
     }
@@ -263,11 +296,14 @@ mod tests {
         assert_eq!(steady(50, 40, |round, _| round / 25), [0, 1]);
         assert_eq!(steady(50, 40, |round, _| round % 2), [0, 1]);
         assert_eq!(steady(90, 40, |round, _| round / 10 % 3), [0, 1, 2]);
+        assert_eq!(steady(90, 40, |round, _| round / 30), [0, 1, 2]);
         // A counter, alone, from 0 again and again, and beside steady tags.
         assert_eq!(steady(50, 40, |round, _| round), NONE);
         assert_eq!(steady(5000, 40, |round, _| round), NONE);
         assert_eq!(steady(50, 40, |round, _| round % 3), NONE);
+        // One of inner or of outer iterations.
         assert_eq!(steady(60, 40, |round, _| round / 3), NONE);
+        assert_eq!(steady(600, 40, |round, _| round / 100), NONE);
         assert_eq!(steady(5000, 40, |round, pair| if pair < 20 { 7 } else { 100 + round }), [7]);
     }
 
@@ -284,7 +320,7 @@ mod tests {
     fn steady_tags_are_found_among_any_number_of_pairs_and_counters() {
         // 100 000 pairs, a sample of which is followed, and thousands of tags of which only the two last are steady.
         let tag = |round: i64, pair: u64| match round {
-            0..3 => round * 100_000 + pair.cast_signed() % 3000,
+            0..2 => round * 100_000 + pair.cast_signed() % 3000,
             _ => 1_000_000 + (pair % 2).cast_signed(),
         };
         assert_eq!(steady(15, 100_000, tag), [1_000_000, 1_000_001]);

@@ -22,6 +22,14 @@ pub(crate) struct Node {
     pub(crate) children: Vec<Node>,
 }
 
+impl Node {
+    /// Its label and those in it.
+    pub(crate) fn labels(&self) -> Vec<u32> {
+        let inner = self.children.iter().flat_map(Node::labels);
+        std::iter::once(self.label).chain(inner).collect()
+    }
+}
+
 /// How often a body of `length` labels has to come in a row to be a loop: short orders come twice by chance.
 fn needed(length: usize) -> usize {
     if length < 3 { 3 } else { 2 }
@@ -38,9 +46,13 @@ pub(crate) fn leaves(plan: &Plan) -> Vec<Node> {
 
 /// The outermost loops, and what is in none.
 pub(crate) fn loops(plan: &Plan) -> Vec<Node> {
-    let mut nodes = leaves(plan);
+    loops_of(plan, leaves(plan))
+}
+
+/// The outermost loops of `nodes`, which are in order, and what is in none.
+pub(crate) fn loops_of(plan: &Plan, mut nodes: Vec<Node>) -> Vec<Node> {
     let mut names: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
-    let first = plan.labels() as u32;
+    let first = nodes.iter().flat_map(Node::labels).max().map_or(0, |label| label + 1);
     let mut length = 1;
     while length <= LONGEST.min(nodes.len() / 2) {
         let before = nodes.len();

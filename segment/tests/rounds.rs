@@ -6,11 +6,12 @@ use std::io::Cursor;
 
 use phaseflow_collect::archive::ArchiveReader;
 use phaseflow_collect::export::ArchiveExport;
-use phaseflow_collect::pattern::{FAMILIES, LabelledRun, Program};
+use phaseflow_collect::pattern::{Disturbance, FAMILIES, LabelledRun, Program};
 use phaseflow_collect::trace::{Message, Rank, RunFacts, TraceWriter};
 use phaseflow_segment::{
     Level, Options, Rewind, Segmentation, read_segmentation, segment, write_segmentation,
 };
+use proptest::prelude::*;
 
 fn split(trace: &[u8], level: Level) -> Segmentation {
     segment(&mut Rewind(Cursor::new(trace)), &Options { level, ..Options::default() }).unwrap().segmentation
@@ -89,9 +90,32 @@ fn phases_of_many_kinds_are_found_to_the_nanosecond() {
             "(halo2d*8,shift*9)*6,transpose*30",
             "halo2d[bytes=4KiB]*30,halo2d[bytes=64KiB]*30",
             "halo2d+allreduce[bytes=1KiB]*20,halo3d*20",
+            // Only the rate changes.
+            "shift[bytes=1KiB,gap=1us]*400,shift[bytes=1KiB,gap=20us]*300,shift[bytes=1KiB,gap=1us]*400",
+            // A round with one more operation, and half of the ranks.
+            "halo2d[gap=60us]*60,halo2d+incast[bytes=256,gap=60us]*60,halo2d[gap=60us]*60",
+            "shift[gap=80us]|halo2d[gap=80us]*60,shift[gap=80us]|shift[gap=80us]*60",
+            // Idle stretches between phases, one of them without rounds.
+            "transpose*60,idle[time=30ms],shift*60,idle[time=30ms],random*60,idle[time=30ms],halo2d*60",
         ] {
             let (trace, truth) = program(text, ranks);
             assert_eq!(starts(&split(&trace, Level::Leaf)), truth, "{ranks} ranks: {text}");
+        }
+    }
+}
+
+#[test]
+fn clocks_that_differ_by_rounds_leave_no_phases_between_phases() {
+    // Ranks are up to a millisecond late, which is some five rounds.
+    let text = "halo2d[gap=90us]*200,shift[gap=150us]*300,alltoall[gap=20us]*60,transpose[gap=120us]*300";
+    for ranks in [16, 64] {
+        let disturbance = Disturbance { skew_ns: 1_000_000, ..Disturbance::default() };
+        let run = LabelledRun { disturbance, ..LabelledRun::new(Program::parse(text).unwrap(), ranks) };
+        let (trace, truth) = generate(&run);
+        let found = starts(&split(&trace, Level::Leaf));
+        assert_eq!(found.len(), truth.len(), "{ranks} ranks: {found:?}, expected {truth:?}");
+        for (own, other) in found.iter().zip(&truth) {
+            assert!(own.abs_diff(*other) < 2_000_000, "{ranks} ranks: {found:?}, expected {truth:?}");
         }
     }
 }
@@ -159,4 +183,40 @@ fn the_order_of_messages_of_one_time_does_not_matter() {
     assert!(up != down);
     assert!(bytes(&up) == bytes(&down));
     assert_eq!(split(&up, Level::Auto).phases.len(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Rounds of messages at few different times, of two kinds in turn, however those of one time and source are ordered.
+    #[test]
+    fn no_order_of_messages_of_one_time_matters(
+        kinds in prop::collection::vec(
+            prop::collection::vec((0i64..4, 0u32..6, 0u32..6, 0u32..3, 0i32..3), 2..40), 2..4),
+        rounds in 3i64..30,
+        order in any::<u64>(),
+    ) {
+        let trace = |order: u64| {
+            let mut messages: Vec<(i64, u32, u64, Message)> = Vec::new();
+            let mut state = order;
+            for round in 0..kinds.len().cast_signed() as i64 * rounds {
+                for (step, src, dst, size, tag) in &kinds[(round / rounds) as usize] {
+                    // A linear congruential generator (Knuth, MMIX) puts those of one time and source in some order.
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let place = if order == 0 { 0 } else { state >> 32 };
+                    let send_post_ns = 10 * round + step;
+                    let (src, dst, bytes) = (Rank(*src), Rank(*dst), 100u64 << (2 * size));
+                    let tag = (tag > &0).then_some(*tag);
+                    let message = Message { send_post_ns, src, dst, bytes, tag, ..Message::default() };
+                    messages.push((send_post_ns, src.0, place, message));
+                }
+            }
+            messages.sort_by_key(|(time, src, place, _)| (*time, *src, *place));
+            let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+            messages.iter().for_each(|(_, _, _, message)| writer.message(message).unwrap());
+            let bytes = writer.finish(&RunFacts::default()).unwrap().1;
+            segment(&mut Rewind(Cursor::new(bytes)), &Options::default()).unwrap()
+        };
+        prop_assert_eq!(trace(0), trace(order | 1));
+    }
 }

@@ -12,6 +12,11 @@ use phaseflow_segment::{Level, Method, Options, Rewind, Segmentation, segment, w
 /// Rounds of a ring with a pause after each: every rank sends one message of 4 KiB to each of two neighbours. The tag is told by the
 /// round and the neighbour.
 fn ring(rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
+    ring_by(Operation::PointToPoint, rounds, tag)
+}
+
+/// The same by another call.
+fn ring_by(operation: Operation, rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
     let (ranks, mut writer) = (16, TraceWriter::new(Vec::new(), false, "test").unwrap());
     for round in 0..rounds {
         for src in 0..ranks {
@@ -23,6 +28,7 @@ fn ring(rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
                     dst: Rank((src + step) % ranks),
                     bytes: 4096,
                     tag: tag(round, number),
+                    operation,
                     ..Message::default()
                 };
                 writer.message(&message).unwrap();
@@ -44,16 +50,23 @@ fn stretches(found: &Segmentation) -> Vec<(u64, Option<u32>)> {
 
 #[test]
 fn phases_that_differ_in_nothing_but_tags_are_found_to_the_nanosecond() {
+    // The tag of a short stage does not last, and differs from the one that does.
     let stage = |round: i64| if (100..160).contains(&round) { 9 } else { 7 };
     let found = split(&ring(300, |round, _| Some(stage(round))));
     assert_eq!(stretches(&found), [(0, Some(0)), (100_000, Some(1)), (160_000, Some(0))]);
-    assert!(found.header.method.ends_with(",tags=2]"), "{}", found.header.method);
+    assert!(found.header.method.ends_with(",tags=1]"), "{}", found.header.method);
+    let exchanged = split(&ring_by(Operation::Sendrecv, 300, |round, _| Some(stage(round))));
+    assert_eq!(stretches(&exchanged), stretches(&found));
+    // Of a collective operation it is the library's own, and a user's is not negative.
+    let internal = split(&ring_by(Operation::Bcast, 300, |round, _| Some(stage(round))));
+    assert_eq!(stretches(&internal), [(0, Some(0))]);
+    assert_eq!(stretches(&split(&ring(300, |round, _| Some(-stage(round))))), [(0, Some(0))]);
     // A stage with a tag after one without.
     let found = split(&ring(300, |round, _| (round >= 120).then_some(7)));
     assert_eq!(stretches(&found), [(0, Some(0)), (120_000, Some(1))]);
-    // Six stages, each with a tag for each side.
-    let found = split(&ring(300, |round, side| Some((round / 50) as i32 * 2 + side.cast_signed())));
-    let expected: Vec<_> = (0..6).map(|stage| (u64::from(stage) * 50_000, Some(stage))).collect();
+    // Three stages, each with a tag for each side.
+    let found = split(&ring(300, |round, side| Some((round / 100) as i32 * 2 + side.cast_signed())));
+    let expected: Vec<_> = (0..3).map(|stage| (u64::from(stage) * 100_000, Some(stage))).collect();
     assert_eq!(stretches(&found), expected);
 }
 
@@ -66,8 +79,10 @@ fn counters_do_not_split_phases() {
         assert_eq!(found, Segmentation { header: found.header.clone(), ..plain.clone() }, "modulo {period}");
         assert_eq!(found.header.method, plain.header.method);
     }
-    // Several exchanges an iteration, each with the number of the iteration; the sides told apart; few iterations.
-    for (rounds, tag) in [(300, [3, 3, 0]), (300, [1, 2, 1]), (20, [1, 1, 0])] {
+    // Several exchanges an iteration, each with the number of the iteration; the sides told apart; few iterations; outer ones.
+    for (rounds, tag) in
+        [(300, [3, 3, 0]), (300, [1, 2, 1]), (20, [1, 1, 0]), (300, [50, 1, 0]), (2000, [20, 2, 1])]
+    {
         let [lasting, times, plus] = tag;
         let number = |round: i64, side: u32| (round / lasting * times + plus * i64::from(side)) as i32;
         let found = split(&ring(rounds, |round, side| Some(number(round, side))));
@@ -107,7 +122,8 @@ fn counters_and_internal_tags_change_nothing_in_any_family() {
         let counted = split(&tagged(&run, |_, count| Some(count)));
         assert!(plain == counted, "{}", family.name);
         // Those of collective operations are the library's own.
-        let internal = |message: &Message| message.operation != Operation::PointToPoint;
+        let own = [Operation::PointToPoint, Operation::Sendrecv];
+        let internal = |message: &Message| !own.contains(&message.operation);
         let found = split(&tagged(&run, |message, count| {
             internal(message).then_some((message.dst.0 % 5).cast_signed() + count / 9)
         }));

@@ -86,7 +86,7 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LevelName {
-    /// As a person would draw it: leaf if those are at most 40, otherwise outer
+    /// As a person would draw it: leaf if those are at most 32, otherwise outer
     Auto,
     /// The innermost phases
     Leaf,

@@ -5,6 +5,7 @@ mod calls;
 mod clocks;
 mod collected;
 mod conduct;
+mod found;
 mod guards;
 mod loss;
 mod mpi;

@@ -106,13 +106,13 @@ mod tests {
         let mut archive = ArchiveWriter::new(Vec::new(), false, &Header::new(Kind::Timed, "test")).unwrap();
         let mut block = MessageBlock::default();
         block.push(&message(9, 0, 1));
-        block.push(&message(5, 0, 1));
+        block.push(&message(5, 3, 1));
         archive.member("messages/000000", &block.encode(Vec::new())).unwrap();
         let bytes = archive.finish(&Summary::default()).unwrap();
         let error = blocks(&bytes).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "messages/000000: row 1: time 5 ns is before 9 ns of the row before it"
+            "messages/000000: row 1: time 5 ns of rank 3 is before 9 ns of the row before it"
         );
     }
 

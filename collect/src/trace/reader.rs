@@ -164,7 +164,8 @@ impl<R: BufRead> TraceReader<R> {
         let known =
             self.messages.decode_if(&self.bytes, |first, last| wanted(first, last).then_some(details))?;
         let columns = self.messages.columns();
-        self.last_ns[0] = ascending(self.last_ns[0], &columns.send_post_ns)?;
+        let rank = |row: usize| columns.src.get(row).copied();
+        self.last_ns[0] = ascending(self.last_ns[0], &columns.send_post_ns, rank)?;
         if !known {
             self.passed = true;
             return Ok(false);
@@ -184,7 +185,8 @@ impl<R: BufRead> TraceReader<R> {
         self.calls.clear();
         decode_calls(&self.bytes, &mut self.calls)?;
         let enter: Vec<i64> = self.calls.iter().map(|call| call.enter_ns).collect();
-        self.last_ns[1] = ascending(self.last_ns[1], &enter)?;
+        let rank = |row: usize| self.calls.get(row).map(|call| call.rank.0);
+        self.last_ns[1] = ascending(self.last_ns[1], &enter, rank)?;
         self.seen.calls += self.calls.len() as u64;
         Ok(Block::Calls(&self.calls))
     }
@@ -195,7 +197,7 @@ impl<R: BufRead> TraceReader<R> {
         block.required(1, "time_ns", &mut time)?;
         block.required(2, "rank", &mut rank)?;
         block.required(3, "level", &mut level)?;
-        self.last_ns[2] = ascending(self.last_ns[2], &time)?;
+        self.last_ns[2] = ascending(self.last_ns[2], &time, |row| rank.get(row).copied())?;
         self.seen.marks += time.len() as u64;
         self.marks.clear();
         self.marks.extend((0..block.rows()).map(|i| Mark {
@@ -314,8 +316,8 @@ pub fn decode_calls(bytes: &[u8], calls: &mut Vec<Call>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that `times` ascend from `last` on; the new last.
-fn ascending(last: i64, times: &[i64]) -> Result<i64> {
+/// Checks that `times` ascend from `last` on; the new last. The rank of a row is named where it is known.
+fn ascending(last: i64, times: &[i64], rank: impl Fn(usize) -> Option<u32>) -> Result<i64> {
     let first = times.first().is_none_or(|first| last <= *first);
     // No way out of the loop: as vectors it takes a fraction of the time.
     if first && times.windows(2).fold(true, |ascend, pair| ascend & (pair[0] <= pair[1])) {
@@ -324,8 +326,9 @@ fn ascending(last: i64, times: &[i64]) -> Result<i64> {
     let mut before = last;
     for (row, time) in times.iter().enumerate() {
         if *time < before {
+            let of_rank = rank(row).map_or(String::new(), |rank| format!(" of rank {rank}"));
             return Err(Error::data(format!(
-                "row {row}: time {time} ns is before {before} ns of the row before it"
+                "row {row}: time {time} ns{of_rank} is before {before} ns of the row before it"
             )));
         }
         before = *time;

@@ -51,6 +51,9 @@ pub(crate) fn print(lengths: &[u64], ranks: &[u32], methods: &[Method]) {
     }
 }
 
+/// Ten ticks of a slow clock of processor time, in seconds.
+const TICKS: f64 = 0.04;
+
 /// Seconds, seconds of processor time, the most memory in kB, and the answer. What the system does not tell is not known.
 fn measure(work: impl FnOnce() -> usize) -> (f64, Option<f64>, Option<u64>, usize) {
     // Linux: 5 sets the peak to what is in use.
@@ -59,6 +62,8 @@ fn measure(work: impl FnOnce() -> usize) -> (f64, Option<f64>, Option<u64>, usiz
     let answer = work();
     let seconds = begin.elapsed().as_secs_f64();
     let cpu = cpu_seconds().zip(cpu).map(|(after, before)| after - before);
+    // The clock ticks; what took only a few of them is not known.
+    let cpu = cpu.filter(|cpu| *cpu > TICKS);
     (seconds, cpu, peak_kb().filter(|_| fresh), answer)
 }
 

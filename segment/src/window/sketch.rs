@@ -91,9 +91,10 @@ impl Sketch {
         OPERATION.of(&self.0[..]).iter().sum::<u64>() / UNIT
     }
 
-    /// Number of messages of no operation.
-    pub(crate) fn point_to_point(&self) -> u64 {
-        OPERATION.of(&self.0[..])[0] / UNIT
+    /// Number of messages whose operation is so.
+    pub(crate) fn messages_of(&self, operation: impl Fn(u8) -> bool) -> u64 {
+        let counts = (0..).zip(OPERATION.of(&self.0[..]));
+        counts.filter(|(code, _)| operation(*code)).map(|(_, count)| count / UNIT).sum()
     }
 
     /// The code of the operation that most messages belong to.

@@ -3,7 +3,7 @@
 use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::MessageBlock;
 
-use crate::tags::Tags;
+use crate::tags::{Tags, key};
 
 /// Messages in one order, whatever the order in which a source handed over those of equal time: by time, then source, then
 /// destination, bytes, kind, tag.
@@ -15,7 +15,7 @@ pub(super) struct Batch {
     pub(super) bytes: Vec<u64>,
     /// Operations, or numbers of [tags](crate::tags).
     pub(super) kinds: Vec<u8>,
-    /// Tags of point-to-point messages where they are to be watched, [`UNKNOWN`] of others; empty if there are none.
+    /// [Keys](key) of tags where they are to be watched; empty if there are none.
     pub(super) tags: Vec<i64>,
 }
 
@@ -42,8 +42,7 @@ impl Batch {
             Some(own) => {
                 self.tags.resize(first, UNKNOWN);
                 let kinds = &self.kinds[first..];
-                self.tags
-                    .extend(own.iter().zip(kinds).map(|(tag, kind)| if *kind == 0 { *tag } else { UNKNOWN }));
+                self.tags.extend(own.iter().zip(kinds).map(|(tag, kind)| key(*kind, *tag)));
             }
             None if self.tags.is_empty() => {}
             None => self.tags.resize(first + block.len(), UNKNOWN),

@@ -25,8 +25,22 @@ const ALIKE: usize = 4;
 /// A segment repeats itself that holds so many rounds, in a series of short ones fewer.
 const ROUNDS: f64 = 3.0;
 const SHORT_ROUNDS: f64 = 1.75;
+/// Segments that may be stray messages together.
+const STRAYS: usize = 16;
 /// A hiccup has less than this part of the messages of what it joins.
 const SHARE: f64 = 0.06;
+
+/// Joins stray messages between two phases, as long as they are stray messages together.
+pub(super) fn strays(segments: &mut Segments<'_>) {
+    let mut number = 0;
+    while number < segments.list.len() {
+        let rest = segments.list[number..].iter();
+        let count = rest.take_while(|segment| !repeats(segments, segment, SHORT_ROUNDS)).take(STRAYS).count();
+        let joined = (2..=count).rev().find(|count| segments.are_quiet(number..number + count));
+        (1..joined.unwrap_or(1)).for_each(|_| segments.join(number));
+        number += 1;
+    }
+}
 
 /// Joins what is too short to be a phase to what is beside it: it does not repeat itself, and is less than a few rounds of a
 /// neighbour that does. A process that was not run for a while leaves such hiccups.
@@ -46,7 +60,7 @@ pub(super) fn hiccups(segments: &mut Segments<'_>) {
 /// The neighbour that a hiccup belongs to, the more alike one of two.
 fn host(segments: &Segments<'_>, number: usize) -> Option<usize> {
     let own = &segments.list[number];
-    if repeats(segments, own, ROUNDS) {
+    if repeats(segments, own, ROUNDS) || segments.is_quiet(number) {
         return None;
     }
     let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();

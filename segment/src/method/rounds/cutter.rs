@@ -17,7 +17,7 @@ use super::gaps::Gaps;
 use super::pairs::Pairs;
 use super::rhythm::Rhythm;
 use super::tokens::Tokens;
-use crate::tags::{Tags, Watch};
+use crate::tags::{Tags, Watch, is_tagged};
 use crate::window::sketch::Sketch;
 
 /// Most windows; they take 3 KiB each.
@@ -33,7 +33,8 @@ const STREAK: f32 = 8.0;
 /// Longer rounds are cut in parts, which are put together when the round is repeated.
 const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
 
-/// A silence so many times as long as any before it in a round that is not repeated ends a part of it.
+/// A silence so many times as long as any before it in a round that is not repeated ends a part of it; if any in this round
+/// and the one before it, it ends a window.
 const PAUSE: u64 = 16;
 
 /// Something new is more than one part in so many of a round; less is noise between two rounds.
@@ -137,10 +138,9 @@ pub(crate) struct Cutter {
     known: f32,
     /// Rounds since something new began.
     rounds_here: u64,
-    /// The longest silence of this round.
+    /// The longest silence of this round, and of the one before it with the pause after it.
     longest_ns: u64,
-    /// The longest silence of the round before.
-    usual_ns: u64,
+    before_ns: u64,
     rhythm: Rhythm,
     /// Pieces of the open window that are no whole round yet.
     pieces: usize,
@@ -172,7 +172,7 @@ impl Default for Cutter {
             known: 0.0,
             rounds_here: 0,
             longest_ns: 0,
-            usual_ns: 0,
+            before_ns: 0,
             rhythm: Rhythm::default(),
             pieces: 0,
             repeat: Streak::default(),
@@ -213,7 +213,7 @@ impl Cutter {
         }
         self.fold(self.next);
         self.close_window(self.rounds_here == 0);
-        let all = self.windows.iter().map(|window| window.sketch.point_to_point()).sum();
+        let all = self.windows.iter().map(|window| window.sketch.messages_of(is_tagged)).sum();
         let tags = self.tags.unwrap_or_else(|| self.watch.finish(all));
         Rounds { windows: self.windows, silences: self.gaps.finish(), tags }
     }
@@ -231,19 +231,18 @@ impl Cutter {
                 self.fold(place);
                 self.close_window(true);
                 self.longest_ns = 0;
-            } else if self.rounds_here > 0
-                && self.usual_ns > 0
-                && silence_ns / PAUSE > self.longest_ns.max(self.usual_ns)
-            {
-                // What comes after such a silence may be something else, or it comes later.
-                self.stop(place);
             } else {
-                self.longest_ns = self.longest_ns.max(silence_ns);
+                let usual_ns = self.longest_ns.max(self.before_ns);
+                if self.rounds_here > 0 && usual_ns > 0 && silence_ns / PAUSE > usual_ns {
+                    self.begin_after_silence(place);
+                } else {
+                    self.longest_ns = self.longest_ns.max(silence_ns);
+                }
             }
             let batch = &self.batch;
             let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.kinds[row]);
             if let Some(tag) = batch.tags.get(row)
-                && batch.kinds[row] == 0
+                && is_tagged(batch.kinds[row])
             {
                 self.watch.see(hash, *tag);
             }
@@ -385,6 +384,16 @@ impl Cutter {
         self.next_round(at);
     }
 
+    /// Whatever comes after a long silence begins a window, in the midst of a round too.
+    fn begin_after_silence(&mut self, at: u64) {
+        self.join_parts(self.round);
+        self.fold(at);
+        self.rhythm.forget();
+        self.begin_here(at);
+        self.next_round(at);
+        self.before_ns = 0;
+    }
+
     /// A piece ends at `at`, and what comes is not like it.
     fn begin_here(&mut self, at: u64) {
         self.end_piece();
@@ -411,23 +420,8 @@ impl Cutter {
         self.foreign = Streak::default();
     }
 
-    /// The round ends with a long silence before the message at `at`.
-    fn stop(&mut self, at: u64) {
-        self.join_parts(self.round);
-        self.fold(at);
-        self.close_window(false);
-        self.open.fresh = true;
-        self.pieces = 0;
-        self.rounds_here = 0;
-        self.rhythm.forget();
-        self.next_round(at);
-        self.previous = at;
-        self.foreign = Streak::default();
-        self.usual_ns = 0;
-    }
-
     fn next_round(&mut self, at: u64) {
-        self.usual_ns = self.longest_ns;
+        self.before_ns = self.longest_ns;
         self.longest_ns = 0;
         self.known = self.distinct as f32;
         self.round = at;
@@ -493,7 +487,9 @@ impl Cutter {
                     }
                     joins
                 });
-                if sparing && before - self.windows.len() < MOST / 64 {
+                // Windows of less than the mean would have been merged by now.
+                let full = self.least.saturating_mul(before as u64) > self.folded;
+                if sparing && full && before - self.windows.len() < MOST / 64 {
                     break;
                 }
             }

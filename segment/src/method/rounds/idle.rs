@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::gaps::Silence;
 use super::segments::Unit;
 use crate::survey::Run;
 
@@ -11,6 +12,10 @@ const PART: u64 = 2000;
 const END: u64 = 100;
 /// … and so does one shorter than so many rounds of what happens before and after it.
 pub(super) const ROUNDS: u64 = 3;
+/// One shorter than that, but longer than one of them, is idle if it is so many times as long as all others so near to it.
+const OUTSTANDING: u64 = 8;
+/// Where rounds are not known, a silence is of a rhythm if so many lie within so many times its length, itself one of them.
+const RHYTHM: u64 = 4;
 /// Units before and after a silence that tell how long a round is.
 const NEIGHBOURS: usize = 16;
 
@@ -57,15 +62,32 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         let right = &units[after..stretch(after).end.clamp(after, after + NEIGHBOURS).min(units.len())];
         let within = before.checked_sub(1).is_some_and(|last| stretch(last) == stretch(after));
         // The pause after a round belongs to it.
-        let usual = match (rhythm(left, (from, to)), rhythm(right, (from, to))) {
+        let (left_ns, right_ns) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
+        let usual = match (left_ns, right_ns) {
             (Some(own), Some(next)) if within => own.max(next),
             (Some(own), Some(next)) => own.max(next / 2),
             (Some(round), None) | (None, Some(round)) => round,
             // Where nothing comes again, nothing is known of a rhythm.
             (None, None) => continue,
         };
-        if to - from > ROUNDS.saturating_mul(usual) {
-            let pause = pause(left).min((to - from) / 2);
+        let length = to - from;
+        let others = |reach: u64| {
+            let near = from.saturating_sub(reach)..to.saturating_add(reach);
+            let silences = &run.rounds.silences;
+            let first = silences.partition_point(|other| run.since_start(other.to_ns) < near.start);
+            let others =
+                silences[first..].iter().take_while(move |other| run.since_start(other.from_ns) < near.end);
+            let long = |other: &&Silence| other.length_ns().saturating_mul(OUTSTANDING) > length;
+            others.filter(move |other| run.since_start(other.from_ns) != from).filter(long)
+        };
+        let stands_out = || others(ROUNDS.saturating_mul(usual).max(2 * length)).next().is_none();
+        // A side without rounds may have a rhythm for all that, of silences.
+        let known = (left_ns.is_some() || left.is_empty()) && (right_ns.is_some() || right.is_empty());
+        let is_usual =
+            || !known && others(RHYTHM * length).take(RHYTHM as usize - 1).count() + 1 == RHYTHM as usize;
+        if (length > ROUNDS.saturating_mul(usual) && !is_usual()) || (length > usual && stands_out()) {
+            // The last message belongs to what is before.
+            let pause = pause(left).clamp(1, (to - from).div_ceil(2));
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
             amidst.push(within.then(|| stretch(after).start));
         }
@@ -98,7 +120,10 @@ fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     let before = first.start_ns < silence.1 && last.end_ns >= silence.1;
     let end_ns = if before { silence.0 } else { last.end_ns };
     let span_ns = end_ns.saturating_sub(first.start_ns);
-    if rounds.is_empty() {
+    let messages: f64 = units.iter().map(|unit| unit.messages).sum();
+    let in_rounds: f64 = units.iter().filter(|unit| unit.round.is_some()).map(|unit| unit.messages).sum();
+    // Of a few messages some come again by chance.
+    if rounds.is_empty() || 2.0 * in_rounds < messages {
         return None;
     }
     // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the last such stretch.

@@ -27,6 +27,7 @@ mod idle;
 mod label;
 mod measure;
 mod merge;
+mod outline;
 mod pairs;
 mod passage;
 mod repair;
@@ -37,9 +38,11 @@ mod tokens;
 use phaseflow_collect::Result;
 
 use super::{Answer, Limits, Split};
+use crate::level::READABLE;
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
 use crate::tags::Tags;
+use crate::tree::loops;
 use cutter::RoundWindow;
 use gaps::Silence;
 use measure::Behaviour;
@@ -52,6 +55,9 @@ const LIMIT: f32 = 0.17;
 
 /// How different neighbours have to be, and labels.
 const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
+
+/// So many rounds beside an idle stretch may have been taken for what is on its other side.
+const BESIDE: u64 = 3;
 
 /// The second pass looks for a boundary within so many rounds; …
 const SLACK: u64 = 2;
@@ -81,6 +87,7 @@ impl Split for RoundsMethod {
         segments.merge(&LIMITS);
         passage::start(&mut segments);
         passage::sides(&mut segments);
+        blend::strays(&mut segments);
         blend::blend(&mut segments, &LIMITS);
         repair::repair(&mut segments);
         passage::stragglers(&mut segments);
@@ -91,7 +98,10 @@ impl Split for RoundsMethod {
         segments.merge(&LIMITS);
         segments.find_idle(run);
         let labels = label::labels(&segments, &LIMITS);
-        let plan = plan(run, &segments, &labels);
+        let mut plan = plan(run, &segments, &labels);
+        if loops(&plan).len() > READABLE {
+            plan.outline = outline::outline(run, &mut segments);
+        }
         let mut parameters = format!("windows={}", run.rounds.windows.len());
         if !run.rounds.tags.is_empty() {
             parameters += &format!(",tags={}", run.rounds.tags.len());
@@ -132,6 +142,7 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
             }
         }
     }
+    snap(&mut stretches, run.duration_ns, &rounds);
     let mut examples: Vec<Option<&Behaviour>> = vec![None; rounds.len()];
     for (segment, label) in segments.list.iter().zip(labels) {
         examples[*label as usize].get_or_insert(&segment.behaviour);
@@ -148,4 +159,33 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let mut plan = Plan::new(stretches).loosen(run.duration_ns, slack);
     (plan.least_idle_ns, plan.least_end_ns) = idle::least_ns(run);
     plan
+}
+
+/// Where a phase ends beside an idle stretch, a round of the next one may have been taken for its own, or one of its own for the next
+/// one's: a piece of at most [`BESIDE`] rounds between an idle stretch, on whose other side the same phase lasts longer, and
+/// another phase belongs to that.
+fn snap(stretches: &mut Vec<Stretch>, duration_ns: u64, rounds: &[u64]) {
+    stretches.dedup_by(|next, before| next.label == before.label);
+    let end =
+        |stretches: &[Stretch], at: usize| stretches.get(at + 1).map_or(duration_ns, |next| next.start_ns);
+    for idle in 1..stretches.len().saturating_sub(1) {
+        let (before, after) = (stretches[idle - 1], stretches[idle + 1]);
+        let (Some(label), None) = (before.label, stretches[idle].label) else { continue };
+        if after.label != Some(label) {
+            continue;
+        }
+        let first = end(stretches, idle - 1).saturating_sub(before.start_ns);
+        let second = end(stretches, idle + 1).saturating_sub(after.start_ns);
+        let round_ns = |label: u32| rounds.get(label as usize).copied().unwrap_or(0);
+        let most = |other: u32| round_ns(label).max(round_ns(other)).saturating_mul(BESIDE);
+        let other = |at: Option<usize>| at.and_then(|at| stretches.get(at)).and_then(|stretch| stretch.label);
+        if second < first {
+            if let Some(next) = other(Some(idle + 2)).filter(|next| second <= most(*next)) {
+                stretches[idle + 1].label = Some(next);
+            }
+        } else if let Some(previous) = other(idle.checked_sub(2)).filter(|previous| first <= most(*previous))
+        {
+            stretches[idle - 1].label = Some(previous);
+        }
+    }
 }

@@ -16,13 +16,17 @@ const LASTING: u64 = 2;
 /// Less than this part of a unit at the start is known from the first phase.
 const KNOWN: f32 = 0.5;
 /// A scrap has so many times fewer messages than what it belongs to.
-const SCRAP: f64 = 8.0;
+const SCRAP: f64 = 6.0;
+/// … and so many times if it comes again.
+const SPECK: f64 = 40.0;
+/// Rounds that are about one.
+const ONE: f64 = 1.25;
 /// So many segments beside a silence are looked at.
 const NEAR: usize = 8;
 /// The messages of stragglers are all known from their phase, but for this part, …
 const STRANGE: f32 = 0.2;
 /// … and fewer ranks send than this part of all; …
-const PRESENT: f32 = 0.75;
+const PRESENT: f32 = 0.9;
 /// … and they are so many times fewer.
 const FEWER: f64 = 2.0;
 
@@ -99,16 +103,19 @@ pub(super) fn passages(segments: &mut Segments<'_>) {
     }
 }
 
-/// Whether a segment does not come again and is next to nothing beside its host, which does.
+/// Whether a segment is next to nothing beside its host, which comes again: less than about a round, or it does not come again.
 fn is_scrap(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let (own, host) = (&segments.list[number], &segments.list[host]);
-    if segments.holds(own, ROUNDS) || !segments.holds(host, ROUNDS) {
+    let Some(round) = segments.round(host).filter(|round| host.behaviour.messages >= ROUNDS * round) else {
         return false;
+    };
+    let rounds = own.behaviour.messages / round;
+    let lasting = segments.active_ns(own) as f64 / segments.round_ns(host).max(1) as f64;
+    if segments.holds(own, ROUNDS) {
+        return rounds.max(lasting) <= ONE && own.behaviour.messages * SPECK < host.behaviour.messages;
     }
-    let Some(round) = segments.round(host) else { return false };
-    let short = segments.active_ns(own) as f64 <= ROUNDS * segments.round_ns(host) as f64;
-    let few = own.behaviour.messages <= ROUNDS * round;
-    own.behaviour.is_barrier() || (short || few) && own.behaviour.messages * SCRAP < host.behaviour.messages
+    let few = rounds.min(lasting) <= ROUNDS && own.behaviour.messages * SCRAP < host.behaviour.messages;
+    few || own.behaviour.is_barrier()
 }
 
 /// Joins what stragglers send to the phase that they make whole.
@@ -132,9 +139,12 @@ fn completes(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     if own.behaviour.messages * FEWER > phase.behaviour.messages || !segments.holds(phase, ROUNDS) {
         return false;
     }
-    own.behaviour.strange_to(&phase.behaviour) <= STRANGE
-        && own.behaviour.senders() < PRESENT * phase.behaviour.senders()
-        && evens_out(segments, own, phase)
+    // A few messages are no phase, how evenly ever they are spread.
+    let little = segments.round(phase).is_some_and(|round| own.behaviour.messages <= ROUNDS * round);
+    let fewer = own.behaviour.senders() < PRESENT * phase.behaviour.senders();
+    fewer
+        && own.behaviour.strange_to(&phase.behaviour) <= STRANGE
+        && (little || evens_out(segments, own, phase))
 }
 
 /// With what is lacking all partners have spoken more evenly, or as often as they did while nobody was through.

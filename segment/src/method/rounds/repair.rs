@@ -137,13 +137,17 @@ fn gradual(segments: &mut Segments<'_>) {
 
 fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
     let (one, other) = (&segments.list[number], &segments.list[number + 1]);
-    if one.units.len() < 4 || other.units.len() < 4 {
+    let few = one.units.len().min(other.units.len());
+    if few < 2 {
         return false;
     }
-    let near = |len: usize| (len / NEAR).max(2);
-    // The window at the boundary may hold something of both.
-    let left = one.units.end - 1 - near(one.units.len()).min(one.units.len() - 2)..one.units.end - 1;
-    let right = other.units.start + 1..other.units.start + 1 + near(other.units.len());
+    // The window at the boundary may hold something of both; few windows are long ones.
+    let beside = usize::from(few >= 4);
+    let near = |len: usize| if few < 4 { 1 } else { (len / NEAR).max(2) };
+    let end = one.units.end - beside;
+    let left = end - near(one.units.len()).min(one.units.len() - 1 - beside)..end;
+    let start = other.units.start + beside;
+    let right = start..start + near(other.units.len());
     let (Some(left), Some(right)) = (segments.behaviour(left), segments.behaviour(right)) else {
         return false;
     };

@@ -11,6 +11,8 @@ use crate::survey::Run;
 const QUIET: f64 = 4.0;
 /// … so many times fewer in all, …
 const FEW: f64 = 16.0;
+/// … than those, and than all of the run; …
+const RARE: f64 = 64.0;
 /// … and so many rounds of those long, at least.
 const LASTING: u64 = 2;
 
@@ -132,17 +134,33 @@ impl<'a> Segments<'a> {
     /// True if a segment is no more than stray messages: they do not come again, and they come so much more rarely than what
     /// is before and after them.
     pub(super) fn is_quiet(&self, number: usize) -> bool {
-        let own = &self.list[number];
-        if self.round(own).is_some_and(|round| 1.5 * round < own.behaviour.messages) {
+        self.are_quiet(number..number + 1)
+    }
+
+    /// The same for some neighbouring segments together.
+    pub(super) fn are_quiet(&self, numbers: std::ops::Range<usize>) -> bool {
+        let Some(own) = self.list.get(numbers.clone()) else { return false };
+        let all: f64 = self.units.iter().map(|unit| unit.messages).sum();
+        if own.iter().map(|own| own.behaviour.messages).sum::<f64>() * RARE > all {
             return false;
         }
-        let around = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
-        let mut around = around.filter_map(|other| self.list.get(other)).peekable();
+        if own.iter().any(|own| self.round(own).is_some_and(|round| 1.5 * round < own.behaviour.messages)) {
+            return false;
+        }
+        let length = |segments: &[Segment]| {
+            let units = segments.iter().flat_map(|segment| &self.units[segment.units.clone()]);
+            units.map(|unit| unit.end_ns - unit.start_ns - unit.idle_ns).sum::<u64>().max(1)
+        };
+        let messages =
+            |segments: &[Segment]| segments.iter().map(|segment| segment.behaviour.messages).sum::<f64>();
+        let rate = |segments: &[Segment]| messages(segments) / length(segments) as f64;
+        let around = [numbers.start.checked_sub(1), Some(numbers.end)].into_iter().flatten();
+        let mut around = around.filter_map(|other| self.list.get(other..=other)).peekable();
         around.peek().is_some()
             && around.all(|other| {
-                self.rate(own) * QUIET < self.rate(other)
-                    && own.behaviour.messages * FEW < other.behaviour.messages
-                    && self.active_ns(own) > self.round_ns(other).saturating_mul(LASTING)
+                rate(own) * QUIET < rate(other)
+                    && messages(own) * FEW < messages(other)
+                    && length(own) > self.round_ns(&other[0]).saturating_mul(LASTING)
             })
     }
 
