@@ -20,11 +20,10 @@ use std::collections::BinaryHeap;
 
 use super::{Class, ClassId, Incidence, Link, NONE, Sharing};
 
-/// A link is as full as before if its capacity differs from the sum of its rates by no more than this part of the rates of its
-/// own classes …
-const LEVEL_NOISE: f64 = 1e-14;
-/// … and this part of its capacity: what rounding does to a sum.
-const CAPACITY_NOISE: f64 = 4e-15;
+/// What rounding does to the sum of the rates of a link: this part of its capacity for each of its members, and for a few more.
+/// What differs by no more than that is the same.
+const NOISE: f64 = 1e-16;
+const FEW: f64 = 16.0;
 
 /// Stops per link and class of a network after which a sweep is not repairing but building; then all is built anew.
 const PATIENCE: usize = 4;
@@ -116,21 +115,25 @@ impl Link {
     fn bound(&self) -> f64 {
         let rest = self.capacity - self.held;
         if self.weight > 0.0 {
-            (rest / self.weight).max(self.floor)
-        } else if rest < -CAPACITY_NOISE * self.capacity {
+            (rest / self.weight).max(0.0)
+        } else if rest < -self.noise() {
             // A class that others hold has got more flows.
-            self.floor
+            0.0
         } else {
             f64::INFINITY
         }
     }
 
-    /// What is left at the present level, but for rounding.
     #[inline]
-    fn rest(&self) -> f64 {
-        let own = self.weight * self.level;
-        let rest = self.capacity - self.held - own;
-        if rest.abs() <= CAPACITY_NOISE * self.capacity + LEVEL_NOISE * own { 0.0 } else { rest }
+    fn noise(&self) -> f64 {
+        NOISE * (f64::from(self.members) + FEW) * self.capacity
+    }
+
+    /// What is left at a level, but for rounding.
+    #[inline]
+    fn rest_at(&self, level: f64) -> f64 {
+        let rest = self.capacity - self.held - self.weight * level;
+        if rest.abs() <= self.noise() { 0.0 } else { rest }
     }
 
     /// Where the sweep has to look at the link.
@@ -139,7 +142,7 @@ impl Link {
         if self.own == 0 {
             return self.bound();
         }
-        let rest = self.rest();
+        let rest = self.rest_at(self.level);
         if rest == 0.0 && self.own == self.free {
             return f64::INFINITY;
         }
@@ -180,7 +183,7 @@ fn forget(sharing: &mut Sharing) {
             continue;
         }
         link.level = f64::INFINITY;
-        link.floor = 0.0;
+        (link.above, link.lowest) = (0.0, f64::INFINITY);
         link.held = 0.0;
         link.own = 0;
         link.free = members.len() as u32;
@@ -203,7 +206,7 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
                 state.fill(link, reached);
             }
         } else {
-            let rest = at.rest();
+            let rest = at.rest_at(at.level);
             if rest > 0.0 {
                 state.release(link);
             } else if rest < 0.0 || at.own < at.free {
@@ -232,7 +235,8 @@ impl State<'_> {
                 continue;
             }
             class.note(member.class, self.water);
-            let rate = class.weight * class.level;
+            let level = class.level;
+            let rate = class.weight * level;
             class.level = f64::INFINITY;
             class.bottleneck = NONE;
             for other in self.incidence.route(class.span) {
@@ -240,11 +244,12 @@ impl State<'_> {
                     continue;
                 }
                 let at = &mut self.links[*other as usize];
-                at.held -= rate;
-                at.weight += class.weight;
-                at.free += 1;
-                at.floor = 0.0;
-                self.water.soil(at, *other);
+                if level <= at.above {
+                    at.held -= rate;
+                    at.weight += class.weight;
+                    at.free += 1;
+                    self.water.soil(at, *other);
+                }
             }
         }
         let at = &mut self.links[link as usize];
@@ -256,31 +261,41 @@ impl State<'_> {
     /// The link is full at `reached` or, if its members are seen to leave room, later.
     fn fill(&mut self, link: u32, reached: f64) {
         let at = &mut self.links[link as usize];
-        let bound = at.bound();
-        if self.water.postpone(at, link, reached, bound) {
-            return;
-        }
-        let reached = reached.max(bound);
-        let mut filling = Filling::at(reached);
-        while !filling.raise(link, self) {}
-        let at = &mut self.links[link as usize];
-        if at.own > 0 && filling.level > at.level {
-            // Rounding may say so of a link that is full as before.
-            filling.level = at.level;
-        }
-        let level = filling.level;
-        at.floor = level;
+        let mut level = if at.rest_at(reached) > 0.0 { at.bound() } else { reached };
         if self.water.postpone(at, link, reached, level) {
             return;
         }
-        at.held = filling.held;
-        at.weight = filling.weight;
-        at.free = filling.free;
-        at.own = filling.free;
+        if at.rest_at(at.above) < 0.0 || level > at.lowest {
+            let reached = level;
+            let mut filling = Filling::at(reached);
+            while !filling.raise(link, self) {}
+            let at = &mut self.links[link as usize];
+            filling.keep(at);
+            if at.free == 0 {
+                // All are held elsewhere: there is room for them.
+                return;
+            }
+            if at.own > 0 && at.rest_at(at.level) > 0.0 {
+                self.release(link);
+                return;
+            }
+            level = filling.level;
+            if self.water.postpone(at, link, reached, level) {
+                return;
+            }
+        }
+        let at = &mut self.links[link as usize];
+        if at.own > 0 && level > at.level {
+            // Rounding may say so of a link that is full as before.
+            level = at.level;
+        }
+        let above = at.above;
+        at.own = at.free;
         at.level = level;
+        (at.above, at.lowest) = (above.max(level), f64::INFINITY);
         for member in self.incidence.members(link) {
             let class = &mut self.classes[member.class.0 as usize];
-            if class.level > filling.above || class.bottleneck == link {
+            if class.level > above || class.bottleneck == link {
                 fix(class, member.class, (link, level), self.links, self.incidence, self.water);
             }
         }
@@ -302,7 +317,6 @@ fn fix(
     }
     class.note(number, water);
     let rate = class.weight * level;
-    let was_released = class.level == f64::INFINITY;
     let less = class.weight * (class.level - level);
     for other in incidence.route(class.span) {
         if *other == link {
@@ -310,10 +324,17 @@ fn fix(
         }
         let at = &mut links[*other as usize];
         let was_own = class.bottleneck == *other;
-        if was_own || was_released {
-            at.held += rate;
-            at.own -= u32::from(was_own);
-            at.lose_free(class.weight);
+        if was_own || class.level > at.above {
+            if was_own {
+                at.lose_own();
+            }
+            if level > at.above && level < at.lowest {
+                at.above = level;
+            }
+            if level <= at.above {
+                at.held += rate;
+                at.lose_free(class.weight);
+            }
         } else {
             at.held -= less;
         }
@@ -338,16 +359,16 @@ impl Class {
 /// How full a link is at a level, members that are presumed to get more counted with this level.
 struct Filling {
     level: f64,
-    /// Those presumed to get more than this count.
-    above: f64,
     held: f64,
     weight: f64,
     free: u32,
+    above: f64,
+    lowest: f64,
 }
 
 impl Filling {
     fn at(level: f64) -> Self {
-        Self { level, above: level, held: 0.0, weight: 0.0, free: 0 }
+        Self { level, held: 0.0, weight: 0.0, free: 0, above: level, lowest: f64::INFINITY }
     }
 
     /// Raises the level to where the link is full; false if this passes somebody who is held elsewhere, which leaves more.
@@ -367,10 +388,23 @@ impl Filling {
                 held += class.weight * class.level;
             }
         }
-        let full = (state.links[link as usize].capacity - held) / weight;
+        if free == 0 {
+            weight = 0.0;
+        }
         // Links that are full at one level shall not seem to follow each other.
-        let level = if full > self.level * (1.0 + LEVEL_NOISE) { full } else { self.level };
-        *self = Self { level, above: self.level, held, weight, free };
+        let mut at = state.links[link as usize];
+        (at.held, at.weight) = (held, weight);
+        let level = if at.rest_at(self.level) > 0.0 { at.bound() } else { self.level };
+        *self = Self { level, held, weight, free, above: self.level, lowest };
         self.level <= lowest
+    }
+
+    /// What the link has from now on.
+    fn keep(&self, at: &mut Link) {
+        at.held = self.held;
+        at.weight = self.weight;
+        at.free = self.free;
+        at.above = self.above;
+        at.lowest = self.lowest;
     }
 }
