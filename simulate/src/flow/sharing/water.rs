@@ -209,6 +209,7 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
             let rest = at.rest_at(at.level);
             if rest > 0.0 {
                 state.release(link);
+                state.fill_at_once(link);
             } else if rest < 0.0 || at.own < at.free {
                 state.fill(link, reached);
             }
@@ -256,6 +257,21 @@ impl State<'_> {
         at.own = 0;
         at.level = f64::INFINITY;
         self.water.soil(at, link);
+    }
+
+    /// Fills a link that has just released its own, if nobody else stops them earlier: the usual case, which then needs no stops at
+    /// the other links.
+    fn fill_at_once(&mut self, link: u32) {
+        let at = &self.links[link as usize];
+        let level = at.bound();
+        let Water { stops, dirty, .. } = &*self.water;
+        let is_next = level < f64::INFINITY
+            && level <= at.lowest
+            && stops.peek().is_none_or(|Reverse((bits, _))| f64::from_bits(*bits) >= level)
+            && dirty.iter().all(|other| *other == link || self.links[*other as usize].rest_at(level) >= 0.0);
+        if is_next {
+            self.fill(link, level);
+        }
     }
 
     /// The link is full at `reached` or, if its members are seen to leave room, later.
