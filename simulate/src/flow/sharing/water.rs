@@ -2,9 +2,10 @@
 //!
 //! The sweep goes through levels in ascending order and keeps one promise: below the level it has reached everything is
 //! final. Each class has a level it is *presumed* to get, that of the last solution, or none (∞) if it is new or was released. A
-//! link knows the sum of what other links hold (`held`) and the weight of what they do not (`weight`), so
-//! (capacity − held) / weight is a lower bound of the level at which it is full: those presumed to get more than that can only get
-//! less. Links that something happened to are stops of the sweep, at this bound or at their present level, whichever is lower:
+//! link knows the sum of what other links hold (`held`: classes presumed to get no more than `above`) and the weight of the others,
+//! so (capacity − held) / weight is a lower bound of the level at which it is full, and that level itself unless somebody's
+//! presumed level lies between; then its members are counted anew. Links that something happened to are stops of the sweep, at
+//! this bound or at their present level, whichever is lower:
 //!
 //! - a link that is full below the present levels of its members takes them over (they are *fixed* here);
 //! - a link that is not full at its present level *releases* its own members: where they will be stopped is open again;
@@ -79,7 +80,8 @@ impl Water {
             let at = &mut links[link as usize];
             at.dirty = false;
             let stop = at.next_stop();
-            if stop < at.stop {
+            // A stop that only rounding would lower stays: links full at one level are many.
+            if stop < at.stop && (at.stop == f64::INFINITY || at.rest_at(at.stop) < 0.0) {
                 at.stop = stop;
                 stops.push(Reverse((stop.to_bits(), link)));
             }
