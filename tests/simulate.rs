@@ -529,7 +529,7 @@ fn the_flow_model_from_end_to_end() {
     let with = |more: &[&str], input: &[u8]| output(simulate(&[&options, more].concat()), input);
     let round = 1e-6 + 4.0 * 1e6 * 8.0 / 80e9;
     let near = |found: f64, expected: f64| {
-        assert!((found - expected).abs() <= 1e-9 * expected, "{found}: {expected}")
+        assert!((found - expected).abs() <= 1e-9 * expected, "{found}: {expected}");
     };
     for input in [&archive, &trace] {
         let results = with(&["--model", "flow", "--threads", "1"], input);
