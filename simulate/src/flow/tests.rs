@@ -1,12 +1,15 @@
 //! Times that follow from the model by hand.
 
 use phaseflow_collect::choice::Choice;
+use proptest::prelude::*;
 
+use super::sharing::oracle::{Demand, rates};
 use super::*;
 use crate::engine::Picoseconds;
-use crate::routing::router;
+use crate::process_mapping::Placement;
+use crate::routing::{HostDemand, RouteRequest, Routes, router};
 use crate::topology::sketch::sketch;
-use crate::topology::{HostId, PortOrder, Topology, TopologyChoice, TopologyOptions, topology};
+use crate::topology::{HostId, LinkId, PortOrder, Topology, TopologyChoice, TopologyOptions, topology};
 
 /// Links of a Gbit/s without latency: a byte takes 8000 ps.
 fn drawn(text: &str) -> Topology {
@@ -203,4 +206,142 @@ fn links_remember_what_happened_to_them() {
     assert_eq!(network.usage(link("h2", "s0")), first);
     assert_eq!(network.usage(link("h0", "s0")).peak_utilization, 0.5);
     assert_eq!(network.usage(link("s0", "h2")), LinkUsage::default());
+}
+
+/// The slow and obvious: from event to event, all rates from scratch, all flows brought forward.
+fn slow_times(
+    net: &Topology,
+    flows: &[(Picoseconds, u32, u32, u64)],
+    name: &str,
+    fairness: Fairness,
+) -> Vec<f64> {
+    let demands: Vec<HostDemand> = flows
+        .iter()
+        .map(|(_, src, dst, bytes)| HostDemand {
+            src: HostId(*src),
+            dst: HostId(*dst),
+            bytes: *bytes,
+            load: 0.0,
+            flows: 1,
+        })
+        .collect();
+    let mut routes = Routes::default();
+    let request = RouteRequest {
+        topology: net,
+        demands: &demands,
+        link_load: &[],
+        job: 0,
+        phase: "",
+        placement: &Placement::default(),
+        matrix: &phaseflow_collect::TrafficMatrix::default(),
+    };
+    router(&Choice::plain(name), 1).unwrap().route(&request, &mut routes).unwrap();
+    let capacities: Vec<f64> =
+        (0..net.link_count() as u32).map(|link| net.link(LinkId(link)).capacity * 1.25e-4).collect();
+    let latency =
+        |flow: usize| -> u64 { routes.get(flow).iter().map(|link| net.link(*link).latency_ps).sum() };
+    let begins: Vec<f64> = (0..flows.len()).map(|flow| (flows[flow].0 + latency(flow)) as f64).collect();
+    let mut rest: Vec<f64> = flows.iter().map(|flow| flow.3 as f64).collect();
+    let mut ends = vec![f64::NAN; flows.len()];
+    let mut now = 0.0;
+    while ends.iter().any(|end| end.is_nan()) {
+        let active: Vec<usize> =
+            (0..flows.len()).filter(|i| ends[*i].is_nan() && begins[*i] <= now).collect();
+        let shares: Vec<Demand> = active
+            .iter()
+            .map(|flow| Demand {
+                route: routes.get(*flow).iter().map(|link| link.0).collect(),
+                weight: if fairness == Fairness::Rtt { 1e6 / latency(*flow) as f64 } else { 1.0 },
+                cap: f64::INFINITY,
+            })
+            .collect();
+        let rate = rates(&capacities, &shares);
+        let finish = active.iter().zip(&rate).map(|(flow, rate)| now + rest[*flow] / rate);
+        let begin = begins.iter().copied().filter(|begin| *begin > now);
+        let next = finish.chain(begin).fold(f64::INFINITY, f64::min);
+        for (flow, rate) in active.iter().zip(&rate) {
+            rest[*flow] -= rate * (next - now);
+            // A thousandth of a picosecond.
+            if rest[*flow] <= rate * 1e-3 {
+                ends[*flow] = next;
+            }
+        }
+        now = next;
+    }
+    ends
+}
+
+const NETWORKS: &[&str] = &[
+    "star[hosts=5]",
+    "xgft[m=2:2:2,w=1:2:2]",
+    "xgft[m=3:2:2,w=1:1:2]",
+    "leaf-spine[leaves=3,spines=2,hosts=3]",
+    "torus[dims=3x3]",
+    "fat-tree[k=4]",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Few sizes and times, so that much happens at once and pairs repeat; and any, so that nothing does.
+    #[test]
+    fn times_are_those_of_a_slow_simulation(
+        network in 0..NETWORKS.len(),
+        name in prop_oneof![Just("dmodk"), Just("smodk"), Just("ecmp")],
+        rtt in any::<bool>(),
+        flows in prop::collection::vec((
+            prop_oneof![0..4_u64, 0..100_u64],
+            0..100_u32,
+            0..100_u32,
+            prop_oneof![Just(10_000_u64), Just(40_000), 1..200_000_u64],
+        ), 1..40),
+    ) {
+        let net = made(NETWORKS[network], TopologyOptions::default());
+        let hosts = net.host_count() as u32;
+        let flows: Vec<_> = flows
+            .into_iter()
+            .map(|(start, src, dst, bytes)| (start * 1_000_000, src % hosts, dst % hosts, bytes))
+            .filter(|(_, src, dst, _)| src != dst)
+            .collect();
+        let fairness = if rtt { Fairness::Rtt } else { Fairness::MaxMin };
+        let found = times(&net, &flows, name, &FlowOptions { fairness, memory_gbps: None });
+        let expected = slow_times(&net, &flows, name, fairness);
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert!((found - expected).abs() <= 1e-9 * expected, "{found} instead of {expected}");
+        }
+    }
+
+    /// Told times are whole picoseconds next to the exact ones, ascending, each flow once, none before it is due.
+    #[test]
+    fn what_is_told_is_in_order(
+        flows in prop::collection::vec((0..50_000_000_u64, 0..16_u32, 0..16_u32, 0..30_000_u64), 1..60),
+    ) {
+        let net = made("fat-tree[k=4]", TopologyOptions::default());
+        let mut starts = flows.clone();
+        starts.sort_unstable();
+        let mut network =
+            FlowNetwork::new(&net, router(&Choice::plain("greedy"), 1).unwrap(), &FlowOptions::default());
+        let mut told = Vec::new();
+        let mut pending = starts.iter().zip(0..).peekable();
+        loop {
+            let start = pending.peek().map(|(flow, _)| flow.0);
+            let Some(now) = start.into_iter().chain(network.next()).min() else { break };
+            network.advance(now, |key, exact| told.push((now, key, exact)));
+            while let Some((flow, key)) = pending.next_if(|(flow, _)| flow.0 == now) {
+                network.start(now, (HostId(flow.1), HostId(flow.2)), flow.3, None, key).unwrap();
+            }
+        }
+        prop_assert!(told.is_sorted_by_key(|told| told.0) && told.is_sorted_by(|a, b| a.2 <= b.2));
+        prop_assert!(told.iter().all(|(now, _, exact)| (*now as f64 - exact).abs() <= 1.0));
+        let mut keys: Vec<u32> = told.iter().map(|told| told.1).collect();
+        keys.sort_unstable();
+        prop_assert_eq!(keys, (0..starts.len() as u32).collect::<Vec<_>>());
+        let sent: u64 = (0..net.link_count() as u32).map(LinkId).filter(|link| !net.is_switch(net.src(*link))).map(|link| network.usage(link).bytes).sum();
+        prop_assert_eq!(sent, starts.iter().filter(|flow| flow.1 != flow.2).map(|flow| flow.3).sum::<u64>());
+        for link in (0..net.link_count() as u32).map(LinkId) {
+            prop_assert_eq!(network.flows(link), 0);
+            prop_assert_eq!(network.rate(link), 0.0);
+            prop_assert!(network.usage(link).peak_utilization <= 1.0 + 1e-9);
+        }
+    }
 }

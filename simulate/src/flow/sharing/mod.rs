@@ -51,12 +51,15 @@ struct Link {
     held: f64,
     /// Sum of the weights of classes that no other link holds.
     weight: f64,
-    /// Number of the latter.
+    /// Number of all classes, and of the latter.
+    members: u32,
     free: u32,
     /// Those of them whose bottleneck is this link.
     own: u32,
-    /// It is not full below this level, whatever happens; less sharp than it could be after more may flow.
-    floor: f64,
+    /// Classes are held by other links up to this level; those that are presumed to get more count as free.
+    above: f64,
+    /// None of those that other links hold gets less.
+    lowest: f64,
     /// Level at which the sweep looks at the link next, ∞ if it need not.
     stop: f64,
     /// Number of the solution that last touched the link.
@@ -93,9 +96,11 @@ impl Link {
             level: f64::INFINITY,
             held: 0.0,
             weight: 0.0,
+            members: 0,
             free: 0,
             own: 0,
-            floor: 0.0,
+            above: 0.0,
+            lowest: f64::INFINITY,
             stop: f64::INFINITY,
             touched: 0,
             dirty: false,
@@ -138,9 +143,9 @@ impl Sharing {
         };
         for link in self.incidence.route(span) {
             let at = &mut self.links[*link as usize];
+            at.members += 1;
             at.free += 1;
             at.weight += weight;
-            at.floor = 0.0;
             self.water.soil(at, *link);
         }
         let state = Class {
@@ -249,12 +254,11 @@ impl Sharing {
         }
         for link in self.incidence.route(state.span) {
             let at = &mut self.links[*link as usize];
-            if state.level == f64::INFINITY || state.bottleneck == *link {
+            if state.bottleneck == *link || state.level > at.above {
                 at.weight += more;
             } else {
                 at.held += more * state.level;
             }
-            at.floor = 0.0;
             self.water.soil(at, *link);
         }
     }
@@ -264,13 +268,16 @@ impl Sharing {
         self.incidence.remove(state.span);
         for link in self.incidence.route(state.span) {
             let at = &mut self.links[*link as usize];
-            if state.bottleneck == *link || state.level == f64::INFINITY {
-                at.own -= u32::from(state.bottleneck == *link);
+            if state.bottleneck == *link {
+                at.lose_own();
+                at.lose_free(state.weight);
+            } else if state.level > at.above {
                 at.lose_free(state.weight);
             } else {
                 at.held -= state.weight * state.level;
             }
-            if self.incidence.members(*link).is_empty() {
+            at.members -= 1;
+            if at.members == 0 {
                 // Not even what rounding left.
                 at.held = 0.0;
             }
@@ -291,7 +298,14 @@ impl Link {
         self.weight -= weight;
         if self.free == 0 {
             self.weight = 0.0;
+            self.lowest = f64::INFINITY;
         }
+    }
+
+    /// One class less has its bottleneck here.
+    #[inline]
+    fn lose_own(&mut self) {
+        self.own -= 1;
         if self.own == 0 {
             self.level = f64::INFINITY;
         }

@@ -2,9 +2,10 @@
 //!
 //! The sweep goes through levels in ascending order and keeps one promise: below the level it has reached everything is
 //! final. Each class has a level it is *presumed* to get, that of the last solution, or none (∞) if it is new or was released. A
-//! link knows the sum of what other links hold (`held`) and the weight of what they do not (`weight`), so
-//! (capacity − held) / weight is a lower bound of the level at which it is full: those presumed to get more than that can only get
-//! less. Links that something happened to are stops of the sweep, at this bound or at their present level, whichever is lower:
+//! link knows the sum of what other links hold (`held`: classes presumed to get no more than `above`) and the weight of the others,
+//! so (capacity − held) / weight is a lower bound of the level at which it is full, and that level itself unless somebody's
+//! presumed level lies between; then its members are counted anew. Links that something happened to are stops of the sweep, at
+//! this bound or at their present level, whichever is lower:
 //!
 //! - a link that is full below the present levels of its members takes them over (they are *fixed* here);
 //! - a link that is not full at its present level *releases* its own members: where they will be stopped is open again;
@@ -20,11 +21,10 @@ use std::collections::BinaryHeap;
 
 use super::{Class, ClassId, Incidence, Link, NONE, Sharing};
 
-/// A link is as full as before if its capacity differs from the sum of its rates by no more than this part of the rates of its
-/// own classes …
-const LEVEL_NOISE: f64 = 1e-14;
-/// … and this part of its capacity: what rounding does to a sum.
-const CAPACITY_NOISE: f64 = 4e-15;
+/// What rounding does to the sum of the rates of a link: this part of its capacity for each of its members, and for a few more.
+/// What differs by no more than that is the same.
+const NOISE: f64 = 1e-16;
+const FEW: f64 = 16.0;
 
 /// Stops per link and class of a network after which a sweep is not repairing but building; then all is built anew.
 const PATIENCE: usize = 4;
@@ -80,7 +80,8 @@ impl Water {
             let at = &mut links[link as usize];
             at.dirty = false;
             let stop = at.next_stop();
-            if stop < at.stop {
+            // A stop that only rounding would lower stays: links full at one level are many.
+            if stop < at.stop && (at.stop == f64::INFINITY || at.rest_at(at.stop) < 0.0) {
                 at.stop = stop;
                 stops.push(Reverse((stop.to_bits(), link)));
             }
@@ -116,21 +117,25 @@ impl Link {
     fn bound(&self) -> f64 {
         let rest = self.capacity - self.held;
         if self.weight > 0.0 {
-            (rest / self.weight).max(self.floor)
-        } else if rest < -CAPACITY_NOISE * self.capacity {
+            (rest / self.weight).max(0.0)
+        } else if rest < -self.noise() {
             // A class that others hold has got more flows.
-            self.floor
+            0.0
         } else {
             f64::INFINITY
         }
     }
 
-    /// What is left at the present level, but for rounding.
     #[inline]
-    fn rest(&self) -> f64 {
-        let own = self.weight * self.level;
-        let rest = self.capacity - self.held - own;
-        if rest.abs() <= CAPACITY_NOISE * self.capacity + LEVEL_NOISE * own { 0.0 } else { rest }
+    fn noise(&self) -> f64 {
+        NOISE * (f64::from(self.members) + FEW) * self.capacity
+    }
+
+    /// What is left at a level, but for rounding.
+    #[inline]
+    fn rest_at(&self, level: f64) -> f64 {
+        let rest = self.capacity - self.held - self.weight * level;
+        if rest.abs() <= self.noise() { 0.0 } else { rest }
     }
 
     /// Where the sweep has to look at the link.
@@ -139,7 +144,7 @@ impl Link {
         if self.own == 0 {
             return self.bound();
         }
-        let rest = self.rest();
+        let rest = self.rest_at(self.level);
         if rest == 0.0 && self.own == self.free {
             return f64::INFINITY;
         }
@@ -180,7 +185,7 @@ fn forget(sharing: &mut Sharing) {
             continue;
         }
         link.level = f64::INFINITY;
-        link.floor = 0.0;
+        (link.above, link.lowest) = (0.0, f64::INFINITY);
         link.held = 0.0;
         link.own = 0;
         link.free = members.len() as u32;
@@ -203,9 +208,10 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
                 state.fill(link, reached);
             }
         } else {
-            let rest = at.rest();
+            let rest = at.rest_at(at.level);
             if rest > 0.0 {
                 state.release(link);
+                state.fill_at_once(link);
             } else if rest < 0.0 || at.own < at.free {
                 state.fill(link, reached);
             }
@@ -232,7 +238,8 @@ impl State<'_> {
                 continue;
             }
             class.note(member.class, self.water);
-            let rate = class.weight * class.level;
+            let level = class.level;
+            let rate = class.weight * level;
             class.level = f64::INFINITY;
             class.bottleneck = NONE;
             for other in self.incidence.route(class.span) {
@@ -240,11 +247,12 @@ impl State<'_> {
                     continue;
                 }
                 let at = &mut self.links[*other as usize];
-                at.held -= rate;
-                at.weight += class.weight;
-                at.free += 1;
-                at.floor = 0.0;
-                self.water.soil(at, *other);
+                if level <= at.above {
+                    at.held -= rate;
+                    at.weight += class.weight;
+                    at.free += 1;
+                    self.water.soil(at, *other);
+                }
             }
         }
         let at = &mut self.links[link as usize];
@@ -253,34 +261,59 @@ impl State<'_> {
         self.water.soil(at, link);
     }
 
+    /// Fills a link that has just released its own, if nobody else stops them earlier: the usual case, which then needs no stops at
+    /// the other links.
+    fn fill_at_once(&mut self, link: u32) {
+        let at = &self.links[link as usize];
+        let level = at.bound();
+        let Water { stops, dirty, .. } = &*self.water;
+        let is_next = level < f64::INFINITY
+            && level <= at.lowest
+            && stops.peek().is_none_or(|Reverse((bits, _))| f64::from_bits(*bits) >= level)
+            && dirty.iter().all(|other| *other == link || self.links[*other as usize].rest_at(level) >= 0.0);
+        if is_next {
+            self.fill(link, level);
+        }
+    }
+
     /// The link is full at `reached` or, if its members are seen to leave room, later.
     fn fill(&mut self, link: u32, reached: f64) {
         let at = &mut self.links[link as usize];
-        let bound = at.bound();
-        if self.water.postpone(at, link, reached, bound) {
-            return;
-        }
-        let reached = reached.max(bound);
-        let mut filling = Filling::at(reached);
-        while !filling.raise(link, self) {}
-        let at = &mut self.links[link as usize];
-        if at.own > 0 && filling.level > at.level {
-            // Rounding may say so of a link that is full as before.
-            filling.level = at.level;
-        }
-        let level = filling.level;
-        at.floor = level;
+        let mut level = if at.rest_at(reached) > 0.0 { at.bound() } else { reached };
         if self.water.postpone(at, link, reached, level) {
             return;
         }
-        at.held = filling.held;
-        at.weight = filling.weight;
-        at.free = filling.free;
-        at.own = filling.free;
+        if at.rest_at(at.above) < 0.0 || level > at.lowest {
+            let reached = level;
+            let mut filling = Filling::at(reached);
+            while !filling.raise(link, self) {}
+            let at = &mut self.links[link as usize];
+            filling.keep(at);
+            if at.free == 0 {
+                // All are held elsewhere: there is room for them.
+                return;
+            }
+            if at.own > 0 && at.rest_at(at.level) > 0.0 {
+                self.release(link);
+                return;
+            }
+            level = filling.level;
+            if self.water.postpone(at, link, reached, level) {
+                return;
+            }
+        }
+        let at = &mut self.links[link as usize];
+        if at.own > 0 && level > at.level {
+            // Rounding may say so of a link that is full as before.
+            level = at.level;
+        }
+        let above = at.above;
+        at.own = at.free;
         at.level = level;
+        (at.above, at.lowest) = (above.max(level), f64::INFINITY);
         for member in self.incidence.members(link) {
             let class = &mut self.classes[member.class.0 as usize];
-            if class.level > filling.above || class.bottleneck == link {
+            if class.level > above || class.bottleneck == link {
                 fix(class, member.class, (link, level), self.links, self.incidence, self.water);
             }
         }
@@ -302,7 +335,6 @@ fn fix(
     }
     class.note(number, water);
     let rate = class.weight * level;
-    let was_released = class.level == f64::INFINITY;
     let less = class.weight * (class.level - level);
     for other in incidence.route(class.span) {
         if *other == link {
@@ -310,10 +342,17 @@ fn fix(
         }
         let at = &mut links[*other as usize];
         let was_own = class.bottleneck == *other;
-        if was_own || was_released {
-            at.held += rate;
-            at.own -= u32::from(was_own);
-            at.lose_free(class.weight);
+        if was_own || class.level > at.above {
+            if was_own {
+                at.lose_own();
+            }
+            if level > at.above && level < at.lowest {
+                at.above = level;
+            }
+            if level <= at.above {
+                at.held += rate;
+                at.lose_free(class.weight);
+            }
         } else {
             at.held -= less;
         }
@@ -338,16 +377,16 @@ impl Class {
 /// How full a link is at a level, members that are presumed to get more counted with this level.
 struct Filling {
     level: f64,
-    /// Those presumed to get more than this count.
-    above: f64,
     held: f64,
     weight: f64,
     free: u32,
+    above: f64,
+    lowest: f64,
 }
 
 impl Filling {
     fn at(level: f64) -> Self {
-        Self { level, above: level, held: 0.0, weight: 0.0, free: 0 }
+        Self { level, held: 0.0, weight: 0.0, free: 0, above: level, lowest: f64::INFINITY }
     }
 
     /// Raises the level to where the link is full; false if this passes somebody who is held elsewhere, which leaves more.
@@ -367,10 +406,23 @@ impl Filling {
                 held += class.weight * class.level;
             }
         }
-        let full = (state.links[link as usize].capacity - held) / weight;
+        if free == 0 {
+            weight = 0.0;
+        }
         // Links that are full at one level shall not seem to follow each other.
-        let level = if full > self.level * (1.0 + LEVEL_NOISE) { full } else { self.level };
-        *self = Self { level, above: self.level, held, weight, free };
+        let mut at = state.links[link as usize];
+        (at.held, at.weight) = (held, weight);
+        let level = if at.rest_at(self.level) > 0.0 { at.bound() } else { self.level };
+        *self = Self { level, held, weight, free, above: self.level, lowest };
         self.level <= lowest
+    }
+
+    /// What the link has from now on.
+    fn keep(&self, at: &mut Link) {
+        at.held = self.held;
+        at.weight = self.weight;
+        at.free = self.free;
+        at.above = self.above;
+        at.lowest = self.lowest;
     }
 }
