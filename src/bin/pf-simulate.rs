@@ -251,6 +251,10 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     for note in &scenario.notes {
         arguments.common.note(note);
     }
+    let replays = scenario.axes.get(Axis::Model).iter().any(|model| model.name() == "flow");
+    if replays && !scenario.snapshots_s.is_empty() {
+        arguments.common.note("the flow model takes no snapshots");
+    }
     let plan = Plan::new(scenario)?;
     let inputs = arguments.inputs(&plan)?;
     let is_text = arguments.sweep.list || arguments.sweep.dry_run;
