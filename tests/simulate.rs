@@ -518,3 +518,48 @@ fn scenarios_that_are_wrong_say_where() {
         "pf-simulate: run.csv: every job of the scenario names its own trace, expected no input\n"
     );
 }
+
+/// n − 1 ranks send S bytes to rank 0 at once: its link takes L + (n − 1)·S/B, half of it if the link is twice as fast.
+#[test]
+fn the_flow_model_from_end_to_end() {
+    let trace = collect(&["--pattern", "incast,incast", "--ranks", "5", "--bytes", "1MB", "--repeat", "3"]);
+    let archive = segment(&["--method", "marks"], &trace);
+    let options =
+        ["--topology", "star[hosts=5]", "--capacity", "80", "--latency", "500ns", "--compute-scale", "0"];
+    let with = |more: &[&str], input: &[u8]| output(simulate(&[&options, more].concat()), input);
+    let round = 1e-6 + 4.0 * 1e6 * 8.0 / 80e9;
+    let near = |found: f64, expected: f64| {
+        assert!((found - expected).abs() <= 1e-9 * expected, "{found}: {expected}");
+    };
+    for input in [&archive, &trace] {
+        let results = with(&["--model", "flow", "--threads", "1"], input);
+        assert_eq!(with(&["--model", "flow", "--threads", "2"], input), results);
+        let run = &table("runs", &results)[0];
+        near(number(run, "makespan_s"), 6.0 * round);
+        assert_eq!((run["model"].as_str(), run["mean_congestion"].as_str()), ("flow", ""));
+        near(number(run, "max_utilization"), 1.0);
+        let phase = &table("phases", &results)[0];
+        near(number(phase, "makespan_s"), 6.0 * round);
+        near(number(phase, "unshared_s"), 6.0 * (1e-6 + 1e-4));
+        near(number(phase, "unlimited_s"), 6.0 * 1e-6);
+        let ranks = table("ranks", &results);
+        assert_eq!(ranks.len(), 5);
+        near(number(&ranks[0], "network_s"), 6.0 * round);
+    }
+    let twice = with(&["--model", "traffic,flow", "--what-if", "s1.0>h0×2"], &archive);
+    let makespans: Vec<f64> = table("runs", &twice).iter().map(|row| number(row, "makespan_s")).collect();
+    near(makespans[1] / makespans[3], round / (1e-6 + (round - 1e-6) / 2.0));
+    // A parameter in brackets goes before the option; without the model an option has no meaning.
+    let both = with(&["--model", "flow,flow[compute-scale=1]"], &archive);
+    let makespans: Vec<f64> = table("runs", &both).iter().map(|row| number(row, "makespan_s")).collect();
+    assert!(makespans[1] >= makespans[0]);
+    let refused = run(simulate(&options), &archive);
+    assert_eq!(refused.status.code(), Some(2));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(text, "pf-simulate: --compute-scale is a parameter of the flow model: add --model flow\n");
+    let sums = "{\"rank\":0,\"n_procs\":1,\"tx_bytes\":[0],\"tx_messages\":[0],\"duration\":1.0}";
+    let refused = run(simulate(&["--topology", "star[hosts=2]", "--model", "flow"]), sums.as_bytes());
+    assert_eq!(refused.status.code(), Some(1));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("the flow model needs the messages of phase 0"), "{text}");
+}

@@ -18,7 +18,7 @@ use phaseflow_simulate::result::{ResultHeader, ResultWriter, RunResult};
 use phaseflow_simulate::run::Reroute;
 use phaseflow_simulate::scenario::Scenario;
 use phaseflow_simulate::sweep::{Axes, Axis, NetworkChoice, Plan, Selection, Sweep};
-use phaseflow_simulate::topology::TopologyOptions;
+use phaseflow_simulate::topology::{Scale, TopologyOptions};
 use phaseflow_simulate::workload::{Reading, Workload};
 
 /// Runs the phases of parallel programs on networks and says which link carries what
@@ -115,6 +115,11 @@ struct NetworkOptions {
     /// Capacity of every link, Gbit/s: 10, 400G [default: as the file says; 10 for generated networks]
     #[arg(long, value_name = "RATE")]
     capacity: Option<String>,
+
+    /// Run each network also with a faster link: leaf0>spine1×2, or leaf0<>spine1×2 for both directions; several changes make several
+    /// networks
+    #[arg(long, value_name = "LINK×F", value_delimiter = ',')]
+    what_if: Vec<String>,
 
     /// Latency of every link [default: 1us]
     #[arg(long, value_name = "TIME")]
@@ -241,9 +246,14 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     let said = arguments.as_scenario()?;
     let selection = arguments.selection()?;
     let written = arguments.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
-    let scenario = arguments.flow.apply(said.or(written))?;
+    let mut scenario = arguments.flow.apply(said.or(written))?;
+    scenario.networks = arguments.network.what_if(scenario.networks)?;
     for note in &scenario.notes {
         arguments.common.note(note);
+    }
+    let replays = scenario.axes.get(Axis::Model).iter().any(|model| model.name() == "flow");
+    if replays && !scenario.snapshots_s.is_empty() {
+        arguments.common.note("the flow model takes no snapshots");
     }
     let plan = Plan::new(scenario)?;
     let inputs = arguments.inputs(&plan)?;
@@ -438,6 +448,17 @@ impl FlowOptions {
 }
 
 impl NetworkOptions {
+    /// The networks, each followed by itself with what is different.
+    fn what_if(&self, networks: Vec<NetworkChoice>) -> Result<Vec<NetworkChoice>> {
+        let scales = self.what_if.iter().map(|text| Scale::parse(text)).collect::<Result<Vec<_>>>();
+        let scales = scales.at(|| "--what-if")?;
+        let with = |network: NetworkChoice| {
+            let changed: Vec<NetworkChoice> = scales.iter().map(|scale| network.what_if(scale)).collect();
+            std::iter::once(network).chain(changed)
+        };
+        Ok(networks.into_iter().flat_map(with).collect())
+    }
+
     fn parse(&self) -> Result<TopologyOptions> {
         Ok(TopologyOptions {
             slots: self.slots,

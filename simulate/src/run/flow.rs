@@ -142,7 +142,8 @@ impl<'a> Flow<'a> {
         let networks = [self.player.transport().network(), self.solo.transport().network()];
         let usage = |link: LinkId| {
             let [a, b] = networks.map(|network| network.usage(link));
-            (a.peak_utilization.max(b.peak_utilization), a.peak_flows.max(b.peak_flows))
+            // Rates are shares of the capacity, and add up to a bit more in the last digit.
+            (a.peak_utilization.max(b.peak_utilization).min(1.0), a.peak_flows.max(b.peak_flows))
         };
         let links = || (0..topology.link_count() as u32).map(LinkId);
         let between = || links().filter(|link| topology.between_switches(*link)).map(usage);

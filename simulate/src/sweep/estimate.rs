@@ -22,8 +22,8 @@ mod bytes {
     pub(super) const JOB: u64 = 256;
     pub(super) const PHASE_ROW: u64 = 256;
     pub(super) const LINK_ROW: u64 = 48;
-    /// State of a message that is replayed: its own, a wait, its share of what the network knows.
-    pub(super) const MESSAGE: u64 = 120;
+    /// State of a message that is replayed: its own, a wait, its share of what the network knows; and what reading it took.
+    pub(super) const MESSAGE: u64 = 360;
     /// State of a link in a run.
     pub(super) const LINK_STATE: u64 = 64;
 }

@@ -4,15 +4,17 @@ use std::path::Path;
 
 use phaseflow_collect::Result;
 
-use crate::topology::{Topology, TopologyChoice, TopologyOptions, topology};
+use crate::topology::{Scale, Topology, TopologyChoice, TopologyOptions, topology};
 
 /// A network to build.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NetworkChoice {
     /// How it is called in tables: as the user wrote it.
     pub label: String,
     /// File or generator.
     pub topology: TopologyChoice,
+    /// What is different.
+    pub scale: Option<Scale>,
 }
 
 impl NetworkChoice {
@@ -31,7 +33,14 @@ impl NetworkChoice {
         if let TopologyChoice::File(path) = &mut topology {
             *path = folder.join(&path);
         }
-        Self { label, topology }
+        Self { label, topology, scale: None }
+    }
+
+    /// The same network with a changed link.
+    #[must_use]
+    pub fn what_if(&self, scale: &Scale) -> Self {
+        let label = format!("{} with {scale}", self.label);
+        Self { label, topology: self.topology.clone(), scale: Some(scale.clone()) }
     }
 
     /// Reads or generates the network.
@@ -39,6 +48,10 @@ impl NetworkChoice {
     /// # Errors
     /// As [`topology`].
     pub(super) fn build(&self, options: &TopologyOptions) -> Result<Topology> {
-        Ok(topology(&self.topology, options)?.labelled(&self.label))
+        let mut topology = topology(&self.topology, options)?;
+        if let Some(scale) = &self.scale {
+            scale.apply(&mut topology)?;
+        }
+        Ok(topology.labelled(&self.label))
     }
 }

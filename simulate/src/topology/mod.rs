@@ -15,6 +15,7 @@ mod freeze;
 mod graphml;
 mod leaf_spine;
 mod paths;
+mod scale;
 #[cfg(test)]
 pub(crate) mod sketch;
 mod star;
@@ -29,6 +30,7 @@ use paths::PathTables;
 
 pub use choice::{TopologyChoice, TopologyOptions, topology};
 pub use paths::{Distances, ShortestPaths};
+pub use scale::Scale;
 
 /// A host or a switch; index in the order of the file or generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
