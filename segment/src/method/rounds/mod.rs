@@ -101,7 +101,8 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let first_ns = segments.list.first().map_or(0, |segment| segments.start_ns(segment));
     let mut idle = segments.idle.iter().peekable();
     while idle.next_if(|idle| idle.to_ns <= first_ns).is_some() {}
-    if first_ns > 0 && (segments.lead > 0 || segments.idle.first().is_some_and(|idle| idle.from_ns == 0)) {
+    let waits = first_ns > 0 && segments.idle.first().is_some_and(|idle| idle.from_ns == 0);
+    if segments.starting || waits {
         stretches.push(Stretch::exact(None, 0));
     } else {
         stretches.push(Stretch::exact(labels.first().copied(), 0));
