@@ -6,9 +6,11 @@
 //! 1. [Windows](cutter) are cut where tokens come again, in one pass.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only gradual, and windows that straddle a boundary.
+//!    What lies [between phases](passage) joins them: starting up, barriers, stragglers.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
 //! 5. [Silences](idle) that the program's rhythm does not explain are idle.
 //! 6. Labels that come again and again in one order are [loops](crate::tree); the [level](crate::level) says which of them is shown.
+//!    If there are too many and few loops, an [outline] gathers neighbours.
 //! 7. The second pass moves each boundary to the message where the behaviour changes.
 //!
 //! No random numbers; the order in which messages of one time were handed over does not matter.
