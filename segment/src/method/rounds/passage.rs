@@ -92,7 +92,7 @@ pub(super) fn sides(segments: &mut Segments<'_>) {
 }
 
 /// Joins barriers, and what is shorter than a few rounds of what is beside it and does not come again, to the neighbour that it
-/// is more like.
+/// is more like; stray messages in an idle stretch are not of either.
 pub(super) fn passages(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -100,6 +100,7 @@ pub(super) fn passages(segments: &mut Segments<'_>) {
         let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
         let hosts =
             neighbours.filter(|host| *host < segments.list.len() && is_scrap(segments, number, *host));
+        let hosts = hosts.filter(|_| !segments.is_quiet(number));
         let alike = hosts.map(|host| (own.difference_of_messages(&segments.list[host].behaviour).all, host));
         match alike.min_by(|one, other| one.0.total_cmp(&other.0)) {
             Some((_, host)) => {
