@@ -114,4 +114,19 @@ mod tests {
         let shown = Level::Auto.nodes(&mut plan, 100_000).len();
         assert!(shown <= READABLE, "{shown}");
     }
+
+    #[test]
+    fn an_outline_gathers_what_is_in_no_loop_and_keeps_it_below() {
+        // No order in 400 stretches of 10 ns; the outline says that the run has two parts.
+        let labels = (0..400u32).map(|i| (i * i * 7 + i / 3) % 97);
+        let mut plan = plan(labels);
+        plan.outline = vec![(0, 0), (2500, 1)];
+        for level in [Level::Auto, Level::Outer] {
+            let nodes = level.nodes(&mut plan, 4000);
+            let starts: Vec<_> =
+                nodes.iter().map(|node| plan.stretches[node.stretches.start].start_ns).collect();
+            assert_eq!(starts, [0, 2500]);
+            assert!(nodes.iter().all(|node| node.label >= 97 && !node.children.is_empty()));
+        }
+    }
 }

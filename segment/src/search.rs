@@ -300,4 +300,52 @@ mod tests {
         let pause = |time| if time >= 1004 { 100 } else { 0 };
         assert_eq!(change_with(&old, &new, &messages, 0, pause), (6, 1106));
     }
+
+    /// Where the first phase begins among messages (source, destination, operation).
+    fn first(phase: &[(u32, u32)], messages: &[(u32, u32, Operation)]) -> u64 {
+        let mut search = Search::new(Ratio::new(&sketch(phase), &Sketch::default()), false, None);
+        for (time, (src, dst, operation)) in (0..).zip(messages) {
+            assert!(search.push(time, (*src, *dst, 64, *operation as i64)));
+        }
+        let (mut before, mut after) = (Total::default(), Total::default());
+        let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
+        let mut volumes = Volumes::new(2);
+        let [left, right] = volumes.neighbours(0);
+        let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
+        let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
+        search.settle(messages.len() as u64, &mut old, &mut new).unwrap();
+        before.messages
+    }
+
+    #[test]
+    fn the_first_phase_begins_with_its_first_message_though_some_still_leave_the_barrier() {
+        let phase = [(0, 1), (1, 2)].repeat(200);
+        let barrier = |src| (src, src + 4, Operation::Barrier);
+        let own = |src| (src, src + 1, Operation::PointToPoint);
+        let late = [barrier(0), barrier(1), own(0), barrier(2), barrier(3), own(1), own(0), own(1)];
+        assert_eq!(first(&phase, &late), 2);
+        // A stray message that looks like the phase does not begin it.
+        let stray = |src| (src, 20, Operation::PointToPoint);
+        let alone =
+            [stray(9), own(0), stray(7), stray(11), stray(12), stray(13), own(0), own(1), own(0), own(1)];
+        assert_eq!(first(&phase, &alone), 6);
+    }
+
+    #[test]
+    fn a_barrier_between_two_phases_says_nothing() {
+        let (old, new) = ([(0, 1), (1, 2)].repeat(20), [(5, 9), (9, 4)].repeat(20));
+        let mut search = Search::new(Ratio::new(&sketch(&new), &sketch(&old)), false, Some(0));
+        let messages = [(0, 1, 0), (1, 2, 0), (0, 1, 1), (1, 2, 1), (5, 9, 1), (5, 9, 0), (9, 4, 0)];
+        for (time, (src, dst, operation)) in (0..).zip(messages) {
+            assert!(search.push(time, (src, dst, 64, operation)));
+        }
+        let (mut before, mut after) = (Total::default(), Total::default());
+        let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
+        let mut volumes = Volumes::new(2);
+        let [left, right] = volumes.neighbours(0);
+        let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
+        let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
+        // The new phase begins with the first message that is its own.
+        assert_eq!(search.settle(7, &mut old, &mut new).unwrap(), 5);
+    }
 }

@@ -7,7 +7,7 @@ use std::io::Cursor;
 use phaseflow_collect::archive::ArchiveReader;
 use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::pattern::{Disturbance, FAMILIES, LabelledRun, Program};
-use phaseflow_collect::trace::{Message, Rank, RunFacts, TraceWriter};
+use phaseflow_collect::trace::{Message, Operation, Rank, RunFacts, TraceWriter};
 use phaseflow_segment::{
     Level, Options, Rewind, Segmentation, read_segmentation, segment, write_segmentation,
 };
@@ -219,4 +219,59 @@ proptest! {
         };
         prop_assert_eq!(trace(0), trace(order | 1));
     }
+}
+
+/// A trace of messages (time, source, destination, operation) of 64 bytes.
+fn trace(messages: impl IntoIterator<Item = (i64, u32, u32, Operation)>) -> Vec<u8> {
+    let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+    for (send_post_ns, src, dst, operation) in messages {
+        let (src, dst) = (Rank(src), Rank(dst));
+        let message = Message { send_post_ns, src, dst, bytes: 64, operation, ..Message::default() };
+        writer.message(&message).unwrap();
+    }
+    writer.finish(&RunFacts::default()).unwrap().1
+}
+
+/// Rounds of a ring of 16 ranks, `from` to `to`, each 1000 ns long.
+fn ring(from: i64, to: i64, step: u32) -> impl Iterator<Item = (i64, u32, u32, Operation)> {
+    let message = move |time, src| (time, src, (src + step) % 16, Operation::PointToPoint);
+    (from..to).flat_map(move |round| (0..16).map(move |src| message(round * 1000 + i64::from(src), src)))
+}
+
+#[test]
+fn starting_up_is_no_phase() {
+    // A barrier of processes that start one after the other, over as much time as 20 rounds.
+    let barrier = (0..4u32).flat_map(|step| (0..16u32).map(move |src| (step, src)));
+    let barrier = barrier
+        .zip(0..)
+        .map(|((step, src), number)| (number * 300, src, (src + (1 << step)) % 16, Operation::Barrier));
+    let found = split(&trace(barrier.chain(ring(20, 220, 1))), Level::Auto);
+    let rows: Vec<_> = found.occurrences.iter().map(|row| (row.phase, row.start_ns, row.messages)).collect();
+    assert_eq!(rows, [(None, 0, 64), (Some(0), 20_000, 3200)]);
+}
+
+#[test]
+fn a_barrier_between_phases_is_none() {
+    let barrier = (0..4u32).flat_map(|step| (0..16u32).map(move |src| (step, src)));
+    let barrier = barrier.zip(0..).map(|((step, src), number)| {
+        (200_000 + number * 30, src, (src + (1 << step)) % 16, Operation::Barrier)
+    });
+    let found = split(&trace(ring(0, 200, 1).chain(barrier).chain(ring(202, 400, 5))), Level::Auto);
+    assert_eq!(found.occurrences.len(), 2);
+    // Anywhere between the last message of one phase and the first of the other.
+    assert!((199_015..=202_000).contains(&found.occurrences[1].start_ns), "{:?}", found.occurrences);
+}
+
+#[test]
+fn stragglers_belong_to_the_phase_that_they_make_whole() {
+    // Ranks 0 to 2 are at half the speed of the others, and go on alone, more slowly, until they have done as much.
+    let slow = |src: u32| src < 3;
+    let whole = ring(0, 200, 1).filter(move |(time, src, ..)| !slow(*src) || time / 1000 % 2 == 0);
+    let rest = ring(200, 300, 1).filter(move |(_, src, ..)| slow(*src));
+    let found = split(&trace(whole.chain(rest)), Level::Auto);
+    assert_eq!(found.occurrences.len(), 1, "{:?}", found.occurrences);
+    // As many messages of ranks that never were in the phase are a phase of their own.
+    let other = ring(200, 300, 7).filter(move |(_, src, ..)| slow(*src));
+    let found = split(&trace(ring(0, 200, 1).chain(other)), Level::Auto);
+    assert_eq!(found.occurrences.len(), 2, "{:?}", found.occurrences);
 }

@@ -51,8 +51,8 @@ impl Labelled {
         outer.map(|row| (row[3].parse().unwrap(), row[5].parse().unwrap())).collect()
     }
 
-    /// The truth's stretches: begin, end, first and last message.
-    fn stretches(&self) -> Vec<(u64, u64, Option<(u64, u64)>)> {
+    /// The truth's stretches.
+    fn stretches(&self) -> Vec<Stretch> {
         let mut reader = csv::Reader::from_path(&self.truth).unwrap();
         let stretch = |row: csv::StringRecord| {
             let number = |at: usize| row[at].parse::<u64>().ok();
@@ -61,6 +61,9 @@ impl Labelled {
         reader.records().map(|row| stretch(row.unwrap())).collect()
     }
 }
+
+/// Begin, end, first and last message.
+type Stretch = (u64, u64, Option<(u64, u64)>);
 
 /// Records `program` until the scores reach `least`: of boundaries, of exact ones, of the covering.
 fn marks_are_found(program: &str, ranks: u32, least: [f64; 3]) {

@@ -82,7 +82,10 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         };
         let stands_out = || others(ROUNDS.saturating_mul(usual).max(2 * length)).next().is_none();
         // A side without rounds may have a rhythm for all that, of silences.
-        let known = (left_ns.is_some() || left.is_empty()) && (right_ns.is_some() || right.is_empty());
+        let around = units.get(before..after).unwrap_or_default();
+        let known = around.iter().all(|unit| unit.round.is_some())
+            && (left_ns.is_some() || left.is_empty())
+            && (right_ns.is_some() || right.is_empty());
         let is_usual =
             || !known && others(RHYTHM * length).take(RHYTHM as usize - 1).count() + 1 == RHYTHM as usize;
         if (length > ROUNDS.saturating_mul(usual) && !is_usual()) || (length > usual && stands_out()) {

@@ -7,10 +7,13 @@
 //!    messages apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only gradual, and windows that straddle a boundary.
+//!    What lies [between phases](passage) joins them: starting up, barriers, stragglers.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
-//! 5. [Silences](idle) that the program's rhythm does not explain are idle.
+//! 5. [Silences](idle) that the program's rhythm does not explain are idle; a round on the wrong side of one changes sides.
 //! 6. Labels that come again and again in one order are [loops](crate::tree); the [level](crate::level) says which of them is shown.
-//! 7. The second pass moves each boundary to the message where the behaviour changes.
+//!    If there are too many and few loops, an [outline] gathers neighbours.
+//! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::search)), or only the
+//!    rhythm ([`returns`](crate::returns)).
 //!
 //! No random numbers; the order in which messages of one time were handed over does not matter.
 //!
@@ -118,7 +121,8 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let first_ns = segments.list.first().map_or(0, |segment| segments.start_ns(segment));
     let mut idle = segments.idle.iter().peekable();
     while idle.next_if(|idle| idle.to_ns <= first_ns).is_some() {}
-    if first_ns > 0 && (segments.lead > 0 || segments.idle.first().is_some_and(|idle| idle.from_ns == 0)) {
+    let waits = first_ns > 0 && segments.idle.first().is_some_and(|idle| idle.from_ns == 0);
+    if segments.starting || waits {
         stretches.push(Stretch::exact(None, 0));
     } else {
         stretches.push(Stretch::exact(labels.first().copied(), 0));

@@ -42,7 +42,14 @@ pub(super) fn start(segments: &mut Segments<'_>) {
         })
     };
     let lead = (0..phase.units.start).take_while(strange).count();
-    let (Some(begin), Some(last)) = (segments.units.first(), lead.checked_sub(1)) else { return };
+    let Some(begin) = segments.units.first() else { return };
+    let Some(last) = lead.checked_sub(1) else {
+        // Where the first unit ends up being mostly of the phase, the second pass looks for its first message in it.
+        let length_ns = begin.end_ns - begin.start_ns;
+        let rare = begin.messages * QUIET < segments.rate(phase) * length_ns as f64;
+        segments.starting = rare && length_ns > segments.round_ns(phase).saturating_mul(LASTING);
+        return;
+    };
     let length_ns = segments.units[last].end_ns - begin.start_ns;
     let messages: f64 = segments.units[..lead].iter().map(|unit| unit.messages).sum();
     let starting = segments.behaviour(0..lead).is_some_and(|lead| lead.is_barrier());
@@ -63,6 +70,7 @@ pub(super) fn start(segments: &mut Segments<'_>) {
     }
     segments.list = kept;
     segments.lead = lead;
+    segments.starting = true;
 }
 
 /// Before and after a long silence, what is too short to be a phase belongs to the phase at its own side.
@@ -84,7 +92,7 @@ pub(super) fn sides(segments: &mut Segments<'_>) {
 }
 
 /// Joins barriers, and what is shorter than a few rounds of what is beside it and does not come again, to the neighbour that it
-/// is more like.
+/// is more like; stray messages in an idle stretch are not of either.
 pub(super) fn passages(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -92,6 +100,7 @@ pub(super) fn passages(segments: &mut Segments<'_>) {
         let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
         let hosts =
             neighbours.filter(|host| *host < segments.list.len() && is_scrap(segments, number, *host));
+        let hosts = hosts.filter(|_| !segments.is_quiet(number));
         let alike = hosts.map(|host| (own.difference_of_messages(&segments.list[host].behaviour).all, host));
         match alike.min_by(|one, other| one.0.total_cmp(&other.0)) {
             Some((_, host)) => {

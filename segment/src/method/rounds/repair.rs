@@ -143,7 +143,7 @@ fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
     }
     // The window at the boundary may hold something of both; few windows are long ones.
     let beside = usize::from(few >= 4);
-    let near = |len: usize| if few < 4 { 1 } else { (len / NEAR).max(2) };
+    let near = |len: usize| if few < 4 { 1 } else { (len / NEAR).max(1) };
     let end = one.units.end - beside;
     let left = end - near(one.units.len()).min(one.units.len() - 1 - beside)..end;
     let start = other.units.start + beside;

@@ -68,6 +68,8 @@ pub(super) struct Segments<'a> {
     pub(super) list: Vec<Segment>,
     /// Units before the first segment, in which the program starts.
     pub(super) lead: usize,
+    /// The program starts before the first phase, in units before it or in its own first one.
+    pub(super) starting: bool,
     pub(super) idle: Vec<Idle>,
 }
 
@@ -120,7 +122,7 @@ impl<'a> Segments<'a> {
             .collect();
         let steps = list.windows(2).map(|pair| pair[0].behaviour.difference_of_messages(&pair[1].behaviour));
         let steps = steps.map(|difference| difference.sure_partners).collect();
-        Self { list, lead: 0, units, windows, steps, idle }
+        Self { list, lead: 0, starting: false, units, windows, steps, idle }
     }
 
     /// Looks for idle stretches again, now that it is known which windows are alike.
@@ -233,8 +235,8 @@ impl<'a> Segments<'a> {
             if number == 0 { 0 } else { first.saturating_sub(AROUND).max(self.list[number - 1].units.start) };
         let latest = (first + AROUND).min(segment.units.end) - 1;
         let earliest_ns =
-            if number == 0 && self.lead == 0 { start_ns } else { self.units[earliest].start_ns };
-        let latest_ns = if number == 0 && self.lead == 0 { start_ns } else { self.units[latest].end_ns };
+            if number == 0 && !self.starting { start_ns } else { self.units[earliest].start_ns };
+        let latest_ns = if number == 0 && !self.starting { start_ns } else { self.units[latest].end_ns };
         Stretch { label: Some(label), start_ns, earliest_ns, latest_ns }
     }
 
