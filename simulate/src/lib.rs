@@ -21,6 +21,7 @@ pub mod distribution;
 pub mod engine;
 pub mod forwarding;
 pub mod host_selection;
+pub mod packet;
 pub mod plugin;
 pub mod process_mapping;
 pub mod result;

@@ -1,0 +1,250 @@
+//! The network while it runs: packets, ports, and what happens next.
+
+use phaseflow_collect::Result;
+
+use crate::engine::Picoseconds;
+use crate::topology::{HostId, LinkId, NodeId, Topology};
+
+use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet};
+use super::calendar::Calendar;
+use super::chance::Chance;
+use super::ledger::Ledger;
+use super::options::{FabricOptions, Marking};
+use super::port::Port;
+use super::program::{Program, Timer, Verdict};
+use super::routes::{END, HASH, Routes, SPRAY};
+
+/// Links, switches and the packets in them.
+#[derive(Debug)]
+pub struct Fabric<'a> {
+    topology: &'a Topology,
+    now: Picoseconds,
+    pub(super) arena: Arena,
+    calendar: Calendar,
+    pub(super) ports: Vec<Port>,
+    pub(super) ledgers: Vec<Ledger>,
+    routes: Routes,
+    marking: Marking,
+    chance: Chance,
+    hops: u64,
+}
+
+impl<'a> Fabric<'a> {
+    /// An idle network.
+    pub fn new(topology: &'a Topology, options: &FabricOptions) -> Self {
+        let mut host_of = vec![None; topology.node_count()];
+        for host in 0..topology.host_count() as u32 {
+            host_of[topology.host(HostId(host)).0 as usize] = Some(host);
+        }
+        let links = || (0..topology.link_count() as u32).map(LinkId);
+        let port = |link: LinkId| {
+            let mut port = Port::new(topology, link, host_of[topology.dst(link).0 as usize]);
+            // The queue of a host is its program's concern: it hands over a packet when the wire is free.
+            if topology.is_switch(topology.src(link)) {
+                port.capacity = options.buffer.map_or(Picoseconds::MAX, |bytes| port.serialization(bytes));
+                port.mark =
+                    options.marking.map_or(Picoseconds::MAX, |marking| port.serialization(marking.from));
+            }
+            port
+        };
+        Self {
+            topology,
+            now: 0,
+            arena: Arena::default(),
+            calendar: Calendar::default(),
+            ports: links().map(port).collect(),
+            ledgers: links().map(|_| Ledger::default()).collect(),
+            routes: Routes::new(options.paths, options.seed),
+            marking: options.marking.unwrap_or_default(),
+            chance: Chance::new(options),
+            hops: 0,
+        }
+    }
+
+    /// The network.
+    pub fn topology(&self) -> &'a Topology {
+        self.topology
+    }
+
+    /// The time.
+    pub fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    /// Packets and timers that are pending.
+    pub fn pending(&self) -> usize {
+        self.calendar.len()
+    }
+
+    /// How many times a packet was put on a link so far.
+    pub fn hops(&self) -> u64 {
+        self.hops
+    }
+
+    /// The largest number of packets and timers that were pending at once; each takes 64 bytes.
+    pub fn most_pending(&self) -> usize {
+        self.arena.peak()
+    }
+
+    /// When the next thing happens.
+    pub fn next_time(&mut self) -> Option<Picoseconds> {
+        self.calendar.next_time(&mut self.arena)
+    }
+
+    /// Lets time pass in which nothing happens; the time of the next event is the limit.
+    pub(super) fn wait_until(&mut self, time: Picoseconds) {
+        self.now = self.now.max(time);
+    }
+
+    /// Packets from `src` to `dst` take these links from now on.
+    ///
+    /// # Errors
+    /// The links are no path from the one to the other.
+    pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) -> Result<()> {
+        self.routes.set(self.topology, (src, dst), links)
+    }
+
+    /// The route from one host to another one, for [`Packet::route`].
+    pub fn route(&mut self, src: HostId, dst: HostId) -> u32 {
+        self.routes.of(self.topology, src, dst)
+    }
+
+    /// A route that leaves the way to [`Packet::dst`] to the switches; packets of a flow stay in order. For packets that
+    /// programs at switches [send](Self::send_on).
+    pub fn hashed_route(&self) -> u32 {
+        self.routes.hashed()
+    }
+
+    /// The first link of a route between hosts.
+    pub fn first_link(&self, route: u32) -> LinkId {
+        LinkId(self.routes.at(route))
+    }
+
+    /// When the serializer of a link has nothing left to do.
+    #[inline]
+    pub fn free_at(&self, link: LinkId) -> Picoseconds {
+        self.ports[link.0 as usize].free_at
+    }
+
+    /// Puts a packet into the queue of the first link of its route.
+    #[inline]
+    pub fn send(&mut self, packet: Packet) {
+        let link = self.routes.at(packet.route);
+        let id = self.arena.insert(Packet { event: Event::Arrival, route: packet.route + 1, ..packet });
+        self.join(id, link);
+    }
+
+    /// Puts a packet into the queue of a link, whatever its route says; it goes on along its route from there.
+    #[inline]
+    pub fn send_on(&mut self, link: LinkId, packet: Packet) {
+        let id = self.arena.insert(Packet { event: Event::Arrival, ..packet });
+        self.join(id, link.0);
+    }
+
+    /// Calls the program back at a time, which is not before now.
+    #[inline]
+    pub fn call_at(&mut self, time: Picoseconds, timer: Timer) {
+        let Timer { kind, words: [a, b] } = timer;
+        let record = Packet { event: Event::Timer, kind, flow: a, seq: b, ..Packet::default() };
+        let id = self.arena.insert(record);
+        self.calendar.push(&mut self.arena, time.max(self.now), id);
+    }
+
+    /// Lets the next thing happen; false if nothing is to come.
+    #[inline]
+    pub fn step<P: Program>(&mut self, program: &mut P) -> bool {
+        let Some((time, id)) = self.calendar.pop(&mut self.arena) else {
+            return false;
+        };
+        self.now = time;
+        match self.arena[id].event {
+            Event::Arrival => self.arrive(program, id),
+            Event::Timer => {
+                let record = self.arena.remove(id);
+                program.timer(self, Timer { kind: record.kind, words: [record.flow, record.seq] });
+            }
+            Event::Port | Event::Pause => {}
+        }
+        true
+    }
+
+    #[inline]
+    fn arrive<P: Program>(&mut self, program: &mut P, id: u32) {
+        let port = &self.ports[self.arena[id].link as usize];
+        let (host, node) = (port.host, port.node);
+        if host != NONE {
+            let packet = self.arena.remove(id);
+            program.receive(self, HostId(host), packet);
+            return;
+        }
+        if P::AT_SWITCHES {
+            let mut packet = self.arena[id];
+            match program.transit(self, NodeId(node), &mut packet) {
+                Verdict::Forward => self.arena[id] = packet,
+                Verdict::Consume => {
+                    self.arena.remove(id);
+                    return;
+                }
+            }
+        }
+        let link = self.onward(id);
+        if link == END {
+            // A route that ends at a switch: its packets were meant for a program there.
+            self.arena.remove(id);
+            return;
+        }
+        self.join(id, link);
+    }
+
+    /// The next link of a packet that is at a switch.
+    #[inline]
+    fn onward(&mut self, id: u32) -> u32 {
+        let packet = &mut self.arena[id];
+        let link = self.routes.at(packet.route);
+        match link {
+            SPRAY | HASH => self.routes.choose(self.topology, packet, link == SPRAY, self.hops),
+            _ => {
+                packet.route += 1;
+                link
+            }
+        }
+    }
+
+    /// The packet joins the queue of a link: dropped, or put down as arriving at the other end.
+    #[inline]
+    fn join(&mut self, id: u32, link: u32) {
+        let port = &mut self.ports[link as usize];
+        let packet = &mut self.arena[id];
+        let backlog = port.backlog(self.now);
+        let serialization = port.serialization(u64::from(packet.wire));
+        let ledger = &mut self.ledgers[link as usize];
+        if serialization > port.capacity.saturating_sub(backlog) {
+            ledger.drop(packet.wire);
+            self.arena.remove(id);
+            return;
+        }
+        if backlog > port.mark
+            && packet.flags & ECN_CAPABLE != 0
+            && self.marking.marks(port.bytes_in(backlog), || self.chance.share(link, port.packets))
+        {
+            packet.flags |= ECN_MARKED;
+            ledger.marks += 1;
+        }
+        ledger.queue.add(backlog);
+        port.free_at = self.now + backlog + serialization;
+        port.packets += 1;
+        port.bytes += u64::from(packet.wire);
+        packet.link = link;
+        self.hops += 1;
+        let mut time = port.free_at.saturating_add(port.latency);
+        if self.chance.is_needed() {
+            if self.chance.loses(link, port.packets) {
+                ledger.lose(packet.wire);
+                self.arena.remove(id);
+                return;
+            }
+            time = time.saturating_add(self.chance.delay(link, port.packets));
+        }
+        self.calendar.push(&mut self.arena, time, id);
+    }
+}

@@ -1,0 +1,51 @@
+//! What the network is like, besides its topology.
+
+use super::routes::Paths;
+use crate::engine::Picoseconds;
+
+/// Properties of all links and switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FabricOptions {
+    /// Bytes that each output port of a switch can queue; `None` for no limit.
+    pub buffer: Option<u64>,
+    /// Which packets switches mark; `None` for none.
+    pub marking: Option<Marking>,
+    /// Probability that a packet is lost on a link, per traversal.
+    pub loss: f64,
+    /// A traversal takes up to this much longer, evenly distributed, so packets overtake each other; 0 keeps every link in order.
+    pub reorder_ps: Picoseconds,
+    /// How packets find their way where no router has said it.
+    pub paths: Paths,
+    /// Of losses, delays, marks, paths.
+    pub seed: u64,
+}
+
+/// Congestion marks by the bytes in the queue that a packet joins: never up to `from`, always above `to`, with a probability that
+/// grows to `probability` in between (RED on the instantaneous queue; Floyd and Jacobson 1993). DCTCP has one threshold,
+/// `from` = `to`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Marking {
+    /// Up to this many bytes nothing is marked.
+    pub from: u64,
+    /// Above this many bytes everything is.
+    pub to: u64,
+    /// Share of packets marked just below `to`.
+    pub probability: f64,
+}
+
+impl Marking {
+    /// One threshold.
+    pub fn above(bytes: u64) -> Self {
+        Self { from: bytes, to: bytes, probability: 1.0 }
+    }
+
+    /// True if a packet is marked that joins a queue of so many bytes, more than `from`; `share` is an even number from 0 to 1.
+    #[inline]
+    pub(super) fn marks(&self, queued: u64, share: impl FnOnce() -> f64) -> bool {
+        if queued >= self.to {
+            return true;
+        }
+        let above = queued.saturating_sub(self.from) as f64 / (self.to - self.from) as f64;
+        share() < self.probability * above
+    }
+}
