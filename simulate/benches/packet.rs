@@ -55,7 +55,7 @@ fn run<T: Transport>(name: &str, network: &Topology, options: &FabricOptions, tr
 fn main() {
     for k in [8, 16] {
         let network = fat_tree(k);
-        for _ in 0..3 {
+        for _ in 0..2 {
             for (name, paths) in [("flow", Paths::Flow), ("spray", Paths::Spray)] {
                 let options = FabricOptions { paths, ..FabricOptions::default() };
                 run(&format!("ideal {name}"), &network, &options, Ideal { mtu: 4096 });

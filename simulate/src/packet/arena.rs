@@ -1,9 +1,7 @@
-//! Where packets live: one vector of records of one cache line each, and a free list through them.
+//! Where packets live: two parallel vectors of records, and a free list through them.
 //!
-//! A record is a packet or a timer: both wait in the [`Calendar`](super::calendar::Calendar), which links them by their ids
-//! and needs no memory of its own for them. A packet in flight costs 64 bytes and nothing else.
-
-use crate::engine::Picoseconds;
+//! Every link that a packet passes reads and writes its [`Step`], 16 bytes; the rest of it, 48 bytes, is only touched where it is
+//! made and where it ends. With as many packets in flight as fill a cache this is what time depends on. Timers are records too.
 
 /// No record, no link, no host.
 pub(super) const NONE: u32 = u32::MAX;
@@ -12,14 +10,7 @@ pub(super) const NONE: u32 = u32::MAX;
 ///
 /// `flow`, `seq`, `ack`, `kind` and `words` mean what the program that made the packet says; the engine reads none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C, align(64))]
 pub struct Packet {
-    /// When it happens next.
-    pub(super) time: Picoseconds,
-    /// The next record in its bucket, port or free list.
-    pub(super) next: u32,
-    /// The link it is on.
-    pub(super) link: u32,
     /// Where its way stands in the table of routes: [`Fabric::route`](super::Fabric::route).
     pub route: u32,
     /// Number of the host it goes to.
@@ -34,14 +25,29 @@ pub struct Packet {
     pub wire: u32,
     /// Bytes of the user's in it.
     pub payload: u32,
-    /// What the record is for the engine.
-    pub(super) event: Event,
     /// What the packet is for its program.
     pub kind: u8,
     /// [`ECN_CAPABLE`], [`ECN_MARKED`], and bits of the program's own from [`PROGRAM_FLAGS`] on.
     pub flags: u16,
     /// Header words of the program's own.
     pub words: [u32; 4],
+}
+
+/// What carries a packet along.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// The link it is on; of a timer its first word; of a free record the next one.
+    pub(super) link: u32,
+    /// As [`Packet::route`]; of a timer its second word.
+    pub(super) route: u32,
+    /// As [`Packet::wire`].
+    pub(super) wire: u32,
+    /// As [`Packet::flags`].
+    pub(super) flags: u16,
+    /// Of a timer its kind.
+    pub(super) kind: u8,
+    /// What the record is.
+    pub(super) event: Event,
 }
 
 /// The sender understands congestion marks; without it a queue above the threshold lets the packet pass unmarked.
@@ -68,9 +74,6 @@ pub(super) enum Event {
 impl Default for Packet {
     fn default() -> Self {
         Self {
-            time: 0,
-            next: NONE,
-            link: NONE,
             route: NONE,
             dst: NONE,
             flow: 0,
@@ -78,7 +81,6 @@ impl Default for Packet {
             ack: 0,
             wire: 0,
             payload: 0,
-            event: Event::Arrival,
             kind: 0,
             flags: 0,
             words: [0; 4],
@@ -89,41 +91,77 @@ impl Default for Packet {
 /// Records by id, and which are free.
 #[derive(Clone, Debug)]
 pub(super) struct Arena {
-    records: Vec<Packet>,
+    steps: Vec<Step>,
+    /// Of packets; what stands here of others means nothing.
+    packets: Vec<Packet>,
     free: u32,
     used: usize,
 }
 
 impl Default for Arena {
     fn default() -> Self {
-        Self { records: Vec::new(), free: NONE, used: 0 }
+        Self { steps: Vec::new(), packets: Vec::new(), free: NONE, used: 0 }
     }
 }
 
 impl Arena {
-    /// Keeps a record; the room of a removed one is used first.
+    /// Keeps a packet; the room of a removed record is used first.
     #[inline]
     pub(super) fn insert(&mut self, packet: Packet) -> u32 {
-        self.used += 1;
-        let id = self.free;
-        if let Some(record) = self.records.get_mut(id as usize) {
-            self.free = record.next;
-            *record = packet;
-            return id;
+        let Packet { route, wire, flags, kind, .. } = packet;
+        let id = self.insert_step(Step { link: NONE, route, wire, flags, kind, event: Event::Arrival });
+        match self.packets.get_mut(id as usize) {
+            Some(place) => *place = packet,
+            None => {
+                self.packets.resize(id as usize, Packet::default());
+                self.packets.push(packet);
+            }
         }
-        self.records.push(packet);
-        (self.records.len() - 1) as u32
+        id
     }
 
-    /// Takes a record out.
+    /// Keeps something that is no packet.
     #[inline]
-    pub(super) fn remove(&mut self, id: u32) -> Packet {
+    pub(super) fn insert_step(&mut self, step: Step) -> u32 {
+        self.used += 1;
+        let id = self.free;
+        if let Some(free) = self.steps.get_mut(id as usize) {
+            self.free = free.link;
+            *free = step;
+            return id;
+        }
+        self.steps.push(step);
+        (self.steps.len() - 1) as u32
+    }
+
+    /// The packet of a record, as it is now.
+    #[inline]
+    pub(super) fn packet(&self, id: u32) -> Packet {
+        let Step { route, flags, .. } = self[id];
+        Packet { route, flags, ..self.packets[id as usize] }
+    }
+
+    /// Replaces the packet of a record.
+    pub(super) fn replace(&mut self, id: u32, packet: Packet) {
+        let Packet { route, wire, flags, kind, .. } = packet;
+        let step = &mut self[id];
+        *step = Step { route, wire, flags, kind, ..*step };
+        self.packets[id as usize] = packet;
+    }
+
+    /// Where a packet goes and which connection it belongs to.
+    #[inline]
+    pub(super) fn ends(&self, id: u32) -> (u32, u32) {
+        let packet = &self.packets[id as usize];
+        (packet.dst, packet.flow)
+    }
+
+    /// Frees a record.
+    #[inline]
+    pub(super) fn remove(&mut self, id: u32) {
         self.used -= 1;
-        let record = &mut self.records[id as usize];
-        let packet = *record;
-        record.next = self.free;
+        self.steps[id as usize].link = self.free;
         self.free = id;
-        packet
     }
 
     /// Number of records in use.
@@ -133,23 +171,23 @@ impl Arena {
 
     /// The largest number of records that were in use at once.
     pub(super) fn peak(&self) -> usize {
-        self.records.len()
+        self.steps.len()
     }
 }
 
 impl std::ops::Index<u32> for Arena {
-    type Output = Packet;
+    type Output = Step;
 
     #[inline]
-    fn index(&self, id: u32) -> &Packet {
-        &self.records[id as usize]
+    fn index(&self, id: u32) -> &Step {
+        &self.steps[id as usize]
     }
 }
 
 impl std::ops::IndexMut<u32> for Arena {
     #[inline]
-    fn index_mut(&mut self, id: u32) -> &mut Packet {
-        &mut self.records[id as usize]
+    fn index_mut(&mut self, id: u32) -> &mut Step {
+        &mut self.steps[id as usize]
     }
 }
 
@@ -158,12 +196,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_a_cache_line_and_room_is_used_again() {
-        assert_eq!(size_of::<Packet>(), 64);
+    fn a_packet_takes_64_bytes_and_room_is_used_again() {
+        assert_eq!((size_of::<Step>(), size_of::<Packet>()), (16, 48));
         let mut arena = Arena::default();
         let ids: Vec<u32> = (0..100).map(|seq| arena.insert(Packet { seq, ..Packet::default() })).collect();
-        assert!(ids.iter().zip(0..).all(|(id, seq)| arena[*id].seq == seq));
-        assert!(ids.iter().zip(0..).all(|(id, seq)| arena.remove(*id).seq == seq));
+        assert!(ids.iter().zip(0..).all(|(id, seq)| arena.packet(*id).seq == seq));
+        ids.iter().for_each(|id| arena.remove(*id));
         let again: Vec<u32> = (0..100).map(|_| arena.insert(Packet::default())).collect();
         assert!(again.iter().all(|id| ids.contains(id)));
         assert_eq!((arena.used(), arena.peak()), (100, 100));

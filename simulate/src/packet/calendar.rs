@@ -2,21 +2,21 @@
 //!
 //! Handed out in ascending time, and in the order of insertion where times are equal, as the queue of
 //! [`engine`](crate::engine) does. That heap spends most of the time of a packet simulation in its lower levels; here a push
-//! writes one link and a pop reads the record that is about to be worked on anyway.
+//! appends to a cache line that was written a moment ago, and most pops read the line of the pop before.
 //!
 //! A bucket is a stretch of 2ⁿ ps (Brown, *Calendar queues: a fast O(1) priority queue implementation for the simulation
-//! event set problem*, 1988): a list through the records, newest first. The bucket whose time has come is emptied into a small
-//! vector and sorted. Two levels of bitmaps lead over empty buckets. What lies beyond the last bucket waits in a heap and moves in
-//! as soon as its bucket exists, before anything younger can get there, so no sequence numbers are needed within
+//! event set problem*, 1988): a list of chunks of one cache line, newest first. The bucket whose time has come is emptied into a
+//! small vector and sorted. Two levels of bitmaps lead over empty buckets. What lies beyond the last bucket waits in a heap and
+//! moves in as soon as its bucket exists, before anything younger can get there, so no sequence numbers are needed within
 //! buckets. What is inserted into the bucket that is being worked off goes into a heap of its own.
 //!
 //! The width adapts to what is pending: wider if too much lies beyond the last bucket, narrower if buckets are
-//! full. The order does not depend on it.
+//! full. The order does not depend on it. Memory is 8 bytes per record in full chunks, 64 at worst.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::arena::{Arena, NONE};
+use super::arena::NONE;
 use crate::engine::Picoseconds;
 
 /// Pending records; see the [module](self).
@@ -24,8 +24,11 @@ use crate::engine::Picoseconds;
 pub(super) struct Calendar {
     /// Binary logarithm of a bucket's width in picoseconds.
     shift: u32,
-    /// Newest record by bucket, modulo their number.
+    /// Newest chunk by bucket, modulo their number.
     newest: Vec<u32>,
+    chunks: Vec<Chunk>,
+    /// The first chunk of the list of free ones.
+    free: u32,
     /// One bit per bucket that is not empty.
     occupied: Vec<u64>,
     /// One bit per word of `occupied` that is not zero.
@@ -44,11 +47,21 @@ pub(super) struct Calendar {
     seen: Seen,
 }
 
+/// Some records of a bucket, in order of insertion.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Chunk {
+    older: u32,
+    len: u32,
+    /// The lower half of the time, as the bucket knows the rest, and the record.
+    records: [(u32, u32); CHUNK],
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     time: Picoseconds,
-    /// Position in the list: the higher, the older.
-    age: u32,
+    /// Position in the bucket: the lower, the older.
+    position: u32,
     id: u32,
 }
 
@@ -61,14 +74,16 @@ struct Seen {
     until: u32,
 }
 
+/// Records in a chunk, so that it fills a cache line.
+const CHUNK: usize = 7;
 /// Buckets: at the usual width of 1 ns they reach 65 µs ahead. A power of 64 times a power of two below 64.
 const BUCKETS: usize = 1 << 16;
 /// Width to begin with: 2¹⁰ ps.
 const FIRST_SHIFT: u32 = 10;
 /// Narrowest bucket, 16 ps: what shares it happens at the same time.
 const LEAST_SHIFT: u32 = 4;
-/// Widest bucket, 2³² ps: the calendar then spans five minutes.
-const MOST_SHIFT: u32 = 32;
+/// Widest bucket, 2³¹ ps: the calendar then spans two minutes.
+const MOST_SHIFT: u32 = 31;
 /// Pushes between judgements of the width.
 const JUDGE_AFTER: u32 = 1 << 14;
 /// A bucket that holds more on average is too wide.
@@ -79,6 +94,8 @@ impl Default for Calendar {
         Self {
             shift: FIRST_SHIFT,
             newest: vec![NONE; BUCKETS],
+            chunks: Vec::new(),
+            free: NONE,
             occupied: vec![0; BUCKETS / 64],
             summary: [0; BUCKETS / 64 / 64],
             current: 0,
@@ -100,21 +117,20 @@ impl Calendar {
 
     /// Adds a record, which must not lie before the last one that was taken out.
     #[inline]
-    pub(super) fn push(&mut self, arena: &mut Arena, time: Picoseconds, id: u32) {
+    pub(super) fn push(&mut self, time: Picoseconds, id: u32) {
         self.len += 1;
         self.seen.pushes += 1;
-        arena[id].time = time;
-        self.place(arena, time, id);
+        self.place(time, id);
     }
 
     #[inline]
-    fn place(&mut self, arena: &mut Arena, time: Picoseconds, id: u32) {
+    fn place(&mut self, time: Picoseconds, id: u32) {
         let bucket = time >> self.shift;
         if bucket <= self.current {
             self.sequence += 1;
             self.late.push(Reverse((time, self.sequence, id)));
         } else if bucket - self.current < BUCKETS as u64 {
-            self.link(arena, bucket, id);
+            self.link(time, bucket, id);
         } else {
             self.sequence += 1;
             self.seen.far += 1;
@@ -123,45 +139,71 @@ impl Calendar {
     }
 
     #[inline]
-    fn link(&mut self, arena: &mut Arena, bucket: u64, id: u32) {
+    fn link(&mut self, time: Picoseconds, bucket: u64, id: u32) {
         let slot = bucket as usize % BUCKETS;
-        arena[id].next = self.newest[slot];
-        self.newest[slot] = id;
-        self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.summary[slot / 64 / 64] |= 1 << (slot / 64 % 64);
+        let mut newest = self.newest[slot];
+        if self.chunks.get(newest as usize).is_none_or(|chunk| chunk.len as usize == CHUNK) {
+            newest = self.new_chunk(newest);
+            self.newest[slot] = newest;
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+            self.summary[slot / 64 / 64] |= 1 << (slot / 64 % 64);
+        }
+        let chunk = &mut self.chunks[newest as usize];
+        // A remainder that a full chunk cannot reach keeps the index within bounds for the compiler too.
+        chunk.records[chunk.len as usize % CHUNK] = (time as u32, id);
+        chunk.len += 1;
     }
 
-    /// Time of the next record.
-    pub(super) fn next_time(&mut self, arena: &mut Arena) -> Option<Picoseconds> {
-        if self.batch.is_empty() && self.late.is_empty() && !self.turn(arena) {
-            return None;
+    fn new_chunk(&mut self, older: u32) -> u32 {
+        let chunk = Chunk { older, len: 0, records: [(0, 0); CHUNK] };
+        let id = self.free;
+        if let Some(free) = self.chunks.get_mut(id as usize) {
+            self.free = free.older;
+            *free = chunk;
+            return id;
         }
+        self.chunks.push(chunk);
+        (self.chunks.len() - 1) as u32
+    }
+
+    /// True if the bucket that is being worked off is empty: it is time to [`turn`](Self::turn).
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        self.batch.is_empty() && self.late.is_empty()
+    }
+
+    /// The records of the bucket that has just been turned to.
+    pub(super) fn batch(&self) -> impl Iterator<Item = u32> {
+        self.batch.iter().map(|entry| entry.id)
+    }
+
+    /// Time of the next record of this bucket.
+    pub(super) fn next_time(&self) -> Option<Picoseconds> {
         let batch = self.batch.last().map(|entry| entry.time);
         let late = self.late.peek().map(|Reverse((time, ..))| *time);
         batch.into_iter().chain(late).min()
     }
 
-    /// Takes the next record out.
+    /// Takes the next record of this bucket out.
     #[inline]
-    pub(super) fn pop(&mut self, arena: &mut Arena) -> Option<(Picoseconds, u32)> {
-        if self.batch.is_empty() && self.late.is_empty() && !self.turn(arena) {
-            return None;
-        }
-        self.len -= 1;
+    pub(super) fn pop(&mut self) -> Option<(Picoseconds, u32)> {
         if let Some(Reverse((late, _, id))) = self.late.peek().copied()
             // Equal times: what is in the batch was there before.
             && self.batch.last().is_none_or(|first| late < first.time)
         {
             self.late.pop();
+            self.len -= 1;
             return Some((late, id));
         }
-        self.batch.pop().map(|entry| (entry.time, entry.id))
+        let entry = self.batch.pop()?;
+        self.len -= 1;
+        Some((entry.time, entry.id))
     }
 
     /// Goes on to the next bucket with something in it; false if there is none.
-    fn turn(&mut self, arena: &mut Arena) -> bool {
+    pub(super) fn turn(&mut self) -> bool {
         if self.seen.pushes >= self.seen.until {
-            self.judge(arena);
+            self.judge();
             if !self.late.is_empty() {
                 return true;
             }
@@ -181,31 +223,38 @@ impl Calendar {
                 break;
             }
             self.far.pop();
-            self.link(arena, bucket, id);
+            self.link(time, bucket, id);
         }
-        self.empty_current(arena);
+        self.empty_current();
         true
     }
 
     #[inline]
-    fn empty_current(&mut self, arena: &Arena) {
+    fn empty_current(&mut self) {
         let slot = self.current as usize % BUCKETS;
-        let mut id = std::mem::replace(&mut self.newest[slot], NONE);
+        let mut chunk = std::mem::replace(&mut self.newest[slot], NONE);
         let word = &mut self.occupied[slot / 64];
         *word &= !(1 << (slot % 64));
         if *word == 0 {
             self.summary[slot / 64 / 64] &= !(1 << (slot / 64 % 64));
         }
-        let mut age = 0;
-        while id != NONE {
-            let record = &arena[id];
-            self.batch.push(Entry { time: record.time, age, id });
-            id = record.next;
-            age += 1;
+        let start = self.current << self.shift;
+        // The newest come first; all that counts is that of equal times the older ones have lower positions.
+        let mut position = u32::MAX;
+        while let Some(Chunk { older, len, records }) = self.chunks.get(chunk as usize).copied() {
+            for (time, id) in records.iter().take(len as usize).rev() {
+                // No bucket is wider than 2³² ps, so the lower half tells how far the time is from the start.
+                let time = start + u64::from(time.wrapping_sub(start as u32));
+                self.batch.push(Entry { time, position, id: *id });
+                position -= 1;
+            }
+            self.chunks[chunk as usize].older = self.free;
+            self.free = chunk;
+            chunk = older;
         }
         if self.batch.len() > 1 {
             // Popped from the end: the latest first, and of equal times the youngest.
-            self.batch.sort_unstable_by_key(|entry| (Reverse(entry.time), entry.age));
+            self.batch.sort_unstable_by_key(|entry| Reverse((entry.time, entry.position)));
         }
     }
 
@@ -238,7 +287,7 @@ impl Calendar {
     }
 
     /// Changes the width if it does not fit what is pending. Only between buckets.
-    fn judge(&mut self, arena: &mut Arena) {
+    fn judge(&mut self) {
         let Seen { pushes, far, batches, .. } = self.seen;
         let shift = if far > pushes / 16 && self.shift < MOST_SHIFT {
             self.shift + 1
@@ -251,17 +300,17 @@ impl Calendar {
         let until = JUDGE_AFTER.max(self.len.min(1 << 30) as u32);
         self.seen = Seen { until, ..Seen::default() };
         if shift != self.shift {
-            self.rebuild(arena, shift);
+            self.rebuild(shift);
         }
     }
 
     /// Takes everything out in order and puts it back with another width.
-    fn rebuild(&mut self, arena: &mut Arena, shift: u32) {
+    fn rebuild(&mut self, shift: u32) {
         let mut all: Vec<(Picoseconds, u32)> = Vec::with_capacity(self.len);
         let time = self.current << self.shift | ((1 << self.shift) - 1);
         while let Some(bucket) = self.next_occupied() {
             self.current = bucket;
-            self.empty_current(arena);
+            self.empty_current();
             all.extend(self.batch.drain(..).rev().map(|entry| (entry.time, entry.id)));
         }
         let mut far = std::mem::take(&mut self.far);
@@ -272,7 +321,7 @@ impl Calendar {
         // The bucket that ends the stretch which has been worked off.
         self.current = time >> shift;
         for (time, id) in all {
-            self.place(arena, time, id);
+            self.place(time, id);
         }
         self.seen.far = 0;
     }
@@ -284,8 +333,14 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::arena::Packet;
     use super::*;
+
+    fn pop(calendar: &mut Calendar) -> Option<(Picoseconds, u32)> {
+        if calendar.is_done() {
+            calendar.turn();
+        }
+        calendar.pop()
+    }
 
     /// Delays of all sizes, many equal: within a bucket, within the calendar, beyond it.
     fn delay() -> impl Strategy<Value = u64> {
@@ -299,47 +354,45 @@ mod tests {
             steps in prop::collection::vec(prop::option::weighted(0.6, delay()), 0..800),
             judge_after in 1_u32..200,
         ) {
-            let mut arena = Arena::default();
             let mut calendar = Calendar { seen: Seen { until: judge_after, ..Seen::default() }, ..Calendar::default() };
             let mut oracle = BTreeMap::new();
             let mut now = 0;
             for (sequence, step) in steps.into_iter().enumerate() {
                 if let Some(delay) = step {
-                    let id = arena.insert(Packet::default());
-                    calendar.push(&mut arena, now + delay, id);
-                    oracle.insert((now + delay, sequence), id);
+                    calendar.push(now + delay, sequence as u32);
+                    oracle.insert((now + delay, sequence), sequence as u32);
                 } else {
-                    prop_assert_eq!(calendar.next_time(&mut arena), oracle.first_key_value().map(|((time, _), _)| *time));
+                    if calendar.is_done() {
+                        calendar.turn();
+                    }
+                    prop_assert_eq!(calendar.next_time(), oracle.first_key_value().map(|((time, _), _)| *time));
                     let expected = oracle.pop_first().map(|((time, _), id)| (time, id));
-                    let popped = calendar.pop(&mut arena);
+                    let popped = pop(&mut calendar);
                     prop_assert_eq!(popped, expected);
-                    if let Some((time, id)) = popped {
+                    if let Some((time, _)) = popped {
                         now = time;
-                        arena.remove(id);
                         calendar.seen.until = calendar.seen.until.min(calendar.seen.pushes + judge_after);
                     }
                 }
                 prop_assert_eq!(calendar.len(), oracle.len());
             }
             while let Some(((time, _), id)) = oracle.pop_first() {
-                prop_assert_eq!(calendar.pop(&mut arena), Some((time, id)));
+                prop_assert_eq!(pop(&mut calendar), Some((time, id)));
             }
-            prop_assert_eq!(calendar.pop(&mut arena), None);
+            prop_assert_eq!(pop(&mut calendar), None);
         }
     }
 
     #[test]
     fn the_width_follows_what_is_pending() {
         for (spread, narrower) in [(1_u64 << 12, true), (1 << 36, false)] {
-            let mut arena = Arena::default();
             let mut calendar = Calendar::default();
             for i in 0..4096_u64 {
-                let id = arena.insert(Packet::default());
-                calendar.push(&mut arena, i.wrapping_mul(2_654_435_761) % spread, id);
+                calendar.push(i.wrapping_mul(2_654_435_761) % spread, i as u32);
             }
             for i in 0..400_000_u64 {
-                let (time, id) = calendar.pop(&mut arena).unwrap();
-                calendar.push(&mut arena, time + i.wrapping_mul(2_654_435_761) % spread, id);
+                let (time, id) = pop(&mut calendar).unwrap();
+                calendar.push(time + i.wrapping_mul(2_654_435_761) % spread, id);
             }
             assert_eq!(calendar.shift < FIRST_SHIFT, narrower, "{}", calendar.shift);
             assert_eq!(calendar.shift > FIRST_SHIFT, !narrower, "{}", calendar.shift);

@@ -5,7 +5,7 @@ use phaseflow_collect::Result;
 use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
-use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet};
+use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet, Step};
 use super::calendar::Calendar;
 use super::chance::Chance;
 use super::ledger::Ledger;
@@ -27,6 +27,8 @@ pub struct Fabric<'a> {
     marking: Marking,
     chance: Chance,
     hops: u64,
+    /// A sum that nobody reads of what was read ahead.
+    warm: u32,
 }
 
 impl<'a> Fabric<'a> {
@@ -58,6 +60,7 @@ impl<'a> Fabric<'a> {
             marking: options.marking.unwrap_or_default(),
             chance: Chance::new(options),
             hops: 0,
+            warm: 0,
         }
     }
 
@@ -88,7 +91,10 @@ impl<'a> Fabric<'a> {
 
     /// When the next thing happens.
     pub fn next_time(&mut self) -> Option<Picoseconds> {
-        self.calendar.next_time(&mut self.arena)
+        if self.calendar.is_done() {
+            self.turn();
+        }
+        self.calendar.next_time()
     }
 
     /// Lets time pass in which nothing happens; the time of the next event is the limit.
@@ -130,14 +136,14 @@ impl<'a> Fabric<'a> {
     #[inline]
     pub fn send(&mut self, packet: Packet) {
         let link = self.routes.at(packet.route);
-        let id = self.arena.insert(Packet { event: Event::Arrival, route: packet.route + 1, ..packet });
+        let id = self.arena.insert(Packet { route: packet.route + 1, ..packet });
         self.join(id, link);
     }
 
     /// Puts a packet into the queue of a link, whatever its route says; it goes on along its route from there.
     #[inline]
     pub fn send_on(&mut self, link: LinkId, packet: Packet) {
-        let id = self.arena.insert(Packet { event: Event::Arrival, ..packet });
+        let id = self.arena.insert(packet);
         self.join(id, link.0);
     }
 
@@ -145,42 +151,61 @@ impl<'a> Fabric<'a> {
     #[inline]
     pub fn call_at(&mut self, time: Picoseconds, timer: Timer) {
         let Timer { kind, words: [a, b] } = timer;
-        let record = Packet { event: Event::Timer, kind, flow: a, seq: b, ..Packet::default() };
-        let id = self.arena.insert(record);
-        self.calendar.push(&mut self.arena, time.max(self.now), id);
+        let step = Step { link: a, route: b, wire: 0, flags: 0, kind, event: Event::Timer };
+        let id = self.arena.insert_step(step);
+        self.calendar.push(time.max(self.now), id);
     }
 
     /// Lets the next thing happen; false if nothing is to come.
     #[inline]
     pub fn step<P: Program>(&mut self, program: &mut P) -> bool {
-        let Some((time, id)) = self.calendar.pop(&mut self.arena) else {
+        if self.calendar.is_done() && !self.turn() {
+            return false;
+        }
+        let Some((time, id)) = self.calendar.pop() else {
             return false;
         };
         self.now = time;
-        match self.arena[id].event {
-            Event::Arrival => self.arrive(program, id),
+        let step = self.arena[id];
+        match step.event {
+            Event::Arrival => self.arrive(program, id, step.link),
             Event::Timer => {
-                let record = self.arena.remove(id);
-                program.timer(self, Timer { kind: record.kind, words: [record.flow, record.seq] });
+                self.arena.remove(id);
+                program.timer(self, Timer { kind: step.kind, words: [step.link, step.route] });
             }
             Event::Port | Event::Pause => {}
         }
         true
     }
 
+    /// Goes on in the calendar; false if it is empty.
+    fn turn(&mut self) -> bool {
+        let turned = self.calendar.turn();
+        // Records and ports are needed soon: asked for all at once, their way from memory is waited for once.
+        for id in self.calendar.batch() {
+            let step = &self.arena[id];
+            if step.event == Event::Arrival {
+                let next = self.ports.get(self.routes.at(step.route) as usize);
+                self.warm ^= next.map_or(0, |port| port.packets as u32);
+            }
+        }
+        turned
+    }
+
     #[inline]
-    fn arrive<P: Program>(&mut self, program: &mut P, id: u32) {
-        let port = &self.ports[self.arena[id].link as usize];
+    fn arrive<P: Program>(&mut self, program: &mut P, id: u32, link: u32) {
+        let port = &self.ports[link as usize];
         let (host, node) = (port.host, port.node);
         if host != NONE {
-            let packet = self.arena.remove(id);
+            let packet = self.arena.packet(id);
+            self.arena.remove(id);
             program.receive(self, HostId(host), packet);
             return;
         }
         if P::AT_SWITCHES {
-            let mut packet = self.arena[id];
+            let mut packet = self.arena.packet(id);
             match program.transit(self, NodeId(node), &mut packet) {
-                Verdict::Forward => self.arena[id] = packet,
+                Verdict::Forward => self.arena.replace(id, packet),
                 Verdict::Consume => {
                     self.arena.remove(id);
                     return;
@@ -199,15 +224,19 @@ impl<'a> Fabric<'a> {
     /// The next link of a packet that is at a switch.
     #[inline]
     fn onward(&mut self, id: u32) -> u32 {
-        let packet = &mut self.arena[id];
-        let link = self.routes.at(packet.route);
-        match link {
-            SPRAY | HASH => self.routes.choose(self.topology, packet, link == SPRAY, self.hops),
-            _ => {
-                packet.route += 1;
-                link
-            }
+        let step = &mut self.arena[id];
+        let link = self.routes.at(step.route);
+        if link < HASH {
+            step.route += 1;
+            return link;
         }
+        if link == END {
+            return END;
+        }
+        let from = LinkId(step.link);
+        let (dst, flow) = self.arena.ends(id);
+        let what = if link == SPRAY { self.hops } else { u64::from(flow) << 32 | u64::from(dst) };
+        self.routes.choose(self.topology, from, HostId(dst), what)
     }
 
     /// The packet joins the queue of a link: dropped, or put down as arriving at the other end.
@@ -245,6 +274,6 @@ impl<'a> Fabric<'a> {
             }
             time = time.saturating_add(self.chance.delay(link, port.packets));
         }
-        self.calendar.push(&mut self.arena, time, id);
+        self.calendar.push(time, id);
     }
 }

@@ -6,7 +6,7 @@
 use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
 
-use super::arena::{NONE, Packet};
+use super::arena::NONE;
 use super::chance::mix;
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
@@ -118,15 +118,13 @@ impl Routes {
         route
     }
 
-    /// The link by which a switch sends on a packet whose route leaves it to the switch; [`END`] if there is none.
-    /// `number` is another one for each packet.
-    pub(super) fn choose(&self, topology: &Topology, packet: &Packet, spray: bool, number: u64) -> u32 {
-        let link = LinkId(packet.link);
+    /// The link by which a switch sends a packet on that has come over `link` and may go any shortest way to host `dst`; [`END`] if
+    /// there is none. `what` is the same for packets that have to go the same way.
+    pub(super) fn choose(&self, topology: &Topology, link: LinkId, dst: HostId, what: u64) -> u32 {
         let Some(switch) = topology.switch_after(link) else { return END };
-        let paths = topology.paths_to(HostId(packet.dst));
+        let paths = topology.paths_to(dst);
         let onward = paths.candidates(switch);
         let candidates = if onward.is_empty() { paths.deliveries(switch) } else { onward };
-        let what = if spray { number } else { u64::from(packet.flow) << 32 | u64::from(packet.dst) };
         pick(candidates, mix(self.seed ^ what), topology.dst(link)).map_or(END, |link| link.0)
     }
 }
