@@ -87,7 +87,7 @@ const MOST_SHIFT: u32 = 31;
 /// Pushes between judgements of the width.
 const JUDGE_AFTER: u32 = 1 << 14;
 /// A bucket that holds more on average is too wide.
-const FULL: u32 = 6;
+const FULL: u32 = 12;
 
 impl Default for Calendar {
     fn default() -> Self {

@@ -8,6 +8,7 @@ use crate::topology::{HostId, LinkId, NodeId, Topology};
 use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet, Step};
 use super::calendar::Calendar;
 use super::chance::Chance;
+use super::histogram::Histograms;
 use super::ledger::Ledger;
 use super::options::{FabricOptions, Marking};
 use super::port::Port;
@@ -23,6 +24,7 @@ pub struct Fabric<'a> {
     calendar: Calendar,
     pub(super) ports: Vec<Port>,
     pub(super) ledgers: Vec<Ledger>,
+    pub(super) queues: Histograms,
     routes: Routes,
     marking: Marking,
     chance: Chance,
@@ -56,6 +58,7 @@ impl<'a> Fabric<'a> {
             calendar: Calendar::default(),
             ports: links().map(port).collect(),
             ledgers: links().map(|_| Ledger::default()).collect(),
+            queues: Histograms::new(topology.link_count()),
             routes: Routes::new(options.paths, options.seed),
             marking: options.marking.unwrap_or_default(),
             chance: Chance::new(options),
@@ -259,7 +262,7 @@ impl<'a> Fabric<'a> {
             packet.flags |= ECN_MARKED;
             ledger.marks += 1;
         }
-        ledger.queue.add(backlog);
+        self.queues.add(link, backlog);
         port.free_at = self.now + backlog + serialization;
         port.packets += 1;
         port.bytes += u64::from(packet.wire);

@@ -1,7 +1,5 @@
 //! What happened to packets on a link, besides passing it.
 
-use super::histogram::Histogram;
-
 /// Counts of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
@@ -15,8 +13,6 @@ pub(super) struct Ledger {
     pub(super) lost_bytes: u64,
     /// Packets marked.
     pub(super) marks: u64,
-    /// Queues that packets saw.
-    pub(super) queue: Histogram,
 }
 
 impl Ledger {
