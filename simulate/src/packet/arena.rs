@@ -96,11 +96,13 @@ pub(super) struct Arena {
     packets: Vec<Packet>,
     free: u32,
     used: usize,
+    /// Records in use that are no packets.
+    others: usize,
 }
 
 impl Default for Arena {
     fn default() -> Self {
-        Self { steps: Vec::new(), packets: Vec::new(), free: NONE, used: 0 }
+        Self { steps: Vec::new(), packets: Vec::new(), free: NONE, used: 0, others: 0 }
     }
 }
 
@@ -124,6 +126,7 @@ impl Arena {
     #[inline]
     pub(super) fn insert_step(&mut self, step: Step) -> u32 {
         self.used += 1;
+        self.others += usize::from(step.event != Event::Arrival);
         let id = self.free;
         if let Some(free) = self.steps.get_mut(id as usize) {
             self.free = free.link;
@@ -160,13 +163,14 @@ impl Arena {
     #[inline]
     pub(super) fn remove(&mut self, id: u32) {
         self.used -= 1;
+        self.others -= usize::from(self[id].event != Event::Arrival);
         self.steps[id as usize].link = self.free;
         self.free = id;
     }
 
-    /// Number of records in use.
-    pub(super) fn used(&self) -> usize {
-        self.used
+    /// Number of packets in use.
+    pub(super) fn packets_used(&self) -> usize {
+        self.used - self.others
     }
 
     /// The largest number of records that were in use at once.
@@ -204,6 +208,6 @@ mod tests {
         ids.iter().for_each(|id| arena.remove(*id));
         let again: Vec<u32> = (0..100).map(|_| arena.insert(Packet::default())).collect();
         assert!(again.iter().all(|id| ids.contains(id)));
-        assert_eq!((arena.used(), arena.peak()), (100, 100));
+        assert_eq!((arena.packets_used(), arena.peak()), (100, 100));
     }
 }

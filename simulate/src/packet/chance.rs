@@ -53,7 +53,7 @@ impl Chance {
         if span == 1 {
             return 0;
         }
-        (u128::from(self.throw(DELAY, link, number)) * span >> 64) as u64
+        ((u128::from(self.throw(DELAY, link, number)) * span) >> 64) as u64
     }
 
     /// An even number from 0 to 1 for the `number`-th packet of a link.

@@ -9,11 +9,12 @@ use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet, Step};
 use super::calendar::Calendar;
 use super::chance::Chance;
 use super::histogram::Histograms;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, LinkTraffic};
 use super::options::{FabricOptions, Marking};
 use super::port::Port;
 use super::program::{Program, Timer, Verdict};
 use super::routes::{END, HASH, Routes, SPRAY};
+use super::store::{Signal, Store};
 
 /// Links, switches and the packets in them.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub struct Fabric<'a> {
     pub(super) ledgers: Vec<Ledger>,
     pub(super) queues: Histograms,
     routes: Routes,
+    /// Queues of packets, where ports alone do not do.
+    pub(super) store: Option<Store>,
     marking: Marking,
     chance: Chance,
     hops: u64,
@@ -45,7 +48,8 @@ impl<'a> Fabric<'a> {
             let mut port = Port::new(topology, link, host_of[topology.dst(link).0 as usize]);
             // The queue of a host is its program's concern: it hands over a packet when the wire is free.
             if topology.is_switch(topology.src(link)) {
-                port.capacity = options.buffer.map_or(Picoseconds::MAX, |bytes| port.serialization(bytes));
+                let own = options.buffer.filter(|_| options.shared.is_none());
+                port.capacity = own.map_or(Picoseconds::MAX, |bytes| port.serialization(bytes));
                 port.mark =
                     options.marking.map_or(Picoseconds::MAX, |marking| port.serialization(marking.from));
             }
@@ -60,6 +64,7 @@ impl<'a> Fabric<'a> {
             ledgers: links().map(|_| Ledger::default()).collect(),
             queues: Histograms::new(topology.link_count()),
             routes: Routes::new(options.paths, options.seed),
+            store: Store::new(topology, options),
             marking: options.marking.unwrap_or_default(),
             chance: Chance::new(options),
             hops: 0,
@@ -90,6 +95,41 @@ impl<'a> Fabric<'a> {
     /// The largest number of packets and timers that were pending at once; each takes 64 bytes.
     pub fn most_pending(&self) -> usize {
         self.arena.peak()
+    }
+
+    /// Packets that are in the network.
+    pub fn packets(&self) -> usize {
+        self.arena.packets_used()
+    }
+
+    /// Links that are paused while packets wait for them. If nothing is pending, these pauses wait for each other: a deadlock.
+    pub fn stuck(&self) -> Vec<LinkId> {
+        self.store.iter().flat_map(Store::stuck).collect()
+    }
+
+    /// What every link carried so far.
+    pub fn traffic(&mut self) -> Vec<LinkTraffic> {
+        (0..self.ports.len() as u32).map(|link| self.link_traffic(link)).collect()
+    }
+
+    fn link_traffic(&mut self, link: u32) -> LinkTraffic {
+        let (port, ledger) = (&self.ports[link as usize], &self.ledgers[link as usize]);
+        let mut queue = |share| self.queues.quantile(link, share).map(|queue| port.bytes_in(queue));
+        let line = self.store.as_ref().map(|store| store.line(link));
+        LinkTraffic {
+            bytes: port.bytes,
+            packets: port.packets,
+            drops: ledger.drops,
+            dropped_bytes: ledger.dropped_bytes,
+            losses: ledger.losses,
+            lost_bytes: ledger.lost_bytes,
+            marks: ledger.marks,
+            queue_median: queue(0.5),
+            queue_p99: queue(0.99),
+            queue_max: queue(1.0),
+            pauses: line.map_or(0, |line| line.pauses),
+            paused_ps: line.map_or(0, |line| line.paused_ps),
+        }
     }
 
     /// When the next thing happens.
@@ -132,7 +172,12 @@ impl<'a> Fabric<'a> {
     /// When the serializer of a link has nothing left to do.
     #[inline]
     pub fn free_at(&self, link: LinkId) -> Picoseconds {
-        self.ports[link.0 as usize].free_at
+        let free_at = self.ports[link.0 as usize].free_at;
+        match &self.store {
+            None => free_at,
+            Some(store) if store.is_paused(link.0) => Picoseconds::MAX,
+            Some(store) => free_at.max(self.now) + store.line(link.0).waiting,
+        }
     }
 
     /// Puts a packet into the queue of the first link of its route.
@@ -176,7 +221,14 @@ impl<'a> Fabric<'a> {
                 self.arena.remove(id);
                 program.timer(self, Timer { kind: step.kind, words: [step.link, step.route] });
             }
-            Event::Port | Event::Pause => {}
+            Event::Port => {
+                self.arena.remove(id);
+                self.sent(step.link);
+            }
+            Event::Pause => {
+                self.arena.remove(id);
+                self.pause(program, step.link, step.kind != 0);
+            }
         }
         true
     }
@@ -246,37 +298,111 @@ impl<'a> Fabric<'a> {
     #[inline]
     fn join(&mut self, id: u32, link: u32) {
         let port = &mut self.ports[link as usize];
-        let packet = &mut self.arena[id];
-        let backlog = port.backlog(self.now);
-        let serialization = port.serialization(u64::from(packet.wire));
-        let ledger = &mut self.ledgers[link as usize];
-        if serialization > port.capacity.saturating_sub(backlog) {
-            ledger.drop(packet.wire);
+        let step = &mut self.arena[id];
+        let mut backlog = port.backlog(self.now);
+        let takes = port.serialization(u64::from(step.wire));
+        let mut has_room = true;
+        if let Some(store) = &self.store {
+            backlog += store.line(link).waiting;
+            has_room = store.has_room(self.topology.src(LinkId(link)), link, step.wire);
+        }
+        if takes > port.capacity.saturating_sub(backlog) || !has_room {
+            self.ledgers[link as usize].drop(step.wire);
             self.arena.remove(id);
             return;
         }
         if backlog > port.mark
-            && packet.flags & ECN_CAPABLE != 0
+            && step.flags & ECN_CAPABLE != 0
             && self.marking.marks(port.bytes_in(backlog), || self.chance.share(link, port.packets))
         {
-            packet.flags |= ECN_MARKED;
-            ledger.marks += 1;
+            step.flags |= ECN_MARKED;
+            self.ledgers[link as usize].marks += 1;
         }
         self.queues.add(link, backlog);
-        port.free_at = self.now + backlog + serialization;
         port.packets += 1;
-        port.bytes += u64::from(packet.wire);
-        packet.link = link;
+        port.bytes += u64::from(step.wire);
         self.hops += 1;
-        let mut time = port.free_at.saturating_add(port.latency);
+        if self.store.is_some() {
+            self.wait(id, link, takes);
+        } else {
+            self.put(id, link, self.now + backlog + takes);
+        }
+    }
+
+    /// The packet's last bit will be on the wire at `end`.
+    #[inline]
+    fn put(&mut self, id: u32, link: u32, end: Picoseconds) {
+        let port = &mut self.ports[link as usize];
+        port.free_at = end;
+        let mut time = end.saturating_add(port.latency);
+        let step = &mut self.arena[id];
+        step.link = link;
         if self.chance.is_needed() {
-            if self.chance.loses(link, port.packets) {
-                ledger.lose(packet.wire);
+            let ledger = &mut self.ledgers[link as usize];
+            ledger.traversals += 1;
+            if self.chance.loses(link, ledger.traversals) {
+                ledger.lose(step.wire);
                 self.arena.remove(id);
                 return;
             }
-            time = time.saturating_add(self.chance.delay(link, port.packets));
+            time = time.saturating_add(self.chance.delay(link, ledger.traversals));
         }
         self.calendar.push(time, id);
+    }
+
+    /// The packet waits in the store until its port sends it.
+    fn wait(&mut self, id: u32, link: u32, takes: Picoseconds) {
+        let Step { wire, link: came_by, .. } = self.arena[id];
+        let node = self.topology.src(LinkId(link));
+        let signal = self.store.as_mut().and_then(|store| store.push(node, link, (id, wire, came_by), takes));
+        self.signal(signal);
+        self.send_next(link);
+    }
+
+    /// If the port of a link may, it sends its next packet.
+    fn send_next(&mut self, link: u32) {
+        let Some(store) = &mut self.store else { return };
+        let Some(id) = store.next(link) else { return };
+        let wire = self.arena[id].wire;
+        let takes = self.ports[link as usize].serialization(u64::from(wire));
+        store.send(link, wire, takes);
+        let end = self.now + takes;
+        let step = Step { link, route: 0, wire: 0, flags: 0, kind: 0, event: Event::Port };
+        let port = self.arena.insert_step(step);
+        self.calendar.push(end, port);
+        self.put(id, link, end);
+    }
+
+    /// The port of a link has sent a packet.
+    fn sent(&mut self, link: u32) {
+        let node = self.topology.src(LinkId(link));
+        let signal = self.store.as_mut().and_then(|store| store.sent(node, link));
+        self.signal(signal);
+        self.send_next(link);
+    }
+
+    /// Tells the port of a link to stop or go on, after the latency of the link.
+    fn signal(&mut self, signal: Option<Signal>) {
+        let (link, stops) = match signal {
+            None => return,
+            Some(Signal::Stop(link)) => (link, true),
+            Some(Signal::Go(link)) => (link, false),
+        };
+        let step = Step { link, route: 0, wire: 0, flags: 0, kind: u8::from(stops), event: Event::Pause };
+        let id = self.arena.insert_step(step);
+        let latency = self.topology.link(LinkId(link)).latency_ps;
+        self.calendar.push(self.now.saturating_add(latency), id);
+    }
+
+    fn pause<P: Program>(&mut self, program: &mut P, link: u32, stops: bool) {
+        let Some(store) = &mut self.store else { return };
+        store.pause(link, stops, self.now);
+        if !stops {
+            self.send_next(link);
+            let link = LinkId(link);
+            if !self.topology.is_switch(self.topology.src(link)) {
+                program.resumed(self, link);
+            }
+        }
     }
 }

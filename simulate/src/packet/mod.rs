@@ -11,11 +11,15 @@ mod port;
 mod program;
 mod routes;
 mod simulation;
+mod store;
+#[cfg(test)]
+mod tests;
 pub mod transport;
 
 pub use arena::{ECN_CAPABLE, ECN_MARKED, PROGRAM_FLAGS, Packet};
 pub use fabric::Fabric;
-pub use options::{FabricOptions, Marking};
+pub use ledger::LinkTraffic;
+pub use options::{FabricOptions, Marking, Pause};
 pub use program::{Program, Timer, Verdict};
 pub use routes::Paths;
 pub use simulation::{Carrier, Message, Simulation};

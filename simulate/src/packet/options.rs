@@ -6,8 +6,13 @@ use crate::engine::Picoseconds;
 /// Properties of all links and switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FabricOptions {
-    /// Bytes that each output port of a switch can queue; `None` for no limit.
+    /// Bytes that each output port of a switch can queue; `None` for no limit. A packet that is being sent counts with what is
+    /// left of it. Has to hold the largest packet.
     pub buffer: Option<u64>,
+    /// The ports of a switch share `buffer` bytes, each may take this factor (α) times what is free; `None` for `buffer` each.
+    pub shared: Option<f64>,
+    /// Switches pause their neighbours instead of dropping packets; `None` if they do not.
+    pub pause: Option<Pause>,
     /// Which packets switches mark; `None` for none.
     pub marking: Option<Marking>,
     /// Probability that a packet is lost on a link, per traversal.
@@ -18,6 +23,15 @@ pub struct FabricOptions {
     pub paths: Paths,
     /// Of losses, delays, marks, paths.
     pub seed: u64,
+}
+
+/// When a switch pauses a link that leads to it: by the bytes in its memory that came by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Above this many bytes the link is told to stop.
+    pub stop: u64,
+    /// Down to this many it is told to go on.
+    pub go: u64,
 }
 
 /// Congestion marks by the bytes in the queue that a packet joins: never up to `from`, always above `to`, with a probability that

@@ -60,10 +60,12 @@ impl Port {
     /// Time to put bytes on the wire, to the nearest picosecond.
     #[inline]
     pub(super) fn serialization(&self, bytes: u64) -> Picoseconds {
-        // Packets are below 2³² bytes and 1 Mbit/s is below 2⁴³ units a byte: 128 bits are never needed for these.
+        // 64 bits do for whole buffers at usual rates.
         match bytes.checked_mul(self.rate) {
             Some(time) => time.saturating_add(1 << (FRACTION - 1)) >> FRACTION,
-            None => (u128::from(bytes) * u128::from(self.rate) >> FRACTION).min(u128::from(u64::MAX)) as u64,
+            None => {
+                ((u128::from(bytes) * u128::from(self.rate)) >> FRACTION).min(u128::from(u64::MAX)) as u64
+            }
         }
     }
 

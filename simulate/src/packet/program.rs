@@ -1,6 +1,6 @@
 //! What hosts and switches do with packets.
 
-use crate::topology::{HostId, NodeId};
+use crate::topology::{HostId, LinkId, NodeId};
 
 use super::arena::Packet;
 use super::fabric::Fabric;
@@ -39,6 +39,11 @@ pub trait Program {
     fn transit(&mut self, fabric: &mut Fabric<'_>, switch: NodeId, packet: &mut Packet) -> Verdict {
         let _ = (fabric, switch, packet);
         Verdict::Forward
+    }
+
+    /// A link that leaves a host was paused and goes on. Until then [`Fabric::free_at`] is [`Picoseconds::MAX`](u64::MAX).
+    fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
+        let _ = (fabric, link);
     }
 
     /// A timer has run down.

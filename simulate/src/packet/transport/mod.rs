@@ -4,10 +4,12 @@ pub mod dctcp;
 pub mod ideal;
 mod messages;
 pub mod reassembly;
+pub mod roce;
 mod stack;
 
 pub use dctcp::Dctcp;
 pub use ideal::Ideal;
+pub use roce::Roce;
 pub use stack::Stack;
 
 use super::arena::Packet;

@@ -13,7 +13,7 @@ use crate::packet::Carrier;
 use crate::packet::arena::{NONE, Packet};
 use crate::packet::fabric::Fabric;
 use crate::packet::program::{Program, Timer};
-use crate::topology::HostId;
+use crate::topology::{HostId, LinkId};
 
 /// Kinds of packets.
 const DATA: u8 = 0;
@@ -170,9 +170,10 @@ impl<T: Transport> Stack<T> {
             if id == NONE {
                 return;
             }
-            let free_at = fabric.free_at(crate::topology::LinkId(link));
+            let free_at = fabric.free_at(LinkId(link));
             if free_at > fabric.now() {
-                if !std::mem::replace(&mut wire.is_called, true) {
+                // A paused wire tells when it goes on.
+                if free_at < Picoseconds::MAX && !std::mem::replace(&mut wire.is_called, true) {
                     fabric.call_at(free_at, Timer { kind: WIRE_FREE, words: [link, 0] });
                 }
                 return;
@@ -289,6 +290,10 @@ impl<T: Transport> Program for Stack<T> {
         } else {
             self.take_reply(fabric, &packet);
         }
+    }
+
+    fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
+        self.feed(fabric, link.0);
     }
 
     #[inline]
