@@ -97,6 +97,11 @@ impl<'a> Fabric<'a> {
         self.arena.peak()
     }
 
+    /// True if switches may pause links.
+    pub fn pauses(&self) -> bool {
+        self.store.as_ref().is_some_and(Store::pauses)
+    }
+
     /// Packets that are in the network.
     pub fn packets(&self) -> usize {
         self.arena.packets_used()
@@ -176,7 +181,7 @@ impl<'a> Fabric<'a> {
         match &self.store {
             None => free_at,
             Some(store) if store.is_paused(link.0) => Picoseconds::MAX,
-            Some(store) => free_at.max(self.now) + store.line(link.0).waiting,
+            Some(store) => free_at.max(self.now).saturating_add(store.line(link.0).waiting),
         }
     }
 
@@ -303,7 +308,7 @@ impl<'a> Fabric<'a> {
         let takes = port.serialization(u64::from(step.wire));
         let mut has_room = true;
         if let Some(store) = &self.store {
-            backlog += store.line(link).waiting;
+            backlog = backlog.saturating_add(store.line(link).waiting);
             has_room = store.has_room(self.topology.src(LinkId(link)), link, step.wire);
         }
         if takes > port.capacity.saturating_sub(backlog) || !has_room {
@@ -325,7 +330,7 @@ impl<'a> Fabric<'a> {
         if self.store.is_some() {
             self.wait(id, link, takes);
         } else {
-            self.put(id, link, self.now + backlog + takes);
+            self.put(id, link, self.now.saturating_add(backlog).saturating_add(takes));
         }
     }
 
@@ -366,7 +371,7 @@ impl<'a> Fabric<'a> {
         let wire = self.arena[id].wire;
         let takes = self.ports[link as usize].serialization(u64::from(wire));
         store.send(link, wire, takes);
-        let end = self.now + takes;
+        let end = self.now.saturating_add(takes);
         let step = Step { link, route: 0, wire: 0, flags: 0, kind: 0, event: Event::Port };
         let port = self.arena.insert_step(step);
         self.calendar.push(end, port);

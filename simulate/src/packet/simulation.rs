@@ -9,7 +9,7 @@ use crate::topology::HostId;
 
 /// A program that carries messages from host to host.
 pub trait Carrier: Program {
-    /// A message of `bytes` leaves `src` for `dst`, another host, now. Messages from one host to another arrive in order.
+    /// A message of `bytes` leaves `src` for `dst`, another host, now.
     ///
     /// # Errors
     /// More packets than can be numbered.

@@ -98,6 +98,11 @@ impl Store {
         })
     }
 
+    /// True if ports may be told to stop.
+    pub(super) fn pauses(&self) -> bool {
+        self.pauses.is_some()
+    }
+
     /// The queue of a link.
     pub(super) fn line(&self, link: u32) -> &Line {
         &self.lines[link as usize]
@@ -129,7 +134,7 @@ impl Store {
         self.behind[id as usize] = NONE;
         self.came_by[id as usize] = came_by;
         let line = &mut self.lines[link as usize];
-        line.waiting += takes;
+        line.waiting = line.waiting.saturating_add(takes);
         line.bytes += u64::from(wire);
         let last = std::mem::replace(&mut line.last, id);
         if last == NONE {
@@ -162,7 +167,7 @@ impl Store {
         if line.first == NONE {
             line.last = NONE;
         }
-        line.waiting -= takes;
+        line.waiting = line.waiting.saturating_sub(takes);
         line.sending = Some((wire, self.came_by[id]));
     }
 

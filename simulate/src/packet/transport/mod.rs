@@ -6,6 +6,7 @@ mod messages;
 pub mod reassembly;
 pub mod roce;
 mod stack;
+pub mod usnic;
 
 pub use dctcp::Dctcp;
 pub use ideal::Ideal;

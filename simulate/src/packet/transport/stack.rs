@@ -1,4 +1,4 @@
-//! Connections of all hosts over one protocol.
+//! Connections of all hosts over one protocol. Messages from one host to another arrive in order.
 //!
 //! A host hands its wire a packet when the wire is free, taken from its connections in turn, so a packet exists only while it is in
 //! the network, and memory does not depend on how much is to be sent. Replies go ahead of data.
