@@ -38,7 +38,7 @@ fn run<T: Transport>(name: &str, network: &Topology, options: &FabricOptions, tr
     let fabric = Fabric::new(network, options);
     let carrier = Stack::new(&fabric, transport);
     let mut simulation = Simulation { fabric, carrier };
-    let arrivals = simulation.carry(&messages).expect("few packets");
+    let arrivals = simulation.carry(&messages, None).expect("few packets");
     let seconds = cpu_seconds() - start;
     let last = arrivals.iter().map(|time| time.expect("all arrive")).max().unwrap_or(0);
     let hops = simulation.fabric.hops();

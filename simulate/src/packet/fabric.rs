@@ -169,6 +169,15 @@ impl<'a> Fabric<'a> {
         self.routes.hashed()
     }
 
+    /// The links by which a switch may send to a host on a shortest path; none if it is no switch.
+    pub fn ways(&self, switch: NodeId, to: HostId) -> &'a [LinkId] {
+        let into = self.topology.incoming(switch).first();
+        let Some(number) = into.and_then(|link| self.topology.switch_after(*link)) else { return &[] };
+        let paths = self.topology.paths_to(to);
+        let onward = paths.candidates(number);
+        if onward.is_empty() { paths.deliveries(number) } else { onward }
+    }
+
     /// The first link of a route between hosts.
     pub fn first_link(&self, route: u32) -> LinkId {
         LinkId(self.routes.at(route))

@@ -1,5 +1,7 @@
 //! What the network is like, besides its topology.
 
+use phaseflow_collect::{Error, Result};
+
 use super::routes::Paths;
 use crate::engine::Picoseconds;
 
@@ -23,6 +25,40 @@ pub struct FabricOptions {
     pub paths: Paths,
     /// Of losses, delays, marks, paths.
     pub seed: u64,
+}
+
+impl FabricOptions {
+    /// Refuses what cannot work; `largest` is the size of the largest packet on the wire.
+    ///
+    /// # Errors
+    /// A probability or factor out of range, a buffer below the largest packet, thresholds the wrong way round, shares of nothing.
+    pub fn check(&self, largest: u32) -> Result<()> {
+        let wrong = |what: String| Err(Error::usage(what));
+        if !(0.0..1.0).contains(&self.loss) {
+            return wrong(format!("loss is {}, expected a probability below 1", self.loss));
+        }
+        match (self.buffer, self.shared) {
+            (Some(buffer), _) if buffer < u64::from(largest) => {
+                return wrong(format!(
+                    "buffer is {buffer} bytes, expected at least the largest packet, {largest} bytes"
+                ));
+            }
+            (None, Some(_)) => return wrong("ports share a buffer, but its size is not given".into()),
+            (_, Some(alpha)) if !(alpha.is_finite() && alpha > 0.0) => {
+                return wrong(format!("share of free memory is {alpha}, expected a factor above 0"));
+            }
+            _ => {}
+        }
+        if let Some(Pause { stop, go }) = self.pause.filter(|pause| pause.go > pause.stop) {
+            return wrong(format!("links stop above {stop} bytes and go on at {go}, expected fewer"));
+        }
+        match self.marking {
+            Some(Marking { from, to, probability }) if from > to || !(0.0..=1.0).contains(&probability) => {
+                wrong(format!("marks from {from} to {to} bytes with probability {probability}"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// When a switch pauses a link that leads to it: by the bytes in its memory that came by it.

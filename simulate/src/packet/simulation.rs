@@ -78,11 +78,17 @@ impl<C: Carrier> Simulation<'_, C> {
         }
     }
 
-    /// Carries messages, ordered by start; returns the time of each one's arrival, `None` for those that never do.
+    /// Carries messages, ordered by start, at the longest until `limit`; returns the time of each one's arrival, `None` for those
+    /// that have not.
     ///
     /// # Errors
     /// As [`Carrier::start`].
-    pub fn carry(&mut self, messages: &[Message]) -> Result<Vec<Option<Picoseconds>>> {
+    pub fn carry(
+        &mut self,
+        messages: &[Message],
+        limit: Option<Picoseconds>,
+    ) -> Result<Vec<Option<Picoseconds>>> {
+        let limit = limit.unwrap_or(Picoseconds::MAX);
         let mut arrivals = vec![None; messages.len()];
         let mut delivered = Vec::new();
         let mut next = 0;
@@ -92,12 +98,13 @@ impl<C: Carrier> Simulation<'_, C> {
                 self.start(message.src, message.dst, message.bytes, next as u32)?;
                 next += 1;
             }
-            let until = messages.get(next).map_or(Picoseconds::MAX, |message| message.start);
-            let goes_on = self.run(until, &mut delivered);
+            let start = messages.get(next).map_or(Picoseconds::MAX, |message| message.start);
+            let goes_on = self.run(start.min(limit), &mut delivered);
             for key in delivered.drain(..) {
                 arrivals[key as usize] = Some(self.fabric.now());
             }
-            if !goes_on && next == messages.len() {
+            let is_over = !goes_on && start == Picoseconds::MAX;
+            if is_over || limit <= self.fabric.now().min(start) {
                 return Ok(arrivals);
             }
         }

@@ -34,7 +34,7 @@ fn an_incast_is_as_long_as_its_last_link_is_busy() {
     let pause = Some(Pause { stop: 20_000, go: 10_000 });
     let options = FabricOptions { pause, buffer: Some(120_000), ..FabricOptions::default() };
     let mut paused = simulation(&net, &options, IDEAL);
-    let arrivals = paused.carry(&messages).unwrap();
+    let arrivals = paused.carry(&messages, None).unwrap();
     assert_eq!(arrivals.into_iter().flatten().max(), Some(expected));
     let traffic = paused.fabric.traffic();
     assert!(traffic.iter().all(|link| link.drops == 0));
@@ -48,7 +48,7 @@ fn an_incast_is_as_long_as_its_last_link_is_busy() {
 fn connections_of_a_host_take_turns() {
     let net = network("h0-s0 h1-s0 h2-s0", 10.0, 0, 0);
     let arrivals = simulation(&net, &FabricOptions::default(), IDEAL)
-        .carry(&[message(0, 1, 100_000), message(0, 2, 10_000), message(0, 2, 0)])
+        .carry(&[message(0, 1, 100_000), message(0, 2, 10_000), message(0, 2, 0)], None)
         .unwrap();
     // The long one has sent one packet and is next; then they alternate, and the last of the short one's 10 is the 21st. Then
     // comes the second link. The empty message goes along without taking time.
@@ -68,7 +68,7 @@ fn buffers_drop_and_thresholds_mark() {
             FabricOptions { buffer, marking: Some(Marking::above(50_000)), ..FabricOptions::default() };
         let dctcp = Dctcp { mtu: 1500, initial_window: 2000, ..Dctcp::default() };
         let mut run = simulation(&net, &options, dctcp);
-        assert!(run.carry(&messages).unwrap().iter().all(Option::is_some));
+        assert!(run.carry(&messages, None).unwrap().iter().all(Option::is_some));
         let traffic = run.fabric.traffic();
         let count = |what: fn(&LinkTraffic) -> u64| traffic.iter().map(what).sum::<u64>();
         runs.push((count(|link| link.drops), count(|link| link.marks), traffic[1].queue_max.unwrap()));
@@ -98,7 +98,7 @@ fn dctcp_shares_a_link_and_keeps_its_queue_near_the_threshold() {
     let net = network("h0-s0 h1-s0 h2-s0", 10.0, 5_000_000, 0);
     let options = FabricOptions { marking: Some(Marking::above(97_500)), ..FabricOptions::default() };
     let mut run = simulation(&net, &options, Dctcp::default());
-    let arrivals = run.carry(&[message(1, 0, 20_000_000), message(2, 0, 20_000_000)]).unwrap();
+    let arrivals = run.carry(&[message(1, 0, 20_000_000), message(2, 0, 20_000_000)], None).unwrap();
     let [a, b] = [arrivals[0].unwrap() as f64, arrivals[1].unwrap() as f64];
     assert!((a / b - 1.0).abs() < 0.2, "{a} {b}");
     // 65 packets is the threshold; the queue moves by about half of it around (section 3.3 of the paper).
@@ -117,7 +117,7 @@ fn dcqcn_slows_down_two_sources_without_dropping() {
     for has_rate_control in [false, true] {
         let options = FabricOptions { marking, ..FabricOptions::default() };
         let mut run = simulation(&net, &options, Roce { has_rate_control, ..Roce::default() });
-        assert!(run.carry(&messages).unwrap().iter().all(Option::is_some));
+        assert!(run.carry(&messages, None).unwrap().iter().all(Option::is_some));
         queues.push(run.fabric.traffic()[1].queue_median.unwrap());
     }
     assert!(queues[1] < queues[0] / 4, "{queues:?}");

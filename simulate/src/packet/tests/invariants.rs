@@ -72,7 +72,7 @@ fn check<T: Transport>(
     transport: T,
 ) -> Result<(Vec<Option<u64>>, Vec<LinkTraffic>), TestCaseError> {
     let mut run = simulation(&case.network, &case.options, transport);
-    let arrivals = run.carry(&case.messages).unwrap();
+    let arrivals = run.carry(&case.messages, None).unwrap();
     prop_assert!(arrivals.iter().all(Option::is_some), "a message is missing");
     // Whatever is still on its way: acknowledgements, second copies.
     while run.fabric.step(&mut run.carrier) {}

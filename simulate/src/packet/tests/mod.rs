@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod invariants;
+mod programs;
 
 use super::transport::{Stack, Transport};
 use super::*;
@@ -43,6 +44,6 @@ fn makespan<T: Transport>(
     transport: T,
     messages: &[Message],
 ) -> u64 {
-    let arrivals = simulation(network, options, transport).carry(messages).unwrap();
+    let arrivals = simulation(network, options, transport).carry(messages, None).unwrap();
     arrivals.into_iter().map(Option::unwrap).max().unwrap()
 }

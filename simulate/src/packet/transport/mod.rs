@@ -1,5 +1,6 @@
 //! How messages become packets, and what is done about those that are late, lost or too many.
 
+mod choice;
 pub mod dctcp;
 pub mod ideal;
 mod messages;
@@ -8,6 +9,7 @@ pub mod roce;
 mod stack;
 pub mod usnic;
 
+pub use choice::TransportChoice;
 pub use dctcp::Dctcp;
 pub use ideal::Ideal;
 pub use roce::Roce;
