@@ -1,17 +1,56 @@
-//! The packet engine: data packet-hops a second and memory, on the fat trees of ../shared/specs/peers.md.
+//! The packet engine: data packet-hops a CPU second and peak memory, on the workloads of ../shared/specs/peers.md.
+//!
+//! Fat trees of three levels, 100 Gbit/s, 1 µs a link, 4096 bytes a packet. `permutation`: every host sends 1 MiB (or more) to another
+//! one. `ring`: allreduce of 16 MiB. Each packet is acknowledged by a packet of its own over as many links, so data packet-hops are
+//! half of all. Each case is a process, three times; the median counts. `cargo bench --bench packet -- WORD` runs the cases with WORD in
+//! their name.
 #![allow(clippy::expect_used, reason = "a bench without its input is no bench")]
 #![allow(clippy::print_stdout, reason = "its figures are its output")]
 
-use phaseflow_simulate::packet::transport::{Dctcp, Ideal, Stack, Transport};
-use phaseflow_simulate::packet::{Fabric, FabricOptions, Marking, Message, Paths, Simulation};
+use std::process::Command;
+
+use phaseflow_simulate::packet::transport::usnic::{Preset, Usnic};
+use phaseflow_simulate::packet::transport::{Dctcp, Ideal, Roce, Stack};
+use phaseflow_simulate::packet::{Carrier, Fabric, FabricOptions, Marking, Message, Paths, Simulation};
 use phaseflow_simulate::topology::{HostId, Topology, TopologyChoice, TopologyOptions, topology};
+
+/// Name; ports of a switch; transport; paths; bytes that a host sends; data packet-hops a second, or seconds, that are asked.
+const CASES: &[(&str, u32, &str, Paths, u64, &str)] = &[
+    ("permutation 128 dctcp", 8, "dctcp", Paths::Flow, 1 << 20, ">= 4 M/s; htsim RoCE 1.0 M/s, ns-3 0.064"),
+    ("permutation 128 dctcp spray", 8, "dctcp", Paths::Spray, 1 << 20, ">= 4 M/s; htsim UEC 1.1 M/s"),
+    ("permutation 128 roce", 8, "roce", Paths::Flow, 1 << 20, "htsim RoCE 1.0 M/s"),
+    ("permutation 128 usnic-4.1", 8, "usnic-4.1", Paths::Flow, 1 << 20, "-"),
+    ("permutation 128 ideal", 8, "ideal", Paths::Flow, 1 << 20, "-"),
+    (
+        "permutation 1024 dctcp",
+        16,
+        "dctcp",
+        Paths::Flow,
+        1 << 20,
+        ">= 3 M/s; htsim RoCE 0.37 M/s, ns-3 0.036",
+    ),
+    ("permutation 1024 dctcp spray", 16, "dctcp", Paths::Spray, 1 << 20, ">= 3 M/s; htsim UEC 0.23 M/s"),
+    ("permutation 1024 roce", 16, "roce", Paths::Flow, 1 << 20, "htsim RoCE 0.37 M/s"),
+    ("permutation 1024 ideal", 16, "ideal", Paths::Flow, 1 << 20, "-"),
+    ("linear 128 dctcp 4 MiB", 8, "dctcp", Paths::Flow, 4 << 20, "as with 1 MiB"),
+    ("linear 128 dctcp 16 MiB", 8, "dctcp", Paths::Flow, 16 << 20, "as with 1 MiB"),
+    ("ring 128 dctcp", 8, "dctcp", Paths::Flow, 0, "<= 1 s, 60 MB; htsim UEC 7.5 s, 632 MB"),
+    ("ring 128 roce", 8, "roce", Paths::Flow, 0, "<= 1 s, 60 MB; htsim UEC 7.5 s, 632 MB"),
+];
+
+const RING_BYTES: u64 = 16 << 20;
+/// Payload of a packet.
+const PAYLOAD: u32 = 4096;
+
+/// What a case prints and its parent reads: hops, CPU seconds, peak memory in kB, makespan, most pending.
+type Figures = [f64; 5];
 
 fn fat_tree(k: u32) -> Topology {
     let choice = TopologyChoice::parse(&format!("fat-tree[k={k},capacity=100]")).expect("a tree");
     topology(&choice, &TopologyOptions::default()).expect("a network")
 }
 
-/// Every host sends to the one half the tree away, or to the next one of a fixed random cycle.
+/// Every host sends to the next one of a random cycle through all.
 fn permutation(hosts: u32, bytes: u64) -> Vec<Message> {
     let mut order: Vec<u32> = (0..hosts).collect();
     let mut state = 1_u64;
@@ -19,10 +58,69 @@ fn permutation(hosts: u32, bytes: u64) -> Vec<Message> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         order.swap(i, (state >> 33) as usize % (i + 1));
     }
-    let next = |i: usize| order[(i + 1) % order.len()];
-    let message =
-        |(i, src): (usize, &u32)| Message { start: 0, src: HostId(*src), dst: HostId(next(i)), bytes };
+    let next = |i: usize| HostId(order[(i + 1) % order.len()]);
+    let message = |(i, src): (usize, &u32)| Message { start: 0, src: HostId(*src), dst: next(i), bytes };
     order.iter().enumerate().map(message).collect()
+}
+
+/// 2(p − 1) steps; in each, everyone sends 1/p of the vector to the next one as soon as the step before has come in.
+fn ring<C: Carrier>(simulation: &mut Simulation<'_, C>, hosts: u32) {
+    let steps = 2 * (hosts - 1);
+    let bytes = RING_BYTES / u64::from(hosts);
+    let send = |simulation: &mut Simulation<'_, C>, step: u32, src: u32| {
+        let dst = HostId((src + 1) % hosts);
+        simulation.start(HostId(src), dst, bytes, step * hosts + src).expect("few packets");
+    };
+    (0..hosts).for_each(|src| send(simulation, 0, src));
+    let mut delivered = Vec::new();
+    while simulation.run(u64::MAX, &mut delivered) {
+        for key in delivered.drain(..) {
+            let (step, src) = (key / hosts, key % hosts);
+            if step + 1 < steps {
+                send(simulation, step + 1, (src + 1) % hosts);
+            }
+        }
+    }
+}
+
+fn work<C: Carrier>(fabric: Fabric<'_>, carrier: C, bytes: u64) -> Figures {
+    let hosts = fabric.topology().host_count() as u32;
+    let mut simulation = Simulation { fabric, carrier };
+    let makespan = if bytes == 0 {
+        ring(&mut simulation, hosts);
+        simulation.fabric.now()
+    } else {
+        let arrivals = simulation.carry(&permutation(hosts, bytes), None).expect("few packets");
+        arrivals.into_iter().map(|time| time.expect("all arrive")).max().unwrap_or(0)
+    };
+    let hops = simulation.fabric.hops() as f64;
+    [hops, cpu_seconds(), peak_kilobytes(), makespan as f64 / 1e6, simulation.fabric.most_pending() as f64]
+}
+
+fn case(name: &str) -> Option<Figures> {
+    let (_, k, transport, paths, bytes, _) = *CASES.iter().find(|case| case.0 == name)?;
+    let network = fat_tree(k);
+    let marking = (transport != "ideal").then_some(Marking::above(200_000));
+    let fabric = Fabric::new(&network, &FabricOptions { marking, paths, ..FabricOptions::default() });
+    Some(match transport {
+        "ideal" => {
+            let stack = Stack::new(&fabric, Ideal { mtu: PAYLOAD });
+            work(fabric, stack, bytes)
+        }
+        "roce" => {
+            let stack = Stack::new(&fabric, Roce { mtu: PAYLOAD, ..Roce::default() });
+            work(fabric, stack, bytes)
+        }
+        "usnic-4.1" => {
+            let usnic = Usnic::new(&fabric, Preset::v4_1(PAYLOAD + 76)).expect("an MTU");
+            work(fabric, usnic, bytes)
+        }
+        _ => {
+            let is_reordered = paths == Paths::Spray;
+            let stack = Stack::new(&fabric, Dctcp { mtu: PAYLOAD + 52, is_reordered, ..Dctcp::default() });
+            work(fabric, stack, bytes)
+        }
+    })
 }
 
 /// CPU seconds of this process so far: other work on the machine counts less than in wall-clock time.
@@ -32,37 +130,47 @@ fn cpu_seconds() -> f64 {
     nanoseconds / 1e9
 }
 
-fn run<T: Transport>(name: &str, network: &Topology, options: &FabricOptions, transport: T) {
-    let messages = permutation(network.host_count() as u32, 1 << 20);
-    let start = cpu_seconds();
-    let fabric = Fabric::new(network, options);
-    let carrier = Stack::new(&fabric, transport);
-    let mut simulation = Simulation { fabric, carrier };
-    let arrivals = simulation.carry(&messages, None).expect("few packets");
-    let seconds = cpu_seconds() - start;
-    let last = arrivals.iter().map(|time| time.expect("all arrive")).max().unwrap_or(0);
-    let hops = simulation.fabric.hops();
-    println!(
-        "{name:24} {:5} hosts {hops:9} hops {:7.1} ms, {:6.2} M hops/s, makespan {:8.1} us, pending {}",
-        network.host_count(),
-        seconds * 1e3,
-        hops as f64 / seconds / 1e6,
-        last as f64 / 1e6,
-        simulation.fabric.most_pending(),
-    );
+fn peak_kilobytes() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = text.lines().find(|line| line.starts_with("VmHWM")).expect("a peak");
+    line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number")
+}
+
+/// Runs a case in a process of its own.
+fn measure(name: &str) -> Figures {
+    let program = std::env::current_exe().expect("this program");
+    let output = Command::new(program).args(["--case", name]).output().expect("a process");
+    let text = String::from_utf8(output.stdout).expect("figures");
+    let figures: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    figures.try_into().expect("five figures")
 }
 
 fn main() {
-    for k in [8, 16] {
-        let network = fat_tree(k);
-        for _ in 0..2 {
-            for (name, paths) in [("flow", Paths::Flow), ("spray", Paths::Spray)] {
-                let options = FabricOptions { paths, ..FabricOptions::default() };
-                run(&format!("ideal {name}"), &network, &options, Ideal { mtu: 4096 });
-                let options = FabricOptions { marking: Some(Marking::above(200_000)), ..options };
-                let dctcp = Dctcp { mtu: 4096, is_reordered: paths == Paths::Spray, ..Dctcp::default() };
-                run(&format!("dctcp {name}"), &network, &options, dctcp);
-            }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, name] = &words[..]
+        && flag == "--case"
+    {
+        let figures = case(name).expect("a known case");
+        println!("{}", figures.map(|figure| figure.to_string()).join(" "));
+        return;
+    }
+    let words: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+    println!(
+        "case                           data hops  CPU s  M hops/s  peak MB  B/packet  makespan us  asked, peers"
+    );
+    for (name, _, transport, _, _, asked) in CASES {
+        if !words.is_empty() && !words.iter().any(|word| name.contains(word.as_str())) {
+            continue;
         }
+        let mut runs = [0; 3].map(|_| measure(name));
+        runs.sort_by(|a, b| a[1].total_cmp(&b[1]));
+        let [hops, seconds, kilobytes, makespan, pending] = runs[1];
+        let hops = if *transport == "ideal" { hops } else { hops / 2.0 };
+        println!(
+            "{name:30} {hops:9.0} {seconds:6.3} {:9.2} {:8.1} {:9.0} {makespan:12.1}  {asked}",
+            hops / seconds / 1e6,
+            kilobytes / 1e3,
+            kilobytes * 1e3 / pending,
+        );
     }
 }

@@ -302,9 +302,13 @@ impl<'a> Fabric<'a> {
         if link == END {
             return END;
         }
-        let from = LinkId(step.link);
+        let (from, route) = (LinkId(step.link), step.route);
+        if link == SPRAY {
+            let dst = HostId(self.routes.at(route + 1));
+            return self.routes.choose(self.topology, from, dst, self.hops);
+        }
         let (dst, flow) = self.arena.ends(id);
-        let what = if link == SPRAY { self.hops } else { u64::from(flow) << 32 | u64::from(dst) };
+        let what = u64::from(flow) << 32 | u64::from(dst);
         self.routes.choose(self.topology, from, HostId(dst), what)
     }
 

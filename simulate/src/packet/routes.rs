@@ -12,7 +12,8 @@ use crate::topology::{HostId, LinkId, NodeId, Topology};
 
 /// The route is over.
 pub(super) const END: u32 = NONE;
-/// Each switch chooses for each packet: spraying.
+/// Each switch chooses for each packet: spraying. The destination stands behind this mark, so that no switch has to look for it in
+/// the packet.
 pub(super) const SPRAY: u32 = NONE - 1;
 /// Each switch hashes the packet's flow and destination: packets of a flow stay in order.
 pub(super) const HASH: u32 = NONE - 2;
@@ -106,7 +107,7 @@ impl Routes {
             self.table.push(link.0);
             let Some(switch) = topology.switch_after(link) else { break };
             if self.paths == Paths::Spray {
-                self.table.push(SPRAY);
+                self.table.extend([SPRAY, dst.0]);
                 break;
             }
             let onward = paths.candidates(switch);
