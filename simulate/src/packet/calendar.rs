@@ -24,7 +24,8 @@ use crate::engine::Picoseconds;
 pub(super) struct Calendar {
     /// Binary logarithm of a bucket's width in picoseconds.
     shift: u32,
-    /// Newest chunk by bucket, modulo their number.
+    /// By bucket, modulo their number: its newest chunk, times [`ROOM`], plus the records in that; [`NONE`] for no chunk. A push
+    /// needs nothing else, so it never waits for a chunk.
     newest: Vec<u32>,
     chunks: Vec<Chunk>,
     /// The first chunk of the list of free ones.
@@ -45,14 +46,16 @@ pub(super) struct Calendar {
     sequence: u64,
     len: usize,
     seen: Seen,
+    /// A sum that nobody reads of what was read ahead.
+    warm: u32,
 }
 
 /// Some records of a bucket, in order of insertion.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Chunk {
+    /// As [`Calendar::newest`]: the chunk before, which is full.
     older: u32,
-    len: u32,
     /// The lower half of the time, as the bucket knows the rest, and the record.
     records: [(u32, u32); CHUNK],
 }
@@ -76,6 +79,8 @@ struct Seen {
 
 /// Records in a chunk, so that it fills a cache line.
 const CHUNK: usize = 7;
+/// More than the records in a chunk: a power of two.
+const ROOM: u32 = 8;
 /// Buckets: at the usual width of 1 ns they reach 65 µs ahead. A power of 64 times a power of two below 64.
 const BUCKETS: usize = 1 << 16;
 /// Width to begin with: 2¹⁰ ps.
@@ -105,6 +110,7 @@ impl Default for Calendar {
             sequence: 0,
             len: 0,
             seen: Seen { until: JUDGE_AFTER, ..Seen::default() },
+            warm: 0,
         }
     }
 }
@@ -142,20 +148,20 @@ impl Calendar {
     fn link(&mut self, time: Picoseconds, bucket: u64, id: u32) {
         let slot = bucket as usize % BUCKETS;
         let mut newest = self.newest[slot];
-        if self.chunks.get(newest as usize).is_none_or(|chunk| chunk.len as usize == CHUNK) {
-            newest = self.new_chunk(newest);
-            self.newest[slot] = newest;
+        // Also true of NONE.
+        if newest % ROOM == CHUNK as u32 {
+            newest = self.new_chunk(newest) * ROOM;
             self.occupied[slot / 64] |= 1 << (slot % 64);
             self.summary[slot / 64 / 64] |= 1 << (slot / 64 % 64);
         }
-        let chunk = &mut self.chunks[newest as usize];
-        // A remainder that a full chunk cannot reach keeps the index within bounds for the compiler too.
-        chunk.records[chunk.len as usize % CHUNK] = (time as u32, id);
-        chunk.len += 1;
+        // The remainder keeps the index within bounds for the compiler too.
+        self.chunks[(newest / ROOM) as usize].records[newest as usize % ROOM as usize % CHUNK] =
+            (time as u32, id);
+        self.newest[slot] = newest + 1;
     }
 
     fn new_chunk(&mut self, older: u32) -> u32 {
-        let chunk = Chunk { older, len: 0, records: [(0, 0); CHUNK] };
+        let chunk = Chunk { older, records: [(0, 0); CHUNK] };
         let id = self.free;
         if let Some(free) = self.chunks.get_mut(id as usize) {
             self.free = free.older;
@@ -226,13 +232,18 @@ impl Calendar {
             self.link(time, bucket, id);
         }
         self.empty_current();
+        // The next bucket is likely to be this one: its chunk can be on its way from memory meanwhile.
+        if let Some(next) = self.next_occupied() {
+            let chunk = self.newest[next as usize % BUCKETS] / ROOM;
+            self.warm ^= self.chunks.get(chunk as usize).map_or(0, |chunk| chunk.older);
+        }
         true
     }
 
     #[inline]
     fn empty_current(&mut self) {
         let slot = self.current as usize % BUCKETS;
-        let mut chunk = std::mem::replace(&mut self.newest[slot], NONE);
+        let mut newest = std::mem::replace(&mut self.newest[slot], NONE);
         let word = &mut self.occupied[slot / 64];
         *word &= !(1 << (slot % 64));
         if *word == 0 {
@@ -241,7 +252,9 @@ impl Calendar {
         let start = self.current << self.shift;
         // The newest come first; all that counts is that of equal times the older ones have lower positions.
         let mut position = u32::MAX;
-        while let Some(Chunk { older, len, records }) = self.chunks.get(chunk as usize).copied() {
+        while newest != NONE {
+            let (chunk, len) = (newest / ROOM, newest % ROOM);
+            let Chunk { older, records } = self.chunks[chunk as usize];
             for (time, id) in records.iter().take(len as usize).rev() {
                 // No bucket is wider than 2³² ps, so the lower half tells how far the time is from the start.
                 let time = start + u64::from(time.wrapping_sub(start as u32));
@@ -250,7 +263,7 @@ impl Calendar {
             }
             self.chunks[chunk as usize].older = self.free;
             self.free = chunk;
-            chunk = older;
+            newest = older;
         }
         if self.batch.len() > 1 {
             // Popped from the end: the latest first, and of equal times the youngest.

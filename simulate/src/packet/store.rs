@@ -146,6 +146,10 @@ impl Store {
             return None;
         }
         self.used[node.0 as usize] += u64::from(wire);
+        debug_assert!(
+            self.shared.is_none_or(|(memory, _)| self.used[node.0 as usize] <= memory),
+            "more than the memory"
+        );
         let held = self.held.get_mut(came_by as usize)?;
         *held += u64::from(wire);
         let (stop, _) = self.pauses?;

@@ -122,3 +122,66 @@ fn dcqcn_slows_down_two_sources_without_dropping() {
     }
     assert!(queues[1] < queues[0] / 4, "{queues:?}");
 }
+
+/// Row V7 of the protocol specification, without its terms for reduction: ring allreduce of m bytes over p ranks takes
+/// 2(p − 1)α + 2(p − 1)/p · mβ, here plus what storing and forwarding the last packet of each step takes.
+#[test]
+fn v7_a_ring_takes_what_alpha_and_beta_say() {
+    const RANKS: u32 = 8;
+    let text: String = (0..RANKS).map(|host| format!("h{host}-s0 ")).collect();
+    let net = network(&text, 10.0, 2_500_000, 0);
+    for (bytes, micros) in [(8_u64, 70.0), (4096, 75.7), (1 << 20, 1538.0), (100_000_000, 140_070.0)] {
+        let mut run = simulation(&net, &FabricOptions::default(), Ideal { mtu: 1500 });
+        let block = bytes / u64::from(RANKS);
+        let mut delivered: Vec<u32> = Vec::new();
+        (0..RANKS).for_each(|src| run.start(HostId(src), HostId((src + 1) % RANKS), block, src).unwrap());
+        while run.run(Picoseconds::MAX, &mut delivered) {
+            for key in delivered.drain(..) {
+                let (step, src) = (key / RANKS + 1, (key + 1) % RANKS);
+                if step < 2 * (RANKS - 1) {
+                    let to = HostId((src + 1) % RANKS);
+                    run.start(HostId(src), to, block, step * RANKS + src).unwrap();
+                }
+            }
+        }
+        let last = block - (block - 1) / 1500 * 1500;
+        let steps = u64::from(2 * (RANKS - 1));
+        // The last packet waits at the switch for the full one before it.
+        let forward = if block > 1500 { 1500 } else { last };
+        assert_eq!(run.fabric.now(), steps * (5_000_000 + (block + forward) * 800));
+        let took = (run.fabric.now() - steps * forward * 800) as f64 / 1e6;
+        assert!((took / micros - 1.0).abs() < 0.001, "{took} for {micros}");
+    }
+}
+
+/// Three switches in a ring, each stream going two thirds around it: with pauses, everyone waits for the next one's memory.
+#[test]
+fn pauses_that_wait_for_each_other_are_told() {
+    let net = network("h0-a h1-b h2-c a-b b-c c-a", 10.0, 1_000_000, 0);
+    let link = |from: &str, to: &str| {
+        let named = |link: &crate::topology::LinkId| {
+            (net.node(net.src(*link)).name.as_str(), net.node(net.dst(*link)).name.as_str())
+        };
+        (0..net.link_count() as u32)
+            .map(crate::topology::LinkId)
+            .find(|link| named(link) == (from, to))
+            .unwrap()
+    };
+    let options = FabricOptions { pause: Some(Pause { stop: 5_000, go: 2_000 }), ..FabricOptions::default() };
+    let mut run = simulation(&net, &options, IDEAL);
+    for (src, way) in [["h0", "a", "b", "c", "h2"], ["h1", "b", "c", "a", "h0"], ["h2", "c", "a", "b", "h1"]]
+        .iter()
+        .enumerate()
+    {
+        let links: Vec<_> = way.windows(2).map(|pair| link(pair[0], pair[1])).collect();
+        run.fabric.set_route(HostId(src as u32), HostId((src as u32 + 2) % 3), &links).unwrap();
+    }
+    let messages: Vec<Message> = (0..3).map(|src| message(src, (src + 2) % 3, 1_000_000)).collect();
+    let arrivals = run.carry(&messages, None).unwrap();
+    assert_eq!(arrivals, [None; 3]);
+    let stuck = run.fabric.stuck();
+    assert!(
+        [("a", "b"), ("b", "c"), ("c", "a")].iter().all(|(a, b)| stuck.contains(&link(a, b))),
+        "{stuck:?}"
+    );
+}
