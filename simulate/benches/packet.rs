@@ -145,6 +145,52 @@ fn measure(name: &str) -> Figures {
     figures.try_into().expect("five figures")
 }
 
+/// Rows V9, V10 and V12 of ../shared/specs/protocols.md at their full size: one fragment of 100 000 chunks over a cable with MTU 9000, our
+/// figures and those of the specification's throw-away simulation.
+fn rows() {
+    const CHUNKS: u64 = 100_000;
+    let bulk = Preset { has_put: true, ..Preset::v4_1(9000) };
+    let timeouts = |ms: u64| Preset { has_fast_retransmit: false, timeout: ms * 1_000_000_000, ..bulk };
+    let slow = Preset { pass: 100_000_000, ..bulk };
+    let rows = [
+        (
+            "V9 RTT 100 ms",
+            Preset { timeout: 1_000_000_000_000, ..bulk },
+            100_000_000_000,
+            0.0,
+            "2.92 (2.935)",
+        ),
+        ("V10 pass 100 us", slow, 10_000_000, 0.0, "5.71 (5.711)"),
+        ("V12 loss 1e-4", bulk, 10_000_000, 1e-4, "9.12, 8.3 k resends, 0 timeouts"),
+        ("V12 loss 1e-3", bulk, 10_000_000, 1e-3, "9.19, 7.4 k resends, 0 timeouts"),
+        ("V12 loss 1e-2", bulk, 10_000_000, 1e-2, "9.07, 8.8 k resends, 0 timeouts"),
+        ("V12 1e-4, timeouts 5 ms", timeouts(5), 10_000_000, 1e-4, "9.863, 110 resends"),
+        ("V12 1e-3, timeouts 5 ms", timeouts(5), 10_000_000, 1e-3, "9.728, 900 resends"),
+        ("V12 1e-3, timeouts 100 ms", timeouts(100), 10_000_000, 1e-3, "3.58, in flight 4095"),
+    ];
+    println!("usNIC 4.1                   Gbit/s  resends  timeouts  in flight  specification");
+    let choice = TopologyChoice::parse("star[hosts=2,capacity=10]").expect("a star");
+    for (name, preset, round_trip, loss, expected) in rows {
+        let options = TopologyOptions { link_latency_ps: Some(round_trip / 4), ..TopologyOptions::default() };
+        let network = topology(&choice, &options).expect("a network");
+        // Two links on the way: half of the loss on each.
+        let fabric = Fabric::new(&network, &FabricOptions { loss: loss / 2.0, ..FabricOptions::default() });
+        let carrier = Usnic::new(&fabric, preset).expect("an MTU");
+        let mut simulation = Simulation { fabric, carrier };
+        let bytes = CHUNKS * 8924;
+        simulation.start(HostId(0), HostId(1), bytes, 0).expect("few packets");
+        simulation.run(u64::MAX, &mut Vec::new());
+        let counts = simulation.carrier.counts();
+        println!(
+            "{name:26} {:7.3} {:8} {:9} {:10}  {expected}",
+            bytes as f64 * 8000.0 / simulation.fabric.now() as f64,
+            counts.resends,
+            counts.timeouts,
+            counts.most_in_flight,
+        );
+    }
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if let [flag, name] = &words[..]
@@ -172,5 +218,8 @@ fn main() {
             kilobytes / 1e3,
             kilobytes * 1e3 / pending,
         );
+    }
+    if words.is_empty() || words.iter().any(|word| "rows".contains(word.as_str())) {
+        rows();
     }
 }

@@ -67,6 +67,15 @@ impl Module {
         }
     }
 
+    /// Packets of an endpoint, and credits of the data and the command channel, that the adapter has.
+    #[cfg(test)]
+    pub(super) fn with_adapter(&self, endpoint: u32) -> (i32, [u32; 2]) {
+        let own = |done: &&Completion| done.segment != NONE && done.endpoint == endpoint;
+        let takes = |done: &Completion| if done.segment == NONE { ACK_CREDITS } else { 1 };
+        let of = |channel| self.completions.iter().filter(|done| done.channel == channel).map(takes).sum();
+        (self.completions.iter().filter(own).map(|_| 1).sum(), [of(DATA), of(COMMAND)])
+    }
+
     fn credits(&mut self, channel: u8) -> &mut u32 {
         if channel == COMMAND { &mut self.command_credits } else { &mut self.data_credits }
     }

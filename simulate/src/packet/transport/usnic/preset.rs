@@ -11,15 +11,15 @@ pub struct Preset {
     /// Largest IP packet.
     pub mtu: u32,
     /// Bytes of a frame before the BTL header: Ethernet, and IPv4 and UDP where there are.
-    pub(super) frame_header: u32,
+    pub frame_header: u32,
     /// What the MTU holds besides BTL header and payload.
-    pub(super) reserved: u32,
+    pub reserved: u32,
     /// BTL header of a fragment in one packet, and of an acknowledgement.
-    pub(super) fragment_header: u32,
+    pub fragment_header: u32,
     /// BTL header of a part of a larger fragment.
-    pub(super) chunk_header: u32,
+    pub chunk_header: u32,
     /// Digits of sequence numbers on the wire.
-    pub(super) sequence_bits: u32,
+    pub sequence_bits: u32,
     /// Unacknowledged for so long, a packet is sent again: 1 ms and 5 ms.
     pub timeout: Picoseconds,
     /// Progress passes before an acknowledgement goes out on its own.
@@ -29,17 +29,17 @@ pub struct Preset {
     /// The first duplicate acknowledgement sends the packet after it again.
     pub has_fast_retransmit: bool,
     /// Fragments below this many bytes may overtake the queue.
-    pub(super) tiny: u32,
+    pub tiny: u32,
     /// These use the command channel.
-    pub(super) tiny_on_command: bool,
+    pub tiny_on_command: bool,
     /// Long messages are put into the receiver's memory.
     pub has_put: bool,
     /// Time of one progress pass of a process that does nothing but poll, 0.5 to 2 µs.
     pub pass: Picoseconds,
     /// Packets that the data channel can hold: `sd_num`, `rd_num`.
-    pub(super) data_credits: u32,
+    pub data_credits: u32,
     /// Packets that the command channel can hold: `prio_sd_num`.
-    pub(super) command_credits: u32,
+    pub command_credits: u32,
 }
 
 /// Largest fragment of a message, and the eager limit: 150 KiB, of one device.

@@ -153,11 +153,9 @@ impl Usnic {
             assert!((end.sent.len() as u64) < WINDOW);
             assert_eq!(end.next_seq - 1 - end.acknowledged, end.sent.len() as u64);
             assert!(end.slots_used() <= SLOTS as usize);
-            let mut posted = 0;
             for (place, seq) in end.sent.iter().zip(end.acknowledged + 1..) {
                 let segment = &self.segments[*place];
                 assert_eq!((segment.seq, segment.endpoint as usize), (seq, id));
-                posted += segment.posted;
                 // Exactly one timer, or exactly one turn to be sent again.
                 let module = &self.modules[end.host as usize];
                 let noted = (*place, segment.generation);
@@ -176,7 +174,8 @@ impl Usnic {
                     }
                 );
             }
-            assert!(end.credits + posted as i32 <= ENDPOINT_CREDITS);
+            let (with_adapter, _) = self.modules[end.host as usize].with_adapter(id as u32);
+            assert_eq!(end.credits + with_adapter, ENDPOINT_CREDITS);
             // An acknowledgement is on its way out by the next tick.
             assert!(end.ack_due.is_none_or(|due| due <= now + 1_000_000_000));
         }
@@ -220,7 +219,7 @@ proptest! {
             let mut steps = 0_u32;
             while run.fabric.step(&mut run.carrier) {
                 steps += 1;
-                if steps % 16 == 0 {
+                if steps.is_multiple_of(16) {
                     run.carrier.check(run.fabric.now(), &mut before);
                 }
                 prop_assert!(steps < 10_000_000, "does not come to rest");
