@@ -185,3 +185,48 @@ fn pauses_that_wait_for_each_other_are_told() {
         "{stuck:?}"
     );
 }
+
+/// What is lost is repaired by what the receiver says, long before a timer runs down.
+#[test]
+fn losses_are_repaired_without_timeouts() {
+    let net = network("h0-h1", 10.0, 5_000_000, 0);
+    let bytes = 20_000_000;
+    let options = FabricOptions { loss: 5e-4, seed: 3, ..FabricOptions::default() };
+    // A window of two round trips is cut to one by a loss: the wire stays busy.
+    let dctcp = Dctcp { mtu: 1500, initial_window: 20, ..Dctcp::default() };
+    let mut run = simulation(&net, &options, dctcp);
+    let took = run.carry(&[message(0, 1, bytes)], None).unwrap()[0].unwrap();
+    let lost = run.fabric.traffic()[0].losses;
+    // Only the packets that were lost, each once unless it was lost again.
+    assert!(lost > 3 && run.carrier.retransmits() == lost, "{} of {lost}", run.carrier.retransmits());
+    let line = bytes.div_ceil(1448) * 1538 * 800;
+    assert!(took < line + line / 5, "{took} {line}");
+
+    // Go-back-N: each loss costs a round trip of packets, 15 of them, and 1 ms if only the timer notices.
+    let mut run = simulation(&net, &options, Roce { mtu: 1024, ..Roce::default() });
+    let took = run.carry(&[message(0, 1, bytes)], None).unwrap()[0].unwrap();
+    let lost = run.fabric.traffic()[0].losses;
+    let line = bytes.div_ceil(1024) * (1024 + 82) * 800;
+    assert!(lost > 3 && run.carrier.retransmits() <= lost * 16, "{} of {lost}", run.carrier.retransmits());
+    assert!(took < line + (lost + 2) * 20_000_000, "{took} {line} {lost}");
+}
+
+/// Of memory B a single congested port may take αB/(1 + α) (Choudhury and Hahne, section III).
+#[test]
+fn a_port_takes_its_share_of_the_memory() {
+    let net = network("h0-s0 h1-s0 h2-s0 h3-s0 h4-s0", 10.0, 0, 0);
+    let messages: Vec<Message> = (1..5).map(|src| message(src, 0, 2_000_000)).collect();
+    for (alpha, share) in [(0.5, 1.0 / 3.0), (1.0, 0.5), (4.0, 0.8)] {
+        let options =
+            FabricOptions { buffer: Some(300_000), shared: Some(alpha), ..FabricOptions::default() };
+        let mut run = simulation(&net, &options, Dctcp { initial_window: 1000, ..Dctcp::default() });
+        assert!(run.carry(&messages, None).unwrap().iter().all(Option::is_some));
+        let traffic = run.fabric.traffic();
+        let (longest, drops) = (traffic[1].queue_max.unwrap() as f64, traffic[1].drops);
+        // Lengths are known to a quarter.
+        assert!(
+            drops > 0 && (longest / (share * 300_000.0) - 1.0).abs() < 0.27,
+            "{alpha}: {longest} {drops}"
+        );
+    }
+}
