@@ -302,9 +302,9 @@ impl Calendar {
     /// Changes the width if it does not fit what is pending. Only between buckets.
     fn judge(&mut self) {
         let Seen { pushes, far, batches, .. } = self.seen;
-        let shift = if far > pushes / 16 && self.shift < MOST_SHIFT {
+        let shift = if far > pushes / 64 && self.shift < MOST_SHIFT {
             self.shift + 1
-        } else if pushes > batches.saturating_mul(FULL) && far < pushes / 64 && self.shift > LEAST_SHIFT {
+        } else if pushes > batches.saturating_mul(FULL) && far < pushes / 512 && self.shift > LEAST_SHIFT {
             self.shift - 1
         } else {
             self.shift

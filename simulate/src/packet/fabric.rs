@@ -254,8 +254,10 @@ impl<'a> Fabric<'a> {
         for id in self.calendar.batch() {
             let step = &self.arena[id];
             if step.event == Event::Arrival {
+                let at_host = self.ports[step.link as usize].host != NONE;
                 let next = self.ports.get(self.routes.at(step.route) as usize);
-                self.warm ^= next.map_or(0, |port| port.packets as u32);
+                self.warm ^=
+                    if at_host { self.arena.ends(id).1 } else { next.map_or(0, |port| port.packets as u32) };
             }
         }
         turned
@@ -302,14 +304,21 @@ impl<'a> Fabric<'a> {
         if link == END {
             return END;
         }
-        let (from, route) = (LinkId(step.link), step.route);
+        let (from, route) = (step.link, step.route);
         if link == SPRAY {
-            let dst = HostId(self.routes.at(route + 1));
-            return self.routes.choose(self.topology, from, dst, self.hops);
+            return self.sprayed(from, route);
         }
         let (dst, flow) = self.arena.ends(id);
         let what = u64::from(flow) << 32 | u64::from(dst);
-        self.routes.choose(self.topology, from, HostId(dst), what)
+        self.routes.choose(self.topology, LinkId(from), HostId(dst), what)
+    }
+
+    /// The next link of a packet that is sprayed, arriving now over `from`. No two packets arrive at the same time over the same
+    /// link, so time and link stand for the packet, and what happens elsewhere has no influence.
+    #[inline]
+    fn sprayed(&self, from: u32, route: u32) -> u32 {
+        let dst = HostId(self.routes.at(route + 1));
+        self.routes.choose(self.topology, LinkId(from), dst, self.now ^ u64::from(from) << 40)
     }
 
     /// The packet joins the queue of a link: dropped, or put down as arriving at the other end.

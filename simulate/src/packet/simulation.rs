@@ -78,6 +78,17 @@ impl<C: Carrier> Simulation<'_, C> {
         }
     }
 
+    /// Goes on to `to` (inclusive), and appends the keys of the messages that have arrived by then, in the order of their arrival.
+    /// [`Fabric::next_time`] tells when something happens at the earliest.
+    pub fn advance(&mut self, to: Picoseconds, delivered: &mut Vec<u32>) {
+        loop {
+            let before = delivered.len();
+            if !self.run(to, delivered) || delivered.len() == before {
+                return;
+            }
+        }
+    }
+
     /// Carries messages, ordered by start, at the longest until `limit`; returns the time of each one's arrival, `None` for those
     /// that have not.
     ///
