@@ -340,7 +340,7 @@ impl<'a> Fabric<'a> {
         }
         if backlog > port.mark
             && step.flags & ECN_CAPABLE != 0
-            && self.marking.marks(port.bytes_in(backlog), || self.chance.share(link, port.packets))
+            && self.marking.marks(|| port.bytes_in(backlog), || self.chance.share(link, port.packets))
         {
             step.flags |= ECN_MARKED;
             self.ledgers[link as usize].marks += 1;

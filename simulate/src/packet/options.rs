@@ -91,11 +91,11 @@ impl Marking {
 
     /// True if a packet is marked that joins a queue of so many bytes, more than `from`; `share` is an even number from 0 to 1.
     #[inline]
-    pub(super) fn marks(&self, queued: u64, share: impl FnOnce() -> f64) -> bool {
-        if queued >= self.to {
+    pub(super) fn marks(&self, queued: impl FnOnce() -> u64, share: impl FnOnce() -> f64) -> bool {
+        if self.from == self.to {
             return true;
         }
-        let above = queued.saturating_sub(self.from) as f64 / (self.to - self.from) as f64;
-        share() < self.probability * above
+        let above = queued().saturating_sub(self.from) as f64 / (self.to - self.from) as f64;
+        above >= 1.0 || share() < self.probability * above
     }
 }

@@ -186,3 +186,23 @@ fn routes_are_followed_or_refused() {
         assert_eq!(error.to_string(), "route from host 1 to 0: link 0 does not leave h1");
     }
 }
+
+#[test]
+fn messages_can_be_started_while_time_goes_on() {
+    let net = network("h0-s0 h1-s0", 10.0, 1_000_000, 0);
+    let mut run = simulation(&net, &FabricOptions::default(), transport::Ideal { mtu: 1000 });
+    let mut delivered = Vec::new();
+    // 1000 bytes take 0.8 µs and 1 µs on each of two links.
+    run.advance(10_000_000, &mut delivered);
+    run.start(HostId(0), HostId(1), 1000, 7).unwrap();
+    run.start(HostId(1), HostId(0), 1000, 8).unwrap();
+    assert!(run.fabric.next_time() <= Some(13_600_000));
+    run.advance(13_599_999, &mut delivered);
+    assert_eq!((run.fabric.now(), &delivered[..]), (13_599_999, &[][..]));
+    run.start(HostId(0), HostId(1), 1000, 9).unwrap();
+    run.advance(13_600_000, &mut delivered);
+    assert_eq!((run.fabric.now(), &delivered[..]), (13_600_000, &[7, 8][..]));
+    run.advance(90_000_000, &mut delivered);
+    assert_eq!((run.fabric.now(), &delivered[..]), (90_000_000, &[7, 8, 9][..]));
+    assert_eq!(run.fabric.next_time(), None);
+}

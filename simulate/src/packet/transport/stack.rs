@@ -24,7 +24,7 @@ const WIRE_FREE: u8 = 0;
 const PACE: u8 = 1;
 const DEADLINE: u8 = 2;
 
-/// All connections; see the [module](self).
+/// The connections of all hosts over one protocol; the file says how they share wires.
 #[derive(Debug)]
 pub struct Stack<T: Transport> {
     transport: T,
