@@ -200,7 +200,7 @@ fn rows() {
     let slow = Preset { pass: 100_000_000, ..bulk };
     let rows = [
         (
-            "V9 RTT 100 ms",
+            "V9 RTT 100 ms, with start",
             Preset { timeout: 1_000_000_000_000, ..bulk },
             100_000_000_000,
             0.0,
