@@ -4,7 +4,7 @@
 //! message layer (ob1)   message.rs    eager, rendezvous and its pipeline, PUT, matching in order
 //! fragments, segments   segment.rs    a fragment is what ob1 hands over, a segment is one packet until it is acknowledged
 //! endpoints             endpoint.rs   windows, credits, reassembly
-//! processes             module.rs     what one progress pass does, in the order of the code
+//! processes             module.rs     what one progress pass does, in the order of the code; receive.rs what arrives
 //! versions              preset.rs
 //! ```
 //!
@@ -22,6 +22,7 @@ mod endpoint;
 mod message;
 mod module;
 mod preset;
+mod receive;
 mod segment;
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,7 @@ use super::super::super::chance::mix;
 use super::super::super::fabric::Fabric;
 use super::super::super::program::Timer;
 use super::super::super::wire_bytes;
-use super::endpoint::{Arrival, expand};
-use super::preset::{Preset, TICK};
+use super::preset::Preset;
 use super::segment::{Noted, Place, Segment};
 use super::{CHUNK, COMMAND, DATA, HAS_ACK, ONLY_ACK, Usnic};
 use crate::engine::Picoseconds;
@@ -202,16 +201,21 @@ impl Usnic {
     /// When there is something to do next.
     fn plan(&mut self, fabric: &mut Fabric<'_>, host: u32) {
         let module = &self.modules[host as usize];
-        let now = fabric.now();
-        let soon = |is_needed: bool| is_needed.then_some(now);
+        let due = module.owing.iter().filter_map(|endpoint| self.endpoints[*endpoint as usize].ack_due).min();
+        if let Some(time) = due.filter(|_| module.command_credits > 1) {
+            self.wake(fabric, host, time);
+        }
+        self.plan_sends(fabric, host);
+    }
+
+    /// When there is something to do next about packets that are sent.
+    fn plan_sends(&mut self, fabric: &mut Fabric<'_>, host: u32) {
+        let module = &self.modules[host as usize];
         let has_work = !module.resend.is_empty() || !module.ready.is_empty();
-        let owing =
-            module.owing.iter().filter_map(|endpoint| self.endpoints[*endpoint as usize].ack_due).min();
         let times = [
             // Without credits only a completion helps.
-            soon(has_work && module.data_credits > 1),
+            (has_work && module.data_credits > 1).then_some(fabric.now()),
             module.completions.front().map(|done| done.time),
-            owing.filter(|_| module.command_credits > 1),
             module.hotel.front().map(|(deadline, _)| *deadline),
         ];
         if let Some(time) = times.into_iter().flatten().min() {
@@ -243,11 +247,11 @@ impl Usnic {
             }
             self.check_ready(endpoint);
         }
-        self.plan(fabric, host);
+        self.plan_sends(fabric, host);
     }
 
     /// An endpoint that can send is put into the list of these.
-    fn check_ready(&mut self, endpoint: u32) {
+    pub(super) fn check_ready(&mut self, endpoint: u32) {
         let state = &mut self.endpoints[endpoint as usize];
         if !state.is_listed && state.first != NONE && state.credits > 0 && state.window_is_open() {
             state.is_listed = true;
@@ -369,88 +373,5 @@ impl Usnic {
     /// What of a sequence number goes into a header.
     fn digits(&self, seq: u64) -> u32 {
         if self.preset.sequence_bits == 16 { u32::from(seq as u16) } else { seq as u32 }
-    }
-
-    fn take_packet(&mut self, fabric: &mut Fabric<'_>, host: u32, packet: &Packet) {
-        let endpoint = packet.flow;
-        let bits = self.preset.sequence_bits;
-        // Even what turns out to be a duplicate delivers its acknowledgement.
-        if packet.flags & HAS_ACK != 0 {
-            let near = self.endpoints[endpoint as usize].acknowledged;
-            self.take_acknowledgement(fabric, endpoint, expand(packet.ack, near, bits));
-        }
-        if packet.flags & ONLY_ACK != 0 {
-            return;
-        }
-        let [fragment, ..] = packet.words;
-        let state = &mut self.endpoints[endpoint as usize];
-        let seq = expand(packet.seq, state.next_contiguous, bits);
-        let is_chunk = packet.flags & CHUNK != 0;
-        // A slot that is taken: as if the packet had been lost. What was accepted before is not looked at, its fragment may be gone.
-        let is_new = seq >= state.next_contiguous;
-        if is_new && is_chunk && !state.has_slot(self.fragments[fragment].number) {
-            return;
-        }
-        let owes = state.ack_due.is_some();
-        if state.arrive(seq) == Arrival::Duplicate {
-            self.counts.duplicates += 1;
-            if !owes {
-                state.ack_due = Some(0);
-                self.modules[host as usize].owing.push(endpoint);
-            }
-            return;
-        }
-        if !owes {
-            let passes = u64::from(self.preset.acknowledge_after).saturating_mul(self.preset.pass);
-            let tick = (fabric.now() / TICK + 1).saturating_mul(TICK);
-            state.ack_due = Some(fabric.now().saturating_add(passes).min(tick));
-            self.modules[host as usize].owing.push(endpoint);
-        }
-        if is_chunk {
-            let (number, of) = (self.fragments[fragment].number, self.fragments[fragment].bytes);
-            if !state.put_together(number, of, u64::from(packet.payload)) {
-                return;
-            }
-            // A whole fragment is acknowledged at once.
-            state.ack_due = Some(0);
-        }
-        self.fragment_arrived(fabric, endpoint, fragment);
-    }
-
-    fn take_acknowledgement(&mut self, fabric: &mut Fabric<'_>, endpoint: u32, ack: u64) {
-        let state = &mut self.endpoints[endpoint as usize];
-        if ack < state.acknowledged || ack >= state.next_seq {
-            return;
-        }
-        if ack == state.acknowledged {
-            if !self.preset.has_fast_retransmit {
-                return;
-            }
-            let Some(id) = state.unacknowledged(ack + 1) else { return };
-            let segment = &mut self.segments[id];
-            if matches!(segment.place, Place::Hotel(_)) {
-                segment.place = Place::Resend;
-                self.counts.fast_resends += 1;
-                self.modules[state.host as usize].resend.push_back((id, segment.generation));
-            }
-            return;
-        }
-        while self.endpoints[endpoint as usize].acknowledged < ack {
-            let state = &mut self.endpoints[endpoint as usize];
-            state.acknowledged += 1;
-            let Some(id) = state.sent.pop_front() else { return };
-            let segment = &mut self.segments[id];
-            segment.place = Place::Acknowledged;
-            let (fragment, bytes, posted) = (segment.fragment, segment.bytes, segment.posted);
-            if posted == 0 {
-                self.segments.remove(id);
-            }
-            let record = &mut self.fragments[fragment];
-            record.acknowledged += u64::from(bytes);
-            if record.acknowledged == record.bytes {
-                self.fragment_acknowledged(fabric, fragment);
-            }
-        }
-        self.check_ready(endpoint);
     }
 }

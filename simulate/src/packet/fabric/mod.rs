@@ -1,5 +1,8 @@
 //! The network while it runs: packets, ports, and what happens next.
 
+mod figures;
+mod kept;
+
 use phaseflow_collect::Result;
 
 use crate::engine::Picoseconds;
@@ -9,12 +12,12 @@ use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet, Step};
 use super::calendar::Calendar;
 use super::chance::Chance;
 use super::histogram::Histograms;
-use super::ledger::{Ledger, LinkTraffic};
+use super::ledger::Ledger;
 use super::options::{FabricOptions, Marking};
 use super::port::Port;
 use super::program::{Program, Timer, Verdict};
 use super::routes::{END, HASH, Routes, SPRAY};
-use super::store::{Signal, Store};
+use super::store::Store;
 
 /// Links, switches and the packets in them.
 #[derive(Debug)]
@@ -105,36 +108,6 @@ impl<'a> Fabric<'a> {
     /// Packets that are in the network.
     pub fn packets(&self) -> usize {
         self.arena.packets_used()
-    }
-
-    /// Links that are paused while packets wait for them. If nothing is pending, these pauses wait for each other: a deadlock.
-    pub fn stuck(&self) -> Vec<LinkId> {
-        self.store.iter().flat_map(Store::stuck).collect()
-    }
-
-    /// What every link carried so far.
-    pub fn traffic(&mut self) -> Vec<LinkTraffic> {
-        (0..self.ports.len() as u32).map(|link| self.link_traffic(link)).collect()
-    }
-
-    fn link_traffic(&mut self, link: u32) -> LinkTraffic {
-        let (port, ledger) = (&self.ports[link as usize], &self.ledgers[link as usize]);
-        let mut queue = |share| self.queues.quantile(link, share).map(|queue| port.bytes_in(queue));
-        let line = self.store.as_ref().map(|store| store.line(link));
-        LinkTraffic {
-            bytes: port.bytes,
-            packets: port.packets,
-            drops: ledger.drops,
-            dropped_bytes: ledger.dropped_bytes,
-            losses: ledger.losses,
-            lost_bytes: ledger.lost_bytes,
-            marks: ledger.marks,
-            queue_median: queue(0.5),
-            queue_p99: queue(0.99),
-            queue_max: queue(1.0),
-            pauses: line.map_or(0, |line| line.pauses),
-            paused_ps: line.map_or(0, |line| line.paused_ps),
-        }
     }
 
     /// When the next thing happens.
@@ -375,61 +348,5 @@ impl<'a> Fabric<'a> {
             time = time.saturating_add(self.chance.delay(link, ledger.traversals));
         }
         self.calendar.push(time, id);
-    }
-
-    /// The packet waits in the store until its port sends it.
-    fn wait(&mut self, id: u32, link: u32, takes: Picoseconds) {
-        let Step { wire, link: came_by, .. } = self.arena[id];
-        let node = self.topology.src(LinkId(link));
-        let signal = self.store.as_mut().and_then(|store| store.push(node, link, (id, wire, came_by), takes));
-        self.signal(signal);
-        self.send_next(link);
-    }
-
-    /// If the port of a link may, it sends its next packet.
-    fn send_next(&mut self, link: u32) {
-        let Some(store) = &mut self.store else { return };
-        let Some(id) = store.next(link) else { return };
-        let wire = self.arena[id].wire;
-        let takes = self.ports[link as usize].serialization(u64::from(wire));
-        store.send(link, wire, takes);
-        let end = self.now.saturating_add(takes);
-        let step = Step { link, route: 0, wire: 0, flags: 0, kind: 0, event: Event::Port };
-        let port = self.arena.insert_step(step);
-        self.calendar.push(end, port);
-        self.put(id, link, end);
-    }
-
-    /// The port of a link has sent a packet.
-    fn sent(&mut self, link: u32) {
-        let node = self.topology.src(LinkId(link));
-        let signal = self.store.as_mut().and_then(|store| store.sent(node, link));
-        self.signal(signal);
-        self.send_next(link);
-    }
-
-    /// Tells the port of a link to stop or go on, after the latency of the link.
-    fn signal(&mut self, signal: Option<Signal>) {
-        let (link, stops) = match signal {
-            None => return,
-            Some(Signal::Stop(link)) => (link, true),
-            Some(Signal::Go(link)) => (link, false),
-        };
-        let step = Step { link, route: 0, wire: 0, flags: 0, kind: u8::from(stops), event: Event::Pause };
-        let id = self.arena.insert_step(step);
-        let latency = self.topology.link(LinkId(link)).latency_ps;
-        self.calendar.push(self.now.saturating_add(latency), id);
-    }
-
-    fn pause<P: Program>(&mut self, program: &mut P, link: u32, stops: bool) {
-        let Some(store) = &mut self.store else { return };
-        store.pause(link, stops, self.now);
-        if !stops {
-            self.send_next(link);
-            let link = LinkId(link);
-            if !self.topology.is_switch(self.topology.src(link)) {
-                program.resumed(self, link);
-            }
-        }
     }
 }
