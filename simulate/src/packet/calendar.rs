@@ -232,10 +232,11 @@ impl Calendar {
             self.link(time, bucket, id);
         }
         self.empty_current();
-        // The next bucket is likely to be this one: its chunk can be on its way from memory meanwhile.
+        // The next bucket is likely to be this one: its chunks can be on their way from memory meanwhile.
         if let Some(next) = self.next_occupied() {
-            let chunk = self.newest[next as usize % BUCKETS] / ROOM;
-            self.warm ^= self.chunks.get(chunk as usize).map_or(0, |chunk| chunk.older);
+            let older =
+                |newest: u32| self.chunks.get((newest / ROOM) as usize).map_or(NONE, |chunk| chunk.older);
+            self.warm ^= older(older(self.newest[next as usize % BUCKETS]));
         }
         true
     }
