@@ -15,7 +15,8 @@
 //! # Why it is fast
 //!
 //! - One event per packet and link: when the last bit of a packet leaves a queue is known when it joins it, so a queue is one number
-//!   (`port.rs`); only pauses and shared memory need queues of packets (`store.rs`), and both agree to the picosecond.
+//!   (`port.rs`); only pauses and shared memory need queues of packets (`store.rs`), and both agree to the
+//!   picosecond (but for the order of packets that arrive in the same one).
 //! - A hop touches 16 bytes of the packet and the 64 of the port; the rest of the packet rests until its end (`arena.rs`).
 //! - What happens next is found in a calendar that is read and written in cache lines (`calendar.rs`).
 //! - Nothing is allocated per packet; a source makes a packet when its wire is free.

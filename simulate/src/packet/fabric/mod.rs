@@ -37,6 +37,10 @@ pub struct Fabric<'a> {
     hops: u64,
     /// A sum that nobody reads of what was read ahead.
     warm: u32,
+    #[cfg(test)]
+    last: (Picoseconds, bool),
+    #[cfg(test)]
+    pub(super) ties: u32,
 }
 
 impl<'a> Fabric<'a> {
@@ -72,6 +76,10 @@ impl<'a> Fabric<'a> {
             chance: Chance::new(options),
             hops: 0,
             warm: 0,
+            #[cfg(test)]
+            last: (0, false),
+            #[cfg(test)]
+            ties: 0,
         }
     }
 
@@ -200,8 +208,10 @@ impl<'a> Fabric<'a> {
         let Some((time, id)) = self.calendar.pop() else {
             return false;
         };
-        self.now = time;
         let step = self.arena[id];
+        #[cfg(test)]
+        self.note_tie(time, step.event);
+        self.now = time;
         match step.event {
             Event::Arrival => self.arrive(program, id, step.link),
             Event::Timer => {
@@ -218,6 +228,18 @@ impl<'a> Fabric<'a> {
             }
         }
         true
+    }
+
+    /// Counts packets that arrive when something else happens: which comes first may depend on the kind of queues.
+    #[cfg(test)]
+    fn note_tie(&mut self, time: Picoseconds, event: Event) {
+        if event == Event::Port {
+            return;
+        }
+        let arrives = event == Event::Arrival;
+        let (last, arrived) = std::mem::replace(&mut self.last, (time, arrives));
+        self.ties += u32::from(last == time && (arrives || arrived));
+        self.last.1 |= last == time && arrived;
     }
 
     /// Goes on in the calendar; false if it is empty.
