@@ -13,6 +13,8 @@
 //! the demand's rate (bytes per second, or bytes where the trace knows no duration) until the phase ends. The model is that of
 //! PFSim (the simulator of the PFAnalyzer paper): loads add up without limit, nobody waits for the network.
 //!
+//! Where queues, loss and acknowledgements decide, [`packet`] carries messages packet by packet; scenarios cannot choose it yet.
+//!
 //! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one closed enum as its registry:
 //! [`topology`], [`scheduling`], [`host_selection`], [`process_mapping`], [`routing`].
 
@@ -22,6 +24,7 @@ pub mod engine;
 pub mod flow;
 pub mod forwarding;
 pub mod host_selection;
+pub mod packet;
 pub mod plugin;
 pub mod process_mapping;
 pub mod replay;

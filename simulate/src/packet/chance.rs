@@ -1,0 +1,73 @@
+//! Loss, reordering, random marking: chance by link and traversal.
+//!
+//! What happens to the n-th packet of a link is a hash of the seed, the link and n (SplitMix64's mixing function: Steele, Lea and
+//! Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), so that it depends on nothing that happens elsewhere.
+
+use crate::engine::Picoseconds;
+
+use super::options::FabricOptions;
+
+/// The dice of a network.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chance {
+    seed: u64,
+    /// A hash below this is a loss.
+    loss: u64,
+    /// Longest additional delay of a traversal.
+    reorder_ps: Picoseconds,
+}
+
+/// Which die is thrown.
+const LOSS: u64 = 1;
+const DELAY: u64 = 2;
+const MARK: u64 = 3;
+
+impl Chance {
+    pub(super) fn new(options: &FabricOptions) -> Self {
+        // 2⁶⁴ as a float saturates to 2⁶⁴ − 1: a loss of 1 loses everything but one in 2⁶⁴.
+        let loss = (options.loss * 2_f64.powi(64)) as u64;
+        Self { seed: mix(options.seed), loss, reorder_ps: options.reorder_ps }
+    }
+
+    /// False if no packet is ever lost or delayed.
+    #[inline]
+    pub(super) fn is_needed(&self) -> bool {
+        self.loss | self.reorder_ps != 0
+    }
+
+    #[inline]
+    fn throw(&self, die: u64, link: u32, number: u64) -> u64 {
+        mix(mix(self.seed ^ (u64::from(link) << 32 | die)) ^ number)
+    }
+
+    /// True if the `number`-th packet of a link is lost on it.
+    #[inline]
+    pub(super) fn loses(&self, link: u32, number: u64) -> bool {
+        self.throw(LOSS, link, number) < self.loss
+    }
+
+    /// How much later than usual the `number`-th packet of a link arrives: even up to the longest.
+    #[inline]
+    pub(super) fn delay(&self, link: u32, number: u64) -> Picoseconds {
+        let span = u128::from(self.reorder_ps) + 1;
+        if span == 1 {
+            return 0;
+        }
+        ((u128::from(self.throw(DELAY, link, number)) * span) >> 64) as u64
+    }
+
+    /// An even number from 0 to 1 for the `number`-th packet of a link.
+    #[inline]
+    pub(super) fn share(&self, link: u32, number: u64) -> f64 {
+        (self.throw(MARK, link, number) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// One step of SplitMix64.
+#[inline]
+pub(super) fn mix(state: u64) -> u64 {
+    let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ state >> 31
+}

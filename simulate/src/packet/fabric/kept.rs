@@ -1,0 +1,67 @@
+//! What happens to packets in queues that are [kept](super::super::store).
+
+use super::super::arena::{Event, Step};
+use super::super::program::Program;
+use super::super::store::Signal;
+use super::Fabric;
+use crate::engine::Picoseconds;
+use crate::topology::LinkId;
+
+impl Fabric<'_> {
+    /// The packet waits in the store until its port sends it.
+    pub(super) fn wait(&mut self, id: u32, link: u32, takes: Picoseconds) {
+        let Step { wire, link: came_by, .. } = self.arena[id];
+        let node = self.topology.src(LinkId(link));
+        let signal = self.store.as_mut().and_then(|store| store.push(node, link, (id, wire, came_by), takes));
+        self.signal(signal);
+        self.send_next(link);
+    }
+
+    /// If the port of a link may, it sends its next packet.
+    fn send_next(&mut self, link: u32) {
+        let Some(store) = &mut self.store else { return };
+        let Some(id) = store.next(link) else { return };
+        let wire = self.arena[id].wire;
+        let takes = self.ports[link as usize].serialization(u64::from(wire));
+        store.send(link, wire, takes);
+        let end = self.now.saturating_add(takes);
+        let step = Step { link, route: 0, wire: 0, flags: 0, kind: 0, event: Event::Port };
+        let port = self.arena.insert_step(step);
+        self.calendar.push(end, port);
+        self.put(id, link, end);
+    }
+
+    /// The port of a link has sent a packet.
+    pub(super) fn sent(&mut self, link: u32) {
+        let node = self.topology.src(LinkId(link));
+        let signal = self.store.as_mut().and_then(|store| store.sent(node, link));
+        self.signal(signal);
+        self.send_next(link);
+    }
+
+    /// Tells the port of a link to stop or go on, after the latency of the link.
+    fn signal(&mut self, signal: Option<Signal>) {
+        let (link, stops) = match signal {
+            None => return,
+            Some(Signal::Stop(link)) => (link, true),
+            Some(Signal::Go(link)) => (link, false),
+        };
+        let step = Step { link, route: 0, wire: 0, flags: 0, kind: u8::from(stops), event: Event::Pause };
+        let id = self.arena.insert_step(step);
+        let latency = self.topology.link(LinkId(link)).latency_ps;
+        self.calendar.push(self.now.saturating_add(latency), id);
+    }
+
+    /// A port is told to stop or to go on.
+    pub(super) fn pause<P: Program>(&mut self, program: &mut P, link: u32, stops: bool) {
+        let Some(store) = &mut self.store else { return };
+        store.pause(link, stops, self.now);
+        if !stops {
+            self.send_next(link);
+            let link = LinkId(link);
+            if !self.topology.is_switch(self.topology.src(link)) {
+                program.resumed(self, link);
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! The network while it runs: packets, ports, and what happens next.
+
+mod figures;
+mod kept;
+
+use phaseflow_collect::Result;
+
+use crate::engine::Picoseconds;
+use crate::topology::{HostId, LinkId, NodeId, Topology};
+
+use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet, Step};
+use super::calendar::Calendar;
+use super::chance::Chance;
+use super::histogram::Histograms;
+use super::ledger::Ledger;
+use super::options::{FabricOptions, Marking};
+use super::port::Port;
+use super::program::{Program, Timer, Verdict};
+use super::routes::{END, HASH, Routes, SPRAY};
+use super::store::Store;
+
+/// Links, switches and the packets in them.
+#[derive(Debug)]
+pub struct Fabric<'a> {
+    topology: &'a Topology,
+    now: Picoseconds,
+    pub(super) arena: Arena,
+    calendar: Calendar,
+    pub(super) ports: Vec<Port>,
+    pub(super) ledgers: Vec<Ledger>,
+    pub(super) queues: Histograms,
+    routes: Routes,
+    /// Queues of packets, where ports alone do not do.
+    pub(super) store: Option<Store>,
+    marking: Marking,
+    chance: Chance,
+    hops: u64,
+    /// A sum that nobody reads of what was read ahead.
+    warm: u32,
+    #[cfg(test)]
+    last: (Picoseconds, bool),
+    #[cfg(test)]
+    pub(super) ties: u32,
+}
+
+impl<'a> Fabric<'a> {
+    /// An idle network.
+    pub fn new(topology: &'a Topology, options: &FabricOptions) -> Self {
+        let mut host_of = vec![None; topology.node_count()];
+        for host in 0..topology.host_count() as u32 {
+            host_of[topology.host(HostId(host)).0 as usize] = Some(host);
+        }
+        let links = || (0..topology.link_count() as u32).map(LinkId);
+        let port = |link: LinkId| {
+            let mut port = Port::new(topology, link, host_of[topology.dst(link).0 as usize]);
+            // The queue of a host is its program's concern: it hands over a packet when the wire is free.
+            if topology.is_switch(topology.src(link)) {
+                let own = options.buffer.filter(|_| options.shared.is_none());
+                port.capacity = own.map_or(Picoseconds::MAX, |bytes| port.serialization(bytes));
+                port.mark =
+                    options.marking.map_or(Picoseconds::MAX, |marking| port.serialization(marking.from));
+            }
+            port
+        };
+        Self {
+            topology,
+            now: 0,
+            arena: Arena::default(),
+            calendar: Calendar::default(),
+            ports: links().map(port).collect(),
+            ledgers: links().map(|_| Ledger::default()).collect(),
+            queues: Histograms::new(topology.link_count()),
+            routes: Routes::new(options.paths, options.seed),
+            store: Store::new(topology, options),
+            marking: options.marking.unwrap_or_default(),
+            chance: Chance::new(options),
+            hops: 0,
+            warm: 0,
+            #[cfg(test)]
+            last: (0, false),
+            #[cfg(test)]
+            ties: 0,
+        }
+    }
+
+    /// The network.
+    pub fn topology(&self) -> &'a Topology {
+        self.topology
+    }
+
+    /// The time.
+    pub fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    /// Packets and timers that are pending.
+    pub fn pending(&self) -> usize {
+        self.calendar.len()
+    }
+
+    /// How many times a packet was put on a link so far.
+    pub fn hops(&self) -> u64 {
+        self.hops
+    }
+
+    /// The largest number of packets and timers that were pending at once; each takes 64 bytes.
+    pub fn most_pending(&self) -> usize {
+        self.arena.peak()
+    }
+
+    /// True if switches may pause links.
+    pub fn pauses(&self) -> bool {
+        self.store.as_ref().is_some_and(Store::pauses)
+    }
+
+    /// Packets that are in the network.
+    pub fn packets(&self) -> usize {
+        self.arena.packets_used()
+    }
+
+    /// When the next thing happens.
+    pub fn next_time(&mut self) -> Option<Picoseconds> {
+        if self.calendar.is_done() {
+            self.turn();
+        }
+        self.calendar.next_time()
+    }
+
+    /// Lets time pass in which nothing happens; the time of the next event is the limit.
+    pub(super) fn wait_until(&mut self, time: Picoseconds) {
+        self.now = self.now.max(time);
+    }
+
+    /// Packets from `src` to `dst` take these links from now on.
+    ///
+    /// # Errors
+    /// The links are no path from the one to the other.
+    pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) -> Result<()> {
+        self.routes.set(self.topology, (src, dst), links)
+    }
+
+    /// The route from one host to another one, for [`Packet::route`].
+    pub fn route(&mut self, src: HostId, dst: HostId) -> u32 {
+        self.routes.of(self.topology, src, dst)
+    }
+
+    /// A route that leaves the way to [`Packet::dst`] to the switches; packets of a flow stay in order. For packets that
+    /// programs at switches [send](Self::send_on).
+    pub fn hashed_route(&self) -> u32 {
+        self.routes.hashed()
+    }
+
+    /// The links by which a switch may send to a host on a shortest path; none if it is no switch.
+    pub fn ways(&self, switch: NodeId, to: HostId) -> &'a [LinkId] {
+        let into = self.topology.incoming(switch).first();
+        let Some(number) = into.and_then(|link| self.topology.switch_after(*link)) else { return &[] };
+        let paths = self.topology.paths_to(to);
+        let onward = paths.candidates(number);
+        if onward.is_empty() { paths.deliveries(number) } else { onward }
+    }
+
+    /// The first link of a route between hosts.
+    pub fn first_link(&self, route: u32) -> LinkId {
+        LinkId(self.routes.at(route))
+    }
+
+    /// When the serializer of a link has nothing left to do.
+    #[inline]
+    pub fn free_at(&self, link: LinkId) -> Picoseconds {
+        let free_at = self.ports[link.0 as usize].free_at;
+        match &self.store {
+            None => free_at,
+            Some(store) if store.is_paused(link.0) => Picoseconds::MAX,
+            Some(store) => free_at.max(self.now).saturating_add(store.line(link.0).waiting),
+        }
+    }
+
+    /// Puts a packet into the queue of the first link of its route.
+    #[inline]
+    pub fn send(&mut self, packet: Packet) {
+        let link = self.routes.at(packet.route);
+        let id = self.arena.insert(Packet { route: packet.route + 1, ..packet });
+        self.join(id, link);
+    }
+
+    /// Puts a packet into the queue of a link, whatever its route says; it goes on along its route from there.
+    #[inline]
+    pub fn send_on(&mut self, link: LinkId, packet: Packet) {
+        let id = self.arena.insert(packet);
+        self.join(id, link.0);
+    }
+
+    /// Calls the program back at a time, which is not before now.
+    #[inline]
+    pub fn call_at(&mut self, time: Picoseconds, timer: Timer) {
+        let Timer { kind, words: [a, b] } = timer;
+        let step = Step { link: a, route: b, wire: 0, flags: 0, kind, event: Event::Timer };
+        let id = self.arena.insert_step(step);
+        self.calendar.push(time.max(self.now), id);
+    }
+
+    /// Lets the next thing happen; false if nothing is to come.
+    #[inline]
+    pub fn step<P: Program>(&mut self, program: &mut P) -> bool {
+        if self.calendar.is_done() && !self.turn() {
+            return false;
+        }
+        let Some((time, id)) = self.calendar.pop() else {
+            return false;
+        };
+        let step = self.arena[id];
+        #[cfg(test)]
+        self.note_tie(time, step.event);
+        self.now = time;
+        match step.event {
+            Event::Arrival => self.arrive(program, id, step.link),
+            Event::Timer => {
+                self.arena.remove(id);
+                program.timer(self, Timer { kind: step.kind, words: [step.link, step.route] });
+            }
+            Event::Port => {
+                self.arena.remove(id);
+                self.sent(step.link);
+            }
+            Event::Pause => {
+                self.arena.remove(id);
+                self.pause(program, step.link, step.kind != 0);
+            }
+        }
+        true
+    }
+
+    /// Counts packets that arrive when something else happens: which comes first may depend on the kind of queues.
+    #[cfg(test)]
+    fn note_tie(&mut self, time: Picoseconds, event: Event) {
+        if event == Event::Port {
+            return;
+        }
+        let arrives = event == Event::Arrival;
+        let (last, arrived) = std::mem::replace(&mut self.last, (time, arrives));
+        self.ties += u32::from(last == time && (arrives || arrived));
+        self.last.1 |= last == time && arrived;
+    }
+
+    /// Goes on in the calendar; false if it is empty.
+    fn turn(&mut self) -> bool {
+        let turned = self.calendar.turn();
+        // Records and ports are needed soon: asked for all at once, their way from memory is waited for once.
+        for id in self.calendar.batch() {
+            let step = &self.arena[id];
+            if step.event == Event::Arrival {
+                let at_host = self.ports[step.link as usize].host != NONE;
+                let next = self.ports.get(self.routes.at(step.route) as usize);
+                self.warm ^=
+                    if at_host { self.arena.ends(id).1 } else { next.map_or(0, |port| port.packets as u32) };
+            }
+        }
+        turned
+    }
+
+    #[inline]
+    fn arrive<P: Program>(&mut self, program: &mut P, id: u32, link: u32) {
+        let port = &self.ports[link as usize];
+        let (host, node) = (port.host, port.node);
+        if host != NONE {
+            let packet = self.arena.packet(id);
+            self.arena.remove(id);
+            program.receive(self, HostId(host), packet);
+            return;
+        }
+        if P::AT_SWITCHES {
+            let mut packet = self.arena.packet(id);
+            match program.transit(self, NodeId(node), &mut packet) {
+                Verdict::Forward => self.arena.replace(id, packet),
+                Verdict::Consume => {
+                    self.arena.remove(id);
+                    return;
+                }
+            }
+        }
+        let link = self.onward(id);
+        if link == END {
+            // A route that ends at a switch: its packets were meant for a program there.
+            self.arena.remove(id);
+            return;
+        }
+        self.join(id, link);
+    }
+
+    /// The next link of a packet that is at a switch.
+    #[inline]
+    fn onward(&mut self, id: u32) -> u32 {
+        let step = &mut self.arena[id];
+        let link = self.routes.at(step.route);
+        if link < HASH {
+            step.route += 1;
+            return link;
+        }
+        if link == END {
+            return END;
+        }
+        let (from, route) = (step.link, step.route);
+        if link == SPRAY {
+            return self.sprayed(from, route);
+        }
+        let (dst, flow) = self.arena.ends(id);
+        let what = u64::from(flow) << 32 | u64::from(dst);
+        self.routes.choose(self.topology, LinkId(from), HostId(dst), what)
+    }
+
+    /// The next link of a packet that is sprayed, arriving now over `from`. No two packets arrive at the same time over the same
+    /// link, so time and link stand for the packet, and what happens elsewhere has no influence.
+    #[inline]
+    fn sprayed(&self, from: u32, route: u32) -> u32 {
+        let dst = HostId(self.routes.at(route + 1));
+        self.routes.choose(self.topology, LinkId(from), dst, self.now ^ u64::from(from) << 40)
+    }
+
+    /// The packet joins the queue of a link: dropped, or put down as arriving at the other end.
+    #[inline]
+    fn join(&mut self, id: u32, link: u32) {
+        let port = &mut self.ports[link as usize];
+        let step = &mut self.arena[id];
+        let mut backlog = port.backlog(self.now);
+        let takes = port.serialization(u64::from(step.wire));
+        let mut has_room = true;
+        if let Some(store) = &self.store {
+            backlog = backlog.saturating_add(store.line(link).waiting);
+            has_room = store.has_room(self.topology.src(LinkId(link)), link, step.wire);
+        }
+        if takes > port.capacity.saturating_sub(backlog) || !has_room {
+            self.ledgers[link as usize].drop(step.wire);
+            self.arena.remove(id);
+            return;
+        }
+        if backlog > port.mark
+            && step.flags & ECN_CAPABLE != 0
+            && self.marking.marks(|| port.bytes_in(backlog), || self.chance.share(link, port.packets))
+        {
+            step.flags |= ECN_MARKED;
+            self.ledgers[link as usize].marks += 1;
+        }
+        self.queues.add(link, backlog);
+        port.packets += 1;
+        port.bytes += u64::from(step.wire);
+        self.hops += 1;
+        if self.store.is_some() {
+            self.wait(id, link, takes);
+        } else {
+            self.put(id, link, self.now.saturating_add(backlog).saturating_add(takes));
+        }
+    }
+
+    /// The packet's last bit will be on the wire at `end`.
+    #[inline]
+    fn put(&mut self, id: u32, link: u32, end: Picoseconds) {
+        let port = &mut self.ports[link as usize];
+        port.free_at = end;
+        let mut time = end.saturating_add(port.latency);
+        let step = &mut self.arena[id];
+        step.link = link;
+        if self.chance.is_needed() {
+            let ledger = &mut self.ledgers[link as usize];
+            ledger.traversals += 1;
+            if self.chance.loses(link, ledger.traversals) {
+                ledger.lose(step.wire);
+                self.arena.remove(id);
+                return;
+            }
+            time = time.saturating_add(self.chance.delay(link, ledger.traversals));
+        }
+        self.calendar.push(time, id);
+    }
+}

@@ -1,0 +1,62 @@
+//! What happened to packets on a link, besides passing it.
+
+use crate::engine::Picoseconds;
+
+/// What one link carried, and what it did not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTraffic {
+    /// Bytes that its queue accepted, as they are [on the wire](super::wire_bytes).
+    pub bytes: u64,
+    /// Packets that its queue accepted.
+    pub packets: u64,
+    /// Packets that found no room in the queue.
+    pub drops: u64,
+    /// Bytes of these.
+    pub dropped_bytes: u64,
+    /// Packets that were lost on the wire, after they had occupied it.
+    pub losses: u64,
+    /// Bytes of these.
+    pub lost_bytes: u64,
+    /// Packets that were marked here.
+    pub marks: u64,
+    /// Bytes in the queue that half of the packets did not find exceeded; known to a quarter, as are the following. `None` without
+    /// packets.
+    pub queue_median: Option<u64>,
+    /// Of 99 % of the packets.
+    pub queue_p99: Option<u64>,
+    /// Of all.
+    pub queue_max: Option<u64>,
+    /// How often it was paused.
+    pub pauses: u64,
+    /// For how long altogether, up to the last time that it went on.
+    pub paused_ps: Picoseconds,
+}
+
+/// Counts of one link.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    /// Packets put on a link that loses or delays.
+    pub(super) traversals: u64,
+    /// Packets that found no room in the queue.
+    pub(super) drops: u64,
+    /// Bytes of these.
+    pub(super) dropped_bytes: u64,
+    /// Packets lost on the wire.
+    pub(super) losses: u64,
+    /// Bytes of these.
+    pub(super) lost_bytes: u64,
+    /// Packets marked.
+    pub(super) marks: u64,
+}
+
+impl Ledger {
+    pub(super) fn drop(&mut self, wire: u32) {
+        self.drops += 1;
+        self.dropped_bytes += u64::from(wire);
+    }
+
+    pub(super) fn lose(&mut self, wire: u32) {
+        self.losses += 1;
+        self.lost_bytes += u64::from(wire);
+    }
+}

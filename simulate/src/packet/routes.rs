@@ -1,0 +1,144 @@
+//! Which links packets take.
+//!
+//! A route is a stretch of one table: its links, then a mark. Packets carry their position in it. A route may end in a
+//! mark that lets each switch choose from there on, packet by packet.
+
+use phaseflow_collect::{Error, Result};
+use rustc_hash::FxHashMap;
+
+use super::arena::NONE;
+use super::chance::mix;
+use crate::topology::{HostId, LinkId, NodeId, Topology};
+
+/// The route is over.
+pub(super) const END: u32 = NONE;
+/// Each switch chooses for each packet: spraying. The destination stands behind this mark, so that no switch has to look for it in
+/// the packet.
+pub(super) const SPRAY: u32 = NONE - 1;
+/// Each switch hashes the packet's flow and destination: packets of a flow stay in order.
+pub(super) const HASH: u32 = NONE - 2;
+
+/// How packets find their way where no router has said it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paths {
+    /// A pair of hosts keeps the shortest path that a hash of the pair chooses: ECMP.
+    #[default]
+    Flow,
+    /// Each packet takes a shortest path of its own, and overtakes others.
+    Spray,
+}
+
+/// All routes of a network.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Routes {
+    table: Vec<u32>,
+    pairs: FxHashMap<(u32, u32), u32>,
+    paths: Paths,
+    seed: u64,
+    room: Vec<LinkId>,
+}
+
+impl Routes {
+    pub(super) fn new(paths: Paths, seed: u64) -> Self {
+        Self { paths, seed: mix(seed), table: vec![HASH], ..Self::default() }
+    }
+
+    /// What stands at a position.
+    #[inline]
+    pub(super) fn at(&self, position: u32) -> u32 {
+        self.table[position as usize]
+    }
+
+    /// A position at which every switch hashes.
+    pub(super) fn hashed(&self) -> u32 {
+        0
+    }
+
+    pub(super) fn insert(&mut self, links: &[LinkId]) -> u32 {
+        let route = self.table.len() as u32;
+        self.table.extend(links.iter().map(|link| link.0));
+        self.table.push(END);
+        route
+    }
+
+    /// Messages from `src` to `dst` take these links.
+    ///
+    /// # Errors
+    /// The links are no path from the one to the other.
+    pub(super) fn set(
+        &mut self,
+        topology: &Topology,
+        (src, dst): (HostId, HostId),
+        links: &[LinkId],
+    ) -> Result<()> {
+        let mut node = topology.host(src);
+        for link in links {
+            if link.0 as usize >= topology.link_count() || topology.src(*link) != node {
+                return Err(Error::data(format!(
+                    "route from host {} to {}: link {} does not leave {}",
+                    src.0,
+                    dst.0,
+                    link.0,
+                    topology.node(node).name
+                )));
+            }
+            node = topology.dst(*link);
+        }
+        if node != topology.host(dst) || links.is_empty() {
+            let name = &topology.node(node).name;
+            return Err(Error::data(format!("route from host {} to {} ends at {name}", src.0, dst.0)));
+        }
+        let route = self.insert(links);
+        self.pairs.insert((src.0, dst.0), route);
+        Ok(())
+    }
+
+    /// The route from `src` to `dst`: what was [`set`](Self::set), else what [`Paths`] says.
+    pub(super) fn of(&mut self, topology: &Topology, src: HostId, dst: HostId) -> u32 {
+        if let Some(known) = self.pairs.get(&(src.0, dst.0)) {
+            return *known;
+        }
+        let route = self.table.len() as u32;
+        let flow = mix(self.seed ^ (u64::from(src.0) << 32 | u64::from(dst.0)));
+        let paths = topology.paths_to(dst);
+        let mut candidates = paths.departures(src, &mut self.room);
+        let mut node = topology.host(src);
+        while let Some(link) = pick(candidates, flow, node) {
+            self.table.push(link.0);
+            let Some(switch) = topology.switch_after(link) else { break };
+            if self.paths == Paths::Spray {
+                self.table.extend([SPRAY, dst.0]);
+                break;
+            }
+            let onward = paths.candidates(switch);
+            candidates = if onward.is_empty() { paths.deliveries(switch) } else { onward };
+            node = topology.dst(link);
+        }
+        self.table.push(END);
+        self.pairs.insert((src.0, dst.0), route);
+        route
+    }
+
+    /// The link by which a switch sends a packet on that has come over `link` and may go any shortest way to host `dst`; [`END`] if
+    /// there is none. `what` is the same for packets that have to go the same way.
+    pub(super) fn choose(&self, topology: &Topology, link: LinkId, dst: HostId, what: u64) -> u32 {
+        let Some(switch) = topology.switch_after(link) else { return END };
+        let paths = topology.paths_to(dst);
+        let onward = paths.candidates(switch);
+        let candidates = if onward.is_empty() { paths.deliveries(switch) } else { onward };
+        pick(candidates, mix(self.seed ^ what), topology.dst(link)).map_or(END, |link| link.0)
+    }
+}
+
+/// The candidate that a hash and a node choose, as the router `ecmp` does.
+#[inline]
+fn pick(candidates: &[LinkId], flow: u64, node: NodeId) -> Option<LinkId> {
+    match candidates {
+        [] => None,
+        [only] => Some(*only),
+        _ => {
+            let hash = mix(flow ^ u64::from(node.0)) >> 32;
+            candidates.get(((hash * candidates.len() as u64) >> 32) as usize).copied()
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Which transport: one name, one variant, one arm.
+
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::units::parse_time_ns;
+use phaseflow_collect::{At, Error, Result};
+
+use super::usnic::Preset;
+use super::{Dctcp, Ideal, Roce, Transport};
+use crate::engine::Picoseconds;
+use crate::packet::{FabricOptions, Paths, wire_bytes};
+
+/// A transport with its parameters.
+#[derive(Clone, Copy, Debug)]
+pub enum TransportChoice {
+    /// `ideal`.
+    Ideal(Ideal),
+    /// `dctcp[initial-window=10,least-timeout=1ms]`.
+    Dctcp(Dctcp),
+    /// `roce[timeout=1049us,rate-control=on]`.
+    Roce(Roce),
+    /// `usnic-2013`, `usnic-4.1`, both with `[pass=500ns,timeout=5ms,fast-retransmit=on]`.
+    Usnic(Preset),
+}
+
+/// Names, in the order of the documentation.
+const NAMES: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce"];
+/// Packet sizes if the user names none: the page of a memory, the usual MTU of Ethernet, and of Ethernet for HPC.
+const IDEAL_MTU: u32 = 4096;
+const ETHERNET_MTU: u32 = 1500;
+const JUMBO_MTU: u32 = 9000;
+/// Smallest MTU: what IPv4 guarantees to reassemble (RFC 791), and enough for all headers.
+const LEAST_MTU: u32 = 576;
+
+impl TransportChoice {
+    /// The transport that the user chose. `mtu` is the largest IP packet of `dctcp` and `usnic`, the largest payload of
+    /// `roce` and `ideal`; the default is 1500, 9000, 4096 and 4096 bytes.
+    ///
+    /// # Errors
+    /// A name or a parameter that does not exist, a value that is none.
+    pub fn new(choice: &Choice, mtu: Option<u32>, paths: Paths) -> Result<Self> {
+        let mtu = |default: u32| match mtu {
+            Some(mtu) if !(LEAST_MTU..=u32::from(u16::MAX)).contains(&mtu) => {
+                Err(Error::usage(format!("MTU is {mtu}, expected {LEAST_MTU} to 65535 bytes")))
+            }
+            mtu => Ok(mtu.unwrap_or(default)),
+        };
+        Ok(match choice.name() {
+            "ideal" => {
+                choice.only(&[])?;
+                Self::Ideal(Ideal { mtu: mtu(IDEAL_MTU)? })
+            }
+            "dctcp" => {
+                choice.only(&["initial-window", "least-timeout"])?;
+                let default = Dctcp::default();
+                Self::Dctcp(Dctcp {
+                    mtu: mtu(ETHERNET_MTU)?,
+                    initial_window: choice.value("initial-window", default.initial_window)?,
+                    least_timeout: time(choice, "least-timeout", default.least_timeout)?,
+                    is_reordered: paths == Paths::Spray,
+                })
+            }
+            "roce" => {
+                choice.only(&["timeout", "rate-control"])?;
+                let default = Roce::default();
+                Self::Roce(Roce {
+                    mtu: mtu(default.mtu)?,
+                    timeout: time(choice, "timeout", default.timeout)?,
+                    has_rate_control: switch(choice, "rate-control")?,
+                })
+            }
+            name @ ("usnic-2013" | "usnic-4.1") => {
+                choice.only(&["pass", "timeout", "fast-retransmit"])?;
+                let mtu = mtu(JUMBO_MTU)?;
+                let mut preset = if name == "usnic-2013" { Preset::v2013(mtu) } else { Preset::v4_1(mtu) };
+                preset.pass = time(choice, "pass", preset.pass)?;
+                preset.timeout = time(choice, "timeout", preset.timeout)?;
+                preset.has_fast_retransmit = switch(choice, "fast-retransmit")?;
+                Self::Usnic(preset)
+            }
+            other => return Err(unknown_name("transport", other, NAMES)),
+        })
+    }
+
+    /// Bytes of its largest packet on the wire.
+    pub fn largest_packet(&self) -> u32 {
+        match self {
+            Self::Ideal(transport) => transport.wire(transport.payload()),
+            Self::Dctcp(transport) => transport.wire(transport.payload()),
+            Self::Roce(transport) => transport.wire(transport.payload()),
+            Self::Usnic(preset) => wire_bytes(preset.mtu + 14),
+        }
+    }
+
+    /// Refuses a network over which the transport would never finish.
+    pub(in crate::packet) fn check(&self, options: &FabricOptions) -> Result<()> {
+        let drops = options.loss > 0.0 || options.buffer.is_some();
+        if matches!(self, Self::Ideal(_)) && drops {
+            return Err(Error::usage(
+                "transport `ideal` cannot recover what is lost: without loss and buffer, or another transport",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn time(choice: &Choice, name: &str, default: Picoseconds) -> Result<Picoseconds> {
+    let place = || format!("`{choice}`: {name}");
+    let Some(text) = choice.get(name) else { return Ok(default) };
+    match parse_time_ns(text).at(place)?.checked_mul(1000) {
+        Some(time) if time > 0 => Ok(time),
+        _ => Err(Error::usage(format!("{}: `{text}`, expected more than 0 and less than 213 days", place()))),
+    }
+}
+
+fn switch(choice: &Choice, name: &str) -> Result<bool> {
+    match choice.get(name) {
+        None | Some("on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => Err(unknown_name(name, other, &["on", "off"])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_parameters_are_checked() {
+        let cases = [
+            (
+                "dctp",
+                "unknown transport `dctp`; did you mean dctcp? (known: ideal, usnic-2013, usnic-4.1, dctcp, roce)",
+            ),
+            ("ideal[mtu=3]", "unknown parameter of `ideal` `mtu` (known: )"),
+            ("roce[rate-control=of]", "unknown rate-control `of`; did you mean on or off? (known: on, off)"),
+            (
+                "usnic-4.1[pass=0ns]",
+                "`usnic-4.1[pass=0ns]`: pass: `0ns`, expected more than 0 and less than 213 days",
+            ),
+        ];
+        for (text, expected) in cases {
+            let made =
+                Choice::parse(text).and_then(|choice| TransportChoice::new(&choice, None, Paths::Flow));
+            assert_eq!(made.unwrap_err().to_string(), expected);
+        }
+        let new = |text: &str, mtu| TransportChoice::new(&Choice::parse(text).unwrap(), mtu, Paths::Flow);
+        assert_eq!(new("dctcp", Some(10)).unwrap_err().to_string(), "MTU is 10, expected 576 to 65535 bytes");
+        let largest = NAMES.iter().map(|name| new(name, None).unwrap().largest_packet());
+        assert_eq!(largest.collect::<Vec<_>>(), [4096, 9038, 9038, 1538, 4178]);
+    }
+}

@@ -1,0 +1,243 @@
+//! Rows V9 to V12 of the protocol specification, and the invariants of the transport.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::super::super::arena::NONE;
+use super::preset::{ENDPOINT_CREDITS, SLOTS, WINDOW};
+use super::segment::{Noted, Place};
+use super::*;
+use crate::engine::Picoseconds;
+use crate::packet::{FabricOptions, Paths, Simulation};
+use crate::topology::sketch::sketch;
+use crate::topology::{PortOrder, Topology};
+
+/// Two hosts at the ends of a cable, or more around a switch; 10 Gbit/s.
+fn network(text: &str, latency_ps: Picoseconds) -> Topology {
+    let mut graph = sketch(text);
+    for link in graph.edge_weights_mut() {
+        (link.capacity, link.latency_ps) = (10.0, latency_ps);
+    }
+    Topology::freeze("net", graph, PortOrder::Name, 0).unwrap()
+}
+
+fn simulation<'a>(network: &'a Topology, options: &FabricOptions, preset: Preset) -> Simulation<'a, Usnic> {
+    let fabric = Fabric::new(network, options);
+    let carrier = Usnic::new(&fabric, preset).unwrap();
+    Simulation { fabric, carrier }
+}
+
+/// Gbit/s of one message over a cable with this round trip, without what the first bytes take, and what happened.
+fn goodput(preset: Preset, round_trip: Picoseconds, loss: f64, bytes: u64) -> (f64, Counts) {
+    let net = network("h0-h1", round_trip / 2);
+    let options = FabricOptions { loss, seed: 7, ..FabricOptions::default() };
+    let mut times = [bytes / 8, bytes].map(|bytes| {
+        let mut run = simulation(&net, &options, preset);
+        run.start(HostId(0), HostId(1), bytes, 0).unwrap();
+        let mut delivered = Vec::new();
+        while delivered.is_empty() {
+            assert!(run.run(Picoseconds::MAX, &mut delivered));
+        }
+        (run.fabric.now(), run.carrier.counts())
+    });
+    let counts = times[1].1;
+    times.reverse();
+    let rest = bytes - bytes / 8;
+    (rest as f64 * 8000.0 / (times[0].0 - times[1].0) as f64, counts)
+}
+
+/// A bulk flow of full chunks, as the rows of the specification have it: one fragment, put.
+fn bulk() -> Preset {
+    Preset { has_put: true, ..Preset::v4_1(9000) }
+}
+
+#[test]
+fn v9_the_window_limits_long_round_trips() {
+    let preset = Preset { timeout: 1_000_000_000_000, ..bulk() };
+    let (gbps, counts) = goodput(preset, 100_000_000_000, 0.0, 16 * 4095 * 8924);
+    // 4095 · 8924 bytes a round trip, and 16 or 2 whole windows; [SIM] 2.935.
+    assert!((gbps / 2.92 - 1.0).abs() < 0.01, "{gbps}");
+    assert_eq!((counts.most_in_flight, counts.resends), (4095, 0));
+}
+
+#[test]
+fn v10_credits_limit_slow_polling() {
+    let preset = Preset { pass: 100_000_000, ..bulk() };
+    let (gbps, _) = goodput(preset, 10_000_000, 0.0, 100_000_000);
+    // 8 · 8924 bytes a pass; [SIM] 5.711.
+    assert!((gbps / 5.711 - 1.0).abs() < 0.001, "{gbps}");
+    // Streamed in fragments of 18 chunks, of which the last is short.
+    let (gbps, _) = goodput(Preset { has_put: false, ..preset }, 10_000_000, 0.0, 100_000_000);
+    assert!((gbps / (5.711 * 153_568.0 / (18.0 * 8924.0)) - 1.0).abs() < 0.001, "{gbps}");
+}
+
+#[test]
+fn v11_what_a_fragment_takes_on_the_wire() {
+    for (mtu, wire) in [(9000, 155_652), (1500, 165_912)] {
+        let net = network("h0-h1", 1_000_000);
+        let mut run = simulation(&net, &FabricOptions::default(), Preset::v4_1(mtu));
+        // The rendezvous takes the first 500 bytes, one fragment of 153 600 with its header the rest.
+        run.start(HostId(0), HostId(1), 500 + 153_568, 0).unwrap();
+        assert!(run.run(Picoseconds::MAX, &mut Vec::new()));
+        let rendezvous = 14 + 28 + 32 + (32 + 500) + 24;
+        let more = run.fabric.traffic()[0].bytes - rendezvous - wire;
+        assert_eq!((more % 98, more <= 2 * 98), (0, true), "acknowledgements of 98 bytes: {more}");
+    }
+}
+
+#[test]
+fn v11_the_ceiling_of_goodput() {
+    for (mtu, ceiling) in [(9000, 9.874), (1500, 9.259)] {
+        let (gbps, counts) = goodput(Preset::v4_1(mtu), 10_000_000, 0.0, 80_000_000);
+        // Short last chunks and fragment headers take up to 1 % of it.
+        assert!(gbps < ceiling && gbps > ceiling * 0.985, "{mtu}: {gbps}");
+        assert_eq!((counts.resends, counts.duplicates), (0, 0));
+    }
+}
+
+#[test]
+fn v12_one_loss_keeps_a_bulk_flow_resending() {
+    // A fifth of the 100 000 chunks of the specification.
+    let bytes = 20_000 * 8924;
+    for loss in [1e-3, 1e-2] {
+        let (gbps, counts) = goodput(bulk(), 10_000_000, loss, bytes);
+        assert!((8.9..9.4).contains(&gbps), "{loss}: {gbps}");
+        let share = counts.resends as f64 / 20_000.0;
+        assert!((0.05..0.10).contains(&share), "{loss}: {share}");
+        assert_eq!(counts.timeouts, 0);
+    }
+}
+
+#[test]
+fn v12_without_fast_retransmit_timeouts_repair() {
+    let bytes = 20_000 * 8924;
+    let slow = Preset { has_fast_retransmit: false, ..bulk() };
+    let (gbps, counts) = goodput(slow, 10_000_000, 1e-3, bytes);
+    assert!((9.6..9.87).contains(&gbps), "{gbps}");
+    // [SIM] 900 of 100 000: each loss, and hardly anything else.
+    assert!((150..210).contains(&counts.resends), "{counts:?}");
+    // 100 ms are longer than the window lasts: the flow stands still.
+    let (gbps, counts) = goodput(Preset { timeout: 100_000_000_000, ..slow }, 10_000_000, 1e-3, bytes);
+    assert!((2.5..5.5).contains(&gbps), "{gbps}");
+    assert_eq!(counts.most_in_flight, 4095);
+}
+
+#[test]
+fn put_needs_no_pipeline_and_tells_when_it_is_done() {
+    let (gbps, counts) = goodput(Preset::v2013(9000), 10_000_000, 0.0, 80_000_000);
+    // 9000 − 40 − 64 bytes of 9000 − 40 + 14 + 24 on the wire.
+    let ceiling = 10.0 * 8896.0 / 8998.0;
+    assert!((gbps / ceiling - 1.0).abs() < 0.001, "{gbps}");
+    assert_eq!(counts.resends, 0);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let net = network("h0-h1", 0);
+    let fabric = Fabric::new(&net, &FabricOptions::default());
+    let error = Usnic::new(&fabric, Preset::v4_1(76)).unwrap_err();
+    assert_eq!(error.to_string(), "usNIC: MTU is 76, expected 77 to 65535 bytes");
+}
+
+impl Usnic {
+    /// What holds between any two events.
+    fn check(&self, now: Picoseconds, before: &mut Vec<(u64, u64)>) {
+        before.resize(self.endpoints.len(), (0, 0));
+        for (id, end) in self.endpoints.iter().enumerate() {
+            let peer = &self.endpoints[end.peer as usize];
+            // Acknowledgements speak of what has arrived, and nothing goes back.
+            assert!(end.acknowledged < peer.next_contiguous && peer.next_contiguous <= end.next_seq);
+            assert!(before[id].0 <= end.acknowledged && before[id].1 <= end.next_contiguous);
+            before[id] = (end.acknowledged, end.next_contiguous);
+            assert!((end.sent.len() as u64) < WINDOW);
+            assert_eq!(end.next_seq - 1 - end.acknowledged, end.sent.len() as u64);
+            assert!(end.slots_used() <= SLOTS as usize);
+            for (place, seq) in end.sent.iter().zip(end.acknowledged + 1..) {
+                let segment = &self.segments[*place];
+                assert_eq!((segment.seq, segment.endpoint as usize), (seq, id));
+                // Exactly one timer, or exactly one turn to be sent again. A segment that is checked in twice in one pass has two entries
+                // in the hotel that run down at once, of which the second finds nothing to do.
+                let module = &self.modules[end.host as usize];
+                let noted = (*place, segment.generation);
+                let here = |one: &Noted, at: Picoseconds| *one == noted && segment.place == Place::Hotel(at);
+                let timers: BTreeSet<Picoseconds> =
+                    module.hotel.iter().filter(|(at, one)| here(one, *at)).map(|(at, _)| *at).collect();
+                let turns =
+                    module.resend.iter().filter(|one| **one == noted && segment.place == Place::Resend);
+                assert_eq!(
+                    (timers.len(), turns.count()),
+                    match segment.place {
+                        Place::Hotel(_) => (1, 0),
+                        Place::Resend => (0, 1),
+                        Place::Acknowledged => panic!("acknowledged and still in the window"),
+                    }
+                );
+            }
+            let (with_adapter, _) = self.modules[end.host as usize].with_adapter(id as u32);
+            assert_eq!(end.credits + with_adapter, ENDPOINT_CREDITS);
+            // An acknowledgement is on its way out by the next tick.
+            assert!(end.ack_due.is_none_or(|due| due <= now + 1_000_000_000));
+        }
+        for (host, module) in self.modules.iter().enumerate() {
+            assert!(
+                module.data_credits <= self.preset.data_credits
+                    && module.command_credits <= self.preset.command_credits
+            );
+            let listed: BTreeSet<u32> = module.ready.iter().copied().collect();
+            assert_eq!(listed.len(), module.ready.len(), "an endpoint is listed twice");
+            for (id, end) in self.endpoints.iter().enumerate().filter(|(_, end)| end.host as usize == host) {
+                assert_eq!(end.is_listed, listed.contains(&(id as u32)));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Under loss, and with packets that overtake each other, every message arrives exactly once and everything comes to rest.
+    #[test]
+    fn invariants(
+        messages in prop::collection::vec((0_u32..4, 1_u32..4, prop_oneof![0_u64..2000, 0_u64..200_000, Just(400_000)]), 1..12),
+        loss in prop_oneof![Just(0.0), 0.0_f64..0.2],
+        reorder_ps in prop_oneof![Just(0_u64), 0_u64..20_000_000],
+        is_old in any::<bool>(),
+        mtu in prop_oneof![Just(1500_u32), Just(9000)],
+        seed in any::<u64>(),
+    ) {
+        let net = network("h0-s0 h1-s0 h2-s0 h3-s0", 1_000_000);
+        let options = FabricOptions { loss, reorder_ps, seed, paths: Paths::Flow, ..FabricOptions::default() };
+        let preset = if is_old { Preset::v2013(mtu) } else { Preset::v4_1(mtu) };
+        let mut ends = Vec::new();
+        for _ in 0..2 {
+            let mut run = simulation(&net, &options, preset);
+            for (key, (src, step, bytes)) in messages.iter().enumerate() {
+                run.start(HostId(*src), HostId((src + step) % 4), *bytes, key as u32).unwrap();
+            }
+            let mut before = Vec::new();
+            let mut steps = 0_u32;
+            while run.fabric.step(&mut run.carrier) {
+                steps += 1;
+                if steps.is_multiple_of(16) {
+                    run.carrier.check(run.fabric.now(), &mut before);
+                }
+                prop_assert!(steps < 10_000_000, "does not come to rest");
+            }
+            run.carrier.check(run.fabric.now(), &mut before);
+            let delivered = run.carrier.delivered().clone();
+            let distinct: BTreeSet<u32> = delivered.iter().copied().collect();
+            prop_assert_eq!((delivered.len(), distinct.len()), (messages.len(), messages.len()));
+            for end in &run.carrier.endpoints {
+                prop_assert!(end.sent.is_empty() && end.slots_used() == 0 && end.early.is_empty() && end.first == NONE);
+                prop_assert_eq!(end.credits, ENDPOINT_CREDITS);
+            }
+            for module in &run.carrier.modules {
+                prop_assert_eq!(module.data_credits, preset.data_credits);
+                prop_assert_eq!(module.command_credits, preset.command_credits);
+            }
+            ends.push((run.fabric.now(), delivered, run.carrier.counts()));
+        }
+        prop_assert_eq!(&ends[0], &ends[1]);
+    }
+}
