@@ -144,7 +144,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// Notes a point-to-point message with the [key](key) of its tag; `hash` is that of its ranks and size.
+    /// Notes a point-to-point message with the [key] of its tag; `hash` is that of its ranks and size.
     #[inline]
     pub(crate) fn see(&mut self, hash: u64, tag: i64) {
         self.seen += 1;
