@@ -8,7 +8,7 @@ use super::{MOST_KNOWN, Sampling, Script};
 
 /// Messages and calls of a stretch of a run.
 ///
-/// Memory: up to 72 bytes a message and 24 a call, until [`script`](Self::script) has made operations of them.
+/// Memory: up to 72 bytes a message and 24 a call, until [`Script::new`] has made operations of them.
 #[derive(Clone, Debug, Default)]
 pub struct Excerpt {
     messages: MessageBlock,

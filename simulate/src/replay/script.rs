@@ -25,7 +25,7 @@
 //!
 //! # What holds because of it
 //!
-//! Taking the moments by time, at equal times in the order of [`Class`], is an order in which every rank could do its part: a script
+//! Taking the moments by time, at equal times in the order of `Class`, is an order in which every rank could do its part: a script
 //! made of a sound trace has no dead end. A rendezvous is only asked of messages whose receive was posted before the send's
 //! buffer was free, which proves no rendezvous but allows one. Errors between the clocks of two ranks do not matter where the
 //! order is that of one rank; they can make a message look as if it could have been a rendezvous.
