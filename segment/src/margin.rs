@@ -40,6 +40,12 @@ impl Margins {
         Self { spans, edges }
     }
 
+    /// True if an occurrence begins or ends after `first` and not after `last`: only then can messages of this time reach into one.
+    pub(crate) fn is_edge_between(&self, first: i64, last: i64) -> bool {
+        let next = self.edges.partition_point(|edge| *edge <= first);
+        self.edges.get(next).is_some_and(|edge| *edge <= last)
+    }
+
     /// The numbers of the occurrences into which a message reaches that is posted outside of them; times are since the start of the run.
     /// Most messages cross no edge, which takes no more than a binary search.
     pub fn of(&self, message: &Message) -> impl Iterator<Item = usize> {
@@ -49,9 +55,7 @@ impl Margins {
             .iter()
             .flatten()
             .fold((post, post), |(first, last), time| (first.min(*time), last.max(*time)));
-        let next = self.edges.partition_point(|edge| *edge <= first);
-        let crosses = self.edges.get(next).is_some_and(|edge| *edge <= last);
-        let spans = if crosses { &self.spans[..] } else { &[] };
+        let spans = if self.is_edge_between(first, last) { &self.spans[..] } else { &[] };
         spans.iter().filter_map(move |(number, start, end)| {
             let outside = (post < *start || post >= *end) && near(&(*start..*end)).contains(&post);
             (outside && first < *end && last >= *start).then_some(*number)

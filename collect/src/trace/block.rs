@@ -135,6 +135,19 @@ impl MessageBlock {
         }
     }
 
+    /// The first and the last moment that is known of its messages, as posted and received; `None` without messages.
+    pub fn moments_ns(&self) -> Option<(i64, i64)> {
+        let posts = &self.columns.send_post_ns;
+        let mut span = (*posts.iter().min()?, *posts.iter().max()?);
+        for offsets in &self.optional[3..6] {
+            let known = posts.iter().zip(offsets).filter(|(_, offset)| **offset != UNKNOWN);
+            for moment in known.map(|(post, offset)| post.wrapping_add(*offset)) {
+                span = (span.0.min(moment), span.1.max(moment));
+            }
+        }
+        Some(span)
+    }
+
     /// All messages in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Message> + '_ {
         (0..self.len()).map(|i| self.get(i))
