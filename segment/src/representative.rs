@@ -3,8 +3,8 @@
 //! A phase that comes again and again need not be simulated each time: one occurrence, weighted by their number, stands for all. The
 //! best one is the *medoid*, that with the least sum of distances to the others. Distance here is the dissimilarity of
 //! Bray and Curtis (*An ordination of the upland forest communities of southern Wisconsin*, Ecological Monographs 27, 1957),
-//! Σ|aᵢ − bᵢ| / Σ(aᵢ + bᵢ), where aᵢ and bᵢ are the bytes from sources to destinations that share a hash: 0 for the same bytes between the same ranks, 1 for nothing
-//! in common. Comparing all occurrences with each other would take quadratic time; the one nearest to their mean is taken, the
+//! Σ|aᵢ − bᵢ| / Σ(aᵢ + bᵢ), where aᵢ and bᵢ are the bytes from sources to destinations that share a hash: 0 for the
+//! same bytes between the same ranks, 1 for nothing in common. Comparing all occurrences with each other would take quadratic time; the one nearest to their mean is taken, the
 //! earliest of equals.
 //!
 //! It is a bad choice where a phase's occurrences fall into several kinds (every tenth step writes a checkpoint): none is like all.

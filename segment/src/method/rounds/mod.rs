@@ -6,8 +6,8 @@
 //! 1. [Windows](cutter) are cut where tokens come again, in one pass; in one more if there are [tags](crate::tags) that tell
 //!    messages apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
-//! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only gradual, and windows that straddle a boundary.
-//!    What lies [between phases](passage) joins them: starting up, barriers, stragglers.
+//! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only
+//!    gradual, and windows that straddle a boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
 //! 5. [Silences](idle) that the program's rhythm does not explain are idle; a round on the wrong side of one changes sides.
 //! 6. Labels that come again and again in one order are [loops](crate::tree); the [level](crate::level) says which of them is shown.
