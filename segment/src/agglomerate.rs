@@ -1,4 +1,7 @@
-//! Bottom-up merging: the two nearest become one, again and again.
+//! Bottom-up merging: the two nearest become one, again and again. Of all items, or of neighbours only.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Merges the two nearest of `items`, as `merge` says, while `go_on` agrees to their distance and the number of items left.
 /// What each item became part of: the lowest index among those it was merged with.
@@ -45,6 +48,59 @@ pub(crate) fn agglomerate<T>(
     becomes
 }
 
+/// Merges the two nearest neighbours of `items`, as `merge` says, while `go_on` agrees to their distance and the number of items left;
+/// neighbours without a distance stay apart. What is left, in order, and of how many items each is made.
+///
+/// Distances are not negative. Time O(n log n), with one computation of `distance` a pair and two a merge; ties go to the earlier pair.
+pub(crate) fn agglomerate_neighbours<T>(
+    items: Vec<T>,
+    distance: impl Fn(&T, &T) -> Option<f64>,
+    merge: impl Fn(&mut T, T),
+    go_on: impl Fn(f64, usize) -> bool,
+) -> Vec<(T, usize)> {
+    let count = items.len();
+    let mut items: Vec<Option<(T, usize)>> = items.into_iter().map(|item| Some((item, 1))).collect();
+    // A list; `stamp` tells distances of what has changed since.
+    let mut before: Vec<usize> = (0..count).map(|i| i.wrapping_sub(1)).collect();
+    let mut after: Vec<usize> = (1..=count).collect();
+    let mut stamp = vec![0u32; count];
+    let mut heap = BinaryHeap::new();
+    let between = |items: &[Option<(T, usize)>], stamp: &[u32], one: usize, other: usize| {
+        let (Some(Some((left, _))), Some(Some((right, _)))) = (items.get(one), items.get(other)) else {
+            return None;
+        };
+        // Bits of floats that are not negative are in their order.
+        let bits = distance(left, right)?.to_bits();
+        Some(Reverse((bits, one, other, stamp[one], stamp[other])))
+    };
+    heap.extend((1..count).filter_map(|i| between(&items, &stamp, i - 1, i)));
+    let mut left = count;
+    while let Some(Reverse((bits, one, other, first, second))) = heap.pop() {
+        if stamp[one] != first || stamp[other] != second {
+            continue;
+        }
+        if !go_on(f64::from_bits(bits), left) {
+            break;
+        }
+        let Some((gone, size)) = items[other].take() else { continue };
+        if let Some(kept) = &mut items[one] {
+            merge(&mut kept.0, gone);
+            kept.1 += size;
+        }
+        left -= 1;
+        stamp[one] += 1;
+        stamp[other] += 1;
+        let next = after[other];
+        after[one] = next;
+        if next < count {
+            before[next] = one;
+        }
+        heap.extend(between(&items, &stamp, before[one], one));
+        heap.extend(between(&items, &stamp, one, next));
+    }
+    items.into_iter().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,5 +124,16 @@ mod tests {
         assert_eq!(merged(&numbers, |distance, _| distance < 4.5), [0, 1, 0, 0, 1]);
         assert_eq!(merged(&numbers, |_, _| true), [0; 5]);
         assert!(merged(&[], |_, _| true).is_empty());
+    }
+
+    #[test]
+    fn neighbours_stay_in_order() {
+        // 4 and 5 first, then 1 and 2; 9 and 1 have no distance, however long it goes on.
+        let distance = |a: &f64, b: &f64| Some((a - b).abs()).filter(|distance| *distance < 8.0);
+        let numbers = || vec![9.0, 1.0, 2.5, 4.0, 5.0];
+        let merged = |least| agglomerate_neighbours(numbers(), distance, |_, _| (), |_, left| left > least);
+        assert_eq!(merged(4), [(9.0, 1), (1.0, 1), (2.5, 1), (4.0, 2)]);
+        assert_eq!(merged(3), [(9.0, 1), (1.0, 2), (4.0, 2)]);
+        assert_eq!(merged(1), [(9.0, 1), (1.0, 4)]);
     }
 }

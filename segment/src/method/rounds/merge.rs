@@ -1,9 +1,7 @@
 //! Agglomerative clustering of windows with the constraint that only neighbours are merged.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::measure::{Behaviour, Difference};
+use crate::agglomerate::agglomerate_neighbours;
 
 /// How much stretches must differ to stay apart: by `most` in all; or in partners by `least`, or so many `times` as much as
 /// windows within them do.
@@ -44,63 +42,33 @@ impl Spread {
 ///
 /// `spreads` are those of the items, `steps` the differences between an item's last window and the first one of the next.
 ///
-/// Time O(n log n) comparisons; ties go to the earlier pair.
+/// Ties go to the earlier pair.
 pub(super) fn merge_neighbours(
     items: &mut Vec<Behaviour>,
-    mut spreads: Vec<Spread>,
+    spreads: Vec<Spread>,
     steps: &[f32],
     limits: &Tolerance,
 ) -> Vec<usize> {
-    let count = items.len();
-    let mut slots: Vec<Option<Behaviour>> = items.drain(..).map(Some).collect();
-    let mut sizes = vec![1usize; count];
-    // A list; `stamp` tells comparisons of what has changed since.
-    let mut before: Vec<usize> = (0..count).map(|i| i.wrapping_sub(1)).collect();
-    let mut after: Vec<usize> = (1..=count).collect();
-    let mut stamp = vec![0u32; count];
-    let mut heap = BinaryHeap::new();
-    let push = |heap: &mut BinaryHeap<_>,
-                slots: &[Option<Behaviour>],
-                spreads: &[Spread],
-                stamp: &[u32],
-                one: usize,
-                other: usize| {
-        let Some(Some(left)) = slots.get(one) else { return };
-        let Some(Some(right)) = slots.get(other) else { return };
-        let difference = left.difference(right);
-        if limits.apart(&difference, (spreads[one], spreads[other])) < 1.0 {
-            // Bits of floats that are not negative are in their order.
-            heap.push(Reverse((difference.all.to_bits(), one, other, stamp[one], stamp[other])));
-        }
+    // With what is before it.
+    let steps = std::iter::once(0.0).chain(steps.iter().copied());
+    let stretches: Vec<_> = items.drain(..).zip(spreads).zip(steps).collect();
+    let distance = |((one, own), _): &Stretch, ((other, others), _): &Stretch| {
+        let difference = one.difference(other);
+        (limits.apart(&difference, (*own, *others)) < 1.0).then(|| f64::from(difference.all))
     };
-    for i in 1..count {
-        push(&mut heap, &slots, &spreads, &stamp, i - 1, i);
-    }
-    while let Some(Reverse((_, one, other, first, second))) = heap.pop() {
-        if stamp[one] != first || stamp[other] != second {
-            continue;
-        }
-        let Some(gone) = slots[other].take() else { continue };
-        if let Some(kept) = &mut slots[one] {
-            kept.merge(&gone);
-        }
-        spreads[one].sum += spreads[other].sum + steps[other - 1];
-        spreads[one].count += spreads[other].count + 1;
-        sizes[one] += sizes[other];
-        stamp[one] += 1;
-        stamp[other] += 1;
-        let next = after[other];
-        after[one] = next;
-        if next < count {
-            before[next] = one;
-        }
-        push(&mut heap, &slots, &spreads, &stamp, before[one], one);
-        push(&mut heap, &slots, &spreads, &stamp, one, next);
-    }
-    let left: Vec<usize> = (0..count).filter(|i| slots[*i].is_some()).collect();
-    items.extend(slots.into_iter().flatten());
-    left.into_iter().map(|i| sizes[i]).collect()
+    let merge = |((one, own), _): &mut Stretch, ((other, others), step): Stretch| {
+        one.merge(&other);
+        own.sum += others.sum + step;
+        own.count += others.count + 1;
+    };
+    let merged = agglomerate_neighbours(stretches, distance, merge, |_, _| true);
+    let (left, sizes) = merged.into_iter().map(|(((behaviour, _), _), size)| (behaviour, size)).unzip();
+    *items = left;
+    sizes
 }
+
+/// What a stretch did, the spread of its windows, and how much its first one differs from the one before.
+type Stretch = ((Behaviour, Spread), f32);
 
 #[cfg(test)]
 mod tests {

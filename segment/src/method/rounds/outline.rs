@@ -7,14 +7,12 @@
 //! 1999). The weight of a stretch is its part of the run, half by time and half by messages: phases that take long may send little,
 //! and the reverse. Short stretches vanish in what is around them, series of short ones become what they are together.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::label;
 use super::measure::Behaviour;
 use super::merge::Tolerance;
 use super::segments::{Segment, Segments};
 use super::{LIMIT, LIMITS};
+use crate::agglomerate::agglomerate_neighbours;
 use crate::level::READABLE;
 use crate::survey::Run;
 
@@ -27,13 +25,13 @@ const ALIKE: Tolerance = Tolerance { least: LIMIT, ..LIMITS };
 
 /// Where the outline's stretches begin, and their labels, counted from 0. At most [`READABLE`].
 pub(super) fn outline(run: &Run, segments: &mut Segments<'_>) -> Vec<(u64, u32)> {
-    let leaves = segments.list.clone();
+    let leaves = &segments.list;
     let weight = |segment: &Segment| {
         let time = segments.end_ns(segment) - segments.start_ns(segment);
         0.5 * (time as f64 / run.duration_ns as f64 + segment.behaviour.messages / run.messages as f64)
     };
-    let weights = leaves.iter().map(weight).collect();
-    let groups = merge(leaves, weights);
+    let stretches = leaves.iter().map(|leaf| (leaf.clone(), weight(leaf))).collect();
+    let groups = merge(stretches);
     let leaves = std::mem::replace(&mut segments.list, groups);
     let labels = label::labels(segments, &ALIKE);
     let groups = std::mem::replace(&mut segments.list, leaves);
@@ -41,53 +39,19 @@ pub(super) fn outline(run: &Run, segments: &mut Segments<'_>) -> Vec<(u64, u32)>
 }
 
 /// Merges neighbours, those first of which the least is lost.
-fn merge(list: Vec<Segment>, mut weights: Vec<f64>) -> Vec<Segment> {
-    let count = list.len();
-    let mut left = count;
-    let mut slots: Vec<Option<Segment>> = list.into_iter().map(Some).collect();
-    let mut before: Vec<usize> = (0..count).map(|i| i.wrapping_sub(1)).collect();
-    let mut after: Vec<usize> = (1..=count).collect();
-    // Tells comparisons of what has changed since.
-    let mut stamp = vec![0u32; count];
-    let mut heap = BinaryHeap::new();
-    let loss = |slots: &[Option<Segment>], weights: &[f64], one: usize, other: usize| {
-        let Some(Some(left)) = slots.get(one) else { return None };
-        let Some(Some(right)) = slots.get(other) else { return None };
-        let weight = weights[one] * weights[other] / (weights[one] + weights[other]).max(f64::MIN_POSITIVE);
+fn merge(stretches: Vec<(Segment, f64)>) -> Vec<Segment> {
+    let loss = |(left, one): &(Segment, f64), (right, other): &(Segment, f64)| {
+        let weight = one * other / (one + other).max(f64::MIN_POSITIVE);
         Some(weight * difference(&left.behaviour, &right.behaviour))
     };
-    for i in 1..count {
-        // Bits of floats that are not negative are in their order.
-        heap.extend(loss(&slots, &weights, i - 1, i).map(|loss| Reverse((loss.to_bits(), i - 1, i, 0, 0))));
-    }
-    while let Some(Reverse((lost, one, other, first, second))) = heap.pop() {
-        if stamp[one] != first || stamp[other] != second {
-            continue;
-        }
-        if left <= READABLE && f64::from_bits(lost) >= LOSS {
-            break;
-        }
-        let Some(gone) = slots[other].take() else { continue };
-        if let Some(kept) = &mut slots[one] {
-            kept.units.end = gone.units.end;
-            kept.behaviour.merge(&gone.behaviour);
-        }
-        weights[one] += weights[other];
-        left -= 1;
-        stamp[one] += 1;
-        stamp[other] += 1;
-        let next = after[other];
-        after[one] = next;
-        if next < count {
-            before[next] = one;
-        }
-        for (one, other) in [(before[one], one), (one, next)] {
-            if let Some(loss) = loss(&slots, &weights, one, other) {
-                heap.push(Reverse((loss.to_bits(), one, other, stamp[one], stamp[other])));
-            }
-        }
-    }
-    slots.into_iter().flatten().collect()
+    let join = |(kept, weight): &mut (Segment, f64), (gone, added): (Segment, f64)| {
+        kept.units.end = gone.units.end;
+        kept.behaviour.merge(&gone.behaviour);
+        *weight += added;
+    };
+    let go_on = |loss: f64, left: usize| left > READABLE || loss < LOSS;
+    let merged = agglomerate_neighbours(stretches, loss, join, go_on);
+    merged.into_iter().map(|((segment, _), _)| segment).collect()
 }
 
 fn difference(one: &Behaviour, other: &Behaviour) -> f64 {
