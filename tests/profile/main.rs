@@ -7,6 +7,7 @@ mod collected;
 mod conduct;
 mod found;
 mod guards;
+mod labelled;
 mod loss;
 mod mpi;
 mod oracle;
