@@ -37,6 +37,7 @@
 //!
 //! [`Carrier`] adds messages to a program, [`Simulation`] runs one, [`simulate`] does all of it for a list of messages.
 
+pub mod aggregation;
 mod arena;
 mod calendar;
 mod chance;
@@ -54,6 +55,7 @@ mod store;
 mod tests;
 pub mod transport;
 
+pub use aggregation::{Aggregated, Aggregation, AggregationReport, Group};
 pub use arena::{ECN_CAPABLE, ECN_MARKED, PROGRAM_FLAGS, Packet};
 pub use fabric::Fabric;
 pub use ledger::LinkTraffic;
