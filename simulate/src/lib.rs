@@ -18,6 +18,7 @@
 //! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one closed enum as its registry:
 //! [`topology`], [`scheduling`], [`host_selection`], [`process_mapping`], [`routing`].
 
+pub mod collective;
 mod demand;
 pub mod distribution;
 pub mod engine;

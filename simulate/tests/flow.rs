@@ -99,7 +99,7 @@ fn try_simulate(
         snapshots_s: &[],
         record_routes: false,
         link_statistics: LinkStatistics::Jobs,
-        model: Model::new(&Choice::parse(model).unwrap())?,
+        model: Model::new(&Choice::parse(model).unwrap(), &Choice::plain(""), &Choice::plain("recorded"), 1)?,
     };
     run(&setup, algorithms)
 }

@@ -39,9 +39,9 @@ fn play(script: &Script, options: Options) -> Performance {
     let topology = star(script.ranks());
     let hosts: Vec<HostId> = (0..script.ranks()).map(HostId).collect();
     let mut player = Player::new(ideal(&topology));
-    player.begin(&vec![0; hosts.len()], 1, script, &hosts, options);
+    player.begin(&vec![0; hosts.len()], 1, script, (&hosts, &[]), options);
     let mut ended = Vec::new();
-    while let Some(now) = player.next() {
+    while let Some(now) = player.next(Picoseconds::MAX) {
         player.advance(now, &mut ended);
     }
     assert_eq!(player.dead_end(), None);
@@ -285,9 +285,9 @@ fn a_dead_end_says_who_waits_for_what() {
     let script = script(2, 100, &[first, second], &[]);
     let topology = star(2);
     let mut player = Player::new(ideal(&topology));
-    player.begin(&[0; 2], 7, &script, &[HostId(0), HostId(1)], no_compute());
+    player.begin(&[0; 2], 7, &script, (&[HostId(0), HostId(1)], &[]), no_compute());
     let mut ended = Vec::new();
-    while let Some(now) = player.next() {
+    while let Some(now) = player.next(Picoseconds::MAX) {
         player.advance(now, &mut ended);
     }
     assert!(ended.is_empty());
@@ -306,10 +306,10 @@ fn scripts_side_by_side() {
     let second = steps(4, 2, 700, true, |step, rank| vec![(rank ^ (1 << step), 900)]);
     let topology = star(8);
     let mut player = Player::new(ideal(&topology));
-    player.begin(&[0; 4], 1, &first, &[0, 1, 2, 3].map(HostId), Options::default());
-    player.begin(&[0; 4], 2, &second, &[4, 5, 6, 7].map(HostId), Options::default());
+    player.begin(&[0; 4], 1, &first, (&[0, 1, 2, 3].map(HostId), &[]), Options::default());
+    player.begin(&[0; 4], 2, &second, (&[4, 5, 6, 7].map(HostId), &[]), Options::default());
     let mut ended = Vec::new();
-    while let Some(now) = player.next() {
+    while let Some(now) = player.next(Picoseconds::MAX) {
         player.advance(now, &mut ended);
     }
     ended.sort_by_key(|performance| performance.token);

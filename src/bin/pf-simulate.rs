@@ -56,7 +56,7 @@ struct Arguments {
     sweep: SweepOptions,
 
     #[command(flatten)]
-    later: LaterOptions,
+    packet: PacketOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -88,15 +88,16 @@ struct AxisOptions {
     #[arg(long, value_name = "LIST")]
     router: Option<String>,
 
-    /// traffic, flow [default: traffic]
+    /// traffic, flow, packet [default: traffic]
     #[arg(long, value_name = "LIST")]
     model: Option<String>,
 
-    /// Not available yet
+    /// How messages become packets: ideal, usnic-2013, usnic-4.1, dctcp, roce [default: ideal]
     #[arg(long, value_name = "LIST")]
     transport: Option<String>,
 
-    /// recorded [default: recorded]
+    /// How MPI_Allreduce is carried out: as recorded, ring, recursive-doubling, halving-doubling, binomial, ps; by the network: switchml,
+    /// switchml-lab, atp [default: recorded]
     #[arg(long, value_name = "LIST")]
     collective: Option<String>,
 
@@ -130,9 +131,9 @@ struct NetworkOptions {
     switch_latency: Option<String>,
 }
 
-/// Parameters of `--model flow`, for those that do not have them in brackets.
+/// Parameters of `--model flow` and the replay of `--model packet`, for those that do not have them in brackets.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Flow model")]
+#[command(next_help_heading = "Flow and packet model")]
 struct FlowOptions {
     /// Factor on computation [default: 1]
     #[arg(long, value_name = "F")]
@@ -216,25 +217,49 @@ struct SweepOptions {
     dry_run: bool,
 }
 
-/// Options of the models to come.
+/// Parameters of `--model packet`, for those that do not have them in brackets; those of the replay are the flow model's.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Not available yet")]
-struct LaterOptions {
-    /// Packet model: largest packet
+#[command(next_help_heading = "Packet model")]
+struct PacketOptions {
+    /// Largest packet [default: dctcp 1500, usnic 9000, roce and ideal 4096 bytes of payload]
     #[arg(long, value_name = "SIZE")]
     mtu: Option<String>,
-    /// Packet model: buffer of a port
+
+    /// What a port of a switch can queue [default: no limit]
     #[arg(long, value_name = "SIZE")]
     buffer: Option<String>,
-    /// Packet model: loss per link traversal
+
+    /// Ports of a switch share its buffer: each may have F times what is free [default: each has its own]
+    #[arg(long, value_name = "F")]
+    shared: Option<String>,
+
+    /// Switches pause their neighbours above so many bytes of theirs, instead of dropping packets [default: they do not]
+    #[arg(long, value_name = "SIZE")]
+    pause: Option<String>,
+
+    /// Probability that a packet is lost, per link [default: 0]
     #[arg(long, value_name = "P")]
     loss: Option<String>,
-    /// Packet model: reordering
+
+    /// A packet takes up to so much longer on a link, so that packets overtake each other [default: 0s, links keep order]
     #[arg(long, value_name = "TIME")]
     reorder: Option<String>,
-    /// Packet model: marking threshold
+
+    /// Queues above this size mark packets [default: as the transport's paper says]
     #[arg(long, value_name = "SIZE")]
     ecn: Option<String>,
+
+    /// Who chooses the way of packets: the `router`, switches by flow, `ecmp`, or by packet, `spray` [default: router]
+    #[arg(long, value_name = "NAME")]
+    paths: Option<String>,
+
+    /// Carry numbers through sums in the network, and check them
+    #[arg(long)]
+    verify: bool,
+
+    /// Take ranks that wait for ever, and wrong sums, for a result and not for an error
+    #[arg(long)]
+    allow_hang: bool,
 }
 
 fn main() -> ExitCode {
@@ -246,14 +271,16 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     let said = arguments.as_scenario()?;
     let selection = arguments.selection()?;
     let written = arguments.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
-    let mut scenario = arguments.flow.apply(said.or(written))?;
+    let mut scenario = complete(said.or(written), arguments.flow.given(), &["flow", "packet"])?;
+    scenario = complete(scenario, [("fairness", arguments.flow.fairness.as_deref())], &["flow"])?;
+    scenario = complete(scenario, arguments.packet.given(), &["packet"])?;
     scenario.networks = arguments.network.what_if(scenario.networks)?;
     for note in &scenario.notes {
         arguments.common.note(note);
     }
-    let replays = scenario.axes.get(Axis::Model).iter().any(|model| model.name() == "flow");
+    let replays = scenario.axes.get(Axis::Model).iter().any(|model| model.name() != "traffic");
     if replays && !scenario.snapshots_s.is_empty() {
-        arguments.common.note("the flow model takes no snapshots");
+        arguments.common.note("only the traffic model takes snapshots");
     }
     let plan = Plan::new(scenario)?;
     let inputs = arguments.inputs(&plan)?;
@@ -344,19 +371,10 @@ fn read(input: &Input, reading: Reading) -> Result<Workload> {
 impl Arguments {
     /// Options that an issue to come will bring.
     fn refuse_later_options(&self) -> Result<()> {
-        let later = &self.later;
-        let given = [
-            ("--status", self.sweep.status),
-            ("--mtu", later.mtu.is_some()),
-            ("--buffer", later.buffer.is_some()),
-            ("--loss", later.loss.is_some()),
-            ("--reorder", later.reorder.is_some()),
-            ("--ecn", later.ecn.is_some()),
-        ];
-        match given.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(Error::usage(format!("{option} is not available yet"))),
-            None => Ok(()),
+        if self.sweep.status {
+            return Err(Error::usage("--status is not available yet"));
         }
+        Ok(())
     }
 
     /// What the command line says, as a scenario.
@@ -419,32 +437,60 @@ impl AxisOptions {
     }
 }
 
+/// A parameter of models, and what the command line says of it.
+type Parameter<'a> = (&'static str, Option<&'a str>);
+
 impl FlowOptions {
-    /// Gives the parameters to the flow models of a scenario.
-    fn apply(&self, mut scenario: Scenario) -> Result<Scenario> {
-        let given = [
-            ("compute-scale", &self.compute_scale),
-            ("host-speed", &self.host_speed),
-            ("send-overhead", &self.send_overhead),
-            ("receive-overhead", &self.receive_overhead),
-            ("eager", &self.eager),
-            ("sampling", &self.sampling),
-            ("fairness", &self.fairness),
-            ("memory", &self.memory),
-        ];
-        let given = given.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
-        let given: Vec<(&str, &str)> = given.collect();
-        let models = scenario.axes.get(Axis::Model).to_vec();
-        if let Some((key, _)) = given.first().filter(|_| models.iter().all(|model| model.name() != "flow")) {
-            return Err(Error::usage(format!("--{key} is a parameter of the flow model: add --model flow")));
-        }
-        let complete = |model: Choice| match model.name() {
-            "flow" => given.iter().fold(model, |model, (key, value)| model.or_with(key, value)),
-            _ => model,
-        };
-        scenario.axes.set(Axis::Model, models.into_iter().map(complete).collect());
-        Ok(scenario)
+    fn given(&self) -> [Parameter<'_>; 7] {
+        [
+            ("compute-scale", self.compute_scale.as_deref()),
+            ("host-speed", self.host_speed.as_deref()),
+            ("send-overhead", self.send_overhead.as_deref()),
+            ("receive-overhead", self.receive_overhead.as_deref()),
+            ("eager", self.eager.as_deref()),
+            ("sampling", self.sampling.as_deref()),
+            ("memory", self.memory.as_deref()),
+        ]
     }
+}
+
+impl PacketOptions {
+    fn given(&self) -> [Parameter<'_>; 10] {
+        [
+            ("mtu", self.mtu.as_deref()),
+            ("buffer", self.buffer.as_deref()),
+            ("shared", self.shared.as_deref()),
+            ("pause", self.pause.as_deref()),
+            ("loss", self.loss.as_deref()),
+            ("reorder", self.reorder.as_deref()),
+            ("ecn", self.ecn.as_deref()),
+            ("paths", self.paths.as_deref()),
+            ("verify", self.verify.then_some("on")),
+            ("allow-hang", self.allow_hang.then_some("on")),
+        ]
+    }
+}
+
+/// Gives parameters to those models of a scenario that have them.
+fn complete<'a>(
+    mut scenario: Scenario,
+    parameters: impl IntoIterator<Item = Parameter<'a>>,
+    names: &[&str],
+) -> Result<Scenario> {
+    let given: Vec<(&str, &str)> =
+        parameters.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+    let models = scenario.axes.get(Axis::Model).to_vec();
+    let has = |model: &Choice| names.contains(&model.name());
+    if let Some((key, _)) = given.first().filter(|_| !models.iter().any(has)) {
+        let names = names.join(" or ");
+        return Err(Error::usage(format!("--{key} is a parameter of another model: add --model {names}")));
+    }
+    let with = |model: Choice| match has(&model) {
+        true => given.iter().fold(model, |model, (key, value)| model.or_with(key, value)),
+        false => model,
+    };
+    scenario.axes.set(Axis::Model, models.into_iter().map(with).collect());
+    Ok(scenario)
 }
 
 impl NetworkOptions {

@@ -2,12 +2,34 @@ use std::io::Write;
 
 use phaseflow_collect::Result;
 
+use phaseflow_simulate::result::LinkPackets;
+
 use super::Rows;
 use crate::view::{RunView, rates};
 
 /// `link` is the link's number in the topology: it tells parallel links apart.
-pub(super) const COLUMNS: &[&str] =
-    &["run", "job", "phase", "src", "dst", "capacity", "bytes", "flows", "load", "utilization", "link"];
+pub(super) const COLUMNS: &[&str] = &[
+    "run",
+    "job",
+    "phase",
+    "src",
+    "dst",
+    "capacity",
+    "bytes",
+    "flows",
+    "load",
+    "utilization",
+    "link",
+    "packets",
+    "drops",
+    "losses",
+    "marks",
+    "queue_median",
+    "queue_p99",
+    "queue_max",
+    "pauses",
+    "paused_ps",
+];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
     let table = &view.run.links;
@@ -25,8 +47,12 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .integer(table.flows[row])?
             .float(load)?
             .float(view.utilization(link, load, phase.map_or_else(|| view.rates(), rates)))?
-            .integer(link.0)?
-            .end()?;
+            .integer(link.0)?;
+        let mut packets = table.packets.get(row).copied();
+        for (_, _, value) in LinkPackets::COLUMNS {
+            rows.count(packets.as_mut().map(|packets| *value(packets)))?;
+        }
+        rows.end()?;
     }
     Ok(())
 }

@@ -34,6 +34,13 @@ pub(super) const COLUMNS: &[&str] = &[
     "path_network_s",
     "unshared_s",
     "unlimited_s",
+    "hops",
+    "losses",
+    "marks",
+    "pauses",
+    "checked_sums",
+    "wrong_sums",
+    "fallbacks",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
@@ -70,7 +77,15 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(replayed.map(|replayed| replayed.path_ranks_s))?
             .float(replayed.map(|replayed| replayed.path_network_s))?
             .float(replayed.and_then(|replayed| replayed.unshared_s))?
-            .float(replayed.and_then(|replayed| replayed.unlimited_s))?
+            .float(replayed.and_then(|replayed| replayed.unlimited_s))?;
+        let packets = phase.packets.as_ref();
+        rows.count(packets.map(|packets| packets.hops))?
+            .count(packets.map(|packets| packets.losses))?
+            .count(packets.map(|packets| packets.marks))?
+            .count(packets.map(|packets| packets.pauses))?
+            .count(packets.map(|packets| packets.checked_sums))?
+            .count(packets.map(|packets| packets.wrong_sums))?
+            .count(packets.map(|packets| packets.fallbacks))?
             .end()?;
     }
     Ok(())

@@ -38,6 +38,12 @@ impl Histograms {
         self.noted.push(link * STEPS as u32 + step(backlog) as u32);
     }
 
+    /// Starts anew.
+    pub(super) fn forget(&mut self) {
+        self.noted.clear();
+        self.counts.fill(0);
+    }
+
     /// Counts what is noted.
     pub(super) fn count(&mut self) {
         for place in self.noted.drain(..) {

@@ -32,6 +32,24 @@ pub struct LinkTraffic {
     pub paused_ps: Picoseconds,
 }
 
+impl LinkTraffic {
+    /// Adds what another time brought; queues are the longer ones.
+    pub fn add(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.packets += other.packets;
+        self.drops += other.drops;
+        self.dropped_bytes += other.dropped_bytes;
+        self.losses += other.losses;
+        self.lost_bytes += other.lost_bytes;
+        self.marks += other.marks;
+        self.queue_median = self.queue_median.max(other.queue_median);
+        self.queue_p99 = self.queue_p99.max(other.queue_p99);
+        self.queue_max = self.queue_max.max(other.queue_max);
+        self.pauses += other.pauses;
+        self.paused_ps += other.paused_ps;
+    }
+}
+
 /// Counts of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
@@ -53,6 +71,11 @@ impl Ledger {
     pub(super) fn drop(&mut self, wire: u32) {
         self.drops += 1;
         self.dropped_bytes += u64::from(wire);
+    }
+
+    /// Starts anew; chance goes on where it was.
+    pub(super) fn forget(&mut self) {
+        *self = Self { traversals: self.traversals, ..Self::default() };
     }
 
     pub(super) fn lose(&mut self, wire: u32) {

@@ -35,7 +35,8 @@
 //!   program, with its place in a word.
 //! - Timers cannot be taken back: a program compares what it finds with what it meant.
 //!
-//! [`Carrier`] adds messages to a program, [`Simulation`] runs one, [`simulate`] does all of it for a list of messages.
+//! [`Carrier`] adds messages to a program, [`Simulation`] runs one, [`simulate`] does all of it for a list of messages; [`PacketNetwork`] is for
+//! those who decide at run time what they want.
 
 pub mod aggregation;
 mod arena;
@@ -44,6 +45,7 @@ mod chance;
 mod fabric;
 mod histogram;
 mod ledger;
+mod network;
 mod options;
 mod outcome;
 mod port;
@@ -59,6 +61,7 @@ pub use aggregation::{Aggregated, Aggregation, AggregationReport, Group};
 pub use arena::{ECN_CAPABLE, ECN_MARKED, PROGRAM_FLAGS, Packet};
 pub use fabric::Fabric;
 pub use ledger::LinkTraffic;
+pub use network::PacketNetwork;
 pub use options::{FabricOptions, Marking, Pause};
 pub use outcome::{Outcome, PairRoutes, simulate};
 pub use program::{Program, Timer, Verdict};

@@ -2,6 +2,7 @@
 
 use phaseflow_collect::Result;
 
+use super::aggregation::Aggregation;
 use super::fabric::Fabric;
 use super::program::Program;
 use crate::engine::Picoseconds;
@@ -27,6 +28,11 @@ pub trait Carrier: Program {
 
     /// Packets that were sent more than once.
     fn retransmits(&self) -> u64;
+
+    /// What sums in the network, if anything does.
+    fn aggregation(&mut self) -> Option<&mut dyn Aggregation> {
+        None
+    }
 }
 
 /// What one host sends to another one.

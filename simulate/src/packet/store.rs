@@ -98,6 +98,11 @@ impl Store {
         })
     }
 
+    /// Counts pauses anew.
+    pub(super) fn forget(&mut self) {
+        self.lines.iter_mut().for_each(|line| (line.pauses, line.paused_ps) = (0, 0));
+    }
+
     /// True if ports may be told to stop.
     pub(super) fn pauses(&self) -> bool {
         self.pauses.is_some()

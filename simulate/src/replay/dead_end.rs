@@ -17,6 +17,16 @@ pub(super) fn describe(act: &Act<'_>) -> String {
 }
 
 fn reason(act: &Act<'_>, rank: u32, message: u32) -> String {
+    if act.is_sum(message) {
+        let number = message as usize - act.messages.len();
+        let collective = &act.script.collectives()[number];
+        let (joined, members) =
+            (act.sums.of[number].joined, act.script.groups()[collective.group as usize].len());
+        let operation = collective.operation.name();
+        return format!(
+            "rank {rank} waits for {operation} {number}, which {joined} of {members} ranks have joined"
+        );
+    }
     let transfer = &act.script.messages()[message as usize];
     let (src, dst, bytes) = (transfer.src, transfer.dst, transfer.bytes);
     let position = act.script.position(message);
@@ -27,6 +37,7 @@ fn reason(act: &Act<'_>, rank: u32, message: u32) -> String {
             None => "has ended".to_string(),
             Some(Op::ReceiveWait(_)) => "waits to receive".into(),
             Some(Op::SendWait(_)) => "waits for a send".into(),
+            Some(_) if state.waiting.is_some_and(|waiting| act.is_sum(waiting)) => "waits for a sum".into(),
             Some(_) => "goes on".into(),
         }
     };

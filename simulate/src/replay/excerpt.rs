@@ -4,6 +4,7 @@ use phaseflow_collect::trace::{Call, Message, MessageBlock};
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{Margins, Occurrence, Records, Segmentation};
 
+use super::collectives::is_replaceable;
 use super::{MOST_KNOWN, Sampling, Script};
 
 /// Messages and calls of a stretch of a run.
@@ -14,6 +15,8 @@ pub struct Excerpt {
     messages: MessageBlock,
     margin: MessageBlock,
     stays: Vec<Stay>,
+    /// Calls that can be replaced.
+    collectives: Vec<Call>,
 }
 
 /// A rank was inside MPI.
@@ -44,6 +47,9 @@ impl Excerpt {
     pub fn call(&mut self, call: &Call) {
         let leave_ns = call.leave_ns.unwrap_or(i64::MAX).max(call.enter_ns);
         self.stays.push(Stay { rank: call.rank.0, enter_ns: call.enter_ns, leave_ns });
+        if is_replaceable(call.operation) {
+            self.collectives.push(*call);
+        }
     }
 
     /// Number of messages.
@@ -67,6 +73,10 @@ impl Excerpt {
     /// Adds a message that is posted outside: it says when ranks waited, and no more.
     pub fn outside(&mut self, message: &Message) {
         self.margin.push(message);
+    }
+
+    pub(super) fn collectives(&self) -> &[Call] {
+        &self.collectives
     }
 
     pub(super) fn stays(&self) -> &[Stay] {
@@ -204,6 +214,8 @@ fn cut(
         excerpt.messages.append(&whole.messages, rows);
         let overlaps = |stay: &&Stay| stay.enter_ns < end && stay.leave_ns > start;
         excerpt.stays.extend(whole.stays.iter().filter(overlaps));
+        let overlaps = |call: &&Call| call.enter_ns < end && call.leave_ns.is_none_or(|leave| leave > start);
+        excerpt.collectives.extend(whole.collectives.iter().filter(overlaps));
         excerpt
     };
     let mut parts: Vec<Excerpt> = representatives.iter().map(part).collect();

@@ -77,8 +77,13 @@ impl Transport for Ideal {
         self.queue.push(now.saturating_add(self.alone(src, dst, bytes)), key);
     }
 
-    fn next(&self) -> Option<Picoseconds> {
+    fn next(&mut self, _: Picoseconds) -> Option<Picoseconds> {
         self.queue.peek_time()
+    }
+
+    /// No bound is known: the sum is there at once.
+    fn contribute(&mut self, now: Picoseconds, _: u32, _: u32, _: u64, key: u32) {
+        self.queue.push(now, key);
     }
 
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>) {

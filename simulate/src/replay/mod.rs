@@ -15,25 +15,37 @@
 //! one after it is there. See [`Options`].
 
 mod account;
+mod collectives;
 mod dead_end;
 mod excerpt;
 mod ideal;
 mod options;
+mod packets;
+mod parameter_server;
 mod path;
 mod player;
+mod replacement;
 pub mod script;
 mod shared;
+mod sums;
 
 pub use account::{Account, PathShare, Stretch};
+pub use collectives::Collective;
 pub(crate) use excerpt::Excerpts;
 pub use excerpt::{Excerpt, Recording};
 pub use ideal::Ideal;
 pub use options::{Options, Sampling};
+pub use packets::Packets;
+pub use parameter_server::ParameterServer;
 pub use player::{Performance, Player, play_alone};
+pub use replacement::Replacement;
 pub use script::{Op, Script};
 pub use shared::Shared;
 
+use phaseflow_collect::Error;
+
 use crate::engine::Picoseconds;
+use crate::packet::Group;
 use crate::topology::HostId;
 
 /// Simulations of a phase by the ways in which its ranks enter; then the nearest one of them stands for those to come. Enough for
@@ -43,15 +55,42 @@ pub(crate) const MOST_KNOWN: u64 = 16;
 /// What carries messages from host to host.
 ///
 /// Time only moves on: `now` and `to` are never before those of earlier calls, and never after [`next`](Self::next).
+///
+/// What a transport cannot do it refuses with [`failure`](Self::failure), which is looked at before a result is believed.
 pub trait Transport {
     /// A message of `bytes` leaves `src` for `dst`, another host unless messages within one take time, at `now`. It is told under `key` when it has arrived; no two
     /// messages on their way have the same key.
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32);
 
-    /// When the next message arrives, if nothing else is sent until then.
-    fn next(&self) -> Option<Picoseconds>;
+    /// When the next message arrives, if nothing else is sent until then. If that is not before `limit`, it may be any time from `limit` on;
+    /// nothing is sent before that time any more. `None`: nothing is on its way.
+    fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds>;
 
     /// Goes on to `to` and appends the keys of the messages that have arrived by then, in order of their arrival; equal ones in
     /// an order that does not depend on keys.
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>);
+
+    /// Workers, each on a host of its own, will sum vectors in the network; returns the number of the group.
+    fn open(&mut self, group: &Group) -> u32 {
+        let _ = group;
+        0
+    }
+
+    /// A group is not needed any more.
+    fn close(&mut self, group: u32) {
+        let _ = group;
+    }
+
+    /// A worker of a group adds a vector; it is told under `key` when it has the sum.
+    fn contribute(&mut self, now: Picoseconds, group: u32, worker: u32, bytes: u64, key: u32);
+
+    /// The first thing that went wrong.
+    fn failure(&mut self) -> Option<Error> {
+        None
+    }
+
+    /// Where nothing arrives any more: what in the network waits for ever, as a sentence.
+    fn stuck(&mut self) -> Option<String> {
+        None
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! From the end of the rank that ended last it goes back in time. On a rank it goes back to the last time that the rank had to wait;
 //! there to the message that it waited for, back to when that one left; and on with the rank that let it leave: its sender, or its
-//! receiver where the sender had to wait for that one. So the path has no gaps, and each part of it, made shorter, would have made
+//! receiver where the sender had to wait for that one; of a sum in the network, the rank that joined last. So the path has no gaps, and each part of it, made shorter, would have made
 //! the whole shorter until another path becomes the longest (Yang and Miller, *Critical path analysis for the execution of parallel and
 //! distributed programs*, ICDCS 1988).
 
@@ -16,6 +16,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A time that a rank waited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
+    /// Or a sum, numbered on after the last message.
     pub(super) message: u32,
     /// The wait of the same rank before it, or [`NONE`].
     pub(super) before: u32,
@@ -41,14 +42,22 @@ pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> Vec<PathShare> {
             shares.back_to(act.began, |share| &mut share.ranks);
             return shares.of;
         };
-        let message = &act.messages[wait.message as usize];
-        let transfer = &act.script.messages()[wait.message as usize];
+        let (cause, started) = cause(act, wait.message);
         shares.back_to(wait.end, |share| &mut share.ranks);
         shares.current().messages += 1;
-        shares.back_to(message.started, |share| &mut share.network);
-        at = message.started;
-        rank = if message.late_receiver { transfer.dst } else { transfer.src } as usize;
+        shares.back_to(started, |share| &mut share.network);
+        at = started;
+        rank = cause as usize;
     }
+}
+
+/// The rank that let a message leave, or that was the last one to join a sum, and when.
+fn cause(act: &Act<'_>, message: u32) -> (u32, Picoseconds) {
+    if let Some(number) = message.checked_sub(act.messages.len() as u32) {
+        return act.sums.of[number as usize].last;
+    }
+    let (state, transfer) = (&act.messages[message as usize], &act.script.messages()[message as usize]);
+    (if state.late_receiver { transfer.dst } else { transfer.src }, state.started)
 }
 
 /// The shares of stretches while the path goes back in time.

@@ -5,6 +5,7 @@
 
 use super::dead_end::describe;
 use super::path::{NONE, Wait, critical_path};
+use super::sums::{Joined, Sums};
 use super::{Account, Op, Options, PathShare, Script, Stretch, Transport};
 use crate::engine::{EventQueue, Picoseconds};
 use crate::topology::HostId;
@@ -46,7 +47,10 @@ struct Keys {
 #[derive(Clone, Copy, Debug)]
 struct Key {
     act: u32,
+    /// Or a sum, see [`Act::waiting_for`].
     message: u32,
+    /// Of a sum.
+    worker: u32,
     token: u64,
 }
 
@@ -81,6 +85,7 @@ pub(super) struct Act<'s> {
     hosts: Vec<HostId>,
     pub(super) ranks: Vec<Rank>,
     pub(super) messages: Vec<Message>,
+    pub(super) sums: Sums,
     pub(super) waits: Vec<Wait>,
     playing: u32,
     pub(super) began: Picoseconds,
@@ -95,7 +100,7 @@ pub(super) struct Act<'s> {
 pub(super) struct Rank {
     /// Its next operation.
     pub(super) next: usize,
-    /// What it waits for now.
+    /// What it waits for now: a message, or a sum, numbered on after the last message.
     pub(super) waiting: Option<u32>,
     since: Picoseconds,
     /// True if the overhead of the next operation has passed.
@@ -130,11 +135,11 @@ pub struct Performance {
     pub end: Picoseconds,
     /// How long that took.
     pub makespan: Picoseconds,
-    /// When each rank ended.
+    /// When each rank ended, servers left out.
     pub ends: Vec<Picoseconds>,
     /// The parts that boundaries make of it, in order.
     pub stretches: Vec<Stretch>,
-    /// By rank.
+    /// By rank, servers left out.
     pub accounts: Vec<Account>,
 }
 
@@ -150,14 +155,14 @@ impl<'s, T: Transport> Player<'s, T> {
         &mut self.stage.transport
     }
 
-    /// Starts a script with its ranks on `hosts`, each at its own time, now or later; what becomes of it is told under `token`, which no
-    /// other one has had. Its makespan counts from the last rank's start.
+    /// Starts a script with its ranks on `hosts`, each at its own time, now or later; `servers` are there for sums in the network. What
+    /// becomes of it is told under `token`, which no other one has had. Its makespan counts from the last rank's start.
     pub fn begin(
         &mut self,
         starts: &[Picoseconds],
         token: u64,
         script: &'s Script,
-        hosts: &[HostId],
+        (hosts, servers): (&[HostId], &[HostId]),
         options: Options,
     ) {
         let began = starts.iter().copied().max().unwrap_or(0);
@@ -172,6 +177,7 @@ impl<'s, T: Transport> Player<'s, T> {
             account: Account::default(),
         };
         let messages = script.messages().iter();
+        let sums = Sums::open(script, hosts, servers, token as u32, &mut self.stage.transport);
         let ready = |announced: bool| Message { ready: !announced, ..Message::default() };
         let place = self.free.pop().unwrap_or_else(|| {
             self.acts.push(None);
@@ -182,9 +188,14 @@ impl<'s, T: Transport> Player<'s, T> {
             token,
             script,
             options,
-            hosts: hosts.to_vec(),
+            hosts: hosts
+                .iter()
+                .chain(servers.iter().chain(hosts).cycle().take(script.servers() as usize))
+                .copied()
+                .collect(),
             ranks: vec![rank; script.ranks() as usize],
             messages: messages.map(|message| ready(message.announced)).collect(),
+            sums,
             waits: Vec::new(),
             playing: script.ranks(),
             began,
@@ -192,17 +203,18 @@ impl<'s, T: Transport> Player<'s, T> {
             accounts: vec![Account::default(); script.stretches()],
         };
         self.acts[place as usize] = Some(Box::new(act));
+        let last = began;
+        let starts = starts.iter().copied().chain(std::iter::repeat(last));
         for (rank, start) in (0..script.ranks()).zip(starts) {
-            self.stage.queue.push(*start, Wake { act: place, rank });
+            self.stage.queue.push(start, Wake { act: place, rank });
         }
     }
 
-    /// When something happens next.
-    pub fn next(&self) -> Option<Picoseconds> {
-        match (self.stage.queue.peek_time(), self.stage.transport.next()) {
-            (Some(own), Some(network)) => Some(own.min(network)),
-            (own, network) => own.or(network),
-        }
+    /// When something happens next; if that is not before `limit`, any time from `limit` on, before which no script may be begun any more.
+    pub fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
+        let own = self.stage.queue.peek_time();
+        let network = self.stage.transport.next(limit.min(own.unwrap_or(Picoseconds::MAX)));
+        own.into_iter().chain(network).min()
     }
 
     /// Does all that happens at `now`, which is [`next`](Self::next); appends what ended.
@@ -210,10 +222,13 @@ impl<'s, T: Transport> Player<'s, T> {
         let mut arrived = std::mem::take(&mut self.arrived);
         self.stage.transport.advance(now, &mut arrived);
         for key in arrived.drain(..) {
-            let Key { act, message, token } = self.stage.keys.take(key);
+            let Key { act, message, worker, token } = self.stage.keys.take(key);
             // What nobody waits for can outlive its script.
-            if let Some(act) = self.acts[act as usize].as_deref_mut().filter(|act| act.token == token) {
-                act.arrive(message, now, &mut self.stage);
+            let act = self.acts[act as usize].as_deref_mut().filter(|act| act.token == token);
+            match act {
+                Some(act) if act.is_sum(message) => act.sum(message, worker, now, &mut self.stage),
+                Some(act) => act.arrive(message, now, &mut self.stage),
+                None => {}
             }
         }
         self.arrived = arrived;
@@ -222,6 +237,7 @@ impl<'s, T: Transport> Player<'s, T> {
             let Some(act) = self.acts[place as usize].as_deref_mut() else { continue };
             act.play(rank, now, &mut self.stage);
             if act.playing == 0 {
+                act.sums.close(&mut self.stage.transport);
                 ended.extend(self.acts[place as usize].take().map(|act| act.finish(now)));
                 self.free.push(place);
             }
@@ -229,11 +245,13 @@ impl<'s, T: Transport> Player<'s, T> {
     }
 
     /// Where nothing happens next although scripts have not ended: who waits for what, and the script's token.
-    pub fn dead_end(&self) -> Option<(u64, String)> {
-        if self.next().is_some() {
+    pub fn dead_end(&mut self) -> Option<(u64, String)> {
+        if self.next(Picoseconds::MAX).is_some() {
             return None;
         }
-        self.acts.iter().flatten().next().map(|act| (act.token, describe(act)))
+        let act = self.acts.iter().flatten().next()?;
+        let network = self.stage.transport.stuck().map_or_else(String::new, |text| format!("; {text}"));
+        Some((act.token, describe(act) + &network))
     }
 }
 
@@ -294,6 +312,12 @@ impl Act<'_> {
                         return stage.queue.push(now.saturating_add(overhead), wake);
                     }
                 }
+                Op::Join(number) => {
+                    self.ranks[r].next += 1;
+                    if script.sums_in_network() {
+                        return self.join(rank, number, now, stage);
+                    }
+                }
                 Op::Boundary(number) => {
                     self.ranks[r].next += 1;
                     self.ranks[r].stretch = number as usize + 1;
@@ -319,8 +343,59 @@ impl Act<'_> {
         if src == dst && self.options.network.memory_gbps.is_none() {
             return self.arrive(message, now, stage);
         }
-        let key = stage.keys.give(Key { act: self.place, message, token: self.token });
+        let key = stage.keys.give(Key { act: self.place, message, worker: 0, token: self.token });
         stage.transport.start(now, src, dst, transfer.bytes, key);
+    }
+
+    /// A rank joins a sum, and waits for it.
+    fn join<T: Transport>(&mut self, rank: u32, number: u32, now: Picoseconds, stage: &mut Stage<T>) {
+        let message = self.messages.len() as u32 + number;
+        self.ranks[rank as usize].wait_for(message, now);
+        match self.sums.join(self.script, number, rank, now) {
+            Joined::Waits => {}
+            Joined::Done => self.sum(message, 0, now, stage),
+            Joined::Contributes { group, worker } => {
+                let bytes = self.script.collectives()[number as usize].bytes;
+                let key = stage.keys.give(Key { act: self.place, message, worker, token: self.token });
+                stage.transport.contribute(now, group, worker, bytes, key);
+            }
+        }
+    }
+
+    /// True if this is the number of a sum.
+    pub(super) fn is_sum(&self, message: u32) -> bool {
+        message as usize >= self.messages.len()
+    }
+
+    /// A worker has a sum: its ranks go on.
+    fn sum<T>(&mut self, message: u32, worker: u32, now: Picoseconds, stage: &mut Stage<T>) {
+        let number = message - self.messages.len() as u32;
+        let (_, complete) = self.sums.of[number as usize].last;
+        for place in 0..self.sums.ranks(self.script, number, worker).len() {
+            let rank = self.sums.ranks(self.script, number, worker)[place];
+            let Some(since) = self.ranks[rank as usize].go_on(message) else { continue };
+            let late_sender = complete.saturating_sub(since);
+            let network = now - complete.max(since);
+            self.waited(rank, message, now, Account { late_sender, network, ..Account::default() }, stage);
+        }
+    }
+
+    /// A rank has waited, and goes on now.
+    fn waited<T>(
+        &mut self,
+        rank: u32,
+        message: u32,
+        now: Picoseconds,
+        account: Account,
+        stage: &mut Stage<T>,
+    ) {
+        let state = &mut self.ranks[rank as usize];
+        if now > state.since {
+            self.waits.push(Wait { message, before: state.last_wait, end: now });
+            state.last_wait = (self.waits.len() - 1) as u32;
+        }
+        self.spend(rank, account);
+        stage.queue.push(now, Wake { act: self.place, rank });
     }
 
     /// A message is there: who waits for it goes on.
@@ -329,26 +404,17 @@ impl Act<'_> {
         message.arrived = now;
         message.is_there = true;
         let started = message.started;
-        let transfer = &self.script.messages()[number as usize];
+        let transfer = self.script.messages()[number as usize];
         for (rank, is_sender) in [(transfer.dst, false), (transfer.src, true)] {
-            let state = &mut self.ranks[rank as usize];
-            if state.waiting != Some(number) {
-                continue;
-            }
-            state.waiting = None;
-            let late = started.saturating_sub(state.since);
-            let network = now - started.max(state.since);
-            let waited = if is_sender {
+            let Some(since) = self.ranks[rank as usize].go_on(number) else { continue };
+            let late = started.saturating_sub(since);
+            let network = now - started.max(since);
+            let account = if is_sender {
                 Account { late_receiver: late, network, ..Account::default() }
             } else {
                 Account { late_sender: late, network, ..Account::default() }
             };
-            if now > state.since {
-                self.waits.push(Wait { message: number, before: state.last_wait, end: now });
-                state.last_wait = (self.waits.len() - 1) as u32;
-            }
-            self.spend(rank, waited);
-            stage.queue.push(now, Wake { act: self.place, rank });
+            self.waited(rank, number, now, account, stage);
         }
     }
 
@@ -360,6 +426,7 @@ impl Act<'_> {
     }
 
     fn finish(self, end: Picoseconds) -> Performance {
+        let own = self.hosts.len() - self.script.servers() as usize;
         let paths = critical_path(&self, end);
         let ends = self.boundaries.iter().chain([&end]);
         let mut since = self.began;
@@ -373,8 +440,8 @@ impl Act<'_> {
             end,
             makespan: end - self.began,
             stretches: ends.zip(self.accounts).zip(paths).map(stretch).collect(),
-            ends: self.ranks.iter().map(|rank| rank.ended.unwrap_or(end)).collect(),
-            accounts: self.ranks.into_iter().map(|rank| rank.account).collect(),
+            ends: self.ranks.iter().take(own).map(|rank| rank.ended.unwrap_or(end)).collect(),
+            accounts: self.ranks.into_iter().take(own).map(|rank| rank.account).collect(),
         }
     }
 }
@@ -396,6 +463,11 @@ impl Rank {
         self.since = now;
     }
 
+    /// Stops waiting for a message, if that is what it waited for; returns since when.
+    fn go_on(&mut self, message: u32) -> Option<Picoseconds> {
+        self.waiting.take_if(|waiting| *waiting == message).map(|_| self.since)
+    }
+
     /// Goes past the operation once its overhead has passed; true if that is still to come.
     fn owes(&mut self, overhead: Picoseconds) -> bool {
         self.paid = overhead > 0 && !self.paid;
@@ -415,9 +487,9 @@ pub fn play_alone<T: Transport>(
     let mut player = Player::new(transport);
     let last = leads.iter().copied().max().unwrap_or(0);
     let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
-    player.begin(&starts, 0, script, hosts, options);
+    player.begin(&starts, 0, script, (hosts, &[]), options);
     let mut ended = Vec::new();
-    while let Some(now) = player.next().filter(|_| ended.is_empty()) {
+    while let Some(now) = player.next(Picoseconds::MAX).filter(|_| ended.is_empty()) {
         player.advance(now, &mut ended);
     }
     (ended.pop(), player.stage.transport)

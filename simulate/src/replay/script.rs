@@ -30,6 +30,11 @@
 //! buffer was free, which proves no rendezvous but allows one. Errors between the clocks of two ranks do not matter where the
 //! order is that of one rank; they can make a message look as if it could have been a rendezvous.
 //!
+//! # Collectives
+//!
+//! The messages inside a collective are replayed as the trace has them. Where the calls are known too, a script also knows which messages
+//! belong to which [collective](Script::collectives), so that something else can take their place: [`Replacement`](super::Replacement).
+//!
 //! # Where it fails
 //!
 //! A rank that receives without blocking, computes, and then finds the message there without having waited looks like one that
@@ -39,7 +44,9 @@
 use phaseflow_collect::trace::Message;
 use phaseflow_collect::{Error, Result};
 
+use super::collectives::{Collective, Collectives};
 use super::excerpt::{Excerpt, Stay, too_many};
+use super::replacement::Writer;
 
 /// What a rank does next. Numbers of messages are positions in [`Script::messages`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +61,14 @@ pub enum Op {
     Send(u32),
     /// Goes on when the buffer of a message is free.
     SendWait(u32),
+    /// Enters a collective: number of a [collective](Script::collectives). Where the network sums, goes on when it has the sum.
+    Join(u32),
     /// Enters the next stretch of the run.
     Boundary(u32),
 }
 
 /// A message of a script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
     /// Sending rank.
     pub src: u32,
@@ -71,6 +80,8 @@ pub struct Transfer {
     pub buffered: bool,
     /// True if the receiver says when it is ready.
     pub announced: bool,
+    /// True if it is part of a [collective](Script::collectives).
+    pub collective: bool,
 }
 
 /// What each rank does, in its order. Memory: about 130 bytes a message.
@@ -83,6 +94,13 @@ pub struct Script {
     messages: Vec<Transfer>,
     /// Stretches that the boundaries make.
     stretches: usize,
+    collectives: Vec<Collective>,
+    groups: Vec<Vec<u32>>,
+    /// Collectives are not carried out as recorded.
+    is_replaced: bool,
+    sums_in_network: bool,
+    /// The last ranks.
+    servers: u32,
     /// Sends that nobody is known to receive although other receives are known: first few, and how many.
     unmatched: (Vec<u32>, u64),
 }
@@ -105,6 +123,8 @@ enum Class {
     /// Of a send whose receiver became ready at this moment.
     LateSendWait,
     Boundary,
+    /// Of a collective that is entered.
+    Join,
     /// Of a message that is posted outside of the excerpt: something was posted.
     OutsidePost,
     Send,
@@ -145,6 +165,7 @@ impl Moment {
             Class::SendWait | Class::LateSendWait | Class::ShortSendWait => Op::SendWait(self.number),
             Class::Boundary => Op::Boundary(self.number),
             Class::Send => Op::Send(self.number),
+            Class::Join => Op::Join(self.number),
             Class::OutsidePost | Class::OutsideCompletion => return None,
         })
     }
@@ -177,6 +198,7 @@ impl Script {
         let knows_receives = (0..excerpt.len()).any(|i| is_received(&messages.get(i)));
         let calls = Calls::new(excerpt.stays(), ranks);
         let sends = Sends::new(excerpt, ranks);
+        let collectives = Collectives::new(excerpt.collectives(), ranks, (start_ns, end_ns));
         let each = |visit: &mut dyn FnMut(u32, Moment)| {
             for number in 0..count {
                 let message = messages.get(number as usize);
@@ -188,6 +210,10 @@ impl Script {
             for message in excerpt.margin().iter() {
                 outside(&message, (start_ns, end_ns), ranks, visit);
             }
+            collectives.entries(&mut |rank, time_ns, number| {
+                let time_ns = time_ns.max(start_ns);
+                visit(rank, Moment { time_ns, class: Class::Join, number });
+            });
             for rank in 0..ranks {
                 for (number, time_ns) in (0..).zip(boundaries_ns) {
                     visit(rank, Moment { time_ns: *time_ns, class: Class::Boundary, number });
@@ -212,8 +238,13 @@ impl Script {
             ops: Vec::with_capacity(all.len()),
             ends: Vec::with_capacity(ranks as usize),
             gaps_ns: Vec::new(),
-            messages: (0..excerpt.len()).map(|i| transfer(&messages.get(i))).collect(),
+            messages: (0..excerpt.len()).map(|i| transfer(&messages.get(i), &collectives)).collect(),
             stretches: boundaries_ns.len() + 1,
+            collectives: Vec::new(),
+            groups: Vec::new(),
+            is_replaced: false,
+            sums_in_network: false,
+            servers: 0,
             unmatched: unmatched(excerpt, knows_receives),
         };
         for rank in 0..ranks as usize {
@@ -221,6 +252,7 @@ impl Script {
             moments.sort_unstable_by_key(|moment| (moment.time_ns, moment.class, moment.number));
             script.rank(moments, calls.of(rank as u32), (start_ns, end_ns))?;
         }
+        (script.collectives, script.groups) = (collectives.all, collectives.groups);
         Ok(script)
     }
 
@@ -264,7 +296,65 @@ impl Script {
         Ok(())
     }
 
-    /// Number of ranks.
+    /// The same with collectives carried out as `writer` says, by so many more ranks that serve, or by the network.
+    pub(super) fn replaced(&self, writer: &Writer, servers: u32, sums_in_network: bool) -> Self {
+        let first = self.messages.len() as u32;
+        let renumber = |op: &Op| match *op {
+            Op::ReceivePost(number) => Op::ReceivePost(first + number),
+            Op::ReceiveWait(number) => Op::ReceiveWait(first + number),
+            Op::Send(number) => Op::Send(first + number),
+            Op::SendWait(number) => Op::SendWait(first + number),
+            other => other,
+        };
+        let is_kept = |op: &Op| match *op {
+            Op::ReceivePost(m) | Op::ReceiveWait(m) | Op::Send(m) | Op::SendWait(m) => {
+                !self.messages[m as usize].collective
+            }
+            _ => true,
+        };
+        let (mut ops, mut ends) = (Vec::with_capacity(self.ops.len()), Vec::new());
+        for rank in 0..self.ranks() {
+            for op in self.of(rank).iter().filter(|op| is_kept(op)) {
+                ops.push(*op);
+                if let Op::Join(number) = *op {
+                    let members = &self.groups[self.collectives[number as usize].group as usize];
+                    let member = members.partition_point(|member| *member < rank);
+                    ops.extend(writer.of(number, member).iter().map(renumber));
+                }
+            }
+            ends.push(ops.len());
+        }
+        for server in 0..servers {
+            let of_server = writer.server_ops.get(server as usize);
+            ops.extend(of_server.into_iter().flatten().map(renumber));
+            ends.push(ops.len());
+        }
+        // What is left of the recorded messages keeps its number.
+        let messages = self.messages.iter().chain(&writer.transfers).copied().collect();
+        Self { ops, ends, messages, is_replaced: true, sums_in_network, servers, ..self.clone() }
+    }
+
+    /// The collectives that can be carried out in another way.
+    pub fn collectives(&self) -> &[Collective] {
+        &self.collectives
+    }
+
+    /// The sets of ranks that take part in collectives, each in ascending order.
+    pub fn groups(&self) -> &[Vec<u32>] {
+        &self.groups
+    }
+
+    /// True if the network sums what ranks [join](Op::Join) for.
+    pub fn sums_in_network(&self) -> bool {
+        self.sums_in_network
+    }
+
+    /// How many of the ranks, the last ones, only serve others and are none of the program's.
+    pub fn servers(&self) -> u32 {
+        self.servers
+    }
+
+    /// Number of ranks, with servers.
     pub fn ranks(&self) -> u32 {
         self.ends.len() as u32
     }
@@ -279,6 +369,11 @@ impl Script {
     /// The messages.
     pub fn messages(&self) -> &[Transfer] {
         &self.messages
+    }
+
+    /// Those that are sent: without what something else took the place of.
+    pub fn live_messages(&self) -> impl Iterator<Item = &Transfer> {
+        self.messages.iter().filter(|message| !(self.is_replaced && message.collective))
     }
 
     /// Length of a gap, nanoseconds.
@@ -297,6 +392,7 @@ impl Script {
         of(self.ops.len(), size_of::<Op>())
             + of(self.ends.len() + self.gaps_ns.len(), 8)
             + of(self.messages.len(), size_of::<Transfer>())
+            + of(self.collectives.len(), size_of::<Collective>())
     }
 
     /// Hands out numbers that say all of it.
@@ -311,15 +407,20 @@ impl Script {
                     Op::Send(message) => (3, u64::from(*message)),
                     Op::SendWait(message) => (4, u64::from(*message)),
                     Op::Boundary(boundary) => (5, u64::from(*boundary)),
+                    Op::Join(collective) => (6, u64::from(*collective)),
                 };
                 number(kind);
                 number(value);
             }
         }
-        for Transfer { src, dst, bytes, buffered, announced } in &self.messages {
+        for Collective { group, bytes, .. } in &self.collectives {
+            number(u64::from(*group));
+            number(*bytes);
+        }
+        for Transfer { src, dst, bytes, buffered, announced, collective } in &self.messages {
             number(u64::from(*src) << 32 | u64::from(*dst));
             number(*bytes);
-            number(u64::from(*buffered) << 1 | u64::from(*announced));
+            number(u64::from(*collective) << 2 | u64::from(*buffered) << 1 | u64::from(*announced));
         }
     }
 
@@ -346,7 +447,7 @@ impl Script {
     }
 }
 
-fn transfer(message: &Message) -> Transfer {
+fn transfer(message: &Message, collectives: &Collectives) -> Transfer {
     let buffered =
         message.send_complete_ns.zip(message.receive_post_ns).is_some_and(|(free, ready)| free < ready);
     Transfer {
@@ -355,6 +456,7 @@ fn transfer(message: &Message) -> Transfer {
         bytes: message.bytes,
         buffered,
         announced: message.receive_post_ns.is_some(),
+        collective: collectives.has(message),
     }
 }
 

@@ -36,9 +36,12 @@ impl Transport for Shared<'_> {
         let _ = self.network.start(now, (src, dst), bytes, None, key);
     }
 
-    fn next(&self) -> Option<Picoseconds> {
+    fn next(&mut self, _: Picoseconds) -> Option<Picoseconds> {
         self.network.next()
     }
+
+    /// Never asked: only packets can be summed on their way.
+    fn contribute(&mut self, _: Picoseconds, _: u32, _: u32, _: u64, _: u32) {}
 
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>) {
         self.network.advance(to, |key, _| finished.push(key));

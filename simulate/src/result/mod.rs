@@ -3,10 +3,12 @@
 //! An unknown is `None` and becomes an empty cell, never 0.
 
 mod network;
+mod packets;
 mod reader;
 mod writer;
 
 pub use network::{Link, Network};
+pub use packets::LinkPackets;
 pub use reader::ResultReader;
 pub use writer::ResultWriter;
 
@@ -80,7 +82,7 @@ pub struct RunResult {
     pub jobs: Vec<JobRow>,
     /// Phases of jobs, by job, then phase.
     pub phases: Vec<PhaseRow>,
-    /// Where the time of each rank went, by job, phase and rank; flow model only.
+    /// Where the time of each rank went, by job, phase and rank; flow and packet model.
     pub ranks: Vec<RankRow>,
     /// Link statistics, by job, phase and link; links without traffic are left out.
     pub links: LinkTable,
@@ -176,9 +178,50 @@ pub struct PhaseRow {
     pub drops: Option<u64>,
     /// Packets sent again; packet model only.
     pub retransmits: Option<u64>,
-    /// What a replay found; flow model only.
+    /// What a replay found; flow and packet model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Replayed>,
+    /// What packets came to; packet model only, where no other job was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketCounts>,
+}
+
+/// Packets of a phase, all occurrences and links together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PacketCounts {
+    /// How often a packet was put on a link.
+    pub hops: u64,
+    /// Packets that found no room in a queue.
+    pub drops: u64,
+    /// Packets lost on links.
+    pub losses: u64,
+    /// Packets marked for congestion.
+    pub marks: u64,
+    /// How often a link was paused.
+    pub pauses: u64,
+    /// Packets sent again.
+    pub retransmits: u64,
+    /// Elements of sums in the network that were checked; 0 where none are.
+    pub checked_sums: u64,
+    /// Those that were wrong.
+    pub wrong_sums: u64,
+    /// Packets that a switch had no memory for, and left to a server.
+    pub fallbacks: u64,
+}
+
+impl PacketCounts {
+    /// Adds other ones.
+    pub fn add(&mut self, other: &Self) {
+        self.hops += other.hops;
+        self.drops += other.drops;
+        self.losses += other.losses;
+        self.marks += other.marks;
+        self.pauses += other.pauses;
+        self.retransmits += other.retransmits;
+        self.checked_sums += other.checked_sums;
+        self.wrong_sums += other.wrong_sums;
+        self.fallbacks += other.fallbacks;
+    }
 }
 
 /// Where the time of one rank of a job went, in seconds: all occurrences of a phase together.
@@ -245,6 +288,8 @@ pub struct LinkTable {
     pub flows: Vec<u64>,
     /// Bytes per second while the phase runs, or bytes where no duration is known (for the whole run: the highest).
     pub load: Vec<f64>,
+    /// What packets came to; packet model only, else empty.
+    pub packets: Vec<LinkPackets>,
 }
 
 /// A step function of time: a value holds until the next. Of very long ones (2¹⁷ steps) neighbouring steps are joined,

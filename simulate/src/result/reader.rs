@@ -411,7 +411,19 @@ fn link_rows(block: &BlockReader<'_>, table: &mut super::LinkTable) -> Result<()
     table.link.extend(links.into_iter().map(LinkId));
     unsigned(block, 4, "bytes", &mut table.bytes)?;
     unsigned(block, 5, "flows", &mut table.flows)?;
-    floats(block, 6, "load", &mut table.load)
+    floats(block, 6, "load", &mut table.load)?;
+    let mut values: Vec<i64> = Vec::new();
+    for (id, _, value) in super::LinkPackets::COLUMNS {
+        if !block.column(id, &mut values)? {
+            continue;
+        }
+        let first = table.link.len() - values.len();
+        table.packets.resize(table.link.len(), super::LinkPackets::default());
+        for (row, found) in table.packets[first..].iter_mut().zip(&values) {
+            *value(row) = found.cast_unsigned();
+        }
+    }
+    Ok(())
 }
 
 fn optional(block: &BlockReader<'_>, id: u8, name: &str, out: &mut Vec<Option<u32>>) -> Result<()> {

@@ -16,7 +16,8 @@ use phaseflow_segment::Header as SegmentationHeader;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    LinkTable, Network, ResultHeader, RunLabels, RunResult, RunStatistics, Series, SeriesSummary, Snapshot,
+    LinkPackets, LinkTable, Network, ResultHeader, RunLabels, RunResult, RunStatistics, Series,
+    SeriesSummary, Snapshot,
 };
 use crate::workload::Workload;
 
@@ -172,9 +173,10 @@ fn checked(run: &RunResult) -> Result<()> {
     let links = &run.links;
     let columns =
         [links.job.len(), links.phase.len(), links.bytes.len(), links.flows.len(), links.load.len()];
+    let packets = links.packets.is_empty() || links.packets.len() == links.link.len();
     let series = run.series.iter().all(|series| series.time_s.len() == series.value.len());
     let snapshots = run.snapshots.iter().all(|snapshot| snapshot.load.len() == snapshot.flows.len());
-    if columns.iter().any(|length| *length != links.link.len()) || !series || !snapshots {
+    if columns.iter().any(|length| *length != links.link.len()) || !series || !snapshots || !packets {
         return Err(Error::data("has columns of unequal length"));
     }
     let jobs = run.jobs.iter().map(|job| ("submitted_s of a job", job.submitted_s));
@@ -261,7 +263,16 @@ fn write_links<W: Write>(archive: &mut ArchiveWriter<W>, prefix: &str, table: &L
             .column(3, Transform::Delta, table.link[part.clone()].iter().map(|link| i64::from(link.0)))
             .column(4, Transform::Plain, table.bytes[part.clone()].iter().map(|v| v.cast_signed()))
             .column(5, Transform::Plain, table.flows[part.clone()].iter().map(|v| v.cast_signed()))
-            .column(6, Transform::Plain, bits(&table.load[part]));
+            .column(6, Transform::Plain, bits(&table.load[part.clone()]));
+        if let Some(packets) = table.packets.get(part).filter(|packets| !packets.is_empty()) {
+            for (id, _, value) in LinkPackets::COLUMNS {
+                block.column(
+                    id,
+                    Transform::Plain,
+                    packets.iter().map(|row| value(&mut { *row }).cast_signed()),
+                );
+            }
+        }
         archive.member(&format!("{prefix}/{number:06}"), &block.finish())?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What the flow model adds to the life of jobs: stages whose length comes out of a replay.
+//! What the flow and the packet model add to the life of jobs: stages whose length comes out of a replay.
 //!
 //! With sampling, a stage replays the representative of its phase.
 //!
@@ -16,11 +16,14 @@ use phaseflow_collect::{At, Error, Result};
 use rustc_hash::FxHashSet;
 
 use super::job::Job;
+use super::model::Model;
+use super::packets::PhasePackets;
 use super::picture::GBPS_PER_BYTE_RATE;
 use super::program::Program;
+use super::wire::{Counts, Wire};
 use crate::engine::Picoseconds;
 use crate::replay::{
-    Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Shared, Stretch, play_alone,
+    Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Stretch, Transport, play_alone,
 };
 use crate::result::{Replayed, RunStatistics};
 use crate::statistics::seconds;
@@ -30,10 +33,12 @@ use crate::topology::{HostId, LinkId, Topology};
 pub(super) struct Flow<'a> {
     pub(super) options: Options,
     /// Those that share the network.
-    pub(super) player: Player<'a, Shared<'a>>,
+    pub(super) player: Player<'a, Wire<'a>>,
     pub(super) ended: Vec<Performance>,
     /// Those that have it to themselves, one after the other, on a clock of their own.
-    solo: Player<'a, Shared<'a>>,
+    solo: Player<'a, Wire<'a>>,
+    /// True if what waits for ever and what is summed wrongly is a result, and not an error.
+    pub(super) allow_hang: bool,
     solo_now: Picoseconds,
     /// The same network without sharing, with all routes.
     pub(super) ideal: Ideal,
@@ -63,6 +68,7 @@ struct Known {
 pub(super) struct Outcome {
     pub(super) performance: Performance,
     pub(super) bounds: Bounds,
+    pub(super) packets: Option<PhasePackets>,
 }
 
 /// What no routing and no faster network can beat.
@@ -75,14 +81,28 @@ pub(super) struct Bounds {
 }
 
 impl<'a> Flow<'a> {
-    pub(super) fn new(topology: &'a Topology, options: Options) -> Self {
-        let player = Player::new(Shared::new(topology, &options.network));
+    /// `None` for a model that does not replay.
+    pub(super) fn new(topology: &'a Topology, model: &Model) -> Result<Option<Self>> {
+        let network = || Wire::new(topology, model);
+        let (Some(options), Some(shared), Some(own)) = (model.replay(), network()?, network()?) else {
+            return Ok(None);
+        };
         let mut ideal = Ideal::default();
         if let Some(rate) = options.network.memory_gbps {
             ideal.memory(rate);
         }
-        let solo = Player::new(Shared::new(topology, &options.network));
-        Self { options, player, ended: Vec::new(), solo, solo_now: 0, ideal, replays: 0 }
+        let allow_hang = matches!(model, Model::Packet(model) if model.allow_hang);
+        let (player, solo) = (Player::new(shared), Player::new(own));
+        Ok(Some(Self {
+            options,
+            player,
+            ended: Vec::new(),
+            solo,
+            allow_hang,
+            solo_now: 0,
+            ideal,
+            replays: 0,
+        }))
     }
 
     /// Starts a replay for the job at a place, together with those of other jobs.
@@ -90,30 +110,46 @@ impl<'a> Flow<'a> {
         self.replays += 1;
         let token = self.replays << 32 | u64::from(place);
         let starts = vec![now; script.ranks() as usize];
-        self.player.begin(&starts, token, script, &job.placement.hosts, self.options);
+        self.player.begin(&starts, token, script, job.cast(), self.options);
     }
 
-    /// Replays a stage whose ranks enter it so much earlier than the last one, with nothing else in the network.
+    /// Replays a stage whose ranks enter it so much earlier than the last one, with nothing else in the network. `None` if it has no end,
+    /// where that is allowed.
     ///
     /// # Errors
-    /// A dead end.
+    /// A dead end; what the network cannot carry; wrong sums.
     pub(super) fn alone(
         &mut self,
         script: &'a Script,
-        hosts: &[HostId],
+        cast: (&[HostId], &[HostId]),
         leads: &[Picoseconds],
-    ) -> Result<Performance> {
+    ) -> Result<Option<(Performance, Option<PhasePackets>)>> {
         let last = self.solo_now.saturating_add(leads.iter().copied().max().unwrap_or(0));
         let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
-        self.solo.begin(&starts, 0, script, hosts, self.options);
+        let before = self.solo.transport().take_counts();
+        self.solo.begin(&starts, 0, script, cast, self.options);
         let mut ended = Vec::new();
         // What nobody waits for has to be gone, too, before the next one.
-        while let Some(now) = self.solo.next() {
+        while let Some(now) = self.solo.next(Picoseconds::MAX) {
             self.solo.advance(now, &mut ended);
             self.solo_now = now;
         }
-        let dead_end = || self.solo.dead_end().map_or_else(String::new, |(_, text)| text);
-        ended.pop().ok_or_else(|| Error::data(dead_end()))
+        if let Some(failure) = self.solo.transport().failure() {
+            return Err(failure);
+        }
+        let Some(performance) = ended.pop() else {
+            if self.allow_hang {
+                return Ok(None);
+            }
+            let dead_end = self.solo.dead_end().map_or_else(String::new, |(_, text)| text);
+            return Err(Error::data(dead_end));
+        };
+        let after = self.solo.transport().take_counts();
+        let packets = before.zip(after).map(|(before, after)| PhasePackets::between(&before, after));
+        if let Some(packets) = packets.as_ref().filter(|_| !self.allow_hang) {
+            check_sums(packets.counts.checked_sums, packets.counts.wrong_sums)?;
+        }
+        Ok(Some((performance, packets)))
     }
 
     /// Messages between two hosts take these links from now on.
@@ -139,7 +175,9 @@ impl<'a> Flow<'a> {
 
     /// What was simulated of the links, over all time.
     pub(super) fn describe(&mut self, topology: &Topology, statistics: &mut RunStatistics) {
-        let networks = [self.player.transport().network(), self.solo.transport().network()];
+        let networks = [self.player.transport().flows(), self.solo.transport().flows()];
+        let [Some(shared), Some(own)] = networks else { return };
+        let networks = [shared, own];
         let usage = |link: LinkId| {
             let [a, b] = networks.map(|network| network.usage(link));
             // Rates are shares of the capacity, and add up to a bit more in the last digit.
@@ -155,13 +193,29 @@ impl<'a> Flow<'a> {
         statistics.max_flows = between().map(|(_, flows)| u64::from(flows)).max();
     }
 
+    /// What packets of several jobs came to.
+    ///
+    /// # Errors
+    /// Wrong sums.
+    pub(super) fn packets_together(&mut self) -> Result<Option<PhasePackets>> {
+        let Some(counts) = self.player.transport().take_counts() else { return Ok(None) };
+        let packets = PhasePackets::between(&Counts::default(), counts);
+        if !self.allow_hang {
+            check_sums(packets.counts.checked_sums, packets.counts.wrong_sums)?;
+        }
+        Ok(Some(packets))
+    }
+
     /// The error of replays that cannot go on; `job` finds the job at a place.
     pub(super) fn check_dead_end<'j>(
-        &self,
+        &mut self,
         job: impl Fn(u32) -> Option<&'j Job>,
         programs: &[Program<'_>],
     ) -> Result<()> {
-        let Some((token, text)) = self.player.dead_end() else { return Ok(()) };
+        if let Some(failure) = self.player.transport().failure() {
+            return Err(failure);
+        }
+        let Some((token, text)) = self.player.dead_end().filter(|_| !self.allow_hang) else { return Ok(()) };
         let error = Err(Error::data(text));
         let Some(job) = job(place_of(token)) else { return error };
         let program = &programs[job.workload];
@@ -169,6 +223,17 @@ impl<'a> Flow<'a> {
             program.stages[job.stage].phase.map_or("idle", |phase| program.phases[phase as usize].name);
         error.at(|| format!("job {} ({}): phase {phase}", job.number, program.name))
     }
+}
+
+/// Refuses sums that are wrong.
+pub(super) fn check_sums(checked: u64, wrong: u64) -> Result<()> {
+    if wrong == 0 {
+        return Ok(());
+    }
+    Err(Error::data(format!(
+        "{wrong} of {checked} elements that were summed in the network are wrong: the protocol does not bear what this network does to \
+         packets (--allow-hang takes that for a result)"
+    )))
 }
 
 /// The place of the job that a replay belongs to.
@@ -184,7 +249,7 @@ pub(super) fn without_route(
 ) -> Vec<(HostId, HostId)> {
     let mut seen = FxHashSet::default();
     let pairs =
-        script.messages().iter().map(|message| (hosts[message.src as usize], hosts[message.dst as usize]));
+        script.live_messages().map(|message| (hosts[message.src as usize], hosts[message.dst as usize]));
     pairs.filter(|(src, dst)| src != dst && !has_route(*src, *dst) && seen.insert((src.0, dst.0))).collect()
 }
 

@@ -3,9 +3,11 @@
 use std::rc::Rc;
 
 use super::flow::{Bounds, Replays};
+use super::packets::PhasePackets;
 use super::pattern::Pattern;
 use super::picture::Picture;
 use super::program::Program;
+use crate::collective::Servers;
 use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
 use crate::replay::Performance;
@@ -24,7 +26,10 @@ pub(super) struct Job {
     pub(super) end: Picoseconds,
     pub(super) hosts: Vec<HostId>,
     pub(super) slots: u64,
+    /// Of its ranks, then of those that serve.
     pub(super) placement: Placement,
+    /// How many serve.
+    pub(super) servers: usize,
     /// By number within the job: the host.
     pub(super) local_hosts: Vec<HostId>,
     pub(super) pattern: Rc<Pattern>,
@@ -49,9 +54,18 @@ pub(super) struct PhaseOfJob {
     pub(super) routes: Option<PhaseRoutes>,
     pub(super) time: Picoseconds,
     pub(super) replays: Option<Replays>,
+    /// Of the occurrences that had the network to themselves.
+    pub(super) packets: Option<PhasePackets>,
+    /// True if others had not.
+    pub(super) met_others: bool,
 }
 
 impl Job {
+    /// Hosts of its ranks, and of those that serve.
+    pub(super) fn cast(&self) -> (&[HostId], &[HostId]) {
+        self.placement.hosts.split_at(self.placement.hosts.len() - self.servers)
+    }
+
     /// Takes note of how much earlier than the last one each rank ended a stage.
     pub(super) fn leave(&mut self, performance: &Performance) {
         self.leads.clear();
@@ -78,6 +92,8 @@ impl Job {
 pub(super) struct Machine {
     pub(super) free: Vec<bool>,
     pub(super) free_slots: u64,
+    /// By host: how many servers of jobs run there.
+    serving: Vec<u32>,
     total_slots: u64,
     largest: u64,
     equal: bool,
@@ -91,6 +107,7 @@ impl Machine {
         Self {
             free: vec![true; slots.len()],
             free_slots: total_slots,
+            serving: vec![0; slots.len()],
             total_slots,
             largest: u64::from(largest),
             equal: slots.iter().all(|slots| *slots == largest),
@@ -118,6 +135,32 @@ impl Machine {
         }
         self.free_slots -= taken;
         taken
+    }
+
+    /// Hosts for the servers of a job on `hosts`, each for one server if there are enough: hosts that no rank occupies first, those with fewer
+    /// servers first, and of equal ones the last, which linear selection leaves free the longest.
+    pub(super) fn serve(&mut self, servers: Servers, hosts: &[HostId]) -> Vec<HostId> {
+        if servers.is_colocated {
+            return hosts.iter().cycle().take(servers.count as usize).copied().collect();
+        }
+        let mut chosen = Vec::new();
+        for _ in 0..servers.count {
+            let load = |host: &usize| {
+                (!self.free[*host] || hosts.contains(&HostId(*host as u32)), self.serving[*host])
+            };
+            let Some(host) = (0..self.free.len()).rev().min_by_key(load) else { break };
+            self.serving[host] += 1;
+            chosen.push(HostId(host as u32));
+        }
+        chosen
+    }
+
+    /// The servers of a job end.
+    pub(super) fn stop_serving(&mut self, servers: &[HostId]) {
+        for host in servers {
+            let serving = &mut self.serving[host.0 as usize];
+            *serving = serving.saturating_sub(1);
+        }
     }
 
     /// Hosts become free again.

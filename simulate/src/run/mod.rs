@@ -17,15 +17,18 @@
 mod courses;
 mod flow;
 mod job;
+mod model;
 mod network;
+mod packets;
 mod pattern;
 mod picture;
 mod program;
 mod queue;
 mod record;
 mod simulation;
+mod wire;
 
-use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::choice::unknown_name;
 use phaseflow_collect::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -33,12 +36,13 @@ use crate::distribution::Distribution;
 use crate::engine::Picoseconds;
 use crate::host_selection::HostSelector;
 use crate::process_mapping::ProcessMapper;
-use crate::replay::Options;
 use crate::result::{RunLabels, RunResult};
 use crate::routing::Router;
 use crate::scheduling::Scheduler;
 use crate::topology::Topology;
 use crate::workload::Workload;
+
+pub use model::{Model, PacketModel};
 
 use program::Program;
 use simulation::Simulation;
@@ -141,32 +145,6 @@ pub struct Setup<'a> {
     pub model: Model,
 }
 
-/// A network model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Model {
-    /// Phases load links with the rates of the trace; a job takes as long as its trace or as it is told.
-    Traffic,
-    /// Ranks are replayed message by message; how long a job takes comes out of it. Its given run time is what the scheduler
-    /// takes it to be.
-    Flow(Options),
-}
-
-impl Model {
-    /// The model that the user chose.
-    ///
-    /// # Errors
-    /// A parameter that does not exist, or a wrong value.
-    pub fn new(choice: &Choice) -> Result<Self> {
-        match choice.name() {
-            "flow" => {
-                choice.only(Options::NAMES)?;
-                Ok(Self::Flow(Options::new(choice)?))
-            }
-            _ => choice.only(&[]).map(|()| Self::Traffic),
-        }
-    }
-}
-
 /// Who decides.
 pub struct Algorithms {
     /// Which job starts.
@@ -186,7 +164,10 @@ pub struct Algorithms {
 /// workload whose occurrences do not tile its run; times beyond the clock (213 days); what external programs report.
 pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     let programs = setup.workloads.iter().map(|workload| Program::new(workload, setup.merged));
-    let programs = programs.collect::<Result<Vec<_>>>()?;
+    let mut programs = programs.collect::<Result<Vec<_>>>()?;
+    if let Some(collective) = setup.model.collective() {
+        programs.iter_mut().try_for_each(|program| program.replace(collective))?;
+    }
     Simulation::new(setup, &programs, algorithms)?.run()
 }
 

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use phaseflow_collect::{At, Error, Result, TrafficMatrix};
+use phaseflow_collect::trace::Rank;
+use phaseflow_collect::{At, Cell, Error, Result, TrafficMatrix};
 
+use crate::collective::{CollectiveChoice, Servers};
 use crate::engine::Picoseconds;
 use crate::replay::{Recording, Sampling, Script};
 use crate::workload::Workload;
@@ -28,13 +30,19 @@ pub(super) struct Program<'a> {
     /// True if the length is the trace's own, and not 1 s per phase for want of any time.
     pub(super) timed: bool,
     recording: Option<&'a Recording>,
+    /// With collectives carried out in another way: by phase, and of the whole run.
+    replaced: Option<(Vec<Option<Script>>, Option<Script>)>,
+    /// What is sent over the whole run in that way.
+    replaced_whole: Option<TrafficMatrix>,
+    /// Hosts that serve.
+    pub(super) servers: Servers,
 }
 
 #[derive(Debug)]
 pub(super) struct ProgramPhase<'a> {
     pub(super) name: &'a str,
     /// `None`: that of the whole run.
-    matrix: Option<&'a TrafficMatrix>,
+    matrix: Option<Cow<'a, TrafficMatrix>>,
     pub(super) occurrences: u64,
     pub(super) duration_ns: Option<u64>,
     pub(super) bytes: u64,
@@ -90,7 +98,7 @@ impl<'a> Program<'a> {
             .iter()
             .map(|phase| ProgramPhase {
                 name: &phase.name,
-                matrix: Some(&phase.matrix),
+                matrix: Some(Cow::Borrowed(&phase.matrix)),
                 occurrences: phase.occurrences,
                 duration_ns: phase.duration_ns,
                 bytes: phase.matrix.bytes(),
@@ -114,29 +122,94 @@ impl<'a> Program<'a> {
             stages = vec![Stage { phase: Some(0), end_ns: total_ns }];
         }
         let recording = workload.recording.as_ref();
-        Ok(Self { name: &workload.name, ranks, phases, whole, stages, total_ns, merged, timed, recording })
+        let name = &workload.name;
+        let (replaced, replaced_whole, servers) = (None, None, Servers::default());
+        Ok(Self {
+            name,
+            ranks,
+            phases,
+            whole,
+            stages,
+            total_ns,
+            merged,
+            timed,
+            recording,
+            replaced,
+            replaced_whole,
+            servers,
+        })
+    }
+
+    /// Has collectives carried out in another way, and changes matrices to what is sent then: in each phase as many times what its
+    /// representative sends as it occurs.
+    pub(super) fn replace(&mut self, choice: &CollectiveChoice) -> Result<()> {
+        let (Some(replacement), Some(recording)) = (&choice.replacement, self.recording) else {
+            return Ok(());
+        };
+        let apply = |script: &Script| replacement.apply(script).map(Cow::into_owned);
+        let phases = (0..self.phases.len()).map(|phase| recording.phase(phase).map(apply).transpose());
+        let phases = phases.collect::<Result<Vec<_>>>()?;
+        let whole = recording.whole.as_ref().map(apply).transpose()?;
+        let changed = |script: &&Script| !script.collectives().is_empty();
+        if !self.merged {
+            for (phase, script) in self.phases.iter_mut().zip(&phases) {
+                if let Some(script) = script.as_ref().filter(changed) {
+                    phase.matrix = Some(Cow::Owned(sent(script, phase.occurrences)?));
+                }
+            }
+        }
+        let merged = whole.as_ref().filter(changed).filter(|_| self.merged);
+        self.replaced_whole = Some(match merged {
+            Some(whole) => sent(whole, 1)?,
+            None if self.merged => self.whole.clone().into_owned(),
+            None => {
+                let used =
+                    |number: &usize| self.stages.iter().any(|stage| stage.phase == Some(*number as u32));
+                let used: Vec<usize> = (0..self.phases.len()).filter(used).collect();
+                TrafficMatrix::from_cells(used.into_iter().flat_map(|phase| self.matrix(phase).cells()))?
+            }
+        });
+        self.replaced = Some((phases, whole));
+        self.servers = choice.servers;
+        Ok(())
+    }
+
+    /// What was sent over the whole run in the trace.
+    pub(super) fn recorded(&self) -> &TrafficMatrix {
+        &self.whole
     }
 
     /// What is sent over the whole run.
     pub(super) fn whole(&self) -> &TrafficMatrix {
-        &self.whole
+        self.replaced_whole.as_ref().unwrap_or(&self.whole)
     }
 
     /// What a phase sends.
     pub(super) fn matrix(&self, phase: usize) -> &TrafficMatrix {
-        self.phases[phase].matrix.unwrap_or(&self.whole)
+        self.phases[phase].matrix.as_deref().unwrap_or_else(|| self.whole())
     }
 
     /// What ranks do in a phase.
-    pub(super) fn script(&self, phase: usize) -> Option<&'a Script> {
-        self.recording
-            .and_then(|recording| if self.merged { recording.whole.as_ref() } else { recording.phase(phase) })
+    pub(super) fn script(&self, phase: usize) -> Option<&Script> {
+        if self.merged {
+            return self.any_whole();
+        }
+        match &self.replaced {
+            Some((phases, _)) => phases[phase].as_ref(),
+            None => self.recording.and_then(|recording| recording.phase(phase)),
+        }
     }
 
     /// What ranks do in the whole run, one stretch a stage.
-    pub(super) fn whole_script(&self) -> Option<&'a Script> {
-        let whole = self.recording.and_then(|recording| recording.whole.as_ref());
-        whole.filter(|script| script.stretches() == self.stages.len())
+    pub(super) fn whole_script(&self) -> Option<&Script> {
+        self.any_whole().filter(|script| script.stretches() == self.stages.len())
+    }
+
+    fn any_whole(&self) -> Option<&Script> {
+        match &self.replaced {
+            Some((_, whole)) => whole.as_ref(),
+            None => self.recording.and_then(|recording| recording.whole.as_ref()),
+        }
     }
 
     /// How long a stage takes in the trace.
@@ -146,15 +219,15 @@ impl<'a> Program<'a> {
     }
 
     /// Checks that all it takes for a replay is known.
-    pub(super) fn can_be_replayed(&self, sampling: Sampling) -> Result<()> {
+    pub(super) fn can_be_replayed(&self, model: &str, sampling: Sampling) -> Result<()> {
         let lacks = |what: &str| {
             let expected =
                 "expected a timed trace, or a phase archive with its messages (pf-segment --keep-messages)";
-            Err(Error::data(format!("the flow model needs the messages of {what}, {expected}")).at(self.name))
+            Err(Error::data(format!("the {model} model needs the messages of {what}, {expected}"))
+                .at(self.name))
         };
         if sampling == Sampling::Off || self.merged {
-            let split =
-                if self.merged { self.recording.and_then(|r| r.whole.as_ref()) } else { self.whole_script() };
+            let split = if self.merged { self.any_whole() } else { self.whole_script() };
             return if split.is_some() { Ok(()) } else { lacks("the whole run") };
         }
         let mut phases = self.stages.iter().filter_map(|stage| stage.phase);
@@ -189,6 +262,16 @@ impl<'a> Program<'a> {
             u128::from(self.stages[stage].end_ns) * u128::from(length) / u128::from(self.total_ns.max(1));
         scaled as u64 // at most the length
     }
+}
+
+/// What the ranks of a script send so many times over.
+fn sent(script: &Script, times: u64) -> Result<TrafficMatrix> {
+    TrafficMatrix::from_cells(script.live_messages().map(|message| Cell {
+        src: Rank(message.src),
+        dst: Rank(message.dst),
+        messages: times,
+        bytes: message.bytes.saturating_mul(times),
+    }))
 }
 
 fn divisor(duration_ns: Option<u64>, is_rate: bool) -> f64 {

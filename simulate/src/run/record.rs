@@ -2,13 +2,14 @@
 
 use super::courses::{Courses, Population};
 use super::job::{Job, PhaseOfJob};
+use super::packets::PhasePackets;
 use super::picture::Picture;
 use super::program::Program;
 use super::{LinkStatistics, Model, Reroute, Setup, Submission, clock_time};
 use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
 use crate::replay::Account;
-use crate::result::{JobRow, LinkTable, PhaseRow, RankRow, RunResult, RunStatistics, Snapshot};
+use crate::result::{JobRow, LinkPackets, LinkTable, PhaseRow, RankRow, RunResult, RunStatistics, Snapshot};
 use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId};
 use crate::traffic::{LinkLoads, LinkShare};
@@ -31,10 +32,13 @@ pub(super) struct Record<'a> {
 
 /// A phase of a job in the table of links.
 struct LinkRows {
-    job: u32,
+    /// `None` for all together, which come last.
+    job: Option<u32>,
     phase: Option<u32>,
     divisor: f64,
     shares: Vec<LinkShare>,
+    /// In the packet model.
+    packets: Vec<LinkPackets>,
 }
 
 impl<'a> Record<'a> {
@@ -122,7 +126,8 @@ impl<'a> Record<'a> {
         let begun = job.phases.into_iter().enumerate();
         let begun = begun.filter_map(|(number, phase)| Some((number, phase?)));
         for (position, (number, phase)) in (0..).zip(begun) {
-            let PhaseOfJob { shares, recorded, picture, routes, time, replays } = *phase;
+            let PhaseOfJob { shares, recorded, picture, routes, time, replays, packets, met_others } = *phase;
+            let packets = packets.filter(|_| !met_others);
             let of_program = &program.phases[number];
             let mut row = PhaseRow {
                 job: job.number,
@@ -139,21 +144,28 @@ impl<'a> Record<'a> {
                 min_link_load: None,
                 mean_link_load: None,
                 variance_link_load: None,
-                drops: None,
-                retransmits: None,
+                drops: packets.as_ref().map(|packets| packets.counts.drops),
+                retransmits: packets.as_ref().map(|packets| packets.counts.retransmits),
                 replayed: replays.as_ref().filter(|_| finished.is_some()).map(|replays| replays.sum),
+                packets: packets.as_ref().map(|packets| packets.counts),
             };
             let accounts =
                 replays.as_ref().filter(|_| finished.is_some()).map(|replays| &replays.accounts[..]);
             let position_or_all = (!program.merged).then_some(position);
             self.ranks(job.number, position_or_all, accounts.unwrap_or_default(), &job.placement);
             let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
+            // Packets are what they were, and where those of several jobs met, nobody knows whose was which.
+            let (shares, of_links) = match (&self.setup.model, &packets) {
+                (Model::Packet(_), Some(packets)) => (packets.shares(&shares), packets.of_links()),
+                (Model::Packet(_), None) => (Vec::new(), Vec::new()),
+                _ => (shares, Vec::new()),
+            };
             // Rates over the time that came out; of no time there are none.
-            let simulated = (self.setup.model != Model::Traffic).then(|| seconds(time));
+            let simulated = self.setup.model.replay().map(|_| seconds(time));
             if let Some(seconds) = simulated {
                 let rate = |bytes: u64| bytes as f64 / seconds;
                 let picture = Picture::of(self.setup.topology, &shares, rate);
-                if time > 0 {
+                if time > 0 && (packets.is_some() || !matches!(self.setup.model, Model::Packet(_))) {
                     picture.describe(true, &mut row);
                 }
             } else if let Some(picture) = picture {
@@ -164,10 +176,11 @@ impl<'a> Record<'a> {
             match self.setup.link_statistics {
                 LinkStatistics::Jobs if simulated == Some(0.0) => {}
                 LinkStatistics::Jobs => self.link_rows.push(LinkRows {
-                    job: job.number,
+                    job: Some(job.number),
                     phase: (!program.merged).then_some(position),
                     divisor: simulated.unwrap_or_else(|| program.divisor(number, are_rates)),
                     shares,
+                    packets: of_links,
                 }),
                 LinkStatistics::Run => {
                     for share in shares {
@@ -177,6 +190,20 @@ impl<'a> Record<'a> {
                 }
             }
         }
+    }
+
+    /// What packets of several jobs came to, until `end`: one row a link.
+    pub(super) fn packets_together(&mut self, packets: &PhasePackets, end: Picoseconds) {
+        if packets.links.is_empty() {
+            return;
+        }
+        self.link_rows.push(LinkRows {
+            job: None,
+            phase: None,
+            divisor: seconds(end).max(f64::MIN_POSITIVE),
+            shares: packets.shares(&[]),
+            packets: packets.of_links(),
+        });
     }
 
     /// Where the time of each rank went.
@@ -226,7 +253,7 @@ impl<'a> Record<'a> {
             ..self.courses.statistics(are_rates)
         };
         result.series = self.courses.into_series();
-        if self.setup.model != Model::Traffic {
+        if self.setup.model.replay().is_some() {
             // Loads at the rates of the trace are what routers are told, and not what came out.
             let RunStatistics { makespan_s, jobs_finished, .. } = result.statistics;
             result.statistics = RunStatistics { makespan_s, jobs_finished, ..RunStatistics::default() };
@@ -247,17 +274,18 @@ impl<'a> Record<'a> {
 
 /// The table by job, phase and link.
 fn links_by_job(mut rows: Vec<LinkRows>) -> LinkTable {
-    rows.sort_by_key(|rows| (rows.job, rows.phase));
+    rows.sort_by_key(|rows| (rows.job.is_none(), rows.job, rows.phase));
     let mut table = LinkTable::default();
     for rows in rows {
         for share in rows.shares {
-            table.job.push(Some(rows.job));
+            table.job.push(rows.job);
             table.phase.push(rows.phase);
             table.link.push(share.link);
             table.bytes.push(share.bytes);
             table.flows.push(share.flows);
             table.load.push(share.bytes as f64 / rows.divisor);
         }
+        table.packets.extend(rows.packets);
     }
     table
 }

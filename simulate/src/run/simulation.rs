@@ -14,7 +14,7 @@ use super::picture::Picture;
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
-use super::{Algorithms, Model, Reroute, Setup, Submission, clock_time, picoseconds};
+use super::{Algorithms, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds};
@@ -99,9 +99,9 @@ impl<'a> Simulation<'a> {
                 )));
             }
         }
-        if let Model::Flow(options) = &setup.model {
+        if let Some(options) = setup.model.replay() {
             let mut used = setup.jobs.iter().filter_map(|source| programs.get(source.workload));
-            used.try_for_each(|program| program.can_be_replayed(options.sampling))?;
+            used.try_for_each(|program| program.can_be_replayed(setup.model.name(), options.sampling))?;
             if options.sampling == Sampling::Off && setup.reroute == Reroute::Phase {
                 let problem = "routes cannot change with the phase where phases overlap: reroute `phase` needs sampling `on`";
                 return Err(Error::usage(problem));
@@ -145,10 +145,7 @@ impl<'a> Simulation<'a> {
             routes: Routes::default(),
             patterns: programs.iter().map(|_| None).collect(),
             record: Record::new(setup)?,
-            flow: match setup.model {
-                Model::Traffic => None,
-                Model::Flow(options) => Some(Box::new(Flow::new(topology, options))),
-            },
+            flow: Flow::new(topology, &setup.model)?.map(Box::new),
         };
         simulation.submit_first()?;
         Ok(simulation)
@@ -275,12 +272,14 @@ impl<'a> Simulation<'a> {
             free: &self.machine.free,
             processes: program.ranks,
         })?;
-        let placement = self.process_mapper.map(&MapRequest {
+        let mut placement = self.process_mapper.map(&MapRequest {
             topology,
             hosts: &hosts,
             ranks: program.ranks,
-            matrix: program.whole(),
+            matrix: program.recorded(),
         })?;
+        let servers = self.machine.serve(program.servers, &hosts);
+        placement.hosts.extend(&servers);
         self.aggregator.localize(&placement, &mut self.local);
         let latest = self.patterns[waiting.workload].take();
         let pattern = latest
@@ -301,6 +300,7 @@ impl<'a> Simulation<'a> {
             hosts,
             slots,
             placement,
+            servers: servers.len(),
             local_hosts: self.local.hosts.clone(),
             pattern,
             routes: None,
@@ -362,6 +362,7 @@ impl<'a> Simulation<'a> {
         let program = &self.programs[job.workload];
         self.places.push(place);
         self.machine.give_back(&job.hosts, job.slots);
+        self.machine.stop_serving(job.cast().1);
         self.population.running -= 1;
         self.population.finished += 1;
         self.record.ended(*job, program, self.are_rates, Some(self.now));
@@ -419,7 +420,8 @@ impl<'a> Simulation<'a> {
 
     fn run_flow(mut self) -> Result<RunResult> {
         while let Some(flow) = self.flow.as_deref_mut() {
-            let (own, replays) = (self.events.next_time(), flow.player.next());
+            let own = self.events.next_time();
+            let replays = flow.player.next(own.unwrap_or(self.end).min(self.end));
             // What jobs do goes before what ranks do at the same time.
             let own_first = own.is_some_and(|own| replays.is_none_or(|replays| own <= replays));
             let Some(time) = (if own_first { own } else { replays }).filter(|time| *time <= self.end) else {
@@ -443,8 +445,11 @@ impl<'a> Simulation<'a> {
                 }
             }
         }
-        if let Some(flow) = &self.flow {
+        if let Some(flow) = &mut self.flow {
             flow.check_dead_end(|place| self.running.get(place as usize)?.as_deref(), self.programs)?;
+            if let Some(packets) = flow.packets_together()? {
+                self.record.packets_together(&packets, self.now);
+            }
         }
         Ok(self.finish())
     }
@@ -482,6 +487,7 @@ impl<'a> Simulation<'a> {
         if is_first || self.setup.reroute == Reroute::Phase {
             self.route_rest(job, number, script)?;
         }
+        let cast = job.placement.hosts.split_at(job.placement.hosts.len() - job.servers);
         let Some(state) = job.phases[number].as_deref_mut() else { return Ok(()) };
         let replays = state.replays.get_or_insert_default();
         let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
@@ -497,18 +503,23 @@ impl<'a> Simulation<'a> {
                 outcome
             }
             None => {
-                let hosts = &job.placement.hosts;
                 let place = || {
                     format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
                 };
-                let performance = flow.alone(script, hosts, &job.leads).at(place)?;
-                let outcome =
-                    Rc::new(Outcome { performance, bounds: flow.bounds(script, hosts, &job.leads) });
+                // Of what hangs nothing more is known.
+                let Some((performance, packets)) = flow.alone(script, cast, &job.leads).at(place)? else {
+                    return Ok(());
+                };
+                let bounds = flow.bounds(script, cast.0, &job.leads);
+                let outcome = Rc::new(Outcome { performance, bounds, packets });
                 replays.occurred(&outcome, true);
                 replays.learn(&job.leads, &outcome);
                 outcome
             }
         };
+        if let Some(packets) = &outcome.packets {
+            state.packets.get_or_insert_default().add(packets);
+        }
         let performance = &outcome.performance;
         job.leave(performance);
         self.events.push(self.now.saturating_add(performance.makespan), Event::StageEnds { place });
@@ -517,8 +528,9 @@ impl<'a> Simulation<'a> {
 
     /// Lets the router see what links carry now.
     fn see_rates(&mut self) {
-        let Some(flow) = &mut self.flow else { return };
-        let network = flow.player.transport().network();
+        let Some(network) = self.flow.as_mut().and_then(|flow| flow.player.transport().flows()) else {
+            return;
+        };
         let rates = self.network.rates.get_or_insert_default();
         rates.clear();
         rates.extend((0..self.setup.topology.link_count() as u32).map(|link| network.rate(LinkId(link))));
@@ -569,8 +581,9 @@ impl<'a> Simulation<'a> {
             let script = phase.and_then(|phase| program.script(phase as usize));
             let none = vec![0; hosts.len()];
             let bounds = script.map(|script| flow.bounds(script, hosts, &none)).unwrap_or_default();
-            let outcome = Outcome { performance, bounds };
+            let outcome = Outcome { performance, bounds, packets: None };
             replays.occurred(&outcome, true);
+            state.met_others = true;
             job.leave(&outcome.performance);
         }
         self.running[place as usize] = Some(job);

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Axis, Point, Sweep};
 use crate::distribution::Distribution;
 use crate::replay::Recording;
-use crate::run::{Model, Submission};
+use crate::run::Submission;
 use crate::stream::Stream;
 use crate::topology::Topology;
 use crate::workload::Workload;
@@ -62,7 +62,7 @@ impl Sweep {
         for point in points {
             let links = self.topologies[point.topology].link_count() as f64;
             let merged = self.choice(&point, Axis::Phases).name() == "merged";
-            let model = Model::new(self.choice(&point, Axis::Model)).ok();
+            let model = self.model(&point).ok().and_then(|model| model.replay());
             let (mut rows, mut jobs, mut endless) = (0.0, 0.0, false);
             let mut replay = 0.0_f64;
             for (line, source) in self.jobs.iter().enumerate() {
@@ -79,8 +79,7 @@ impl Sweep {
                 jobs += count;
                 // Submitted, started, finished; a beginning for each stretch.
                 total.events += count * (3.0 + stretches);
-                if let (Some(Model::Flow(options)), Some(recording)) =
-                    (&model, &self.workloads[source.workload].recording)
+                if let (Some(options), Some(recording)) = (&model, &self.workloads[source.workload].recording)
                 {
                     let (simulated, largest) = recording.work(segmentation, options.sampling, merged);
                     // Sent, arrived, two ranks that go on.

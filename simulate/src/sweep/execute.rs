@@ -36,6 +36,12 @@ impl Sweep {
         }
     }
 
+    /// A point's model with all that belongs to it.
+    pub(super) fn model(&self, point: &Point) -> Result<Model> {
+        let choice = |axis| self.choice(point, axis);
+        Model::new(choice(Axis::Model), choice(Axis::Transport), choice(Axis::Collective), self.settings.seed)
+    }
+
     /// Runs one point.
     fn run(&self, point: &Point, record_routes: bool) -> Result<RunResult> {
         let seed = self.settings.seed;
@@ -57,7 +63,7 @@ impl Sweep {
             reroute: self.settings.reroute,
             snapshots_s: &self.settings.snapshots_s,
             record_routes,
-            model: Model::new(self.choice(point, Axis::Model))?,
+            model: self.model(point)?,
             link_statistics: if endless { LinkStatistics::Run } else { LinkStatistics::Jobs },
         };
         run(&setup, algorithms)

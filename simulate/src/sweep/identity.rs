@@ -30,7 +30,7 @@ impl Sweep {
     /// traces included, and on nothing else: not on the other points of the sweep, on file names or on labels. Programs
     /// (`exec`) count by their command.
     pub fn id(&self, point: &Point) -> String {
-        let replays = self.choice(point, Axis::Model).name() == "flow";
+        let replays = self.choice(point, Axis::Model).name() != "traffic";
         of_json(&Identity {
             generation: GENERATION,
             topology: &self.topology_digests[point.topology],

@@ -147,10 +147,19 @@ impl Sweep {
             process_mapper: label(Axis::ProcessMapper),
             router: label(Axis::Router),
             model: label(Axis::Model),
-            transport: label(Axis::Transport),
+            transport: self.transport_label(point),
             collective: label(Axis::Collective),
             phases: label(Axis::Phases),
             seed: self.settings.seed,
+        }
+    }
+
+    /// Only packets have a transport.
+    fn transport_label(&self, point: &Point) -> String {
+        match (self.choice(point, Axis::Model).name(), self.choice(point, Axis::Transport).label()) {
+            ("packet", "") => "ideal".into(),
+            ("packet", label) => label.into(),
+            _ => String::new(),
         }
     }
 

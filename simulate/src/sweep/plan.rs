@@ -11,10 +11,6 @@ use crate::topology::TopologyOptions;
 use crate::workload::Reading;
 use crate::{host_selection, process_mapping, routing, scheduling};
 
-const MODELS: &[&str] = &["traffic", "flow", "packet"];
-const TRANSPORTS: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp"];
-const COLLECTIVES: &[&str] =
-    &["recorded", "ring", "recursive-doubling", "halving-doubling", "ps", "switchml", "switchml-lab", "atp"];
 const PHASES: &[&str] = &["segmented", "merged"];
 
 /// What is common to all points.
@@ -64,6 +60,20 @@ impl Plan {
                 check(axis, choice, settings.seed)?;
             }
         }
+        let transports = axes.get(Axis::Transport);
+        let has_packets = axes.get(Axis::Model).iter().any(|model| model.name() == "packet");
+        if let Some(unused) = transports.iter().find(|transport| !has_packets && !transport.name().is_empty())
+        {
+            let name = unused.name();
+            return Err(Error::usage(format!("transport `{name}` is for packets: add --model packet")));
+        }
+        for model in axes.get(Axis::Model) {
+            for transport in transports {
+                for collective in axes.get(Axis::Collective) {
+                    Model::new(model, transport, collective, settings.seed)?;
+                }
+            }
+        }
         let endless = scenario.jobs.iter().any(|job| matches!(job.submission, Submission::Endless { .. }));
         if endless && settings.duration_s.is_none() {
             return Err(Error::usage("jobs are submitted without end: a `duration` (--duration) is needed"));
@@ -93,7 +103,7 @@ impl Plan {
 
     /// What has to be read of the inputs: messages only where some point replays them.
     pub fn reading(&self) -> Reading {
-        let replays = self.axes.get(Axis::Model).iter().any(|model| model.name() == "flow");
+        let replays = self.axes.get(Axis::Model).iter().any(|model| model.name() != "traffic");
         if replays { Reading::Messages } else { Reading::Matrices }
     }
 
@@ -102,7 +112,7 @@ impl Plan {
     }
 }
 
-/// Refuses what does not exist, and says of what exists later that it does not exist yet.
+/// Refuses what does not exist.
 fn check(axis: Axis, choice: &Choice, seed: u64) -> Result<()> {
     // Building a plugin starts its program; that is for the run.
     let is_plugin = choice.name() == "exec";
@@ -112,29 +122,11 @@ fn check(axis: Axis, choice: &Choice, seed: u64) -> Result<()> {
         Axis::HostSelector => host_selection::host_selector(choice, seed).map(drop),
         Axis::ProcessMapper => process_mapping::process_mapper(choice, seed).map(drop),
         Axis::Router => routing::router(choice, seed).map(drop),
-        Axis::Model => {
-            known(axis, choice, MODELS, &["traffic", "flow"])?;
-            Model::new(choice).map(drop)
-        }
-        Axis::Transport if choice.name().is_empty() => Ok(()),
-        Axis::Transport => named(axis, choice, TRANSPORTS, &[]),
-        Axis::Collective => named(axis, choice, COLLECTIVES, &["recorded"]),
-        Axis::Phases => named(axis, choice, PHASES, PHASES),
+        Axis::Model if Model::NAMES.contains(&choice.name()) => Ok(()),
+        Axis::Model => Err(unknown_name("model", choice.name(), Model::NAMES)),
+        // Checked with the models that they are for.
+        Axis::Transport | Axis::Collective => Ok(()),
+        Axis::Phases if PHASES.contains(&choice.name()) => choice.only(&[]),
+        Axis::Phases => Err(unknown_name("phases", choice.name(), PHASES)),
     }
-}
-
-fn named(axis: Axis, choice: &Choice, names: &[&str], available: &[&str]) -> Result<()> {
-    known(axis, choice, names, available)?;
-    choice.only(&[])
-}
-
-fn known(axis: Axis, choice: &Choice, known: &[&str], available: &[&str]) -> Result<()> {
-    let name = choice.name();
-    if !known.contains(&name) {
-        return Err(unknown_name(&axis.to_string(), name, known));
-    }
-    if !available.contains(&name) {
-        return Err(Error::usage(format!("{axis} `{name}` is not available yet")));
-    }
-    Ok(())
 }

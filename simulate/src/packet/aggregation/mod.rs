@@ -177,4 +177,8 @@ impl<C: Carrier> Carrier for Aggregated<C> {
     fn retransmits(&self) -> u64 {
         self.carrier.retransmits() + self.aggregation.report().retransmits
     }
+
+    fn aggregation(&mut self) -> Option<&mut dyn Aggregation> {
+        Some(&mut *self.aggregation)
+    }
 }

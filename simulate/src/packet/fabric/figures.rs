@@ -1,6 +1,6 @@
 //! What can be asked about links.
 
-use super::super::ledger::LinkTraffic;
+use super::super::ledger::{Ledger, LinkTraffic};
 use super::super::store::Store;
 use super::Fabric;
 use crate::topology::LinkId;
@@ -11,9 +11,19 @@ impl Fabric<'_> {
         self.store.iter().flat_map(Store::stuck).collect()
     }
 
-    /// What every link carried so far.
+    /// What every link carried.
     pub fn traffic(&mut self) -> Vec<LinkTraffic> {
         (0..self.ports.len() as u32).map(|link| self.link_traffic(link)).collect()
+    }
+
+    /// The same since the last time that this was asked.
+    pub fn take_traffic(&mut self) -> Vec<LinkTraffic> {
+        let traffic = self.traffic();
+        self.ports.iter_mut().for_each(|port| (port.bytes, port.packets) = (0, 0));
+        self.ledgers.iter_mut().for_each(Ledger::forget);
+        self.queues.forget();
+        self.store.iter_mut().for_each(Store::forget);
+        traffic
     }
 
     fn link_traffic(&mut self, link: u32) -> LinkTraffic {

@@ -81,6 +81,14 @@ impl TransportChoice {
         })
     }
 
+    /// Messages above this many bytes ask their receiver first, where the transport does so itself.
+    pub fn eager_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Usnic(preset) => Some(preset.eager_bytes()),
+            Self::Ideal(_) | Self::Dctcp(_) | Self::Roce(_) => None,
+        }
+    }
+
     /// Bytes of its largest packet on the wire.
     pub fn largest_packet(&self) -> u32 {
         match self {

@@ -8,7 +8,7 @@
 use super::super::super::arena::NONE;
 use super::super::super::fabric::Fabric;
 use super::Usnic;
-use super::preset::{EAGER_LIMIT, RENDEZVOUS_BYTES};
+use super::preset::{EAGER_LIMIT, OB1_HEADER, RENDEZVOUS_BYTES};
 use super::segment::{Chained, Fragment, What};
 
 /// Bytes of headers.
@@ -18,8 +18,6 @@ const READY: u64 = 40;
 const DATA: u64 = 32;
 const PUT_REQUEST: u64 = 56;
 const FINISHED: u64 = 24;
-/// Largest header: eager messages leave room for it.
-const LARGEST: u64 = 56;
 /// Fragments of a message that may wait for the adapter: `send_pipeline_depth`.
 const PIPELINE: u32 = 3;
 
@@ -53,7 +51,7 @@ impl Usnic {
         let from = &mut self.endpoints[endpoint as usize];
         let number = from.next_match;
         from.next_match = number.wrapping_add(1);
-        let is_eager = bytes <= EAGER_LIMIT - LARGEST;
+        let is_eager = bytes <= EAGER_LIMIT - OB1_HEADER;
         let sent = if is_eager { bytes } else { RENDEZVOUS_BYTES };
         let record =
             Message { key, bytes, from: endpoint, number, sent, arrived: 0, outstanding: 0, next: NONE };
@@ -140,7 +138,7 @@ impl Usnic {
 
     fn matched(&mut self, fabric: &mut Fabric<'_>, endpoint: u32, message: u32) {
         let state = &mut self.messages[message];
-        if state.bytes <= EAGER_LIMIT - LARGEST {
+        if state.bytes <= EAGER_LIMIT - OB1_HEADER {
             self.deliver(message);
             return;
         }

@@ -1,0 +1,97 @@
+//! How collectives are carried out: as recorded, or in another way.
+//!
+//! Replaced are blocking `MPI_Allreduce` calls whose bytes are known; other operations stay as they were recorded.
+//! `ring`, `recursive-doubling`, `halving-doubling` and `binomial` are the algorithms of [`phaseflow_collect::expand`]: of Open MPI's
+//! building blocks, with their fall-backs (ring with fewer elements than ranks is recursive doubling).
+
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::expand::Algorithm;
+use phaseflow_collect::trace::Operation;
+use phaseflow_collect::{Error, Result};
+
+use crate::packet::Aggregation;
+use crate::replay::{ParameterServer, Replacement};
+
+/// Names, in the order of the documentation.
+const NAMES: &[&str] = &[
+    "recorded",
+    "ring",
+    "recursive-doubling",
+    "halving-doubling",
+    "binomial",
+    "ps",
+    "switchml",
+    "switchml-lab",
+    "atp",
+];
+
+/// A way to carry out collectives, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectiveChoice {
+    choice: Choice,
+    /// What is done instead of what was recorded; `None` for what was recorded.
+    pub replacement: Option<Replacement>,
+    /// How many hosts serve; the network's sums may need some too.
+    pub servers: Servers,
+}
+
+/// Hosts that serve collectives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Servers {
+    /// How many.
+    pub count: u32,
+    /// On the job's own hosts; else on hosts that no rank occupies, as long as there are some.
+    pub is_colocated: bool,
+}
+
+impl CollectiveChoice {
+    /// What the user chose.
+    ///
+    /// # Errors
+    /// A name or a parameter that does not exist, a value that is none.
+    pub fn new(choice: &Choice) -> Result<Self> {
+        let plain = |algorithms| choice.only(&[]).map(|()| Some(Replacement::Messages(algorithms)));
+        let mut servers = Servers::default();
+        let replacement = match choice.name() {
+            "recorded" => choice.only(&[]).map(|()| None)?,
+            "ring" => plain(&[(Operation::Allreduce, Algorithm::Ring)])?,
+            "recursive-doubling" => plain(&[(Operation::Allreduce, Algorithm::RecursiveDoubling)])?,
+            "halving-doubling" => plain(&[(Operation::Allreduce, Algorithm::Rabenseifner)])?,
+            "binomial" => {
+                plain(&[(Operation::Reduce, Algorithm::Binomial), (Operation::Bcast, Algorithm::Binomial)])?
+            }
+            "ps" => {
+                let ps = ParameterServer::new(choice)?;
+                servers = Servers { count: ps.shards, is_colocated: ps.is_colocated };
+                Some(Replacement::Servers(ps))
+            }
+            "switchml" | "switchml-lab" | "atp" => {
+                aggregation(choice, 0, false)?;
+                Some(Replacement::Network)
+            }
+            other => return Err(unknown_name("collective", other, NAMES)),
+        };
+        Ok(Self { choice: choice.clone(), replacement, servers })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.choice.name()
+    }
+
+    /// What sums in the network, if something does; `verify` has it carry numbers and check them.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn aggregation(&self, seed: u64, verify: bool) -> Result<Option<Box<dyn Aggregation>>> {
+        match self.replacement {
+            Some(Replacement::Network) => aggregation(&self.choice, seed, verify).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn aggregation(choice: &Choice, seed: u64, verify: bool) -> Result<Box<dyn Aggregation>> {
+    let _ = (seed, verify);
+    Err(Error::usage(format!("collective `{}` is not available yet", choice.name())))
+}

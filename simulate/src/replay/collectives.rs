@@ -1,0 +1,164 @@
+//! Which calls of which ranks are one collective operation.
+//!
+//! A trace tells for each call its rank, operation, communicator and bytes, and not which calls of other ranks belong to it. All ranks
+//! of a communicator make its collective calls in the same order, so the n-th calls of all of them belong together. An
+//! excerpt may have cut some off; then the calls of one allreduce are those that overlap, as no rank leaves it before the last one has entered.
+
+use std::collections::BTreeMap;
+
+use phaseflow_collect::trace::{Call, Message, Operation};
+
+/// A collective operation that can be carried out in another way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// What.
+    pub operation: Operation,
+    /// Who: number of a [group](super::Script::groups).
+    pub group: u32,
+    /// Bytes of the vector.
+    pub bytes: u64,
+}
+
+/// The collectives of an excerpt, and who takes part when.
+#[derive(Debug, Default)]
+pub(super) struct Collectives {
+    pub(super) all: Vec<Collective>,
+    /// Sets of ranks, ascending, each once.
+    pub(super) groups: Vec<Vec<u32>>,
+    /// By collective and member: when it enters and leaves.
+    stays: Vec<Vec<(i64, i64)>>,
+    /// By rank and communicator, ascending: enter, leave.
+    spans: BTreeMap<(u32, Option<u32>), Vec<(i64, i64)>>,
+}
+
+/// True of operations that can be replaced.
+pub(super) fn is_replaceable(operation: Operation) -> bool {
+    operation == Operation::Allreduce
+}
+
+impl Collectives {
+    /// Those whose last rank enters from `start_ns` on and before `end_ns`, and whose bytes are known.
+    pub(super) fn new(calls: &[Call], ranks: u32, (start_ns, end_ns): (i64, i64)) -> Self {
+        let mut by_communicator: BTreeMap<Option<u32>, BTreeMap<u32, Vec<&Call>>> = BTreeMap::new();
+        for call in calls.iter().filter(|call| call.rank.0 < ranks) {
+            by_communicator.entry(call.communicator).or_default().entry(call.rank.0).or_default().push(call);
+        }
+        let mut found = Self::default();
+        for (communicator, mut of_rank) in by_communicator {
+            of_rank.values_mut().for_each(|calls| calls.sort_by_key(|call| call.enter_ns));
+            for together in align(&of_rank) {
+                found.add(communicator, &together, (start_ns, end_ns));
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, communicator: Option<u32>, together: &[&Call], (start_ns, end_ns): (i64, i64)) {
+        let entered = together.iter().map(|call| call.enter_ns).max().unwrap_or(i64::MIN);
+        let bytes = together.iter().filter_map(|call| call.bytes).max();
+        let Some(bytes) = bytes.filter(|_| together.len() > 1 && entered >= start_ns && entered < end_ns)
+        else {
+            return;
+        };
+        let members: Vec<u32> = together.iter().map(|call| call.rank.0).collect();
+        // Few programs have many communicators.
+        let group = self.groups.iter().position(|known| *known == members).unwrap_or_else(|| {
+            self.groups.push(members);
+            self.groups.len() - 1
+        });
+        let stay = |call: &&Call| (call.enter_ns, call.leave_ns.unwrap_or(i64::MAX));
+        for call in together {
+            self.spans.entry((call.rank.0, communicator)).or_default().push(stay(&call));
+        }
+        self.stays.push(together.iter().map(stay).collect());
+        self.all.push(Collective { operation: together[0].operation, group: group as u32, bytes });
+    }
+
+    /// Who enters which one when: visits rank, time and number.
+    pub(super) fn entries(&self, visit: &mut dyn FnMut(u32, i64, u32)) {
+        for ((number, collective), stays) in (0..).zip(&self.all).zip(&self.stays) {
+            for (rank, (enter, _)) in self.groups[collective.group as usize].iter().zip(stays) {
+                visit(*rank, *enter, number);
+            }
+        }
+    }
+
+    /// True if a message is part of one of them.
+    pub(super) fn has(&self, message: &Message) -> bool {
+        if !is_replaceable(message.operation) {
+            return false;
+        }
+        // Patterns and simple traces do not tell communicators of messages.
+        let key = (message.src.0, message.communicator);
+        let Some(spans) = self.spans.get(&key).or_else(|| self.spans.get(&(key.0, None))) else {
+            return false;
+        };
+        let before = spans.partition_point(|(enter, _)| *enter <= message.send_post_ns);
+        before.checked_sub(1).is_some_and(|at| message.send_post_ns <= spans[at].1)
+    }
+}
+
+/// Calls that belong together, each in order of ranks.
+fn align<'c>(of_rank: &BTreeMap<u32, Vec<&'c Call>>) -> Vec<Vec<&'c Call>> {
+    let mut counts = of_rank.values().map(Vec::len);
+    let first = counts.next().unwrap_or(0);
+    if counts.all(|count| count == first) {
+        return (0..first).map(|n| of_rank.values().map(|calls| calls[n]).collect()).collect();
+    }
+    let mut heads: Vec<std::slice::Iter<'_, &Call>> = of_rank.values().map(|calls| calls.iter()).collect();
+    let mut groups = Vec::new();
+    loop {
+        let fronts = || heads.iter().filter_map(|head| head.as_slice().first());
+        let Some(left) = fronts().map(|call| call.leave_ns.unwrap_or(i64::MAX)).min() else { return groups };
+        let mut together = Vec::new();
+        for head in &mut heads {
+            if head.as_slice().first().is_some_and(|call| call.enter_ns <= left) {
+                together.extend(head.next());
+            }
+        }
+        groups.push(together);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::trace::Rank;
+
+    fn call(rank: u32, enter_ns: i64, leave_ns: i64) -> Call {
+        Call {
+            enter_ns,
+            leave_ns: Some(leave_ns),
+            rank: Rank(rank),
+            operation: Operation::Allreduce,
+            communicator: None,
+            root: None,
+            bytes: Some(8),
+        }
+    }
+
+    fn entries(calls: &[Call], span: (i64, i64)) -> Vec<(u32, i64, u32)> {
+        let mut entries = Vec::new();
+        Collectives::new(calls, 3, span)
+            .entries(&mut |rank, time, number| entries.push((rank, time, number)));
+        entries
+    }
+
+    #[test]
+    fn calls_of_all_ranks_belong_together_in_their_order() {
+        let calls =
+            [call(0, 0, 9), call(1, 3, 9), call(2, 5, 8), call(0, 10, 19), call(1, 11, 18), call(2, 15, 19)];
+        let all = [(0, 0, 0), (1, 3, 0), (2, 5, 0), (0, 10, 1), (1, 11, 1), (2, 15, 1)];
+        assert_eq!(entries(&calls, (0, 20)), all);
+        // The last rank decides where a collective belongs.
+        assert_eq!(entries(&calls, (6, 20)), [(0, 10, 0), (1, 11, 0), (2, 15, 0)]);
+        assert_eq!(entries(&calls, (0, 15)).len(), 3);
+    }
+
+    #[test]
+    fn where_calls_were_cut_off_those_that_overlap_belong_together() {
+        // Of the first one only rank 0 is left.
+        let calls = [call(0, 0, 9), call(0, 10, 19), call(1, 11, 18), call(2, 15, 19)];
+        assert_eq!(entries(&calls, (0, 20)), [(0, 10, 0), (1, 11, 0), (2, 15, 0)]);
+    }
+}

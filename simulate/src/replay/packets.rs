@@ -1,0 +1,115 @@
+//! The network of the packet model as what carries the messages of replays.
+
+use phaseflow_collect::Error;
+
+use super::Transport;
+use crate::engine::{EventQueue, Picoseconds};
+use crate::packet::{Group, PacketNetwork};
+use crate::topology::{HostId, LinkId};
+
+/// Messages become packets. Pairs of hosts that are told no [route](Self::route) find their own.
+#[derive(Debug)]
+pub struct Packets<'a> {
+    network: PacketNetwork<'a>,
+    /// Have arrived at the network's own time, and nobody knows yet.
+    arrived: Vec<u32>,
+    /// Within hosts.
+    local: EventQueue<u32>,
+    /// Picoseconds that a byte takes there.
+    local_ps_per_byte: f64,
+    failure: Option<Error>,
+}
+
+impl<'a> Packets<'a> {
+    /// Over an idle network; messages within one host have a rate, or take no time.
+    pub fn new(network: PacketNetwork<'a>, memory_gbps: Option<f64>) -> Self {
+        Self {
+            network,
+            arrived: Vec::new(),
+            local: EventQueue::default(),
+            local_ps_per_byte: memory_gbps.map_or(0.0, |gbps| 8000.0 / gbps),
+            failure: None,
+        }
+    }
+
+    /// Packets from `src` to `dst` that are sent from now on go through `links`.
+    pub fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
+        if let Err(error) = self.network.set_route(src, dst, links) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// What became of the packets.
+    pub fn network(&mut self) -> &mut PacketNetwork<'a> {
+        &mut self.network
+    }
+
+    /// Lets the network go on to `limit`, or until messages arrive.
+    fn run(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
+        if !self.arrived.is_empty() {
+            return Some(self.network.now());
+        }
+        // Nothing is sent before `limit`: what happens until then can be known now.
+        let goes_on = self.network.run(limit, &mut self.arrived);
+        match goes_on {
+            _ if !self.arrived.is_empty() => Some(self.network.now()),
+            true => self.network.next_time(),
+            false => None,
+        }
+    }
+}
+
+impl Transport for Packets<'_> {
+    fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32) {
+        if src == dst {
+            let time = (bytes as f64 * self.local_ps_per_byte).round() as u64; // saturates
+            return self.local.push(now.saturating_add(time), key);
+        }
+        if let Err(error) = self.network.start(src, dst, bytes, key) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
+        let local = self.local.peek_time();
+        let network = self.run(limit.min(local.unwrap_or(Picoseconds::MAX)));
+        local.into_iter().chain(network).min()
+    }
+
+    fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>) {
+        while self.run(to).is_some_and(|time| time <= to) && !self.arrived.is_empty() {
+            finished.append(&mut self.arrived);
+        }
+        while self.local.peek_time().is_some_and(|time| time <= to) {
+            finished.extend(self.local.pop().map(|(_, key)| key));
+        }
+    }
+
+    fn open(&mut self, group: &Group) -> u32 {
+        match self.network.open(group) {
+            Ok(number) => number,
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                0
+            }
+        }
+    }
+
+    fn close(&mut self, group: u32) {
+        self.network.close(group);
+    }
+
+    fn contribute(&mut self, _: Picoseconds, group: u32, worker: u32, bytes: u64, key: u32) {
+        if let Err(error) = self.network.contribute(group, worker, bytes, key) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
+    fn stuck(&mut self) -> Option<String> {
+        self.network.stuck()
+    }
+}

@@ -1,0 +1,122 @@
+//! Ranks that sum vectors in the network: who has joined, and who may go on.
+
+use super::Transport;
+use super::script::Script;
+use crate::engine::Picoseconds;
+use crate::packet::Group;
+use crate::topology::HostId;
+
+/// The sums of a script that runs. Ranks on one host sum there, which takes no time, and are one worker.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    crews: Vec<Crew>,
+    /// By number of the collective.
+    pub(super) of: Vec<Sum>,
+}
+
+/// Ranks that sum together.
+#[derive(Debug)]
+struct Crew {
+    /// Number within the transport; `None` if they are all on one host.
+    group: Option<u32>,
+    /// By member: number of the worker.
+    worker_of: Vec<u32>,
+    /// By worker: the ranks.
+    ranks: Vec<Vec<u32>>,
+}
+
+/// One sum.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sum {
+    /// By worker: its ranks that have not joined yet. Empty before the first one joins and after the last one.
+    missing: Vec<u32>,
+    /// Ranks that have joined.
+    pub(super) joined: u32,
+    /// The last one of them, and when.
+    pub(super) last: (u32, Picoseconds),
+}
+
+/// What a rank's joining leads to.
+pub(super) enum Joined {
+    /// Others of its host are still to come.
+    Waits,
+    /// The worker adds its vector.
+    Contributes { group: u32, worker: u32 },
+    /// All are on one host, and all are there.
+    Done,
+}
+
+impl Sums {
+    /// Opens a group for each set of ranks that sums in the network.
+    pub(super) fn open<T: Transport>(
+        script: &Script,
+        hosts: &[HostId],
+        servers: &[HostId],
+        job: u32,
+        transport: &mut T,
+    ) -> Self {
+        if !script.sums_in_network() {
+            return Self::default();
+        }
+        let crew = |members: &Vec<u32>| {
+            let mut workers: Vec<HostId> = Vec::new();
+            let mut worker_of = Vec::with_capacity(members.len());
+            let mut ranks: Vec<Vec<u32>> = Vec::new();
+            let mut known = rustc_hash::FxHashMap::default();
+            for rank in members {
+                let host = hosts[*rank as usize];
+                let worker = *known.entry(host.0).or_insert_with(|| {
+                    workers.push(host);
+                    ranks.push(Vec::new());
+                    workers.len() as u32 - 1
+                });
+                worker_of.push(worker);
+                ranks[worker as usize].push(*rank);
+            }
+            let is_spread = workers.len() > 1;
+            let group = is_spread.then(|| transport.open(&Group { job, workers, servers: servers.to_vec() }));
+            Crew { group, worker_of, ranks }
+        };
+        Self {
+            crews: script.groups().iter().map(crew).collect(),
+            of: vec![Sum::default(); script.collectives().len()],
+        }
+    }
+
+    /// Closes all groups.
+    pub(super) fn close<T: Transport>(&self, transport: &mut T) {
+        self.crews.iter().filter_map(|crew| crew.group).for_each(|group| transport.close(group));
+    }
+
+    /// A rank joins a sum.
+    pub(super) fn join(&mut self, script: &Script, number: u32, rank: u32, now: Picoseconds) -> Joined {
+        let collective = &script.collectives()[number as usize];
+        let crew = &self.crews[collective.group as usize];
+        let sum = &mut self.of[number as usize];
+        if sum.joined == 0 {
+            sum.missing.extend(crew.ranks.iter().map(|ranks| ranks.len() as u32));
+        }
+        sum.joined += 1;
+        sum.last = (rank, now);
+        // Members ascend.
+        let member = script.groups()[collective.group as usize].partition_point(|member| *member < rank);
+        let worker = crew.worker_of[member];
+        let missing = &mut sum.missing[worker as usize];
+        *missing -= 1;
+        let is_complete = *missing == 0;
+        if sum.joined as usize == crew.worker_of.len() {
+            sum.missing = Vec::new();
+        }
+        match crew.group {
+            _ if !is_complete => Joined::Waits,
+            Some(group) => Joined::Contributes { group, worker },
+            None => Joined::Done,
+        }
+    }
+
+    /// The ranks of a worker.
+    pub(super) fn ranks(&self, script: &Script, number: u32, worker: u32) -> &[u32] {
+        let collective = &script.collectives()[number as usize];
+        &self.crews[collective.group as usize].ranks[worker as usize]
+    }
+}

@@ -1,0 +1,203 @@
+//! Which network model, and its parameters.
+
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::units::{parse_size, parse_time_ns};
+use phaseflow_collect::{At, Error, Result};
+
+use crate::collective::CollectiveChoice;
+use crate::packet::transport::TransportChoice;
+use crate::packet::{FabricOptions, Marking, PacketNetwork, Paths, Pause};
+use crate::replay::{Options, Packets, Replacement, Sampling};
+use crate::topology::Topology;
+
+/// A network model.
+#[derive(Clone, Debug)]
+pub enum Model {
+    /// Phases load links with the rates of the trace; a job takes as long as its trace or as it is told.
+    Traffic,
+    /// Ranks are replayed message by message; how long a job takes comes out of it. Its given run time is what the scheduler
+    /// takes it to be.
+    Flow(Options, Option<CollectiveChoice>),
+    /// The same, and messages are packets.
+    Packet(Box<PacketModel>),
+}
+
+/// Parameters of the packet model, in brackets: `packet[mtu=9000,buffer=1MiB]`, beside those of the replay, [`Options`].
+#[derive(Clone, Debug)]
+pub struct PacketModel {
+    /// How ranks are replayed.
+    pub options: Options,
+    /// Links and switches: `buffer`, `shared`, `pause`, `ecn`, `loss`, `reorder`, `paths`.
+    pub fabric: FabricOptions,
+    /// How messages become packets; `mtu` is its largest.
+    pub transport: TransportChoice,
+    /// What takes the place of recorded collectives.
+    pub collective: CollectiveChoice,
+    /// Whether sums in the network are carried out and checked: `verify`, `off` by default.
+    pub verify: bool,
+    /// Whether a run may end with ranks that wait for ever and with wrong sums: `allow-hang`, `off` by default.
+    pub allow_hang: bool,
+    seed: u64,
+    routes_of_router: bool,
+}
+
+/// Marks where none are asked for, as the transports' papers have them: DCTCP at 65 packets of 1500 bytes (10 Gbit/s; Alizadeh et al.,
+/// SIGCOMM 2010), DCQCN from 5 to 200 kB with up to 1 % (Zhu et al., SIGCOMM 2015), ATP's switches at 1000 cells of 80 bytes (its public code).
+const DCTCP_MARKING: Marking = Marking { from: 65 * 1500, to: 65 * 1500, probability: 1.0 };
+const DCQCN_MARKING: Marking = Marking { from: 5_000, to: 200_000, probability: 0.01 };
+const ATP_MARKING: Marking = Marking { from: 80_000, to: 80_000, probability: 1.0 };
+
+/// Names of the parameters that the replay does not have.
+const NAMES: &[&str] =
+    &["mtu", "buffer", "shared", "pause", "ecn", "loss", "reorder", "paths", "verify", "allow-hang"];
+
+impl Model {
+    /// Names of the models.
+    pub const NAMES: &[&str] = &["traffic", "flow", "packet"];
+
+    /// The model that the user chose, with its transport, which only packets have, and its collectives; `seed` is that of the run.
+    ///
+    /// # Errors
+    /// A name or parameter that does not exist, or a wrong value; a collective that the model does not have.
+    pub fn new(model: &Choice, transport: &Choice, collective: &Choice, seed: u64) -> Result<Self> {
+        let collectives = CollectiveChoice::new(collective)?;
+        match model.name() {
+            "traffic" => {
+                model.only(&[])?;
+                match collectives.replacement {
+                    None => Ok(Self::Traffic),
+                    Some(_) => Err(Error::usage(format!(
+                        "the traffic model has the matrices of the trace: collective `{}` needs --model flow or packet",
+                        collective.name()
+                    ))),
+                }
+            }
+            "flow" => {
+                model.only(Options::NAMES)?;
+                if collectives.replacement == Some(Replacement::Network) {
+                    return Err(Error::usage(format!(
+                        "collective `{}` sums packets on their way: it needs --model packet",
+                        collective.name()
+                    )));
+                }
+                let replaced = collectives.replacement.is_some();
+                Ok(Self::Flow(Options::new(model)?, replaced.then_some(collectives)))
+            }
+            "packet" => Ok(Self::Packet(Box::new(PacketModel::new(model, transport, collectives, seed)?))),
+            other => Err(unknown_name("model", other, Self::NAMES)),
+        }
+    }
+
+    /// How ranks are replayed, where they are.
+    pub fn replay(&self) -> Option<Options> {
+        match self {
+            Self::Traffic => None,
+            Self::Flow(options, _) => Some(*options),
+            Self::Packet(model) => Some(model.options),
+        }
+    }
+
+    /// What takes the place of recorded collectives, if something does.
+    pub fn collective(&self) -> Option<&CollectiveChoice> {
+        match self {
+            Self::Traffic => None,
+            Self::Flow(_, collective) => collective.as_ref(),
+            Self::Packet(model) => Some(&model.collective).filter(|choice| choice.replacement.is_some()),
+        }
+    }
+
+    /// How it is called in messages.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Traffic => "traffic",
+            Self::Flow(..) => "flow",
+            Self::Packet(_) => "packet",
+        }
+    }
+}
+
+impl PacketModel {
+    fn new(model: &Choice, transport: &Choice, collective: CollectiveChoice, seed: u64) -> Result<Self> {
+        let known: Vec<&str> =
+            Options::NAMES.iter().filter(|name| **name != "fairness").chain(NAMES).copied().collect();
+        model.only(&known)?;
+        let place = |name: &str| format!("`{model}`: {name}");
+        let size = |name: &str| model.get(name).map(parse_size).transpose().at(|| place(name));
+        let mtu = match size("mtu")? {
+            Some(mtu) => Some(u32::try_from(mtu).map_err(|_| {
+                Error::usage(format!("{}: {mtu} bytes, expected at most 65535", place("mtu")))
+            })?),
+            None => None,
+        };
+        let (paths, routes_of_router) = match model.get("paths") {
+            None | Some("router") => (Paths::Flow, true),
+            Some("ecmp") => (Paths::Flow, false),
+            Some("spray") => (Paths::Spray, false),
+            Some(other) => return Err(unknown_name("paths", other, &["router", "ecmp", "spray"])),
+        };
+        let ideal = Choice::plain("ideal");
+        let chosen = if transport.name().is_empty() { &ideal } else { transport };
+        let transport = TransportChoice::new(chosen, mtu, paths)?;
+        let default_marking = match (&transport, collective.name()) {
+            (TransportChoice::Dctcp(_), _) => Some(DCTCP_MARKING),
+            (TransportChoice::Roce(_), _) => Some(DCQCN_MARKING),
+            (_, "atp") => Some(ATP_MARKING),
+            _ => None,
+        };
+        let stop = size("pause")?;
+        let reorder = model.get("reorder").map(parse_time_ns).transpose().at(|| place("reorder"))?;
+        let shared = match model.get("shared") {
+            None => None,
+            Some(_) => Some(model.value("shared", 1.0)?),
+        };
+        let fabric = FabricOptions {
+            buffer: size("buffer")?,
+            shared,
+            // Half way down, what is on its way to the neighbour has left.
+            pause: stop.map(|stop| Pause { stop, go: stop / 2 }),
+            marking: size("ecn")?.map(Marking::above).or(default_marking),
+            loss: model.value("loss", 0.0)?,
+            reorder_ps: reorder.unwrap_or(0).saturating_mul(1000),
+            paths,
+            seed,
+        };
+        let mut options = Options::new(model)?;
+        if model.get("eager").is_none()
+            && let Some(eager) = transport.eager_bytes()
+        {
+            options.eager_bytes = eager;
+        }
+        let verify = switch(model, "verify")?;
+        let allow_hang = switch(model, "allow-hang")?;
+        let made =
+            Self { options, fabric, transport, collective, verify, allow_hang, seed, routes_of_router };
+        let largest = made.collective.aggregation(seed, verify)?.map_or(0, |sums| sums.largest_packet());
+        made.fabric.check(made.transport.largest_packet().max(largest))?;
+        Ok(made)
+    }
+
+    /// An idle network.
+    pub(super) fn network<'a>(&self, topology: &'a Topology) -> Result<Packets<'a>> {
+        let aggregation = self.collective.aggregation(self.seed, self.verify)?;
+        let network = PacketNetwork::new(topology, &self.fabric, &self.transport, aggregation)?;
+        Ok(Packets::new(network, self.options.network.memory_gbps))
+    }
+
+    /// True if packets take the routes of the router, and not such as hosts and switches choose.
+    pub(super) fn takes_routes(&self) -> bool {
+        self.routes_of_router
+    }
+
+    /// True if each phase is simulated once.
+    pub fn is_sampled(&self) -> bool {
+        self.options.sampling == Sampling::On
+    }
+}
+
+fn switch(choice: &Choice, name: &str) -> Result<bool> {
+    match choice.get(name) {
+        Some("on") => Ok(true),
+        None | Some("off") => Ok(false),
+        Some(other) => Err(unknown_name(name, other, &["on", "off"])),
+    }
+}

@@ -1,0 +1,86 @@
+//! What packets came to in a phase.
+
+use super::wire::Counts;
+use crate::packet::LinkTraffic;
+use crate::result::{LinkPackets, PacketCounts};
+use crate::topology::LinkId;
+use crate::traffic::LinkShare;
+
+/// Counts of a phase: its occurrences, or of one of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PhasePackets {
+    /// By link, those without packets left out.
+    pub(super) links: Vec<(LinkId, LinkTraffic)>,
+    pub(super) counts: PacketCounts,
+}
+
+impl PhasePackets {
+    /// Between two looks at a network.
+    pub(super) fn between(before: &Counts, after: Counts) -> Self {
+        let links = (0..).map(LinkId).zip(after.links).filter(|(_, link)| link.packets + link.drops > 0);
+        let links: Vec<(LinkId, LinkTraffic)> = links.collect();
+        let sum = |part: fn(&LinkTraffic) -> u64| links.iter().map(|(_, link)| part(link)).sum();
+        let (now, then) = (after.report, before.report);
+        let counts = PacketCounts {
+            hops: sum(|link| link.packets),
+            drops: sum(|link| link.drops),
+            losses: sum(|link| link.losses),
+            marks: sum(|link| link.marks),
+            pauses: sum(|link| link.pauses),
+            retransmits: after.retransmits - before.retransmits,
+            checked_sums: now.checked - then.checked,
+            wrong_sums: now.wrong - then.wrong,
+            fallbacks: now.fallbacks - then.fallbacks,
+        };
+        Self { links, counts }
+    }
+
+    /// Adds an occurrence. Queues are those of the worst one.
+    pub(super) fn add(&mut self, other: &Self) {
+        let mut links = Vec::with_capacity(self.links.len().max(other.links.len()));
+        let mut own = self.links.iter().peekable();
+        for (link, traffic) in &other.links {
+            while let Some(before) = own.next_if(|(own, _)| own < link) {
+                links.push(*before);
+            }
+            let mut sum = *traffic;
+            if let Some((_, own)) = own.next_if(|(own, _)| own == link) {
+                sum.add(own);
+            }
+            links.push((*link, sum));
+        }
+        links.extend(own);
+        self.links = links;
+        self.counts.add(&other.counts);
+    }
+
+    /// What became of packets, link by link.
+    pub(super) fn of_links(&self) -> Vec<LinkPackets> {
+        let row = |(_, traffic): &(LinkId, LinkTraffic)| LinkPackets {
+            packets: traffic.packets,
+            drops: traffic.drops,
+            losses: traffic.losses,
+            marks: traffic.marks,
+            queue_median: traffic.queue_median.unwrap_or(0),
+            queue_p99: traffic.queue_p99.unwrap_or(0),
+            queue_max: traffic.queue_max.unwrap_or(0),
+            pauses: traffic.pauses,
+            paused_ps: traffic.paused_ps,
+        };
+        self.links.iter().map(row).collect()
+    }
+
+    /// What it put on the links; `flows` are from what was asked for.
+    pub(super) fn shares(&self, asked: &[LinkShare]) -> Vec<LinkShare> {
+        let flows = |link: LinkId| {
+            asked.binary_search_by_key(&link, |share| share.link).map_or(0, |place| asked[place].flows)
+        };
+        let share = |(link, traffic): &(LinkId, LinkTraffic)| LinkShare {
+            link: *link,
+            flows: flows(*link),
+            bytes: traffic.bytes,
+            load: 0.0,
+        };
+        self.links.iter().map(share).collect()
+    }
+}
