@@ -67,11 +67,12 @@ fn phases_to_the_letter() {
     let expected = "\
 run,job,phase,occurrences,duration_s,makespan_s,bytes,max_link_bytes,max_link_load,max_utilization,mean_utilization,\
 bottleneck_src,bottleneck_dst,drops,retransmits,min_link_load,mean_link_load,variance_link_load,\
-simulated,compute_s,overhead_s,late_sender_s,late_receiver_s,network_s,path_ranks_s,path_network_s,unshared_s,unlimited_s
-0,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,
-0,0,a/2a,25,2,,5000000000,5000000000,2500000000,2,0.5,e0,c0,,,0,625000000,,,,,,,,,,,
-1,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,
-1,0,a/2a,25,2,,5000000000,2500000000,1250000000,1,0.5,h0,e0,,,0,625000000,,,,,,,,,,,
+simulated,compute_s,overhead_s,late_sender_s,late_receiver_s,network_s,path_ranks_s,path_network_s,unshared_s,unlimited_s,\
+hops,losses,marks,pauses,checked_sums,wrong_sums,fallbacks
+0,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,
+0,0,a/2a,25,2,,5000000000,5000000000,2500000000,2,0.5,e0,c0,,,0,625000000,,,,,,,,,,,,,,,,,,
+1,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,
+1,0,a/2a,25,2,,5000000000,2500000000,1250000000,1,0.5,h0,e0,,,0,625000000,,,,,,,,,,,,,,,,,,
 ";
     assert_eq!(table("phases"), expected);
 }
@@ -79,15 +80,16 @@ simulated,compute_s,overhead_s,late_sender_s,late_receiver_s,network_s,path_rank
 #[test]
 fn links_jobs_series_and_statistics_to_the_letter() {
     let expected = "\
-run,job,phase,src,dst,capacity,bytes,flows,load,utilization,link
-0,0,halo,h0,e0,10,1250000000,1,625000000,0.5,0
-0,0,halo,e0,h1,10,1250000000,1,625000000,0.5,3
-0,0,a/2a,h0,e0,10,2500000000,1,1250000000,1,0
-0,0,a/2a,h1,e0,10,2500000000,1,1250000000,1,2
-0,0,a/2a,e1,h2,10,2500000000,1,1250000000,1,5
-0,0,a/2a,e1,h3,10,2500000000,1,1250000000,1,7
-0,0,a/2a,e0,c0,10,5000000000,2,2500000000,2,8
-0,0,a/2a,c0,e1,10,5000000000,2,2500000000,2,13
+run,job,phase,src,dst,capacity,bytes,flows,load,utilization,link,\
+packets,drops,losses,marks,queue_median,queue_p99,queue_max,pauses,paused_ps
+0,0,halo,h0,e0,10,1250000000,1,625000000,0.5,0,,,,,,,,,
+0,0,halo,e0,h1,10,1250000000,1,625000000,0.5,3,,,,,,,,,
+0,0,a/2a,h0,e0,10,2500000000,1,1250000000,1,0,,,,,,,,,
+0,0,a/2a,h1,e0,10,2500000000,1,1250000000,1,2,,,,,,,,,
+0,0,a/2a,e1,h2,10,2500000000,1,1250000000,1,5,,,,,,,,,
+0,0,a/2a,e1,h3,10,2500000000,1,1250000000,1,7,,,,,,,,,
+0,0,a/2a,e0,c0,10,5000000000,2,2500000000,2,8,,,,,,,,,
+0,0,a/2a,c0,e1,10,5000000000,2,2500000000,2,13,,,,,,,,,
 ";
     assert!(table("links").starts_with(expected), "{}", table("links"));
     let expected = "\
@@ -111,7 +113,11 @@ fn unknowns_are_empty_cells() {
     let directory = files(&[("r.tar.gz", example::archive(json!({}), &[run]))]);
     let table = |name| text(&report(directory.path(), &["r.tar.gz", "--table", name])).to_owned();
     assert!(table("runs").contains(",segmented,1,,,,,,,0,"), "{}", table("runs"));
-    assert!(table("links").contains("0,0,halo,h0,e0,10,1250000000,1,625000000,,0\n"), "{}", table("links"));
+    assert!(
+        table("links").contains("0,0,halo,h0,e0,10,1250000000,1,625000000,,0,,,,,,,,,\n"),
+        "{}",
+        table("links")
+    );
     assert!(table("jobs").contains("0,0,0,0.5,,0.5,,,h0 h1 h2 h3,"), "{}", table("jobs"));
 }
 

@@ -8,65 +8,12 @@
     reason = "a test that cannot go on says so and fails"
 )]
 
-use std::collections::BTreeMap;
-use std::io::Write;
+mod stages;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
+use stages::{Row, collect, number, output, run, segment, simulate, table};
 use tempfile::TempDir;
-
-type Row = BTreeMap<String, String>;
-
-/// Runs a command with `input` on standard input.
-fn run(mut command: Command, input: &[u8]) -> Output {
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    // A command that fails early does not read all of it.
-    let feeder = std::thread::spawn(move || stdin.write_all(&input).ok());
-    let output = child.wait_with_output().unwrap();
-    feeder.join().unwrap();
-    output
-}
-
-/// The standard output of a command that has to succeed.
-fn output(command: Command, input: &[u8]) -> Vec<u8> {
-    let shown = format!("{command:?}");
-    let done = run(command, input);
-    assert!(done.status.success(), "{shown}: {}", String::from_utf8_lossy(&done.stderr));
-    done.stdout
-}
-
-fn simulate(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-simulate"));
-    command.args(arguments);
-    command
-}
-
-fn collect(arguments: &[&str]) -> Vec<u8> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-collect"));
-    command.args(arguments);
-    output(command, b"")
-}
-
-fn segment(arguments: &[&str], trace: &[u8]) -> Vec<u8> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-segment"));
-    command.args(arguments);
-    output(command, trace)
-}
-
-/// A table of pf-report.
-fn table(name: &str, results: &[u8]) -> Vec<Row> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pf-report"));
-    command.args(["--table", name]);
-    let csv = output(command, results);
-    csv::Reader::from_reader(&csv[..]).deserialize().map(|row| row.unwrap()).collect()
-}
-
-fn number(row: &Row, column: &str) -> f64 {
-    row[column].parse().unwrap_or_else(|_| panic!("{column} of {row:?}"))
-}
 
 /// Traces and scenarios that come with PFSim; not part of this repository.
 fn pfsim(name: &str) -> Option<PathBuf> {
@@ -394,8 +341,12 @@ fn choices_that_do_not_exist_are_named_with_their_neighbours() {
         (&["--scheduler", "fcsf"], "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
         (&["--router", "greedy,ugal"], "router `ugal` is not available yet"),
         (&["--router", "table:routes.csv"], "router `table` is not available yet"),
-        (&["--model", "packet"], "model `packet` is not available yet"),
-        (&["--mtu", "4096"], "--mtu is not available yet"),
+        (&["--mtu", "4096"], "--mtu is a parameter of another model: add --model packet"),
+        (&["--transport", "ideal"], "transport `ideal` is for packets: add --model packet"),
+        (
+            &["--collective", "ring"],
+            "the traffic model has the matrices of the trace: collective `ring` needs --model flow or packet",
+        ),
         (&["--status"], "--status is not available yet"),
         (&["--router", "dmodk["], "--router: `dmodk[` is not a list of choices; write a,b[key=value],c"),
         (&["--shard", "3/2"], "--shard: `3/2` is not a shard; write 1/4 for the first of four"),
@@ -556,7 +507,10 @@ fn the_flow_model_from_end_to_end() {
     let refused = run(simulate(&options), &archive);
     assert_eq!(refused.status.code(), Some(2));
     let text = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!(text, "pf-simulate: --compute-scale is a parameter of the flow model: add --model flow\n");
+    assert_eq!(
+        text,
+        "pf-simulate: --compute-scale is a parameter of another model: add --model flow or packet\n"
+    );
     let sums = "{\"rank\":0,\"n_procs\":1,\"tx_bytes\":[0],\"tx_messages\":[0],\"duration\":1.0}";
     let refused = run(simulate(&["--topology", "star[hosts=2]", "--model", "flow"]), sums.as_bytes());
     assert_eq!(refused.status.code(), Some(1));

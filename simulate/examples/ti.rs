@@ -41,7 +41,7 @@ fn write_rank(out: &mut impl Write, script: &Script, rank: u32) -> std::io::Resu
                 let message = transfer(n);
                 writeln!(out, "{rank} wait {} {} {n}", message.src, message.dst)?;
             }
-            Op::Boundary(_) => {}
+            Op::Join(_) | Op::Boundary(_) => {}
         }
     }
     writeln!(out, "{rank} finalize")

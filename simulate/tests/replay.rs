@@ -41,7 +41,7 @@ fn play(script: &Script, options: Options) -> Performance {
     let mut player = Player::new(ideal(&topology));
     player.begin(&vec![0; hosts.len()], 1, script, (&hosts, &[]), options);
     let mut ended = Vec::new();
-    while let Some(now) = player.next(Picoseconds::MAX) {
+    while let Some(now) = player.next(u64::MAX) {
         player.advance(now, &mut ended);
     }
     assert_eq!(player.dead_end(), None);
@@ -287,7 +287,7 @@ fn a_dead_end_says_who_waits_for_what() {
     let mut player = Player::new(ideal(&topology));
     player.begin(&[0; 2], 7, &script, (&[HostId(0), HostId(1)], &[]), no_compute());
     let mut ended = Vec::new();
-    while let Some(now) = player.next(Picoseconds::MAX) {
+    while let Some(now) = player.next(u64::MAX) {
         player.advance(now, &mut ended);
     }
     assert!(ended.is_empty());
@@ -309,7 +309,7 @@ fn scripts_side_by_side() {
     player.begin(&[0; 4], 1, &first, (&[0, 1, 2, 3].map(HostId), &[]), Options::default());
     player.begin(&[0; 4], 2, &second, (&[4, 5, 6, 7].map(HostId), &[]), Options::default());
     let mut ended = Vec::new();
-    while let Some(now) = player.next(Picoseconds::MAX) {
+    while let Some(now) = player.next(u64::MAX) {
         player.advance(now, &mut ended);
     }
     ended.sort_by_key(|performance| performance.token);

@@ -11,8 +11,8 @@ use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, Result, TrafficMatrix};
 use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::result::{
-    JobRow, Link, LinkTable, Network, PhaseRow, RankRow, Replayed, ResultHeader, ResultReader, ResultWriter,
-    RunLabels, RunResult, RunStatistics, Series, SeriesSummary, Snapshot,
+    JobRow, Link, LinkPackets, LinkTable, Network, PacketCounts, PhaseRow, RankRow, Replayed, ResultHeader,
+    ResultReader, ResultWriter, RunLabels, RunResult, RunStatistics, Series, SeriesSummary, Snapshot,
 };
 use phaseflow_simulate::topology::{LinkId, Node, NodeId};
 use phaseflow_simulate::workload::Workload;
@@ -113,12 +113,16 @@ prop_compose! {
                 simulated: 3, compute_s: t[0], overhead_s: t[1], late_sender_s: t[2], late_receiver_s: t[3], network_s: t[4],
                 path_ranks_s: t[5], path_network_s: t[6], unshared_s: Some(t[7]), unlimited_s: None,
             }),
+            packets: counts[1].map(|count| PacketCounts {
+                hops: count, drops: 1, losses: 2, marks: 3, pauses: 4, retransmits: 5, checked_sums: 6, wrong_sums: 7, fallbacks: 8,
+            }),
         }
     }
 }
 
 prop_compose! {
     fn run()(
+        has_packets in any::<bool>(),
         jobs in prop::collection::vec(job(), 0..4),
         phases in prop::collection::vec(phase(), 0..4),
         f in prop::array::uniform5(maybe()),
@@ -148,6 +152,9 @@ prop_compose! {
                 bytes: links.iter().map(|l| l.3).collect(),
                 flows: links.iter().map(|l| l.4).collect(),
                 load: links.iter().map(|l| l.5).collect(),
+                packets: links.iter().filter(|_| has_packets).map(|l| LinkPackets {
+                    packets: l.3, drops: 1, losses: 2, marks: 3, queue_median: 4, queue_p99: 5, queue_max: l.4, pauses: 6, paused_ps: 7,
+                }).collect(),
             },
             series: vec![
                 Series {
@@ -199,6 +206,7 @@ fn example() -> RunResult {
         bytes: vec![5],
         flows: vec![1],
         load: vec![2.5],
+        packets: Vec::new(),
     };
     run
 }

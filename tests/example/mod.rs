@@ -155,6 +155,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             drops: None,
             retransmits: None,
             replayed: None,
+            packets: None,
         }
     };
     let phases = vec![phase(0, "halo", 1_250_000_000), phase(1, "a/2a", 5_000_000_000)];
@@ -191,6 +192,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             bytes: rows.iter().map(|row| row.2).collect(),
             flows: rows.iter().map(|row| row.3).collect(),
             load: rows.iter().map(|row| row.2 as f64 / 2.0).collect(),
+            packets: Vec::new(),
         },
         phases,
         ranks: Vec::new(),

@@ -5,8 +5,8 @@
 //! - A job that has the network to itself: ranks go from one stage to the next on their own, each when it is done. How much earlier than
 //!   the last one each rank enters a stage decides with the phase what comes of it, so a stage is simulated in a clock of its own, and what came out
 //!   stands for all later stages of the phase that ranks enter likewise ([`Known`]). Messages of two stages do not meet.
-//! - With other jobs at the beginning of a stage: it is simulated together with theirs, each time anew; it begins for all ranks when the one
-//!   before it has ended for the last. A job that starts in the middle of another's lone stage meets its traffic from the next one on.
+//! - With other jobs, at the beginning of a stage or submitted before its end: it is simulated together with theirs, each time anew; it begins
+//!   for all ranks when the one before it has ended for the last.
 //!
 //! Without sampling the whole run is one replay, and a stage ends when the last rank has left it.
 

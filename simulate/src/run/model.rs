@@ -169,6 +169,10 @@ impl PacketModel {
         }
         let verify = switch(model, "verify")?;
         let allow_hang = switch(model, "allow-hang")?;
+        // Where everything is summed in the network, the transport may have nothing to carry.
+        if collective.replacement != Some(Replacement::Network) {
+            transport.check(&fabric)?;
+        }
         let made =
             Self { options, fabric, transport, collective, verify, allow_hang, seed, routes_of_router };
         let largest = made.collective.aggregation(seed, verify)?.map_or(0, |sums| sums.largest_packet());

@@ -497,11 +497,9 @@ impl<'a> Simulation<'a> {
         }
         // Where routes change, what is known does not hold.
         let known = if self.setup.reroute == Reroute::Job { replays.known(&job.leads) } else { None };
+        let is_new = known.is_none();
         let outcome = match known {
-            Some(outcome) => {
-                replays.occurred(&outcome, false);
-                outcome
-            }
+            Some(outcome) => outcome,
             None => {
                 let place = || {
                     format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
@@ -512,17 +510,22 @@ impl<'a> Simulation<'a> {
                 };
                 let bounds = flow.bounds(script, cast.0, &job.leads);
                 let outcome = Rc::new(Outcome { performance, bounds, packets });
-                replays.occurred(&outcome, true);
                 replays.learn(&job.leads, &outcome);
                 outcome
             }
         };
+        // All that is to come while only this job runs is submissions: if one comes before the end, both meet.
+        let end = self.now.saturating_add(outcome.performance.makespan);
+        if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
+            flow.begin(self.now, place, script, job);
+            return Ok(());
+        }
+        replays.occurred(&outcome, is_new);
         if let Some(packets) = &outcome.packets {
             state.packets.get_or_insert_default().add(packets);
         }
-        let performance = &outcome.performance;
-        job.leave(performance);
-        self.events.push(self.now.saturating_add(performance.makespan), Event::StageEnds { place });
+        job.leave(&outcome.performance);
+        self.events.push(end, Event::StageEnds { place });
         Ok(())
     }
 

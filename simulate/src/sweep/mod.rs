@@ -390,13 +390,28 @@ mod tests {
                 "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, exec)",
             ),
             ("router: ugal\n", "router `ugal` is not available yet"),
-            ("model: packet\n", "model `packet` is not available yet"),
             (
                 "model: trafic\n",
                 "unknown model `trafic`; did you mean traffic? (known: traffic, flow, packet)",
             ),
-            ("transport: ideal\n", "transport `ideal` is not available yet"),
-            ("collective: switchml[k=32]\n", "collective `switchml` is not available yet"),
+            ("transport: ideal\n", "transport `ideal` is for packets: add --model packet"),
+            (
+                "model: packet\ntransport: idea\n",
+                "unknown transport `idea`; did you mean ideal? (known: ideal, usnic-2013, usnic-4.1, dctcp, roce)",
+            ),
+            (
+                "collective: ring\n",
+                "the traffic model has the matrices of the trace: collective `ring` needs --model flow or packet",
+            ),
+            (
+                "model: flow\ncollective: switchml\n",
+                "collective `switchml` sums packets on their way: it needs --model packet",
+            ),
+            ("model: 'packet[loss=2]'\n", "loss is 2, expected a probability below 1"),
+            (
+                "model: 'packet[fairness=rtt]'\n",
+                "unknown parameter of `packet` `fairness` (known: compute-scale, host-speed, send-overhead, receive-overhead, eager, sampling, memory, mtu, buffer, shared, pause, ecn, loss, reorder, paths, verify, allow-hang)",
+            ),
             ("phases: merged[x=1]\n", "unknown parameter of `merged` `x` (known: )"),
             (
                 "jobs: [{submit: {exponential: {lambd: 1}}}]\n",

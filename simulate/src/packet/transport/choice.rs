@@ -100,7 +100,10 @@ impl TransportChoice {
     }
 
     /// Refuses a network over which the transport would never finish.
-    pub(in crate::packet) fn check(&self, options: &FabricOptions) -> Result<()> {
+    ///
+    /// # Errors
+    /// Losses that the transport does not repair.
+    pub fn check(&self, options: &FabricOptions) -> Result<()> {
         let drops = options.loss > 0.0 || options.buffer.is_some();
         if matches!(self, Self::Ideal(_)) && drops {
             return Err(Error::usage(

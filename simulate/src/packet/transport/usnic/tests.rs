@@ -47,9 +47,9 @@ fn goodput(preset: Preset, round_trip: Picoseconds, loss: f64, bytes: u64) -> (f
     (rest as f64 * 8000.0 / (times[0].0 - times[1].0) as f64, counts)
 }
 
-/// A bulk flow of full chunks, as the rows of the specification have it: one fragment, put.
+/// A bulk flow of full chunks, as the rows of the specification have it: one fragment, put, passes of 0.5 µs.
 fn bulk() -> Preset {
-    Preset { has_put: true, ..Preset::v4_1(9000) }
+    Preset { has_put: true, pass: 500_000, ..Preset::v4_1(9000) }
 }
 
 #[test]

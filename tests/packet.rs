@@ -1,0 +1,142 @@
+//! The packet model as a user calls it: closed forms, what it says of links, and what it refuses.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
+
+mod stages;
+
+use stages::{Row, collect, number, output, run, segment, simulate, table};
+
+/// The phases of a generated trace in the packet model.
+fn phases(pattern: &str, options: &str) -> Vec<Row> {
+    table("phases", &results(pattern, options))
+}
+
+fn results(pattern: &str, options: &str) -> Vec<u8> {
+    let words: Vec<&str> = ["--pattern"].into_iter().chain(pattern.split(' ')).collect();
+    let phases = segment(&["--method", "none"], &collect(&words));
+    output(simulate(&arguments(options)), &phases)
+}
+
+fn arguments(options: &str) -> Vec<&str> {
+    ["--model", "packet"].into_iter().chain(options.split(' ')).collect()
+}
+
+/// Hosts at one switch, links of 10 Gbit/s.
+const STAR: &str = "--topology star[hosts=8] --capacity 10 --latency 2500ns --switch-latency 0s";
+
+#[track_caller]
+fn close(found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "{found} instead of {expected}");
+}
+
+/// The α-β formulas of textbooks, α = 5 µs and β = 0.8 ns a byte (Thakur, Rabenseifner, Gropp, *Optimization of collective communication
+/// operations in MPICH*, 2005). Store and forward at the switch adds a packet of at most 4096 bytes, 3.3 µs, to each step.
+#[test]
+fn allreduce_takes_what_its_algorithm_takes() {
+    let (p, alpha, beta) = (8.0, 5e-6, 0.8e-9);
+    for bytes in [4096.0, 1_048_576.0, 16_777_216.0] {
+        let pattern = format!("allreduce --ranks 8 --bytes {bytes}");
+        for (collective, steps, volume) in [
+            ("ring", 2.0 * (p - 1.0), 2.0 * (p - 1.0) / p),
+            ("recursive-doubling", 3.0, 3.0),
+            ("halving-doubling", 6.0, 2.0 * (p - 1.0) / p),
+            ("binomial", 6.0, 6.0),
+        ] {
+            let rows = phases(&pattern, &format!("{STAR} --collective {collective}"));
+            let formula = steps * alpha + volume * bytes * beta;
+            let found = number(&rows[0], "makespan_s");
+            let stored = steps * 4096.0 * beta;
+            assert!(
+                found >= formula * (1.0 - 1e-9) && found <= (formula + stored) * (1.0 + 1e-9),
+                "{collective} {bytes}: {found} {formula}"
+            );
+            assert_eq!((&rows[0]["drops"][..], &rows[0]["retransmits"][..]), ("0", "0"));
+        }
+    }
+}
+
+/// A server takes in p·m bytes and gives out as many, at the same time; with a shard at each rank it is as much as a ring.
+#[test]
+fn parameter_servers_take_what_their_links_take() {
+    let pattern = "allreduce --ranks 7 --bytes 16MiB";
+    let vector = 16_777_216.0 * 0.8e-9;
+    let makespan = |collective: &str| {
+        number(&phases(pattern, &format!("{STAR} --collective {collective}"))[0], "makespan_s")
+    };
+    close(makespan("ps"), 7.0 * vector, 0.03);
+    close(makespan("ps[shards=7,colocated=on]"), 2.0 * 6.0 / 7.0 * vector, 0.06);
+}
+
+/// Both directions at once: 9038 bytes on the wire for 8924 of a message (V11 of the specification: 9.874 Gbit/s), acknowledgements aside.
+#[test]
+fn usnic_reaches_its_ceiling() {
+    let options = "--topology star[hosts=2] --latency 1us --switch-latency 0s --capacity 10 --transport usnic-4.1 --mtu 9000";
+    close(number(&phases("shift --ranks 2 --bytes 100MB", options)[0], "makespan_s"), 0.081_02, 0.015);
+}
+
+#[test]
+fn links_tell_of_packets() {
+    // Seven hosts send to one: 6 of 7 parts wait, or have no room.
+    let incast = "incast --ranks 8 --bytes 1MB";
+    let lossless = results(incast, STAR);
+    let into = |results: &[u8]| table("links", results).into_iter().find(|row| row["dst"] == "h0").unwrap();
+    let row = into(&lossless);
+    assert_eq!((&row["bytes"][..], &row["packets"][..], &row["drops"][..]), ("7000000", "1715", "0"));
+    assert!(number(&row, "queue_max") > 4.5e6, "{row:?}");
+    let tight = results(incast, &format!("{STAR} --transport dctcp --buffer 100KB"));
+    let row = into(&tight);
+    assert!(number(&row, "drops") > 0.0 && number(&row, "queue_max") < 125e3, "{row:?}");
+    let phase = &table("phases", &tight)[0];
+    assert_eq!(phase["drops"], row["drops"]);
+    assert!(number(phase, "retransmits") >= number(phase, "drops"), "{phase:?}");
+    assert!(number(phase, "marks") > 0.0);
+}
+
+#[test]
+fn loss_is_repaired_or_refused() {
+    let options = format!("{STAR} --loss 0.01 --seed 3");
+    let pattern = "allreduce --ranks 8 --bytes 1MiB";
+    for transport in ["dctcp", "roce", "usnic-4.1", "usnic-2013"] {
+        let row = &phases(pattern, &format!("{options} --transport {transport}"))[0];
+        assert!(number(row, "losses") > 0.0 && number(row, "retransmits") > 0.0, "{transport}: {row:?}");
+        assert_eq!(row["drops"], "0");
+    }
+    let words: Vec<&str> = ["--pattern"].into_iter().chain(pattern.split(' ')).collect();
+    let done = run(simulate(&arguments(&options)), &segment(&["--method", "none"], &collect(&words)));
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0));
+    assert!(said.contains("transport `ideal` cannot recover what is lost"), "{said}");
+}
+
+/// Jobs that share the network are simulated together; whose packets were which is not known then, and is left empty.
+#[test]
+fn jobs_meet_in_the_network() {
+    let trace = collect(&["--pattern", "allreduce", "--ranks", "4", "--bytes", "16MiB"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("phases.tar");
+    std::fs::write(&path, segment(&["--method", "none"], &trace)).unwrap();
+    let path = path.to_str().unwrap();
+    // Cyclic placement on two switches: every message crosses the one link between them.
+    let options =
+        ["--topology", "leaf-spine[leaves=2,spines=1,hosts=4]", "--capacity", "10", "--model", "packet"];
+    let options: Vec<&str> =
+        options.into_iter().chain(["--host-selector", "random", "--transport", "dctcp"]).collect();
+    let alone = table("jobs", &output(simulate(&[&options[..], &[path]].concat()), b""));
+    let both = output(simulate(&[&options[..], &[path, path]].concat()), b"");
+    let jobs = table("jobs", &both);
+    assert_eq!(jobs.len(), 2);
+    assert!(jobs.iter().all(|job| number(job, "run_s") >= 0.99 * number(&alone[0], "run_s")));
+    assert!(
+        table("phases", &both).iter().all(|row| row["drops"].is_empty() && !row["makespan_s"].is_empty())
+    );
+    let links = table("links", &both);
+    assert!(!links.is_empty() && links.iter().all(|row| row["job"].is_empty() && !row["packets"].is_empty()));
+}
+
+#[test]
+fn the_same_bytes_on_any_number_of_threads() {
+    let options = format!("{STAR} --loss 0.001 --transport dctcp,usnic-4.1 --collective ring,ps --seed 5");
+    let one = results("allreduce --ranks 8 --bytes 256KiB", &format!("{options} --threads 1"));
+    let many = results("allreduce --ranks 8 --bytes 256KiB", &format!("{options} --threads 4"));
+    assert!(one == many);
+}
