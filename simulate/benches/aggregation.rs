@@ -60,8 +60,20 @@ const fn row(name: &'static str, choice: &'static str, gbps: f64, loss: f64, exp
 }
 
 /// 200 000 chunks of 128 bytes at 10 Gbit/s.
-const fn chunks(name: &'static str, choice: &'static str, hosts: u32, link_ps: u64, expected: &'static str) -> Row {
-    Row { hosts, link_ps, switch_ps: 1_000_000, bytes: 200_000 * 128, ..row(name, choice, 10.0, 0.0, expected) }
+const fn chunks(
+    name: &'static str,
+    choice: &'static str,
+    hosts: u32,
+    link_ps: u64,
+    expected: &'static str,
+) -> Row {
+    Row {
+        hosts,
+        link_ps,
+        switch_ps: 1_000_000,
+        bytes: 200_000 * 128,
+        ..row(name, choice, 10.0, 0.0, expected)
+    }
 }
 
 const fn lab(name: &'static str, hosts: u32, loss: f64, expected: &'static str) -> Row {
@@ -104,7 +116,8 @@ const ROWS: &[Row] = &[
 
 /// Milliseconds of one allreduce.
 fn milliseconds(row: &Row, seed: u64, loss: f64) -> (f64, AggregationReport) {
-    let choice = TopologyChoice::parse(&format!("star[hosts={},capacity={}]", row.hosts, row.gbps)).expect("a star");
+    let choice =
+        TopologyChoice::parse(&format!("star[hosts={},capacity={}]", row.hosts, row.gbps)).expect("a star");
     let options = TopologyOptions {
         link_latency_ps: Some(row.link_ps),
         switch_latency_ps: Some(row.switch_ps),
@@ -118,7 +131,8 @@ fn milliseconds(row: &Row, seed: u64, loss: f64) -> (f64, AggregationReport) {
         _ => Box::new(Lab::new(&choice, seed, false).expect("a protocol")),
     });
     let workers = (0..row.hosts).map(HostId).collect();
-    let number = program.0.open(&mut fabric, &Group { job: 0, workers, servers: Vec::new() }).expect("a group");
+    let number =
+        program.0.open(&mut fabric, &Group { job: 0, workers, servers: Vec::new() }).expect("a group");
     for worker in 0..row.hosts {
         program.0.contribute(&mut fabric, number, worker, row.bytes, worker).expect("few packets");
     }
@@ -138,17 +152,25 @@ fn cpu_seconds() -> f64 {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     println!("row                             ms   M elem/s   x line   resent   CPU s  expected");
-    for row in ROWS.iter().filter(|row| words.is_empty() || words.iter().any(|word| row.name.contains(word))) {
+    for row in ROWS.iter().filter(|row| words.is_empty() || words.iter().any(|word| row.name.contains(word)))
+    {
         let seeds: &[u64] = if row.loss > 0.0 { &[1, 2, 3] } else { &[1] };
         let line = if row.loss > 0.0 { milliseconds(row, 0, 0.0).0 } else { 0.0 };
         let before = cpu_seconds();
-        let runs: Vec<(f64, AggregationReport)> = seeds.iter().map(|seed| milliseconds(row, *seed, row.loss)).collect();
+        let runs: Vec<(f64, AggregationReport)> =
+            seeds.iter().map(|seed| milliseconds(row, *seed, row.loss)).collect();
         let seconds = (cpu_seconds() - before) / seeds.len() as f64;
         let time = runs.iter().map(|run| run.0).sum::<f64>() / seeds.len() as f64;
         let resent = runs.iter().map(|run| run.1.retransmits).sum::<u64>() / seeds.len() as u64;
         let rate = row.bytes as f64 / 4e3 / time;
         let slower = if line > 0.0 { format!("{:.3}", time / line) } else { "-".into() };
-        print!("{:26} {time:9.3} {rate:9.1} {slower:>8} {resent:8} {seconds:7.2}  {}", row.name, row.expected);
-        println!("{}", if row.choice == "switchml-lab" { format!(" ({:.0})", time / 10_000.0) } else { String::new() });
+        print!(
+            "{:26} {time:9.3} {rate:9.1} {slower:>8} {resent:8} {seconds:7.2}  {}",
+            row.name, row.expected
+        );
+        println!(
+            "{}",
+            if row.choice == "switchml-lab" { format!(" ({:.0})", time / 10_000.0) } else { String::new() }
+        );
     }
 }

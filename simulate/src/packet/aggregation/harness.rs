@@ -10,7 +10,12 @@ pub(super) const MICROSECOND: Picoseconds = 1_000_000;
 pub(super) const MILLISECOND: Picoseconds = 1_000_000_000;
 
 /// A network drawn in a line, all links of one capacity and latency.
-pub(super) fn network(text: &str, gbps: f64, latency_ps: Picoseconds, switch_latency_ps: Picoseconds) -> Topology {
+pub(super) fn network(
+    text: &str,
+    gbps: f64,
+    latency_ps: Picoseconds,
+    switch_latency_ps: Picoseconds,
+) -> Topology {
     let mut graph = sketch(text);
     for link in graph.edge_weights_mut() {
         (link.capacity, link.latency_ps) = (gbps, latency_ps);
@@ -19,7 +24,12 @@ pub(super) fn network(text: &str, gbps: f64, latency_ps: Picoseconds, switch_lat
 }
 
 /// Hosts at one switch.
-pub(super) fn star(hosts: u32, gbps: f64, latency_ps: Picoseconds, switch_latency_ps: Picoseconds) -> Topology {
+pub(super) fn star(
+    hosts: u32,
+    gbps: f64,
+    latency_ps: Picoseconds,
+    switch_latency_ps: Picoseconds,
+) -> Topology {
     let text: Vec<String> = (0..hosts).map(|host| format!("h{host:03}-s")).collect();
     network(&text.join(" "), gbps, latency_ps, switch_latency_ps)
 }

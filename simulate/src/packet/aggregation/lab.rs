@@ -5,8 +5,12 @@
 //!
 //! - `variant=basic`: one pool and a counter. Whatever is lost is waited for for ever; whatever comes twice is added twice.
 //! - `variant=fault-tolerant` (default): packets have the worker's rank and the number of the chunk; there are two pools, for even and odd chunks, with
-//!   a bit for each worker. A pool with another number than that of a packet is old and is emptied. A worker that hears
-//!   nothing for a second, or of another chunk, sends its own again.
+//!   a bit for each worker. A pool with another number than that of a packet is old and is emptied. A worker that does not hear of its chunk
+//!   for a second sends it again.
+//!
+//! The report's workers also send again at once when they hear of another chunk (`invalid=resend`; default `ignore`). As every second copy of a complete
+//! chunk is answered by a broadcast, one such copy too many makes all workers send theirs again, each of which may be one too many: with loss, links fill
+//! with copies until nobody gets on.
 //!
 //! Vectors have an even number of chunks (the assignment guarantees it, here they are padded), and numbers go on from vector to vector, so a new one
 //! never finds a pool with its number. Sizes: Ethernet 14, with UDP IPv4 20 and UDP 8 more, and 252 bytes of integers; the header's widths are not stated:
@@ -58,6 +62,8 @@ const PLACE: usize = 1;
 pub struct Lab {
     is_basic: bool,
     has_carries: bool,
+    /// A sum of another chunk makes a worker send its own again.
+    resends_at_once: bool,
     wire_bytes: u32,
     timeout: Picoseconds,
     seed: u64,
@@ -148,13 +154,13 @@ fn add(sum: &mut [i32], vector: &[i32], has_carries: bool) {
 }
 
 impl Lab {
-    /// Reads `switchml-lab[variant=fault-tolerant,framing=ethernet,timeout=1s,carries=off]`. With `verify`, packets have numbers, made of `seed`,
+    /// Reads `switchml-lab[variant=fault-tolerant,framing=ethernet,timeout=1s,invalid=ignore,carries=off]`. With `verify`, packets have numbers, made of `seed`,
     /// and every result is checked.
     ///
     /// # Errors
     /// A parameter that does not exist, a value that is none.
     pub fn new(choice: &Choice, seed: u64, verify: bool) -> Result<Self> {
-        choice.only(&["variant", "framing", "timeout", "carries"])?;
+        choice.only(&["variant", "framing", "timeout", "invalid", "carries"])?;
         let is_second = |name: &str, words: &[&str; 2]| match choice.get(name) {
             None => Ok(false),
             Some(text) if words.contains(&text) => Ok(text == words[1]),
@@ -166,6 +172,7 @@ impl Lab {
         Ok(Self {
             is_basic,
             has_carries: is_second("carries", &["off", "on"])?,
+            resends_at_once: is_second("invalid", &["ignore", "resend"])?,
             wire_bytes: wire_bytes(headers + CHUNK * ELEMENT_BYTES as u32),
             timeout: time(choice, "timeout", TIMEOUT_PS)?,
             seed,
@@ -405,8 +412,7 @@ impl Aggregation for Lab {
             vectors.release(packet.words[PLACE]);
         }
         if !is_mine {
-            // A sum of another chunk is no answer.
-            if worker.state == State::Waiting {
+            if self.resends_at_once && worker.state == State::Waiting {
                 self.resend(fabric, id);
             }
             return;
@@ -435,9 +441,10 @@ impl Aggregation for Lab {
             return Verdict::Consume;
         }
         let pool = &mut crew.pools[if self.is_basic { 0 } else { (packet.seq & 1) as usize }];
-        let place = crew.vectors.as_mut().map_or(NOWHERE, |vectors| {
-            vectors.insert_copy(&pool.sums, crew.ports.len() as u32)
-        });
+        let place = crew
+            .vectors
+            .as_mut()
+            .map_or(NOWHERE, |vectors| vectors.insert_copy(&pool.sums, crew.ports.len() as u32));
         if self.is_basic {
             pool.count = 0;
             pool.sums.fill(0);
@@ -487,7 +494,10 @@ impl Aggregation for Lab {
     fn stuck(&self) -> Option<String> {
         let worker = self.workers.iter().find(|worker| worker.state == State::GaveUp)?;
         let job = self.crews[worker.crew as usize].job;
-        Some(format!("switchml-lab: worker {} of job {job} waits for the sum of chunk {}", worker.rank, worker.chunk))
+        Some(format!(
+            "switchml-lab: worker {} of job {job} waits for the sum of chunk {}",
+            worker.rank, worker.chunk
+        ))
     }
 
     fn report(&self) -> AggregationReport {

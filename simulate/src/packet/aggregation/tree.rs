@@ -114,7 +114,8 @@ fn nearest(topology: &Topology, workers: &[HostId], number: u32) -> Option<NodeI
         }
     }
     let least = costs.iter().flatten().min()?;
-    let equals: Vec<usize> = (0..costs.len()).filter(|switch| costs[*switch].as_ref() == Some(least)).collect();
+    let equals: Vec<usize> =
+        (0..costs.len()).filter(|switch| costs[*switch].as_ref() == Some(least)).collect();
     equals.get(number as usize % equals.len()).map(|switch| topology.switch(*switch))
 }
 
@@ -151,7 +152,8 @@ fn step_up(topology: &Topology, depths: &[u32], node: NodeId, number: u32) -> Op
     if depth == FAR {
         return None;
     }
-    let back = |above: NodeId| topology.outgoing(above).iter().filter(move |link| topology.dst(**link) == node);
+    let back =
+        |above: NodeId| topology.outgoing(above).iter().filter(move |link| topology.dst(**link) == node);
     let leads_up = |link: &&LinkId| {
         let above = topology.dst(**link);
         topology.is_switch(above) && depths[above.0 as usize] == depth - 1 && back(above).next().is_some()

@@ -96,7 +96,9 @@ impl Check {
         }
         let Some((number, range)) = sent else { return place };
         match self.numbers {
-            Numbers::Int => numbers.iter_mut().zip(range).for_each(|(to, element)| *to = vector.integer(element)),
+            Numbers::Int => {
+                numbers.iter_mut().zip(range).for_each(|(to, element)| *to = vector.integer(element))
+            }
             Numbers::Float => {
                 let scale = scale(self.workers, exponents[number as usize]);
                 for (to, element) in numbers.iter_mut().zip(range) {
@@ -120,7 +122,8 @@ impl Check {
                 Numbers::Int => *found == vector.sum(self.workers, element),
                 Numbers::Float => {
                     let scale = scale(self.workers, exponents[number as usize]);
-                    let terms = (0..self.workers).map(|worker| f64::from(Vector { worker, ..vector }.float(element)));
+                    let terms =
+                        (0..self.workers).map(|worker| f64::from(Vector { worker, ..vector }.float(element)));
                     let most = f64::from(self.workers) / 2.0;
                     // What a double cannot hold is far below what rounding to integers costs.
                     (f64::from(*found) - terms.sum::<f64>() * scale).abs() <= most + 1e-3

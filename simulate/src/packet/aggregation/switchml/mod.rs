@@ -43,7 +43,8 @@ const UP: u8 = AGGREGATION_KIND;
 const DOWN: u8 = AGGREGATION_KIND + 1;
 /// Kinds of timers.
 const WIRE: u8 = AGGREGATION_KIND;
-const TIMEOUT: u8 = AGGREGATION_KIND + 1;
+const QUEUE: u8 = AGGREGATION_KIND + 1;
+const TIMEOUT: u8 = AGGREGATION_KIND + 2;
 /// Words of a packet: the level it goes to, which of that one's children sent it, the place of its vector. Its number is `seq`, that on its queue
 /// pair `ack`, and `flow` the worker it goes to.
 const LEVEL: usize = 0;
@@ -203,7 +204,9 @@ impl Aggregation for SwitchMl {
         let first = match crew.open.get(at) {
             Some((known, first, _)) if *known == bytes => *first,
             Some((known, ..)) => {
-                return Err(wrong(format!("reduction {number} is of {bytes} bytes at one worker, of {known} at another")));
+                return Err(wrong(format!(
+                    "reduction {number} is of {bytes} bytes at one worker, of {known} at another"
+                )));
             }
             None => crew.end,
         };
@@ -254,12 +257,15 @@ impl Aggregation for SwitchMl {
         let crew = &mut self.crews[worker.group as usize];
         match timer.kind {
             WIRE => worker.take_turn(fabric, &self.settings, crew.check.as_mut()),
+            QUEUE => worker.queue(fabric, &self.settings, crew.check.as_mut()),
             _ => worker.wake(fabric, &self.settings, crew.check.as_mut(), crew.settled_end),
         }
     }
 
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
-        for worker in self.workers.iter_mut().filter(|worker| worker.wire == link && !worker.chains.is_empty()) {
+        for worker in
+            self.workers.iter_mut().filter(|worker| worker.wire == link && !worker.chains.is_empty())
+        {
             let check = self.crews[worker.group as usize].check.as_mut();
             worker.feed(fabric, &self.settings, check, false);
         }

@@ -28,9 +28,10 @@ mod tests {
     fn a_gap_drops_the_rest_of_a_message() {
         let mut order = Order::default();
         // Two messages of four packets; the second packet is lost, then the first one of the next message.
-        let taken: Vec<bool> = [(7, 0), (9, 2), (10, 3), (11, 0), (12, 1), (13, 2), (14, 3), (16, 1), (17, 2)]
-            .map(|(number, position)| order.takes(number, position))
-            .into();
+        let taken: Vec<bool> =
+            [(7, 0), (9, 2), (10, 3), (11, 0), (12, 1), (13, 2), (14, 3), (16, 1), (17, 2)]
+                .map(|(number, position)| order.takes(number, position))
+                .into();
         assert_eq!(taken, [true, false, false, true, true, true, true, false, false]);
     }
 }

@@ -146,7 +146,11 @@ impl Settings {
             timeout: time(choice, "timeout", timeout)?,
             doubles: is_repository,
             framing,
-            numbers: if one_of(choice, "numbers", &["int", "float"])? == 1 { Numbers::Float } else { Numbers::Int },
+            numbers: if one_of(choice, "numbers", &["int", "float"])? == 1 {
+                Numbers::Float
+            } else {
+                Numbers::Int
+            },
             is_safe: one_of(choice, "safe", &["off", "on"])? == 1,
             most_workers: if is_repository { REPOSITORY_WORKERS } else { usize::MAX },
         })

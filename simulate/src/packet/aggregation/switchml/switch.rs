@@ -216,7 +216,8 @@ impl Level {
             state.count = 0;
         }
         if !settings.is_safe {
-            let other = if at < self.pools.len() / 2 { at + self.pools.len() / 2 } else { at - self.pools.len() / 2 };
+            let other =
+                if at < self.pools.len() / 2 { at + self.pools.len() / 2 } else { at - self.pools.len() / 2 };
             self.seen[other * self.words + word] &= !bit;
         }
         if let Some(vectors) = vectors {
@@ -310,7 +311,8 @@ impl Level {
             (ack, *sent) = (*sent, sent.wrapping_add(1));
         }
         let Child { link, id, host } = self.children[child as usize];
-        let mut result = Packet { route: fabric.hashed_route(), dst: host, flow: id, ack, kind: DOWN, ..*packet };
+        let mut result =
+            Packet { route: fabric.hashed_route(), dst: host, flow: id, ack, kind: DOWN, ..*packet };
         result.words[LEVEL] = id;
         result.words[PLACE] = place;
         fabric.send_on(link, result);

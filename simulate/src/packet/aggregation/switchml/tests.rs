@@ -13,7 +13,12 @@ fn protocol(choice: &str, seed: u64, verify: bool) -> SwitchMl {
     SwitchMl::new(&Choice::parse(choice).unwrap(), seed, verify).unwrap()
 }
 
-fn trial<'a>(network: &'a Topology, options: &FabricOptions, choice: &str, verify: bool) -> Trial<'a, SwitchMl> {
+fn trial<'a>(
+    network: &'a Topology,
+    options: &FabricOptions,
+    choice: &str,
+    verify: bool,
+) -> Trial<'a, SwitchMl> {
     Trial::new(network, options, protocol(choice, options.seed, verify))
 }
 
@@ -77,7 +82,7 @@ fn few_slots_wait_for_round_trips() {
         let extended = chunks / (phases * slots) as f64 * (phases * round_trip) as f64 / MILLISECOND as f64;
         assert!((extended / published_ms - 1.0).abs() < 1e-3);
     }
-    let line = 2000 * wire + round_trip;
+    let line = 1999 * wire + round_trip;
     assert_eq!(time(&net, "switchml[slots=70]", 2000 * 128), line);
     assert!(time(&net, "switchml[slots=69]", 2000 * 128) > line);
 }
@@ -90,8 +95,11 @@ fn trees_of_switches_sum_at_line_rate() {
     let mut trial = trial(&net, &FabricOptions::default(), "switchml[slots=256]", true);
     let found = trial.allreduce(chunks * 128).unwrap();
     // The root is m: three links from host 4, two from the others.
-    assert_eq!(found, (chunks - 1) * wire + 6 * wire + 6 * MICROSECOND + 2 * (wire + MICROSECOND));
-    assert_eq!(trial.program.0.report(), AggregationReport { checked: 5 * chunks * 32, ..AggregationReport::default() });
+    assert_eq!(found, (chunks - 1) * wire + 6 * (wire + MICROSECOND));
+    assert_eq!(
+        trial.program.0.report(),
+        AggregationReport { checked: 5 * chunks * 32, ..AggregationReport::default() }
+    );
     // One packet a chunk on every link of the tree, each way.
     let traffic = trial.fabric.traffic();
     assert!(traffic.iter().all(|link| (link.packets, link.bytes) == (chunks, chunks * 204)));
@@ -107,17 +115,16 @@ fn bytes_are_those_of_a_vector() {
     assert!(trial.fabric.traffic().iter().all(|link| payload(link) == 1 << 20));
 }
 
-/// Numbers of the specification's simulation for full size are printed by the bench; here what they follow from, at a tenth of it.
+/// The mean of the slots' time-outs, and what the unluckiest one of them has more. Figures of other simulations at full size are printed by the bench.
 #[test]
 fn loss_costs_what_the_formula_says() {
     let cases = [
-        ("switchml[k=32,slots=128]", 10.0, 1e-3),
-        ("switchml[k=32,slots=128]", 10.0, 1e-2),
-        ("switchml[k=64,slots=512]", 100.0, 1e-2),
-        ("switchml[k=256,slots=256,timeout=10ms]", 100.0, 1e-3),
+        ("switchml[k=32,slots=128]", 10.0, 1e-3, 10_000_000_u64),
+        ("switchml[k=32,slots=128]", 10.0, 1e-2, 10_000_000),
+        ("switchml[k=64,slots=512]", 100.0, 1e-2, 10_000_000),
+        ("switchml[k=256,slots=256,timeout=10ms]", 100.0, 1e-3, 100_000_000),
     ];
-    let bytes = 10_000_000_u64;
-    for (choice, gbps, loss) in cases {
+    for (choice, gbps, loss, bytes) in cases {
         let net = star(8, gbps, MICROSECOND, 0);
         let settings = protocol(choice, 0, false).settings;
         let options = FabricOptions { loss, seed: 1, ..FabricOptions::default() };
@@ -129,8 +136,7 @@ fn loss_costs_what_the_formula_says() {
         let mu = phases * (1.0 - (1.0 - loss).powi(16));
         let slowest = mu + (2.0 * mu * f64::from(settings.slots).ln()).sqrt();
         let expected = (chunks * wire).max(phases * round_trip + settings.timeout as f64 * slowest);
-        println!("{choice} {loss}: {found} {expected} {:.3}", found / expected);
-        assert!((0.85..1.25).contains(&(found / expected)), "{choice}, loss {loss}: {}", found / expected);
+        assert!((0.8..1.2).contains(&(found / expected)), "{choice}, loss {loss}: {}", found / expected);
     }
 }
 
@@ -142,13 +148,21 @@ fn floats_are_summed_within_their_bound() {
     for (choice, lead) in [("switchml[numbers=float]", 128), ("switchml[numbers=float,slots=2048]", 1000)] {
         let mut run = trial(&net, &FabricOptions::default(), choice, true);
         let found = run.allreduce(4 * elements).unwrap();
-        assert_eq!(run.program.0.report(), AggregationReport { checked: 8 * elements, ..AggregationReport::default() });
+        assert_eq!(
+            run.program.0.report(),
+            AggregationReport { checked: 8 * elements, ..AggregationReport::default() }
+        );
         assert_eq!(found, (1000 + lead + 1) * 163_200 + 2 * MICROSECOND, "{choice}");
     }
     // One packet: its exponent first, then its numbers.
     assert_eq!(time(&net, "switchml[numbers=float]", 4), 2 * (2 * 163_200 + 2 * MICROSECOND));
     // Sums that are off are noticed: half the scale at one of the workers would be.
-    let mut run = trial(&net, &FabricOptions { loss: 0.02, ..FabricOptions::default() }, "switchml[numbers=float]", true);
+    let mut run = trial(
+        &net,
+        &FabricOptions { loss: 0.02, ..FabricOptions::default() },
+        "switchml[numbers=float]",
+        true,
+    );
     run.allreduce(4 * elements).unwrap();
     let report = run.program.0.report();
     assert!(report.retransmits > 100);
@@ -159,7 +173,8 @@ fn floats_are_summed_within_their_bound() {
 #[test]
 fn overtaken_resends_spoil_sums() {
     let net = star(4, 10.0, MICROSECOND, 0);
-    let reordered = |seed| FabricOptions { loss: 0.01, reorder_ps: 10 * MICROSECOND, seed, ..FabricOptions::default() };
+    let reordered =
+        |seed| FabricOptions { loss: 0.01, reorder_ps: 10 * MICROSECOND, seed, ..FabricOptions::default() };
     let (mut spoilt, mut retransmits) = (0, 0);
     for seed in 0..4 {
         let mut run = trial(&net, &reordered(seed), "switchml[slots=8,timeout=15us]", true);
@@ -173,7 +188,6 @@ fn overtaken_resends_spoil_sums() {
         assert!(run.allreduce(2000 * 128).is_some());
         assert_eq!((run.program.0.report().checked, run.program.0.report().wrong), (4 * 2000 * 32, 0));
     }
-    println!("{spoilt} {retransmits}");
     assert!(spoilt == 4 && retransmits > 0);
 }
 
@@ -214,7 +228,8 @@ fn jobs_divide_the_slots() {
     }
     while run.step() {}
     assert_eq!((run.sums.len(), run.program.0.report().wrong), (7, 0));
-    let ends: Vec<Picoseconds> = [0, 10].map(|key| run.sums.iter().find(|sum| sum.1 == key).unwrap().0).into();
+    let ends: Vec<Picoseconds> =
+        [0, 10].map(|key| run.sums.iter().find(|sum| sum.1 == key).unwrap().0).into();
     assert!(ends[0].abs_diff(ends[1]) < 2 * MICROSECOND, "{ends:?}");
     // A job that is over makes room for another one, and takes what it has checked along.
     run.program.0.close(&mut run.fabric, first);
@@ -224,7 +239,7 @@ fn jobs_divide_the_slots() {
     assert!(run.open(&group(4, 0..2)).is_err());
 }
 
-/// A message and a sum over the same wire both get about half of it.
+/// A message and a sum over the same wire both get on: the sum has two turns for one of the message.
 #[test]
 fn messages_and_sums_share_a_wire() {
     let net = star(4, 10.0, MICROSECOND, 0);
@@ -246,9 +261,9 @@ fn messages_and_sums_share_a_wire() {
     // Each alone takes 1000 packets of 163.2 ns.
     let both = 2000.0 * 163_200.0;
     assert_eq!(times.len(), 5);
-    for (key, time) in times {
-        assert!((0.9..1.1).contains(&(time as f64 / both)), "{key}: {}", time as f64 / both);
-    }
+    let share = |key| times.iter().find(|time| time.0 == key).unwrap().1 as f64 / both;
+    assert!((0.7..1.0).contains(&share(0)), "{}", share(0));
+    assert!((0.99..1.03).contains(&share(9)), "{}", share(9));
     assert_eq!(run.carrier.retransmits(), 0);
 }
 
@@ -273,11 +288,15 @@ fn what_cannot_work_is_refused() {
     let settings = |choice| protocol(choice, 0, false).settings;
     assert_eq!(settings("switchml[memory=32KiB]").slots, 128);
     assert_eq!(settings("switchml[memory=1MiB,k=64,jobs=4]").slots, 512);
-    assert_eq!((settings("switchml[profile=repository]").slots, settings("switchml[profile=repository]").window), (8192, 256));
+    assert_eq!(
+        (settings("switchml[profile=repository]").slots, settings("switchml[profile=repository]").window),
+        (8192, 256)
+    );
 
     let net = network("h0-a h1-a h2-b a-b h3-c h4-c b>c c>b", 10.0, 0, 0);
     let mut run = trial(&net, &FabricOptions::default(), "switchml[framing=rdma]", false);
-    let refuse = |run: &mut Trial<'_, SwitchMl>, workers| run.open(&group(5, workers)).unwrap_err().to_string();
+    let refuse =
+        |run: &mut Trial<'_, SwitchMl>, workers| run.open(&group(5, workers)).unwrap_err().to_string();
     assert_eq!(
         refuse(&mut run, 0..3),
         "switchml: job 5: framing=rdma is for workers at one switch: queue pairs end there"

@@ -10,7 +10,7 @@ use super::check::{Check, Piece};
 use super::order::Order;
 use super::settings::{Framing, Numbers, Settings, TIMEOUTS_TO_DOUBLE};
 use super::waiting::{Chain, Line};
-use super::{CHILD, LEVEL, PLACE, TIMEOUT, UP, WIRE};
+use super::{CHILD, LEVEL, PLACE, QUEUE, TIMEOUT, UP, WIRE};
 use crate::engine::Picoseconds;
 use crate::packet::aggregation::GIVE_UP_AFTER;
 use crate::packet::aggregation::tree::Branch;
@@ -197,8 +197,10 @@ impl Worker {
         }
     }
 
-    /// Gives the wire packets until it is busy or there are none. Whose turn it is sends one even if somebody else was quicker, so that all
-    /// who share a wire get on.
+    /// Gives the wire packets until it is busy or there are none.
+    ///
+    /// Others may wait for the same wire. Whoever has just sent queues behind those who wait for this moment; and whose turn it is
+    /// sends one packet even if somebody else was quicker. So all get on alike.
     #[inline]
     pub(super) fn feed(
         &mut self,
@@ -210,19 +212,27 @@ impl Worker {
         if self.waits_for_wire {
             return;
         }
+        let mut has_sent = false;
         while self.ready.first().is_some() || self.under_way.is_some() {
             let free_at = fabric.free_at(self.wire);
             if free_at > fabric.now() && !(is_its_turn && free_at < Picoseconds::MAX) {
                 // A paused wire tells when it goes on.
                 if free_at < Picoseconds::MAX {
                     self.waits_for_wire = true;
-                    fabric.call_at(free_at, Timer { kind: WIRE, words: [self.id, 0] });
+                    let (time, kind) = if has_sent { (fabric.now(), QUEUE) } else { (free_at, WIRE) };
+                    fabric.call_at(time, Timer { kind, words: [self.id, 0] });
                 }
                 return;
             }
-            is_its_turn = false;
+            (has_sent, is_its_turn) = (true, false);
             self.send(fabric, settings, check.as_deref_mut());
         }
+    }
+
+    /// All who waited for the moment at which it sent have been called: it queues for the wire again.
+    pub(super) fn queue(&mut self, fabric: &mut Fabric<'_>, settings: &Settings, check: Option<&mut Check>) {
+        self.waits_for_wire = false;
+        self.feed(fabric, settings, check, false);
     }
 
     /// It was called because the wire should be free.
@@ -240,7 +250,8 @@ impl Worker {
     #[inline]
     fn send(&mut self, fabric: &mut Fabric<'_>, settings: &Settings, check: Option<&mut Check>) {
         // The rest of a message that has its result is not sent.
-        let under_way = self.under_way.take().filter(|way| self.chains[way.chain as usize].chunk == way.first);
+        let under_way =
+            self.under_way.take().filter(|way| self.chains[way.chain as usize].chunk == way.first);
         let Some(way) = under_way.or_else(|| {
             let chain = self.ready.first()?;
             self.ready.remove(chain);
@@ -329,12 +340,7 @@ impl Worker {
     }
 
     /// All workers have added another vector: what was no longer asked for is asked for again.
-    pub(super) fn resume(
-        &mut self,
-        fabric: &mut Fabric<'_>,
-        settings: &Settings,
-        check: Option<&mut Check>,
-    ) {
+    pub(super) fn resume(&mut self, fabric: &mut Fabric<'_>, settings: &Settings, check: Option<&mut Check>) {
         if !std::mem::take(&mut self.is_parked) {
             return;
         }
@@ -351,9 +357,9 @@ impl Worker {
     /// What it waits for and no longer asks for.
     pub(super) fn stuck(&self) -> Option<String> {
         match self.gave_up {
-            Some((reduction, packet)) => {
-                Some(format!("the sum of packet {packet} of reduction {reduction}, whose packets were lost or confused"))
-            }
+            Some((reduction, packet)) => Some(format!(
+                "the sum of packet {packet} of reduction {reduction}, whose packets were lost or confused"
+            )),
             None if self.is_parked => {
                 let reduction = self.reductions.front()?.number;
                 Some(format!("others to join reduction {reduction}"))
@@ -383,8 +389,7 @@ impl Worker {
         let chain = settings.chain(packet.seq);
         let position = if settings.message == 1 { 0 } else { packet.seq % settings.message };
         let first = packet.seq - position;
-        let is_in_order =
-            self.orders.is_empty() || self.orders[chain as usize].takes(packet.ack, position);
+        let is_in_order = self.orders.is_empty() || self.orders[chain as usize].takes(packet.ack, position);
         let state = &mut self.chains[chain as usize];
         let is_wanted = is_in_order && state.chunk == first && state.is_sent && self.gave_up.is_none();
         let is_unchecked = is_wanted && state.checked >> position & 1 == 0;
