@@ -8,7 +8,13 @@
 //! A [`Group`] of workers sums vectors of 32-bit numbers, one [reduction](Aggregation::contribute) after the other; each worker ends with the
 //! whole sum. [`Aggregated`] lets an aggregation and the messages of a [`Carrier`] use the same network at the same time.
 
+#[cfg(test)]
+mod harness;
+pub mod lab;
+pub mod switchml;
+mod tree;
 pub mod values;
+mod vectors;
 
 use phaseflow_collect::Result;
 

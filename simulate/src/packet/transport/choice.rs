@@ -114,7 +114,7 @@ impl TransportChoice {
     }
 }
 
-fn time(choice: &Choice, name: &str, default: Picoseconds) -> Result<Picoseconds> {
+pub(in crate::packet) fn time(choice: &Choice, name: &str, default: Picoseconds) -> Result<Picoseconds> {
     let place = || format!("`{choice}`: {name}");
     let Some(text) = choice.get(name) else { return Ok(default) };
     match parse_time_ns(text).at(place)?.checked_mul(1000) {

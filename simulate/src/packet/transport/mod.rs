@@ -1,6 +1,6 @@
 //! How messages become packets, and what is done about those that are late, lost or too many.
 
-mod choice;
+pub(super) mod choice;
 pub mod dctcp;
 pub mod ideal;
 mod messages;

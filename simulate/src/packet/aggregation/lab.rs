@@ -1,0 +1,509 @@
+//! `switchml-lab`: the aggregation of a course at VU Amsterdam, by one programmable software switch.
+//!
+//! Kozub, Anderson and Liedtke, *Switches Do Dream Of Machine Learning!* (lab report). At most eight workers at one switch send chunks of 63
+//! integers, each one chunk at a time; 63, as a register has 2048 bits and a word of it counts. The switch broadcasts the sum.
+//!
+//! - `variant=basic`: one pool and a counter. Whatever is lost is waited for for ever; whatever comes twice is added twice.
+//! - `variant=fault-tolerant` (default): packets have the worker's rank and the number of the chunk; there are two pools, for even and odd chunks, with
+//!   a bit for each worker. A pool with another number than that of a packet is old and is emptied. A worker that does not hear of its chunk
+//!   for a second sends it again.
+//!
+//! The report's workers also send again at once when they hear of another chunk (`invalid=resend`; default `ignore`). As every second copy of a complete
+//! chunk is answered by a broadcast, one such copy too many makes all workers send theirs again, each of which may be one too many: with loss, links fill
+//! with copies until nobody gets on.
+//!
+//! Vectors have an even number of chunks (the assignment guarantees it, here they are padded), and numbers go on from vector to vector, so a new one
+//! never finds a pool with its number. Sizes: Ethernet 14, with UDP IPv4 20 and UDP 8 more, and 252 bytes of integers; the header's widths are not stated:
+//! 8 bits for the rank and 32 for the number. Right over links that keep their order. When it is the wrong choice: with one chunk in
+//! flight a round trip sums 252 bytes.
+//!
+//! The switch adds the chunk as one number of 2016 bits, the first element in the highest; a carry changes the element before. `carries=on` does the
+//! same, by default elements are independent. That addition is only right for numbers whose sums fit 32 bits without a sign.
+
+use std::collections::VecDeque;
+
+use phaseflow_collect::choice::{Choice, unknown_name};
+use phaseflow_collect::{Error, Result};
+use rustc_hash::FxHashSet;
+
+use super::tree::Tree;
+use super::values::Vector;
+use super::vectors::{NOWHERE, Vectors};
+use super::{AGGREGATION_KIND, Aggregation, AggregationReport, ELEMENT_BYTES, GIVE_UP_AFTER, Group};
+use crate::engine::Picoseconds;
+use crate::packet::arena::NONE;
+use crate::packet::transport::choice::time;
+use crate::packet::{Fabric, Packet, Timer, Verdict, wire_bytes};
+use crate::topology::{HostId, LinkId, NodeId};
+
+/// Integers of a chunk.
+const CHUNK: u32 = 63;
+/// Bits of WORK_RECEIVED.
+const MOST_WORKERS: usize = 8;
+/// How long a worker's socket waits.
+const TIMEOUT_PS: Picoseconds = 1_000_000_000_000;
+const ETHERNET: u32 = 14;
+const UDP: u32 = 20 + 8;
+/// Rank and number of the chunk.
+const HEADER: u32 = 1 + 4;
+
+/// Kinds of packets: a worker's chunk, a sum.
+const UP: u8 = AGGREGATION_KIND;
+const DOWN: u8 = AGGREGATION_KIND + 1;
+/// Kinds of timers.
+const WIRE: u8 = AGGREGATION_KIND;
+const TIMEOUT: u8 = AGGREGATION_KIND + 1;
+/// Words of a packet: the worker's number in its group, the place of its vector. `flow` is the group, or the worker it goes to.
+const RANK: usize = 0;
+const PLACE: usize = 1;
+
+/// The protocol: all its workers and switches.
+#[derive(Debug)]
+pub struct Lab {
+    is_basic: bool,
+    has_carries: bool,
+    /// A sum of another chunk makes a worker send its own again.
+    resends_at_once: bool,
+    wire_bytes: u32,
+    timeout: Picoseconds,
+    seed: u64,
+    verify: bool,
+    crews: Vec<Crew>,
+    workers: Vec<Worker>,
+    taken: FxHashSet<NodeId>,
+    delivered: Vec<u32>,
+    report: AggregationReport,
+}
+
+/// A group, and its switch.
+#[derive(Debug)]
+struct Crew {
+    job: u32,
+    switch: NodeId,
+    workers: std::ops::Range<u32>,
+    is_open: bool,
+    /// To each worker.
+    ports: Vec<LinkId>,
+    /// For even and odd chunks; the basic variant has the first one.
+    pools: [Pool; 2],
+    /// Reductions that not all workers have added to: bytes, who has.
+    open: VecDeque<(u64, u32)>,
+    settled: u32,
+    vectors: Option<Vectors>,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    /// CHUNK_NUM.
+    chunk: Option<u32>,
+    /// WORK_RECEIVED.
+    received: u8,
+    /// NUM_CHUNKS_RECEIVED, in the basic variant.
+    count: u8,
+    sums: Vec<i32>,
+}
+
+/// A vector that a worker adds.
+#[derive(Debug)]
+struct Reduction {
+    /// The chunk after its last one.
+    end: u32,
+    elements: u64,
+    key: u32,
+}
+
+#[derive(Debug)]
+struct Worker {
+    crew: u32,
+    rank: u32,
+    wire: LinkId,
+    reductions: VecDeque<Reduction>,
+    added: u32,
+    /// Vectors of which it has the sum, and chunks of the one after them.
+    done: u32,
+    position: u32,
+    /// The chunk that it sends or will send next, and the one after its last vector.
+    chunk: u32,
+    end: u32,
+    state: State,
+    deadline: Picoseconds,
+    resends: u32,
+    has_alarm: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing to send.
+    Idle,
+    /// The wire is not free for its chunk; true if it was sent before.
+    Blocked(bool),
+    /// Its chunk is on its way.
+    Waiting,
+    GaveUp,
+}
+
+/// Adds `vector` to `sum`: as one number, or element by element.
+fn add(sum: &mut [i32], vector: &[i32], has_carries: bool) {
+    let mut carry = false;
+    for (sum, number) in sum.iter_mut().zip(vector).rev() {
+        let (with, first) = sum.cast_unsigned().overflowing_add(number.cast_unsigned());
+        let (with, second) = with.overflowing_add(u32::from(carry));
+        carry = has_carries && (first || second);
+        *sum = with.cast_signed();
+    }
+}
+
+impl Lab {
+    /// Reads `switchml-lab[variant=fault-tolerant,framing=ethernet,timeout=1s,invalid=ignore,carries=off]`. With `verify`, packets have numbers, made of `seed`,
+    /// and every result is checked.
+    ///
+    /// # Errors
+    /// A parameter that does not exist, a value that is none.
+    pub fn new(choice: &Choice, seed: u64, verify: bool) -> Result<Self> {
+        choice.only(&["variant", "framing", "timeout", "invalid", "carries"])?;
+        let is_second = |name: &str, words: &[&str; 2]| match choice.get(name) {
+            None => Ok(false),
+            Some(text) if words.contains(&text) => Ok(text == words[1]),
+            Some(text) => Err(unknown_name(name, text, words)),
+        };
+        let is_basic = is_second("variant", &["fault-tolerant", "basic"])?;
+        let is_udp = is_second("framing", &["ethernet", "udp"])?;
+        let headers = ETHERNET + if is_udp { UDP } else { 0 } + if is_basic { 0 } else { HEADER };
+        Ok(Self {
+            is_basic,
+            has_carries: is_second("carries", &["off", "on"])?,
+            resends_at_once: is_second("invalid", &["ignore", "resend"])?,
+            wire_bytes: wire_bytes(headers + CHUNK * ELEMENT_BYTES as u32),
+            timeout: time(choice, "timeout", TIMEOUT_PS)?,
+            seed,
+            verify,
+            crews: Vec::new(),
+            workers: Vec::new(),
+            taken: FxHashSet::default(),
+            delivered: Vec::new(),
+            report: AggregationReport::default(),
+        })
+    }
+
+    /// Sends a worker's chunk, once the wire is free. Whose turn it is sends even if somebody else was quicker.
+    fn send(&mut self, fabric: &mut Fabric<'_>, id: u32, is_its_turn: bool) {
+        let worker = &mut self.workers[id as usize];
+        let is_resent = worker.state == State::Waiting || worker.state == State::Blocked(true);
+        let free_at = fabric.free_at(worker.wire);
+        if free_at > fabric.now() && !(is_its_turn && free_at < Picoseconds::MAX) {
+            worker.state = State::Blocked(is_resent);
+            // A paused wire tells when it goes on.
+            if free_at < Picoseconds::MAX {
+                fabric.call_at(free_at, Timer { kind: WIRE, words: [id, worker.chunk] });
+            }
+            return;
+        }
+        let crew = &mut self.crews[worker.crew as usize];
+        let mut packet = Packet {
+            route: fabric.hashed_route(),
+            flow: worker.crew,
+            seq: worker.chunk,
+            wire: self.wire_bytes,
+            payload: CHUNK * ELEMENT_BYTES as u32,
+            kind: UP,
+            ..Packet::default()
+        };
+        packet.words[RANK] = worker.rank;
+        packet.words[PLACE] = NOWHERE;
+        if let Some(vectors) = &mut crew.vectors {
+            let place = vectors.insert(1);
+            let vector = worker.vector(self.seed);
+            let numbers = vectors.at_mut(place).iter_mut().zip(worker.elements());
+            numbers.for_each(|(number, element)| *number = vector.integer(element));
+            packet.words[PLACE] = place;
+        }
+        fabric.send_on(worker.wire, packet);
+        self.report.retransmits += u64::from(is_resent);
+        worker.state = State::Waiting;
+        worker.deadline = fabric.now().saturating_add(self.timeout);
+        if !self.is_basic && !worker.has_alarm {
+            worker.has_alarm = true;
+            fabric.call_at(worker.deadline, Timer { kind: TIMEOUT, words: [id, 0] });
+        }
+    }
+
+    /// A worker sends its chunk again, unless it has done so too often.
+    fn resend(&mut self, fabric: &mut Fabric<'_>, id: u32) {
+        let worker = &mut self.workers[id as usize];
+        worker.resends += 1;
+        if worker.resends > GIVE_UP_AFTER {
+            worker.state = State::GaveUp;
+            return;
+        }
+        self.send(fabric, id, false);
+    }
+}
+
+impl Crew {
+    /// A chunk has reached the switch; true if its sum is to be broadcast.
+    fn take(&mut self, packet: &Packet, is_basic: bool, has_carries: bool) -> bool {
+        let workers = self.workers.len() as u32;
+        let pool = &mut self.pools[if is_basic { 0 } else { (packet.seq & 1) as usize }];
+        if !is_basic && pool.chunk != Some(packet.seq) {
+            (pool.chunk, pool.received) = (Some(packet.seq), 0);
+            pool.sums.fill(0);
+        }
+        let bit = 1 << packet.words[RANK];
+        let is_added = is_basic || pool.received & bit == 0;
+        pool.received |= bit;
+        pool.count = pool.count.wrapping_add(u8::from(is_basic));
+        if let Some(vectors) = &mut self.vectors {
+            let place = packet.words[PLACE];
+            if is_added {
+                add(&mut pool.sums, vectors.at(place), has_carries);
+            }
+            vectors.release(place);
+        }
+        if is_basic { u32::from(pool.count) == workers } else { pool.received.count_ones() == workers }
+    }
+}
+
+impl Worker {
+    /// What it adds now.
+    fn vector(&self, seed: u64) -> Vector {
+        Vector { seed, group: self.crew, reduction: self.done, worker: self.rank }
+    }
+
+    /// The elements of its chunk.
+    fn elements(&self) -> std::ops::Range<u64> {
+        let elements = self.reductions.front().map_or(0, |reduction| reduction.elements);
+        let start = (u64::from(self.position) * u64::from(CHUNK)).min(elements);
+        start..(start + u64::from(CHUNK)).min(elements)
+    }
+}
+
+impl Aggregation for Lab {
+    fn largest_packet(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    fn open(&mut self, fabric: &mut Fabric<'_>, group: &Group) -> Result<u32> {
+        let number = self.crews.len() as u32;
+        let wrong = |what: String| Error::data(format!("switchml-lab: job {}: {what}", group.job));
+        let workers = group.workers.len();
+        if workers == 0 || workers > MOST_WORKERS {
+            return Err(wrong(format!("{workers} workers, expected 1 to {MOST_WORKERS}")));
+        }
+        let topology = fabric.topology();
+        let tree = Tree::new(topology, &group.workers, number).map_err(|error| wrong(error.to_string()))?;
+        let [star] = &tree.switches[..] else {
+            return Err(wrong("its workers are at several switches, expected one".into()));
+        };
+        if !self.taken.insert(star.node) {
+            let name = &topology.node(star.node).name;
+            return Err(wrong(format!("switch {name} sums for another job, and has registers for one")));
+        }
+        let first = self.workers.len() as u32;
+        for (rank, branch) in (0..).zip(&tree.workers) {
+            self.workers.push(Worker {
+                crew: number,
+                rank,
+                wire: branch.up,
+                reductions: VecDeque::new(),
+                added: 0,
+                done: 0,
+                position: 0,
+                chunk: 0,
+                end: 0,
+                state: State::Idle,
+                deadline: 0,
+                resends: 0,
+                has_alarm: false,
+            });
+        }
+        let width = if self.verify { CHUNK as usize } else { 0 };
+        let pool = || Pool { sums: vec![0; width], ..Pool::default() };
+        self.crews.push(Crew {
+            job: group.job,
+            switch: star.node,
+            workers: first..self.workers.len() as u32,
+            is_open: true,
+            ports: star.children.iter().map(|child| child.down).collect(),
+            pools: [pool(), pool()],
+            open: VecDeque::new(),
+            settled: 0,
+            vectors: self.verify.then(|| Vectors::new(width)),
+        });
+        Ok(number)
+    }
+
+    fn close(&mut self, _: &mut Fabric<'_>, group: u32) {
+        let crew = &mut self.crews[group as usize];
+        if std::mem::take(&mut crew.is_open) {
+            self.taken.remove(&crew.switch);
+        }
+        crew.vectors = None;
+        for worker in &mut self.workers[crew.workers.start as usize..crew.workers.end as usize] {
+            worker.reductions = VecDeque::new();
+            worker.state = State::Idle;
+        }
+    }
+
+    fn contribute(
+        &mut self,
+        fabric: &mut Fabric<'_>,
+        group: u32,
+        worker: u32,
+        bytes: u64,
+        key: u32,
+    ) -> Result<()> {
+        let crew = &mut self.crews[group as usize];
+        let id = crew.workers.start + worker;
+        let worker = &mut self.workers[id as usize];
+        let wrong = |what: String| Error::data(format!("switchml-lab: job {}: {what}", crew.job));
+        let number = worker.added;
+        let at = (number - crew.settled) as usize;
+        match crew.open.get(at) {
+            Some((known, _)) if *known != bytes => {
+                return Err(wrong(format!(
+                    "reduction {number} is of {bytes} bytes at one worker, of {known} at another"
+                )));
+            }
+            Some(_) => {}
+            None => crew.open.push_back((bytes, 0)),
+        }
+        let elements = bytes.div_ceil(ELEMENT_BYTES);
+        let chunks = elements.div_ceil(u64::from(CHUNK)).max(1).next_multiple_of(2);
+        let end = u32::try_from(u64::from(worker.end) + chunks).ok().filter(|end| *end < NONE);
+        let end = end.ok_or_else(|| wrong("more than 2^32 chunks".into()))?;
+        crew.open[at].1 += 1;
+        worker.added += 1;
+        worker.end = end;
+        worker.reductions.push_back(Reduction { end, elements, key });
+        if worker.state == State::Idle {
+            self.send(fabric, id, false);
+        }
+        let crew = &mut self.crews[group as usize];
+        if crew.open.front().is_some_and(|(_, added)| *added == crew.workers.len() as u32) {
+            crew.open.pop_front();
+            crew.settled += 1;
+            // Until now it was no wonder that nobody answered.
+            for id in crew.workers.clone() {
+                let worker = &mut self.workers[id as usize];
+                worker.resends = 0;
+                if worker.state == State::GaveUp {
+                    worker.state = State::Waiting;
+                    self.send(fabric, id, false);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, fabric: &mut Fabric<'_>, _: HostId, packet: &Packet) {
+        let id = packet.flow;
+        let Some(worker) = self.workers.get_mut(id as usize) else { return };
+        let crew = &mut self.crews[worker.crew as usize];
+        let is_sent = matches!(worker.state, State::Waiting | State::Blocked(true));
+        let is_mine = is_sent && (self.is_basic || packet.seq == worker.chunk);
+        if let Some(vectors) = &mut crew.vectors {
+            if is_mine {
+                let vector = worker.vector(self.seed);
+                for (sum, element) in vectors.at(packet.words[PLACE]).iter().zip(worker.elements()) {
+                    self.report.checked += 1;
+                    self.report.wrong += u64::from(*sum != vector.sum(crew.workers.len() as u32, element));
+                }
+            }
+            vectors.release(packet.words[PLACE]);
+        }
+        if !is_mine {
+            if self.resends_at_once && worker.state == State::Waiting {
+                self.resend(fabric, id);
+            }
+            return;
+        }
+        worker.chunk += 1;
+        worker.position += 1;
+        worker.resends = 0;
+        worker.state = State::Idle;
+        if let Some(reduction) = worker.reductions.front()
+            && reduction.end == worker.chunk
+        {
+            self.delivered.push(reduction.key);
+            worker.reductions.pop_front();
+            (worker.done, worker.position) = (worker.done + 1, 0);
+        }
+        if worker.chunk < worker.end {
+            self.send(fabric, id, false);
+        }
+    }
+
+    fn transit(&mut self, fabric: &mut Fabric<'_>, _: NodeId, packet: &mut Packet) -> Verdict {
+        let Some(crew) = self.crews.get_mut(packet.flow as usize).filter(|crew| crew.is_open) else {
+            return Verdict::Consume;
+        };
+        if !crew.take(packet, self.is_basic, self.has_carries) {
+            return Verdict::Consume;
+        }
+        let pool = &mut crew.pools[if self.is_basic { 0 } else { (packet.seq & 1) as usize }];
+        let place = crew
+            .vectors
+            .as_mut()
+            .map_or(NOWHERE, |vectors| vectors.insert_copy(&pool.sums, crew.ports.len() as u32));
+        if self.is_basic {
+            pool.count = 0;
+            pool.sums.fill(0);
+        }
+        for (worker, port) in crew.workers.clone().zip(&crew.ports) {
+            let mut sum = Packet { flow: worker, kind: DOWN, ..*packet };
+            (sum.route, sum.words[PLACE]) = (fabric.hashed_route(), place);
+            fabric.send_on(*port, sum);
+        }
+        Verdict::Consume
+    }
+
+    fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
+        let [id, chunk] = timer.words;
+        let Some(worker) = self.workers.get_mut(id as usize) else { return };
+        if timer.kind == WIRE {
+            if matches!(worker.state, State::Blocked(_)) && worker.chunk == chunk {
+                self.send(fabric, id, true);
+            }
+            return;
+        }
+        worker.has_alarm = false;
+        if worker.state != State::Waiting {
+            return;
+        }
+        if worker.deadline > fabric.now() {
+            worker.has_alarm = true;
+            fabric.call_at(worker.deadline, timer);
+        } else {
+            self.resend(fabric, id);
+        }
+    }
+
+    fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
+        for id in 0..self.workers.len() as u32 {
+            let worker = &self.workers[id as usize];
+            if worker.wire == link && matches!(worker.state, State::Blocked(_)) {
+                self.send(fabric, id, false);
+            }
+        }
+    }
+
+    fn delivered(&mut self) -> &mut Vec<u32> {
+        &mut self.delivered
+    }
+
+    fn stuck(&self) -> Option<String> {
+        let worker = self.workers.iter().find(|worker| worker.state == State::GaveUp)?;
+        let job = self.crews[worker.crew as usize].job;
+        Some(format!(
+            "switchml-lab: worker {} of job {job} waits for the sum of chunk {}",
+            worker.rank, worker.chunk
+        ))
+    }
+
+    fn report(&self) -> AggregationReport {
+        self.report
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,295 @@
+//! `switchml`: switches sum streams of small packets in a pool of slots.
+//!
+//! Sapio et al., *Scaling Distributed Machine Learning with In-Network Aggregation*, NSDI 2021, algorithms 3 and 4 (1 and 2 are these without
+//! loss), and what is known of its public code. A worker has as many packets on their way as there are slots; a slot is used again as soon as its result
+//! is there. Each slot exists twice, so that a result stays until all workers have it.
+//!
+//! ```text
+//! worker ── UP: chunk, child ──► Level (a switch) ──► ... ──► root: sum of all
+//!        ◄── DOWN: chunk ───────                 ◄── multicast
+//! ```
+//!
+//! It is right as long as packets of a link stay in order. A packet that was sent twice and is overtaken by the worker's next packets of its slot is
+//! added to a later sum: wrong numbers, or workers that wait for ever; the option `safe`, which no published program has, prevents it.
+//! When it is the wrong choice: with more slots in use than the switch has memory for, with jobs that come and go (slots are
+//! divided beforehand), over paths that do not keep the order.
+
+mod check;
+mod order;
+mod settings;
+mod switch;
+#[cfg(test)]
+mod tests;
+mod waiting;
+mod worker;
+
+use std::collections::VecDeque;
+
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::{Error, Result};
+use rustc_hash::FxHashMap;
+
+use self::check::Check;
+use self::settings::{Numbers, Settings};
+use self::switch::Level;
+use self::worker::{Reduction, Worker};
+use super::tree::Tree;
+use super::{AGGREGATION_KIND, Aggregation, AggregationReport, ELEMENT_BYTES, Group};
+use crate::packet::{Fabric, Packet, Timer, Verdict};
+use crate::topology::{HostId, LinkId, NodeId};
+
+/// Kinds of packets: to a switch, and from its parent or root.
+const UP: u8 = AGGREGATION_KIND;
+const DOWN: u8 = AGGREGATION_KIND + 1;
+/// Kinds of timers.
+const WIRE: u8 = AGGREGATION_KIND;
+const QUEUE: u8 = AGGREGATION_KIND + 1;
+const TIMEOUT: u8 = AGGREGATION_KIND + 2;
+/// Words of a packet: the level it goes to, which of that one's children sent it, the place of its vector. Its number is `seq`, that on its queue
+/// pair `ack`, and `flow` the worker it goes to.
+const LEVEL: usize = 0;
+const CHILD: usize = 1;
+const PLACE: usize = 2;
+
+/// The protocol: all its workers and switches.
+#[derive(Debug)]
+pub struct SwitchMl {
+    settings: Settings,
+    seed: u64,
+    verify: bool,
+    crews: Vec<Crew>,
+    workers: Vec<Worker>,
+    levels: Vec<Level>,
+    /// By switch: how many groups have slots there.
+    taken: FxHashMap<NodeId, u32>,
+    delivered: Vec<u32>,
+    /// Of groups that are closed.
+    past: AggregationReport,
+}
+
+/// A group.
+#[derive(Debug)]
+struct Crew {
+    job: u32,
+    workers: std::ops::Range<u32>,
+    levels: std::ops::Range<u32>,
+    /// Reductions that not all workers have added to: bytes, first packet, who has.
+    open: VecDeque<(u64, u32, u32)>,
+    /// Reductions that all have added to, and their packets.
+    settled: u32,
+    settled_end: u32,
+    /// Packets of all reductions.
+    end: u32,
+    check: Option<Check>,
+}
+
+impl Crew {
+    /// Looks whether all workers have added to the oldest reduction; true if they have.
+    fn settle(&mut self) -> bool {
+        let workers = self.workers.len() as u32;
+        if self.open.front().is_none_or(|(.., added)| *added < workers) {
+            return false;
+        }
+        self.open.pop_front();
+        self.settled += 1;
+        self.settled_end = self.open.front().map_or(self.end, |(_, first, _)| *first);
+        true
+    }
+}
+
+impl SwitchMl {
+    /// Reads `switchml[k=32,slots=128,timeout=1ms,profile=paper,framing=paper,message=1,memory=…,jobs=1,outstanding=…,numbers=int,safe=off]`.
+    /// With `verify`, packets have numbers, made of `seed`, and every result is checked.
+    ///
+    /// # Errors
+    /// A parameter that does not exist, a value that is none, values that do not fit together.
+    pub fn new(choice: &Choice, seed: u64, verify: bool) -> Result<Self> {
+        Ok(Self {
+            settings: Settings::new(choice)?,
+            seed,
+            verify,
+            crews: Vec::new(),
+            workers: Vec::new(),
+            levels: Vec::new(),
+            taken: FxHashMap::default(),
+            delivered: Vec::new(),
+            past: AggregationReport::default(),
+        })
+    }
+}
+
+impl Aggregation for SwitchMl {
+    fn largest_packet(&self) -> u32 {
+        self.settings.wire(0)
+    }
+
+    fn open(&mut self, fabric: &mut Fabric<'_>, group: &Group) -> Result<u32> {
+        let number = self.crews.len() as u32;
+        let topology = fabric.topology();
+        let wrong = |what: String| Error::data(format!("switchml: job {}: {what}", group.job));
+        let workers = group.workers.len();
+        if workers == 0 || workers > self.settings.most_workers {
+            let most = self.settings.most_workers;
+            return Err(wrong(format!("{workers} workers, expected 1 to {most}")));
+        }
+        let tree = Tree::new(topology, &group.workers, number).map_err(|error| wrong(error.to_string()))?;
+        if tree.switches.len() > 1 && self.settings.framing == settings::Framing::Rdma {
+            return Err(wrong("framing=rdma is for workers at one switch: queue pairs end there".into()));
+        }
+        for junction in &tree.switches {
+            if self.taken.get(&junction.node).is_some_and(|taken| *taken >= self.settings.jobs) {
+                return Err(wrong(format!(
+                    "slots of switch {} are divided among jobs={} jobs, all of them running; more jobs at a time need a larger number",
+                    topology.node(junction.node).name,
+                    self.settings.jobs
+                )));
+            }
+        }
+        let (first_worker, first_level) = (self.workers.len() as u32, self.levels.len() as u32);
+        let width = if self.verify { Check::width(&self.settings) } else { 0 };
+        for junction in &tree.switches {
+            *self.taken.entry(junction.node).or_default() += 1;
+            let ids = (number, first_worker, first_level);
+            self.levels.push(Level::new(&self.settings, junction, ids, &group.workers, width));
+        }
+        for (worker, branch) in (0..).zip(&tree.workers) {
+            let ids = (number, worker, first_worker + worker);
+            self.workers.push(Worker::new(&self.settings, ids, *branch, first_level + branch.parent));
+        }
+        self.crews.push(Crew {
+            job: group.job,
+            workers: first_worker..self.workers.len() as u32,
+            levels: first_level..self.levels.len() as u32,
+            open: VecDeque::new(),
+            settled: 0,
+            settled_end: 0,
+            end: 0,
+            check: self.verify.then(|| Check::new(&self.settings, self.seed, number, workers as u32)),
+        });
+        Ok(number)
+    }
+
+    fn close(&mut self, _: &mut Fabric<'_>, group: u32) {
+        let crew = &mut self.crews[group as usize];
+        for level in &mut self.levels[crew.levels.start as usize..crew.levels.end as usize] {
+            if let Some(taken) = self.taken.get_mut(&level.node()) {
+                *taken -= 1;
+            }
+            level.close();
+        }
+        // Closed once, however often it is asked for.
+        crew.levels = 0..0;
+        for worker in &mut self.workers[crew.workers.start as usize..crew.workers.end as usize] {
+            worker.close();
+        }
+        if let Some(check) = crew.check.take() {
+            self.past.checked += check.checked;
+            self.past.wrong += check.wrong;
+        }
+    }
+
+    fn contribute(
+        &mut self,
+        fabric: &mut Fabric<'_>,
+        group: u32,
+        worker: u32,
+        bytes: u64,
+        key: u32,
+    ) -> Result<()> {
+        let crew = &mut self.crews[group as usize];
+        let worker = &mut self.workers[(crew.workers.start + worker) as usize];
+        let wrong = |what: String| Error::data(format!("switchml: job {}: {what}", crew.job));
+        let number = worker.added;
+        let at = (number - crew.settled) as usize;
+        let first = match crew.open.get(at) {
+            Some((known, first, _)) if *known == bytes => *first,
+            Some((known, ..)) => {
+                return Err(wrong(format!(
+                    "reduction {number} is of {bytes} bytes at one worker, of {known} at another"
+                )));
+            }
+            None => crew.end,
+        };
+        let mut reduction = Reduction::new(&self.settings, number, first, bytes, key)
+            .ok_or_else(|| wrong("more than 2^32 packets: more elements a packet are needed (k)".into()))?;
+        if at == crew.open.len() {
+            crew.end = first + reduction.chunks;
+            crew.open.push_back((bytes, first, 0));
+        }
+        crew.open[at].2 += 1;
+        if self.verify && self.settings.numbers == Numbers::Float {
+            reduction.exponents = vec![0; (reduction.chunks - reduction.lead) as usize];
+        }
+        worker.add(fabric, &self.settings, reduction, crew.check.as_mut());
+        if crew.settle() {
+            for worker in &mut self.workers[crew.workers.start as usize..crew.workers.end as usize] {
+                worker.resume(fabric, &self.settings, crew.check.as_mut());
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn receive(&mut self, fabric: &mut Fabric<'_>, _: HostId, packet: &Packet) {
+        let Some(worker) = self.workers.get_mut(packet.flow as usize) else { return };
+        if worker.chains.is_empty() {
+            return;
+        }
+        let check = self.crews[worker.group as usize].check.as_mut();
+        worker.take_result(fabric, &self.settings, check, packet, &mut self.delivered);
+    }
+
+    #[inline]
+    fn transit(&mut self, fabric: &mut Fabric<'_>, _: NodeId, packet: &mut Packet) -> Verdict {
+        if let Some(level) = self.levels.get_mut(packet.words[LEVEL] as usize) {
+            let check = self.crews[level.group as usize].check.as_mut();
+            level.take(fabric, &self.settings, packet, check.map(|check| &mut check.vectors));
+        }
+        Verdict::Consume
+    }
+
+    #[inline]
+    fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
+        let Some(worker) = self.workers.get_mut(timer.words[0] as usize) else { return };
+        if worker.chains.is_empty() {
+            return;
+        }
+        let crew = &mut self.crews[worker.group as usize];
+        match timer.kind {
+            WIRE => worker.take_turn(fabric, &self.settings, crew.check.as_mut()),
+            QUEUE => worker.queue(fabric, &self.settings, crew.check.as_mut()),
+            _ => worker.wake(fabric, &self.settings, crew.check.as_mut(), crew.settled_end),
+        }
+    }
+
+    fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
+        for worker in
+            self.workers.iter_mut().filter(|worker| worker.wire == link && !worker.chains.is_empty())
+        {
+            let check = self.crews[worker.group as usize].check.as_mut();
+            worker.feed(fabric, &self.settings, check, false);
+        }
+    }
+
+    fn delivered(&mut self) -> &mut Vec<u32> {
+        &mut self.delivered
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.workers.iter().find_map(|worker| {
+            let waits_for = worker.stuck()?;
+            let job = self.crews[worker.group as usize].job;
+            Some(format!("switchml: worker {} of job {job} waits for {waits_for}", worker.number()))
+        })
+    }
+
+    fn report(&self) -> AggregationReport {
+        let mut report = self.past;
+        report.retransmits += self.workers.iter().map(|worker| worker.resent).sum::<u64>();
+        for check in self.crews.iter().filter_map(|crew| crew.check.as_ref()) {
+            report.checked += check.checked;
+            report.wrong += check.wrong;
+        }
+        report
+    }
+}

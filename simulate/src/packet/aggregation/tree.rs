@@ -1,0 +1,166 @@
+//! The switches that sum for a group, and how they hang together.
+//!
+//! The root is the switch that is nearest to all workers: the shortest way to the farthest worker, then the shortest ways altogether,
+//! so in a tree of racks it is the lowest switch that all have in common. From each worker a shortest way leads up to the root; every
+//! switch on it sums, and has one parent. Among equals (spines, parallel links) the number of the group chooses in turn, so that
+//! groups spread. Links are used in pairs, one for each direction: a way that exists in one direction only is none.
+
+use phaseflow_collect::{Error, Result};
+use rustc_hash::FxHashMap;
+
+use crate::topology::{HostId, LinkId, NodeId, Topology};
+
+/// How a worker or a switch is connected to the switch above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Branch {
+    /// Number of the switch above within the tree.
+    pub(super) parent: u32,
+    /// Which of the children of that switch this is.
+    pub(super) number: u32,
+    /// The link towards it.
+    pub(super) up: LinkId,
+}
+
+/// Who is below a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// A worker of the group, by number.
+    Worker(u32),
+    /// Another switch of the tree, by number.
+    Switch(u32),
+}
+
+/// What hangs below a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Child {
+    /// The link towards it.
+    pub(super) down: LinkId,
+    /// What it is.
+    pub(super) end: End,
+}
+
+/// A switch of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Junction {
+    /// Where it is.
+    pub(super) node: NodeId,
+    /// `None` at the root.
+    pub(super) branch: Option<Branch>,
+    /// In the order of the first worker below each.
+    pub(super) children: Vec<Child>,
+}
+
+/// The aggregation tree of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tree {
+    /// The root first.
+    pub(super) switches: Vec<Junction>,
+    /// By worker.
+    pub(super) workers: Vec<Branch>,
+}
+
+/// No way to the root.
+const FAR: u32 = u32::MAX;
+
+impl Tree {
+    /// The tree of the group with a number.
+    ///
+    /// # Errors
+    /// No switch is connected with all workers, in both directions.
+    pub(super) fn new(topology: &Topology, workers: &[HostId], number: u32) -> Result<Self> {
+        let missing = || Error::data("no switch is connected with all workers of the job in both directions");
+        let root = nearest(topology, workers, number).ok_or_else(missing)?;
+        let depths = depths_below(topology, root);
+        let mut known = FxHashMap::from_iter([(root, 0_u32)]);
+        let junction = |node| Junction { node, branch: None, children: Vec::new() };
+        let mut tree = Self { switches: vec![junction(root)], workers: Vec::new() };
+        for (worker, host) in (0..).zip(workers) {
+            let (mut node, mut end) = (topology.host(*host), End::Worker(worker));
+            loop {
+                let (up, down) = step_up(topology, &depths, node, number).ok_or_else(missing)?;
+                let above = topology.dst(up);
+                let next = tree.switches.len() as u32;
+                let parent = *known.entry(above).or_insert(next);
+                if parent == next {
+                    tree.switches.push(junction(above));
+                }
+                let children = &mut tree.switches[parent as usize].children;
+                let branch = Branch { parent, number: children.len() as u32, up };
+                children.push(Child { down, end });
+                match end {
+                    End::Worker(_) => tree.workers.push(branch),
+                    End::Switch(switch) => tree.switches[switch as usize].branch = Some(branch),
+                }
+                if parent != next {
+                    break;
+                }
+                (node, end) = (above, End::Switch(parent));
+            }
+        }
+        Ok(tree)
+    }
+}
+
+/// The switch with the shortest ways to all workers.
+fn nearest(topology: &Topology, workers: &[HostId], number: u32) -> Option<NodeId> {
+    let mut costs = vec![Some((0_u32, 0_u64)); topology.switch_count()];
+    for host in workers {
+        let distances = topology.distances_to(*host);
+        for (switch, cost) in costs.iter_mut().enumerate() {
+            *cost = cost.and_then(|(most, sum)| {
+                let distance = distances.from(topology.switch(switch))?;
+                Some((most.max(distance), sum + u64::from(distance)))
+            });
+        }
+    }
+    let least = costs.iter().flatten().min()?;
+    let equals: Vec<usize> =
+        (0..costs.len()).filter(|switch| costs[*switch].as_ref() == Some(least)).collect();
+    equals.get(number as usize % equals.len()).map(|switch| topology.switch(*switch))
+}
+
+/// Links from each node up to the root, over switches only.
+fn depths_below(topology: &Topology, root: NodeId) -> Vec<u32> {
+    let mut depths = vec![FAR; topology.node_count()];
+    // The last node that was found to be reached from here.
+    let mut reached_from = vec![FAR; topology.node_count()];
+    depths[root.0 as usize] = 0;
+    let mut line = vec![root];
+    let mut next = 0;
+    while let Some(node) = line.get(next).copied() {
+        next += 1;
+        let depth = depths[node.0 as usize] + 1;
+        for link in topology.outgoing(node) {
+            reached_from[topology.dst(*link).0 as usize] = node.0;
+        }
+        for link in topology.incoming(node) {
+            let below = topology.src(*link);
+            if depths[below.0 as usize] == FAR && reached_from[below.0 as usize] == node.0 {
+                depths[below.0 as usize] = depth;
+                if topology.is_switch(below) {
+                    line.push(below);
+                }
+            }
+        }
+    }
+    depths
+}
+
+/// The links up to the next switch on the way to the root and down again.
+fn step_up(topology: &Topology, depths: &[u32], node: NodeId, number: u32) -> Option<(LinkId, LinkId)> {
+    let depth = depths[node.0 as usize];
+    if depth == FAR {
+        return None;
+    }
+    let back =
+        |above: NodeId| topology.outgoing(above).iter().filter(move |link| topology.dst(**link) == node);
+    let leads_up = |link: &&LinkId| {
+        let above = topology.dst(**link);
+        topology.is_switch(above) && depths[above.0 as usize] == depth - 1 && back(above).next().is_some()
+    };
+    let ups = || topology.outgoing(node).iter().filter(leads_up);
+    let up = *ups().nth(number as usize % ups().count().max(1))?;
+    let above = topology.dst(up);
+    let down = *back(above).nth(number as usize % back(above).count().max(1))?;
+    Some((up, down))
+}
