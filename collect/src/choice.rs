@@ -61,6 +61,13 @@ impl Choice {
         self
     }
 
+    /// The same without a parameter, for those who do not know it.
+    #[must_use]
+    pub fn without(mut self, key: &str) -> Self {
+        self.parameters.retain(|(known, _)| known != key);
+        self
+    }
+
     /// Parses one choice.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{Error, Result};
 
 use crate::packet::Aggregation;
+use crate::packet::aggregation::{atp::Atp, lab::Lab, switchml::SwitchMl};
 use crate::replay::{ParameterServer, Replacement};
 
 /// Names, in the order of the documentation.
@@ -65,7 +66,15 @@ impl CollectiveChoice {
                 servers = Servers { count: ps.shards, is_colocated: ps.is_colocated };
                 Some(Replacement::Servers(ps))
             }
-            "switchml" | "switchml-lab" | "atp" => {
+            "switchml" | "switchml-lab" => {
+                aggregation(choice, 0, false)?;
+                Some(Replacement::Network)
+            }
+            "atp" => {
+                servers.count = choice.value("servers", 1)?;
+                if servers.count == 0 {
+                    return Err(Error::usage(format!("`{choice}`: servers is 0, expected 1 at least")));
+                }
                 aggregation(choice, 0, false)?;
                 Some(Replacement::Network)
             }
@@ -92,6 +101,10 @@ impl CollectiveChoice {
 }
 
 fn aggregation(choice: &Choice, seed: u64, verify: bool) -> Result<Box<dyn Aggregation>> {
-    let _ = (seed, verify);
-    Err(Error::usage(format!("collective `{}` is not available yet", choice.name())))
+    Ok(match choice.name() {
+        "switchml" => Box::new(SwitchMl::new(choice, seed, verify)?),
+        "switchml-lab" => Box::new(Lab::new(choice, seed, verify)?),
+        // Which hosts serve is not the protocol's concern.
+        _ => Box::new(Atp::new(&choice.clone().without("servers"), seed, verify)?),
+    })
 }

@@ -8,6 +8,7 @@
 //! A [`Group`] of workers sums vectors of 32-bit numbers, one [reduction](Aggregation::contribute) after the other; each worker ends with the
 //! whole sum. [`Aggregated`] lets an aggregation and the messages of a [`Carrier`] use the same network at the same time.
 
+pub mod atp;
 #[cfg(test)]
 mod harness;
 pub mod lab;

@@ -1,0 +1,168 @@
+//! The aggregators of a switch, and what it does with a packet that asks for one (paper § 3.5, § 3.7).
+//!
+//! An aggregator is taken by the first contribution to its sum and free again when the result passes. It has no owner: whoever
+//! finds it taken by somebody else goes on to the server alone.
+//!
+//! ```text
+//!          contribution                    last contribution                parameter packet
+//!   free ───────────────► summing, bitmap ──────────────────► complete ───────────────────────► free
+//!                            └───────── resend: the sum so far goes on to the server ───────────►┘
+//! ```
+
+use super::header::{COLLISION, ECN, SECOND, contribution, identifier, is_marked};
+use super::vectors::{Vectors, add_integers};
+use crate::engine::Picoseconds;
+use crate::packet::arena::{NONE, Packet};
+
+/// One aggregator, half a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Job and sequence number, or [`FREE`].
+    pub(super) identifier: u64,
+    /// When it was last added to.
+    touched: Picoseconds,
+    /// Whose contributions are in it.
+    pub(super) bitmap: u32,
+    /// How many these are.
+    pub(super) counter: u32,
+    /// Its sum, among the vectors.
+    pub(super) value: u32,
+    /// A contribution was marked.
+    is_marked: bool,
+}
+
+/// No job, no packet.
+pub(super) const FREE: u64 = u64::MAX;
+
+const EMPTY: Row = Row { identifier: FREE, touched: 0, bitmap: 0, counter: 0, value: NONE, is_marked: false };
+
+/// The aggregators of one switch.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) rows: Vec<Row>,
+    /// Packets that found their aggregator taken.
+    pub(super) collisions: u64,
+    /// Aggregators that were freed because their job seemed to be gone.
+    pub(super) leaks: u64,
+}
+
+impl Table {
+    pub(super) fn new(aggregators: u32) -> Self {
+        Self { rows: vec![EMPTY; aggregators as usize], collisions: 0, leaks: 0 }
+    }
+
+    /// A contribution that was not sent before; true if it goes on, perhaps as the whole sum.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        packet: &mut Packet,
+        now: Picoseconds,
+        vectors: &mut Vectors,
+        is_code: bool,
+    ) -> bool {
+        let identifier = identifier(packet);
+        let (bitmap, fan_in) = contribution(packet);
+        let row = match self.rows.get_mut(packet.words[2] as usize) {
+            Some(row) if row.identifier == identifier || row.identifier == FREE => row,
+            _ => {
+                self.collisions += 1;
+                packet.flags |= COLLISION;
+                return true;
+            }
+        };
+        row.identifier = identifier;
+        row.is_marked |= is_marked(packet);
+        if row.bitmap & bitmap != 0 {
+            vectors.release(packet.words[3]);
+            // The code gives a complete sum once more, the paper drops what it has.
+            if !is_code || row.counter < fan_in {
+                return false;
+            }
+        } else {
+            take(row, packet.words[3], bitmap, vectors);
+            row.touched = now;
+            if row.counter < fan_in {
+                return false;
+            }
+        }
+        packet.words[3] = vectors.copy(row.value);
+        give(row, packet);
+        packet.flags |= SECOND;
+        true
+    }
+
+    /// A contribution that was sent before, at the switch of its worker's rack: takes along what is there. It always goes on and
+    /// never takes an aggregator, as those who are still to come may have contributed already.
+    pub(super) fn resend_first(&mut self, packet: &mut Packet, vectors: &mut Vectors) {
+        let identifier = identifier(packet);
+        let Some(row) = self.rows.get_mut(packet.words[2] as usize) else { return };
+        if row.identifier != identifier {
+            return;
+        }
+        let (bitmap, _) = contribution(packet);
+        if row.bitmap & bitmap == 0 {
+            take(row, packet.words[3], bitmap, vectors);
+        } else {
+            vectors.release(packet.words[3]);
+        }
+        packet.words[3] = row.value;
+        give(row, packet);
+        *row = EMPTY;
+    }
+
+    /// A contribution that was sent before, at the switch of the server's rack: the sum there is given up, as each rack will resend
+    /// its own.
+    pub(super) fn resend_second(&mut self, packet: &mut Packet, vectors: &mut Vectors) {
+        let identifier = identifier(packet);
+        let Some(row) = self.rows.get_mut(packet.words[2] as usize) else { return };
+        if row.identifier == identifier {
+            // The sum is lost, the mark is not.
+            if row.is_marked {
+                packet.flags |= ECN;
+            }
+            vectors.release(row.value);
+            *row = EMPTY;
+        }
+    }
+
+    /// A result passes: its aggregator is free, and so is that of a job that has not been heard of for `leak_timeout`.
+    #[inline]
+    pub(super) fn free(
+        &mut self,
+        packet: &Packet,
+        now: Picoseconds,
+        leak_timeout: Picoseconds,
+        vectors: &mut Vectors,
+    ) {
+        let Some(row) = self.rows.get_mut(packet.words[2] as usize) else { return };
+        if row.identifier == identifier(packet) {
+            vectors.release(row.value);
+            *row = EMPTY;
+        } else if row.identifier != FREE && now.saturating_sub(row.touched) > leak_timeout {
+            self.leaks += 1;
+            vectors.release(row.value);
+            *row = EMPTY;
+        }
+    }
+}
+
+/// An aggregator takes a contribution in.
+#[inline]
+fn take(row: &mut Row, value: u32, bitmap: u32, vectors: &mut Vectors) {
+    if row.bitmap == 0 {
+        row.value = value;
+    } else {
+        vectors.add(row.value, value, add_integers);
+    }
+    row.bitmap |= bitmap;
+    row.counter += 1;
+}
+
+/// A packet leaves with all that is known about the sum but the sum.
+#[inline]
+fn give(row: &Row, packet: &mut Packet) {
+    packet.words[usize::from(packet.flags & SECOND != 0)] = row.bitmap;
+    if row.is_marked {
+        packet.flags |= ECN;
+    }
+}

@@ -1,0 +1,275 @@
+//! A worker: which packet it sends next, what an answer tells it, and what it takes for lost (paper § 3.6, § 3.7).
+//!
+//! ```text
+//!     answered        │  on their way, some answered   │  not sent
+//!  ──────────────── expected ────────────────────────  next ───────── end
+//!                     └─ gap ─┘ first that is answered
+//! ```
+//!
+//! Paper: three parameter packets in a row that are not the expected one, and that is sent again. Code: any gap is sent
+//! again, each packet once. Both after silence: everything from the expected one to the first that is answered. The paper
+//! has no rule for that, and without one a loss among the last packets would be waited for without end.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::bits::Bits;
+use super::window::Window;
+use crate::engine::Picoseconds;
+use crate::packet::aggregation::GIVE_UP_AFTER;
+
+/// A worker of a job.
+#[derive(Clone, Debug)]
+pub(super) struct Worker {
+    pub(super) window: Window,
+    /// The oldest packet that is not answered.
+    pub(super) expected: u32,
+    /// The next one that was never sent.
+    pub(super) next: u32,
+    /// There is nothing to be sent from here on.
+    pub(super) end: u32,
+    /// One bit for each packet from `expected` to `next`, modulo their number: it is answered.
+    answered: Bits,
+    /// How many are.
+    ahead: u32,
+    /// What is to be sent again, but for what is answered.
+    again: Range<u32>,
+    /// Packets before this one were sent again in this gap (code).
+    again_to: u32,
+    /// What is to be sent as floats.
+    asked: VecDeque<u32>,
+    /// One bit for each packet, as in `answered`: it is sent as floats.
+    raw: Bits,
+    /// Answers in a row to others than the expected packet (paper).
+    others: u32,
+    /// Only answers to packets from here on count for that: older ones were sent before the expected one was resent,
+    /// and say nothing about that. Ours.
+    others_from: u32,
+    /// When it last received something, or began to send.
+    pub(super) heard: Picoseconds,
+    /// The same, or when it last lost patience.
+    since: Picoseconds,
+    /// When its timer runs down.
+    pub(super) timer: Picoseconds,
+    /// It has received nothing since it began to send.
+    is_fresh: bool,
+    /// Silences in a row.
+    silences: u32,
+    /// How often the expected packet was sent again.
+    repeats: u32,
+    /// It waits no longer.
+    pub(super) has_given_up: bool,
+    /// Ends of its vectors, and whom to tell.
+    pub(super) keys: VecDeque<(u32, u32)>,
+    /// Aggregators by packet modulo their number (code).
+    pub(super) indices: Vec<u32>,
+    /// Packets sent more than once.
+    pub(super) resends: u64,
+}
+
+/// A packet that may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    pub(super) seq: u32,
+    pub(super) is_resend: bool,
+    pub(super) is_raw: bool,
+}
+
+/// How long a worker waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub(super) is_code: bool,
+    pub(super) timeout: Picoseconds,
+    pub(super) first_timeout: Picoseconds,
+}
+
+/// Parameter packets in a row (paper).
+const OTHERS: u32 = 3;
+/// The code ends the program after 20 s of silence.
+const ABORT: Picoseconds = 20_000_000_000_000;
+
+impl Worker {
+    /// One with nothing to send; `indices` has an aggregator for each packet modulo their number (code).
+    pub(super) fn new(window: Window, indices: Vec<u32>, may_be_raw: bool) -> Self {
+        Self {
+            window,
+            expected: 0,
+            next: 0,
+            end: 0,
+            answered: Bits::new(window.limit),
+            ahead: 0,
+            again: 0..0,
+            again_to: 0,
+            asked: VecDeque::new(),
+            raw: Bits::new(if may_be_raw { window.limit } else { 0 }),
+            others: 0,
+            others_from: 0,
+            heard: 0,
+            since: 0,
+            timer: Picoseconds::MAX,
+            is_fresh: true,
+            silences: 0,
+            repeats: 0,
+            has_given_up: false,
+            keys: VecDeque::new(),
+            indices,
+            resends: 0,
+        }
+    }
+
+    /// It has packets to send up to `end`.
+    pub(super) fn extend(&mut self, end: u32, now: Picoseconds) {
+        if self.expected == self.end {
+            self.hear(now);
+            (self.is_fresh, self.repeats) = (true, 0);
+        }
+        self.end = end;
+    }
+
+    /// The packet that may leave now.
+    #[inline]
+    pub(super) fn offer(&mut self) -> Option<Next> {
+        if self.has_given_up {
+            return None;
+        }
+        while let Some(seq) = self.asked.front().copied() {
+            if seq >= self.expected && !self.answered.has(seq) {
+                return Some(Next { seq, is_resend: true, is_raw: true });
+            }
+            self.asked.pop_front();
+        }
+        self.again.start = self.again.start.max(self.expected);
+        while self.again.start < self.again.end {
+            let seq = self.again.start;
+            if !self.answered.has(seq) {
+                return Some(Next { seq, is_resend: true, is_raw: self.raw.has(seq) });
+            }
+            self.again.start += 1;
+        }
+        let is_open = self.next < self.end && self.next - self.expected < self.window.size;
+        is_open.then_some(Next { seq: self.next, is_resend: false, is_raw: false })
+    }
+
+    /// It has left.
+    #[inline]
+    pub(super) fn sent(&mut self, packet: Next) {
+        self.resends += u64::from(packet.is_resend);
+        if self.asked.front() == Some(&packet.seq) && packet.is_raw {
+            self.asked.pop_front();
+        } else if packet.is_resend {
+            self.again.start = packet.seq + 1;
+            self.repeats += u32::from(packet.seq == self.expected);
+        } else {
+            self.next += 1;
+        }
+    }
+
+    /// The result of `seq` has come in; true if it is news.
+    #[inline]
+    pub(super) fn take(&mut self, seq: u32, is_marked: bool, now: Picoseconds, patience: Patience) -> bool {
+        self.hear(now);
+        if seq < self.expected || seq >= self.next || self.answered.has(seq) {
+            return false;
+        }
+        if is_marked {
+            self.window.mark(seq, self.next);
+        }
+        if seq != self.expected {
+            self.answered.set(seq, true);
+            self.ahead += 1;
+            if patience.is_code {
+                self.see_gap();
+            } else {
+                self.see_other(seq);
+            }
+            return true;
+        }
+        self.pass();
+        while self.ahead > 0 && self.answered.has(self.expected) {
+            self.answered.set(self.expected, false);
+            self.ahead -= 1;
+            self.pass();
+        }
+        (self.others, self.others_from, self.repeats) = (0, 0, 0);
+        if patience.is_code && self.ahead > 0 {
+            self.see_gap();
+        }
+        true
+    }
+
+    /// A server has asked for floats.
+    pub(super) fn ask(&mut self, seq: u32, now: Picoseconds) {
+        self.hear(now);
+        if seq >= self.expected && seq < self.next && !self.answered.has(seq) && !self.raw.has(seq) {
+            self.raw.set(seq, true);
+            self.asked.push_back(seq);
+        }
+    }
+
+    fn hear(&mut self, now: Picoseconds) {
+        (self.heard, self.since, self.is_fresh, self.silences) = (now, now, false, 0);
+    }
+
+    /// The expected packet is answered.
+    #[inline]
+    fn pass(&mut self) {
+        self.raw.set(self.expected, false);
+        self.expected += 1;
+        self.window.answer();
+    }
+
+    /// Paper.
+    fn see_other(&mut self, seq: u32) {
+        if seq < self.others_from {
+            return;
+        }
+        self.others += 1;
+        if self.others == OTHERS {
+            (self.others, self.others_from) = (0, self.next);
+            self.again = self.expected..self.expected + 1;
+            self.window.lose(self.expected, self.next);
+        }
+    }
+
+    /// Code.
+    fn see_gap(&mut self) {
+        let (from, to) = (self.expected.max(self.again_to), self.gap_end());
+        if from >= to {
+            return;
+        }
+        // What is answered in between is passed over.
+        self.again = if self.again.is_empty() { from..to } else { self.again.start..to };
+        self.again_to = to;
+    }
+
+    /// The first packet after the expected one that is answered, or the first that was not sent.
+    fn gap_end(&self) -> u32 {
+        if self.ahead == 0 { self.next } else { self.answered.first(self.expected, self.next) }
+    }
+
+    /// When it will have waited for long enough; `None` if it waits for nothing.
+    #[inline]
+    pub(super) fn deadline(&self, patience: Patience) -> Option<Picoseconds> {
+        let Patience { is_code, timeout, first_timeout } = patience;
+        let wait = match (self.is_fresh, is_code) {
+            (true, _) => first_timeout,
+            (false, true) => timeout,
+            // Ours: twice as long after each silence, up to the first one.
+            (false, false) => {
+                timeout.saturating_mul(1 << self.silences.min(30)).min(first_timeout.max(timeout))
+            }
+        };
+        let waits = self.expected < self.next && !self.has_given_up;
+        waits.then(|| self.since.saturating_add(wait))
+    }
+
+    /// It has heard nothing for that long.
+    pub(super) fn lose_patience(&mut self, now: Picoseconds, patience: Patience) {
+        (self.since, self.silences) = (now, self.silences + 1);
+        self.again = self.expected..self.gap_end();
+        self.again_to = self.again.end;
+        (self.others, self.others_from) = (0, self.next);
+        let aborts = patience.is_code && now.saturating_sub(self.heard) >= ABORT;
+        self.has_given_up = aborts || self.repeats >= GIVE_UP_AFTER;
+    }
+}
