@@ -15,6 +15,8 @@ fn pipeline(script: &str, arguments: &[&str]) -> (String, tempfile::TempDir) {
         Command::new(name)
             .args(arguments)
             .env("PHASEFLOW_BIN", commands)
+            .env("PYTHON", PYTHON)
+            .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
             .current_dir(directory.path())
             .output()
             .unwrap_or_else(|error| panic!("{}: {error}", name.display()))
@@ -24,6 +26,9 @@ fn pipeline(script: &str, arguments: &[&str]) -> (String, tempfile::TempDir) {
     assert!(output.status.success(), "{script}: {}: {errors}", output.status);
     (String::from_utf8(output.stdout).unwrap(), directory)
 }
+
+/// Has mpi4py where the system's packages have it.
+const PYTHON: &str = "/usr/bin/python3";
 
 fn rows(csv_text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
     csv::Reader::from_reader(csv_text.as_bytes()).deserialize().map(|row| row.unwrap()).collect()
@@ -103,4 +108,29 @@ fn stages_by_hand_leaves_every_stage_in_a_file() {
     for stage in stages {
         assert!(directory.path().join("phaseflow-stages").join(&stage).is_file(), "{}", stage.display());
     }
+}
+
+/// Every collective in one phase of a recorded program. A ring moves the least between hosts, 2(p−1)/p of the vector each way, a network
+/// that sums the vector itself; one server takes in all of them.
+#[test]
+fn in_network_what_if_compares_collectives_in_a_recorded_program() {
+    let has_mpi = Command::new(PYTHON).args(["-c", "import mpi4py.MPI"]).output();
+    let has_mpi = has_mpi.is_ok_and(|done| done.status.success()) && Path::new("/usr/bin/mpirun").exists();
+    if !has_mpi {
+        eprintln!("skipped: no MPI, or no mpi4py");
+        return;
+    }
+    let (text, _) = pipeline("in-network-what-if.sh", &[]);
+    let rows = rows(&text);
+    let names: Vec<&str> = rows.iter().map(|row| &row["collective"][..]).collect();
+    let known =
+        ["recorded", "ring", "recursive-doubling", "halving-doubling", "binomial", "ps", "switchml", "atp"];
+    assert_eq!(names, known);
+    let number = |row: usize, column: &str| rows[row][column].parse::<f64>().unwrap();
+    for row in 0..rows.len() {
+        assert_eq!(rows[row]["phase"], rows[0]["phase"]);
+        assert!(number(row, "makespan_s") > 0.0 && rows[row]["drops"] == "0", "{:?}", rows[row]);
+    }
+    let [ring, doubling, server, switchml] = [1, 2, 5, 6].map(|row| number(row, "max_link_bytes"));
+    assert!(switchml < ring && ring < doubling && doubling < server, "{text}");
 }

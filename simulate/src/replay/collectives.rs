@@ -116,7 +116,10 @@ fn align<'c>(of_rank: &BTreeMap<u32, Vec<&'c Call>>) -> Vec<Vec<&'c Call>> {
                 together.extend(head.next());
             }
         }
-        groups.push(together);
+        // Of one that is cut in two only a part is here, which stays as it was recorded.
+        if together.len() == of_rank.len() {
+            groups.push(together);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The network of the packet model as what carries the messages of replays.
 
-use phaseflow_collect::Error;
+use phaseflow_collect::{Error, Result};
 
 use super::Transport;
 use crate::engine::{EventQueue, Picoseconds};
@@ -18,6 +18,8 @@ pub struct Packets<'a> {
     /// Picoseconds that a byte takes there.
     local_ps_per_byte: f64,
     failure: Option<Error>,
+    /// Something went wrong: nothing more is tried.
+    is_broken: bool,
 }
 
 impl<'a> Packets<'a> {
@@ -29,19 +31,30 @@ impl<'a> Packets<'a> {
             local: EventQueue::default(),
             local_ps_per_byte: memory_gbps.map_or(0.0, |gbps| 8000.0 / gbps),
             failure: None,
+            is_broken: false,
         }
     }
 
     /// Packets from `src` to `dst` that are sent from now on go through `links`.
     pub fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
-        if let Err(error) = self.network.set_route(src, dst, links) {
-            self.failure.get_or_insert(error);
-        }
+        let set = self.network.set_route(src, dst, links);
+        self.note(set);
     }
 
     /// What became of the packets.
     pub fn network(&mut self) -> &mut PacketNetwork<'a> {
         &mut self.network
+    }
+
+    fn note<T>(&mut self, result: Result<T>) -> Option<T> {
+        self.is_broken |= result.is_err();
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                None
+            }
+        }
     }
 
     /// Lets the network go on to `limit`, or until messages arrive.
@@ -65,8 +78,9 @@ impl Transport for Packets<'_> {
             let time = (bytes as f64 * self.local_ps_per_byte).round() as u64; // saturates
             return self.local.push(now.saturating_add(time), key);
         }
-        if let Err(error) = self.network.start(src, dst, bytes, key) {
-            self.failure.get_or_insert(error);
+        if !self.is_broken {
+            let started = self.network.start(src, dst, bytes, key);
+            self.note(started);
         }
     }
 
@@ -86,13 +100,8 @@ impl Transport for Packets<'_> {
     }
 
     fn open(&mut self, group: &Group) -> u32 {
-        match self.network.open(group) {
-            Ok(number) => number,
-            Err(error) => {
-                self.failure.get_or_insert(error);
-                0
-            }
-        }
+        let opened = self.network.open(group);
+        self.note(opened).unwrap_or(0)
     }
 
     fn close(&mut self, group: u32) {
@@ -100,8 +109,10 @@ impl Transport for Packets<'_> {
     }
 
     fn contribute(&mut self, _: Picoseconds, group: u32, worker: u32, bytes: u64, key: u32) {
-        if let Err(error) = self.network.contribute(group, worker, bytes, key) {
-            self.failure.get_or_insert(error);
+        // A group that could not be opened has no number.
+        if !self.is_broken {
+            let added = self.network.contribute(group, worker, bytes, key);
+            self.note(added);
         }
     }
 
