@@ -40,6 +40,7 @@ fn allreduce_takes_what_its_algorithm_takes() {
             ("ring", 2.0 * (p - 1.0), 2.0 * (p - 1.0) / p),
             ("recursive-doubling", 3.0, 3.0),
             ("halving-doubling", 6.0, 2.0 * (p - 1.0) / p),
+            // Reduction and broadcast.
             ("binomial", 6.0, 6.0),
         ] {
             let rows = phases(&pattern, &format!("{STAR} --collective {collective}"));
@@ -139,4 +140,54 @@ fn the_same_bytes_on_any_number_of_threads() {
     let one = results("allreduce --ranks 8 --bytes 256KiB", &format!("{options} --threads 1"));
     let many = results("allreduce --ranks 8 --bytes 256KiB", &format!("{options} --threads 4"));
     assert!(one == many);
+}
+
+/// Three models of one halo exchange: the packet model's times lie above the flow model's by headers alone, and both put the same on links.
+#[test]
+fn models_agree_where_fluid_models_hold() {
+    let pattern = ["--pattern", "halo2d", "--ranks", "16", "--bytes", "1MiB", "--repeat", "5"];
+    let phases = segment(&["--method", "none"], &collect(&pattern));
+    let options =
+        ["--topology", "leaf-spine[leaves=4,spines=2,hosts=4]", "--capacity", "10", "--compute-scale", "0"];
+    let models = ["--model", "traffic,flow,packet", "--transport", "ideal"];
+    let results = output(simulate(&[&options[..], &models].concat()), &phases);
+    let rows = table("agreement", &results);
+    let of = |model: &str| -> Vec<&Row> { rows.iter().filter(|row| row["model"] == model).collect() };
+    assert!(!of("flow").is_empty() && of("flow").len() == of("packet").len());
+    for row in &rows {
+        assert_eq!((&row["reference"][..], &row["reference_model"][..]), ("0", "traffic"));
+        // Without headers a link carries in packets what it carries in flows.
+        assert_eq!(row["bytes_ratio"], "1", "{row:?}");
+        assert_eq!(row["src"].is_empty(), !row["makespan_ratio"].is_empty());
+    }
+    let ratio = |model: &str| number(of(model)[0], "makespan_ratio");
+    assert!(ratio("packet") >= ratio("flow") * 0.999 && ratio("packet") < ratio("flow") * 1.5, "{rows:?}");
+}
+
+/// What each phase needs, and why.
+#[test]
+fn auto_takes_the_cheapest_model_that_can_be_trusted() {
+    let chosen = |pattern: &str, options: &str| {
+        let words: Vec<&str> = ["--pattern"].into_iter().chain(pattern.split(' ')).collect();
+        let phases = segment(&["--method", "none"], &collect(&words));
+        let options =
+            format!("--model auto --topology leaf-spine[leaves=2,spines=1,hosts=4] --capacity 10 {options}");
+        let results = output(simulate(&options.split_whitespace().collect::<Vec<_>>()), &phases);
+        let row = table("phases", &results).remove(0);
+        assert!(!row["makespan_s"].is_empty(), "{row:?}");
+        format!("{}: {}", row["model"], row["reason"])
+    };
+    let halo = "halo2d --ranks 8 --bytes 1MiB";
+    assert_eq!(chosen("incast --ranks 8 --bytes 1MiB", ""), "packet: incast: 7 hosts send to one");
+    assert_eq!(chosen("halo2d --ranks 8 --bytes 1KiB", ""), "packet: 24 of 24 messages are small");
+    assert_eq!(chosen(halo, "--transport dctcp --loss 0.001"), "packet: links lose or reorder packets");
+    assert!(chosen(halo, "").starts_with("flow: links contend: one is used for "), "{}", chosen(halo, ""));
+    assert_eq!(
+        chosen("halo2d --ranks 8 --bytes 1MiB --gap 1s --repeat 3", ""),
+        "traffic: nothing waits: no shared link is used for more than 0 %"
+    );
+    assert_eq!(
+        chosen("allreduce --ranks 4 --bytes 1MiB", "--collective switchml"),
+        "packet: 1 sums in the network"
+    );
 }

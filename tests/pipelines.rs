@@ -111,7 +111,7 @@ fn stages_by_hand_leaves_every_stage_in_a_file() {
 }
 
 /// Every collective in one phase of a recorded program. A ring moves the least between hosts, 2(p−1)/p of the vector each way, a network
-/// that sums the vector itself; one server takes in all of them.
+/// that sums it the vector itself; one server takes in all of them.
 #[test]
 fn in_network_what_if_compares_collectives_in_a_recorded_program() {
     let has_mpi = Command::new(PYTHON).args(["-c", "import mpi4py.MPI"]).output();
@@ -131,6 +131,7 @@ fn in_network_what_if_compares_collectives_in_a_recorded_program() {
         assert_eq!(rows[row]["phase"], rows[0]["phase"]);
         assert!(number(row, "makespan_s") > 0.0 && rows[row]["drops"] == "0", "{:?}", rows[row]);
     }
-    let [ring, doubling, server, switchml] = [1, 2, 5, 6].map(|row| number(row, "max_link_bytes"));
-    assert!(switchml < ring && ring < doubling && doubling < server, "{text}");
+    let [ring, doubling, server, switchml, atp] = [1, 2, 5, 6, 7].map(|row| number(row, "max_link_bytes"));
+    // Workers of SwitchML send again while they wait for one that is late.
+    assert!(atp < ring && ring < doubling && switchml < doubling && doubling < server, "{text}");
 }

@@ -341,7 +341,7 @@ fn choices_that_do_not_exist_are_named_with_their_neighbours() {
         (&["--scheduler", "fcsf"], "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
         (&["--router", "greedy,ugal"], "router `ugal` is not available yet"),
         (&["--router", "table:routes.csv"], "router `table` is not available yet"),
-        (&["--mtu", "4096"], "--mtu is a parameter of another model: add --model packet"),
+        (&["--mtu", "4096"], "--mtu is a parameter of another model: add --model packet or auto"),
         (&["--transport", "ideal"], "transport `ideal` is for packets: add --model packet"),
         (
             &["--collective", "ring"],
@@ -509,7 +509,7 @@ fn the_flow_model_from_end_to_end() {
     let text = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(
         text,
-        "pf-simulate: --compute-scale is a parameter of another model: add --model flow or packet\n"
+        "pf-simulate: --compute-scale is a parameter of another model: add --model flow or packet or auto\n"
     );
     let sums = "{\"rank\":0,\"n_procs\":1,\"tx_bytes\":[0],\"tx_messages\":[0],\"duration\":1.0}";
     let refused = run(simulate(&["--topology", "star[hosts=2]", "--model", "flow"]), sums.as_bytes());

@@ -12,7 +12,7 @@ use crate::view::RunView;
 use crate::{Page, Results, Summary, Table, TableWriter, gexf};
 
 /// What a report consists of, in the directory; `graphml` is a directory.
-pub const ENTRIES: [&str; 10] = [
+pub const ENTRIES: [&str; 11] = [
     "runs.csv",
     "phases.csv",
     "links.csv",
@@ -20,6 +20,7 @@ pub const ENTRIES: [&str; 10] = [
     "series.csv",
     "ranks.csv",
     "statistics.csv",
+    "agreement.csv",
     "graphml",
     "fabric.gexf",
     "index.html",

@@ -1,12 +1,11 @@
 //! How collectives are carried out: as recorded, or in another way.
 //!
 //! Replaced are blocking `MPI_Allreduce` calls whose bytes are known; other operations stay as they were recorded.
-//! `ring`, `recursive-doubling`, `halving-doubling` and `binomial` are the algorithms of [`phaseflow_collect::expand`]: of Open MPI's
-//! building blocks, with their fall-backs (ring with fewer elements than ranks is recursive doubling).
+//! `ring`, `recursive-doubling` and `halving-doubling` are those of [`phaseflow_collect::expand`], Open MPI's, with their
+//! fall-backs: ring with fewer elements than ranks is recursive doubling.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::expand::Algorithm;
-use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{Error, Result};
 
 use crate::packet::Aggregation;
@@ -51,16 +50,15 @@ impl CollectiveChoice {
     /// # Errors
     /// A name or a parameter that does not exist, a value that is none.
     pub fn new(choice: &Choice) -> Result<Self> {
-        let plain = |algorithms| choice.only(&[]).map(|()| Some(Replacement::Messages(algorithms)));
+        let plain = |replacement| choice.only(&[]).map(|()| Some(replacement));
+        let messages = |algorithm| plain(Replacement::Messages(algorithm));
         let mut servers = Servers::default();
         let replacement = match choice.name() {
             "recorded" => choice.only(&[]).map(|()| None)?,
-            "ring" => plain(&[(Operation::Allreduce, Algorithm::Ring)])?,
-            "recursive-doubling" => plain(&[(Operation::Allreduce, Algorithm::RecursiveDoubling)])?,
-            "halving-doubling" => plain(&[(Operation::Allreduce, Algorithm::Rabenseifner)])?,
-            "binomial" => {
-                plain(&[(Operation::Reduce, Algorithm::Binomial), (Operation::Bcast, Algorithm::Binomial)])?
-            }
+            "ring" => messages(Algorithm::Ring)?,
+            "recursive-doubling" => messages(Algorithm::RecursiveDoubling)?,
+            "halving-doubling" => messages(Algorithm::Rabenseifner)?,
+            "binomial" => plain(Replacement::Binomial)?,
             "ps" => {
                 let ps = ParameterServer::new(choice)?;
                 servers = Servers { count: ps.shards, is_colocated: ps.is_colocated };

@@ -11,8 +11,9 @@ use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, Result, TrafficMatrix};
 use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::result::{
-    JobRow, Link, LinkPackets, LinkTable, Network, PacketCounts, PhaseRow, RankRow, Replayed, ResultHeader,
-    ResultReader, ResultWriter, RunLabels, RunResult, RunStatistics, Series, SeriesSummary, Snapshot,
+    Chosen, JobRow, Link, LinkPackets, LinkTable, Network, PacketCounts, PhaseRow, RankRow, Replayed,
+    ResultHeader, ResultReader, ResultWriter, RunLabels, RunResult, RunStatistics, Series, SeriesSummary,
+    Snapshot,
 };
 use phaseflow_simulate::topology::{LinkId, Node, NodeId};
 use phaseflow_simulate::workload::Workload;
@@ -116,6 +117,7 @@ prop_compose! {
             packets: counts[1].map(|count| PacketCounts {
                 hops: count, drops: 1, losses: 2, marks: 3, pauses: 4, retransmits: 5, checked_sums: 6, wrong_sums: 7, fallbacks: 8,
             }),
+            chosen: counts[0].map(|_| Chosen { model: "flow".into(), reason: "x".into() }),
         }
     }
 }

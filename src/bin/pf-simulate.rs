@@ -88,7 +88,7 @@ struct AxisOptions {
     #[arg(long, value_name = "LIST")]
     router: Option<String>,
 
-    /// traffic, flow, packet [default: traffic]
+    /// traffic, flow, packet; auto: for each phase the cheapest that can be trusted, see the column `reason` [default: traffic]
     #[arg(long, value_name = "LIST")]
     model: Option<String>,
 
@@ -271,9 +271,9 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     let said = arguments.as_scenario()?;
     let selection = arguments.selection()?;
     let written = arguments.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
-    let mut scenario = complete(said.or(written), arguments.flow.given(), &["flow", "packet"])?;
+    let mut scenario = complete(said.or(written), arguments.flow.given(), &["flow", "packet", "auto"])?;
     scenario = complete(scenario, [("fairness", arguments.flow.fairness.as_deref())], &["flow"])?;
-    scenario = complete(scenario, arguments.packet.given(), &["packet"])?;
+    scenario = complete(scenario, arguments.packet.given(), &["packet", "auto"])?;
     scenario.networks = arguments.network.what_if(scenario.networks)?;
     for note in &scenario.notes {
         arguments.common.note(note);

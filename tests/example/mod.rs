@@ -156,6 +156,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             retransmits: None,
             replayed: None,
             packets: None,
+            chosen: None,
         }
     };
     let phases = vec![phase(0, "halo", 1_250_000_000), phase(1, "a/2a", 5_000_000_000)];

@@ -3,6 +3,7 @@
 //! Columns only ever get added at the end. An unknown is an empty cell. A number has as many digits as it takes to read
 //! the same number back, and no exponent.
 
+mod agreement;
 mod jobs;
 mod links;
 mod phases;
@@ -35,12 +36,22 @@ pub enum Table {
     Statistics,
     /// One row per run, job, phase and rank: where its time went in a replay.
     Ranks,
+    /// One row per run, job, phase and link, where the run differs from an earlier one in its model alone: how far both agree.
+    Agreement,
 }
 
 impl Table {
     /// All tables, in the order of the documentation.
-    pub const ALL: [Self; 7] =
-        [Self::Runs, Self::Phases, Self::Links, Self::Jobs, Self::Series, Self::Statistics, Self::Ranks];
+    pub const ALL: [Self; 8] = [
+        Self::Runs,
+        Self::Phases,
+        Self::Links,
+        Self::Jobs,
+        Self::Series,
+        Self::Statistics,
+        Self::Ranks,
+        Self::Agreement,
+    ];
 
     /// The table called `name`.
     ///
@@ -61,6 +72,7 @@ impl Table {
             Self::Series => "series",
             Self::Statistics => "statistics",
             Self::Ranks => "ranks",
+            Self::Agreement => "agreement",
         }
     }
 
@@ -74,6 +86,7 @@ impl Table {
             Self::Series => series::COLUMNS,
             Self::Statistics => statistics::COLUMNS,
             Self::Ranks => ranks::COLUMNS,
+            Self::Agreement => agreement::COLUMNS,
         }
     }
 }
@@ -83,6 +96,7 @@ impl Table {
 pub struct TableWriter<W: Write> {
     table: Table,
     rows: Rows<W>,
+    references: agreement::References,
 }
 
 impl<W: Write> TableWriter<W> {
@@ -93,7 +107,8 @@ impl<W: Write> TableWriter<W> {
     pub fn new(table: Table, out: W) -> Result<Self> {
         let mut csv = csv::Writer::from_writer(out);
         csv.write_record(table.columns()).map_err(failed)?;
-        Ok(Self { table, rows: Rows { csv, text: String::new() } })
+        let references = agreement::References::default();
+        Ok(Self { table, rows: Rows { csv, text: String::new() }, references })
     }
 
     /// Appends the rows of a run.
@@ -109,6 +124,7 @@ impl<W: Write> TableWriter<W> {
             Table::Series => series::write(view, &mut self.rows),
             Table::Statistics => statistics::write(view, &mut self.rows),
             Table::Ranks => ranks::write(view, &mut self.rows),
+            Table::Agreement => agreement::write(&mut self.references, view, &mut self.rows),
         }
     }
 

@@ -41,6 +41,8 @@ pub(super) const COLUMNS: &[&str] = &[
     "checked_sums",
     "wrong_sums",
     "fallbacks",
+    "model",
+    "reason",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
@@ -85,7 +87,10 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .count(packets.map(|packets| packets.pauses))?
             .count(packets.map(|packets| packets.checked_sums))?
             .count(packets.map(|packets| packets.wrong_sums))?
-            .count(packets.map(|packets| packets.fallbacks))?
+            .count(packets.map(|packets| packets.fallbacks))?;
+        let chosen = phase.chosen.as_ref();
+        rows.text(chosen.map_or("", |chosen| &chosen.model))?
+            .text(chosen.map_or("", |chosen| &chosen.reason))?
             .end()?;
     }
     Ok(())

@@ -14,8 +14,10 @@ use super::script::{Op, Script, Transfer};
 /// What takes the place of recorded collectives. Replaced are blocking `MPI_Allreduce` calls; all others stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replacement {
-    /// Messages of one algorithm after the other: reduce and broadcast along binomial trees are two.
-    Messages(&'static [(Operation, Algorithm)]),
+    /// Messages of one of Open MPI's algorithms.
+    Messages(Algorithm),
+    /// A reduction and a broadcast along binomial trees with rank 0 at their root, one message of a rank at a time.
+    Binomial,
     /// Servers that sum.
     Servers(ParameterServer),
     /// The network sums.
@@ -30,7 +32,7 @@ impl Replacement {
     pub fn servers(&self) -> u32 {
         match self {
             Self::Servers(servers) => servers.shards,
-            Self::Messages(_) | Self::Network => 0,
+            Self::Messages(_) | Self::Binomial | Self::Network => 0,
         }
     }
 
@@ -48,7 +50,10 @@ impl Replacement {
             let members = &script.groups()[collective.group as usize];
             match self {
                 Self::Network => {}
-                Self::Messages(algorithms) => writer.messages(algorithms, members, collective.bytes)?,
+                Self::Messages(algorithm) => {
+                    writer.messages(collective.operation, *algorithm, members, collective.bytes)?;
+                }
+                Self::Binomial => writer.binomial(members, collective.bytes),
                 Self::Servers(servers) => {
                     servers.write(&mut writer, members, collective.bytes, script.ranks())
                 }
@@ -117,44 +122,57 @@ impl Writer {
         (self.transfers.len() - 1) as u32
     }
 
-    fn messages(&mut self, algorithms: &[(Operation, Algorithm)], members: &[u32], bytes: u64) -> Result<()> {
+    fn messages(
+        &mut self,
+        operation: Operation,
+        algorithm: Algorithm,
+        members: &[u32],
+        bytes: u64,
+    ) -> Result<()> {
         let type_bytes = if bytes.is_multiple_of(ELEMENT) { ELEMENT } else { 1 };
-        for (operation, algorithm) in algorithms {
-            let counts = Counts::Each(bytes / type_bytes);
-            let ranks = members.len() as u32;
-            let collective =
-                expand::Collective { type_bytes, ..expand::Collective::new(*operation, ranks, counts) };
-            // Rounds ascend.
-            let mut round: Vec<(expand::Transfer, u32)> = Vec::new();
-            let mut all = Vec::new();
-            expand_with(&collective, *algorithm, Rules::OpenMpi41, &mut |transfer| all.push(transfer))?;
-            for transfer in all {
-                if round.first().is_some_and(|(first, _)| first.round != transfer.round) {
-                    self.round(&round);
-                    round.clear();
-                }
-                let (src, dst) = (members[transfer.src as usize], members[transfer.dst as usize]);
-                round.push((transfer, self.transfer(src, dst, transfer.bytes)));
-            }
-            self.round(&round);
+        let counts = Counts::Each(bytes / type_bytes);
+        let ranks = members.len() as u32;
+        let collective =
+            expand::Collective { type_bytes, ..expand::Collective::new(operation, ranks, counts) };
+        let mut all = Vec::new();
+        expand_with(&collective, algorithm, Rules::OpenMpi41, &mut |transfer| all.push(transfer))?;
+        // Rounds ascend.
+        for round in all.chunk_by(|a, b| a.round == b.round) {
+            let pairs = round.iter().map(|transfer| (transfer.src, transfer.dst, transfer.bytes));
+            self.round(members, pairs);
         }
         Ok(())
     }
 
-    /// In each round all receives are posted, then all sends; then both are waited for.
-    fn round(&mut self, round: &[(expand::Transfer, u32)]) {
-        for (transfer, number) in round {
-            self.lists[transfer.dst as usize].push(Op::ReceivePost(*number));
+    /// Thakur, Rabenseifner and Gropp, 2005: in step k of the reduction ranks at distance 2ᵏ send to the lower one; the broadcast goes the
+    /// same way back, so that the largest subtree is served first.
+    fn binomial(&mut self, members: &[u32], bytes: u64) {
+        let ranks = members.len() as u32;
+        let steps: Vec<u32> =
+            (0..u32::BITS).map(|k| 1 << k).take_while(|distance| *distance < ranks).collect();
+        let pairs = |distance: u32| {
+            let lower = (0..ranks).step_by(2 * distance as usize);
+            lower.map(move |lower| (lower, lower + distance)).filter(move |(_, upper)| *upper < ranks)
+        };
+        for distance in &steps {
+            self.round(members, pairs(*distance).map(|(lower, upper)| (upper, lower, bytes)));
         }
-        for (transfer, number) in round {
-            self.lists[transfer.src as usize].push(Op::Send(*number));
+        for distance in steps.iter().rev() {
+            self.round(members, pairs(*distance).map(|(lower, upper)| (lower, upper, bytes)));
         }
-        for (transfer, number) in round {
-            self.lists[transfer.dst as usize].push(Op::ReceiveWait(*number));
+    }
+
+    /// A round: messages between members, by their numbers. All receives are posted, then all sends; then both are waited for.
+    fn round(&mut self, members: &[u32], pairs: impl Iterator<Item = (u32, u32, u64)>) {
+        let mut round = Vec::new();
+        for (src, dst, bytes) in pairs {
+            let number = self.transfer(members[src as usize], members[dst as usize], bytes);
+            round.push((src as usize, dst as usize, number));
         }
-        for (transfer, number) in round {
-            self.lists[transfer.src as usize].push(Op::SendWait(*number));
-        }
+        round.iter().for_each(|(_, dst, number)| self.lists[*dst].push(Op::ReceivePost(*number)));
+        round.iter().for_each(|(src, _, number)| self.lists[*src].push(Op::Send(*number)));
+        round.iter().for_each(|(_, dst, number)| self.lists[*dst].push(Op::ReceiveWait(*number)));
+        round.iter().for_each(|(src, _, number)| self.lists[*src].push(Op::SendWait(*number)));
     }
 }
 

@@ -184,6 +184,18 @@ pub struct PhaseRow {
     /// What packets came to; packet model only, where no other job was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketCounts>,
+    /// Which model simulated it, where that was left to the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
+}
+
+/// A model that a run chose for a phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// `traffic`, `flow` or `packet`.
+    pub model: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// Packets of a phase, all occurrences and links together.

@@ -15,6 +15,7 @@ use std::rc::Rc;
 use phaseflow_collect::{At, Error, Result};
 use rustc_hash::FxHashSet;
 
+use super::fidelity;
 use super::job::Job;
 use super::model::Model;
 use super::packets::PhasePackets;
@@ -22,10 +23,11 @@ use super::picture::GBPS_PER_BYTE_RATE;
 use super::program::Program;
 use super::wire::{Counts, Wire};
 use crate::engine::Picoseconds;
+use crate::packet::FabricOptions;
 use crate::replay::{
     Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Stretch, Transport, play_alone,
 };
-use crate::result::{Replayed, RunStatistics};
+use crate::result::{Chosen, Replayed, RunStatistics};
 use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId, Topology};
 
@@ -37,6 +39,8 @@ pub(super) struct Flow<'a> {
     pub(super) ended: Vec<Performance>,
     /// Those that have it to themselves, one after the other, on a clock of their own.
     solo: Player<'a, Wire<'a>>,
+    /// Likewise, of phases that flows do for, where that is decided phase by phase; and what it is decided by.
+    fluid: Option<(Player<'a, Wire<'a>>, FabricOptions)>,
     /// True if what waits for ever and what is summed wrongly is a result, and not an error.
     pub(super) allow_hang: bool,
     solo_now: Picoseconds,
@@ -91,6 +95,13 @@ impl<'a> Flow<'a> {
         if let Some(rate) = options.network.memory_gbps {
             ideal.memory(rate);
         }
+        let fluid = match model {
+            Model::Packet(model) if model.is_chosen => {
+                let flows = Wire::flows_of(topology, &model.options);
+                Some((Player::new(flows), model.fabric))
+            }
+            _ => None,
+        };
         let allow_hang = matches!(model, Model::Packet(model) if model.allow_hang);
         let (player, solo) = (Player::new(shared), Player::new(own));
         Ok(Some(Self {
@@ -98,11 +109,23 @@ impl<'a> Flow<'a> {
             player,
             ended: Vec::new(),
             solo,
+            fluid,
             allow_hang,
             solo_now: 0,
             ideal,
             replays: 0,
         }))
+    }
+
+    /// True if the model is chosen phase by phase.
+    pub(super) fn chooses(&self) -> bool {
+        self.fluid.is_some()
+    }
+
+    /// Which model simulates a phase: [`fidelity::choose`].
+    pub(super) fn choose(&self, script: &Script, hosts: &[HostId], peak: Option<f64>, fits: bool) -> Chosen {
+        let fabric = self.fluid.as_ref().map(|(_, fabric)| *fabric).unwrap_or_default();
+        fidelity::choose(script, hosts, &fabric, peak, fits)
     }
 
     /// Starts a replay for the job at a place, together with those of other jobs.
@@ -123,28 +146,33 @@ impl<'a> Flow<'a> {
         script: &'a Script,
         cast: (&[HostId], &[HostId]),
         leads: &[Picoseconds],
+        is_fluid: bool,
     ) -> Result<Option<(Performance, Option<PhasePackets>)>> {
+        let solo = match &mut self.fluid {
+            Some((fluid, _)) if is_fluid => fluid,
+            _ => &mut self.solo,
+        };
         let last = self.solo_now.saturating_add(leads.iter().copied().max().unwrap_or(0));
         let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
-        let before = self.solo.transport().take_counts();
-        self.solo.begin(&starts, 0, script, cast, self.options);
+        let before = solo.transport().take_counts();
+        solo.begin(&starts, 0, script, cast, self.options);
         let mut ended = Vec::new();
         // What nobody waits for has to be gone, too, before the next one.
-        while let Some(now) = self.solo.next(Picoseconds::MAX) {
-            self.solo.advance(now, &mut ended);
+        while let Some(now) = solo.next(Picoseconds::MAX) {
+            solo.advance(now, &mut ended);
             self.solo_now = now;
         }
-        if let Some(failure) = self.solo.transport().failure() {
+        if let Some(failure) = solo.transport().failure() {
             return Err(failure);
         }
         let Some(performance) = ended.pop() else {
             if self.allow_hang {
                 return Ok(None);
             }
-            let dead_end = self.solo.dead_end().map_or_else(String::new, |(_, text)| text);
+            let dead_end = solo.dead_end().map_or_else(String::new, |(_, text)| text);
             return Err(Error::data(dead_end));
         };
-        let after = self.solo.transport().take_counts();
+        let after = solo.transport().take_counts();
         let packets = before.zip(after).map(|(before, after)| PhasePackets::between(&before, after));
         if let Some(packets) = packets.as_ref().filter(|_| !self.allow_hang) {
             check_sums(packets.counts.checked_sums, packets.counts.wrong_sums)?;
@@ -156,6 +184,9 @@ impl<'a> Flow<'a> {
     pub(super) fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
         self.player.transport().route(src, dst, links);
         self.solo.transport().route(src, dst, links);
+        if let Some((fluid, _)) = &mut self.fluid {
+            fluid.transport().route(src, dst, links);
+        }
         self.ideal.route(topology, src, dst, links);
     }
 

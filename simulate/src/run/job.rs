@@ -11,7 +11,7 @@ use crate::collective::Servers;
 use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
 use crate::replay::Performance;
-use crate::result::PhaseRoutes;
+use crate::result::{Chosen, PhaseRoutes};
 use crate::routing::Routes;
 use crate::topology::{HostId, Topology};
 use crate::traffic::LinkShare;
@@ -56,6 +56,8 @@ pub(super) struct PhaseOfJob {
     pub(super) replays: Option<Replays>,
     /// Of the occurrences that had the network to themselves.
     pub(super) packets: Option<PhasePackets>,
+    /// Which model simulates it, where that is left to the run.
+    pub(super) chosen: Option<Chosen>,
     /// True if others had not.
     pub(super) met_others: bool,
 }

@@ -15,6 +15,7 @@
 //! only what holds for some time: a job that ends as another one starts is not counted together with it.
 
 mod courses;
+mod fidelity;
 mod flow;
 mod job;
 mod model;

@@ -18,7 +18,7 @@ pub enum Model {
     /// Ranks are replayed message by message; how long a job takes comes out of it. Its given run time is what the scheduler
     /// takes it to be.
     Flow(Options, Option<CollectiveChoice>),
-    /// The same, and messages are packets.
+    /// The same, and messages are packets; or what is enough for each phase.
     Packet(Box<PacketModel>),
 }
 
@@ -37,6 +37,8 @@ pub struct PacketModel {
     pub verify: bool,
     /// Whether a run may end with ranks that wait for ever and with wrong sums: `allow-hang`, `off` by default.
     pub allow_hang: bool,
+    /// Whether a cheaper model does for a phase is decided by phase: model `auto`.
+    pub is_chosen: bool,
     seed: u64,
     routes_of_router: bool,
 }
@@ -53,7 +55,7 @@ const NAMES: &[&str] =
 
 impl Model {
     /// Names of the models.
-    pub const NAMES: &[&str] = &["traffic", "flow", "packet"];
+    pub const NAMES: &[&str] = &["traffic", "flow", "packet", "auto"];
 
     /// The model that the user chose, with its transport, which only packets have, and its collectives; `seed` is that of the run.
     ///
@@ -83,7 +85,9 @@ impl Model {
                 let replaced = collectives.replacement.is_some();
                 Ok(Self::Flow(Options::new(model)?, replaced.then_some(collectives)))
             }
-            "packet" => Ok(Self::Packet(Box::new(PacketModel::new(model, transport, collectives, seed)?))),
+            "packet" | "auto" => {
+                Ok(Self::Packet(Box::new(PacketModel::new(model, transport, collectives, seed)?)))
+            }
             other => Err(unknown_name("model", other, Self::NAMES)),
         }
     }
@@ -111,6 +115,7 @@ impl Model {
         match self {
             Self::Traffic => "traffic",
             Self::Flow(..) => "flow",
+            Self::Packet(model) if model.is_chosen => "auto",
             Self::Packet(_) => "packet",
         }
     }
@@ -169,14 +174,23 @@ impl PacketModel {
         }
         let verify = switch(model, "verify")?;
         let allow_hang = switch(model, "allow-hang")?;
-        // Where everything is summed in the network, the transport may have nothing to carry.
-        if collective.replacement != Some(Replacement::Network) {
-            transport.check(&fabric)?;
-        }
-        let made =
-            Self { options, fabric, transport, collective, verify, allow_hang, seed, routes_of_router };
+        let made = Self {
+            options,
+            fabric,
+            transport,
+            collective,
+            verify,
+            allow_hang,
+            is_chosen: model.name() == "auto",
+            seed,
+            routes_of_router,
+        };
         let largest = made.collective.aggregation(seed, verify)?.map_or(0, |sums| sums.largest_packet());
         made.fabric.check(made.transport.largest_packet().max(largest))?;
+        // Where everything is summed in the network, the transport may have nothing to carry.
+        if made.collective.replacement != Some(Replacement::Network) {
+            made.transport.check(&made.fabric)?;
+        }
         Ok(made)
     }
 

@@ -15,6 +15,8 @@ pub(super) const GBPS_PER_BYTE_RATE: f64 = 8.0 / 1e9;
 pub(super) struct Picture {
     /// Highest load / capacity.
     pub(super) max_ratio: f64,
+    /// Of links that several pairs of ranks use.
+    contended_ratio: f64,
     mean_ratio: f64,
     max_bytes: u64,
     /// The link of the highest load / capacity and its load; ties to the first.
@@ -30,6 +32,7 @@ impl Picture {
         let links = topology.link_count() as f64;
         let mut picture = Self {
             max_ratio: 0.0,
+            contended_ratio: 0.0,
             mean_ratio: 0.0,
             max_bytes: 0,
             bottleneck: None,
@@ -44,6 +47,9 @@ impl Picture {
                 picture.max_ratio = ratio;
                 picture.bottleneck = Some((share.link, load));
             }
+            if share.flows > 1 {
+                picture.contended_ratio = picture.contended_ratio.max(ratio);
+            }
             picture.mean_ratio += ratio / links;
             picture.mean_load += load / links;
             picture.min_load = picture.min_load.min(load);
@@ -54,6 +60,11 @@ impl Picture {
         let squares: f64 = shares.iter().map(|share| (load(share.bytes) - mean).powi(2)).sum();
         picture.variance_load = (squares + untouched * mean * mean) / links;
         picture
+    }
+
+    /// Highest use of a link that several pairs of ranks share, where loads are rates.
+    pub(super) fn contended(&self) -> f64 {
+        self.contended_ratio * GBPS_PER_BYTE_RATE
     }
 
     /// Fills in what the row says of links; utilization only where loads are rates.

@@ -1,6 +1,7 @@
 //! What a run says about itself, while it is gathered.
 
 use super::courses::{Courses, Population};
+use super::fidelity;
 use super::job::{Job, PhaseOfJob};
 use super::packets::PhasePackets;
 use super::picture::Picture;
@@ -9,7 +10,9 @@ use super::{LinkStatistics, Model, Reroute, Setup, Submission, clock_time};
 use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
 use crate::replay::Account;
-use crate::result::{JobRow, LinkPackets, LinkTable, PhaseRow, RankRow, RunResult, RunStatistics, Snapshot};
+use crate::result::{
+    Chosen, JobRow, LinkPackets, LinkTable, PhaseRow, RankRow, RunResult, RunStatistics, Snapshot,
+};
 use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId};
 use crate::traffic::{LinkLoads, LinkShare};
@@ -126,7 +129,8 @@ impl<'a> Record<'a> {
         let begun = job.phases.into_iter().enumerate();
         let begun = begun.filter_map(|(number, phase)| Some((number, phase?)));
         for (position, (number, phase)) in (0..).zip(begun) {
-            let PhaseOfJob { shares, recorded, picture, routes, time, replays, packets, met_others } = *phase;
+            let PhaseOfJob { shares, recorded, picture, routes, time, replays, packets, met_others, chosen } =
+                *phase;
             let packets = packets.filter(|_| !met_others);
             let of_program = &program.phases[number];
             let mut row = PhaseRow {
@@ -148,6 +152,13 @@ impl<'a> Record<'a> {
                 retransmits: packets.as_ref().map(|packets| packets.counts.retransmits),
                 replayed: replays.as_ref().filter(|_| finished.is_some()).map(|replays| replays.sum),
                 packets: packets.as_ref().map(|packets| packets.counts),
+                chosen: chosen.clone().map(|chosen| {
+                    if met_others {
+                        Chosen { model: fidelity::PACKET.into(), reason: "other jobs were there".into() }
+                    } else {
+                        chosen
+                    }
+                }),
             };
             let accounts =
                 replays.as_ref().filter(|_| finished.is_some()).map(|replays| &replays.accounts[..]);
@@ -156,6 +167,13 @@ impl<'a> Record<'a> {
             let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
             // Packets are what they were, and where those of several jobs met, nobody knows whose was which.
             let (shares, of_links) = match (&self.setup.model, &packets) {
+                (Model::Packet(_), _)
+                    if chosen
+                        .as_ref()
+                        .is_some_and(|chosen| !met_others && chosen.model != fidelity::PACKET) =>
+                {
+                    (shares, Vec::new())
+                }
                 (Model::Packet(_), Some(packets)) => (packets.shares(&shares), packets.of_links()),
                 (Model::Packet(_), None) => (Vec::new(), Vec::new()),
                 _ => (shares, Vec::new()),
@@ -165,7 +183,7 @@ impl<'a> Record<'a> {
             if let Some(seconds) = simulated {
                 let rate = |bytes: u64| bytes as f64 / seconds;
                 let picture = Picture::of(self.setup.topology, &shares, rate);
-                if time > 0 && (packets.is_some() || !matches!(self.setup.model, Model::Packet(_))) {
+                if time > 0 && !shares.is_empty() {
                     picture.describe(true, &mut row);
                 }
             } else if let Some(picture) = picture {

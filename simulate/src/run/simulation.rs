@@ -6,6 +6,7 @@ use phaseflow_collect::{At, Error, Result};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::courses::Population;
+use super::fidelity;
 use super::flow::{Flow, Outcome, place_of, without_route};
 use super::job::{Job, Machine};
 use super::network::{Network, Question};
@@ -495,6 +496,19 @@ impl<'a> Simulation<'a> {
             flow.begin(self.now, place, script, job);
             return Ok(());
         }
+        if flow.chooses() && state.chosen.is_none() {
+            let picture = state.picture.filter(|_| program.has_durations());
+            let peak = picture.map(|picture| picture.contended());
+            let fits = options.compute_ps(1000) == 1_000_000 && self.setup.model.collective().is_none();
+            state.chosen = Some(flow.choose(script, cast.0, peak, fits));
+        }
+        if state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::TRAFFIC) {
+            job.leads.fill(0);
+            let time = options.compute_ps(program.length_ns(job.stage));
+            self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
+            return Ok(());
+        }
+        let is_fluid = state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::FLOW);
         // Where routes change, what is known does not hold.
         let known = if self.setup.reroute == Reroute::Job { replays.known(&job.leads) } else { None };
         let is_new = known.is_none();
@@ -505,7 +519,9 @@ impl<'a> Simulation<'a> {
                     format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
                 };
                 // Of what hangs nothing more is known.
-                let Some((performance, packets)) = flow.alone(script, cast, &job.leads).at(place)? else {
+                let Some((performance, packets)) =
+                    flow.alone(script, cast, &job.leads, is_fluid).at(place)?
+                else {
                     return Ok(());
                 };
                 let bounds = flow.bounds(script, cast.0, &job.leads);

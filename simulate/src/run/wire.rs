@@ -6,7 +6,7 @@ use super::model::Model;
 use crate::engine::Picoseconds;
 use crate::flow::FlowNetwork;
 use crate::packet::{AggregationReport, Group, LinkTraffic};
-use crate::replay::{Packets, Shared, Transport};
+use crate::replay::{Options, Packets, Shared, Transport};
 use crate::topology::{HostId, LinkId, Topology};
 
 /// One of the two.
@@ -20,9 +20,14 @@ impl<'a> Wire<'a> {
     pub(super) fn new(topology: &'a Topology, model: &Model) -> Result<Option<Self>> {
         Ok(match model {
             Model::Traffic => None,
-            Model::Flow(options, _) => Some(Self::Flows(Shared::new(topology, &options.network))),
+            Model::Flow(options, _) => Some(Self::flows_of(topology, options)),
             Model::Packet(model) => Some(Self::Packets(model.network(topology)?, model.takes_routes())),
         })
+    }
+
+    /// A network of flows.
+    pub(super) fn flows_of(topology: &'a Topology, options: &Options) -> Self {
+        Self::Flows(Shared::new(topology, &options.network))
     }
 
     /// Messages between two hosts take these links from now on.

@@ -157,8 +157,8 @@ impl Sweep {
     /// Only packets have a transport.
     fn transport_label(&self, point: &Point) -> String {
         match (self.choice(point, Axis::Model).name(), self.choice(point, Axis::Transport).label()) {
-            ("packet", "") => "ideal".into(),
-            ("packet", label) => label.into(),
+            ("packet" | "auto", "") => "ideal".into(),
+            ("packet" | "auto", label) => label.into(),
             _ => String::new(),
         }
     }
@@ -392,7 +392,7 @@ mod tests {
             ("router: ugal\n", "router `ugal` is not available yet"),
             (
                 "model: trafic\n",
-                "unknown model `trafic`; did you mean traffic? (known: traffic, flow, packet)",
+                "unknown model `trafic`; did you mean traffic? (known: traffic, flow, packet, auto)",
             ),
             ("transport: ideal\n", "transport `ideal` is for packets: add --model packet"),
             (

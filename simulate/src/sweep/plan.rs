@@ -61,7 +61,8 @@ impl Plan {
             }
         }
         let transports = axes.get(Axis::Transport);
-        let has_packets = axes.get(Axis::Model).iter().any(|model| model.name() == "packet");
+        let has_packets =
+            axes.get(Axis::Model).iter().any(|model| ["packet", "auto"].contains(&model.name()));
         if let Some(unused) = transports.iter().find(|transport| !has_packets && !transport.name().is_empty())
         {
             let name = unused.name();

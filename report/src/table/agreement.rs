@@ -1,0 +1,152 @@
+//! Where the models of a sweep agree: each run beside the first one that differs from it in its model alone.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use phaseflow_collect::Result;
+use phaseflow_simulate::result::RunLabels;
+
+use super::Rows;
+use crate::view::{RunView, rates};
+
+/// A row of a phase has no link, and a row of a link no makespan. A ratio is that of the run to its reference.
+pub(super) const COLUMNS: &[&str] = &[
+    "run",
+    "reference",
+    "model",
+    "reference_model",
+    "job",
+    "phase",
+    "src",
+    "dst",
+    "makespan_s",
+    "reference_makespan_s",
+    "makespan_ratio",
+    "bytes",
+    "reference_bytes",
+    "bytes_ratio",
+    "utilization",
+    "reference_utilization",
+    "utilization_ratio",
+];
+
+/// The first run of each kind, by its labels without number and model.
+#[derive(Debug, Default)]
+pub(super) struct References {
+    known: HashMap<Vec<String>, Reference>,
+}
+
+#[derive(Debug)]
+struct Reference {
+    run: u32,
+    model: String,
+    /// By job and position of the phase.
+    phases: HashMap<(u32, u32), Phase>,
+}
+
+#[derive(Debug, Default)]
+struct Phase {
+    makespan_s: Option<f64>,
+    peak: Carried,
+    /// By number of the link.
+    links: HashMap<u32, Carried>,
+}
+
+/// What a link carries in a phase, or the most that one does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Carried {
+    bytes: Option<u64>,
+    utilization: Option<f64>,
+}
+
+/// Compares a run with its reference, or makes it one.
+pub(super) fn write<W: Write>(
+    references: &mut References,
+    view: &RunView<'_>,
+    rows: &mut Rows<W>,
+) -> Result<()> {
+    let key = key(&view.run.labels);
+    let phases = phases(view);
+    let Some(reference) = references.known.get(&key) else {
+        let labels = &view.run.labels;
+        let phases = phases.into_iter().map(|(place, _, phase)| (place, phase)).collect();
+        let reference = Reference { run: labels.run, model: labels.model.clone(), phases };
+        references.known.insert(key, reference);
+        return Ok(());
+    };
+    let nothing = Phase::default();
+    for (place, name, phase) in &phases {
+        let other = reference.phases.get(place).unwrap_or(&nothing);
+        let makespans = (phase.makespan_s, other.makespan_s);
+        row(rows, view, reference, (place.0, name), ("", ""), makespans, (phase.peak, other.peak))?;
+        let mut links: Vec<u32> = phase.links.keys().chain(other.links.keys()).copied().collect();
+        links.sort_unstable();
+        links.dedup();
+        for link in links {
+            let (_, src, dst) = view.link(phaseflow_simulate::topology::LinkId(link));
+            let of = |phase: &Phase| phase.links.get(&link).copied().unwrap_or_default();
+            row(rows, view, reference, (place.0, name), (src, dst), (None, None), (of(phase), of(other)))?;
+        }
+    }
+    Ok(())
+}
+
+fn row<W: Write>(
+    rows: &mut Rows<W>,
+    view: &RunView<'_>,
+    reference: &Reference,
+    (job, phase): (u32, &str),
+    (src, dst): (&str, &str),
+    (makespan, other_makespan): (Option<f64>, Option<f64>),
+    (carried, other): (Carried, Carried),
+) -> Result<()> {
+    let ratio = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
+    let number = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
+    rows.integer(view.run.labels.run)?
+        .integer(reference.run)?
+        .text(&view.run.labels.model)?
+        .text(&reference.model)?
+        .integer(job)?
+        .text(phase)?
+        .text(src)?
+        .text(dst)?
+        .float(makespan)?
+        .float(other_makespan)?
+        .float(ratio(makespan, other_makespan))?
+        .count(carried.bytes)?
+        .count(other.bytes)?
+        .float(ratio(number(carried.bytes), number(other.bytes)))?
+        .float(carried.utilization)?
+        .float(other.utilization)?
+        .float(ratio(carried.utilization, other.utilization))?
+        .end()
+}
+
+/// All that two runs to compare have in common. The transport is part of the model.
+fn key(labels: &RunLabels) -> Vec<String> {
+    let RunLabels { topology, scheduler, host_selector, process_mapper, router, collective, phases, .. } =
+        labels;
+    let words = [topology, scheduler, host_selector, process_mapper, router, collective, phases];
+    words.into_iter().cloned().chain([labels.seed.to_string()]).collect()
+}
+
+/// The phases of a run by job and position, with their names.
+fn phases<'a>(view: &RunView<'a>) -> Vec<((u32, u32), &'a str, Phase)> {
+    let mut jobs: Vec<u32> = view.run.phases.iter().map(|phase| phase.job).collect();
+    jobs.dedup();
+    let mut all = Vec::new();
+    for job in jobs {
+        for (position, row) in (0..).zip(view.phases_of(job)) {
+            let table = &view.run.links;
+            let carried = |place: &usize| {
+                let (link, load) = (table.link[*place], table.load[*place]);
+                let utilization = view.utilization(link, load, rates(row));
+                (link.0, Carried { bytes: Some(table.bytes[*place]), utilization })
+            };
+            let links = view.links_of(Some(job), Some(position)).iter().map(carried).collect();
+            let peak = Carried { bytes: row.max_link_bytes, utilization: row.max_utilization };
+            all.push(((job, position), &row.phase[..], Phase { makespan_s: row.makespan_s, peak, links }));
+        }
+    }
+    all
+}

@@ -1,0 +1,92 @@
+//! `--model auto`: the cheapest model that can be trusted with a phase, and why.
+//!
+//! - **packet** where fluid models lie: sums in the network, links that lose or reorder packets or have little room for them, many senders to one
+//!   host at a time (its queue decides), mostly small messages (headers and packets that are not full decide).
+//! - **flow** where links contend: several pairs of ranks share one that is used for more than [`CONTENTION`] of its capacity, or it is not
+//!   known how much.
+//! - **traffic** else: nothing waits, so the phase takes as long as in the trace.
+//!
+//! The limits are choices of ours: they err on the side of the more exact model.
+
+use crate::packet::FabricOptions;
+use crate::replay::Script;
+use crate::result::Chosen;
+use crate::topology::HostId;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Use of a link by several pairs from which on they are taken to hinder each other: the mean over a phase of bursts.
+const CONTENTION: f64 = 0.1;
+/// Messages up to this many bytes are small: one packet of the default size.
+const SMALL_BYTES: u64 = 4096;
+/// A host that takes in this many times the mean of all, from at least as many hosts, is the end of an incast.
+const INCAST: u64 = 4;
+
+/// Names of the models, as in `--model`.
+pub(super) const TRAFFIC: &str = "traffic";
+pub(super) const FLOW: &str = "flow";
+pub(super) const PACKET: &str = "packet";
+
+/// Which model simulates a phase; `peak` is the highest use of a link that several pairs share, where it is known.
+pub(super) fn choose(
+    script: &Script,
+    hosts: &[HostId],
+    fabric: &FabricOptions,
+    peak: Option<f64>,
+    is_timed_by_trace: bool,
+) -> Chosen {
+    let chosen = |model: &str, reason: String| Chosen { model: model.into(), reason };
+    if script.sums_in_network() && !script.collectives().is_empty() {
+        return chosen(PACKET, format!("{} sums in the network", script.collectives().len()));
+    }
+    if fabric.loss > 0.0 || fabric.reorder_ps > 0 {
+        return chosen(PACKET, "links lose or reorder packets".into());
+    }
+    if let Some(reason) = incast(script, hosts).or_else(|| small(script)) {
+        return chosen(PACKET, reason);
+    }
+    let contends = peak.is_none_or(|peak| peak > CONTENTION);
+    if contends && (fabric.buffer.is_some() || fabric.pause.is_some()) {
+        return chosen(PACKET, "links contend, and switches have little room".into());
+    }
+    match peak {
+        Some(peak) if contends => {
+            chosen(FLOW, format!("links contend: one is used for {:.0} %", peak * 100.0))
+        }
+        None => chosen(FLOW, "it is not known how much links are used".into()),
+        Some(_) if !is_timed_by_trace => {
+            chosen(FLOW, "ranks compute longer or shorter than in the trace".into())
+        }
+        Some(peak) => chosen(
+            TRAFFIC,
+            format!("nothing waits: no shared link is used for more than {:.0} %", peak * 100.0),
+        ),
+    }
+}
+
+fn incast(script: &Script, hosts: &[HostId]) -> Option<String> {
+    let mut into: FxHashMap<u32, (u64, FxHashSet<u32>)> = FxHashMap::default();
+    for message in script.live_messages() {
+        let (src, dst) = (hosts[message.src as usize], hosts[message.dst as usize]);
+        if src != dst {
+            let (bytes, senders) = into.entry(dst.0).or_default();
+            *bytes += message.bytes;
+            senders.insert(src.0);
+        }
+    }
+    let mut used: Vec<u32> = hosts.iter().map(|host| host.0).collect();
+    used.sort_unstable();
+    used.dedup();
+    let total: u64 = into.values().map(|(bytes, _)| bytes).sum();
+    let mean = total / (used.len() as u64).max(1);
+    // The largest, and of equal ones the first host.
+    let (_, (bytes, senders)) =
+        into.iter().max_by_key(|(host, (bytes, _))| (*bytes, std::cmp::Reverse(**host)))?;
+    let is_incast = *bytes >= INCAST * mean.max(1) && senders.len() as u64 >= INCAST;
+    is_incast.then(|| format!("incast: {} hosts send to one", senders.len()))
+}
+
+fn small(script: &Script) -> Option<String> {
+    let all = script.live_messages().count();
+    let small = script.live_messages().filter(|message| message.bytes <= SMALL_BYTES).count();
+    (2 * small > all).then(|| format!("{small} of {all} messages are small"))
+}
