@@ -356,6 +356,9 @@ impl Aggregation for Lab {
         let id = crew.workers.start + worker;
         let worker = &mut self.workers[id as usize];
         let wrong = |what: String| Error::data(format!("switchml-lab: job {}: {what}", crew.job));
+        if !crew.is_open {
+            return Err(wrong("is over".into()));
+        }
         let number = worker.added;
         let at = (number - crew.settled) as usize;
         match crew.open.get(at) {

@@ -164,3 +164,112 @@ fn step_up(topology: &Topology, depths: &[u32], node: NodeId, number: u32) -> Op
     let down = *back(above).nth(number as usize % back(above).count().max(1))?;
     Some((up, down))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::packet::aggregation::harness::network;
+
+    fn hosts(numbers: &[u32]) -> Vec<HostId> {
+        numbers.iter().map(|host| HostId(*host)).collect()
+    }
+
+    fn names(topology: &Topology, tree: &Tree) -> Vec<String> {
+        tree.switches.iter().map(|switch| topology.node(switch.node).name.clone()).collect()
+    }
+
+    #[test]
+    fn the_root_is_the_lowest_common_switch() {
+        let net =
+            network("h0-a h1-a h2-b h3-c h4-d a-s a-t b-s b-t c-u c-v d-u d-v s-x u-x t-y v-y", 1.0, 0, 0);
+        let tree = |workers: &[u32], number| names(&net, &Tree::new(&net, &hosts(workers), number).unwrap());
+        assert_eq!(tree(&[0, 1], 0), ["a"]);
+        assert_eq!(tree(&[3], 5), ["c"]);
+        // Groups take spines in turn.
+        assert_eq!(tree(&[0, 1, 2], 0), ["s", "a", "b"]);
+        assert_eq!(tree(&[0, 1, 2], 1), ["t", "a", "b"]);
+        assert_eq!(tree(&[0, 1, 2], 2), ["s", "a", "b"]);
+        // Other pods: one switch on top, and the same way for all workers of a pod.
+        assert_eq!(tree(&[0, 2, 4], 0), ["x", "a", "s", "b", "d", "u"]);
+        assert_eq!(tree(&[0, 2, 4], 1), ["y", "a", "t", "b", "d", "v"]);
+    }
+
+    #[test]
+    fn links_are_used_in_pairs() {
+        // Two cables between the switches, and a link that only leads up.
+        let net = network("h0-a h1-b a-t a-t b-t a>r b-r", 1.0, 0, 0);
+        for number in 0..4 {
+            let tree = Tree::new(&net, &hosts(&[0, 1]), number).unwrap();
+            assert_eq!(names(&net, &tree), ["t", "a", "b"]);
+            let (up, down) = (tree.switches[1].branch.unwrap().up, tree.switches[0].children[0].down);
+            assert_eq!((net.src(up), net.dst(up)), (net.dst(down), net.src(down)));
+            let other = Tree::new(&net, &hosts(&[0, 1]), number + 1).unwrap();
+            assert_ne!(other.switches[1].branch.unwrap().up, up);
+        }
+    }
+
+    #[test]
+    fn a_worker_may_be_unreachable() {
+        let net = network("h0-a h1-b a>b b>c c>a", 1.0, 0, 0);
+        let error = Tree::new(&net, &hosts(&[0, 1]), 0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no switch is connected with all workers of the job in both directions"
+        );
+    }
+
+    proptest! {
+        /// On any connected network: every worker hangs below the root by a shortest way, and parents and children agree.
+        #[test]
+        fn ways_are_shortest(
+            parents in prop::collection::vec(any::<u16>(), 1..12),
+            chords in prop::collection::vec((0_usize..12, 0_usize..12), 0..10),
+            places in prop::collection::vec(0_usize..12, 1..10),
+            number in 0_u32..5,
+        ) {
+            let switches = parents.len() + 1;
+            let mut text = String::new();
+            for (child, parent) in parents.iter().enumerate() {
+                text += &format!("s{}-s{} ", child + 1, usize::from(*parent) % (child + 1));
+            }
+            for (a, b) in chords {
+                let (a, b) = (a % switches, b % switches);
+                if a != b {
+                    text += &format!("s{a}-s{b} ");
+                }
+            }
+            for (host, place) in places.iter().enumerate() {
+                text += &format!("h{host}-s{} ", place % switches);
+            }
+            let net = network(&text, 1.0, 0, 0);
+            let workers: Vec<HostId> = (0..places.len() as u32).map(HostId).collect();
+            let tree = Tree::new(&net, &workers, number).unwrap();
+            let root = tree.switches[0].node;
+            for (worker, host) in workers.iter().enumerate() {
+                let (mut branch, mut end) = (tree.workers[worker], End::Worker(worker as u32));
+                let (mut node, mut links) = (net.host(*host), 0);
+                loop {
+                    let above = &tree.switches[branch.parent as usize];
+                    let child = above.children[branch.number as usize];
+                    prop_assert_eq!(child.end, end);
+                    prop_assert_eq!((net.src(branch.up), net.dst(branch.up)), (node, above.node));
+                    prop_assert_eq!((net.src(child.down), net.dst(child.down)), (above.node, node));
+                    links += 1;
+                    (node, end) = (above.node, End::Switch(branch.parent));
+                    match above.branch {
+                        Some(next) => branch = next,
+                        None => break,
+                    }
+                }
+                prop_assert_eq!(node, root);
+                prop_assert_eq!(Some(links), net.distances_to(*host).from(root));
+            }
+            // No switch is nearer to its farthest worker.
+            let farthest = |node| workers.iter().map(|host| net.distances_to(*host).from(node)).max();
+            let nearest = (0..net.switch_count()).map(|switch| farthest(net.switch(switch))).min();
+            prop_assert_eq!(farthest(root), nearest.flatten());
+        }
+    }
+}

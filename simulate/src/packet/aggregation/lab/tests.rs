@@ -38,7 +38,8 @@ fn a_chunk_takes_a_round_trip() {
     }
 }
 
-/// Mean time of a chunk in the specification's simulation: 1 ms a link, time-out 1 s.
+/// Mean time of a chunk in two simulations of others: 1 ms a link, time-out 1 s, packets without a length. (What is sent again at the same time then
+/// reaches the switch at the same time, in the same order ever after.)
 #[test]
 fn loss_costs_what_was_simulated() {
     let cases = [
@@ -48,8 +49,8 @@ fn loss_costs_what_was_simulated() {
     ];
     for (loss, rows) in cases {
         for (workers, expected) in rows {
-            let net = star(workers, 10.0, MILLISECOND, 0);
-            let chunks = 4000;
+            let net = star(workers, 1e9, MILLISECOND, 0);
+            let chunks = if loss < 0.1 { 30_000 } else { 8000 };
             let mut run = trial(&net, &lossy(loss, 1), "switchml-lab");
             let found = run.allreduce(252 * chunks).unwrap() as f64 / chunks as f64 / 1e12;
             assert!(
@@ -78,16 +79,16 @@ fn the_basic_variant_dies_of_a_loss() {
 /// Where packets overtake each other, an old one evicts the pool that others need.
 #[test]
 fn overtaken_resends_stop_it() {
-    let net = star(3, 10.0, MICROSECOND, 0);
-    let stuck = (0..8).filter(|seed| {
-        let options = FabricOptions { reorder_ps: 100 * MICROSECOND, ..lossy(0.1, *seed) };
-        let mut run = trial(&net, &options, "switchml-lab[timeout=15us]");
-        let ended = run.allreduce(252 * 2000).is_some();
+    let net = star(2, 10.0, MICROSECOND, 0);
+    let stuck = (0..6).filter(|seed| {
+        let options = FabricOptions { reorder_ps: 100 * MICROSECOND, ..lossy(0.3, *seed) };
+        let mut run = trial(&net, &options, "switchml-lab[timeout=110us]");
+        let ended = run.allreduce(252 * 20_000).is_some();
         assert_eq!(run.program.0.stuck().is_none(), ended, "a hang has to be reported");
+        assert_eq!(run.program.0.report().wrong, 0, "chunks are told apart");
         !ended
     });
-    let stuck = stuck.count();
-    assert!(stuck >= 4, "{stuck} of 8");
+    assert!(stuck.count() > 0);
 }
 
 /// A copy too many, answered by copies of all, each of which may be one too many.
@@ -102,7 +103,6 @@ fn resends_at_once_multiply() {
     let (ended, calm, _) = resent("switchml-lab");
     assert!(ended && calm < 1000, "{calm}");
     let (ended, many, stuck) = resent("switchml-lab[invalid=resend]");
-    println!("{many}");
     assert!(!ended && many > 20 * calm && stuck.is_some());
 }
 

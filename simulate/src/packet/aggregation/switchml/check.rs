@@ -44,7 +44,7 @@ pub(super) struct Piece {
 
 /// e with 2^e > |x|, as close as the bits of a float tell: one more than its exponent.
 fn exponent(largest: f32) -> i32 {
-    let biased = (largest.to_bits() >> 23 & 0xff) as i32;
+    let biased = (largest.to_bits() >> 23 & 0xff).cast_signed();
     (biased - 126).max(LEAST_EXPONENT)
 }
 
@@ -97,7 +97,7 @@ impl Check {
         let Some((number, range)) = sent else { return place };
         match self.numbers {
             Numbers::Int => {
-                numbers.iter_mut().zip(range).for_each(|(to, element)| *to = vector.integer(element))
+                numbers.iter_mut().zip(range).for_each(|(to, element)| *to = vector.integer(element));
             }
             Numbers::Float => {
                 let scale = scale(self.workers, exponents[number as usize]);

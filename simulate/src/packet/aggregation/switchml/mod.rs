@@ -16,6 +16,7 @@
 
 mod check;
 mod order;
+mod reduction;
 mod settings;
 mod switch;
 #[cfg(test)]
@@ -30,9 +31,10 @@ use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
 
 use self::check::Check;
+use self::reduction::Reduction;
 use self::settings::{Numbers, Settings};
 use self::switch::Level;
-use self::worker::{Reduction, Worker};
+use self::worker::Worker;
 use super::tree::Tree;
 use super::{AGGREGATION_KIND, Aggregation, AggregationReport, ELEMENT_BYTES, Group};
 use crate::packet::{Fabric, Packet, Timer, Verdict};
@@ -59,6 +61,8 @@ pub struct SwitchMl {
     verify: bool,
     crews: Vec<Crew>,
     workers: Vec<Worker>,
+    /// By link: the workers of open groups that send on it.
+    senders: FxHashMap<LinkId, Vec<u32>>,
     levels: Vec<Level>,
     /// By switch: how many groups have slots there.
     taken: FxHashMap<NodeId, u32>,
@@ -110,6 +114,7 @@ impl SwitchMl {
             verify,
             crews: Vec::new(),
             workers: Vec::new(),
+            senders: FxHashMap::default(),
             levels: Vec::new(),
             taken: FxHashMap::default(),
             delivered: Vec::new(),
@@ -154,6 +159,7 @@ impl Aggregation for SwitchMl {
         }
         for (worker, branch) in (0..).zip(&tree.workers) {
             let ids = (number, worker, first_worker + worker);
+            self.senders.entry(branch.up).or_default().push(first_worker + worker);
             self.workers.push(Worker::new(&self.settings, ids, *branch, first_level + branch.parent));
         }
         self.crews.push(Crew {
@@ -180,6 +186,8 @@ impl Aggregation for SwitchMl {
         // Closed once, however often it is asked for.
         crew.levels = 0..0;
         for worker in &mut self.workers[crew.workers.start as usize..crew.workers.end as usize] {
+            let members = &crew.workers;
+            self.senders.entry(worker.wire).or_default().retain(|id| !members.contains(id));
             worker.close();
         }
         if let Some(check) = crew.check.take() {
@@ -199,6 +207,9 @@ impl Aggregation for SwitchMl {
         let crew = &mut self.crews[group as usize];
         let worker = &mut self.workers[(crew.workers.start + worker) as usize];
         let wrong = |what: String| Error::data(format!("switchml: job {}: {what}", crew.job));
+        if worker.is_closed() {
+            return Err(wrong("is over".into()));
+        }
         let number = worker.added;
         let at = (number - crew.settled) as usize;
         let first = match crew.open.get(at) {
@@ -232,7 +243,7 @@ impl Aggregation for SwitchMl {
     #[inline]
     fn receive(&mut self, fabric: &mut Fabric<'_>, _: HostId, packet: &Packet) {
         let Some(worker) = self.workers.get_mut(packet.flow as usize) else { return };
-        if worker.chains.is_empty() {
+        if worker.is_closed() {
             return;
         }
         let check = self.crews[worker.group as usize].check.as_mut();
@@ -251,7 +262,7 @@ impl Aggregation for SwitchMl {
     #[inline]
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
         let Some(worker) = self.workers.get_mut(timer.words[0] as usize) else { return };
-        if worker.chains.is_empty() {
+        if worker.is_closed() {
             return;
         }
         let crew = &mut self.crews[worker.group as usize];
@@ -263,9 +274,8 @@ impl Aggregation for SwitchMl {
     }
 
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
-        for worker in
-            self.workers.iter_mut().filter(|worker| worker.wire == link && !worker.chains.is_empty())
-        {
+        for id in self.senders.get(&link).into_iter().flatten() {
+            let worker = &mut self.workers[*id as usize];
             let check = self.crews[worker.group as usize].check.as_mut();
             worker.feed(fabric, &self.settings, check, false);
         }

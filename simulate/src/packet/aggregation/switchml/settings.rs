@@ -19,8 +19,9 @@ const RDMA_ADDRESS: u32 = 16;
 const RDMA_IMMEDIATE: u32 = 4;
 /// Elements of a packet: up to a jumbo frame.
 const MOST_ELEMENTS: u32 = 2200;
-/// Slots of a switch; 1 GiB with 128 elements.
+/// Slots of a switch, and bytes of them.
 const MOST_SLOTS: u32 = 1 << 20;
+const MOST_MEMORY: u64 = 1 << 30;
 /// Packets of a message: their numbers fit a mask.
 const MOST_PACKETS: u32 = 64;
 /// Workers for which the repository's program has bits.
@@ -112,18 +113,21 @@ impl Settings {
             return Err(wrong(format!("messages of {message} packets need framing=rdma")));
         }
         let jobs = within(choice, "jobs", 1, MOST_SLOTS)?;
+        // Each slot is there twice.
+        let slot = 2 * ELEMENT_BYTES * u64::from(elements);
         let slots = match choice.get("memory") {
             None => within(choice, "slots", slots, MOST_SLOTS)?,
             Some(_) if choice.get("slots").is_some() => {
                 return Err(wrong("slots and memory say the same thing twice".into()));
             }
             Some(text) => {
-                // Each slot is there twice.
-                let slot = 2 * ELEMENT_BYTES * u64::from(elements);
                 let slots = parse_size(text).at(|| format!("`{choice}`: memory"))? / slot;
                 u32::try_from(slots).unwrap_or(MOST_SLOTS).min(MOST_SLOTS)
             }
         };
+        if u64::from(slots) * slot > MOST_MEMORY {
+            return Err(wrong(format!("{slots} slots of {slot} bytes, expected at most 1 GiB")));
+        }
         let share = slots / jobs;
         let asked = if is_repository { 256.min(share) } else { share };
         // The largest window that fits, unless the user names one.

@@ -6,7 +6,7 @@ use super::*;
 use crate::engine::Picoseconds;
 use crate::packet::aggregation::harness::*;
 use crate::packet::transport::{Ideal, Stack};
-use crate::packet::{Aggregated, Carrier, FabricOptions, Simulation};
+use crate::packet::{Aggregated, Carrier, FabricOptions, Pause, Simulation};
 use crate::topology::Topology;
 
 fn protocol(choice: &str, seed: u64, verify: bool) -> SwitchMl {
@@ -235,6 +235,7 @@ fn jobs_divide_the_slots() {
     run.program.0.close(&mut run.fabric, first);
     run.program.0.close(&mut run.fabric, first);
     assert_eq!(run.program.0.report().checked, 7 * 3200);
+    assert_eq!(run.add(first, 0, 4, 0).unwrap_err().to_string(), "switchml: job 1: is over");
     run.open(&group(3, 0..2)).unwrap();
     assert!(run.open(&group(4, 0..2)).is_err());
 }
@@ -267,6 +268,32 @@ fn messages_and_sums_share_a_wire() {
     assert_eq!(run.carrier.retransmits(), 0);
 }
 
+/// Links to a switch that is full of messages are paused; sums go on with them.
+#[test]
+fn paused_wires_go_on() {
+    let net = star(4, 10.0, MICROSECOND, 0);
+    let pause = Some(Pause { stop: 20_000, go: 10_000 });
+    let fabric = Fabric::new(&net, &FabricOptions { pause, ..FabricOptions::default() });
+    let carrier = Stack::new(&fabric, Ideal { mtu: 1000 });
+    let aggregation = Box::new(protocol("switchml[timeout=20us]", 0, true));
+    let mut run = Simulation { fabric, carrier: Aggregated { carrier, aggregation } };
+    for src in [0, 2, 3] {
+        run.start(HostId(src), HostId(1), 500_000, 10 + src).unwrap();
+    }
+    let number = run.carrier.aggregation.open(&mut run.fabric, &group(0, 0..4)).unwrap();
+    for worker in 0..4 {
+        run.carrier.aggregation.contribute(&mut run.fabric, number, worker, 128_000, worker).unwrap();
+    }
+    let mut keys = Vec::new();
+    while run.run(Picoseconds::MAX, &mut keys) {}
+    let pauses: u64 = run.fabric.traffic().iter().map(|link| link.pauses).sum();
+    assert!(pauses > 10);
+    keys.sort_unstable();
+    assert_eq!(keys, [0, 1, 2, 3, 10, 12, 13]);
+    let report = run.carrier.aggregation.report();
+    assert_eq!((report.checked, report.wrong), (4 * 32_000, 0));
+}
+
 #[test]
 fn what_cannot_work_is_refused() {
     let cases = [
@@ -275,6 +302,7 @@ fn what_cannot_work_is_refused() {
         ("switchml[framing=tcp]", "unknown framing `tcp`"),
         ("switchml[message=4]", "`switchml[message=4]`: messages of 4 packets need framing=rdma"),
         ("switchml[slots=3,memory=1MiB]", "slots and memory say the same thing twice"),
+        ("switchml[k=2200,slots=100000]", "100000 slots of 17600 bytes, expected at most 1 GiB"),
         ("switchml[memory=3]", "0 slots for each of 1 jobs"),
         ("switchml[slots=8,jobs=9]", "0 slots for each of 9 jobs"),
         ("switchml[slots=8,outstanding=9]", "8 slots for each of 1 jobs, 9 packets outstanding"),

@@ -89,7 +89,7 @@ mod tests {
         fn a_line_is_a_list(steps in proptest::collection::vec((0_u32..8, proptest::bool::ANY), 0..100)) {
             let (mut line, mut list) = (Line::new(8), Vec::new());
             for (chain, joins) in steps {
-                list.retain(|other| !(*other == chain && !joins));
+                list.retain(|other| *other != chain || joins);
                 if !joins {
                     line.remove(chain);
                 } else if !list.contains(&chain) {

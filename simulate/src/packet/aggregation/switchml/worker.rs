@@ -6,8 +6,9 @@
 
 use std::collections::VecDeque;
 
-use super::check::{Check, Piece};
+use super::check::Check;
 use super::order::Order;
+use super::reduction::Reduction;
 use super::settings::{Framing, Numbers, Settings, TIMEOUTS_TO_DOUBLE};
 use super::waiting::{Chain, Line};
 use super::{CHILD, LEVEL, PLACE, QUEUE, TIMEOUT, UP, WIRE};
@@ -17,49 +18,6 @@ use crate::packet::aggregation::tree::Branch;
 use crate::packet::aggregation::vectors::NOWHERE;
 use crate::packet::{Fabric, Packet, Timer};
 use crate::topology::LinkId;
-
-/// A vector that a worker adds, as it is cut.
-#[derive(Clone, Debug)]
-pub(super) struct Reduction {
-    /// Number of the reduction in the group.
-    pub(super) number: u32,
-    /// Its first packet in the stream.
-    pub(super) first: u32,
-    /// All its packets.
-    pub(super) chunks: u32,
-    /// Packets that only have the exponents of those behind them.
-    pub(super) lead: u32,
-    pub(super) elements: u64,
-    pub(super) key: u32,
-    /// Messages without a result.
-    pub(super) missing: u32,
-    /// By packet with numbers, if floats are checked: what it is scaled by.
-    pub(super) exponents: Vec<i32>,
-}
-
-impl Reduction {
-    /// Cuts `bytes` into packets; `None` if there are too many.
-    pub(super) fn new(settings: &Settings, number: u32, first: u32, bytes: u64, key: u32) -> Option<Self> {
-        let elements = bytes.div_ceil(super::ELEMENT_BYTES);
-        let packets = elements.div_ceil(u64::from(settings.elements)).max(1);
-        let packets = packets.checked_next_multiple_of(u64::from(settings.message))?;
-        // Floats: the exponents of the first window go ahead.
-        let lead = match settings.numbers {
-            Numbers::Int => 0,
-            Numbers::Float => packets.min(u64::from(settings.window)),
-        };
-        let chunks = u32::try_from(packets + lead).ok()?;
-        // A window further there are still numbers.
-        first.checked_add(chunks)?.checked_add(2 * settings.window)?;
-        let (lead, missing) = (lead as u32, chunks / settings.message);
-        Some(Self { number, first, chunks, lead, elements, key, missing, exponents: Vec::new() })
-    }
-
-    fn piece(&self, worker: u32, chunk: u32) -> Piece {
-        let position = chunk - self.first;
-        Piece { reduction: self.number, worker, position, lead: self.lead, elements: self.elements }
-    }
-}
 
 /// A worker of a group.
 #[derive(Clone, Debug)]
@@ -149,6 +107,10 @@ impl Worker {
         self.orders = Vec::new();
         self.reductions = VecDeque::new();
         (self.ready, self.waiting, self.under_way) = (Line::new(0), Line::new(0), None);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.chains.is_empty()
     }
 
     /// Sends a vector as soon as it can.
@@ -331,7 +293,7 @@ impl Worker {
             }
             self.ready.push(chain);
             self.timeouts += 1;
-            if settings.doubles && self.timeouts % TIMEOUTS_TO_DOUBLE == 0 {
+            if settings.doubles && self.timeouts.is_multiple_of(TIMEOUTS_TO_DOUBLE) {
                 self.timeout = self.timeout.saturating_mul(2);
             }
         }
