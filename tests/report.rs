@@ -138,6 +138,7 @@ run  choice  phase        hottest link       load   used
         "fabric.gexf",
         "graphml",
         "index.html",
+        "intervals.csv",
         "jobs.csv",
         "links.csv",
         "phases.csv",

@@ -12,7 +12,7 @@ use crate::view::RunView;
 use crate::{Page, Results, Summary, Table, TableWriter, gexf};
 
 /// What a report consists of, in the directory; `graphml` is a directory.
-pub const ENTRIES: [&str; 11] = [
+pub const ENTRIES: [&str; 12] = [
     "runs.csv",
     "phases.csv",
     "links.csv",
@@ -21,6 +21,7 @@ pub const ENTRIES: [&str; 11] = [
     "ranks.csv",
     "statistics.csv",
     "agreement.csv",
+    "intervals.csv",
     "graphml",
     "fabric.gexf",
     "index.html",

@@ -23,7 +23,7 @@ struct Arguments {
     /// Result archives of pf-simulate; `-` or nothing is standard input
     results: Vec<PathBuf>,
 
-    /// Print one table as CSV instead: runs, phases, links, jobs, series, statistics, ranks or agreement
+    /// Print one table as CSV instead: runs, phases, links, jobs, series, statistics, ranks, agreement or intervals
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 

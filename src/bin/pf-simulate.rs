@@ -163,6 +163,18 @@ struct FlowOptions {
     #[arg(long, value_name = "RATE")]
     memory: Option<String>,
 
+    /// Standard deviation of the factor that each stretch of computation takes, by chance [default: 0]
+    #[arg(long, value_name = "F")]
+    noise: Option<String>,
+
+    /// Probability that a host computes slowly [default: 0]
+    #[arg(long, value_name = "P")]
+    stragglers: Option<String>,
+
+    /// What a slow host takes for computation, over what others take [default: 2]
+    #[arg(long, value_name = "F")]
+    slowdown: Option<String>,
+
     /// Simulate a phase once for all its occurrences, `on`, or the whole run, `off`, which needs all messages (pf-segment
     /// --keep-messages) [default: on]
     #[arg(long, value_name = "SWITCH")]
@@ -191,6 +203,10 @@ struct RunOptions {
     /// Seed of all random numbers [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+
+    /// Run each point with N seeds, from the given one on; pf-report --table intervals says how far they agree [default: 1]
+    #[arg(long, value_name = "N")]
+    repeat: Option<u32>,
 }
 
 #[derive(Args, Debug)]
@@ -380,6 +396,7 @@ impl Arguments {
     /// What the command line says, as a scenario.
     fn as_scenario(&self) -> Result<Scenario> {
         let mut scenario = Scenario { axes: self.axes.parse()?, seed: self.runs.seed, ..Scenario::default() };
+        scenario.repeat = self.runs.repeat;
         scenario.options = self.network.parse()?;
         if let Some(text) = &self.axes.topology {
             scenario.networks = NetworkChoice::parse_list(text, Path::new("")).at(|| "--topology")?;
@@ -441,7 +458,7 @@ impl AxisOptions {
 type Parameter<'a> = (&'static str, Option<&'a str>);
 
 impl FlowOptions {
-    fn given(&self) -> [Parameter<'_>; 7] {
+    fn given(&self) -> [Parameter<'_>; 10] {
         [
             ("compute-scale", self.compute_scale.as_deref()),
             ("host-speed", self.host_speed.as_deref()),
@@ -450,6 +467,9 @@ impl FlowOptions {
             ("eager", self.eager.as_deref()),
             ("sampling", self.sampling.as_deref()),
             ("memory", self.memory.as_deref()),
+            ("noise", self.noise.as_deref()),
+            ("stragglers", self.stragglers.as_deref()),
+            ("slowdown", self.slowdown.as_deref()),
         ]
     }
 }

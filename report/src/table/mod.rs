@@ -4,6 +4,7 @@
 //! the same number back, and no exponent.
 
 mod agreement;
+mod intervals;
 mod jobs;
 mod links;
 mod phases;
@@ -38,11 +39,13 @@ pub enum Table {
     Ranks,
     /// One row per run, job, phase and link, where the run differs from an earlier one in its model alone: how far both agree.
     Agreement,
+    /// One row per kind of run, job, phase and quantity: what runs that differ in their seed alone have in common.
+    Intervals,
 }
 
 impl Table {
     /// All tables, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Runs,
         Self::Phases,
         Self::Links,
@@ -51,6 +54,7 @@ impl Table {
         Self::Statistics,
         Self::Ranks,
         Self::Agreement,
+        Self::Intervals,
     ];
 
     /// The table called `name`.
@@ -73,6 +77,7 @@ impl Table {
             Self::Statistics => "statistics",
             Self::Ranks => "ranks",
             Self::Agreement => "agreement",
+            Self::Intervals => "intervals",
         }
     }
 
@@ -87,6 +92,7 @@ impl Table {
             Self::Statistics => statistics::COLUMNS,
             Self::Ranks => ranks::COLUMNS,
             Self::Agreement => agreement::COLUMNS,
+            Self::Intervals => intervals::COLUMNS,
         }
     }
 }
@@ -97,6 +103,7 @@ pub struct TableWriter<W: Write> {
     table: Table,
     rows: Rows<W>,
     references: agreement::References,
+    samples: intervals::Samples,
 }
 
 impl<W: Write> TableWriter<W> {
@@ -107,8 +114,8 @@ impl<W: Write> TableWriter<W> {
     pub fn new(table: Table, out: W) -> Result<Self> {
         let mut csv = csv::Writer::from_writer(out);
         csv.write_record(table.columns()).map_err(failed)?;
-        let references = agreement::References::default();
-        Ok(Self { table, rows: Rows { csv, text: String::new() }, references })
+        let rows = Rows { csv, text: String::new() };
+        Ok(Self { table, rows, references: Default::default(), samples: Default::default() })
     }
 
     /// Appends the rows of a run.
@@ -125,6 +132,10 @@ impl<W: Write> TableWriter<W> {
             Table::Statistics => statistics::write(view, &mut self.rows),
             Table::Ranks => ranks::write(view, &mut self.rows),
             Table::Agreement => agreement::write(&mut self.references, view, &mut self.rows),
+            Table::Intervals => {
+                self.samples.add(view);
+                Ok(())
+            }
         }
     }
 
@@ -132,7 +143,8 @@ impl<W: Write> TableWriter<W> {
     ///
     /// # Errors
     /// What the output reports.
-    pub fn finish(self) -> Result<W> {
+    pub fn finish(mut self) -> Result<W> {
+        self.samples.write(&mut self.rows)?;
         let mut out = self.rows.csv.into_inner().map_err(|error| Error::from(error.into_error()))?;
         out.flush()?;
         Ok(out)

@@ -4,6 +4,7 @@ use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::{parse_rate_gbps, parse_size, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 
+use super::Noise;
 use crate::engine::Picoseconds;
 use crate::flow::{Fairness, FlowOptions};
 
@@ -26,6 +27,8 @@ pub struct Options {
     pub network: FlowOptions,
     /// `sampling`: `on` or `off`, on by default.
     pub sampling: Sampling,
+    /// `noise`, `stragglers` and `slowdown`: what makes computation uneven.
+    pub noise: Noise,
 }
 
 /// How much of a run is simulated.
@@ -37,6 +40,8 @@ pub enum Sampling {
     Off,
 }
 
+const SLOWDOWN: f64 = 2.0;
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -46,6 +51,7 @@ impl Default for Options {
             eager_bytes: 64 << 10,
             network: FlowOptions::default(),
             sampling: Sampling::On,
+            noise: Noise { slowdown: SLOWDOWN, ..Noise::default() },
         }
     }
 }
@@ -61,6 +67,9 @@ impl Options {
         "sampling",
         "fairness",
         "memory",
+        "noise",
+        "stragglers",
+        "slowdown",
     ];
 
     /// Reads the parameters of a choice; others than its own are not its concern.
@@ -75,6 +84,13 @@ impl Options {
                 return Ok(factor);
             }
             Err(Error::usage(format!("`{choice}`: {name} is {factor}, expected {least} to 1000000000")))
+        };
+        let within = |name: &str, default: f64, (least, most): (f64, f64)| -> Result<f64> {
+            let value: f64 = choice.value(name, default)?;
+            if value >= least && value <= most {
+                return Ok(value);
+            }
+            Err(Error::usage(format!("`{choice}`: {name} is {value}, expected {least} to {most}")))
         };
         let time = |name: &str| -> Result<Picoseconds> {
             let ns = choice.get(name).map(parse_time_ns).transpose().at(|| format!("`{choice}`: {name}"))?;
@@ -101,6 +117,12 @@ impl Options {
             eager_bytes: eager.unwrap_or(default.eager_bytes),
             network: FlowOptions { fairness, memory_gbps },
             sampling,
+            noise: Noise {
+                deviation: within("noise", 0.0, (0.0, 10.0))?,
+                stragglers: within("stragglers", 0.0, (0.0, 1.0))?,
+                slowdown: within("slowdown", SLOWDOWN, (1e-3, 1e6))?,
+                seed: 0,
+            },
         })
     }
 
@@ -124,7 +146,7 @@ mod tests {
     #[test]
     fn parameters_and_their_defaults() {
         assert_eq!(of("flow").unwrap(), Options::default());
-        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G]";
+        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G,noise=0.1]";
         let expected = Options {
             compute_scale: 1.5,
             send_overhead_ps: 2_000_000,
@@ -132,6 +154,7 @@ mod tests {
             eager_bytes: 4096,
             network: FlowOptions { fairness: Fairness::Rtt, memory_gbps: Some(80.0) },
             sampling: Sampling::Off,
+            noise: Noise { deviation: 0.1, stragglers: 0.0, slowdown: 2.0, seed: 0 },
         };
         assert_eq!(of(text).unwrap(), expected);
         assert_eq!(expected.compute_ps(10), 15_000);
@@ -140,6 +163,7 @@ mod tests {
                 "flow[compute-scale=-1]",
                 "`flow[compute-scale=-1]`: compute-scale is -1, expected 0 to 1000000000",
             ),
+            ("flow[stragglers=2]", "`flow[stragglers=2]`: stragglers is 2, expected 0 to 1"),
             ("flow[sampling=of]", "unknown sampling `of`; did you mean on or off? (known: on, off)"),
         ] {
             assert_eq!(of(text).unwrap_err().to_string(), problem);

@@ -20,6 +20,8 @@ pub struct Player<'s, T> {
     acts: Vec<Option<Box<Act<'s>>>>,
     free: Vec<u32>,
     arrived: Vec<u32>,
+    /// Scripts so far.
+    begun: u64,
 }
 
 /// What all scripts share.
@@ -77,6 +79,8 @@ impl Keys {
 /// A script that runs.
 #[derive(Debug)]
 pub(super) struct Act<'s> {
+    /// How many were begun before it.
+    number: u64,
     place: u32,
     token: u64,
     pub(super) script: &'s Script,
@@ -147,7 +151,7 @@ impl<'s, T: Transport> Player<'s, T> {
     /// Nothing runs yet.
     pub fn new(transport: T) -> Self {
         let stage = Stage { transport, queue: EventQueue::default(), keys: Keys::default() };
-        Self { stage, acts: Vec::new(), free: Vec::new(), arrived: Vec::new() }
+        Self { stage, acts: Vec::new(), free: Vec::new(), arrived: Vec::new(), begun: 0 }
     }
 
     /// What carries the messages.
@@ -183,7 +187,9 @@ impl<'s, T: Transport> Player<'s, T> {
             self.acts.push(None);
             (self.acts.len() - 1) as u32
         });
+        self.begun += 1;
         let act = Act {
+            number: self.begun,
             place,
             token,
             script,
@@ -265,7 +271,9 @@ impl Act<'_> {
         while let Some(op) = ops.get(self.ranks[r].next) {
             match *op {
                 Op::Compute(gap) => {
+                    let place = (self.number, rank, self.ranks[r].next);
                     let time = self.options.compute_ps(script.gap_ns(gap));
+                    let time = self.options.noise.apply(time, self.hosts[r], place);
                     self.ranks[r].next += 1;
                     self.spend(rank, Account { compute: time, ..Account::default() });
                     if time > 0 {

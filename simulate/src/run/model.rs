@@ -83,7 +83,7 @@ impl Model {
                     )));
                 }
                 let replaced = collectives.replacement.is_some();
-                Ok(Self::Flow(Options::new(model)?, replaced.then_some(collectives)))
+                Ok(Self::Flow(options(model, seed)?, replaced.then_some(collectives)))
             }
             "packet" | "auto" => {
                 Ok(Self::Packet(Box::new(PacketModel::new(model, transport, collectives, seed)?)))
@@ -166,7 +166,7 @@ impl PacketModel {
             paths,
             seed,
         };
-        let mut options = Options::new(model)?;
+        let mut options = options(model, seed)?;
         if model.get("eager").is_none()
             && let Some(eager) = transport.eager_bytes()
         {
@@ -210,6 +210,13 @@ impl PacketModel {
     pub fn is_sampled(&self) -> bool {
         self.options.sampling == Sampling::On
     }
+}
+
+/// How ranks are replayed.
+fn options(model: &Choice, seed: u64) -> Result<Options> {
+    let mut options = Options::new(model)?;
+    options.noise.seed = seed;
+    Ok(options)
 }
 
 fn switch(choice: &Choice, name: &str) -> Result<bool> {

@@ -39,6 +39,8 @@ pub struct Scenario {
     pub snapshots_s: Vec<f64>,
     /// Seed of all random numbers.
     pub seed: Option<u64>,
+    /// With how many seeds, counted up from that one, each point is run.
+    pub repeat: Option<u32>,
     /// Remarks for the user.
     pub notes: Vec<String>,
 }
@@ -84,6 +86,7 @@ const KEYS: &[&str] = &[
     "reroute",
     "snapshots",
     "seed",
+    "repeat",
 ];
 
 impl Scenario {
@@ -131,6 +134,13 @@ impl Scenario {
         if let Some(node) = map.get("seed") {
             scenario.seed = Some(node.whole("seed")?);
         }
+        if let Some(node) = map.get("repeat") {
+            let repeat = node.whole("repeat")?;
+            let count = u32::try_from(repeat).ok().filter(|count| *count > 0);
+            scenario.repeat = Some(node.locate(
+                count.ok_or_else(|| Error::usage(format!("repeat is {repeat}, expected 1 to 4294967295"))),
+            )?);
+        }
         if map.get("output").is_some() {
             scenario
                 .notes
@@ -154,6 +164,7 @@ impl Scenario {
             reroute: self.reroute.or(other.reroute),
             snapshots_s: longer(self.snapshots_s, other.snapshots_s),
             seed: self.seed.or(other.seed),
+            repeat: self.repeat.or(other.repeat),
             notes: self.notes.into_iter().chain(other.notes).collect(),
         }
     }

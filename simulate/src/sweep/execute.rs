@@ -39,12 +39,12 @@ impl Sweep {
     /// A point's model with all that belongs to it.
     pub(super) fn model(&self, point: &Point) -> Result<Model> {
         let choice = |axis| self.choice(point, axis);
-        Model::new(choice(Axis::Model), choice(Axis::Transport), choice(Axis::Collective), self.settings.seed)
+        Model::new(choice(Axis::Model), choice(Axis::Transport), choice(Axis::Collective), point.seed)
     }
 
     /// Runs one point.
     fn run(&self, point: &Point, record_routes: bool) -> Result<RunResult> {
-        let seed = self.settings.seed;
+        let seed = point.seed;
         let algorithms = Algorithms {
             scheduler: scheduling::scheduler(self.choice(point, Axis::Scheduler))?,
             host_selector: host_selection::host_selector(self.choice(point, Axis::HostSelector), seed)?,

@@ -37,7 +37,7 @@ impl Sweep {
             choices: Axis::ALL.map(|axis| self.choice(point, axis).spelling()),
             jobs: &self.jobs_digest,
             recordings: replays.then_some(self.recordings_digest.as_str()),
-            settings: &self.settings,
+            settings: &Settings { seed: point.seed, ..self.settings.clone() },
         })
     }
 }

@@ -47,6 +47,7 @@ pub struct Sweep {
     axes: Axes,
     jobs: Vec<JobSource>,
     settings: Settings,
+    repeat: u32,
     points: u32,
 }
 
@@ -59,6 +60,8 @@ pub struct Point {
     pub topology: usize,
     /// Index of its alternative on each axis.
     choices: [usize; Axis::ALL.len()],
+    /// Its seed.
+    pub seed: u64,
 }
 
 impl Sweep {
@@ -83,6 +86,7 @@ impl Sweep {
             axes: plan.axes,
             jobs,
             settings: plan.settings,
+            repeat: plan.repeat,
             points,
         })
     }
@@ -119,16 +123,17 @@ impl Sweep {
         self.workloads.iter().flat_map(|workload| &workload.remarks).map(String::as_str)
     }
 
-    /// The point of a run number below [`len`](Self::len): the digits of the number, the last axis the lowest digit.
+    /// The point of a run number below [`len`](Self::len): the digits of the number, the repetition the lowest digit, then the last axis.
     pub fn point(&self, run: u32) -> Point {
-        let mut rest = run as usize;
+        let seed = self.settings.seed.wrapping_add(u64::from(run % self.repeat));
+        let mut rest = (run / self.repeat) as usize;
         let mut choices = [0; Axis::ALL.len()];
         for axis in Axis::ALL.into_iter().rev() {
             let alternatives = self.axes.get(axis).len();
             choices[axis as usize] = rest % alternatives;
             rest /= alternatives;
         }
-        Point { run, topology: rest, choices }
+        Point { run, topology: rest, choices, seed }
     }
 
     /// A point's alternative on an axis.
@@ -150,7 +155,7 @@ impl Sweep {
             transport: self.transport_label(point),
             collective: label(Axis::Collective),
             phases: label(Axis::Phases),
-            seed: self.settings.seed,
+            seed: point.seed,
         }
     }
 
@@ -176,6 +181,7 @@ impl Sweep {
         let topologies: Vec<&str> = self.topologies.iter().map(Topology::label).collect();
         serde_json::json!({
             "points": self.points,
+            "repeat": self.repeat,
             "topology": topologies,
             "axes": axes,
             "settings": self.settings,

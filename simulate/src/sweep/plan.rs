@@ -34,6 +34,8 @@ pub struct Plan {
     pub(super) axes: Axes,
     pub(super) jobs: Vec<Job>,
     pub(super) settings: Settings,
+    /// Seeds that each combination is run with.
+    pub(super) repeat: u32,
     points: u32,
 }
 
@@ -79,10 +81,14 @@ impl Plan {
         if endless && settings.duration_s.is_none() {
             return Err(Error::usage("jobs are submitted without end: a `duration` (--duration) is needed"));
         }
+        let repeat = scenario.repeat.unwrap_or(1);
+        if repeat == 0 {
+            return Err(Error::usage("repeat is 0, expected 1 at least"));
+        }
         let points = Axis::ALL
             .into_iter()
             .map(|axis| axes.get(axis).len())
-            .try_fold(scenario.networks.len() as u64, |product, alternatives| {
+            .try_fold(scenario.networks.len() as u64 * u64::from(repeat), |product, alternatives| {
                 product.checked_mul(alternatives as u64)
             })
             .and_then(|points| u32::try_from(points).ok())
@@ -93,6 +99,7 @@ impl Plan {
             axes,
             jobs: scenario.jobs,
             settings,
+            repeat,
             points,
         })
     }
