@@ -151,7 +151,7 @@ impl Aggregation for Atp {
         let indices = if is_code { share.places(members.job, window) } else { Vec::new() };
         let window = Window { law, size: window, threshold, limit, answers: 0, is_marked: false, known: 0 };
         let may_be_raw = self.checks && self.options.scale.is_some();
-        let worker = || Worker::new(window, indices.clone(), may_be_raw);
+        let worker = || Worker::new(window, indices.clone(), members.servers.len() as u32, may_be_raw);
         let group = match Group::new(topology, members, limit, share, self.seed, worker) {
             Ok(group) => group,
             Err(error) => {
