@@ -186,7 +186,7 @@ impl Worker {
         if seq != self.expected {
             self.answered.set(seq, true);
             self.ahead += 1;
-            if self.servers > 1 && (seq - self.expected) % self.servers != 0 {
+            if !(seq - self.expected).is_multiple_of(self.servers) {
                 return true;
             }
             if patience.is_code {

@@ -52,6 +52,22 @@ fn a_sum_divided_between_switch_and_server_waits_for_resends() {
     assert_eq!((checked(&run), run.atp.0.report().retransmits, run.atp.0.report().fallbacks), (2 * 62, 2, 1));
 }
 
+/// Who comes later than the others have patience for finds their packets at the server already, and his own stay at the switch.
+#[test]
+fn patience_has_to_cover_the_time_between_workers() {
+    let net = star(3);
+    for (text, resends, done) in [("atp", 4 * 100 + 100, 250), ("atp[first-timeout=1s]", 0, 200)] {
+        let mut run = Run::new(&net, &LOSSLESS, text);
+        let group = run.open(1, &[0, 1], &[2]);
+        run.add(group, 0, 248 * 100);
+        run.until(199 * MS);
+        run.add(group, 1, 248 * 100);
+        run.finish();
+        assert_eq!(run.last() / MS, done - 1);
+        assert_eq!((checked(&run), run.atp.0.report().retransmits), (2 * 6200, resends));
+    }
+}
+
 /// Losses at the end of a vector are noticed by silence, those before by three packets in a row.
 #[test]
 fn losses_are_cured() {
