@@ -45,8 +45,13 @@ fn a_sum_divided_between_switch_and_server_waits_for_resends() {
     run.add(group, 1, 248);
     run.until(40 * MS);
     assert_eq!(run.done, []);
+    let taken = |run: &Run<'_>| run.atp.0.tables[0].rows.iter().filter(|row| row.identifier != FREE).count();
+    assert_eq!(taken(&run), 1);
+    // The first one sends again after 50 ms, and frees the aggregator; what it brings is there already.
+    run.until(50 * MS + MS / 2);
+    assert_eq!((taken(&run), run.done.len()), (0, 0));
+    // So does the other one, 1 ms later, and what it brings is missing.
     run.finish();
-    // The first one sends again after 50 ms, and frees the aggregator; what it brings is there already. So does the other one, 1 ms later.
     assert_eq!(run.done.len(), 2);
     assert!(run.last() > 51 * MS && run.last() < 52 * MS);
     assert_eq!((checked(&run), run.atp.0.report().retransmits, run.atp.0.report().fallbacks), (2 * 62, 2, 1));
