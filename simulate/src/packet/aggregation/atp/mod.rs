@@ -15,6 +15,9 @@
 //! So a worker's loss is one of its packets, or one of another worker's, or a sum that is divided between switch and server: all
 //! are cured by each worker sending again, past the switch.
 //!
+//! The wrong choice where every sum has to be in the switch: a result always goes by a server, so a small vector takes a round trip to it,
+//! and aggregators are held for as long. The wrong model for hosts that hang at several switches (refused).
+//!
 //! What is not modelled is said in `docs/models-atp.md`.
 
 mod aggregator;
