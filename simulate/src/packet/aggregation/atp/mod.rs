@@ -15,6 +15,9 @@
 //! So a worker's loss is one of its packets, or one of another worker's, or a sum that is divided between switch and server: all
 //! are cured by each worker sending again, past the switch.
 //!
+//! The wrong choice where every sum has to be in the switch: a result always goes by a server, so a small vector takes a round trip to it,
+//! and aggregators are held for as long. The wrong model for hosts that hang at several switches (refused).
+//!
 //! What is not modelled is said in `docs/models-atp.md`.
 
 mod aggregator;
@@ -145,13 +148,13 @@ impl Aggregation for Atp {
     fn open(&mut self, fabric: &mut Fabric<'_>, members: &Members) -> Result<u32> {
         let topology = fabric.topology();
         let number = self.groups.len() as u32;
-        let Options { is_code, window, threshold, limit, law, .. } = self.options;
+        let Options { is_by_place, window, threshold, limit, law, .. } = self.options;
         let share = self.share(number, members.job)?;
         // The job's number is 16 bits in the code.
-        let indices = if is_code { share.places(members.job, window) } else { Vec::new() };
+        let indices = if is_by_place { share.places(members.job, limit) } else { Vec::new() };
         let window = Window { law, size: window, threshold, limit, answers: 0, is_marked: false, known: 0 };
         let may_be_raw = self.checks && self.options.scale.is_some();
-        let worker = || Worker::new(window, indices.clone(), may_be_raw);
+        let worker = || Worker::new(window, indices.clone(), members.servers.len() as u32, may_be_raw);
         let group = match Group::new(topology, members, limit, share, self.seed, worker) {
             Ok(group) => group,
             Err(error) => {

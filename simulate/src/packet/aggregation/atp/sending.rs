@@ -70,7 +70,7 @@ impl Atp {
 
     /// A worker's packet.
     #[inline]
-    fn gradient(&mut self, number: u32, member: usize, next: Next) -> Packet {
+    pub(super) fn gradient(&mut self, number: u32, member: usize, next: Next) -> Packet {
         let Some(group) = group(&mut self.groups, number) else { return Packet::default() };
         let Next { seq, is_resend, mut is_raw } = next;
         let mut value = NONE;

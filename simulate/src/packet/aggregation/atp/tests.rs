@@ -1,5 +1,6 @@
 //! Tests of the whole protocol over a network.
 
+mod aggregator;
 mod closed_forms;
 mod invariants;
 mod protocol;
@@ -9,14 +10,15 @@ use phaseflow_collect::choice::Choice;
 
 use super::*;
 use crate::engine::Picoseconds;
+use crate::packet::arena::ECN_MARKED;
 use crate::packet::program::Program;
 use crate::packet::{FabricOptions, LinkTraffic};
 use crate::topology::sketch::sketch;
 use crate::topology::{PortOrder, Topology};
 
-/// ATP and nothing else.
+/// ATP and nothing else; marks what a worker (third) of a group (first) sends as packet (second).
 #[derive(Debug)]
-struct Alone(Atp);
+struct Alone(Atp, Option<(u32, u32, usize)>);
 
 impl Program for Alone {
     const AT_SWITCHES: bool = true;
@@ -26,6 +28,13 @@ impl Program for Alone {
     }
 
     fn transit(&mut self, fabric: &mut Fabric<'_>, switch: NodeId, packet: &mut Packet) -> Verdict {
+        if let Some((group, seq, worker)) = self.1
+            && (packet.kind, packet.flow, packet.seq) == (GRADIENT, group, seq)
+            && let Some(Some(group)) = self.0.groups.get(group as usize)
+            && packet.words[..2] == group.headings[worker].bitmaps
+        {
+            packet.flags |= ECN_MARKED;
+        }
         self.0.transit(fabric, switch, packet)
     }
 
@@ -47,14 +56,14 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Results are checked; switches take as long as one pass.
+    /// Results are checked.
     fn new(network: &'a Topology, options: &FabricOptions, choice: &str) -> Self {
         Self::of(network, options, choice, true)
     }
 
     fn of(network: &'a Topology, options: &FabricOptions, choice: &str, verify: bool) -> Self {
         let choice = Choice::parse(choice).unwrap();
-        let atp = Alone(Atp::new(&choice, options.seed, verify).unwrap());
+        let atp = Alone(Atp::new(&choice, options.seed, verify).unwrap(), None);
         Self { fabric: Fabric::new(network, options), atp, done: Vec::new() }
     }
 

@@ -34,8 +34,13 @@ pub(super) struct Worker {
     ahead: u32,
     /// What is to be sent again, but for what is answered.
     again: Range<u32>,
+    /// Every so many of these.
+    again_step: u32,
     /// Packets before this one were sent again in this gap (code).
     again_to: u32,
+    /// Servers, which take packets in turn. What one of them answers says nothing about what another one has; so a gap
+    /// is one among the packets of the server of the expected packet. Ours, as paper and code look at one server.
+    servers: u32,
     /// What is to be sent as floats.
     asked: VecDeque<u32>,
     /// One bit for each packet, as in `answered`: it is sent as floats.
@@ -90,7 +95,7 @@ const ABORT: Picoseconds = 20_000_000_000_000;
 
 impl Worker {
     /// One with nothing to send; `indices` has an aggregator for each packet modulo their number (code).
-    pub(super) fn new(window: Window, indices: Vec<u32>, may_be_raw: bool) -> Self {
+    pub(super) fn new(window: Window, indices: Vec<u32>, servers: u32, may_be_raw: bool) -> Self {
         Self {
             window,
             expected: 0,
@@ -99,7 +104,9 @@ impl Worker {
             answered: Bits::new(window.limit),
             ahead: 0,
             again: 0..0,
+            again_step: 1,
             again_to: 0,
+            servers,
             asked: VecDeque::new(),
             raw: Bits::new(if may_be_raw { window.limit } else { 0 }),
             others: 0,
@@ -138,13 +145,15 @@ impl Worker {
             }
             self.asked.pop_front();
         }
-        self.again.start = self.again.start.max(self.expected);
+        if self.again.start < self.expected {
+            self.again.start += (self.expected - self.again.start).next_multiple_of(self.again_step);
+        }
         while self.again.start < self.again.end {
             let seq = self.again.start;
             if !self.answered.has(seq) {
                 return Some(Next { seq, is_resend: true, is_raw: self.raw.has(seq) });
             }
-            self.again.start += 1;
+            self.again.start += self.again_step;
         }
         let is_open = self.next < self.end && self.next - self.expected < self.window.size;
         is_open.then_some(Next { seq: self.next, is_resend: false, is_raw: false })
@@ -157,7 +166,7 @@ impl Worker {
         if self.asked.front() == Some(&packet.seq) && packet.is_raw {
             self.asked.pop_front();
         } else if packet.is_resend {
-            self.again.start = packet.seq + 1;
+            self.again.start = packet.seq + self.again_step;
             self.repeats += u32::from(packet.seq == self.expected);
         } else {
             self.next += 1;
@@ -177,8 +186,11 @@ impl Worker {
         if seq != self.expected {
             self.answered.set(seq, true);
             self.ahead += 1;
+            if !(seq - self.expected).is_multiple_of(self.servers) {
+                return true;
+            }
             if patience.is_code {
-                self.see_gap();
+                self.see_gap(if self.servers > 1 { seq } else { self.gap_end() });
             } else {
                 self.see_other(seq);
             }
@@ -191,8 +203,8 @@ impl Worker {
             self.pass();
         }
         (self.others, self.others_from, self.repeats) = (0, 0, 0);
-        if patience.is_code && self.ahead > 0 {
-            self.see_gap();
+        if patience.is_code && self.ahead > 0 && self.servers == 1 {
+            self.see_gap(self.gap_end());
         }
         true
     }
@@ -226,20 +238,23 @@ impl Worker {
         self.others += 1;
         if self.others == OTHERS {
             (self.others, self.others_from) = (0, self.next);
-            self.again = self.expected..self.expected + 1;
+            (self.again, self.again_step) = (self.expected..self.expected + 1, 1);
             self.window.lose(self.expected, self.next);
         }
     }
 
-    /// Code.
-    fn see_gap(&mut self) {
-        let (from, to) = (self.expected.max(self.again_to), self.gap_end());
+    /// Code: packet `to` is behind the gap.
+    fn see_gap(&mut self, to: u32) {
+        // The gap of another server was another one.
+        let goes_on = (self.again_to.abs_diff(self.expected)).is_multiple_of(self.servers);
+        let from = if goes_on { self.expected.max(self.again_to) } else { self.expected };
         if from >= to {
             return;
         }
         // What is answered in between is passed over.
-        self.again = if self.again.is_empty() { from..to } else { self.again.start..to };
-        self.again_to = to;
+        let is_under_way = goes_on && self.again_step == self.servers && !self.again.is_empty();
+        self.again = if is_under_way { self.again.start..to } else { from..to };
+        (self.again_step, self.again_to) = (self.servers, to);
     }
 
     /// The first packet after the expected one that is answered, or the first that was not sent.
@@ -266,7 +281,7 @@ impl Worker {
     /// It has heard nothing for that long.
     pub(super) fn lose_patience(&mut self, now: Picoseconds, patience: Patience) {
         (self.since, self.silences) = (now, self.silences + 1);
-        self.again = self.expected..self.gap_end();
+        (self.again, self.again_step) = (self.expected..self.gap_end(), 1);
         self.again_to = self.again.end;
         (self.others, self.others_from) = (0, self.next);
         let aborts = patience.is_code && now.saturating_sub(self.heard) >= ABORT;

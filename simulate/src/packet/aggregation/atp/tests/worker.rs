@@ -11,6 +11,10 @@ const NOTHING: [i64; 0] = [];
 const CODE: Patience = Patience { is_code: true, ..PAPER };
 
 fn worker(size: u32) -> Worker {
+    worker_of(size, 1)
+}
+
+fn worker_of(size: u32, servers: u32) -> Worker {
     let window = Window {
         law: Law::Fixed,
         size,
@@ -20,7 +24,7 @@ fn worker(size: u32) -> Worker {
         is_marked: false,
         known: 0,
     };
-    let mut worker = Worker::new(window, vec![], false);
+    let mut worker = Worker::new(window, vec![], servers, false);
     worker.extend(1000, 0);
     worker
 }
@@ -75,6 +79,21 @@ fn a_gap_is_sent_again_once_by_the_code() {
     assert_eq!(take(&mut worker, 7), NOTHING);
 }
 
+/// Servers 0, 1 and 2 in turn; only what server 1 answers tells of packet 1.
+#[test]
+fn servers_do_not_speak_for_each_other() {
+    for (patience, again) in [(PAPER, vec![-1]), (CODE, vec![-1, -4, -7])] {
+        let mut worker = worker_of(20, 3);
+        send(&mut worker);
+        let mut sent = Vec::new();
+        for seq in [0, 3, 6, 9, 2, 5, 8, 11, 10, 13, 16] {
+            worker.take(seq, false, 0, patience);
+            sent.extend(send(&mut worker).into_iter().filter(|seq| *seq < 0));
+        }
+        assert_eq!(sent, again);
+    }
+}
+
 #[test]
 fn silence_has_everything_sent_again() {
     for (patience, waits) in [(PAPER, [200, 400, 800, 1600, 3200, 5000, 5000]), (CODE, [200; 7])] {
@@ -119,9 +138,10 @@ proptest! {
     fn every_packet_is_sent_until_it_is_answered(
         seed in prop::collection::vec((0_u32..12, any::<bool>()), 1..400),
         code in any::<bool>(),
+        servers in 1_u32..4,
     ) {
         let patience = if code { CODE } else { PAPER };
-        let mut worker = worker(12);
+        let mut worker = worker_of(12, servers);
         worker.end = 100;
         let (mut on_their_way, mut answered, mut now) = (Vec::new(), [false; 100], 0);
         let mut seed = seed.into_iter();
