@@ -179,7 +179,7 @@ fn auto_takes_the_cheapest_model_that_can_be_trusted() {
     };
     let halo = "halo2d --ranks 8 --bytes 1MiB";
     assert_eq!(chosen("incast --ranks 8 --bytes 1MiB", ""), "packet: incast: 7 hosts send to one");
-    assert_eq!(chosen("halo2d --ranks 8 --bytes 1KiB", ""), "packet: 24 of 24 messages are small");
+    assert_eq!(chosen("halo2d --ranks 8 --bytes 1KiB", ""), "packet: 20 of 20 messages are small");
     assert_eq!(chosen(halo, "--transport dctcp --loss 0.001"), "packet: links lose or reorder packets");
     assert!(chosen(halo, "").starts_with("flow: links contend: one is used for "), "{}", chosen(halo, ""));
     assert_eq!(

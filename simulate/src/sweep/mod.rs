@@ -416,7 +416,7 @@ mod tests {
             ("model: 'packet[loss=2]'\n", "loss is 2, expected a probability below 1"),
             (
                 "model: 'packet[fairness=rtt]'\n",
-                "unknown parameter of `packet` `fairness` (known: compute-scale, host-speed, send-overhead, receive-overhead, eager, sampling, memory, mtu, buffer, shared, pause, ecn, loss, reorder, paths, verify, allow-hang)",
+                "unknown parameter of `packet` `fairness` (known: compute-scale, host-speed, send-overhead, receive-overhead, eager, sampling, memory, noise, stragglers, slowdown, mtu, buffer, shared, pause, ecn, loss, reorder, paths, verify, allow-hang)",
             ),
             ("phases: merged[x=1]\n", "unknown parameter of `merged` `x` (known: )"),
             (
