@@ -133,9 +133,12 @@ impl Aggregation for SwitchMl {
         let topology = fabric.topology();
         let wrong = |what: String| Error::data(format!("switchml: job {}: {what}", group.job));
         let workers = group.workers.len();
-        if workers == 0 || workers > self.settings.most_workers {
+        if workers == 0 {
+            return Err(wrong("no workers".into()));
+        }
+        if workers > self.settings.most_workers {
             let most = self.settings.most_workers;
-            return Err(wrong(format!("{workers} workers, expected 1 to {most}")));
+            return Err(wrong(format!("{workers} workers, expected at most {most}")));
         }
         let tree = Tree::new(topology, &group.workers, number).map_err(|error| wrong(error.to_string()))?;
         if tree.switches.len() > 1 && self.settings.framing == settings::Framing::Rdma {

@@ -329,7 +329,7 @@ fn what_cannot_work_is_refused() {
         refuse(&mut run, 0..3),
         "switchml: job 5: framing=rdma is for workers at one switch: queue pairs end there"
     );
-    assert_eq!(refuse(&mut run, 0..0), format!("switchml: job 5: 0 workers, expected 1 to {}", usize::MAX));
+    assert_eq!(refuse(&mut run, 0..0), "switchml: job 5: no workers");
     let number = run.open(&group(5, 0..2)).unwrap();
     run.add(number, 0, 100, 0).unwrap();
     assert_eq!(
@@ -342,7 +342,7 @@ fn what_cannot_work_is_refused() {
     );
     let net = star(33, 10.0, 0, 0);
     let mut run = trial(&net, &FabricOptions::default(), "switchml[profile=repository]", false);
-    assert_eq!(refuse(&mut run, 0..33), "switchml: job 5: 33 workers, expected 1 to 32");
+    assert_eq!(refuse(&mut run, 0..33), "switchml: job 5: 33 workers, expected at most 32");
 }
 
 /// After 100 time-outs the repository's client waits twice as long, after 100 more four times.

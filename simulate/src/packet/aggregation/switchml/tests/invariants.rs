@@ -7,12 +7,15 @@ use crate::packet::chance::mix;
 use crate::topology::PortOrder;
 use crate::topology::sketch::sketch;
 
-/// Racks under spines, links of unlike speed and latency.
+/// Racks under spines, or in a line without; links of unlike speed and latency.
 fn racks(racks: usize, spines: usize, hosts: usize, seed: u64) -> Topology {
     let mut text = String::new();
     for rack in 0..racks {
         (0..hosts).for_each(|host| text += &format!("h{rack}x{host}-l{rack} "));
         (0..spines).for_each(|spine| text += &format!("l{rack}-s{spine} "));
+        if spines == 0 && rack > 0 {
+            text += &format!("l{}-l{rack} ", rack - 1);
+        }
     }
     let mut graph = sketch(&text);
     for (i, link) in graph.edge_weights_mut().enumerate() {
@@ -35,7 +38,7 @@ struct Case {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let network = (1_usize..4, 1_usize..3, 1_usize..4, any::<u64>());
+    let network = (1_usize..6, 0_usize..3, 1_usize..4, any::<u64>());
     let loss = prop_oneof![Just(0.0), 0.0..0.02, 0.0..0.3];
     let protocol = (1_u32..20, 1_u32..6, 1_u32..5, 3_u32..200, any::<[bool; 2]>(), 0_u32..5);
     let buffer = prop::option::of(2_000_u64..20_000);
