@@ -27,16 +27,23 @@ def command(name, *arguments, data=b""):
     return done.stdout
 
 
-trace = command("pf-collect", "--pattern", "allreduce", "--ranks", str(WORKERS), "--bytes", str(TENSOR), "--repeat", str(TENSORS))
 phases = tempfile.NamedTemporaryFile(suffix=".tar")
-phases.write(command("pf-segment", "--method", "none", data=trace))
-phases.flush()
 
 
-def throughput(collective, jobs, loss=0.0):
-    """Gbit/s of gradients that a worker gets summed; None if the protocol does not end."""
-    options = ["--model", "packet", "--compute-scale", "0", "--capacity", "100", "--latency", "1us", "--switch-latency", "0s"]
-    options += ["--topology", f"star[hosts={jobs * (WORKERS + 1)}]", "--collective", collective, "--transport", "roce"]
+def program(workers=WORKERS, gap="0s"):
+    """Makes the program of a job: tensors one after the other, with computation in between."""
+    trace = command("pf-collect", "--pattern", "allreduce", "--ranks", str(workers), "--bytes", str(TENSOR),
+                    "--repeat", str(TENSORS), "--gap", gap)
+    phases.seek(0)
+    phases.truncate()
+    phases.write(command("pf-segment", "--method", "none", data=trace))
+    phases.flush()
+
+
+def throughput(collective, jobs, loss=0.0, workers=WORKERS):
+    """Gbit/s of gradients that a worker gets summed, computation included."""
+    options = ["--model", "packet", "--capacity", "100", "--latency", "1us", "--switch-latency", "0s"]
+    options += ["--topology", f"star[hosts={jobs * (workers + 1)}]", "--collective", collective, "--transport", "roce"]
     if loss:
         options += ["--loss", str(loss)]
     results = command("pf-simulate", *options, *[phases.name] * jobs)
@@ -53,35 +60,41 @@ def table(title, head, rows):
 
 ATP = f"atp[window={WINDOW}"
 SWITCHML = "switchml[k=64"
-COLLECTIVES = {"ring": "ring", "ps": "ps", "switchml": f"{SWITCHML},slots={SLOTS}]", "atp": f"{ATP}]"}
+COLLECTIVES = {"ring": "ring", "ps": "ps", "switchml": f"{SWITCHML},slots={SLOTS}]", "atp": f"{ATP}]",
+               "atp, public code": f"{ATP},profile=code]"}
 JOBS = [1, 2, 4, 8]
-SHARES = [1.0, 0.75, 0.5, 0.25]
+SHARES = [1.0, 0.5, 0.25, 0.125]
 LOSSES = [0, 1e-4, 1e-3, 1e-2]
 
+program()
 table("Jobs that share a switch with memory for all, Gbit/s", ["collective", *map(str, JOBS)],
       [(name, [throughput(text.replace("k=64", f"k=64,jobs={jobs}").replace(f"slots={SLOTS}", f"slots={SLOTS * jobs}"), jobs)
                for jobs in JOBS]) for name, text in COLLECTIVES.items()])
 
 jobs = 8
-dynamic = [throughput(f"{ATP},aggregators={int(jobs * WINDOW * share)}]", jobs) for share in SHARES]
-static = [throughput(f"{ATP},aggregators={int(jobs * WINDOW * share)},sharing=static,jobs={jobs}]", jobs) for share in SHARES]
-switchml = [throughput(f"{SWITCHML},slots={int(jobs * SLOTS * share)},jobs={jobs}]", jobs) for share in SHARES]
-table("8 jobs, by the share of the memory that they need", ["sharing", *(f"{share:.0%}" for share in SHARES)],
-      [("atp, shared by hash", dynamic), ("atp, divided among jobs", static), ("switchml, divided among jobs", switchml)])
+for gap, there, title in (("0s", 8, "8 jobs that do nothing but sum"), ("1ms", 8, "8 jobs that compute 1 ms after each tensor"),
+                          ("0s", 2, "2 of 8 jobs are there, and do nothing but sum")):
+    program(gap=gap)
+    memory = [int(jobs * WINDOW * share) for share in SHARES]
+    slots = [int(jobs * SLOTS * share) for share in SHARES]
+    table(f"{title}, by the share of the memory that they need, Gbit/s", ["sharing", *(f"{share:g}" for share in SHARES)],
+          [("atp, shared by hash", [throughput(f"{ATP},aggregators={rows}]", there) for rows in memory]),
+           ("atp, public code, shared by hash", [throughput(f"{ATP},profile=code,aggregators={rows}]", there) for rows in memory]),
+           ("atp, divided among jobs", [throughput(f"{ATP},aggregators={rows},sharing=static,jobs={jobs}]", there) for rows in memory]),
+           ("switchml, divided among jobs", [throughput(f"{SWITCHML},slots={count},jobs={jobs}]", there) for count in slots])])
 
-table("One job, by the probability that a link loses a packet", ["collective", *(f"{loss:g}" for loss in LOSSES)],
+program()
+table("One job, by the probability that a link loses a packet, Gbit/s", ["collective", *(f"{loss:g}" for loss in LOSSES)],
       [(name, [throughput(text, 1, loss) for loss in LOSSES]) for name, text in COLLECTIVES.items()])
 
-WORKERS_SET = [2, 4, 8, 16, 32]
-rows = []
-for name in ("ring", "switchml"):
-    cells = []
-    for WORKERS in WORKERS_SET:
-        trace = command("pf-collect", "--pattern", "allreduce", "--ranks", str(WORKERS), "--bytes", str(TENSOR), "--repeat", str(TENSORS))
-        phases.seek(0)
-        phases.truncate()
-        phases.write(command("pf-segment", "--method", "none", data=trace))
-        phases.flush()
-        cells.append(throughput(COLLECTIVES[name], 1))
-    rows.append((name, cells))
-table("One job, by the number of workers", ["collective", *map(str, WORKERS_SET)], rows)
+COUNTS = [2, 4, 8, 16, 32]
+
+
+def by_workers(name):
+    for workers in COUNTS:
+        program(workers)
+        yield throughput(COLLECTIVES[name], 1, workers=workers)
+
+
+table("One job, by the number of workers, Gbit/s", ["collective", *map(str, COUNTS)],
+      [(name, list(by_workers(name))) for name in ("ring", "switchml")])

@@ -136,8 +136,8 @@ impl<'a> Flow<'a> {
         self.player.begin(&starts, token, script, job.cast(), self.options);
     }
 
-    /// Replays a stage whose ranks enter it so much earlier than the last one, with nothing else in the network. `None` if it has no end,
-    /// where that is allowed.
+    /// Replays a stage whose ranks enter it so much earlier than the last one, with nothing else in the network. No
+    /// performance if it has no end, where that is allowed.
     ///
     /// # Errors
     /// A dead end; what the network cannot carry; wrong sums.
@@ -147,7 +147,7 @@ impl<'a> Flow<'a> {
         cast: (&[HostId], &[HostId]),
         leads: &[Picoseconds],
         is_fluid: bool,
-    ) -> Result<Option<(Performance, Option<PhasePackets>)>> {
+    ) -> Result<(Option<Performance>, Option<PhasePackets>)> {
         let solo = match &mut self.fluid {
             Some((fluid, _)) if is_fluid => fluid,
             _ => &mut self.solo,
@@ -165,19 +165,17 @@ impl<'a> Flow<'a> {
         if let Some(failure) = solo.transport().failure() {
             return Err(failure);
         }
-        let Some(performance) = ended.pop() else {
-            if self.allow_hang {
-                return Ok(None);
-            }
+        let performance = ended.pop();
+        if performance.is_none() && !self.allow_hang {
             let dead_end = solo.dead_end().map_or_else(String::new, |(_, text)| text);
             return Err(Error::data(dead_end));
-        };
+        }
         let after = solo.transport().take_counts();
         let packets = before.zip(after).map(|(before, after)| PhasePackets::between(&before, after));
         if let Some(packets) = packets.as_ref().filter(|_| !self.allow_hang) {
             check_sums(packets.counts.checked_sums, packets.counts.wrong_sums)?;
         }
-        Ok(Some((performance, packets)))
+        Ok((performance, packets))
     }
 
     /// Messages between two hosts take these links from now on.

@@ -518,10 +518,12 @@ impl<'a> Simulation<'a> {
                 let place = || {
                     format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
                 };
-                // Of what hangs nothing more is known.
-                let Some((performance, packets)) =
-                    flow.alone(script, cast, &job.leads, is_fluid).at(place)?
-                else {
+                let (performance, packets) = flow.alone(script, cast, &job.leads, is_fluid).at(place)?;
+                let Some(performance) = performance else {
+                    // What hangs has no end; what became of packets until then is known.
+                    if let Some(packets) = packets {
+                        state.packets.get_or_insert_default().add(&packets);
+                    }
                     return Ok(());
                 };
                 let bounds = flow.bounds(script, cast.0, &job.leads);
