@@ -182,10 +182,8 @@ fn auto_takes_the_cheapest_model_that_can_be_trusted() {
     assert_eq!(chosen("halo2d --ranks 8 --bytes 1KiB", ""), "packet: 20 of 20 messages are small");
     assert_eq!(chosen(halo, "--transport dctcp --loss 0.001"), "packet: links lose or reorder packets");
     assert!(chosen(halo, "").starts_with("flow: links contend: one is used for "), "{}", chosen(halo, ""));
-    assert_eq!(
-        chosen("halo2d --ranks 8 --bytes 1MiB --gap 1s --repeat 3", ""),
-        "traffic: nothing waits: no shared link is used for more than 0 %"
-    );
+    let rare = chosen("halo2d --ranks 8 --bytes 1MiB --gap 1s --repeat 3", "");
+    assert_eq!(rare, "traffic: nothing waits: no shared link is used for more than 1 %");
     assert_eq!(
         chosen("allreduce --ranks 4 --bytes 1MiB", "--collective switchml"),
         "packet: 1 sums in the network"

@@ -63,6 +63,9 @@ impl<'a> Run<'a> {
 
     fn of(network: &'a Topology, options: &FabricOptions, choice: &str, verify: bool) -> Self {
         let choice = Choice::parse(choice).unwrap();
+        // Aggregators as the paper has them, and as the code has them.
+        let index = if choice.get("profile") == Some("code") { "place" } else { "hash" };
+        let choice = choice.or_with("index", index);
         let atp = Alone(Atp::new(&choice, options.seed, verify).unwrap(), None);
         Self { fabric: Fabric::new(network, options), atp, done: Vec::new() }
     }
