@@ -21,6 +21,7 @@ mod ideal;
 mod options;
 mod path;
 mod player;
+mod sampled;
 pub mod script;
 mod shared;
 
@@ -30,6 +31,7 @@ pub use excerpt::{Excerpt, Recording};
 pub use ideal::Ideal;
 pub use options::{Options, Sampling};
 pub use player::{Performance, Player, play_alone};
+pub use sampled::{Sample, Sampled, Stratum, Traits};
 pub use script::{Op, Script};
 pub use shared::Shared;
 

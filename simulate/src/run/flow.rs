@@ -18,6 +18,7 @@ use rustc_hash::FxHashSet;
 use super::job::Job;
 use super::picture::GBPS_PER_BYTE_RATE;
 use super::program::Program;
+use super::sampled::Estimate;
 use crate::engine::Picoseconds;
 use crate::replay::{
     Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Shared, Stretch, play_alone,
@@ -74,6 +75,18 @@ pub(super) struct Bounds {
     unlimited: Vec<Picoseconds>,
 }
 
+impl Bounds {
+    /// Of a stretch, if nobody had to share links.
+    pub(super) fn unshared(&self, stretch: usize) -> Option<Picoseconds> {
+        self.unshared.get(stretch).copied()
+    }
+
+    /// Of a stretch, if links had no limit to their capacity.
+    pub(super) fn unlimited(&self, stretch: usize) -> Option<Picoseconds> {
+        self.unlimited.get(stretch).copied()
+    }
+}
+
 impl<'a> Flow<'a> {
     pub(super) fn new(topology: &'a Topology, options: Options) -> Self {
         let player = Player::new(Shared::new(topology, &options.network));
@@ -81,7 +94,8 @@ impl<'a> Flow<'a> {
         if let Some(rate) = options.network.memory_gbps {
             ideal.memory(rate);
         }
-        let solo = Player::new(Shared::new(topology, &options.network));
+        let mut solo = Player::new(Shared::new(topology, &options.network));
+        solo.tell_ranks_by_stretch();
         Self { options, player, ended: Vec::new(), solo, solo_now: 0, ideal, replays: 0 }
     }
 
@@ -210,6 +224,33 @@ impl Replays {
         self.add(&outcome.performance, 0, &outcome.bounds);
         self.add_ranks(&outcome.performance);
         self.sum.simulated += u64::from(is_new);
+    }
+
+    /// Adds a part of what a phase takes; `is_first` if nothing of it was added before.
+    pub(super) fn add_share(&mut self, estimate: &Estimate, share: f64, is_first: bool) {
+        let ranks = estimate.accounts.len().max(1) as f64;
+        let part = |time: Picoseconds| seconds(time) * share;
+        let (sum, account) = (&mut self.sum, &estimate.account);
+        sum.compute_s += part(account.compute) / ranks;
+        sum.overhead_s += part(account.overhead) / ranks;
+        sum.late_sender_s += part(account.late_sender) / ranks;
+        sum.late_receiver_s += part(account.late_receiver) / ranks;
+        sum.network_s += part(account.network) / ranks;
+        sum.path_ranks_s += part(estimate.path.ranks);
+        sum.path_network_s += part(estimate.path.network);
+        for (sum, bound) in
+            [(&mut sum.unshared_s, estimate.unshared), (&mut sum.unlimited_s, estimate.unlimited)]
+        {
+            *sum = bound.map(|bound| sum.unwrap_or(0.0) + bound * part(estimate.time)).or(*sum);
+        }
+        self.accounts.resize(estimate.accounts.len(), Account::default());
+        for (sum, account) in self.accounts.iter_mut().zip(&estimate.accounts) {
+            sum.add_part(account, share);
+        }
+        if is_first {
+            sum.simulated += estimate.simulated;
+            sum.makespan_error = estimate.error.is_finite().then_some(estimate.error);
+        }
     }
 
     fn add_ranks(&mut self, performance: &Performance) {

@@ -6,6 +6,7 @@ use super::flow::{Bounds, Replays};
 use super::pattern::Pattern;
 use super::picture::Picture;
 use super::program::Program;
+use super::sampled::Estimates;
 use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
 use crate::replay::Performance;
@@ -36,6 +37,8 @@ pub(super) struct Job {
     pub(super) phases: Vec<Option<Box<PhaseOfJob>>>,
     /// By rank: how much earlier than the last one it ended the stage before.
     pub(super) leads: Vec<Picoseconds>,
+    /// What its phases take while it has the network to itself; `None` before it is known.
+    pub(super) estimates: Option<Rc<Estimates>>,
 }
 
 /// A phase that has begun at least once.
@@ -69,6 +72,7 @@ impl Job {
                 let replays = state.replays.get_or_insert_default();
                 replays.add(performance, number, bounds);
                 replays.sum.simulated += u64::from(!program.merged || number == 0);
+                replays.sum.makespan_error = Some(0.0);
             }
         }
     }

@@ -23,6 +23,7 @@ mod picture;
 mod program;
 mod queue;
 mod record;
+mod sampled;
 mod simulation;
 
 use phaseflow_collect::choice::{Choice, unknown_name};

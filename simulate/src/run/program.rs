@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use phaseflow_collect::{At, Error, Result, TrafficMatrix};
 
 use crate::engine::Picoseconds;
-use crate::replay::{Recording, Sampling, Script};
+use crate::replay::{Recording, Sampled, Sampling, Script};
 use crate::workload::Workload;
 
 /// Most ranks of a job: beyond any machine, and small enough to place.
@@ -133,6 +133,11 @@ impl<'a> Program<'a> {
             .and_then(|recording| if self.merged { recording.whole.as_ref() } else { recording.phase(phase) })
     }
 
+    /// What stands for all of the run.
+    pub(super) fn sampled(&self) -> Option<&'a Sampled> {
+        self.recording.and_then(|recording| recording.sampled.as_ref()).filter(|_| self.timed && !self.merged)
+    }
+
     /// What ranks do in the whole run, one stretch a stage.
     pub(super) fn whole_script(&self) -> Option<&'a Script> {
         let whole = self.recording.and_then(|recording| recording.whole.as_ref());
@@ -156,6 +161,9 @@ impl<'a> Program<'a> {
             let split =
                 if self.merged { self.recording.and_then(|r| r.whole.as_ref()) } else { self.whole_script() };
             return if split.is_some() { Ok(()) } else { lacks("the whole run") };
+        }
+        if self.sampled().is_some() {
+            return Ok(());
         }
         let mut phases = self.stages.iter().filter_map(|stage| stage.phase);
         match phases.find(|phase| self.script(*phase as usize).is_none()) {

@@ -14,6 +14,7 @@ use super::picture::Picture;
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
+use super::sampled::Estimates;
 use super::{Algorithms, Model, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::distribution::Distribution;
@@ -308,6 +309,7 @@ impl<'a> Simulation<'a> {
             stage_began: self.now,
             phases: program.phases.iter().map(|_| None).collect(),
             leads: vec![0; if self.flow.is_some() { program.ranks as usize } else { 0 }],
+            estimates: None,
         });
         let place = self.places.pop().unwrap_or_else(|| {
             self.running.push(None);
@@ -468,6 +470,9 @@ impl<'a> Simulation<'a> {
             }
             return Ok(());
         }
+        if is_alone && self.begin_alone(job, place)? {
+            return Ok(());
+        }
         let Some(phase) = program.stages[job.stage].phase else {
             let time = options.compute_ps(program.length_ns(job.stage));
             self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
@@ -513,6 +518,45 @@ impl<'a> Simulation<'a> {
         job.leave(performance);
         self.events.push(self.now.saturating_add(performance.makespan), Event::StageEnds { place });
         Ok(())
+    }
+
+    /// A stage of a job that has the network to itself and whose phases are known from samples; false if they are not.
+    fn begin_alone(&mut self, job: &mut Job, place: u32) -> Result<bool> {
+        let program = &self.programs[job.workload];
+        // Where routes change with the phase, there is no one answer for all its occurrences.
+        let Some(sampled) = program.sampled().filter(|_| self.setup.reroute == Reroute::Job) else {
+            return Ok(false);
+        };
+        if job.estimates.is_none() {
+            let mut used: Vec<u32> = program.stages.iter().filter_map(|stage| stage.phase).collect();
+            used.sort_unstable();
+            used.dedup();
+            for phase in &used {
+                if job.phases[*phase as usize].is_none() {
+                    self.route(job, *phase as usize)?;
+                }
+            }
+            let first = used.first().map_or(0, |phase| *phase as usize);
+            for script in sampled.scripts() {
+                self.route_rest(job, first, script)?;
+            }
+            let Some(flow) = self.flow.as_deref_mut() else { return Ok(false) };
+            let place = || format!("job {} ({})", job.number, program.name);
+            job.estimates = Some(Rc::new(Estimates::new(flow, sampled, &job.placement.hosts).at(place)?));
+        }
+        let phase = program.stages[job.stage].phase;
+        let Some(estimate) = job.estimates.as_ref().and_then(|estimates| estimates.of(phase)) else {
+            return Ok(false);
+        };
+        let share = estimate.share(program.length_ns(job.stage));
+        let time = (estimate.time as f64 * share).round() as Picoseconds;
+        let state = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut());
+        if let Some(state) = state {
+            let is_first = state.replays.is_none();
+            state.replays.get_or_insert_default().add_share(estimate, share, is_first);
+        }
+        self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
+        Ok(true)
     }
 
     /// Lets the router see what links carry now.

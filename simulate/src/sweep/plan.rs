@@ -91,10 +91,17 @@ impl Plan {
         self.jobs.is_empty() || self.jobs.iter().any(|job| job.trace.is_none())
     }
 
-    /// What has to be read of the inputs: messages only where some point replays them.
-    pub fn reading(&self) -> Reading {
-        let replays = self.axes.get(Axis::Model).iter().any(|model| model.name() == "flow");
-        if replays { Reading::Messages } else { Reading::Matrices }
+    /// What has to be read of this many inputs: messages only where some point replays them, those of samples only where no job can meet
+    /// another one.
+    pub fn reading(&self, inputs: usize) -> Reading {
+        let any = |axis: Axis, name: &str| self.axes.get(axis).iter().any(|choice| choice.name() == name);
+        if !any(Axis::Model, "flow") {
+            return Reading::Matrices;
+        }
+        let jobs = if self.jobs.is_empty() { inputs } else { self.jobs.len() };
+        let fixed = self.jobs.iter().all(|job| matches!(job.submission, Submission::Fixed { .. }));
+        let all = self.settings.reroute == Reroute::Phase || any(Axis::Phases, "merged");
+        if jobs > 1 || !fixed || all { Reading::Messages } else { Reading::Samples }
     }
 
     pub(super) fn points(&self) -> u32 {
