@@ -29,6 +29,7 @@ mod segment;
 mod survey;
 mod tags;
 mod tally;
+mod ticks;
 mod tree;
 mod window;
 
@@ -45,3 +46,4 @@ pub use representative::Representatives;
 pub use sample::{Samples, Span, Units};
 pub use score::{Interval, Score, Truth, read_truth, score};
 pub use segment::{LARGEST_WINDOWS, Options, Outcome, segment};
+pub use ticks::Ticks;

@@ -13,30 +13,33 @@
 //! Units follow the clock of the trace, not the rounds of the program, and one can hold a round more than another: what is made of
 //! them has to look at their messages. It is the wrong choice for phases of a few rounds with very many messages each, of which a unit is a part.
 
-use std::ops::Range;
+use std::cmp::Reverse;
 
 use phaseflow_collect::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::archive::{Occurrence, Segmentation};
 use crate::representative::Representatives;
+use crate::ticks::Ticks;
 
-/// Messages of a unit, a rank; smaller units where the run does not allow for these. A unit that holds more rounds has a smaller part of one too
-/// many or too few.
-const UNITS: [u64; 4] = [128, 64, 32, 16];
-/// Messages before a unit in its window, a rank: enough rounds for most patterns to come into their rhythm. Half as many after it.
-const BEFORE: u64 = 32;
+/// Messages of a unit, and before it in its window, a rank; half as many come after it. A unit that holds more rounds has a smaller part of one too
+/// many or too few, and what comes before it has to bring the ranks into their rhythm; smaller ones where the run does not allow for these.
+const SIZES: [(u64, u64); 4] = [(128, 32), (64, 32), (32, 16), (16, 16)];
 /// Messages of these at least, all ranks together.
 const LEAST_MESSAGES: u64 = 256;
 /// Units of a phase that are sampled at most, and at least if there are as many.
 const MOST: u64 = 24;
 const LEAST: u64 = 8;
+/// One in so many of them is among the longest that stand for themselves, …
+const LONGEST: u64 = 4;
+/// … if it took so many times as long as the mean.
+const LONG: u64 = 2;
 /// Windows have no more messages than this part of the run, …
 const PART: u64 = 22;
 /// … or than these, if [`LEAST`] units of each phase do not need more.
 const MESSAGES: u64 = 1 << 14;
 /// A run with no more messages is simulated whole, which takes no time worth saving.
-const SMALL: u64 = 1 << 16;
+const SMALL: u64 = 1 << 17;
 
 /// A stretch of time; nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -52,10 +55,12 @@ pub struct Span {
 pub struct Units {
     /// The phase; `None`: idle stretches.
     pub phase: Option<u32>,
-    /// How many units its outermost occurrences are cut into.
+    /// How many units its outermost occurrences are cut into, without the longest.
     pub units: u64,
-    /// Those that are sampled, in order of time.
+    /// Those of them that are sampled, in order of time.
     pub samples: Vec<Span>,
+    /// Units that took much longer than others and stand for themselves alone, in order of time.
+    pub longest: Vec<Span>,
 }
 
 /// What is simulated for all of a run.
@@ -71,44 +76,17 @@ pub struct Samples {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     span: Span,
+    /// Messages of the run before it, and its own.
+    before: u64,
     messages: u64,
     pieces: u64,
 }
 
-impl Row {
-    fn new(row: &Occurrence, unit: u64) -> Self {
-        let span = Span { start_ns: row.start_ns, end_ns: row.end_ns };
-        let pieces = (row.messages + unit / 2) / unit;
-        let length = span.end_ns.saturating_sub(span.start_ns);
-        Self {
-            span,
-            messages: row.messages,
-            pieces: if row.phase.is_some() { pieces.clamp(1, length.max(1)) } else { 1 },
-        }
-    }
-
-    /// Where a unit begins; the one after the last where it ends.
-    fn edge_ns(&self, piece: u64) -> u64 {
-        let length = u128::from(self.span.end_ns - self.span.start_ns);
-        self.span.start_ns + (length * u128::from(piece) / u128::from(self.pieces)) as u64 // at most the length
-    }
-
-    /// Messages between two times in it, if they are spread evenly.
-    fn messages_of(&self, length_ns: u64) -> u64 {
-        let length = u128::from((self.span.end_ns - self.span.start_ns).max(1));
-        (u128::from(self.messages) * u128::from(length_ns) / length) as u64 // at most all
-    }
-
-    /// The time that holds so many of its messages.
-    fn time_of(&self, messages: u64) -> u64 {
-        let length = u128::from(self.span.end_ns - self.span.start_ns);
-        (length * u128::from(messages) / u128::from(self.messages.max(1))).min(length) as u64
-    }
-}
-
 /// The outermost occurrences of a run, by phase.
-struct Run {
+struct Run<'a> {
     rows: Vec<Row>,
+    messages: u64,
+    ticks: &'a Ticks,
     phases: Vec<Members>,
 }
 
@@ -127,17 +105,21 @@ impl Samples {
     pub fn choose(segmentation: &Segmentation, representatives: &Representatives) -> Self {
         let ranks = u64::from(segmentation.header.ranks);
         let mut sampled = Self::default();
-        for (unit, is_last) in UNITS.iter().zip([false, false, false, true]) {
-            let run = Run::new(segmentation, unit.saturating_mul(ranks).max(LEAST_MESSAGES));
-            let messages: u64 = run.rows.iter().fold(0, |sum, row| sum.saturating_add(row.messages));
+        for (number, sizes) in SIZES.iter().enumerate() {
+            let is_last = number + 1 == SIZES.len();
+            let [unit, before] =
+                [sizes.0, sizes.1].map(|size| size.saturating_mul(ranks).max(LEAST_MESSAGES));
+            let run = Run::new(segmentation, &representatives.ticks, unit);
+            let messages = run.messages;
             if messages <= SMALL {
-                return run.samples(u64::MAX, ranks);
+                return run.samples(u64::MAX, before).0;
             }
             let budget = (messages / PART).max(MESSAGES);
             let mut most = MOST;
             loop {
-                sampled = run.samples(most, ranks);
-                let fits = run.volume(&sampled.windows) <= budget;
+                let volume;
+                (sampled, volume) = run.samples(most, before);
+                let fits = volume <= budget;
                 if fits || (is_last && most <= LEAST) {
                     return sampled;
                 }
@@ -147,7 +129,6 @@ impl Samples {
                 most = (most * 3 / 4).max(LEAST);
             }
         }
-        let _ = representatives;
         sampled
     }
 }
@@ -169,22 +150,21 @@ impl Samples {
             if let Some(phase) = units.phase.filter(|phase| *phase as usize >= phases) {
                 return wrong(format!("has samples of phase {phase}, the archive has {phases}"));
             }
-            if units.units < units.samples.len() as u64 || units.samples.is_empty() {
+            if units.units < units.samples.len() as u64 || (units.samples.is_empty() && units.units > 0) {
                 let (found, all) = (units.samples.len(), units.units);
                 return wrong(format!("has {found} samples of {all} units, expected 1 to {all}"));
             }
-            let mut reached_ns = 0;
-            for sample in &units.samples {
-                if sample.start_ns < reached_ns
-                    || sample.end_ns < sample.start_ns
-                    || self.window_of(*sample).is_none()
-                {
-                    let Span { start_ns, end_ns } = sample;
-                    return wrong(format!(
-                        "has a sample from {start_ns} to {end_ns} ns that lies in no window, or not after the one before it"
-                    ));
+            for spans in [&units.samples, &units.longest] {
+                let mut reached_ns = 0;
+                for Span { start_ns, end_ns } in spans.iter().copied() {
+                    let is_in_window = self.window_of(Span { start_ns, end_ns }).is_some();
+                    if start_ns < reached_ns || end_ns < start_ns || !is_in_window {
+                        return wrong(format!(
+                            "has a sample from {start_ns} to {end_ns} ns that lies in no window, or not after the one before it"
+                        ));
+                    }
+                    reached_ns = end_ns;
                 }
-                reached_ns = sample.end_ns;
             }
         }
         Ok(())
@@ -199,104 +179,130 @@ impl Samples {
     }
 }
 
-impl Run {
-    fn new(segmentation: &Segmentation, unit: u64) -> Self {
+impl<'a> Run<'a> {
+    fn new(segmentation: &Segmentation, ticks: &'a Ticks, unit: u64) -> Self {
         let outermost = segmentation.occurrences.iter().filter(|row| row.depth == 0);
         let idle = segmentation.phases.len();
-        let mut run = Self { rows: Vec::new(), phases: Vec::new() };
+        let mut run = Self { rows: Vec::new(), messages: 0, ticks, phases: Vec::new() };
         run.phases.resize_with(idle + 1, Members::default);
         for occurrence in outermost {
-            let row = Row::new(occurrence, unit);
-            let place = occurrence.phase.map_or(idle, |phase| phase as usize);
-            let Some(members) = run.phases.get_mut(place) else { continue };
-            members.phase = occurrence.phase;
+            let Occurrence { phase, start_ns, end_ns, messages, .. } = *occurrence;
+            let most = if phase.is_some() { end_ns - start_ns } else { 1 };
+            let pieces = (messages / unit).clamp(1, most.max(1));
+            let Some(members) = run.phases.get_mut(phase.map_or(idle, |phase| phase as usize)) else {
+                continue;
+            };
+            members.phase = phase;
             members.rows.push(run.rows.len());
-            members.ends.push(members.ends.last().copied().unwrap_or(0) + row.pieces);
-            run.rows.push(row);
+            members.ends.push(members.ends.last().copied().unwrap_or(0) + pieces);
+            run.rows.push(Row { span: Span { start_ns, end_ns }, before: run.messages, messages, pieces });
+            run.messages = run.messages.saturating_add(messages);
         }
         run.phases.retain(|members| !members.rows.is_empty());
         run
     }
 
-    /// At most so many units of each phase, and the windows around them.
-    fn samples(&self, most: u64, ranks: u64) -> Samples {
+    /// The messages of the run before a unit; before the one after the last of a row it is those before the next row.
+    fn position(&self, row: usize, piece: u64) -> u64 {
+        let row = &self.rows[row];
+        row.before + (u128::from(row.messages) * u128::from(piece) / u128::from(row.pieces)) as u64 // at most all
+    }
+
+    /// When a unit begins; for the one after the last of a row, when the row ends.
+    fn edge_ns(&self, row: usize, piece: u64) -> u64 {
+        let Row { span, pieces, .. } = self.rows[row];
+        match piece {
+            0 => span.start_ns,
+            piece if piece >= pieces => span.end_ns,
+            piece => self.time_ns(self.position(row, piece)),
+        }
+    }
+
+    /// When so many messages of the run are posted, within the row of the next one.
+    fn time_ns(&self, position: u64) -> u64 {
+        let row = self.rows.partition_point(|row| row.before + row.messages <= position);
+        let Some(row) = self.rows.get(row) else { return self.rows.last().map_or(0, |row| row.span.end_ns) };
+        let length = u128::from(row.span.end_ns - row.span.start_ns);
+        let evenly = || (length * u128::from(position - row.before) / u128::from(row.messages.max(1))) as u64; // at most the length
+        let time_ns = self.ticks.time_ns(position).unwrap_or_else(|| row.span.start_ns + evenly());
+        time_ns.clamp(row.span.start_ns, row.span.end_ns)
+    }
+
+    /// At most so many units of each phase, the windows around them, and the messages in these.
+    fn samples(&self, most: u64, before: u64) -> (Samples, u64) {
         let mut of_phase = Vec::new();
-        let mut windows: Vec<Span> = Vec::new();
-        let before = BEFORE.saturating_mul(ranks).max(LEAST_MESSAGES);
+        let (mut windows, mut positions) = (Vec::new(), Vec::new());
         for members in &self.phases {
-            let mut chosen: Vec<(usize, u64)> =
-                members.strata(most).map(|unit| members.piece(unit)).collect();
-            chosen.sort_unstable();
-            chosen.dedup();
-            let span = |(row, piece): &(usize, u64)| {
-                let row = &self.rows[*row];
-                Span { start_ns: row.edge_ns(*piece), end_ns: row.edge_ns(piece + 1) }
-            };
-            let samples: Vec<Span> = chosen.iter().map(span).collect();
-            windows.extend(
-                chosen.iter().zip(&samples).map(|((row, _), span)| self.surroundings(*row, *span, before)),
-            );
-            let units = members.ends.last().copied().unwrap_or(0);
-            of_phase.push(Units { phase: members.phase, units, samples });
+            let (longest, others) = self.chosen(members, most);
+            let spans =
+                |units: &[u64]| units.iter().map(|unit| self.span(members, *unit)).collect::<Vec<Span>>();
+            let [longest_ns, samples] = [&longest, &others].map(|units| spans(units));
+            for unit in longest.iter().chain(&others) {
+                let (window, messages) =
+                    self.surroundings(members.piece(*unit), self.span(members, *unit), before);
+                windows.push(window);
+                positions.push(messages);
+            }
+            let units = members.units() - longest.len() as u64;
+            of_phase.push(Units { phase: members.phase, units, samples, longest: longest_ns });
         }
-        Samples { windows: joined(windows), of_phase }
+        let messages = joined(positions).iter().map(|span| span.end_ns - span.start_ns).sum();
+        (Samples { windows: joined(windows), of_phase }, messages)
     }
 
-    /// A stretch of a row with so many messages before it and half as many after it.
-    fn surroundings(&self, row: usize, span: Span, messages: u64) -> Span {
-        let mut around = span;
-        let mut missing = messages;
-        for (number, before) in self.rows[..=row].iter().enumerate().rev() {
-            let end_ns = if number == row { span.start_ns } else { before.span.end_ns };
-            let there = before.messages_of(end_ns - before.span.start_ns);
-            if there >= missing {
-                around.start_ns = end_ns - before.time_of(missing).min(end_ns - before.span.start_ns);
-                break;
-            }
-            around.start_ns = before.span.start_ns;
-            missing -= there;
-        }
-        let mut missing = messages / 2;
-        for (number, after) in self.rows.iter().enumerate().skip(row) {
-            let start_ns = if number == row { span.end_ns } else { after.span.start_ns };
-            let there = after.messages_of(after.span.end_ns - start_ns);
-            if there >= missing {
-                around.end_ns = start_ns + after.time_of(missing).min(after.span.end_ns - start_ns);
-                break;
-            }
-            around.end_ns = after.span.end_ns;
-            missing -= there;
-        }
-        around
+    fn span(&self, members: &Members, unit: u64) -> Span {
+        let (row, piece) = members.piece(unit);
+        Span { start_ns: self.edge_ns(row, piece), end_ns: self.edge_ns(row, piece + 1) }
     }
 
-    /// Messages in some windows.
-    fn volume(&self, windows: &[Span]) -> u64 {
-        let mut sum = 0_u64;
-        for window in windows {
-            let first = self.rows.partition_point(|row| row.span.end_ns <= window.start_ns);
-            for row in self.rows[first..].iter().take_while(|row| row.span.start_ns < window.end_ns) {
-                let (start, end) =
-                    (row.span.start_ns.max(window.start_ns), row.span.end_ns.min(window.end_ns));
-                sum = sum.saturating_add(row.messages_of(end - start));
-            }
+    /// The longest units of a phase, and one of each stratum of the others; all if there are no more than `most`.
+    fn chosen(&self, members: &Members, most: u64) -> (Vec<u64>, Vec<u64>) {
+        let units = members.units();
+        if units <= most {
+            return (Vec::new(), (0..units).collect());
         }
-        sum
+        let length = |unit: u64| {
+            let span = self.span(members, unit);
+            span.end_ns - span.start_ns
+        };
+        let whole: u64 =
+            members.rows.iter().map(|row| self.rows[*row].span).map(|span| span.end_ns - span.start_ns).sum();
+        let long = (whole / units).saturating_mul(LONG);
+        let mut longest: Vec<(u64, u64)> =
+            (0..units).map(|unit| (length(unit), unit)).filter(|(length, _)| *length > long).collect();
+        longest.sort_unstable_by_key(|(length, unit)| (Reverse(*length), *unit));
+        longest.truncate((most / LONGEST) as usize);
+        let mut longest: Vec<u64> = longest.into_iter().map(|(_, unit)| unit).collect();
+        longest.sort_unstable();
+        let others = units - longest.len() as u64;
+        let strata = most - longest.len() as u64;
+        let edge =
+            |stratum: u64| (u128::from(others) * u128::from(stratum) / u128::from(strata.max(1))) as u64;
+        let phase = members.phase.map_or(u64::MAX, u64::from);
+        let drawn = (0..strata).map(|stratum| {
+            let (start, end) = (edge(stratum), edge(stratum + 1));
+            let unit = start + drawn(phase, stratum) % (end - start).max(1);
+            // Past the longest ones, which are not among the others.
+            longest.iter().fold(unit, |unit, long| unit + u64::from(*long <= unit))
+        });
+        let drawn = drawn.collect();
+        (longest, drawn)
+    }
+
+    /// A unit with so many messages before it and half as many after it, as times and as positions of messages.
+    fn surroundings(&self, (row, piece): (usize, u64), span: Span, messages: u64) -> (Span, Span) {
+        let (start, end) = (self.position(row, piece), self.position(row, piece + 1));
+        let first = start.saturating_sub(messages);
+        let last = end.saturating_add(messages / 2).min(self.messages);
+        let start_ns = if first == 0 { 0 } else { self.time_ns(first).min(span.start_ns) };
+        let end_ns = self.time_ns(last).max(span.end_ns);
+        (Span { start_ns, end_ns }, Span { start_ns: first, end_ns: last })
     }
 }
 
 impl Members {
-    /// One unit of each stratum; all if there are no more than `most`.
-    fn strata(&self, most: u64) -> impl Iterator<Item = u64> {
-        let units = self.ends.last().copied().unwrap_or(0);
-        let strata = most.min(units);
-        let edge =
-            move |stratum: u64| (u128::from(units) * u128::from(stratum) / u128::from(strata.max(1))) as u64;
-        let phase = self.phase.map_or(u64::MAX, u64::from);
-        (0..strata).map(move |stratum| {
-            let Range { start, end } = edge(stratum)..edge(stratum + 1);
-            start + drawn(phase, stratum) % (end - start).max(1)
-        })
+    fn units(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
     }
 
     /// The row of a unit, and which of its pieces.

@@ -2,8 +2,10 @@
 //!
 //! A window is one script; the edges of the samples in it are its boundaries, so that each sample is a stretch of its own.
 
+use std::collections::BTreeSet;
+
 use phaseflow_collect::{At, Result};
-use phaseflow_segment::{Samples, Segmentation, Span};
+use phaseflow_segment::{Occurrence, Samples, Segmentation, Span};
 
 use super::Script;
 use super::excerpt::{Excerpt, since};
@@ -17,6 +19,8 @@ pub struct Sampled {
     /// What is simulated.
     scripts: Vec<Script>,
     windows: usize,
+    /// By script: the phases in which it begins and ends.
+    within: Vec<[Option<u32>; 2]>,
     /// By phase.
     pub strata: Vec<Stratum>,
 }
@@ -26,14 +30,16 @@ pub struct Sampled {
 pub struct Stratum {
     /// The phase; `None`: idle stretches.
     pub phase: Option<u32>,
-    /// How many units there are.
+    /// How long all of it took when it was recorded.
+    pub recorded_ns: u64,
+    /// How many units there are, without the longest.
     pub units: u64,
     /// What they have all together.
     pub total: Traits,
     /// Those that are sampled.
     pub samples: Vec<Sample>,
-    /// Samples again, each with half of what comes before it: its position among the samples, and where it is then.
-    pub again: Vec<(usize, Sample)>,
+    /// Units that stand for themselves.
+    pub longest: Vec<Sample>,
 }
 
 /// A sampled unit: a stretch of a script.
@@ -45,6 +51,10 @@ pub struct Sample {
     pub stretch: usize,
     /// What is known of it without simulation.
     pub traits: Traits,
+    /// A script in which less comes before the same stretch.
+    pub again: Option<usize>,
+    /// True if the script begins in the middle of the run.
+    pub begins: bool,
 }
 
 /// What is known of a stretch of the trace.
@@ -85,6 +95,18 @@ impl Sampled {
         for (number, (excerpt, span)) in windows.iter().zip(&samples.windows).enumerate() {
             scripts.push(script(excerpt, *span, &edges[number]).at(|| format!("window {number}"))?);
         }
+        let mut spans = samples.windows.clone();
+        let mut of_window = vec![None; windows.len()];
+        for number in checked(samples) {
+            let (excerpt, around) = (&windows[number], samples.windows[number]);
+            let Some(first) = edges[number].first().filter(|_| around.start_ns > 0) else { continue };
+            let start = middle(excerpt, around.start_ns, *first, start_ns);
+            let shorter = Span { start_ns: start, ..around };
+            let Some(excerpt) = excerpt.cut(&[shorter], last_ns, start_ns).pop() else { continue };
+            of_window[number] = Some(scripts.len());
+            spans.push(shorter);
+            scripts.push(script(&excerpt, shorter, &edges[number]).at(|| format!("window {number}"))?);
+        }
         let mut strata = Vec::with_capacity(samples.of_phase.len());
         for units in &samples.of_phase {
             let rows =
@@ -94,32 +116,58 @@ impl Sampled {
                 messages: sum.messages.saturating_add(row.messages),
                 bytes: sum.bytes.saturating_add(row.bytes),
             });
-            let mut stratum = Stratum { phase: units.phase, units: units.units, total, ..Stratum::default() };
-            for span in &units.samples {
-                let Some(window) = samples.window_of(*span) else { return Ok(None) };
-                let is_last = Some(span.end_ns) == last_ns;
-                let traits = traits(&windows[window], *span, is_last, start_ns);
-                let around = samples.windows[window];
-                let stretch = |edges: &[u64]| edges.partition_point(|edge| *edge <= span.start_ns);
-                stratum.samples.push(Sample { script: window, stretch: stretch(&edges[window]), traits });
-                let first = edges[window].first().copied().unwrap_or(around.end_ns);
-                if first == span.start_ns && around.start_ns > 0 && stratum.again.len() < CHECKS {
-                    let later = middle(&windows[window], around.start_ns, first, start_ns);
-                    let shorter = Span { start_ns: later, ..around };
-                    let excerpt = windows[window].cut(&[shorter], last_ns, start_ns).remove(0);
-                    let sample = Sample { script: scripts.len(), stretch: 1, traits };
-                    scripts.push(script(&excerpt, shorter, &edges[window])?);
-                    stratum.again.push((stratum.samples.len() - 1, sample));
+            let mut stratum = Stratum {
+                phase: units.phase,
+                recorded_ns: total.duration_ns,
+                units: units.units,
+                total,
+                ..Stratum::default()
+            };
+            for (spans, among) in
+                [(&units.samples, &mut stratum.samples), (&units.longest, &mut stratum.longest)]
+            {
+                for span in spans {
+                    let Some(window) = samples.window_of(*span) else { return Ok(None) };
+                    let is_last = Some(span.end_ns) == last_ns;
+                    let traits = traits(&windows[window], *span, is_last, start_ns);
+                    let stretch = edges[window].partition_point(|edge| *edge <= span.start_ns);
+                    // The first stretch of a window is that before its first sample.
+                    let again = of_window[window].filter(|_| stretch > 0);
+                    let begins = samples.windows[window].start_ns > 0;
+                    among.push(Sample { script: window, stretch, traits, again, begins });
                 }
+            }
+            let all = || stratum.samples.iter().chain(&stratum.longest);
+            if all().all(|sample| sample.traits.messages == 0) && total.messages > 0 {
+                return Ok(None);
+            }
+            for Sample { traits, .. } in &stratum.longest {
+                let left = &mut stratum.total;
+                left.duration_ns = left.duration_ns.saturating_sub(traits.duration_ns);
+                left.messages = left.messages.saturating_sub(traits.messages);
+                left.bytes = left.bytes.saturating_sub(traits.bytes);
             }
             strata.push(stratum);
         }
-        Ok(Some(Self { scripts, windows: windows.len(), strata }))
+        let rows: Vec<&Occurrence> = segmentation.occurrences.iter().filter(|row| row.depth == 0).collect();
+        let phase_at = |time_ns: u64| {
+            let row = rows.partition_point(|row| row.end_ns <= time_ns);
+            rows.get(row).and_then(|row| row.phase)
+        };
+        let within =
+            spans.iter().map(|span| [phase_at(span.start_ns), phase_at(span.end_ns.saturating_sub(1))]);
+        let within = within.collect();
+        Ok(Some(Self { scripts, windows: windows.len(), within, strata }))
     }
 
     /// What is simulated.
     pub fn scripts(&self) -> &[Script] {
         &self.scripts
+    }
+
+    /// The phases in which a script begins and ends.
+    pub fn within(&self, script: usize) -> [Option<u32>; 2] {
+        self.within.get(script).copied().unwrap_or_default()
     }
 
     /// The windows, without those that are played again.
@@ -128,10 +176,23 @@ impl Sampled {
     }
 }
 
+/// Windows that are played again: some with samples of each phase.
+fn checked(samples: &Samples) -> BTreeSet<usize> {
+    let mut checked = BTreeSet::new();
+    for units in &samples.of_phase {
+        let mut of_phase: Vec<usize> =
+            units.samples.iter().filter_map(|span| samples.window_of(*span)).collect();
+        of_phase.dedup();
+        let step = of_phase.len().div_ceil(CHECKS).max(1);
+        checked.extend(of_phase.into_iter().step_by(step));
+    }
+    checked
+}
+
 /// By window: where samples in it begin and end.
 fn edges(samples: &Samples) -> Vec<Vec<u64>> {
     let mut edges = vec![Vec::new(); samples.windows.len()];
-    for span in samples.of_phase.iter().flat_map(|units| &units.samples) {
+    for span in samples.of_phase.iter().flat_map(|units| units.samples.iter().chain(&units.longest)) {
         let Some(window) = samples.window_of(*span) else { continue };
         let Span { start_ns, end_ns } = samples.windows[window];
         edges[window].extend(

@@ -8,6 +8,7 @@
 //! empty, is told by windows that are replayed again with half of what comes before the sample: by so much as the sample
 //! changes, it may still be off (the difference between a beginning and one of twice its length, where what is left falls at least as fast as that).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use phaseflow_collect::Result;
@@ -56,6 +57,8 @@ impl Estimate {
 
 /// A script that was played.
 struct Played {
+    /// By rank: how much earlier than the last one it began.
+    leads: Vec<Picoseconds>,
     performance: Performance,
     bounds: Bounds,
 }
@@ -77,24 +80,27 @@ impl Estimates {
         let together = vec![0; hosts.len()];
         let mut played: Vec<Played> = Vec::new();
         let mut same: Vec<usize> = Vec::new();
+        let mut leads_in: BTreeMap<Option<u32>, Vec<Picoseconds>> = BTreeMap::new();
         for (number, script) in sampled.scripts().iter().enumerate() {
+            let [first, last] = sampled.within(number);
+            let leads = leads_in.get(&first).unwrap_or(&together);
             // Identical stretches are not simulated twice.
-            let known = sampled.scripts()[..number].iter().position(|known| known == script);
+            let known = (0..number)
+                .find(|known| sampled.scripts()[*known] == *script && played[same[*known]].leads == *leads);
             same.push(known.map_or(played.len(), |known| same[known]));
             if known.is_none() {
-                let performance = flow.alone(script, hosts, &together)?;
-                played.push(Played { performance, bounds: flow.bounds(script, hosts, &together) });
+                let performance = flow.alone(script, hosts, leads)?;
+                let bounds = flow.bounds(script, hosts, leads);
+                played.push(Played { performance, bounds, leads: leads.clone() });
             }
+            let Performance { end, ends, .. } = &played[same[number]].performance;
+            leads_in.insert(last, ends.iter().map(|own| end - own).collect());
         }
-        let of = |sample: &Sample| &played[same[sample.script]];
+        let found = Found { played: &played, same: &same };
+        let usual = found.usual_shift(&sampled.strata);
         let mut estimates = Self { phases: Vec::new(), idle: None };
         for stratum in &sampled.strata {
-            let mut distinct: Vec<(usize, usize)> =
-                stratum.samples.iter().map(|sample| (same[sample.script], sample.stretch)).collect();
-            distinct.sort_unstable();
-            distinct.dedup();
-            let simulated = distinct.len() as u64;
-            let estimate = Some(Rc::new(Estimate { simulated, ..estimate(stratum, of) }));
+            let estimate = Some(Rc::new(found.estimate(stratum, usual)));
             match stratum.phase {
                 None => estimates.idle = estimate,
                 Some(phase) => {
@@ -108,59 +114,118 @@ impl Estimates {
     }
 }
 
-fn estimate<'p>(stratum: &Stratum, of: impl Fn(&Sample) -> &'p Played) -> Estimate {
-    let time = |sample: &Sample| {
-        let stretches = &of(sample).performance.stretches;
-        stretches.get(sample.stretch).map_or(0, |stretch| stretch.time)
-    };
-    let sample: Vec<Measured> = stratum
-        .samples
-        .iter()
-        .map(|sample| Measured { traits: numbers(&sample.traits), value: time(sample) as f64 })
-        .collect();
-    let found = total(stratum.units, &numbers(&stratum.total), &sample);
-    let measured: f64 = sample.iter().map(|unit| unit.value).sum();
-    let differences: Vec<f64> =
-        stratum.again.iter().map(|(number, again)| sample[*number].value - time(again) as f64).collect();
-    let beginnings = differences.iter().map(|difference| difference.abs()).sum::<f64>()
-        / differences.len().max(1) as f64
-        * stratum.units as f64;
-    let mut sum = Sum::default();
-    for sample in &stratum.samples {
-        sum.add(of(sample), sample.stretch);
+/// What came of all scripts.
+struct Found<'p> {
+    played: &'p [Played],
+    /// By script.
+    same: &'p [usize],
+}
+
+impl<'p> Found<'p> {
+    fn of(&self, script: usize) -> &'p Played {
+        &self.played[self.same[script]]
     }
-    // What the samples spent, as what all spend.
-    let factor = if measured > 0.0 { found.value / measured } else { 0.0 };
-    let scaled = |time: Picoseconds| (time as f64 * factor).round() as Picoseconds;
-    let account = |account: &Account| Account {
-        compute: scaled(account.compute),
-        overhead: scaled(account.overhead),
-        late_sender: scaled(account.late_sender),
-        late_receiver: scaled(account.late_receiver),
-        network: scaled(account.network),
-    };
-    let share =
-        |bound: Option<Picoseconds>| bound.filter(|_| measured > 0.0).map(|bound| bound as f64 / measured);
-    Estimate {
-        recorded_ns: stratum.total.duration_ns,
-        time: found.value.round() as Picoseconds,
-        error: if found.value > 0.0 { (found.error + beginnings) / found.value } else { 0.0 },
-        simulated: 0,
-        account: account(&sum.account),
-        accounts: sum.accounts.iter().map(account).collect(),
-        path: PathShare {
-            ranks: scaled(sum.path.ranks),
-            network: scaled(sum.path.network),
-            messages: (sum.path.messages as f64 * factor).round() as u64,
-        },
-        unshared: share(sum.unshared),
-        unlimited: share(sum.unlimited),
+
+    /// How long a stretch of a script took, picoseconds.
+    fn time(&self, script: usize, stretch: usize) -> f64 {
+        self.of(script).performance.stretches.get(stretch).map_or(0.0, |stretch| stretch.time as f64)
     }
+
+    /// By how much of its mean time a sample of a stratum changes with what comes before it; one each that was played again.
+    fn shifts(&self, stratum: &Stratum) -> Vec<f64> {
+        let all = || stratum.samples.iter().chain(&stratum.longest);
+        let mean = all().map(|sample| self.time(sample.script, sample.stretch)).sum::<f64>()
+            / all().count().max(1) as f64;
+        let again = all().filter_map(|sample| Some((sample, sample.again?)));
+        let shift = |(sample, again): (&Sample, usize)| {
+            self.time(sample.script, sample.stretch) - self.time(again, sample.stretch)
+        };
+        again.filter(|_| mean > 0.0).map(|pair| shift(pair) / mean).collect()
+    }
+
+    /// The mean square of all shifts.
+    fn usual_shift(&self, strata: &[Stratum]) -> f64 {
+        let shifts: Vec<f64> = strata
+            .iter()
+            .filter(|stratum| stratum.phase.is_some())
+            .flat_map(|stratum| self.shifts(stratum))
+            .collect();
+        mean_square(&shifts)
+    }
+
+    fn estimate(&self, stratum: &Stratum, usual_shift: f64) -> Estimate {
+        let time = |sample: &Sample| self.time(sample.script, sample.stretch);
+        let measured = |sample: &Sample| Measured { traits: numbers(&sample.traits), value: time(sample) };
+        let sample: Vec<Measured> = stratum.samples.iter().map(measured).collect();
+        let others = total(stratum.units, &numbers(&stratum.total), &sample);
+        let longest: f64 = stratum.longest.iter().map(time).sum();
+        let value = others.value + longest;
+
+        let shifts = self.shifts(stratum);
+        let mean = shifts.iter().sum::<f64>() / shifts.len().max(1) as f64;
+        let begins =
+            || stratum.samples.iter().chain(&stratum.longest).filter(|sample| sample.begins).count() as f64;
+        let shift = if begins() == 0.0 {
+            0.0
+        } else if (stratum.samples.len() as u64) < stratum.units {
+            // What differs from sample to sample is in the error of the sample.
+            mean.abs()
+        } else {
+            let count = shifts.len() as f64;
+            let square = (mean_square(&shifts) * count + usual_shift * PRIOR) / (count + PRIOR);
+            let all = stratum.samples.len().max(1) as f64;
+            mean.abs() + SHIFTS * (square * begins()).sqrt() / all
+        };
+        if std::env::var("DBG").is_ok() {
+            eprintln!(
+                "phase {:?} units {} m {} longest {} value {:.4e} regression {:.3}% shift {:.3}% mean {:.3}% ({})",
+                stratum.phase,
+                stratum.units,
+                sample.len(),
+                stratum.longest.len(),
+                value,
+                100. * others.error / value,
+                100. * shift,
+                100. * mean,
+                shifts.len()
+            );
+            for (s, m) in stratum.samples.iter().zip(&sample) {
+                eprintln!("    {:?} {:?} -> {:.4e}", (s.script, s.stretch), s.traits, m.value);
+            }
+            for s in &stratum.longest {
+                eprintln!("    long {:?} {:?} -> {:.4e}", (s.script, s.stretch), s.traits, time(s));
+            }
+        }
+        let mut sum = Sum::default();
+        let mut distinct = BTreeSet::new();
+        for sample in stratum.samples.iter().chain(&stratum.longest) {
+            sum.add(self.of(sample.script), sample.stretch);
+            distinct.insert((self.same[sample.script], sample.stretch));
+        }
+        let error = if value > 0.0 { others.error / value + shift } else { 0.0 };
+        Estimate {
+            recorded_ns: stratum.recorded_ns,
+            time: value.round() as Picoseconds,
+            error,
+            simulated: distinct.len() as u64,
+            ..sum.scaled(value)
+        }
+    }
+}
+
+/// In how many of these cases what is usual elsewhere counts.
+const PRIOR: f64 = 2.0;
+/// Deviations of a mean of few.
+const SHIFTS: f64 = 3.0;
+
+fn mean_square(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64
 }
 
 /// What samples spent.
 #[derive(Default)]
 struct Sum {
+    time: Picoseconds,
     account: Account,
     accounts: Vec<Account>,
     path: PathShare,
@@ -169,9 +234,39 @@ struct Sum {
 }
 
 impl Sum {
+    /// What all units spend, if they take this time in all.
+    fn scaled(&self, value: f64) -> Estimate {
+        let measured = self.time as f64;
+        let factor = if measured > 0.0 { value / measured } else { 0.0 };
+        let scaled = |time: Picoseconds| (time as f64 * factor).round() as Picoseconds;
+        let account = |account: &Account| Account {
+            compute: scaled(account.compute),
+            overhead: scaled(account.overhead),
+            late_sender: scaled(account.late_sender),
+            late_receiver: scaled(account.late_receiver),
+            network: scaled(account.network),
+        };
+        let share = |bound: Option<Picoseconds>| {
+            bound.filter(|_| measured > 0.0).map(|bound| bound as f64 / measured)
+        };
+        Estimate {
+            account: account(&self.account),
+            accounts: self.accounts.iter().map(account).collect(),
+            path: PathShare {
+                ranks: scaled(self.path.ranks),
+                network: scaled(self.path.network),
+                messages: (self.path.messages as f64 * factor).round() as u64,
+            },
+            unshared: share(self.unshared),
+            unlimited: share(self.unlimited),
+            ..Estimate::default()
+        }
+    }
+
     fn add(&mut self, played: &Played, number: usize) {
-        let Played { performance, bounds } = played;
+        let Played { performance, bounds, .. } = played;
         let Some(stretch) = performance.stretches.get(number) else { return };
+        self.time += stretch.time;
         self.account.add(&stretch.account, 1);
         self.path.ranks += stretch.path.ranks;
         self.path.network += stretch.path.network;
