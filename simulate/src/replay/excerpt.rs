@@ -97,7 +97,7 @@ impl Recording {
     pub fn remarks(&self) -> impl Iterator<Item = String> {
         // The parts say what the whole says already.
         let parts = if self.whole.is_some() { &[][..] } else { &self.of_phase[..] };
-        let windows = self.sampled.iter().filter(|_| self.whole.is_none()).flat_map(Sampled::windows);
+        let windows = self.sampled.iter().filter(|_| self.whole.is_none()).map(|sampled| &sampled.script);
         let scripts = self.whole.iter().chain(windows).map(|script| (None, script));
         let parts =
             parts.iter().enumerate().filter_map(|(phase, script)| Some((Some(phase), script.as_ref()?)));
@@ -115,8 +115,7 @@ impl Recording {
             return (whole, whole);
         }
         if let Some(sampled) = &self.sampled {
-            let windows = || sampled.windows().map(messages);
-            return (windows().sum(), windows().max().unwrap_or(0));
+            return (sampled.scripts().map(messages).sum(), messages(&sampled.script));
         }
         let phases = segmentation.phases.iter().enumerate();
         let of =
@@ -128,7 +127,7 @@ impl Recording {
 
     /// Bytes of memory.
     pub fn memory(&self) -> u64 {
-        let windows = self.sampled.iter().flat_map(Sampled::windows);
+        let windows = self.sampled.iter().flat_map(Sampled::scripts);
         self.of_phase.iter().flatten().chain(&self.whole).chain(windows).map(Script::memory).sum()
     }
 }

@@ -24,6 +24,7 @@ mod player;
 mod sampled;
 pub mod script;
 mod shared;
+mod splice;
 
 pub use account::{Account, PathShare, Stretch};
 pub(crate) use excerpt::Excerpts;

@@ -1,11 +1,11 @@
 //! The sampled stretches of a run as scripts.
 //!
-//! A window is one script; the edges of the samples in it are its boundaries, so that each sample is a stretch of its own.
+//! The windows are [spliced](Script::spliced) into one script; the edges of the samples are its boundaries, so that each sample is a stretch of its own.
 
 use std::collections::BTreeSet;
 
 use phaseflow_collect::{At, Result};
-use phaseflow_segment::{Occurrence, Samples, Segmentation, Span};
+use phaseflow_segment::{Samples, Segmentation, Span};
 
 use super::Script;
 use super::excerpt::{Excerpt, since};
@@ -16,11 +16,10 @@ const CHECKS: usize = 4;
 /// What stands for all of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
-    /// What is simulated.
-    scripts: Vec<Script>,
-    windows: usize,
-    /// By script: the phases in which it begins and ends.
-    within: Vec<[Option<u32>; 2]>,
+    /// The windows, one after the other.
+    pub script: Script,
+    /// Some of them, each with half of what comes before its first sample; `None` if there is none that begins in the middle of the run.
+    pub again: Option<Script>,
     /// By phase.
     pub strata: Vec<Stratum>,
 }
@@ -42,18 +41,16 @@ pub struct Stratum {
     pub longest: Vec<Sample>,
 }
 
-/// A sampled unit: a stretch of a script.
+/// A sampled unit: a stretch of the script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// The script.
-    pub script: usize,
-    /// The stretch of it.
+    /// Which stretch.
     pub stretch: usize,
     /// What is known of it without simulation.
     pub traits: Traits,
-    /// A script in which less comes before the same stretch.
+    /// Which stretch it is where less comes before it.
     pub again: Option<usize>,
-    /// True if the script begins in the middle of the run.
+    /// True if what comes before it in the run is left out.
     pub begins: bool,
 }
 
@@ -91,21 +88,21 @@ impl Sampled {
             )
         };
         let edges = edges(samples);
-        let mut scripts = Vec::with_capacity(windows.len());
+        let (mut scripts, mut firsts, mut stretches) = (Vec::with_capacity(windows.len()), Vec::new(), 0);
         for (number, (excerpt, span)) in windows.iter().zip(&samples.windows).enumerate() {
             scripts.push(script(excerpt, *span, &edges[number]).at(|| format!("window {number}"))?);
+            firsts.push(stretches);
+            stretches += edges[number].len() + 1;
         }
-        let mut spans = samples.windows.clone();
-        let mut of_window = vec![None; windows.len()];
+        let (mut shorter, mut shorter_firsts, mut stretches) = (Vec::new(), vec![None; windows.len()], 0);
         for number in checked(samples) {
             let (excerpt, around) = (&windows[number], samples.windows[number]);
             let Some(first) = edges[number].first().filter(|_| around.start_ns > 0) else { continue };
-            let start = middle(excerpt, around.start_ns, *first, start_ns);
-            let shorter = Span { start_ns: start, ..around };
-            let Some(excerpt) = excerpt.cut(&[shorter], last_ns, start_ns).pop() else { continue };
-            of_window[number] = Some(scripts.len());
-            spans.push(shorter);
-            scripts.push(script(&excerpt, shorter, &edges[number]).at(|| format!("window {number}"))?);
+            let span = Span { start_ns: middle(excerpt, around.start_ns, *first, start_ns), ..around };
+            let Some(excerpt) = excerpt.cut(&[span], last_ns, start_ns).pop() else { continue };
+            shorter.push(script(&excerpt, span, &edges[number]).at(|| format!("window {number}"))?);
+            shorter_firsts[number] = Some(stretches);
+            stretches += edges[number].len() + 1;
         }
         let mut strata = Vec::with_capacity(samples.of_phase.len());
         for units in &samples.of_phase {
@@ -132,9 +129,9 @@ impl Sampled {
                     let traits = traits(&windows[window], *span, is_last, start_ns);
                     let stretch = edges[window].partition_point(|edge| *edge <= span.start_ns);
                     // The first stretch of a window is that before its first sample.
-                    let again = of_window[window].filter(|_| stretch > 0);
+                    let again = shorter_firsts[window].filter(|_| stretch > 0).map(|first| first + stretch);
                     let begins = samples.windows[window].start_ns > 0;
-                    among.push(Sample { script: window, stretch, traits, again, begins });
+                    among.push(Sample { stretch: firsts[window] + stretch, traits, again, begins });
                 }
             }
             let all = || stratum.samples.iter().chain(&stratum.longest);
@@ -149,30 +146,13 @@ impl Sampled {
             }
             strata.push(stratum);
         }
-        let rows: Vec<&Occurrence> = segmentation.occurrences.iter().filter(|row| row.depth == 0).collect();
-        let phase_at = |time_ns: u64| {
-            let row = rows.partition_point(|row| row.end_ns <= time_ns);
-            rows.get(row).and_then(|row| row.phase)
-        };
-        let within =
-            spans.iter().map(|span| [phase_at(span.start_ns), phase_at(span.end_ns.saturating_sub(1))]);
-        let within = within.collect();
-        Ok(Some(Self { scripts, windows: windows.len(), within, strata }))
+        let again = if shorter.is_empty() { None } else { Some(Script::spliced(&shorter)?) };
+        Ok(Some(Self { script: Script::spliced(&scripts)?, again, strata }))
     }
 
     /// What is simulated.
-    pub fn scripts(&self) -> &[Script] {
-        &self.scripts
-    }
-
-    /// The phases in which a script begins and ends.
-    pub fn within(&self, script: usize) -> [Option<u32>; 2] {
-        self.within.get(script).copied().unwrap_or_default()
-    }
-
-    /// The windows, without those that are played again.
-    pub fn windows(&self) -> impl Iterator<Item = &Script> {
-        self.scripts[..self.windows].iter()
+    pub fn scripts(&self) -> impl Iterator<Item = &Script> {
+        [&self.script].into_iter().chain(&self.again)
     }
 }
 

@@ -1,14 +1,12 @@
 //! A job that has the network to itself: its phases from their samples.
 //!
-//! Each window is replayed once, with nothing else in the network; each sample is a stretch of one, and takes from its last rank's entry to
-//! the last rank's entry into what comes next, as stages do in a replay of the whole run. What a phase takes is made of its samples by
-//! [regression](crate::regression) on what is known of all its units: how long they took when they were recorded, their messages and bytes.
+//! The windows are replayed one after the other as one run, with nothing else in the network; each sample is a stretch of it, and takes from its
+//! last rank's entry to the last rank's entry into what comes next, as stages do in a replay of the whole run. What a phase takes is made of its
+//! samples by [regression](crate::regression) on what is known of all its units: how long they took when they were recorded, their messages and bytes.
 //!
-//! The error has two parts. That of the sample is the regression's. That of the beginnings, where ranks start together and the network is
-//! empty, is told by windows that are replayed again with half of what comes before the sample: by so much as the sample
-//! changes, it may still be off (the difference between a beginning and one of twice its length, where what is left falls at least as fast as that).
+//! The error has two parts. That of the sample is the regression's. That of what is left out before a window is told by some windows that are
+//! replayed again with half of what comes before their samples: by so much as the samples change, they may still be off.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use phaseflow_collect::Result;
@@ -16,7 +14,7 @@ use phaseflow_collect::Result;
 use super::flow::{Bounds, Flow};
 use crate::engine::Picoseconds;
 use crate::regression::{Measured, total};
-use crate::replay::{Account, PathShare, Performance, Sample, Sampled, Stratum, Traits};
+use crate::replay::{Account, PathShare, Performance, Sample, Sampled, Stratum, Stretch, Traits};
 use crate::topology::HostId;
 
 /// What comes of all phases of a job.
@@ -55,14 +53,6 @@ impl Estimate {
     }
 }
 
-/// A script that was played.
-struct Played {
-    /// By rank: how much earlier than the last one it began.
-    leads: Vec<Picoseconds>,
-    performance: Performance,
-    bounds: Bounds,
-}
-
 impl Estimates {
     /// Of a phase, or of idle stretches.
     pub(super) fn of(&self, phase: Option<u32>) -> Option<&Rc<Estimate>> {
@@ -78,25 +68,11 @@ impl Estimates {
     /// A dead end.
     pub(super) fn new<'a>(flow: &mut Flow<'a>, sampled: &'a Sampled, hosts: &[HostId]) -> Result<Self> {
         let together = vec![0; hosts.len()];
-        let mut played: Vec<Played> = Vec::new();
-        let mut same: Vec<usize> = Vec::new();
-        let mut leads_in: BTreeMap<Option<u32>, Vec<Picoseconds>> = BTreeMap::new();
-        for (number, script) in sampled.scripts().iter().enumerate() {
-            let [first, last] = sampled.within(number);
-            let leads = leads_in.get(&first).unwrap_or(&together);
-            // Identical stretches are not simulated twice.
-            let known = (0..number)
-                .find(|known| sampled.scripts()[*known] == *script && played[same[*known]].leads == *leads);
-            same.push(known.map_or(played.len(), |known| same[known]));
-            if known.is_none() {
-                let performance = flow.alone(script, hosts, leads)?;
-                let bounds = flow.bounds(script, hosts, leads);
-                played.push(Played { performance, bounds, leads: leads.clone() });
-            }
-            let Performance { end, ends, .. } = &played[same[number]].performance;
-            leads_in.insert(last, ends.iter().map(|own| end - own).collect());
-        }
-        let found = Found { played: &played, same: &same };
+        let performance = flow.alone(&sampled.script, hosts, &together)?;
+        let bounds = flow.bounds(&sampled.script, hosts, &together);
+        let again = sampled.again.as_ref().map(|again| flow.alone(again, hosts, &together)).transpose()?;
+        let found =
+            Found { performance, bounds, again: again.map(|again| again.stretches).unwrap_or_default() };
         let usual = found.usual_shift(&sampled.strata);
         let mut estimates = Self { phases: Vec::new(), idle: None };
         for stratum in &sampled.strata {
@@ -114,33 +90,29 @@ impl Estimates {
     }
 }
 
-/// What came of all scripts.
-struct Found<'p> {
-    played: &'p [Played],
-    /// By script.
-    same: &'p [usize],
+/// What came of the windows.
+struct Found {
+    performance: Performance,
+    bounds: Bounds,
+    /// With less before samples.
+    again: Vec<Stretch>,
 }
 
-impl<'p> Found<'p> {
-    fn of(&self, script: usize) -> &'p Played {
-        &self.played[self.same[script]]
-    }
-
-    /// How long a stretch of a script took, picoseconds.
-    fn time(&self, script: usize, stretch: usize) -> f64 {
-        self.of(script).performance.stretches.get(stretch).map_or(0.0, |stretch| stretch.time as f64)
+impl Found {
+    /// How long a sample took, picoseconds.
+    fn time(&self, sample: &Sample) -> f64 {
+        self.performance.stretches.get(sample.stretch).map_or(0.0, |stretch| stretch.time as f64)
     }
 
     /// By how much of its mean time a sample of a stratum changes with what comes before it; one each that was played again.
     fn shifts(&self, stratum: &Stratum) -> Vec<f64> {
         let all = || stratum.samples.iter().chain(&stratum.longest);
-        let mean = all().map(|sample| self.time(sample.script, sample.stretch)).sum::<f64>()
-            / all().count().max(1) as f64;
-        let again = all().filter_map(|sample| Some((sample, sample.again?)));
-        let shift = |(sample, again): (&Sample, usize)| {
-            self.time(sample.script, sample.stretch) - self.time(again, sample.stretch)
-        };
-        again.filter(|_| mean > 0.0).map(|pair| shift(pair) / mean).collect()
+        let mean = all().map(|sample| self.time(sample)).sum::<f64>() / all().count().max(1) as f64;
+        let again = all().filter_map(|sample| Some((sample, self.again.get(sample.again?)?)));
+        again
+            .filter(|_| mean > 0.0)
+            .map(|(sample, again)| (self.time(sample) - again.time as f64) / mean)
+            .collect()
     }
 
     /// The mean square of all shifts.
@@ -154,7 +126,7 @@ impl<'p> Found<'p> {
     }
 
     fn estimate(&self, stratum: &Stratum, usual_shift: f64) -> Estimate {
-        let time = |sample: &Sample| self.time(sample.script, sample.stretch);
+        let time = |sample: &Sample| self.time(sample);
         let measured = |sample: &Sample| Measured { traits: numbers(&sample.traits), value: time(sample) };
         let sample: Vec<Measured> = stratum.samples.iter().map(measured).collect();
         let others = total(stratum.units, &numbers(&stratum.total), &sample);
@@ -190,24 +162,22 @@ impl<'p> Found<'p> {
                 shifts.len()
             );
             for (s, m) in stratum.samples.iter().zip(&sample) {
-                eprintln!("    {:?} {:?} -> {:.4e}", (s.script, s.stretch), s.traits, m.value);
+                eprintln!("    {:?} {:?} -> {:.4e}", s.stretch, s.traits, m.value);
             }
             for s in &stratum.longest {
-                eprintln!("    long {:?} {:?} -> {:.4e}", (s.script, s.stretch), s.traits, time(s));
+                eprintln!("    long {:?} {:?} -> {:.4e}", s.stretch, s.traits, time(s));
             }
         }
         let mut sum = Sum::default();
-        let mut distinct = BTreeSet::new();
         for sample in stratum.samples.iter().chain(&stratum.longest) {
-            sum.add(self.of(sample.script), sample.stretch);
-            distinct.insert((self.same[sample.script], sample.stretch));
+            sum.add(self, sample.stretch);
         }
         let error = if value > 0.0 { others.error / value + shift } else { 0.0 };
         Estimate {
             recorded_ns: stratum.recorded_ns,
             time: value.round() as Picoseconds,
             error,
-            simulated: distinct.len() as u64,
+            simulated: (stratum.samples.len() + stratum.longest.len()) as u64,
             ..sum.scaled(value)
         }
     }
@@ -263,8 +233,8 @@ impl Sum {
         }
     }
 
-    fn add(&mut self, played: &Played, number: usize) {
-        let Played { performance, bounds, .. } = played;
+    fn add(&mut self, found: &Found, number: usize) {
+        let Found { performance, bounds, .. } = found;
         let Some(stretch) = performance.stretches.get(number) else { return };
         self.time += stretch.time;
         self.account.add(&stretch.account, 1);
