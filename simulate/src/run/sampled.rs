@@ -13,7 +13,7 @@ use phaseflow_collect::Result;
 
 use super::flow::{Bounds, Flow};
 use crate::engine::Picoseconds;
-use crate::regression::{Measured, total};
+use crate::regression::{Unit, total};
 use crate::replay::{Account, PathShare, Performance, Sample, Sampled, Stratum, Stretch, Traits};
 use crate::topology::HostId;
 
@@ -127,9 +127,11 @@ impl Found {
 
     fn estimate(&self, stratum: &Stratum, usual_shift: f64) -> Estimate {
         let time = |sample: &Sample| self.time(sample);
-        let measured = |sample: &Sample| Measured { traits: numbers(&sample.traits), value: time(sample) };
-        let sample: Vec<Measured> = stratum.samples.iter().map(measured).collect();
-        let others = total(stratum.units, &numbers(&stratum.total), &sample);
+        // Idle stretches have no messages to speak of.
+        let unit = |traits: &Traits| unit(traits, stratum.phase.is_none());
+        let sample: Vec<(Unit, f64)> =
+            stratum.samples.iter().map(|sample| (unit(&sample.traits), time(sample))).collect();
+        let others = total(stratum.units, &unit(&stratum.total), &sample);
         let longest: f64 = stratum.longest.iter().map(time).sum();
         let value = others.value + longest;
 
@@ -148,31 +150,13 @@ impl Found {
             let all = stratum.samples.len().max(1) as f64;
             mean.abs() + SHIFTS * (square * begins()).sqrt() / all
         };
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "phase {:?} units {} m {} longest {} value {:.4e} regression {:.3}% shift {:.3}% mean {:.3}% ({})",
-                stratum.phase,
-                stratum.units,
-                sample.len(),
-                stratum.longest.len(),
-                value,
-                100. * others.error / value,
-                100. * shift,
-                100. * mean,
-                shifts.len()
-            );
-            for (s, m) in stratum.samples.iter().zip(&sample) {
-                eprintln!("    {:?} {:?} -> {:.4e}", s.stretch, s.traits, m.value);
-            }
-            for s in &stratum.longest {
-                eprintln!("    long {:?} {:?} -> {:.4e}", s.stretch, s.traits, time(s));
-            }
-        }
         let mut sum = Sum::default();
         for sample in stratum.samples.iter().chain(&stratum.longest) {
             sum.add(self, sample.stretch);
         }
-        let error = if value > 0.0 { others.error / value + shift } else { 0.0 };
+        let left_out = begins() > 0.0 || (stratum.samples.len() as u64) < stratum.units;
+        let error =
+            if value > 0.0 && left_out { (others.error / value + shift).max(LEAST_ERROR) } else { 0.0 };
         Estimate {
             recorded_ns: stratum.recorded_ns,
             time: value.round() as Picoseconds,
@@ -185,6 +169,8 @@ impl Found {
 
 /// In how many of these cases what is usual elsewhere counts.
 const PRIOR: f64 = 2.0;
+/// Where anything is left out: how long a stretch takes from last entry to last entry depends on who is last.
+const LEAST_ERROR: f64 = 0.003;
 /// Deviations of a mean of few.
 const SHIFTS: f64 = 3.0;
 
@@ -256,6 +242,13 @@ impl Sum {
     }
 }
 
-fn numbers(traits: &Traits) -> [f64; 3] {
-    [traits.duration_ns as f64, traits.messages as f64, traits.bytes as f64]
+/// What a stretch is in proportion to is its messages, or the time that it took.
+fn unit(traits: &Traits, is_idle: bool) -> Unit {
+    let [duration, messages, bytes] =
+        [traits.duration_ns, traits.messages, traits.bytes].map(|number| number as f64);
+    if is_idle {
+        Unit { size: duration, traits: [0.0; 2] }
+    } else {
+        Unit { size: messages, traits: [duration, bytes] }
+    }
 }
