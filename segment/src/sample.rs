@@ -337,3 +337,138 @@ fn joined(mut spans: Vec<Span>) -> Vec<Span> {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{FORMAT, Header, Phase, VERSION};
+    use phaseflow_collect::TrafficMatrix;
+    use proptest::prelude::*;
+
+    /// A run of occurrences of so many messages, 10 ns each; every third one is idle and has none.
+    fn run(ranks: u32, messages: &[u64]) -> Segmentation {
+        let mut occurrences = Vec::new();
+        let mut start_ns = 0;
+        for (number, messages) in messages.iter().enumerate() {
+            let phase = [Some(0), Some(1), None][number % 3];
+            let messages = if phase.is_some() { *messages } else { 0 };
+            let end_ns = start_ns + 10 * messages.max(1);
+            occurrences.push(Occurrence { phase, depth: 0, start_ns, end_ns, messages, bytes: 0 });
+            start_ns = end_ns;
+        }
+        let phase = |name: &str| Phase {
+            name: name.into(),
+            occurrences: 0,
+            duration_ns: None,
+            matrix: TrafficMatrix::default(),
+        };
+        let header = Header {
+            format: FORMAT.into(),
+            version: VERSION,
+            source: String::new(),
+            method: String::new(),
+            ranks,
+            duration_ns: Some(start_ns),
+        };
+        Segmentation { header, phases: vec![phase("0"), phase("1")], occurrences }
+    }
+
+    fn chosen(segmentation: &Segmentation) -> Samples {
+        Samples::choose(segmentation, &Representatives::default())
+    }
+
+    fn lengths(spans: &[Span]) -> u64 {
+        spans.iter().map(|span| span.end_ns - span.start_ns).sum()
+    }
+
+    #[test]
+    fn a_short_run_is_one_window_and_all_of_its_units_are_taken() {
+        let segmentation = run(4, &[1000, 10, 0, 5000, 3]);
+        let samples = chosen(&segmentation);
+        let end_ns = segmentation.header.duration_ns.unwrap();
+        assert_eq!(samples.windows, [Span { start_ns: 0, end_ns }]);
+        let units = |phase| samples.of_phase.iter().find(|units| units.phase == phase).unwrap();
+        // 512 messages a unit, and what is left goes to them.
+        assert_eq!((units(Some(0)).units, units(Some(1)).units, units(None).units), (1 + 9, 2, 1));
+        assert!(samples.of_phase.iter().all(|units| units.units == units.samples.len() as u64));
+        assert_eq!(samples.of_phase.iter().map(|units| lengths(&units.samples)).sum::<u64>(), end_ns);
+    }
+
+    #[test]
+    fn ten_thousand_repetitions_are_sampled_in_a_small_part() {
+        // As many occurrences, or as many rounds in one of them.
+        for messages in [&[256].repeat(10_000)[..], &[2_000_000, 600_000]] {
+            let segmentation = run(16, messages);
+            let samples = chosen(&segmentation);
+            let (all, part) = (segmentation.header.duration_ns.unwrap(), lengths(&samples.windows));
+            assert!(part * 20 <= all, "{part} of {all}");
+            for units in samples.of_phase.iter().filter(|units| units.phase.is_some()) {
+                assert!((LEAST..=MOST).contains(&(units.samples.len() as u64)), "{units:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_took_much_longer_stands_for_itself() {
+        let mut segmentation = run(16, &[512].repeat(3000));
+        // The pause after it belongs to it now.
+        let long = 999;
+        assert_eq!(segmentation.occurrences[long].phase, Some(0));
+        for row in &mut segmentation.occurrences[long + 1..] {
+            row.start_ns += 1 << 20;
+        }
+        for row in &mut segmentation.occurrences[long..] {
+            row.end_ns += 1 << 20;
+        }
+        let samples = chosen(&segmentation);
+        let Occurrence { start_ns, end_ns, .. } = segmentation.occurrences[long];
+        assert_eq!(samples.of_phase[0].longest, [Span { start_ns, end_ns }]);
+        assert!(!samples.of_phase[0].samples.contains(&Span { start_ns, end_ns }));
+        assert_eq!(samples.of_phase[0].units, 999);
+        assert!(samples.of_phase[1].longest.is_empty());
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let segmentation = run(4, &[1000, 10, 0, 5000, 3]);
+        let broken = |breakage: &dyn Fn(&mut Samples)| {
+            let mut samples = chosen(&segmentation);
+            breakage(&mut samples);
+            samples.check(2).unwrap_err().to_string()
+        };
+        assert!(chosen(&segmentation).check(2).is_ok());
+        assert_eq!(
+            chosen(&segmentation).check(1).unwrap_err().to_string(),
+            "has samples of phase 1, the archive has 1"
+        );
+        assert_eq!(broken(&|s| s.of_phase[1].units = 1), "has 2 samples of 1 units, expected 1 to 1");
+        assert!(broken(&|s| s.windows[0].end_ns = 50).contains("lies in no window"));
+        assert!(
+            broken(&|s| s.windows.push(Span { start_ns: 0, end_ns: 5 })).starts_with("window 1 is not after")
+        );
+    }
+
+    proptest! {
+        /// Whatever the run: samples lie in windows and in order, none twice, and no phase is without one.
+        #[test]
+        fn samples_are_sound(
+            ranks in 1_u32..64,
+            messages in prop::collection::vec(prop_oneof![1_u64..100, 100..100_000, 1_000_000..9_000_000], 1..60),
+        ) {
+            let segmentation = run(ranks, &messages);
+            let samples = chosen(&segmentation);
+            samples.check(2).unwrap();
+            let mut spans: Vec<Span> =
+                samples.of_phase.iter().flat_map(|units| units.samples.iter().chain(&units.longest)).copied().collect();
+            let count = spans.len();
+            spans.sort_unstable();
+            spans.dedup();
+            prop_assert_eq!(spans.len(), count);
+            prop_assert!(spans.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns));
+            for units in &samples.of_phase {
+                prop_assert!(units.units == 0 || !units.samples.is_empty());
+            }
+            prop_assert_eq!(&chosen(&segmentation), &samples);
+        }
+    }
+}

@@ -87,6 +87,9 @@ impl Sampled {
                 &inner,
             )
         };
+        if windows.is_empty() {
+            return Ok(None);
+        }
         let edges = edges(samples);
         let (mut scripts, mut firsts, mut stretches) = (Vec::with_capacity(windows.len()), Vec::new(), 0);
         for (number, (excerpt, span)) in windows.iter().zip(&samples.windows).enumerate() {

@@ -59,3 +59,48 @@ impl Script {
         Ok(spliced)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::script::Transfer;
+
+    /// Rank 0 computes and sends to rank 1, in two stretches.
+    fn script(gap_ns: u64, bytes: u64) -> Script {
+        let message = Transfer { src: 0, dst: 1, bytes, buffered: false, announced: false };
+        Script {
+            ops: vec![Op::Compute(0), Op::Boundary(0), Op::Send(0), Op::Boundary(0), Op::ReceiveWait(0)],
+            ends: vec![3, 5],
+            gaps_ns: vec![gap_ns],
+            messages: vec![message],
+            stretches: 2,
+            unmatched: (vec![0], 1),
+        }
+    }
+
+    #[test]
+    fn each_rank_does_one_after_the_other() {
+        let spliced = Script::spliced(&[script(5, 10), script(7, 20)]).unwrap();
+        let sender = [
+            Op::Compute(0),
+            Op::Boundary(0),
+            Op::Send(0),
+            Op::Boundary(1),
+            Op::Compute(1),
+            Op::Boundary(2),
+            Op::Send(1),
+        ];
+        let receiver =
+            [Op::Boundary(0), Op::ReceiveWait(0), Op::Boundary(1), Op::Boundary(2), Op::ReceiveWait(1)];
+        assert_eq!((spliced.of(0), spliced.of(1)), (&sender[..], &receiver[..]));
+        assert_eq!((spliced.gap_ns(0), spliced.gap_ns(1)), (5, 7));
+        assert_eq!(spliced.messages().iter().map(|message| message.bytes).collect::<Vec<_>>(), [10, 20]);
+        assert_eq!((spliced.stretches(), spliced.unmatched), (4, (vec![0, 1], 2)));
+    }
+
+    #[test]
+    fn one_is_itself_and_none_is_nothing() {
+        assert_eq!(Script::spliced(&[script(5, 10)]).unwrap(), script(5, 10));
+        assert_eq!(Script::spliced(&[]).unwrap().ranks(), 0);
+    }
+}

@@ -1,6 +1,7 @@
 //! What the flow model adds to the life of jobs: stages whose length comes out of a replay.
 //!
-//! With sampling, a stage replays the representative of its phase.
+//! With sampling, a job that has the network to itself takes its phases from [samples](super::sampled). Where it has none, or routes change with the
+//! phase, or other jobs are there, a stage replays the representative of its phase.
 //!
 //! - A job that has the network to itself: ranks go from one stage to the next on their own, each when it is done. How much earlier than
 //!   the last one each rank enters a stage decides with the phase what comes of it, so a stage is simulated in a clock of its own, and what came out
