@@ -1,6 +1,6 @@
 //! Which stretches of a run are simulated for all of it.
 //!
-//! Each phase is divided into units: an occurrence with few messages is one, a longer one is cut into pieces of equal length, so that
+//! Each phase is divided into units: occurrences that come shortly after one another are one, a long one is cut into pieces of equal numbers of messages, so that
 //! ten thousand rounds in one occurrence are sampled as well as ten thousand occurrences. Of each phase a few units are *sampled*: the whole of it in
 //! order of time is cut into as many strata of equal numbers of units, and one of each is drawn; so a behaviour that drifts is met at all
 //! its stages, and one that is periodic not always at the same point (stratified sampling: Cochran, *Sampling Techniques*, 3rd edition,
@@ -24,7 +24,7 @@ use crate::ticks::Ticks;
 
 /// Messages of a unit, and before it in its window, a rank; half as many come after it. A unit that holds more rounds has a smaller part of one too
 /// many or too few, and what comes before it has to bring the ranks into their rhythm; smaller ones where the run does not allow for these.
-const SIZES: [(u64, u64); 4] = [(128, 32), (64, 32), (32, 16), (16, 16)];
+const SIZES: [(u64, u64); 6] = [(256, 64), (128, 64), (128, 32), (64, 32), (32, 16), (16, 16)];
 /// Messages of these at least, all ranks together.
 const LEAST_MESSAGES: u64 = 256;
 /// Units of a phase that are sampled at most, and at least if there are as many.
@@ -57,10 +57,17 @@ pub struct Units {
     pub phase: Option<u32>,
     /// How many units its outermost occurrences are cut into, without the longest.
     pub units: u64,
-    /// Those of them that are sampled, in order of time.
-    pub samples: Vec<Span>,
-    /// Units that took much longer than others and stand for themselves alone, in order of time.
-    pub longest: Vec<Span>,
+    /// Those of them that are sampled, in order of time; the stretches of each.
+    pub samples: Vec<Vec<Span>>,
+    /// Units that took much longer than others and stand for themselves alone, likewise.
+    pub longest: Vec<Vec<Span>>,
+}
+
+impl Units {
+    /// All stretches that are sampled.
+    pub fn spans(&self) -> impl Iterator<Item = Span> {
+        self.samples.iter().chain(&self.longest).flatten().copied()
+    }
 }
 
 /// What is simulated for all of a run.
@@ -95,7 +102,9 @@ struct Run<'a> {
 struct Members {
     phase: Option<u32>,
     rows: Vec<usize>,
-    /// Units up to the end of each.
+    /// Rows that are a unit together, or one that is cut into units: where they end among the rows.
+    groups: Vec<usize>,
+    /// Units up to the end of each group.
     ends: Vec<u64>,
 }
 
@@ -154,9 +163,9 @@ impl Samples {
                 let (found, all) = (units.samples.len(), units.units);
                 return wrong(format!("has {found} samples of {all} units, expected 1 to {all}"));
             }
-            for spans in [&units.samples, &units.longest] {
+            for stretches in [&units.samples, &units.longest] {
                 let mut reached_ns = 0;
-                for Span { start_ns, end_ns } in spans.iter().copied() {
+                for Span { start_ns, end_ns } in stretches.iter().flatten().copied() {
                     let is_in_window = self.window_of(Span { start_ns, end_ns }).is_some();
                     if start_ns < reached_ns || end_ns < start_ns || !is_in_window {
                         return wrong(format!(
@@ -194,11 +203,12 @@ impl<'a> Run<'a> {
             };
             members.phase = phase;
             members.rows.push(run.rows.len());
-            members.ends.push(members.ends.last().copied().unwrap_or(0) + pieces);
             run.rows.push(Row { span: Span { start_ns, end_ns }, before: run.messages, messages, pieces });
             run.messages = run.messages.saturating_add(messages);
         }
         run.phases.retain(|members| !members.rows.is_empty());
+        let Self { rows, phases, .. } = &mut run;
+        phases.iter_mut().for_each(|members| members.group(rows, unit));
         run
     }
 
@@ -235,24 +245,33 @@ impl<'a> Run<'a> {
         for members in &self.phases {
             let (longest, others) = self.chosen(members, most);
             let spans =
-                |units: &[u64]| units.iter().map(|unit| self.span(members, *unit)).collect::<Vec<Span>>();
-            let [longest_ns, samples] = [&longest, &others].map(|units| spans(units));
+                |units: &[u64]| units.iter().map(|unit| self.spans(members, *unit)).collect::<Vec<_>>();
             for unit in longest.iter().chain(&others) {
-                let (window, messages) =
-                    self.surroundings(members.piece(*unit), self.span(members, *unit), before);
+                let (window, messages) = self.surroundings(members, *unit, before);
                 windows.push(window);
                 positions.push(messages);
             }
             let units = members.units() - longest.len() as u64;
-            of_phase.push(Units { phase: members.phase, units, samples, longest: longest_ns });
+            of_phase.push(Units {
+                phase: members.phase,
+                units,
+                samples: spans(&others),
+                longest: spans(&longest),
+            });
         }
         let messages = joined(positions).iter().map(|span| span.end_ns - span.start_ns).sum();
         (Samples { windows: joined(windows), of_phase }, messages)
     }
 
-    fn span(&self, members: &Members, unit: u64) -> Span {
-        let (row, piece) = members.piece(unit);
-        Span { start_ns: self.edge_ns(row, piece), end_ns: self.edge_ns(row, piece + 1) }
+    /// The stretches of a unit.
+    fn spans(&self, members: &Members, unit: u64) -> Vec<Span> {
+        let (rows, piece) = members.unit(unit);
+        match rows {
+            [row] => {
+                vec![Span { start_ns: self.edge_ns(*row, piece), end_ns: self.edge_ns(*row, piece + 1) }]
+            }
+            rows => rows.iter().map(|row| self.rows[*row].span).collect(),
+        }
     }
 
     /// The longest units of a phase, and one of each stratum of the others; all if there are no more than `most`.
@@ -261,10 +280,8 @@ impl<'a> Run<'a> {
         if units <= most {
             return (Vec::new(), (0..units).collect());
         }
-        let length = |unit: u64| {
-            let span = self.span(members, unit);
-            span.end_ns - span.start_ns
-        };
+        let length =
+            |unit: u64| self.spans(members, unit).iter().map(|span| span.end_ns - span.start_ns).sum::<u64>();
         let whole: u64 =
             members.rows.iter().map(|row| self.rows[*row].span).map(|span| span.end_ns - span.start_ns).sum();
         let long = (whole / units).saturating_mul(LONG);
@@ -290,12 +307,15 @@ impl<'a> Run<'a> {
     }
 
     /// A unit with so many messages before it and half as many after it, as times and as positions of messages.
-    fn surroundings(&self, (row, piece): (usize, u64), span: Span, messages: u64) -> (Span, Span) {
-        let (start, end) = (self.position(row, piece), self.position(row, piece + 1));
+    fn surroundings(&self, members: &Members, unit: u64, messages: u64) -> (Span, Span) {
+        let (rows, piece) = members.unit(unit);
+        let (first, last) = (rows[0], rows[rows.len() - 1]);
+        let (start, end) = (self.position(first, piece), self.position(last, piece + 1));
+        let [own_start_ns, own_end_ns] = [self.edge_ns(first, piece), self.edge_ns(last, piece + 1)];
         let first = start.saturating_sub(messages);
         let last = end.saturating_add(messages / 2).min(self.messages);
-        let start_ns = if first == 0 { 0 } else { self.time_ns(first).min(span.start_ns) };
-        let end_ns = self.time_ns(last).max(span.end_ns);
+        let start_ns = if first == 0 { 0 } else { self.time_ns(first).min(own_start_ns) };
+        let end_ns = self.time_ns(last).max(own_end_ns);
         (Span { start_ns, end_ns }, Span { start_ns: first, end_ns: last })
     }
 }
@@ -305,11 +325,31 @@ impl Members {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The row of a unit, and which of its pieces.
-    fn piece(&self, unit: u64) -> (usize, u64) {
-        let at = self.ends.partition_point(|end| *end <= unit).min(self.rows.len() - 1);
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        (self.rows[at], unit - start)
+    /// Puts rows together that lie within the messages of a unit.
+    fn group(&mut self, rows: &[Row], unit: u64) {
+        let mut start = None;
+        for (number, row) in self.rows.iter().enumerate() {
+            let row = &rows[*row];
+            let end = row.before + row.messages;
+            let fits = row.pieces == 1 && start.is_some_and(|start| end - start <= unit);
+            if !fits {
+                start = (row.pieces == 1).then_some(row.before);
+                self.groups.push(number);
+                self.ends.push(self.units());
+            }
+            if let (Some(group), Some(units)) = (self.groups.last_mut(), self.ends.last_mut()) {
+                *group = number + 1;
+                *units += if fits { 0 } else { row.pieces };
+            }
+        }
+    }
+
+    /// The rows of a unit, and which piece of them it is where they are one.
+    fn unit(&self, unit: u64) -> (&[usize], u64) {
+        let at = self.ends.partition_point(|end| *end <= unit).min(self.groups.len() - 1);
+        let before = |of: u64| at.checked_sub(1).map_or(of, |before| self.ends[before]);
+        let first = at.checked_sub(1).map_or(0, |before| self.groups[before]);
+        (&self.rows[first..self.groups[at]], unit - before(0))
     }
 }
 
@@ -391,7 +431,7 @@ mod tests {
         // 512 messages a unit, and what is left goes to them.
         assert_eq!((units(Some(0)).units, units(Some(1)).units, units(None).units), (1 + 9, 2, 1));
         assert!(samples.of_phase.iter().all(|units| units.units == units.samples.len() as u64));
-        assert_eq!(samples.of_phase.iter().map(|units| lengths(&units.samples)).sum::<u64>(), end_ns);
+        assert_eq!(lengths(&samples.of_phase.iter().flat_map(Units::spans).collect::<Vec<_>>()), end_ns);
     }
 
     #[test]
@@ -422,8 +462,8 @@ mod tests {
         }
         let samples = chosen(&segmentation);
         let Occurrence { start_ns, end_ns, .. } = segmentation.occurrences[long];
-        assert_eq!(samples.of_phase[0].longest, [Span { start_ns, end_ns }]);
-        assert!(!samples.of_phase[0].samples.contains(&Span { start_ns, end_ns }));
+        assert_eq!(samples.of_phase[0].longest, [vec![Span { start_ns, end_ns }]]);
+        assert!(!samples.of_phase[0].samples.concat().contains(&Span { start_ns, end_ns }));
         assert_eq!(samples.of_phase[0].units, 999);
         assert!(samples.of_phase[1].longest.is_empty());
     }
@@ -458,8 +498,7 @@ mod tests {
             let segmentation = run(ranks, &messages);
             let samples = chosen(&segmentation);
             samples.check(2).unwrap();
-            let mut spans: Vec<Span> =
-                samples.of_phase.iter().flat_map(|units| units.samples.iter().chain(&units.longest)).copied().collect();
+            let mut spans: Vec<Span> = samples.of_phase.iter().flat_map(Units::spans).collect();
             let count = spans.len();
             spans.sort_unstable();
             spans.dedup();

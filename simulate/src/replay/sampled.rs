@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use phaseflow_collect::{At, Result};
-use phaseflow_segment::{Samples, Segmentation, Span};
+use phaseflow_segment::{Occurrence, Samples, Segmentation, Span, Units};
 
 use super::Script;
 use super::excerpt::{Excerpt, since};
@@ -41,17 +41,25 @@ pub struct Stratum {
     pub longest: Vec<Sample>,
 }
 
-/// A sampled unit: a stretch of the script.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A sampled unit: stretches of the script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Which stretch.
-    pub stretch: usize,
+    /// Which stretches.
+    pub stretches: Vec<usize>,
     /// What is known of it without simulation.
     pub traits: Traits,
-    /// Which stretch it is where less comes before it.
-    pub again: Option<usize>,
+    /// Which stretches they are where less comes before it; none if it is not played again.
+    pub again: Vec<usize>,
     /// True if what comes before it in the run is left out.
     pub begins: bool,
+}
+
+impl Traits {
+    fn add(&mut self, other: &Self) {
+        self.duration_ns = self.duration_ns.saturating_add(other.duration_ns);
+        self.messages = self.messages.saturating_add(other.messages);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
 }
 
 /// What is known of a stretch of the trace.
@@ -111,11 +119,10 @@ impl Sampled {
         for units in &samples.of_phase {
             let rows =
                 segmentation.occurrences.iter().filter(|row| row.depth == 0 && row.phase == units.phase);
-            let total = rows.fold(Traits::default(), |sum, row| Traits {
-                duration_ns: sum.duration_ns.saturating_add(row.end_ns - row.start_ns),
-                messages: sum.messages.saturating_add(row.messages),
-                bytes: sum.bytes.saturating_add(row.bytes),
-            });
+            let mut total = Traits::default();
+            for Occurrence { start_ns, end_ns, messages, bytes, .. } in rows.copied() {
+                total.add(&Traits { duration_ns: end_ns - start_ns, messages, bytes });
+            }
             let mut stratum = Stratum {
                 phase: units.phase,
                 recorded_ns: total.duration_ns,
@@ -123,20 +130,30 @@ impl Sampled {
                 total,
                 ..Stratum::default()
             };
-            for (spans, among) in
-                [(&units.samples, &mut stratum.samples), (&units.longest, &mut stratum.longest)]
-            {
+            let sample = |spans: &Vec<Span>| {
+                let mut sample = Sample::default();
                 for span in spans {
-                    let Some(window) = samples.window_of(*span) else { return Ok(None) };
+                    let window = samples.window_of(*span)?;
                     let is_last = Some(span.end_ns) == last_ns;
-                    let traits = traits(&windows[window], *span, is_last, start_ns);
+                    sample.traits.add(&traits(windows.get(window)?, *span, is_last, start_ns));
                     let stretch = edges[window].partition_point(|edge| *edge <= span.start_ns);
+                    sample.stretches.push(firsts[window] + stretch);
                     // The first stretch of a window is that before its first sample.
-                    let again = shorter_firsts[window].filter(|_| stretch > 0).map(|first| first + stretch);
-                    let begins = samples.windows[window].start_ns > 0;
-                    among.push(Sample { stretch: firsts[window] + stretch, traits, again, begins });
+                    sample
+                        .again
+                        .extend(shorter_firsts[window].filter(|_| stretch > 0).map(|first| first + stretch));
+                    sample.begins |= samples.windows[window].start_ns > 0;
                 }
-            }
+                let is_again = sample.again.len() == sample.stretches.len();
+                sample.again.truncate(if is_again { sample.again.len() } else { 0 });
+                Some(sample)
+            };
+            let (Some(among), Some(longest)) =
+                (units.samples.iter().map(sample).collect(), units.longest.iter().map(sample).collect())
+            else {
+                return Ok(None);
+            };
+            (stratum.samples, stratum.longest) = (among, longest);
             let all = || stratum.samples.iter().chain(&stratum.longest);
             if all().all(|sample| sample.traits.messages == 0) && total.messages > 0 {
                 return Ok(None);
@@ -164,7 +181,7 @@ fn checked(samples: &Samples) -> BTreeSet<usize> {
     let mut checked = BTreeSet::new();
     for units in &samples.of_phase {
         let mut of_phase: Vec<usize> =
-            units.samples.iter().filter_map(|span| samples.window_of(*span)).collect();
+            units.samples.iter().flatten().filter_map(|span| samples.window_of(*span)).collect();
         of_phase.dedup();
         let step = of_phase.len().div_ceil(CHECKS).max(1);
         checked.extend(of_phase.into_iter().step_by(step));
@@ -175,8 +192,8 @@ fn checked(samples: &Samples) -> BTreeSet<usize> {
 /// By window: where samples in it begin and end.
 fn edges(samples: &Samples) -> Vec<Vec<u64>> {
     let mut edges = vec![Vec::new(); samples.windows.len()];
-    for span in samples.of_phase.iter().flat_map(|units| units.samples.iter().chain(&units.longest)) {
-        let Some(window) = samples.window_of(*span) else { continue };
+    for span in samples.of_phase.iter().flat_map(Units::spans) {
+        let Some(window) = samples.window_of(span) else { continue };
         let Span { start_ns, end_ns } = samples.windows[window];
         edges[window].extend(
             [span.start_ns, span.end_ns].into_iter().filter(|edge| start_ns < *edge && *edge < end_ns),

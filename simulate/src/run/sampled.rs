@@ -101,18 +101,15 @@ struct Found {
 impl Found {
     /// How long a sample took, picoseconds.
     fn time(&self, sample: &Sample) -> f64 {
-        self.performance.stretches.get(sample.stretch).map_or(0.0, |stretch| stretch.time as f64)
+        time_of(&self.performance.stretches, &sample.stretches)
     }
 
     /// By how much of its mean time a sample of a stratum changes with what comes before it; one each that was played again.
     fn shifts(&self, stratum: &Stratum) -> Vec<f64> {
         let all = || stratum.samples.iter().chain(&stratum.longest);
         let mean = all().map(|sample| self.time(sample)).sum::<f64>() / all().count().max(1) as f64;
-        let again = all().filter_map(|sample| Some((sample, self.again.get(sample.again?)?)));
-        again
-            .filter(|_| mean > 0.0)
-            .map(|(sample, again)| (self.time(sample) - again.time as f64) / mean)
-            .collect()
+        let again = all().filter(|sample| mean > 0.0 && !sample.again.is_empty());
+        again.map(|sample| (self.time(sample) - time_of(&self.again, &sample.again)) / mean).collect()
     }
 
     /// The mean square of all shifts.
@@ -152,7 +149,7 @@ impl Found {
         };
         let mut sum = Sum::default();
         for sample in stratum.samples.iter().chain(&stratum.longest) {
-            sum.add(self, sample.stretch);
+            sample.stretches.iter().for_each(|stretch| sum.add(self, *stretch));
         }
         let left_out = begins() > 0.0 || (stratum.samples.len() as u64) < stratum.units;
         let error =
@@ -173,6 +170,10 @@ const PRIOR: f64 = 2.0;
 const LEAST_ERROR: f64 = 0.003;
 /// Deviations of a mean of few.
 const SHIFTS: f64 = 3.0;
+
+fn time_of(stretches: &[Stretch], numbers: &[usize]) -> f64 {
+    numbers.iter().filter_map(|number| stretches.get(*number)).map(|stretch| stretch.time as f64).sum()
+}
 
 fn mean_square(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64
