@@ -39,6 +39,8 @@ pub(super) struct Job {
     pub(super) leads: Vec<Picoseconds>,
     /// What its phases take while it has the network to itself; `None` before it is known.
     pub(super) estimates: Option<Rc<Estimates>>,
+    /// By phase, idle stretches last: how much of what was recorded has passed of it meanwhile.
+    pub(super) passed_ns: Vec<u64>,
 }
 
 /// A phase that has begun at least once.

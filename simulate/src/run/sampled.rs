@@ -47,9 +47,14 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// The part of it in a stage of this length.
+    /// The part of it in a stretch that took this long when it was recorded.
     pub(super) fn share(&self, recorded_ns: u64) -> f64 {
         if self.recorded_ns == 0 { 0.0 } else { recorded_ns as f64 / self.recorded_ns as f64 }
+    }
+
+    /// How long it takes until so much of it has passed; all of it in the end, whatever is rounded on the way.
+    pub(super) fn until(&self, recorded_ns: u64) -> Picoseconds {
+        (self.time as f64 * self.share(recorded_ns)).round() as Picoseconds // saturates
     }
 }
 
@@ -211,7 +216,8 @@ impl Sum {
             accounts: self.accounts.iter().map(account).collect(),
             path: PathShare {
                 ranks: scaled(self.path.ranks),
-                network: scaled(self.path.network),
+                // Together they are the time.
+                network: (value.round() as Picoseconds).saturating_sub(scaled(self.path.ranks)),
                 messages: (self.path.messages as f64 * factor).round() as u64,
             },
             unshared: share(self.unshared),

@@ -310,6 +310,7 @@ impl<'a> Simulation<'a> {
             phases: program.phases.iter().map(|_| None).collect(),
             leads: vec![0; if self.flow.is_some() { program.ranks as usize } else { 0 }],
             estimates: None,
+            passed_ns: vec![0; program.phases.len() + 1],
         });
         let place = self.places.pop().unwrap_or_else(|| {
             self.running.push(None);
@@ -548,8 +549,11 @@ impl<'a> Simulation<'a> {
         let Some(estimate) = job.estimates.as_ref().and_then(|estimates| estimates.of(phase)) else {
             return Ok(false);
         };
-        let share = estimate.share(program.length_ns(job.stage));
-        let time = (estimate.time as f64 * share).round() as Picoseconds;
+        let length_ns = program.length_ns(job.stage);
+        let share = estimate.share(length_ns);
+        let passed_ns = &mut job.passed_ns[phase.map_or(program.phases.len(), |phase| phase as usize)];
+        let time = estimate.until(*passed_ns + length_ns) - estimate.until(*passed_ns);
+        *passed_ns += length_ns;
         let state = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut());
         if let Some(state) = state {
             let is_first = state.replays.is_none();
