@@ -13,11 +13,14 @@ use serde::{Deserialize, Serialize};
 use crate::excerpt;
 use crate::replay::Replay;
 use crate::representative::Representatives;
+use crate::sample::Samples;
 
 /// Name of the format.
 pub const FORMAT: &str = "phaseflow.phases";
 /// Version written; readers accept it and all before.
 pub const VERSION: u32 = 1;
+/// Name of the member that says what is simulated for all of the run.
+const SAMPLES: &str = "samples.json";
 
 /// `header.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,11 +103,12 @@ struct Summary {
 /// # Errors
 /// What the output reports.
 pub fn write_segmentation<W: Write>(out: W, gzip: bool, segmentation: &Segmentation) -> Result<W> {
-    write_parts(out, gzip, segmentation, &Representatives::default(), |_| Ok(()))
+    write_parts(out, gzip, segmentation, &Representatives::default(), None, |_| Ok(()))
 }
 
-/// Writes a phase archive with the messages and calls of each phase's representative occurrence, or of the whole run with `all`;
-/// `trace`, the one that was segmented, is read once more, as far as the last representative. Memory beside the segmentation: a block for each depth.
+/// Writes a phase archive with the messages and calls of each phase's representative occurrence and of the windows around [samples](Samples),
+/// or of the whole run with `all`; `trace`, the one that was segmented, is read once more, as far as the last of these. Memory beside the
+/// segmentation: a block for each depth, and one for a window.
 ///
 /// # Errors
 /// A damaged trace, or what the output reports.
@@ -116,8 +120,9 @@ pub fn write_with_messages<W: Write>(
     all: bool,
     trace: &mut dyn Replay,
 ) -> Result<W> {
-    write_parts(out, gzip, segmentation, representatives, |archive| {
-        excerpt::write(archive, segmentation, representatives, all, trace)
+    let samples = Samples::choose(segmentation, representatives);
+    write_parts(out, gzip, segmentation, representatives, Some(&samples), |archive| {
+        excerpt::write(archive, segmentation, representatives, (!all).then_some(&samples.windows), trace)
     })
 }
 
@@ -126,6 +131,7 @@ fn write_parts<W: Write>(
     gzip: bool,
     segmentation: &Segmentation,
     representatives: &Representatives,
+    samples: Option<&Samples>,
     messages: impl FnOnce(&mut ArchiveWriter<W>) -> Result<()>,
 ) -> Result<W> {
     let mut archive = ArchiveWriter::new(out, gzip, &segmentation.header)?;
@@ -151,6 +157,9 @@ fn write_parts<W: Write>(
     for (number, phase) in segmentation.phases.iter().enumerate() {
         write_matrix(&mut archive, &format!("matrix-{number}"), &phase.matrix)?;
     }
+    if let Some(samples) = samples {
+        archive.json(SAMPLES, samples)?;
+    }
     messages(&mut archive)?;
     archive
         .finish(&Summary { phases: segmentation.phases.len(), occurrences: segmentation.occurrences.len() })
@@ -161,54 +170,93 @@ fn write_parts<W: Write>(
 /// # Errors
 /// A damaged, truncated or contradictory archive.
 pub fn read_segmentation<R: BufRead>(archive: ArchiveReader<R>) -> Result<Segmentation> {
-    Ok(read_parts(archive, |_, _, _| Ok(()))?.0)
+    Ok(read_parts(archive, |_, _, _| Ok(()))?.segmentation)
 }
 
-/// Reads a phase archive with the messages and calls that it holds, which go to `take` block by block, each with the phase
-/// whose representative they belong to, `None` for the whole run. Says for each phase which row of the occurrences stands for it.
+/// Reads a phase archive with the messages and calls that it holds, which go to `take` block by block; those of representatives are passed over where
+/// there are windows, unless `representatives` are wanted.
 ///
 /// # Errors
 /// A damaged, truncated or contradictory archive, or what `take` reports.
 pub fn read_with_messages<R: BufRead>(
     archive: ArchiveReader<R>,
-    take: &mut dyn FnMut(Option<usize>, Records<'_>) -> Result<()>,
-) -> Result<(Segmentation, Vec<Option<usize>>)> {
+    representatives: bool,
+    take: &mut dyn FnMut(Place, Records<'_>) -> Result<()>,
+) -> Result<Chosen> {
     let (mut bytes, mut messages, mut calls) = (Vec::new(), MessageBlock::default(), Vec::new());
-    let (segmentation, representatives) = read_parts(archive, |archive, member, phases| {
+    let parts = read_parts(archive, |archive, member, known| {
         let folder = member.name.split('/').next().unwrap_or_default();
-        let (kind, phase) =
-            folder.split_once('-').map_or((folder, None), |(kind, phase)| (kind, Some(phase)));
+        let (folder, in_window) = folder.strip_prefix("window-").map_or((folder, false), |rest| (rest, true));
+        let (kind, number) =
+            folder.split_once('-').map_or((folder, None), |(kind, number)| (kind, Some(number)));
         if !matches!(kind, "messages" | "calls" | "margin") {
             return Ok(());
         }
-        let known = |number: &usize| *number < phases;
-        let lacking = || Error::data("is of a phase that phases.json lacks").at(&member.name);
-        let phase = match phase {
-            None => None,
-            Some(text) => Some(text.parse().ok().filter(known).ok_or_else(lacking)?),
+        let (most, of) = if in_window {
+            (known.windows, "a window that samples.json")
+        } else {
+            (known.phases, "a phase that phases.json")
         };
+        let lacking = || Error::data(format!("is of {of} lacks")).at(&member.name);
+        let place = match number {
+            None => Place::Run,
+            Some(text) => {
+                let number = text.parse().ok().filter(|number: &usize| *number < most).ok_or_else(lacking)?;
+                if in_window { Place::Window(number) } else { Place::Phase(number) }
+            }
+        };
+        if matches!(place, Place::Phase(_)) && known.windows > 0 && !representatives {
+            return Ok(());
+        }
         archive.bytes_into(member, LARGEST_BYTES, &mut bytes)?;
-        if kind == "messages" {
-            messages.decode(&bytes, Details::ALL).at(|| &member.name)?;
-            return take(phase, Records::Messages(&messages)).at(|| &member.name);
+        if kind == "calls" {
+            calls.clear();
+            decode_calls(&bytes, &mut calls).at(|| &member.name)?;
+            return take(place, Records::Calls(&calls)).at(|| &member.name);
         }
-        if kind == "margin" {
-            messages.decode(&bytes, Details::ALL).at(|| &member.name)?;
-            return take(phase, Records::Margin(&messages)).at(|| &member.name);
-        }
-        calls.clear();
-        decode_calls(&bytes, &mut calls).at(|| &member.name)?;
-        take(phase, Records::Calls(&calls)).at(|| &member.name)
+        messages.decode(&bytes, Details::ALL).at(|| &member.name)?;
+        let records =
+            if kind == "margin" { Records::Margin(&messages) } else { Records::Messages(&messages) };
+        take(place, records).at(|| &member.name)
     })?;
-    for (phase, row) in representatives.iter().enumerate() {
-        let stands = |row: usize| segmentation.occurrences.get(row).and_then(|occurrence| occurrence.phase);
+    for (phase, row) in parts.representatives.iter().enumerate() {
+        let stands =
+            |row: usize| parts.segmentation.occurrences.get(row).and_then(|occurrence| occurrence.phase);
         if let Some(row) = row.filter(|row| stands(*row) != u32::try_from(phase).ok()) {
             let problem =
                 format!("phase {phase}: its representative is row {row}, which is no occurrence of it");
             return Err(Error::data(problem).at("phases.json"));
         }
     }
-    Ok((segmentation, representatives))
+    Ok(parts)
+}
+
+/// A segmentation, and what stands for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// The phases of the run.
+    pub segmentation: Segmentation,
+    /// By phase: which row of the occurrences stands for it.
+    pub representatives: Vec<Option<usize>>,
+    /// What is simulated for all of the run, if the archive says so.
+    pub samples: Option<Samples>,
+}
+
+/// Which part of a run messages and calls in a phase archive are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The whole run.
+    Run,
+    /// The representative of a phase.
+    Phase(usize),
+    /// A [window](Samples).
+    Window(usize),
+}
+
+/// How much there is of what members are numbered by.
+struct Known {
+    phases: usize,
+    windows: usize,
 }
 
 /// Messages or calls out of a phase archive; times are nanoseconds since the start of the run.
@@ -222,15 +270,16 @@ pub enum Records<'a> {
     Calls(&'a [Call]),
 }
 
-/// Reads a phase archive; `other` gets the members that are no part of the segmentation, and the number of phases.
+/// Reads a phase archive; `other` gets the members that are no part of the segmentation.
 fn read_parts<R: BufRead>(
     mut archive: ArchiveReader<R>,
-    mut other: impl FnMut(&mut ArchiveReader<R>, &MemberInfo, usize) -> Result<()>,
-) -> Result<(Segmentation, Vec<Option<usize>>)> {
+    mut other: impl FnMut(&mut ArchiveReader<R>, &MemberInfo, &Known) -> Result<()>,
+) -> Result<Chosen> {
     let header: Header = archive.header(FORMAT, VERSION)?;
     let mut entries: Vec<PhaseEntry> = Vec::new();
     let mut occurrences: Vec<Occurrence> = Vec::new();
     let mut matrices: Vec<MatrixBuilder> = Vec::new();
+    let mut samples: Option<Samples> = None;
     let (mut bytes, mut cells) = (Vec::new(), Vec::new());
     loop {
         let Some(member) = archive.next_member()? else {
@@ -241,6 +290,7 @@ fn read_parts<R: BufRead>(
                 entries = archive.json(&member)?;
                 matrices = entries.iter().map(|_| MatrixBuilder::default()).collect();
             }
+            SAMPLES => samples = Some(archive.json(&member)?),
             SUMMARY => {
                 let summary: Summary = archive.json(&member)?;
                 if (summary.phases, summary.occurrences) != (entries.len(), occurrences.len()) {
@@ -260,7 +310,8 @@ fn read_parts<R: BufRead>(
             name => {
                 let Some(number) = name.strip_prefix("matrix-").and_then(|rest| rest.split('/').next())
                 else {
-                    other(&mut archive, &member, entries.len())?;
+                    let windows = samples.as_ref().map_or(0, |samples| samples.windows.len());
+                    other(&mut archive, &member, &Known { phases: entries.len(), windows })?;
                     continue;
                 };
                 let builder = number.parse().ok().and_then(|n: usize| matrices.get_mut(n));
@@ -280,7 +331,10 @@ fn read_parts<R: BufRead>(
         entries.into_iter().zip(matrices).map(|(entry, matrix)| checked_phase(&header, entry, matrix));
     let phases = phases.collect::<Result<Vec<_>>>()?;
     check_occurrences(&header, phases.len(), &occurrences)?;
-    Ok((Segmentation { header, phases, occurrences }, representatives))
+    if let Some(samples) = &samples {
+        samples.check(phases.len()).at(|| SAMPLES)?;
+    }
+    Ok(Chosen { segmentation: Segmentation { header, phases, occurrences }, representatives, samples })
 }
 
 /// Columns phase 1 (absent values are idle), depth 2, start_ns 3, end_ns 4, messages 5, bytes 6, deviation 7 in millionths.

@@ -13,11 +13,15 @@ use crate::archive::Segmentation;
 use crate::margin::{Margins, near};
 use crate::replay::Replay;
 use crate::representative::Representatives;
+use crate::sample::Span;
 
-/// Where records of some stretch of time go: `messages-N/`, `calls-N/` and `margin-N/` for phase N, `messages/` and `calls/` for
-/// the whole run. Times are those of the trace's clock.
+/// Where records of some stretch of time go: `messages-N/`, `calls-N/` and `margin-N/` for phase N, the same after `window-` for
+/// window N, `messages/` and `calls/` for the whole run. Times are those of the trace's clock.
 struct Folder {
+    prefix: &'static str,
     suffix: String,
+    /// What it is of.
+    own_ns: Range<i64>,
     /// What it holds.
     span_ns: Range<i64>,
     /// Where messages may reach into it.
@@ -28,19 +32,26 @@ struct Folder {
     members: [u32; 3],
 }
 
-/// Writes what each representative holds and what reaches into it, or the whole run with `all`. Times become nanoseconds since the
-/// start of the run. What is in no representative is passed over, and what comes after the last one not read.
+/// Writes what each representative and each window holds and what reaches into it, or the whole run without windows. Times become
+/// nanoseconds since the start of the run. What is in none of them is passed over, and what comes after the last one not read.
 pub(crate) fn write<W: Write>(
     archive: &mut ArchiveWriter<W>,
     segmentation: &Segmentation,
     representatives: &Representatives,
-    all: bool,
+    windows: Option<&Vec<Span>>,
     trace: &mut dyn Replay,
 ) -> Result<()> {
     let start_ns = representatives.start_ns;
-    let mut folders = if all { vec![Folder::whole()] } else { self::folders(segmentation, representatives) };
-    let rows = representatives.of_phase.iter().filter(|_| !all);
-    let margins = Margins::new(rows.filter_map(|row| segmentation.occurrences.get((*row)?)).enumerate());
+    let mut folders = match windows {
+        None => vec![Folder::whole()],
+        Some(windows) => self::folders(segmentation, representatives, windows),
+    };
+    let since_start = |time_ns: i64| time_ns.wrapping_sub(start_ns).cast_unsigned();
+    let span = |folder: &Folder| Span {
+        start_ns: since_start(folder.own_ns.start),
+        end_ns: since_start(folder.own_ns.end),
+    };
+    let margins = Margins::new(folders.iter().map(span).enumerate().filter(|_| windows.is_some()));
     // Starts in order: a call that began before one still governs what comes after it.
     let mut starts: Vec<(i64, usize)> = folders.iter().map(|folder| folder.span_ns.start).zip(0..).collect();
     starts.sort_unstable();
@@ -112,29 +123,35 @@ fn since(message: &Message, start_ns: i64) -> Message {
     }
 }
 
-/// One for each phase that has a representative.
-fn folders(segmentation: &Segmentation, representatives: &Representatives) -> Vec<Folder> {
+/// One for each phase that has a representative, and one for each window.
+fn folders(segmentation: &Segmentation, representatives: &Representatives, windows: &[Span]) -> Vec<Folder> {
     let clock = |since_ns: u64| representatives.start_ns.wrapping_add(since_ns.cast_signed());
-    let of_phase = representatives.of_phase.iter().enumerate();
-    let folder = |(phase, row): (usize, &Option<usize>)| {
-        let occurrence = segmentation.occurrences.get((*row)?)?;
+    let folder = |prefix: &'static str, number: usize, span: Span| {
         // What happens at the very end of the run belongs to what comes before it.
-        let last = segmentation.header.duration_ns == Some(occurrence.end_ns);
-        let own_ns = clock(occurrence.start_ns)..clock(occurrence.end_ns);
+        let last = segmentation.header.duration_ns == Some(span.end_ns);
+        let own_ns = clock(span.start_ns)..clock(span.end_ns);
         let mut folder = Folder::of(own_ns.clone());
-        (folder.suffix, folder.near_ns) = (format!("-{phase}"), near(&own_ns));
+        (folder.prefix, folder.suffix, folder.near_ns) = (prefix, format!("-{number}"), near(&own_ns));
         if last {
             (folder.span_ns.end, folder.near_ns.end) = (i64::MAX, i64::MAX);
         }
-        Some(folder)
+        folder
     };
-    of_phase.filter_map(folder).collect()
+    let of_phase = representatives.of_phase.iter().enumerate();
+    let of_phase = of_phase.filter_map(|(phase, row)| Some((phase, segmentation.occurrences.get((*row)?)?)));
+    let of_phase =
+        of_phase.map(|(phase, row)| folder("", phase, Span { start_ns: row.start_ns, end_ns: row.end_ns }));
+    of_phase
+        .chain(windows.iter().enumerate().map(|(number, span)| folder("window-", number, *span)))
+        .collect()
 }
 
 impl Folder {
     fn of(span_ns: Range<i64>) -> Self {
         Self {
+            prefix: "",
             suffix: String::new(),
+            own_ns: span_ns.clone(),
             near_ns: span_ns.clone(),
             span_ns,
             messages: MessageBlock::default(),
@@ -219,7 +236,7 @@ impl Folder {
     fn flush<W: Write>(&mut self, archive: &mut ArchiveWriter<W>, start_ns: i64) -> Result<()> {
         let name = |kind: &str, number: &mut u32| {
             *number += 1;
-            format!("{kind}{}/{:06}", self.suffix, *number - 1)
+            format!("{}{kind}{}/{:06}", self.prefix, self.suffix, *number - 1)
         };
         if !self.calls.is_empty() {
             archive.member(&name("calls", &mut self.members[1]), &encode_calls(&self.calls, Vec::new()))?;

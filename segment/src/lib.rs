@@ -22,18 +22,20 @@ mod plan;
 mod replay;
 mod representative;
 mod returns;
+mod sample;
 mod score;
 mod search;
 mod segment;
 mod survey;
 mod tags;
 mod tally;
+mod ticks;
 mod tree;
 mod window;
 
 pub use archive::{
-    FORMAT, Header, Occurrence, Phase, Records, Segmentation, VERSION, read_segmentation, read_with_messages,
-    write_segmentation, write_with_messages,
+    Chosen, FORMAT, Header, Occurrence, Phase, Place, Records, Segmentation, VERSION, read_segmentation,
+    read_with_messages, write_segmentation, write_with_messages,
 };
 pub use level::Level;
 pub use list::{write_list, write_matrix_list};
@@ -41,5 +43,7 @@ pub use margin::Margins;
 pub use method::{Method, NAMES as METHODS};
 pub use replay::{Replay, Rewind, Spool};
 pub use representative::Representatives;
+pub use sample::{Samples, Span, Units};
 pub use score::{Interval, Score, Truth, read_truth, score};
 pub use segment::{LARGEST_WINDOWS, Options, Outcome, segment};
+pub use ticks::Ticks;

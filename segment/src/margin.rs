@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use phaseflow_collect::trace::Message;
 
-use crate::archive::Occurrence;
+use crate::sample::Span;
 
 /// What is posted within this time may reach into an occurrence of this span.
 pub(crate) fn near(span_ns: &Range<i64>) -> Range<i64> {
@@ -18,7 +18,7 @@ pub(crate) fn near(span_ns: &Range<i64>) -> Range<i64> {
     span_ns.start.saturating_sub(length)..span_ns.end.saturating_add(length)
 }
 
-/// The edges of some occurrences.
+/// The edges of some stretches of a run.
 #[derive(Clone, Debug)]
 pub struct Margins {
     /// Number, start and end of each; nanoseconds since the start of the run.
@@ -28,12 +28,11 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// Of occurrences, each with a number.
-    pub fn new<'a>(occurrences: impl Iterator<Item = (usize, &'a Occurrence)>) -> Self {
-        let span = |(number, row): (usize, &Occurrence)| {
-            (number, row.start_ns.cast_signed(), row.end_ns.cast_signed())
-        };
-        let spans: Vec<(usize, i64, i64)> = occurrences.map(span).collect();
+    /// Of stretches, each with a number.
+    pub fn new(stretches: impl Iterator<Item = (usize, Span)>) -> Self {
+        let span =
+            |(number, span): (usize, Span)| (number, span.start_ns.cast_signed(), span.end_ns.cast_signed());
+        let spans: Vec<(usize, i64, i64)> = stretches.map(span).collect();
         let mut edges: Vec<i64> = spans.iter().flat_map(|(_, start, end)| [*start, *end]).collect();
         edges.sort_unstable();
         edges.dedup();
@@ -69,16 +68,8 @@ mod tests {
 
     #[test]
     fn messages_that_reach_in() {
-        let row = |start_ns, end_ns| Occurrence {
-            phase: Some(0),
-            depth: 0,
-            start_ns,
-            end_ns,
-            messages: 0,
-            bytes: 0,
-        };
-        let rows = [row(10, 20), row(20, 30), row(50, 60)];
-        let margins = Margins::new(rows.iter().enumerate());
+        let span = |start_ns, end_ns| Span { start_ns, end_ns };
+        let margins = Margins::new([span(10, 20), span(20, 30), span(50, 60)].into_iter().enumerate());
         let reached = |post: i64, ready: i64, there: i64| {
             let message = Message {
                 send_post_ns: post,

@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use crate::archive::{Occurrence, Segmentation};
+use crate::ticks::Ticks;
 
 /// Bins of a stretch's bytes.
 const BINS: usize = 64;
@@ -29,6 +30,8 @@ pub struct Representatives {
     pub of_phase: Vec<Option<usize>>,
     /// By row: the dissimilarity to the representative of its phase, 0 to 1; `None` where the run is idle.
     pub deviation: Vec<Option<f64>>,
+    /// When messages were posted.
+    pub ticks: Ticks,
 }
 
 impl Representatives {
@@ -38,6 +41,7 @@ impl Representatives {
         segmentation: &Segmentation,
         stretches: &[Range<usize>],
         volumes: &Volumes,
+        ticks: Ticks,
     ) -> Self {
         let rows = &segmentation.occurrences;
         let sums = volumes.sums();
@@ -55,7 +59,7 @@ impl Representatives {
             Some(dissimilarity(of(row), of(representative)))
         };
         let deviation = rows.iter().enumerate().map(deviation).collect();
-        Self { start_ns, of_phase, deviation }
+        Self { start_ns, of_phase, deviation, ticks }
     }
 }
 

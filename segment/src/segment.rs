@@ -128,7 +128,7 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
                 settled(header(method, Some(run.duration_ns)), run, &nodes, &paths, &tally)?;
             notes.extend(stray(&segmentation));
             let representatives =
-                Representatives::choose(run.start_ns, &segmentation, &stretches, &tally.volumes);
+                Representatives::choose(run.start_ns, &segmentation, &stretches, &tally.volumes, tally.ticks);
             Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
         }
     }

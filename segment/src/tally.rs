@@ -15,6 +15,7 @@ use crate::replay::Replay;
 use crate::representative::Volumes;
 use crate::search::{Search, Side};
 use crate::survey::Run;
+use crate::ticks::Ticks;
 use crate::window::sketch::{Ratio, Sketch};
 
 /// What a stretch holds.
@@ -35,6 +36,8 @@ pub(crate) struct Tally {
     pub(crate) matrices: Vec<TrafficMatrix>,
     /// Who sent how much to whom in each stretch, roughly.
     pub(crate) volumes: Volumes,
+    /// When messages were posted.
+    pub(crate) ticks: Ticks,
 }
 
 /// Reads `trace` and sums up the stretches of `plan`.
@@ -45,12 +48,14 @@ pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Ta
     let details = Details { arrivals, tags, ..Details::default() };
     let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
     let mut sums = Sums::new(run, plan);
+    let mut ticks = Ticks::default();
     while let Some(block) = reader.next_block()? {
         if let Block::Messages(block) = block {
             sums.add(block)?;
+            ticks.add(&block.columns().send_post_ns, |time| run.since_start(time));
         }
     }
-    sums.finish()
+    Ok(Tally { ticks, ..sums.finish()? })
 }
 
 struct Sums<'a> {
@@ -225,7 +230,12 @@ impl<'a> Sums<'a> {
         let [own, next] = &mut self.totals[self.at..self.at + 2] else { return };
         let idle = self.plan.stretches[self.at].label.is_none() && own.messages == 0;
         if idle && next.start_ns.saturating_sub(own.start_ns) < self.plan.least_idle_ns {
-            own.start_ns = next.start_ns;
+            // What comes before goes on; where nothing does, the next one begins with the run.
+            if self.at == 0 {
+                next.start_ns = own.start_ns;
+            } else {
+                own.start_ns = next.start_ns;
+            }
         }
     }
 
@@ -246,6 +256,6 @@ impl<'a> Sums<'a> {
             total.start_ns = self.run.duration_ns;
         }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
-        Ok(Tally { totals: self.totals, matrices, volumes: self.volumes })
+        Ok(Tally { totals: self.totals, matrices, volumes: self.volumes, ticks: Ticks::default() })
     }
 }

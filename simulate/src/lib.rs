@@ -28,6 +28,7 @@ pub mod host_selection;
 pub mod packet;
 pub mod plugin;
 pub mod process_mapping;
+pub mod regression;
 pub mod replay;
 pub mod result;
 pub mod routing;

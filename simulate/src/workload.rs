@@ -10,7 +10,8 @@ use phaseflow_collect::import::{self, Input, Scratch, import};
 use phaseflow_collect::trace::{self, Block, RunFacts, Sink, Summary, Tally};
 use phaseflow_collect::{Error, MatrixBuilder, Result};
 use phaseflow_segment::{
-    FORMAT, Header, Occurrence, Phase, Records, Segmentation, VERSION, read_segmentation, read_with_messages,
+    Chosen, FORMAT, Header, Occurrence, Phase, Place, Records, Segmentation, VERSION, read_segmentation,
+    read_with_messages,
 };
 
 use crate::replay::{Excerpts, Recording};
@@ -40,6 +41,8 @@ pub enum Reading {
     /// Phases and their matrices: memory is that of the matrices.
     #[default]
     Matrices,
+    /// Messages of [windows](phaseflow_segment::Samples) too, which stand for all where a job has the network to itself.
+    Samples,
     /// Messages too, as many as the archive holds, for replay: about 200 bytes a message while reading, 130 after.
     Messages,
 }
@@ -70,7 +73,7 @@ impl Sink for Whole {
                 let columns = block.columns();
                 self.matrix.add_messages(&columns.src, &columns.dst, &columns.bytes)?;
                 if let Some(excerpts) = &mut self.excerpts {
-                    excerpts.take(None, Records::Messages(block));
+                    excerpts.take(Place::Run, Records::Messages(block));
                 }
             }
             Block::Matrix(cells) => {
@@ -82,7 +85,7 @@ impl Sink for Whole {
             Block::Calls(calls) => {
                 self.tally.calls(calls)?;
                 if let Some(excerpts) = &mut self.excerpts {
-                    excerpts.take(None, Records::Calls(calls));
+                    excerpts.take(Place::Run, Records::Calls(calls));
                 }
             }
             Block::Marks(marks) => self.tally.marks(marks)?,
@@ -103,9 +106,10 @@ impl Whole {
         let excerpts = self.excerpts.take().filter(|_| self.timed);
         let start_ns = self.summary.start_ns.unwrap_or(0);
         let segmentation = self.into_segmentation();
-        let stands: &[Option<usize>] = if segmentation.occurrences.is_empty() { &[] } else { &[Some(0)] };
-        let recording = excerpts.map(|excerpts| excerpts.into_recording(&segmentation, stands, start_ns));
-        Ok((segmentation, recording.transpose()?))
+        let representatives = segmentation.occurrences.first().map(|_| Some(0)).into_iter().collect();
+        let chosen = Chosen { segmentation, representatives, samples: None };
+        let recording = excerpts.map(|excerpts| excerpts.into_recording(&chosen, start_ns));
+        Ok((chosen.segmentation, recording.transpose()?))
     }
 
     fn into_segmentation(self) -> Segmentation {
@@ -195,16 +199,16 @@ fn phases(input: impl Read, reading: Reading) -> Result<Parts> {
         return Ok((read_segmentation(archive)?, None));
     }
     let mut excerpts = Excerpts::default();
-    let (segmentation, representatives) = read_with_messages(archive, &mut |phase, records| {
-        excerpts.take(phase, records);
+    let chosen = read_with_messages(archive, reading == Reading::Messages, &mut |place, records| {
+        excerpts.take(place, records);
         Ok(())
     })?;
-    let recording = excerpts.into_recording(&segmentation, &representatives, 0)?;
-    Ok((segmentation, Some(recording)))
+    let recording = excerpts.into_recording(&chosen, 0)?;
+    Ok((chosen.segmentation, Some(recording)))
 }
 
 fn one_phase(input: Input, scratch: Scratch, reading: Reading) -> Result<(Parts, Vec<String>)> {
-    let excerpts = (reading == Reading::Messages).then(Excerpts::default);
+    let excerpts = (reading != Reading::Matrices).then(Excerpts::default);
     let mut whole = Whole { excerpts, ..Whole::default() };
     let imported = import(input, import::Reading::new(scratch), &mut whole)?;
     Ok((whole.into_parts()?, imported.remarks))

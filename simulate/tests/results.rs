@@ -112,7 +112,7 @@ prop_compose! {
             variance_link_load: f[7], drops: counts[1], retransmits: counts[2],
             replayed: times.map(|t| Replayed {
                 simulated: 3, compute_s: t[0], overhead_s: t[1], late_sender_s: t[2], late_receiver_s: t[3], network_s: t[4],
-                path_ranks_s: t[5], path_network_s: t[6], unshared_s: Some(t[7]), unlimited_s: None,
+                path_ranks_s: t[5], path_network_s: t[6], unshared_s: Some(t[7]), unlimited_s: None, makespan_error: Some(t[0]),
             }),
             packets: counts[1].map(|count| PacketCounts {
                 hops: count, drops: 1, losses: 2, marks: 3, pauses: 4, retransmits: 5, checked_sums: 6, wrong_sums: 7, fallbacks: 8,

@@ -302,7 +302,8 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     let inputs = arguments.inputs(&plan)?;
     let is_text = arguments.sweep.list || arguments.sweep.dry_run;
     let mut output = Output::create(arguments.common.output.as_deref(), !is_text)?;
-    let workloads = inputs.iter().map(|input| read(input, plan.reading())).collect::<Result<Vec<_>>>()?;
+    let reading = plan.reading(inputs.len());
+    let workloads = inputs.iter().map(|input| read(input, reading)).collect::<Result<Vec<_>>>()?;
     let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
     sweep.remarks().for_each(|remark| arguments.common.note(remark));
     if arguments.sweep.list {

@@ -34,6 +34,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "path_network_s",
     "unshared_s",
     "unlimited_s",
+    "makespan_error",
     "hops",
     "losses",
     "marks",
@@ -79,7 +80,8 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(replayed.map(|replayed| replayed.path_ranks_s))?
             .float(replayed.map(|replayed| replayed.path_network_s))?
             .float(replayed.and_then(|replayed| replayed.unshared_s))?
-            .float(replayed.and_then(|replayed| replayed.unlimited_s))?;
+            .float(replayed.and_then(|replayed| replayed.unlimited_s))?
+            .float(replayed.and_then(|replayed| replayed.makespan_error))?;
         let packets = phase.packets.as_ref();
         rows.count(packets.map(|packets| packets.hops))?
             .count(packets.map(|packets| packets.losses))?

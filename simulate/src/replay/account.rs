@@ -35,6 +35,20 @@ impl Account {
         sum(&mut self.late_receiver, other.late_receiver);
         sum(&mut self.network, other.network);
     }
+
+    /// Adds a part of another one, to the nearest picosecond.
+    pub fn add_part(&mut self, other: &Self, part: f64) {
+        let of = |time: Picoseconds| (time as f64 * part).round() as Picoseconds; // saturates
+        let Self { compute, overhead, late_sender, late_receiver, network } = *other;
+        let part = Self {
+            compute: of(compute),
+            overhead: of(overhead),
+            late_sender: of(late_sender),
+            late_receiver: of(late_receiver),
+            network: of(network),
+        };
+        self.add(&part, 1);
+    }
 }
 
 /// One stretch of a script: all ranks together.

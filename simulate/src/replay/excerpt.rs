@@ -2,9 +2,10 @@
 
 use phaseflow_collect::trace::{Call, Message, MessageBlock};
 use phaseflow_collect::{At, Error, Result};
-use phaseflow_segment::{Margins, Occurrence, Records, Segmentation};
+use phaseflow_segment::{Chosen, Margins, Occurrence, Place, Records, Segmentation, Span};
 
 use super::collectives::is_replaceable;
+use super::sampled::Sampled;
 use super::{MOST_KNOWN, Sampling, Script};
 
 /// Messages and calls of a stretch of a run.
@@ -91,6 +92,8 @@ pub struct Recording {
     pub of_phase: Vec<Option<Script>>,
     /// The whole run, split at the ends of the outermost occurrences; `None` where the archive does not hold it.
     pub whole: Option<Script>,
+    /// What stands for all of the run.
+    pub sampled: Option<Sampled>,
 }
 
 impl Recording {
@@ -104,7 +107,8 @@ impl Recording {
     pub fn remarks(&self) -> impl Iterator<Item = String> {
         // The parts say what the whole says already.
         let parts = if self.whole.is_some() { &[][..] } else { &self.of_phase[..] };
-        let scripts = self.whole.iter().map(|script| (None, script));
+        let windows = self.sampled.iter().filter(|_| self.whole.is_none()).map(|sampled| &sampled.script);
+        let scripts = self.whole.iter().chain(windows).map(|script| (None, script));
         let parts =
             parts.iter().enumerate().filter_map(|(phase, script)| Some((Some(phase), script.as_ref()?)));
         scripts.chain(parts).filter_map(|(phase, script)| {
@@ -120,6 +124,9 @@ impl Recording {
             let whole = self.whole.as_ref().map_or(0, messages);
             return (whole, whole);
         }
+        if let Some(sampled) = &self.sampled {
+            return (sampled.scripts().map(messages).sum(), messages(&sampled.script));
+        }
         let phases = segmentation.phases.iter().enumerate();
         let of =
             phases.filter_map(|(number, phase)| Some((messages(self.phase(number)?), phase.occurrences)));
@@ -130,7 +137,8 @@ impl Recording {
 
     /// Bytes of memory.
     pub fn memory(&self) -> u64 {
-        self.of_phase.iter().flatten().chain(&self.whole).map(Script::memory).sum()
+        let windows = self.sampled.iter().flat_map(Sampled::scripts);
+        self.of_phase.iter().flatten().chain(&self.whole).chain(windows).map(Script::memory).sum()
     }
 }
 
@@ -138,41 +146,45 @@ impl Recording {
 #[derive(Debug, Default)]
 pub(crate) struct Excerpts {
     of_phase: Vec<Excerpt>,
+    windows: Vec<Excerpt>,
     whole: Option<Excerpt>,
 }
 
 impl Excerpts {
-    pub(crate) fn take(&mut self, phase: Option<usize>, records: Records<'_>) {
-        match phase {
-            None => self.whole.get_or_insert_default().push(records),
-            Some(phase) => {
-                if self.of_phase.len() <= phase {
-                    self.of_phase.resize_with(phase + 1, Excerpt::default);
-                }
-                if let Some(excerpt) = self.of_phase.get_mut(phase) {
-                    excerpt.push(records);
-                }
-            }
+    pub(crate) fn take(&mut self, place: Place, records: Records<'_>) {
+        let (excerpts, number) = match place {
+            Place::Run => return self.whole.get_or_insert_default().push(records),
+            Place::Phase(number) => (&mut self.of_phase, number),
+            Place::Window(number) => (&mut self.windows, number),
+        };
+        if excerpts.len() <= number {
+            excerpts.resize_with(number + 1, Excerpt::default);
+        }
+        if let Some(excerpt) = excerpts.get_mut(number) {
+            excerpt.push(records);
         }
     }
 
-    /// Turns what was read into scripts. Where the archive holds the whole run, representatives are cut out of it; `times` of a
+    /// Turns what was read into scripts. Where the archive holds the whole run, representatives and windows are cut out of it; `times` of a
     /// run that does not start at 0 are since `start_ns`.
     ///
     /// # Errors
     /// Ranks that the run does not have; more than 2³²−1 messages.
-    pub(crate) fn into_recording(
-        mut self,
-        segmentation: &Segmentation,
-        representatives: &[Option<usize>],
-        start_ns: i64,
-    ) -> Result<Recording> {
+    pub(crate) fn into_recording(mut self, chosen: &Chosen, start_ns: i64) -> Result<Recording> {
+        let Chosen { segmentation, representatives, samples } = chosen;
         let ranks = segmentation.header.ranks;
         let rows = &segmentation.occurrences;
         let outermost = || rows.iter().filter(|row| row.depth == 0);
+        let span = |row: &Occurrence| Span { start_ns: row.start_ns, end_ns: row.end_ns };
+        let last_ns = segmentation.header.duration_ns;
         // A run of one stretch stands for itself.
         if let Some(whole) = self.whole.as_ref().filter(|_| outermost().nth(1).is_some()) {
-            self.of_phase = cut(whole, segmentation, representatives, start_ns);
+            let spans = representatives.iter().map(|row| row.and_then(|row| rows.get(row)).map(span));
+            self.of_phase =
+                whole.cut(&spans.map(Option::unwrap_or_default).collect::<Vec<_>>(), last_ns, start_ns);
+        }
+        if let (Some(whole), Some(samples)) = (&self.whole, samples) {
+            self.windows = whole.cut(&samples.windows, last_ns, start_ns);
         }
         let mut recording = Recording::default();
         for (phase, row) in representatives.iter().enumerate() {
@@ -185,6 +197,11 @@ impl Excerpts {
             });
             recording.of_phase.push(script.transpose()?);
         }
+        if let Some(samples) = samples.as_ref().filter(|samples| self.windows.len() <= samples.windows.len())
+        {
+            self.windows.resize_with(samples.windows.len(), Excerpt::default);
+            recording.sampled = Sampled::new(segmentation, samples, &self.windows, start_ns)?;
+        }
         if let Some(whole) = self.whole {
             let ends: Vec<i64> = outermost().map(|row| since(row.end_ns, start_ns)).collect();
             if let Some((last, inner)) = ends.split_last() {
@@ -195,49 +212,59 @@ impl Excerpts {
     }
 }
 
-/// The representatives' parts of the whole run.
-fn cut(
-    whole: &Excerpt,
-    segmentation: &Segmentation,
-    representatives: &[Option<usize>],
-    start_ns: i64,
-) -> Vec<Excerpt> {
-    let last_ns = segmentation.header.duration_ns.unwrap_or(0);
-    let part = |row: &Option<usize>| {
-        let mut excerpt = Excerpt::default();
-        let Some(row) = row.and_then(|row| segmentation.occurrences.get(row)) else { return excerpt };
-        let (start, end) = (since(row.start_ns, start_ns), since(row.end_ns, start_ns));
-        // A message at the very end of the run belongs to what comes before it.
-        let end = if row.end_ns == last_ns { end.saturating_add(1) } else { end };
-        let posts = &whole.messages.columns().send_post_ns;
-        let rows = posts.partition_point(|time| *time < start)..posts.partition_point(|time| *time < end);
-        excerpt.messages.append(&whole.messages, rows);
-        let overlaps = |stay: &&Stay| stay.enter_ns < end && stay.leave_ns > start;
-        excerpt.stays.extend(whole.stays.iter().filter(overlaps));
-        let overlaps = |call: &&Call| call.enter_ns < end && call.leave_ns.is_none_or(|leave| leave > start);
-        excerpt.collectives.extend(whole.collectives.iter().filter(overlaps));
-        excerpt
-    };
-    let mut parts: Vec<Excerpt> = representatives.iter().map(part).collect();
-    let rows = representatives.iter().enumerate();
-    let rows = rows.filter_map(|(phase, row)| Some((phase, segmentation.occurrences.get((*row)?)?)));
-    let margins = Margins::new(rows);
-    for message in whole.messages.iter() {
-        let shift = |time: i64| time.wrapping_sub(start_ns);
-        let since = Message {
-            send_post_ns: shift(message.send_post_ns),
-            send_complete_ns: message.send_complete_ns.map(shift),
-            receive_post_ns: message.receive_post_ns.map(shift),
-            receive_complete_ns: message.receive_complete_ns.map(shift),
-            ..message
+impl Excerpt {
+    /// Parts of it, each with what reaches into it; one that ends with the run, at `last_ns`, has what is posted then, too.
+    pub(super) fn cut(&self, spans: &[Span], last_ns: Option<u64>, start_ns: i64) -> Vec<Self> {
+        // The latest that a rank leaves a call that is entered by then.
+        let mut latest = i64::MIN;
+        let leaves: Vec<i64> = self
+            .stays
+            .iter()
+            .map(|stay| {
+                latest = latest.max(stay.leave_ns);
+                latest
+            })
+            .collect();
+        let part = |span: &Span| {
+            let mut excerpt = Self::default();
+            let (start, end) = (since(span.start_ns, start_ns), since(span.end_ns, start_ns));
+            let end = if Some(span.end_ns) == last_ns { end.saturating_add(1) } else { end };
+            let rows = self.posted(start, end);
+            excerpt.messages.append(&self.messages, rows);
+            let first = leaves.partition_point(|leave_ns| *leave_ns <= start);
+            let stays = self.stays[first..].iter().take_while(|stay| stay.enter_ns < end);
+            excerpt.stays.extend(stays.filter(|stay| stay.leave_ns > start));
+            let overlaps =
+                |call: &&Call| call.enter_ns < end && call.leave_ns.is_none_or(|leave| leave > start);
+            excerpt.collectives.extend(self.collectives.iter().filter(overlaps));
+            excerpt
         };
-        margins.of(&since).for_each(|phase| parts[phase].outside(&message));
+        let mut parts: Vec<Self> = spans.iter().map(part).collect();
+        let margins = Margins::new(spans.iter().copied().enumerate());
+        for message in self.messages.iter().chain(self.margin.iter()) {
+            let shift = |time: i64| time.wrapping_sub(start_ns);
+            let since = Message {
+                send_post_ns: shift(message.send_post_ns),
+                send_complete_ns: message.send_complete_ns.map(shift),
+                receive_post_ns: message.receive_post_ns.map(shift),
+                receive_complete_ns: message.receive_complete_ns.map(shift),
+                ..message
+            };
+            margins.of(&since).for_each(|part| parts[part].outside(&message));
+        }
+        parts
     }
-    parts
+
+    /// Which messages are posted from `start` to before `end`, on their own clock.
+    pub(super) fn posted(&self, start: i64, end: i64) -> std::ops::Range<usize> {
+        let posts = &self.messages.columns().send_post_ns;
+        let first = posts.partition_point(|time| *time < start);
+        first..posts.partition_point(|time| *time < end).max(first)
+    }
 }
 
 /// A time of a segmentation on the clock of the messages.
-fn since(time_ns: u64, start_ns: i64) -> i64 {
+pub(super) fn since(time_ns: u64, start_ns: i64) -> i64 {
     start_ns.saturating_add_unsigned(time_ns)
 }
 

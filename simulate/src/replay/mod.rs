@@ -26,8 +26,10 @@ mod parameter_server;
 mod path;
 mod player;
 mod replacement;
+mod sampled;
 pub mod script;
 mod shared;
+mod splice;
 mod sums;
 
 pub use account::{Account, PathShare, Stretch};
@@ -41,6 +43,7 @@ pub use packets::Packets;
 pub use parameter_server::ParameterServer;
 pub use player::{Performance, Player, play_alone};
 pub use replacement::Replacement;
+pub use sampled::{Sample, Sampled, Stratum, Traits};
 pub use script::{Op, Script};
 pub use shared::Shared;
 

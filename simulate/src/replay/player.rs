@@ -22,6 +22,7 @@ pub struct Player<'s, T> {
     arrived: Vec<u32>,
     /// Scripts so far.
     begun: u64,
+    in_detail: bool,
 }
 
 /// What all scripts share.
@@ -97,6 +98,8 @@ pub(super) struct Act<'s> {
     pub(super) boundaries: Vec<Picoseconds>,
     /// By stretch.
     accounts: Vec<Account>,
+    /// By stretch, then rank; empty where nobody wants to know.
+    in_detail: Vec<Account>,
 }
 
 /// A rank of a script that runs.
@@ -145,13 +148,20 @@ pub struct Performance {
     pub stretches: Vec<Stretch>,
     /// By rank, servers left out.
     pub accounts: Vec<Account>,
+    /// By stretch, then rank, if the player was told to [tell ranks by stretch](Player::tell_ranks_by_stretch).
+    pub in_detail: Vec<Account>,
 }
 
 impl<'s, T: Transport> Player<'s, T> {
     /// Nothing runs yet.
     pub fn new(transport: T) -> Self {
         let stage = Stage { transport, queue: EventQueue::default(), keys: Keys::default() };
-        Self { stage, acts: Vec::new(), free: Vec::new(), arrived: Vec::new(), begun: 0 }
+        Self { stage, acts: Vec::new(), free: Vec::new(), arrived: Vec::new(), begun: 0, in_detail: false }
+    }
+
+    /// Of scripts that begin from now on it is told what each rank did in each stretch: 40 bytes for each of both.
+    pub fn tell_ranks_by_stretch(&mut self) {
+        self.in_detail = true;
     }
 
     /// What carries the messages.
@@ -207,6 +217,10 @@ impl<'s, T: Transport> Player<'s, T> {
             began,
             boundaries: vec![began; script.stretches() - 1],
             accounts: vec![Account::default(); script.stretches()],
+            in_detail: vec![
+                Account::default();
+                if self.in_detail { script.stretches() * script.ranks() as usize } else { 0 }
+            ],
         };
         self.acts[place as usize] = Some(Box::new(act));
         let last = began;
@@ -428,9 +442,13 @@ impl Act<'_> {
 
     /// Puts time down to a rank and to the stretch that it is in.
     fn spend(&mut self, rank: u32, time: Account) {
-        let rank = &mut self.ranks[rank as usize];
+        let (ranks, number) = (self.ranks.len(), rank as usize);
+        let rank = &mut self.ranks[number];
         rank.account.add(&time, 1);
         self.accounts[rank.stretch].add(&time, 1);
+        if let Some(account) = self.in_detail.get_mut(rank.stretch * ranks + number) {
+            account.add(&time, 1);
+        }
     }
 
     fn finish(self, end: Picoseconds) -> Performance {
@@ -450,6 +468,7 @@ impl Act<'_> {
             stretches: ends.zip(self.accounts).zip(paths).map(stretch).collect(),
             ends: self.ranks.iter().take(own).map(|rank| rank.ended.unwrap_or(end)).collect(),
             accounts: self.ranks.into_iter().take(own).map(|rank| rank.account).collect(),
+            in_detail: self.in_detail,
         }
     }
 }

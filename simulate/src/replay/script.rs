@@ -85,24 +85,24 @@ pub struct Transfer {
 }
 
 /// What each rank does, in its order. Memory: about 130 bytes a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    ops: Vec<Op>,
+    pub(super) ops: Vec<Op>,
     /// By rank: where its operations end.
-    ends: Vec<usize>,
-    gaps_ns: Vec<u64>,
-    messages: Vec<Transfer>,
+    pub(super) ends: Vec<usize>,
+    pub(super) gaps_ns: Vec<u64>,
+    pub(super) messages: Vec<Transfer>,
     /// Stretches that the boundaries make.
-    stretches: usize,
-    collectives: Vec<Collective>,
-    groups: Vec<Vec<u32>>,
+    pub(super) stretches: usize,
+    pub(super) collectives: Vec<Collective>,
+    pub(super) groups: Vec<Vec<u32>>,
     /// Collectives are not carried out as recorded.
-    is_replaced: bool,
-    sums_in_network: bool,
+    pub(super) is_replaced: bool,
+    pub(super) sums_in_network: bool,
     /// The last ranks.
-    servers: u32,
+    pub(super) servers: u32,
     /// Sends that nobody is known to receive although other receives are known: first few, and how many.
-    unmatched: (Vec<u32>, u64),
+    pub(super) unmatched: (Vec<u32>, u64),
 }
 
 /// What comes first of what happens on a rank at the same nanosecond: what a moment depends on is always earlier, or at the same time
@@ -172,7 +172,7 @@ impl Moment {
 }
 
 /// Unmatched sends that are named.
-const NAMED: usize = 5;
+pub(super) const NAMED: usize = 5;
 
 impl Script {
     /// What `ranks` ranks do from `start_ns` to `end_ns` on the clock of the excerpt; stretches begin at `start_ns` and at each of

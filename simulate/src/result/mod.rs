@@ -282,6 +282,9 @@ pub struct Replayed {
     pub unshared_s: Option<f64>,
     /// What the makespan would be if links had no limit to their capacity.
     pub unlimited_s: Option<f64>,
+    /// By how much of itself the makespan may be off, as only samples were simulated; 0 if all was, `None` if nothing tells.
+    #[serde(default)]
+    pub makespan_error: Option<f64>,
 }
 
 /// Link statistics as parallel columns of equal length.

@@ -1,6 +1,7 @@
 //! What the flow and the packet model add to the life of jobs: stages whose length comes out of a replay.
 //!
-//! With sampling, a stage replays the representative of its phase.
+//! With sampling, a job that has the network to itself takes its phases from [samples](super::sampled). Where it has none, or routes change with the
+//! phase, or other jobs are there, a stage replays the representative of its phase.
 //!
 //! - A job that has the network to itself: ranks go from one stage to the next on their own, each when it is done. How much earlier than
 //!   the last one each rank enters a stage decides with the phase what comes of it, so a stage is simulated in a clock of its own, and what came out
@@ -21,6 +22,7 @@ use super::model::Model;
 use super::packets::PhasePackets;
 use super::picture::GBPS_PER_BYTE_RATE;
 use super::program::Program;
+use super::sampled::Estimate;
 use super::wire::{Counts, Wire};
 use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
@@ -84,6 +86,18 @@ pub(super) struct Bounds {
     unlimited: Vec<Picoseconds>,
 }
 
+impl Bounds {
+    /// Of a stretch, if nobody had to share links.
+    pub(super) fn unshared(&self, stretch: usize) -> Option<Picoseconds> {
+        self.unshared.get(stretch).copied()
+    }
+
+    /// Of a stretch, if links had no limit to their capacity.
+    pub(super) fn unlimited(&self, stretch: usize) -> Option<Picoseconds> {
+        self.unlimited.get(stretch).copied()
+    }
+}
+
 impl<'a> Flow<'a> {
     /// `None` for a model that does not replay.
     pub(super) fn new(topology: &'a Topology, model: &Model) -> Result<Option<Self>> {
@@ -103,7 +117,8 @@ impl<'a> Flow<'a> {
             _ => None,
         };
         let allow_hang = matches!(model, Model::Packet(model) if model.allow_hang);
-        let (player, solo) = (Player::new(shared), Player::new(own));
+        let (player, mut solo) = (Player::new(shared), Player::new(own));
+        solo.tell_ranks_by_stretch();
         Ok(Some(Self {
             options,
             player,
@@ -304,6 +319,33 @@ impl Replays {
         self.add(&outcome.performance, 0, &outcome.bounds);
         self.add_ranks(&outcome.performance);
         self.sum.simulated += u64::from(is_new);
+    }
+
+    /// Adds a part of what a phase takes; `is_first` if nothing of it was added before.
+    pub(super) fn add_share(&mut self, estimate: &Estimate, share: f64, is_first: bool) {
+        let ranks = estimate.accounts.len().max(1) as f64;
+        let part = |time: Picoseconds| seconds(time) * share;
+        let (sum, account) = (&mut self.sum, &estimate.account);
+        sum.compute_s += part(account.compute) / ranks;
+        sum.overhead_s += part(account.overhead) / ranks;
+        sum.late_sender_s += part(account.late_sender) / ranks;
+        sum.late_receiver_s += part(account.late_receiver) / ranks;
+        sum.network_s += part(account.network) / ranks;
+        sum.path_ranks_s += part(estimate.path.ranks);
+        sum.path_network_s += part(estimate.path.network);
+        for (sum, bound) in
+            [(&mut sum.unshared_s, estimate.unshared), (&mut sum.unlimited_s, estimate.unlimited)]
+        {
+            *sum = bound.map(|bound| sum.unwrap_or(0.0) + bound * part(estimate.time)).or(*sum);
+        }
+        self.accounts.resize(estimate.accounts.len(), Account::default());
+        for (sum, account) in self.accounts.iter_mut().zip(&estimate.accounts) {
+            sum.add_part(account, share);
+        }
+        if is_first {
+            sum.simulated += estimate.simulated;
+            sum.makespan_error = estimate.error.is_finite().then_some(estimate.error);
+        }
     }
 
     fn add_ranks(&mut self, performance: &Performance) {

@@ -7,6 +7,7 @@ use super::packets::PhasePackets;
 use super::pattern::Pattern;
 use super::picture::Picture;
 use super::program::Program;
+use super::sampled::Estimates;
 use crate::collective::Servers;
 use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
@@ -41,6 +42,10 @@ pub(super) struct Job {
     pub(super) phases: Vec<Option<Box<PhaseOfJob>>>,
     /// By rank: how much earlier than the last one it ended the stage before.
     pub(super) leads: Vec<Picoseconds>,
+    /// What its phases take while it has the network to itself; `None` before it is known.
+    pub(super) estimates: Option<Rc<Estimates>>,
+    /// By phase, idle stretches last: how much of what was recorded has passed of it meanwhile.
+    pub(super) passed_ns: Vec<u64>,
 }
 
 /// A phase that has begun at least once.
@@ -85,6 +90,7 @@ impl Job {
                 let replays = state.replays.get_or_insert_default();
                 replays.add(performance, number, bounds);
                 replays.sum.simulated += u64::from(!program.merged || number == 0);
+                replays.sum.makespan_error = Some(0.0);
             }
         }
     }

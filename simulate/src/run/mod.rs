@@ -26,6 +26,7 @@ mod picture;
 mod program;
 mod queue;
 mod record;
+mod sampled;
 mod simulation;
 mod wire;
 

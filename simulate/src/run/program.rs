@@ -7,7 +7,7 @@ use phaseflow_collect::{At, Cell, Error, Result, TrafficMatrix};
 
 use crate::collective::{CollectiveChoice, Servers};
 use crate::engine::Picoseconds;
-use crate::replay::{Recording, Sampling, Script};
+use crate::replay::{Recording, Sampled, Sampling, Script};
 use crate::workload::Workload;
 
 /// Most ranks of a job: beyond any machine, and small enough to place.
@@ -200,6 +200,12 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// What stands for all of the run.
+    pub(super) fn sampled(&self) -> Option<&'a Sampled> {
+        let sampled = self.recording.and_then(|recording| recording.sampled.as_ref());
+        sampled.filter(|_| self.timed && !self.merged && self.replaced.is_none())
+    }
+
     /// What ranks do in the whole run, one stretch a stage.
     pub(super) fn whole_script(&self) -> Option<&Script> {
         self.any_whole().filter(|script| script.stretches() == self.stages.len())
@@ -229,6 +235,9 @@ impl<'a> Program<'a> {
         if sampling == Sampling::Off || self.merged {
             let split = if self.merged { self.any_whole() } else { self.whole_script() };
             return if split.is_some() { Ok(()) } else { lacks("the whole run") };
+        }
+        if self.sampled().is_some() {
+            return Ok(());
         }
         let mut phases = self.stages.iter().filter_map(|stage| stage.phase);
         match phases.find(|phase| self.script(*phase as usize).is_none()) {

@@ -15,7 +15,8 @@ use super::picture::Picture;
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
-use super::{Algorithms, Reroute, Setup, Submission, clock_time, picoseconds};
+use super::sampled::Estimates;
+use super::{Algorithms, Model, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds};
@@ -309,6 +310,8 @@ impl<'a> Simulation<'a> {
             stage_began: self.now,
             phases: program.phases.iter().map(|_| None).collect(),
             leads: vec![0; if self.flow.is_some() { program.ranks as usize } else { 0 }],
+            estimates: None,
+            passed_ns: vec![0; program.phases.len() + 1],
         });
         let place = self.places.pop().unwrap_or_else(|| {
             self.running.push(None);
@@ -474,6 +477,11 @@ impl<'a> Simulation<'a> {
             }
             return Ok(());
         }
+        // Nobody comes who could be met.
+        let stays_alone = is_alone && self.events.next_time().is_none();
+        if stays_alone && self.begin_alone(job, place)? {
+            return Ok(());
+        }
         let Some(phase) = program.stages[job.stage].phase else {
             let time = options.compute_ps(program.length_ns(job.stage));
             self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
@@ -545,6 +553,50 @@ impl<'a> Simulation<'a> {
         job.leave(&outcome.performance);
         self.events.push(end, Event::StageEnds { place });
         Ok(())
+    }
+
+    /// A stage of a job that has the network to itself and whose phases are known from samples; false if they are not.
+    fn begin_alone(&mut self, job: &mut Job, place: u32) -> Result<bool> {
+        let program = &self.programs[job.workload];
+        // Where routes change with the phase, there is no one answer for all its occurrences.
+        let is_flow = matches!(self.setup.model, Model::Flow(..));
+        let Some(sampled) = program.sampled().filter(|_| is_flow && self.setup.reroute == Reroute::Job)
+        else {
+            return Ok(false);
+        };
+        if job.estimates.is_none() {
+            let mut used: Vec<u32> = program.stages.iter().filter_map(|stage| stage.phase).collect();
+            used.sort_unstable();
+            used.dedup();
+            for phase in &used {
+                if job.phases[*phase as usize].is_none() {
+                    self.route(job, *phase as usize)?;
+                }
+            }
+            let first = used.first().map_or(0, |phase| *phase as usize);
+            for script in sampled.scripts() {
+                self.route_rest(job, first, script)?;
+            }
+            let Some(flow) = self.flow.as_deref_mut() else { return Ok(false) };
+            let place = || format!("job {} ({})", job.number, program.name);
+            job.estimates = Some(Rc::new(Estimates::new(flow, sampled, &job.placement.hosts).at(place)?));
+        }
+        let phase = program.stages[job.stage].phase;
+        let Some(estimate) = job.estimates.as_ref().and_then(|estimates| estimates.of(phase)) else {
+            return Ok(false);
+        };
+        let length_ns = program.length_ns(job.stage);
+        let share = estimate.share(length_ns);
+        let passed_ns = &mut job.passed_ns[phase.map_or(program.phases.len(), |phase| phase as usize)];
+        let time = estimate.until(*passed_ns + length_ns) - estimate.until(*passed_ns);
+        *passed_ns += length_ns;
+        let state = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut());
+        if let Some(state) = state {
+            let is_first = state.replays.is_none();
+            state.replays.get_or_insert_default().add_share(estimate, share, is_first);
+        }
+        self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
+        Ok(true)
     }
 
     /// Lets the router see what links carry now.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Axis, Point, Settings, Sweep};
+use crate::replay::Sampled;
 use crate::run::{JobSource, Submission};
 use crate::topology::{LinkId, NodeId, Topology};
 use crate::workload::Workload;
@@ -114,6 +115,10 @@ pub(super) fn of_recordings(workloads: &[Workload]) -> String {
                 None => hash.number(u64::MAX),
                 Some(script) => script.digest(&mut |number| hash.number(number)),
             }
+        }
+        let sampled = recording.and_then(|recording| recording.sampled.as_ref());
+        for script in sampled.into_iter().flat_map(Sampled::scripts) {
+            script.digest(&mut |number| hash.number(number));
         }
     }
     hash.hex()

@@ -73,7 +73,8 @@ impl Sweep {
     pub fn load(plan: Plan, inputs: Vec<Workload>, scratch: Scratch) -> Result<Self> {
         let topologies: Vec<Topology> =
             plan.networks.par_iter().map(|network| network.build(&plan.options)).collect::<Result<_>>()?;
-        let (workloads, jobs) = assign(&plan.jobs, inputs, scratch, plan.reading())?;
+        let reading = plan.reading(inputs.len());
+        let (workloads, jobs) = assign(&plan.jobs, inputs, scratch, reading)?;
         let workload_digests: Vec<String> = workloads.par_iter().map(identity::of_workload).collect();
         let points = plan.points();
         Ok(Self {

@@ -109,10 +109,21 @@ impl Plan {
         self.jobs.is_empty() || self.jobs.iter().any(|job| job.trace.is_none())
     }
 
-    /// What has to be read of the inputs: messages only where some point replays them.
-    pub fn reading(&self) -> Reading {
-        let replays = self.axes.get(Axis::Model).iter().any(|model| model.name() != "traffic");
-        if replays { Reading::Messages } else { Reading::Matrices }
+    /// What has to be read of this many inputs: messages only where some point replays them, those of samples only where no job can meet
+    /// another one.
+    pub fn reading(&self, inputs: usize) -> Reading {
+        let any = |axis: Axis, name: &str| self.axes.get(axis).iter().any(|choice| choice.name() == name);
+        let models = self.axes.get(Axis::Model);
+        if models.iter().all(|model| model.name() == "traffic") {
+            return Reading::Matrices;
+        }
+        // Samples are for flows, and for collectives as they were recorded.
+        let others = models.iter().any(|model| ["packet", "auto"].contains(&model.name()));
+        let replaced = self.axes.get(Axis::Collective).iter().any(|choice| choice.name() != "recorded");
+        let jobs = if self.jobs.is_empty() { inputs } else { self.jobs.len() };
+        let fixed = self.jobs.iter().all(|job| matches!(job.submission, Submission::Fixed { .. }));
+        let all = self.settings.reroute == Reroute::Phase || any(Axis::Phases, "merged");
+        if jobs > 1 || !fixed || all || others || replaced { Reading::Messages } else { Reading::Samples }
     }
 
     pub(super) fn points(&self) -> u32 {

@@ -1,0 +1,265 @@
+//! A job that has the network to itself: its phases from their samples.
+//!
+//! The windows are replayed one after the other as one run, with nothing else in the network; each sample is a stretch of it, and takes from its
+//! last rank's entry to the last rank's entry into what comes next, as stages do in a replay of the whole run. What a phase takes is made of its
+//! samples by [regression](crate::regression) on what is known of all its units: how long they took when they were recorded, their messages and bytes.
+//!
+//! The error has two parts. That of the sample is the regression's. That of what is left out before a window is told by some windows that are
+//! replayed again with half of what comes before their samples: by so much as the samples change, they may still be off.
+
+use std::rc::Rc;
+
+use phaseflow_collect::{Error, Result};
+
+use super::flow::{Bounds, Flow};
+use crate::engine::Picoseconds;
+use crate::regression::{Unit, total};
+use crate::replay::{Account, PathShare, Performance, Sample, Sampled, Script, Stratum, Stretch, Traits};
+use crate::topology::HostId;
+
+/// What comes of all phases of a job.
+#[derive(Debug)]
+pub(super) struct Estimates {
+    /// By phase.
+    phases: Vec<Option<Rc<Estimate>>>,
+    idle: Option<Rc<Estimate>>,
+}
+
+/// What comes of a phase, all its occurrences together.
+#[derive(Debug, Default)]
+pub(super) struct Estimate {
+    /// How long it took when it was recorded.
+    pub(super) recorded_ns: u64,
+    /// How long it takes.
+    pub(super) time: Picoseconds,
+    /// How far off that may be, as part of it.
+    pub(super) error: f64,
+    /// Samples that were simulated.
+    pub(super) simulated: u64,
+    /// All ranks together.
+    pub(super) account: Account,
+    /// By rank.
+    pub(super) accounts: Vec<Account>,
+    pub(super) path: PathShare,
+    /// Shares of its time.
+    pub(super) unshared: Option<f64>,
+    pub(super) unlimited: Option<f64>,
+}
+
+impl Estimate {
+    /// The part of it in a stretch that took this long when it was recorded.
+    pub(super) fn share(&self, recorded_ns: u64) -> f64 {
+        if self.recorded_ns == 0 { 0.0 } else { recorded_ns as f64 / self.recorded_ns as f64 }
+    }
+
+    /// How long it takes until so much of it has passed; all of it in the end, whatever is rounded on the way.
+    pub(super) fn until(&self, recorded_ns: u64) -> Picoseconds {
+        (self.time as f64 * self.share(recorded_ns)).round() as Picoseconds // saturates
+    }
+}
+
+impl Estimates {
+    /// Of a phase, or of idle stretches.
+    pub(super) fn of(&self, phase: Option<u32>) -> Option<&Rc<Estimate>> {
+        match phase {
+            Some(phase) => self.phases.get(phase as usize)?.as_ref(),
+            None => self.idle.as_ref(),
+        }
+    }
+
+    /// Replays the windows of a job on `hosts`, whose routes are known.
+    ///
+    /// # Errors
+    /// A dead end.
+    pub(super) fn new<'a>(flow: &mut Flow<'a>, sampled: &'a Sampled, hosts: &[HostId]) -> Result<Self> {
+        let together = vec![0; hosts.len()];
+        let mut replay = |script: &'a Script| {
+            let (performance, _) = flow.alone(script, (hosts, &[]), &together, false)?;
+            performance.ok_or_else(|| Error::data("its samples have no end"))
+        };
+        let performance = replay(&sampled.script)?;
+        let again = sampled.again.as_ref().map(replay).transpose()?;
+        let bounds = flow.bounds(&sampled.script, hosts, &together);
+        let found =
+            Found { performance, bounds, again: again.map(|again| again.stretches).unwrap_or_default() };
+        let usual = found.usual_shift(&sampled.strata);
+        let mut estimates = Self { phases: Vec::new(), idle: None };
+        for stratum in &sampled.strata {
+            let estimate = Some(Rc::new(found.estimate(stratum, usual)));
+            match stratum.phase {
+                None => estimates.idle = estimate,
+                Some(phase) => {
+                    let phase = phase as usize;
+                    estimates.phases.resize(estimates.phases.len().max(phase + 1), None);
+                    estimates.phases[phase] = estimate;
+                }
+            }
+        }
+        Ok(estimates)
+    }
+}
+
+/// What came of the windows.
+struct Found {
+    performance: Performance,
+    bounds: Bounds,
+    /// With less before samples.
+    again: Vec<Stretch>,
+}
+
+impl Found {
+    /// How long a sample took, picoseconds.
+    fn time(&self, sample: &Sample) -> f64 {
+        time_of(&self.performance.stretches, &sample.stretches)
+    }
+
+    /// By how much of its mean time a sample of a stratum changes with what comes before it; one each that was played again.
+    fn shifts(&self, stratum: &Stratum) -> Vec<f64> {
+        let all = || stratum.samples.iter().chain(&stratum.longest);
+        let mean = all().map(|sample| self.time(sample)).sum::<f64>() / all().count().max(1) as f64;
+        let again = all().filter(|sample| mean > 0.0 && !sample.again.is_empty());
+        again.map(|sample| (self.time(sample) - time_of(&self.again, &sample.again)) / mean).collect()
+    }
+
+    /// The mean square of all shifts.
+    fn usual_shift(&self, strata: &[Stratum]) -> f64 {
+        let shifts: Vec<f64> = strata
+            .iter()
+            .filter(|stratum| stratum.phase.is_some())
+            .flat_map(|stratum| self.shifts(stratum))
+            .collect();
+        mean_square(&shifts)
+    }
+
+    fn estimate(&self, stratum: &Stratum, usual_shift: f64) -> Estimate {
+        let time = |sample: &Sample| self.time(sample);
+        // Idle stretches have no messages to speak of.
+        let unit = |traits: &Traits| unit(traits, stratum.phase.is_none());
+        let sample: Vec<(Unit, f64)> =
+            stratum.samples.iter().map(|sample| (unit(&sample.traits), time(sample))).collect();
+        let others = total(stratum.units, &unit(&stratum.total), &sample);
+        let longest: f64 = stratum.longest.iter().map(time).sum();
+        let value = others.value + longest;
+
+        let shifts = self.shifts(stratum);
+        let mean = shifts.iter().sum::<f64>() / shifts.len().max(1) as f64;
+        let begins =
+            || stratum.samples.iter().chain(&stratum.longest).filter(|sample| sample.begins).count() as f64;
+        let shift = if begins() == 0.0 {
+            0.0
+        } else if (stratum.samples.len() as u64) < stratum.units {
+            // What differs from sample to sample is in the error of the sample.
+            mean.abs()
+        } else {
+            let count = shifts.len() as f64;
+            let square = (mean_square(&shifts) * count + usual_shift * PRIOR) / (count + PRIOR);
+            let all = stratum.samples.len().max(1) as f64;
+            mean.abs() + SHIFTS * (square * begins()).sqrt() / all
+        };
+        let mut sum = Sum::default();
+        for sample in stratum.samples.iter().chain(&stratum.longest) {
+            sample.stretches.iter().for_each(|stretch| sum.add(self, *stretch));
+        }
+        let left_out = begins() > 0.0 || (stratum.samples.len() as u64) < stratum.units;
+        let error =
+            if value > 0.0 && left_out { (others.error / value + shift).max(LEAST_ERROR) } else { 0.0 };
+        Estimate {
+            recorded_ns: stratum.recorded_ns,
+            time: value.round() as Picoseconds,
+            error,
+            simulated: (stratum.samples.len() + stratum.longest.len()) as u64,
+            ..sum.scaled(value)
+        }
+    }
+}
+
+/// In how many of these cases what is usual elsewhere counts.
+const PRIOR: f64 = 2.0;
+/// Where anything is left out: how long a stretch takes from last entry to last entry depends on who is last.
+const LEAST_ERROR: f64 = 0.003;
+/// Deviations of a mean of few.
+const SHIFTS: f64 = 3.0;
+
+fn time_of(stretches: &[Stretch], numbers: &[usize]) -> f64 {
+    numbers.iter().filter_map(|number| stretches.get(*number)).map(|stretch| stretch.time as f64).sum()
+}
+
+fn mean_square(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64
+}
+
+/// What samples spent.
+#[derive(Default)]
+struct Sum {
+    time: Picoseconds,
+    account: Account,
+    accounts: Vec<Account>,
+    path: PathShare,
+    unshared: Option<Picoseconds>,
+    unlimited: Option<Picoseconds>,
+}
+
+impl Sum {
+    /// What all units spend, if they take this time in all.
+    fn scaled(&self, value: f64) -> Estimate {
+        let measured = self.time as f64;
+        let factor = if measured > 0.0 { value / measured } else { 0.0 };
+        let scaled = |time: Picoseconds| (time as f64 * factor).round() as Picoseconds;
+        let account = |account: &Account| Account {
+            compute: scaled(account.compute),
+            overhead: scaled(account.overhead),
+            late_sender: scaled(account.late_sender),
+            late_receiver: scaled(account.late_receiver),
+            network: scaled(account.network),
+        };
+        let share = |bound: Option<Picoseconds>| {
+            bound.filter(|_| measured > 0.0).map(|bound| bound as f64 / measured)
+        };
+        Estimate {
+            account: account(&self.account),
+            accounts: self.accounts.iter().map(account).collect(),
+            path: PathShare {
+                ranks: scaled(self.path.ranks),
+                // Together they are the time.
+                network: (value.round() as Picoseconds).saturating_sub(scaled(self.path.ranks)),
+                messages: (self.path.messages as f64 * factor).round() as u64,
+            },
+            unshared: share(self.unshared),
+            unlimited: share(self.unlimited),
+            ..Estimate::default()
+        }
+    }
+
+    fn add(&mut self, found: &Found, number: usize) {
+        let Found { performance, bounds, .. } = found;
+        let Some(stretch) = performance.stretches.get(number) else { return };
+        self.time += stretch.time;
+        self.account.add(&stretch.account, 1);
+        self.path.ranks += stretch.path.ranks;
+        self.path.network += stretch.path.network;
+        self.path.messages += stretch.path.messages;
+        let ranks = performance.accounts.len();
+        self.accounts.resize(ranks, Account::default());
+        let own = performance.in_detail.get(number * ranks..(number + 1) * ranks).unwrap_or_default();
+        self.accounts.iter_mut().zip(own).for_each(|(sum, own)| sum.add(own, 1));
+        // What comes before can end later where it has the network to itself: then it leaves less to the stretch.
+        let bound = |sum: &mut Option<Picoseconds>, bound: Option<Picoseconds>| {
+            *sum = bound.map(|bound| sum.unwrap_or(0).saturating_add(bound.min(stretch.time)));
+        };
+        bound(&mut self.unshared, bounds.unshared(number));
+        let unlimited =
+            bounds.unlimited(number).map(|time| time.min(bounds.unshared(number).unwrap_or(time)));
+        bound(&mut self.unlimited, unlimited);
+    }
+}
+
+/// What a stretch is in proportion to is its messages, or the time that it took.
+fn unit(traits: &Traits, is_idle: bool) -> Unit {
+    let [duration, messages, bytes] =
+        [traits.duration_ns, traits.messages, traits.bytes].map(|number| number as f64);
+    if is_idle {
+        Unit { size: duration, traits: [0.0; 2] }
+    } else {
+        Unit { size: messages, traits: [duration, bytes] }
+    }
+}

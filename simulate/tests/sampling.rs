@@ -1,0 +1,118 @@
+//! Long runs, of which parts are simulated, against themselves, simulated whole.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::io::Cursor;
+
+use phaseflow_collect::choice::Choice;
+use phaseflow_collect::export::ArchiveExport;
+use phaseflow_collect::import::Input;
+use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
+use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
+use phaseflow_simulate::result::{PhaseRow, RunLabels};
+use phaseflow_simulate::run::{
+    Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission, run,
+};
+use phaseflow_simulate::topology::{TopologyChoice, TopologyOptions, topology};
+use phaseflow_simulate::workload::{Reading, Workload};
+use phaseflow_simulate::{host_selection, process_mapping, routing, scheduling};
+
+/// A generated run of 16 ranks, split at its marks, as an archive with windows and one with all messages.
+fn archives(program: &str, jitter: f64) -> [Vec<u8>; 2] {
+    let program = Program::parse(program).unwrap();
+    let disturbance = Disturbance { jitter, ..Disturbance::default() };
+    let run = LabelledRun { disturbance, ..LabelledRun::new(program, 16) };
+    let mut trace = Vec::new();
+    run.generate(&mut ArchiveExport::new(&mut trace, false), &mut |_| Ok(())).unwrap();
+    let mut trace = Rewind(Cursor::new(trace));
+    let found = segment(&mut trace, &Options { method: Method::Marks, ..Options::default() }).unwrap();
+    let mut archive = |all| {
+        let (segmentation, chosen) = (&found.segmentation, &found.representatives);
+        write_with_messages(Vec::new(), false, segmentation, chosen, all, &mut trace).unwrap()
+    };
+    [archive(false), archive(true)]
+}
+
+fn phases(archive: &[u8], reading: Reading, sampling: &str) -> Vec<PhaseRow> {
+    let input = Input::Stream(Box::new(Cursor::new(archive.to_vec())));
+    let workloads = [Workload::read(input, tempfile::tempfile, reading).unwrap()];
+    // A tree with half of the capacity above its leaves: neighbouring rounds meet in it.
+    let network = TopologyChoice::parse("xgft[m=4:4,w=1:2]").unwrap();
+    let topology = topology(&network, &TopologyOptions::default()).unwrap();
+    let label = String::new;
+    let labels = RunLabels {
+        run: 0,
+        topology: label(),
+        scheduler: label(),
+        host_selector: label(),
+        process_mapper: label(),
+        router: label(),
+        model: label(),
+        transport: label(),
+        collective: label(),
+        phases: label(),
+        seed: 1,
+    };
+    let plain = Choice::plain;
+    let algorithms = Algorithms {
+        scheduler: scheduling::scheduler(&plain("fcfs")).unwrap(),
+        host_selector: host_selection::host_selector(&plain("linear"), 1).unwrap(),
+        process_mapper: process_mapping::process_mapper(&plain("block"), 1).unwrap(),
+        router: routing::router(&plain("dmodk"), 1).unwrap(),
+    };
+    let setup = Setup {
+        labels,
+        topology: &topology,
+        topology_index: 0,
+        workloads: &workloads,
+        jobs: &[JobSource { workload: 0, submission: Submission::Fixed { at_s: 0.0, duration_s: None } }],
+        duration_s: None,
+        merged: false,
+        reroute: Reroute::Job,
+        snapshots_s: &[],
+        record_routes: false,
+        link_statistics: LinkStatistics::Jobs,
+        model: Model::new(&Choice::parse(&format!("flow[sampling={sampling}]")).unwrap()).unwrap(),
+    };
+    run(&setup, algorithms).unwrap().phases
+}
+
+/// Phases from samples and from the whole run: each within `most` of it, as part of it, and within what it says of itself.
+fn check(program: &str, jitter: f64, most: f64) {
+    let [windows, whole] = archives(program, jitter);
+    let found = phases(&windows, Reading::Samples, "on");
+    assert_eq!(found, phases(&whole, Reading::Samples, "on"), "windows cut out of the whole are the same");
+    let expected = phases(&whole, Reading::Messages, "off");
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
+        let (on, off) = (found.makespan_s.unwrap(), expected.makespan_s.unwrap());
+        let replayed = found.replayed.unwrap();
+        let error = replayed.makespan_error.unwrap();
+        let name = format!("{program}, phase {}: {on} ± {} instead of {off}", found.phase, error * on);
+        assert!((on - off).abs() <= most * off, "{name}");
+        assert!((on - off).abs() <= error * on, "{name}");
+        assert!(error < 0.1, "{name}");
+        assert!(replayed.simulated <= 24, "{name}");
+        // CORRECTNESS: the critical path is as long as the phase, and no bound is above it.
+        assert!((replayed.path_ranks_s + replayed.path_network_s - on).abs() <= 1e-9 * on, "{name}");
+        assert!(replayed.unshared_s.unwrap() <= on * (1.0 + 1e-9), "{name}");
+        assert!(replayed.unlimited_s.unwrap() <= replayed.unshared_s.unwrap() * (1.0 + 1e-9), "{name}");
+        // What ranks did, scaled up: computation does not depend on the network.
+        let compute = expected.replayed.unwrap().compute_s;
+        assert!(
+            (replayed.compute_s - compute).abs() <= 0.05 * compute,
+            "{name}: computes {}",
+            replayed.compute_s
+        );
+    }
+}
+
+#[test]
+fn one_long_phase() {
+    check("halo2d[gap=20us]*3000", 0.5, 0.02);
+}
+
+#[test]
+fn two_phases_in_turn() {
+    check("(allreduce[gap=20us],shift[gap=20us])*400", 0.0, 0.02);
+}
