@@ -50,7 +50,7 @@ fn excerpts(segments: &mut Segments<'_>) {
         let messages = own.behaviour.messages;
         let repeats = segments.round(own).is_some_and(|round| 1.5 * round < messages);
         let mut best: Option<(f32, usize)> = None;
-        if own.units.len() <= FEW && !repeats {
+        if own.units.len() <= FEW && !repeats && !own.behaviour.stray {
             let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
             for neighbour in neighbours.filter(|neighbour| *neighbour < segments.list.len()) {
                 let other = &segments.list[neighbour];
@@ -86,7 +86,9 @@ fn fragments(segments: &mut Segments<'_>) {
             continue;
         }
         let longest = segments.round(whole).unwrap_or(0.0) * PIECE;
-        let small = |segment: &Segment| segment.units.len() <= FEW || segment.behaviour.messages <= longest;
+        let small = |segment: &Segment| {
+            !segment.behaviour.stray && (segment.units.len() <= FEW || segment.behaviour.messages <= longest)
+        };
         let before =
             segments.list[..number].iter().rev().take_while(|segment| small(segment)).take(PIECES).count();
         let after =
@@ -162,7 +164,9 @@ fn straddlers(segments: &mut Segments<'_>) {
         let (before, after) = (&segments.list[number - 1], &segments.list[number + 1]);
         let larger =
             |other: &Segment| other.units.len() > 1 || other.behaviour.messages > own.behaviour.messages;
-        let straddles = if own.units.len() == 1 {
+        let straddles = if own.behaviour.stray {
+            false
+        } else if own.units.len() == 1 {
             larger(before) && larger(after) && is_mixture(&own.behaviour, &before.behaviour, &after.behaviour)
         } else {
             is_transition(segments, number)
