@@ -157,6 +157,14 @@ fn an_idle_stretch_begins_when_the_last_message_has_arrived() {
 }
 
 #[test]
+fn a_wave_over_the_same_neighbours_is_no_part_of_a_halo() {
+    // Pieces of its rounds have the halo's messages together, but are much slower.
+    let text = "halo2d[bytes=8KiB,gap=62us]*198,(sweep[bytes=8KiB,gap=193us]*6,bisection[bytes=8KiB,gap=111us]*99,idle[time=8421393ns])*3,permutation[bytes=4KiB]*400";
+    let (trace, truth) = program(text, 256);
+    assert_eq!(starts(&split(&trace, Level::Leaf)), truth);
+}
+
+#[test]
 fn stray_messages_do_not_hide_that_a_run_is_idle() {
     // One message in twenty is stray, while the run is idle too; ranks are late and messages irregular.
     let text = "halo2d[bytes=8KiB,gap=90us]*250,idle[time=20ms],permutation[bytes=16KiB,gap=80us]*400,idle[time=20ms],random[gap=90us]*200";

@@ -17,6 +17,11 @@ const PIECE: f64 = 3.0;
 /// … of which so many are tried to be whole rounds together.
 const PIECES: usize = 64;
 
+/// Pieces of rounds are not so many times slower than the rounds, …
+const SLOWER: f64 = 4.0;
+/// … over so many of them.
+const LASTING: u64 = 2;
+
 /// An excerpt of a round is not longer than it by more than this factor, …
 const LONGER: f64 = 1.5;
 /// … and this part of it is known from there.
@@ -108,8 +113,12 @@ fn fragments(segments: &mut Segments<'_>) {
                     }
                 };
                 let apart = own.difference_of_messages(all).sure;
+                let range = if back { number - count..number } else { number + 1..number + count + 1 };
                 // Together with what belongs to it no more, what does is less alike.
-                if apart < LIMIT && best.is_none_or(|(least, ..)| apart <= least) {
+                if apart < LIMIT
+                    && !is_slower(segments, range, number)
+                    && best.is_none_or(|(least, ..)| apart <= least)
+                {
                     best = Some((apart, count, back));
                 }
             }
@@ -123,6 +132,15 @@ fn fragments(segments: &mut Segments<'_>) {
             None => number += 1,
         }
     }
+}
+
+/// True if segments are so much slower than another one, and for so long, that they are no pieces of its rounds.
+fn is_slower(segments: &Segments<'_>, pieces: std::ops::Range<usize>, host: usize) -> bool {
+    let (pieces, host) = (&segments.list[pieces], &segments.list[host]);
+    let messages: f64 = pieces.iter().map(|piece| piece.behaviour.messages).sum();
+    let ns: u64 = pieces.iter().map(|piece| segments.active_ns(piece)).sum();
+    let slower = messages * SLOWER < segments.rate(host) * ns as f64;
+    slower && ns > segments.round_ns(host).saturating_mul(LASTING)
 }
 
 fn gradual(segments: &mut Segments<'_>) {
