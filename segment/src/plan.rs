@@ -128,6 +128,10 @@ impl Plan {
         let since = |window: &RoundWindow| run.since_start(window.first_ns);
         let first = windows.partition_point(|window| since(window) < own.latest_ns);
         let end = following.map_or(windows.len(), |following| {
+            if own.label.is_none() {
+                // The windows of stray messages are their own.
+                return windows.partition_point(|window| since(window) < following.start_ns);
+            }
             // A window ends where the next one begins.
             windows.partition_point(|window| since(window) <= following.earliest_ns).saturating_sub(1)
         });

@@ -36,6 +36,9 @@ const STRAY: f64 = 0.375;
 /// … above all those of a barrier, which some leave much later than others.
 const STRAY_BARRIER: f64 = 1.0 / 16.0;
 
+/// Stray messages go on in the phase after them, so that each counts only this much against it.
+const GOES_ON: f64 = 0.125;
+
 /// Messages of one time; they stay together.
 #[derive(Clone, Copy, Debug)]
 struct Group {
@@ -54,13 +57,23 @@ fn exact(value: f64) -> f64 {
     (value * PART).round() / PART
 }
 
+/// What there is before the new phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// A phase, and the rhythm seems to change at this time.
+    Phase { until_ns: u64 },
+    /// Stray messages that are known as well as a phase, but have no rhythm.
+    Strays,
+    /// What is sent while the program starts.
+    Start,
+}
+
 /// A search in progress.
 pub(crate) struct Search {
     ratio: Ratio,
     /// One of the phases consists of barriers.
     barriers: bool,
-    /// Where the rhythm seems to change; `None` if there was no phase before.
-    expected_ns: Option<u64>,
+    before: Before,
     sum: f64,
     /// How much messages tell, whichever way.
     told: f64,
@@ -94,12 +107,12 @@ impl Side<'_> {
 
 impl Search {
     /// `ratio` is positive for messages of the new phase; those of barriers count only if there are phases of `barriers`. It is
-    /// expected to begin at `expected_ns`; without an old one it begins with the first message of a series of its own.
-    pub(crate) fn new(ratio: Ratio, barriers: bool, expected_ns: Option<u64>) -> Self {
+    /// expected to begin after what is `before`; after the start of the program it begins with the first message of a series of its own.
+    pub(crate) fn new(ratio: Ratio, barriers: bool, before: Before) -> Self {
         Self {
             ratio,
             barriers,
-            expected_ns,
+            before,
             sum: 0.0,
             told: 0.0,
             last_ns: 0,
@@ -124,11 +137,13 @@ impl Search {
         // A barrier ends one phase and begins the next.
         let barrier = !self.barriers && operation == Operation::Barrier as i64;
         let ratio = if barrier { 0.0 } else { exact(self.ratio.of(src, dst, bytes, operation)) };
-        self.sum += match self.expected_ns {
-            Some(_) => ratio,
-            None if barrier => -STRAY_BARRIER,
-            None if ratio > 0.0 => 1.0,
-            None => -STRAY,
+        self.sum += match self.before {
+            Before::Phase { .. } => ratio,
+            Before::Strays if ratio < 0.0 => GOES_ON * ratio,
+            Before::Strays => ratio,
+            Before::Start if barrier => -STRAY_BARRIER,
+            Before::Start if ratio > 0.0 => 1.0,
+            Before::Start => -STRAY,
         };
         self.told += ratio.abs();
         let what = u64::from((bytes | 1).ilog2()) << 8 | operation.cast_unsigned() & 63;
@@ -144,15 +159,17 @@ impl Search {
     /// these is posted.
     pub(crate) fn settle(mut self, now_ns: u64, old: &mut Side<'_>, new: &mut Side<'_>) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
-        if self.expected_ns.is_some() && self.told < NOTHING * self.src.len() as f64 {
+        if matches!(self.before, Before::Phase { .. }) && self.told < NOTHING * self.src.len() as f64 {
             self.follow_rhythm();
         }
         let sums = self.groups.iter().enumerate();
         // Of several places as good, as between messages that tell nothing, the last.
         let least = sums.rev().min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
         let Some(least) = least else { return Ok(now_ns) };
-        let change =
-            self.expected_ns.map_or(self.groups[least], |expected| self.round_start(least, expected));
+        let change = match self.before {
+            Before::Phase { until_ns } => self.round_start(least, until_ns),
+            Before::Strays | Before::Start => self.groups[least],
+        };
         let at = change.first;
         old.add(&self.src[..at], &self.dst[..at], &self.bytes[..at])?;
         new.add(&self.src[at..], &self.dst[at..], &self.bytes[at..])?;
@@ -242,7 +259,11 @@ mod tests {
         expected_ns: u64,
         pause: impl Fn(u64) -> u64,
     ) -> (u64, u64) {
-        let mut search = Search::new(Ratio::new(&sketch(new), &sketch(old)), true, Some(expected_ns));
+        let mut search = Search::new(
+            Ratio::new(&sketch(new), &sketch(old)),
+            true,
+            Before::Phase { until_ns: expected_ns },
+        );
         for (time, (src, dst)) in (1000..).zip(messages) {
             assert!(search.push(time + pause(time), (*src, *dst, 64, 0)));
         }
@@ -303,7 +324,7 @@ mod tests {
 
     /// Where the first phase begins among messages (source, destination, operation).
     fn first(phase: &[(u32, u32)], messages: &[(u32, u32, Operation)]) -> u64 {
-        let mut search = Search::new(Ratio::new(&sketch(phase), &Sketch::default()), false, None);
+        let mut search = Search::new(Ratio::new(&sketch(phase), &Sketch::default()), false, Before::Start);
         for (time, (src, dst, operation)) in (0..).zip(messages) {
             assert!(search.push(time, (*src, *dst, 64, *operation as i64)));
         }
@@ -334,7 +355,8 @@ mod tests {
     #[test]
     fn a_barrier_between_two_phases_says_nothing() {
         let (old, new) = ([(0, 1), (1, 2)].repeat(20), [(5, 9), (9, 4)].repeat(20));
-        let mut search = Search::new(Ratio::new(&sketch(&new), &sketch(&old)), false, Some(0));
+        let mut search =
+            Search::new(Ratio::new(&sketch(&new), &sketch(&old)), false, Before::Phase { until_ns: 0 });
         let messages = [(0, 1, 0), (1, 2, 0), (0, 1, 1), (1, 2, 1), (5, 9, 1), (5, 9, 0), (9, 4, 0)];
         for (time, (src, dst, operation)) in (0..).zip(messages) {
             assert!(search.push(time, (src, dst, 64, operation)));

@@ -13,7 +13,7 @@ use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix};
 use crate::plan::Plan;
 use crate::replay::Replay;
 use crate::representative::Volumes;
-use crate::search::{Search, Side};
+use crate::search::{Before, Search, Side};
 use crate::survey::Run;
 use crate::ticks::Ticks;
 use crate::window::sketch::{Ratio, Sketch};
@@ -161,8 +161,12 @@ impl<'a> Sums<'a> {
                 let ratio = Ratio::new(&new, &old);
                 let barrier = Operation::Barrier as usize;
                 let barriers = new.operation() == barrier || old.operation() == barrier;
-                let stray = self.plan.stretches[self.at].label.is_none();
-                none.insert(Search::new(ratio, barriers, (!stray).then_some(next.start_ns)))
+                let before = match self.plan.stretches[self.at].label {
+                    Some(_) => Before::Phase { until_ns: next.start_ns },
+                    None if self.at > 0 => Before::Strays,
+                    None => Before::Start,
+                };
+                none.insert(Search::new(ratio, barriers, before))
             }
         };
         for row in rows.clone() {

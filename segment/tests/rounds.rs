@@ -157,6 +157,36 @@ fn an_idle_stretch_begins_when_the_last_message_has_arrived() {
 }
 
 #[test]
+fn a_wave_over_the_same_neighbours_is_no_part_of_a_halo() {
+    // Pieces of its rounds have the halo's messages together, but are much slower.
+    let text = "halo2d[bytes=8KiB,gap=62us]*198,(sweep[bytes=8KiB,gap=193us]*6,bisection[bytes=8KiB,gap=111us]*99,idle[time=8421393ns])*3,permutation[bytes=4KiB]*400";
+    let (trace, truth) = program(text, 256);
+    assert_eq!(starts(&split(&trace, Level::Leaf)), truth);
+}
+
+#[test]
+fn stray_messages_do_not_hide_that_a_run_is_idle() {
+    // One message in twenty is stray, while the run is idle too; ranks are late and messages irregular.
+    let text = "halo2d[bytes=8KiB,gap=90us]*250,idle[time=20ms],permutation[bytes=16KiB,gap=80us]*400,idle[time=20ms],random[gap=90us]*200";
+    for ranks in [64, 256] {
+        let disturbance = Disturbance { jitter: 1.0, noise: 0.05, drift: 0.0, skew_ns: 50_000 };
+        let run = LabelledRun { disturbance, ..LabelledRun::new(Program::parse(text).unwrap(), ranks) };
+        let (trace, truth) = generate(&run);
+        let found = split(&trace, Level::Leaf);
+        let idle: Vec<bool> = found.occurrences.iter().map(|row| row.phase.is_none()).collect();
+        assert_eq!(idle, [false, true, false, true, false], "{ranks} ranks: {:?}", found.occurrences);
+        assert!(found.occurrences[1].messages > 0);
+        for (own, other) in starts(&found).iter().zip(&truth) {
+            assert!(
+                own.abs_diff(*other) < 1_000_000,
+                "{ranks} ranks: {:?}, expected {truth:?}",
+                starts(&found)
+            );
+        }
+    }
+}
+
+#[test]
 fn the_order_of_messages_of_one_time_does_not_matter() {
     // Each rank sends to all others at one time, round after round; then to fewer.
     let trace = |order: &dyn Fn(u32) -> u32| {

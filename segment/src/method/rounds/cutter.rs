@@ -5,6 +5,9 @@
 //! the last two rounds: a *novelty streak*. Both are cumulative sums (CUSUM, Page 1954) that noise does not start. The
 //! streak also tells where the round that is repeated began; what lies before it and was not repeated is a window of its own.
 //!
+//! Windows are cut where messages become rare, too, and where they come again ([pace](super::pace)): what is between is stray, unless
+//! it turns out to come again, or to be short.
+//!
 //! Nobody knows beforehand how many messages there are: windows begin as single rounds, and whenever the table is full,
 //! neighbours are merged and the least number of messages of a window doubles. Windows that begin with something new are
 //! the last to be merged with what is before them.
@@ -14,6 +17,7 @@ use phaseflow_collect::trace::MessageBlock;
 use super::Rounds;
 use super::batch::Batch;
 use super::gaps::Gaps;
+use super::pace::{Pace, Turn};
 use super::pairs::Pairs;
 use super::rhythm::Rhythm;
 use super::tokens::Tokens;
@@ -43,6 +47,12 @@ const MUCH: f32 = 4.0;
 /// What comes before a repeated round is a window of its own if it has more than this part of that round's messages.
 const BEFORE: u64 = 3;
 
+/// Of stray messages less than one in so many come again.
+const AGAIN: u64 = 4;
+
+/// Stray messages over less than this part of the run are in a pause.
+const LONG: u64 = 256;
+
 /// Messages of one time and source that are put in order at most.
 const ORDERED: usize = 1 << 17;
 
@@ -65,6 +75,8 @@ pub(crate) struct RoundWindow {
     pub(crate) fresh: bool,
     /// It is a part of a longer round.
     pub(crate) part: bool,
+    /// It holds stray messages of a [lull](super::pace).
+    pub(crate) stray: bool,
     /// What its messages look like.
     pub(crate) sketch: Sketch,
     /// Who talks to whom.
@@ -80,6 +92,7 @@ impl RoundWindow {
         self.returned += next.returned;
         self.log_distance += next.log_distance;
         self.part &= next.part;
+        self.stray &= next.stray;
         self.sketch.merge(&next.sketch);
         self.pairs.merge(&next.pairs);
     }
@@ -141,6 +154,12 @@ pub(crate) struct Cutter {
     /// The longest silence of this round, and of the one before it with the pause after it.
     longest_ns: u64,
     before_ns: u64,
+    pace: Pace,
+    /// In a lull.
+    straying: bool,
+    /// The messages of the last lull, and how many of them came again.
+    strays: std::ops::Range<u64>,
+    returns: u64,
     rhythm: Rhythm,
     /// Pieces of the open window that are no whole round yet.
     pieces: usize,
@@ -173,6 +192,10 @@ impl Default for Cutter {
             rounds_here: 0,
             longest_ns: 0,
             before_ns: 0,
+            pace: Pace::default(),
+            straying: false,
+            strays: 0..0,
+            returns: 0,
             rhythm: Rhythm::default(),
             pieces: 0,
             repeat: Streak::default(),
@@ -211,8 +234,10 @@ impl Cutter {
         if self.rounds_here > 0 {
             self.join_parts(self.round);
         }
+        self.end_straying();
         self.fold(self.next);
         self.close_window(self.rounds_here == 0);
+        self.clear_pauses();
         let all = self.windows.iter().map(|window| window.sketch.messages_of(is_tagged)).sum();
         let tags = self.tags.unwrap_or_else(|| self.watch.finish(all));
         Rounds { windows: self.windows, silences: self.gaps.finish(), tags }
@@ -226,14 +251,20 @@ impl Cutter {
             let row = (place - self.base) as usize;
             self.next += 1;
             let silence_ns = self.gaps.see(self.batch.times[row]);
-            if self.rounds_here == 0 && self.longest_ns > 0 && silence_ns / PAUSE > self.longest_ns {
+            if self.rounds_here == 0
+                && !self.straying
+                && self.longest_ns > 0
+                && silence_ns / PAUSE > self.longest_ns
+            {
                 // Nothing of this round came again, so it may be over.
                 self.fold(place);
                 self.close_window(true);
                 self.longest_ns = 0;
+                self.pace.forget();
             } else {
                 let usual_ns = self.longest_ns.max(self.before_ns);
-                if self.rounds_here > 0 && usual_ns > 0 && silence_ns / PAUSE > usual_ns {
+                let much = usual_ns > 0 && silence_ns / PAUSE > usual_ns;
+                if self.rounds_here > 0 && (much || self.pace.is_outstanding(silence_ns)) {
                     self.begin_after_silence(place);
                 } else {
                     self.longest_ns = self.longest_ns.max(silence_ns);
@@ -246,9 +277,21 @@ impl Cutter {
             {
                 self.watch.see(hash, *tag);
             }
-            if let Some(seen) = self.tokens.see(hash, place + 1) {
+            let seen = self.tokens.see(hash, place + 1);
+            if let Some(turn) =
+                self.pace.see(silence_ns, place, seen.is_some_and(|seen| seen > self.previous))
+            {
+                self.begin_at_turn(turn, row);
+            }
+            if let Some(seen) = seen {
                 // Counted from 1: 0 was never seen.
                 self.open.watched += 1;
+                if seen > self.strays.start && seen <= self.strays.end {
+                    self.returns += 1;
+                    if self.returns * AGAIN > self.strays.end - self.strays.start {
+                        self.clear_strays();
+                    }
+                }
                 if seen > 0 {
                     self.open.returned += 1;
                     self.open.log_distance += log2(place + 1 - seen);
@@ -280,7 +323,9 @@ impl Cutter {
                 }
             }
             let (least, part, most) = WAITING;
-            if self.next - self.folded > (self.next / part).clamp(least, most) {
+            let waiting = self.next - self.folded;
+            let enough = (self.next / part).clamp(least, most);
+            if waiting > enough && (waiting > 2 * enough || !self.pace.slows()) {
                 self.end_part();
             }
         }
@@ -300,12 +345,16 @@ impl Cutter {
         } else if late && self.rhythm.period() == 1 {
             self.fold(from);
             self.close_window(true);
+            // What is not repeated may well have been stray.
+            self.straying = false;
             self.open.fresh = true;
         } else {
             self.join_parts(if late { from } else { self.round });
         }
+        self.end_straying();
         self.fold(at);
         self.rounds_here += 1;
+        self.pace.set_round(at - self.round);
         self.end_piece();
         self.next_round(at);
     }
@@ -333,7 +382,7 @@ impl Cutter {
     /// The last window becomes a part of the open one.
     fn reopen(&mut self) {
         let Some(mut last) = self.windows.pop() else { return };
-        last.part = false;
+        (last.part, last.stray) = (false, false);
         if self.open.messages > 0 {
             last.merge(&self.open);
         }
@@ -392,6 +441,65 @@ impl Cutter {
         self.begin_here(at);
         self.next_round(at);
         self.before_ns = 0;
+        self.pace.forget();
+    }
+
+    /// Messages become rare, or come again after that: a window begins there.
+    fn begin_at_turn(&mut self, turn: Turn, row: usize) {
+        let at = match turn {
+            Turn::Slower(start) | Turn::Faster(start) => start.max(self.folded),
+        };
+        let first = (at - self.base) as usize;
+        if matches!(turn, Turn::Slower(_)) {
+            if !self.pace.enter(at, &self.batch.times[first..=row]) {
+                return;
+            }
+        } else if !self.straying {
+            return;
+        }
+        self.join_parts(if self.rounds_here > 0 { self.round } else { at });
+        self.fold(at);
+        self.rhythm.forget();
+        if self.rounds_here > 0 {
+            self.begin_here(at);
+        } else {
+            self.close_window(true);
+            self.open.fresh = true;
+        }
+        self.next_round(at);
+        self.before_ns = 0;
+        self.straying = matches!(turn, Turn::Slower(_));
+        self.strays = if self.straying { at..at } else { self.strays.start..at };
+        self.returns = 0;
+    }
+
+    /// What seemed to be stray is the begin of a phase, as it comes again.
+    fn end_straying(&mut self) {
+        if self.straying {
+            self.straying = false;
+            self.clear_strays();
+        }
+    }
+
+    /// What was long when the run was young, may have been a pause.
+    fn clear_pauses(&mut self) {
+        let since_ns = |from: i64, to: i64| to.wrapping_sub(from).cast_unsigned();
+        let ends = self.windows.first().zip(self.windows.last());
+        let least_ns = ends.map_or(0, |(first, last)| since_ns(first.first_ns, last.last_ns) / LONG);
+        let lulls = self.windows.chunk_by_mut(|one, other| one.stray == other.stray);
+        for lull in lulls {
+            let ends = lull.first().zip(lull.last());
+            if ends.is_some_and(|(first, last)| since_ns(first.first_ns, last.last_ns) < least_ns) {
+                lull.iter_mut().for_each(|window| window.stray = false);
+            }
+        }
+    }
+
+    /// The last lull was none.
+    fn clear_strays(&mut self) {
+        self.strays = 0..0;
+        let windows = self.windows.iter_mut().rev().skip_while(|window| !window.stray);
+        windows.take_while(|window| window.stray).for_each(|window| window.stray = false);
     }
 
     /// A piece ends at `at`, and what comes is not like it.
@@ -464,6 +572,7 @@ impl Cutter {
             return;
         }
         self.open.part = part;
+        self.open.stray = self.straying;
         self.windows.push(std::mem::take(&mut self.open));
         if self.windows.len() >= MOST {
             self.halve();

@@ -63,6 +63,8 @@ pub(super) struct Behaviour {
     octaves: [f32; 2],
     /// Whole rounds were seen, so that pairs and offsets mean something.
     whole: bool,
+    /// Nothing but stray messages.
+    pub(super) stray: bool,
     shares: Box<[f32; ALL]>,
     /// Σ p log₂ p of each distribution, and the inverse of its number of messages.
     inner: [f32; PARTS],
@@ -113,6 +115,7 @@ impl Behaviour {
             active_windows: active_ns.map_or(0.0, |_| 1.0),
             octaves: octaves(window.messages, active_ns),
             whole: !window.part,
+            stray: window.stray,
             shares: Box::new([0.0; ALL]),
             inner: [0.0; PARTS],
             inverse: [0.0; PARTS],
@@ -131,6 +134,7 @@ impl Behaviour {
         self.active_windows += other.active_windows;
         self.add_octaves(other.octaves);
         self.whole |= other.whole;
+        self.stray &= other.stray;
         self.settle();
     }
 
@@ -146,6 +150,7 @@ impl Behaviour {
         }
         self.add_octaves(octaves(window.messages, active_ns));
         self.whole |= !window.part;
+        self.stray &= window.stray;
     }
 
     /// A stretch of which `share` is like `self`, the rest like `other`.
@@ -193,6 +198,9 @@ impl Behaviour {
 
     /// How different `self` and `other` are.
     pub(super) fn difference(&self, other: &Behaviour) -> Difference {
+        if self.stray != other.stray {
+            return Difference { all: 1.0, sure: 1.0, sure_partners: 1.0 };
+        }
         let mut difference = self.difference_of_messages(other);
         let rates = self.difference_of_rates(other);
         difference.all += rates;

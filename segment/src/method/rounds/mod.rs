@@ -3,13 +3,14 @@
 //! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows that are whole rounds of the
 //! program all look alike as long as the phase lasts, so that every difference between neighbours means something.
 //!
-//! 1. [Windows](cutter) are cut where tokens come again, in one pass; in one more if there are [tags](crate::tags) that tell
-//!    messages apart.
+//! 1. [Windows](cutter) are cut where tokens come again, and where messages [become rare](pace), in one pass; in one more if there
+//!    are [tags](crate::tags) that tell messages apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only
 //!    gradual, and windows that straddle a boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
-//! 5. [Silences](idle) that the program's rhythm does not explain are idle; a round on the wrong side of one changes sides.
+//! 5. [Silences](idle) that the program's rhythm does not explain are idle, and so are stray messages; a round on the wrong side
+//!    of a silence changes sides.
 //! 6. Labels that come again and again in one order are [loops](crate::tree); the [level](crate::level) says which of them is shown.
 //!    If there are too many and few loops, an [outline] gathers neighbours.
 //! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::search)), or only the
@@ -31,6 +32,7 @@ mod label;
 mod measure;
 mod merge;
 mod outline;
+mod pace;
 mod pairs;
 mod passage;
 mod repair;
@@ -116,6 +118,7 @@ impl Split for RoundsMethod {
 /// Stretches with room for the second pass; where idleness begins or ends is exact, but not where the first phase does.
 fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let mut stretches: Vec<Stretch> = Vec::new();
+    let mut after_strays: Vec<Stretch> = Vec::new();
     let mut rounds = vec![0; labels.iter().max().map_or(0, |label| *label as usize + 1)];
     let mut windows = rounds.clone();
     let first_ns = segments.list.first().map_or(0, |segment| segments.start_ns(segment));
@@ -138,7 +141,11 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
             while idle.next_if(|idle| idle.from_ns < end_ns).is_some() {}
             continue;
         }
-        stretches.push(segments.begin(number, *label));
+        let begin = segments.begin(number, *label);
+        if number > 0 && segments.is_quiet(number - 1) {
+            after_strays.push(begin);
+        }
+        stretches.push(begin);
         while let Some(silence) = idle.next_if(|idle| idle.from_ns < end_ns) {
             stretches.push(Stretch::exact(None, silence.from_ns));
             if silence.to_ns < end_ns {
@@ -161,6 +168,18 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
         round_ns.saturating_mul(most_rounds).saturating_add(window_ns.saturating_mul(most_windows))
     };
     let mut plan = Plan::new(stretches).loosen(run.duration_ns, slack);
+    // Loosening takes what is idle to be silent.
+    for begin in after_strays {
+        let at = plan.stretches.partition_point(|stretch| stretch.start_ns < begin.start_ns);
+        let end_ns = plan.stretches.get(at + 1).map_or(run.duration_ns, |next| next.start_ns);
+        let before_ns =
+            at.checked_sub(1).and_then(|at| plan.stretches.get(at)).map_or(0, |last| last.start_ns);
+        if let Some(stretch) = plan.stretches.get_mut(at).filter(|stretch| stretch.label == begin.label) {
+            let start_ns = stretch.start_ns;
+            stretch.earliest_ns = begin.earliest_ns.max(before_ns + (start_ns - before_ns) / 2);
+            stretch.latest_ns = begin.latest_ns.min(start_ns + end_ns.saturating_sub(start_ns) / 2);
+        }
+    }
     (plan.least_idle_ns, plan.least_end_ns) = idle::least_ns(run);
     plan
 }

@@ -118,6 +118,9 @@ fn is_scrap(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let Some(round) = segments.round(host).filter(|round| host.behaviour.messages >= ROUNDS * round) else {
         return false;
     };
+    if own.behaviour.stray {
+        return false;
+    }
     let rounds = own.behaviour.messages / round;
     let lasting = segments.active_ns(own) as f64 / segments.round_ns(host).max(1) as f64;
     if segments.holds(own, ROUNDS) {
@@ -145,7 +148,10 @@ pub(super) fn stragglers(segments: &mut Segments<'_>) {
 /// Whether the messages of a segment are those that its neighbour still lacks: with them, all partners spoke more evenly.
 fn completes(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let (own, phase) = (&segments.list[number], &segments.list[host]);
-    if own.behaviour.messages * FEWER > phase.behaviour.messages || !segments.holds(phase, ROUNDS) {
+    if own.behaviour.stray
+        || own.behaviour.messages * FEWER > phase.behaviour.messages
+        || !segments.holds(phase, ROUNDS)
+    {
         return false;
     }
     // A few messages are no phase, how evenly ever they are spread.

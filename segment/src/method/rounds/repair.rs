@@ -17,6 +17,11 @@ const PIECE: f64 = 3.0;
 /// … of which so many are tried to be whole rounds together.
 const PIECES: usize = 64;
 
+/// Pieces of rounds are not so many times slower than the rounds, …
+const SLOWER: f64 = 4.0;
+/// … over so many of them.
+const LASTING: u64 = 2;
+
 /// An excerpt of a round is not longer than it by more than this factor, …
 const LONGER: f64 = 1.5;
 /// … and this part of it is known from there.
@@ -50,7 +55,7 @@ fn excerpts(segments: &mut Segments<'_>) {
         let messages = own.behaviour.messages;
         let repeats = segments.round(own).is_some_and(|round| 1.5 * round < messages);
         let mut best: Option<(f32, usize)> = None;
-        if own.units.len() <= FEW && !repeats {
+        if own.units.len() <= FEW && !repeats && !own.behaviour.stray {
             let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
             for neighbour in neighbours.filter(|neighbour| *neighbour < segments.list.len()) {
                 let other = &segments.list[neighbour];
@@ -86,7 +91,9 @@ fn fragments(segments: &mut Segments<'_>) {
             continue;
         }
         let longest = segments.round(whole).unwrap_or(0.0) * PIECE;
-        let small = |segment: &Segment| segment.units.len() <= FEW || segment.behaviour.messages <= longest;
+        let small = |segment: &Segment| {
+            !segment.behaviour.stray && (segment.units.len() <= FEW || segment.behaviour.messages <= longest)
+        };
         let before =
             segments.list[..number].iter().rev().take_while(|segment| small(segment)).take(PIECES).count();
         let after =
@@ -106,8 +113,12 @@ fn fragments(segments: &mut Segments<'_>) {
                     }
                 };
                 let apart = own.difference_of_messages(all).sure;
+                let range = if back { number - count..number } else { number + 1..number + count + 1 };
                 // Together with what belongs to it no more, what does is less alike.
-                if apart < LIMIT && best.is_none_or(|(least, ..)| apart <= least) {
+                if apart < LIMIT
+                    && !is_slower(segments, range, number)
+                    && best.is_none_or(|(least, ..)| apart <= least)
+                {
                     best = Some((apart, count, back));
                 }
             }
@@ -121,6 +132,15 @@ fn fragments(segments: &mut Segments<'_>) {
             None => number += 1,
         }
     }
+}
+
+/// True if segments are so much slower than another one, and for so long, that they are no pieces of its rounds.
+fn is_slower(segments: &Segments<'_>, pieces: std::ops::Range<usize>, host: usize) -> bool {
+    let (pieces, host) = (&segments.list[pieces], &segments.list[host]);
+    let messages: f64 = pieces.iter().map(|piece| piece.behaviour.messages).sum();
+    let ns: u64 = pieces.iter().map(|piece| segments.active_ns(piece)).sum();
+    let slower = messages * SLOWER < segments.rate(host) * ns as f64;
+    slower && ns > segments.round_ns(host).saturating_mul(LASTING)
 }
 
 fn gradual(segments: &mut Segments<'_>) {
@@ -162,7 +182,9 @@ fn straddlers(segments: &mut Segments<'_>) {
         let (before, after) = (&segments.list[number - 1], &segments.list[number + 1]);
         let larger =
             |other: &Segment| other.units.len() > 1 || other.behaviour.messages > own.behaviour.messages;
-        let straddles = if own.units.len() == 1 {
+        let straddles = if own.behaviour.stray {
+            false
+        } else if own.units.len() == 1 {
             larger(before) && larger(after) && is_mixture(&own.behaviour, &before.behaviour, &after.behaviour)
         } else {
             is_transition(segments, number)

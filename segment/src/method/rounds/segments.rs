@@ -143,6 +143,9 @@ impl<'a> Segments<'a> {
     pub(super) fn are_quiet(&self, numbers: std::ops::Range<usize>) -> bool {
         let Some(own) = self.list.get(numbers.clone()) else { return false };
         let all: f64 = self.units.iter().map(|unit| unit.messages).sum();
+        if own.iter().all(|own| own.behaviour.stray) {
+            return own.iter().map(|own| own.behaviour.messages).sum::<f64>() * FEW < all;
+        }
         if own.iter().map(|own| own.behaviour.messages).sum::<f64>() * RARE > all {
             return false;
         }

@@ -1,0 +1,270 @@
+//! Where messages become rare without ceasing, and where they come again.
+//!
+//! Stray messages in an idle stretch leave no silence. But they are many times rarer than those of the phase before, and time
+//! adds up: each message accounts for a few usual intervals, and what is left over is a cumulative sum (CUSUM, Page 1954). The pauses
+//! of a round raise it too, as much in each. A *lull* is where it rises much higher, over messages most of which are not of the last
+//! rounds. It ends where a like sum rises, of messages that its own rate does not explain.
+
+/// Each message accounts for so many usual intervals: ln 8 / (1 − 1/8), as best tells a rate from an eighth of it if intervals are
+/// exponential.
+const ALLOWED: f64 = 2.377;
+/// A lull has a sum so many times as high as any other of late, …
+const HIGHER: f64 = 4.0;
+/// … is twice as long if there is nothing in it, …
+const SILENT: f64 = 2.0;
+/// … and has so many messages, at least, otherwise.
+const MESSAGES: u64 = 16;
+/// … and lasts for so long a part of the run so far, …
+const PART: f64 = 128.0;
+/// Of messages at random times, less than one in so many comes at the time of the one before.
+const TOGETHER: usize = 4;
+/// Below this part of such a sum it has hardly begun, and ranks that are late still send what was before.
+const SOON: f64 = 4.0;
+/// The usual rate is that of a round, or of so many messages if it has fewer, …
+const LEAST: u64 = 1 << 12;
+/// … or more.
+const MOST: u64 = 1 << 17;
+/// So many messages more than a lull explains end it. Random times have so many together in one of e¹⁸ places.
+const BEYOND: f64 = 12.0;
+
+/// Messages and their time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    messages: u64,
+    ns: f64,
+    /// The highest sum in it.
+    highest_ns: f64,
+}
+
+/// A change of pace, at a number of messages before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    Slower(u64),
+    Faster(u64),
+}
+
+/// At which pace messages come.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    /// Time so far.
+    elapsed_ns: f64,
+    /// Messages of a round.
+    round: u64,
+    /// The last whole span, and the one that is not over.
+    usual: Span,
+    now: Span,
+    /// Time that a message accounts for; 0 if it is not known.
+    allowed_ns: f64,
+    /// The usual sums are known.
+    measured: bool,
+    /// Time that is left over, and the most since it was none.
+    sum_ns: f64,
+    highest_ns: f64,
+    /// Messages since then, how many of them are of the last rounds, and how many messages are before those that are surely not of what was
+    /// before.
+    slow: u64,
+    known: u64,
+    start: u64,
+    lull: Option<Lull>,
+}
+
+/// A lull that is not over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lull {
+    /// Messages that are explained in a nanosecond.
+    explained: f64,
+    sum: f64,
+    start: u64,
+    goal: f64,
+}
+
+impl Lull {
+    #[inline]
+    fn see(&mut self, interval_ns: u64, place: u64) {
+        self.sum -= self.explained * interval_ns as f64;
+        if self.sum <= 0.0 {
+            (self.sum, self.start) = (0.0, place);
+        }
+        self.sum += 1.0;
+    }
+}
+
+impl Pace {
+    /// Rounds have so many messages.
+    pub(super) fn set_round(&mut self, messages: u64) {
+        self.round = messages;
+        if self.lull.is_some() {
+            self.forget();
+        }
+    }
+
+    /// Nothing is known of the pace of what comes.
+    pub(super) fn forget(&mut self) {
+        *self = Self { round: self.round, elapsed_ns: self.elapsed_ns, ..Self::default() };
+    }
+
+    /// Notes a message `interval_ns` after the one before, with `place` messages before it; `known` if it was in the last rounds. The answer
+    /// is where the pace has changed, if that is clear now. [`enter`](Self::enter) has to follow where it is slower.
+    #[inline]
+    pub(super) fn see(&mut self, interval_ns: u64, place: u64, known: bool) -> Option<Turn> {
+        let ns = interval_ns as f64;
+        self.elapsed_ns += ns;
+        if let Some(lull) = &mut self.lull {
+            lull.see(interval_ns, place);
+            if lull.sum >= lull.goal {
+                let start = lull.start;
+                self.forget();
+                return Some(Turn::Faster(start));
+            }
+            return None;
+        }
+        self.now.messages += 1;
+        self.now.ns += ns;
+        self.sum_ns += ns - self.allowed_ns;
+        self.slow += 1;
+        self.known += u64::from(known);
+        if self.sum_ns <= 0.0 {
+            self.now.highest_ns = self.now.highest_ns.max(self.highest_ns);
+            self.begin_at(place + 1);
+        } else {
+            if known && !self.slows() {
+                self.start = place + 1;
+            }
+            if self.sum_ns > self.highest_ns {
+                self.highest_ns = self.sum_ns;
+                if self.slow >= MESSAGES && 2 * self.known < self.slow && self.goal_ns() < self.sum_ns {
+                    return Some(Turn::Slower(self.start));
+                }
+            }
+        }
+        if self.now.messages >= self.round.clamp(LEAST, MOST) {
+            // Nothing adds up before it is known how much a message accounts for.
+            if self.allowed_ns > 0.0 {
+                self.measured = true;
+            } else {
+                self.begin_at(place + 1);
+            }
+            self.usual = std::mem::take(&mut self.now);
+            self.allowed_ns = ALLOWED * self.usual.ns / self.usual.messages as f64;
+        }
+        None
+    }
+
+    /// Nothing is left over before this message.
+    fn begin_at(&mut self, place: u64) {
+        (self.sum_ns, self.highest_ns) = (0.0, 0.0);
+        (self.slow, self.known, self.start) = (0, 0, place);
+    }
+
+    /// How high the sum has to be.
+    fn goal_ns(&self) -> f64 {
+        if !self.measured {
+            return f64::INFINITY;
+        }
+        (HIGHER * self.usual.highest_ns.max(self.now.highest_ns)).max(self.elapsed_ns / PART)
+    }
+
+    /// True if a silence is so long that it would be a lull, and more.
+    #[inline]
+    pub(super) fn is_outstanding(&self, silence_ns: u64) -> bool {
+        let half_ns = silence_ns as f64 / SILENT;
+        half_ns * PART > self.elapsed_ns && half_ns > self.goal_ns()
+    }
+
+    /// True if a lull may have begun.
+    pub(super) fn slows(&self) -> bool {
+        self.sum_ns * SOON > self.goal_ns()
+    }
+
+    /// A lull has begun with message `place`; `times_ns` are those of its messages so far. False if it is none: too little of it is left, or
+    /// messages do not come at random times, as stray ones do, but together.
+    pub(super) fn enter(&mut self, place: u64, times_ns: &[i64]) -> bool {
+        let (Some(first), Some(last)) = (times_ns.first(), times_ns.last()) else { return false };
+        let since_ns = |from: i64, to: i64| to.wrapping_sub(from).cast_unsigned();
+        let ns = since_ns(*first, *last).max(1);
+        let explained = ALLOWED * times_ns.len() as f64 / ns as f64;
+        let mut lull = Lull { explained, start: place, ..Lull::default() };
+        // Ranks that are late may still send what was before.
+        let half = times_ns.partition_point(|time| since_ns(*first, *time) < ns / 2);
+        let (mut highest, mut together) = (0.0f64, 0);
+        for (pair, at) in times_ns.windows(2).zip(place + 1..).skip(half) {
+            let interval_ns = since_ns(pair[0], pair[1]);
+            lull.see(interval_ns, at);
+            highest = highest.max(lull.sum);
+            together += usize::from(interval_ns == 0);
+        }
+        let steady = highest < BEYOND && TOGETHER * together < times_ns.len() - half;
+        let is_lull = steady && 2.0 * ns as f64 > self.sum_ns;
+        self.forget();
+        lull.goal = BEYOND.max(HIGHER * highest);
+        self.lull = is_lull.then_some(lull);
+        is_lull
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the pace changes among messages with these intervals; those of `known` are of the last rounds. A lull is entered.
+    fn turns(intervals_ns: &[u64], known: impl Fn(usize) -> bool) -> Vec<Turn> {
+        let mut pace = Pace::default();
+        let mut times_ns = Vec::new();
+        let mut now_ns = 0;
+        let mut turns = Vec::new();
+        for (place, interval_ns) in intervals_ns.iter().enumerate() {
+            now_ns += interval_ns.cast_signed();
+            times_ns.push(now_ns);
+            match pace.see(*interval_ns, place as u64, known(place)) {
+                Some(Turn::Slower(start)) if !pace.enter(start, &times_ns[start as usize..]) => {}
+                turn => turns.extend(turn),
+            }
+        }
+        turns
+    }
+
+    /// Intervals of `count` messages at random times, `mean_ns` apart in the mean (a linear congruential generator: Knuth, MMIX).
+    fn random(count: usize, mean_ns: f64) -> Vec<u64> {
+        let mut state = 1u64;
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let uniform = ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+            (-uniform.ln() * mean_ns) as u64
+        };
+        (0..count).map(next).collect()
+    }
+
+    /// Rounds of 100 messages 10 ns apart and a pause of 3 µs.
+    fn rounds(count: usize) -> Vec<u64> {
+        [vec![3000], vec![10; 99]].concat().repeat(count)
+    }
+
+    #[test]
+    fn a_lull_is_found_to_the_message() {
+        // 200 stray messages, a twentieth of the usual rate of one in 40 ns, between rounds.
+        let intervals = [rounds(200), random(200, 800.0), rounds(100)].concat();
+        let found = turns(&intervals, |place| !(20_000..20_200).contains(&place));
+        let [Turn::Slower(first), Turn::Faster(last)] = found[..] else { panic!("{found:?}") };
+        assert!((20_000..20_008).contains(&first), "{found:?}");
+        assert!(last.abs_diff(20_201) < 8, "{found:?}");
+    }
+
+    #[test]
+    fn pauses_are_no_lulls_nor_are_messages_that_come_again_nor_bursts() {
+        assert_eq!(turns(&rounds(500), |_| true), []);
+        assert_eq!(turns(&rounds(500), |_| false), []);
+        // The same, slower.
+        let slower: Vec<u64> = rounds(200).iter().map(|ns| ns * 20).collect();
+        assert_eq!(turns(&[rounds(200), slower.clone()].concat(), |_| true), []);
+        // Others, slower, in bursts.
+        assert_eq!(turns(&[rounds(200), slower].concat(), |place| place < 20_000), []);
+        assert_eq!(turns(&random(50_000, 40.0), |_| false), []);
+    }
+
+    #[test]
+    fn no_times_at_all() {
+        assert_eq!(turns(&[0; 20_000], |_| false), []);
+        assert!(!Pace::default().enter(0, &[]));
+        assert_eq!(turns(&[u64::MAX >> 20; 20_000], |_| false), []);
+    }
+}
