@@ -72,7 +72,13 @@ fn phases(archive: &[u8], reading: Reading, sampling: &str) -> Vec<PhaseRow> {
         snapshots_s: &[],
         record_routes: false,
         link_statistics: LinkStatistics::Jobs,
-        model: Model::new(&Choice::parse(&format!("flow[sampling={sampling}]")).unwrap()).unwrap(),
+        model: Model::new(
+            &Choice::parse(&format!("flow[sampling={sampling}]")).unwrap(),
+            &Choice::plain(""),
+            &Choice::plain("recorded"),
+            1,
+        )
+        .unwrap(),
     };
     run(&setup, algorithms).unwrap().phases
 }
