@@ -72,8 +72,8 @@ recorded() {
 tapered='xgft[m=4:4,w=1:2]'
 wanted lammps && compare lammps "$here/tests/data/quickstart.trace.tar.gz" 'fat-tree[k=4]'
 if command -v mpicc.openmpi >/dev/null && mpicc.openmpi -O1 -o "$work/phases" "$here/tests/mpi/phases.c"; then
-    recorded halo-alltoall 8 'halo*200,alltoall*60,transpose*200,hotspot:1024*200'
-    recorded loop 8 '(halo*20,allreduce:64*20)*500'
+    recorded mpi-phases 8 'halo*200,alltoall*60,transpose*200,hotspot:1024*200'
+    recorded mpi-loop 8 '(halo*20,allreduce:64*20)*500'
 fi
 # 10 000 rounds of each pattern, or 10 000 times both of two.
 generated shift 16 "$tapered" 'shift*10000' --gap 20us --jitter 0.5

@@ -56,7 +56,7 @@ mod tests {
         let mut ticks = Ticks::default();
         let times: Vec<i64> = (0..1_000_000).map(|message| 3 * message).collect();
         // In blocks whose lengths share nothing with its steps.
-        times.chunks(777).for_each(|block| ticks.add(block, |time| time.unsigned_abs()));
+        times.chunks(777).for_each(|block| ticks.add(block, i64::unsigned_abs));
         assert!(ticks.times_ns.len() <= MOST && ticks.times_ns.len() > MOST / 4);
         for message in [0, 1, 15, 16, 17, 499_999, 999_999] {
             let found = ticks.time_ns(message).unwrap();
