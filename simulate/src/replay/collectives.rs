@@ -1,8 +1,9 @@
 //! Which calls of which ranks are one collective operation.
 //!
 //! A trace tells for each call its rank, operation, communicator and bytes, and not which calls of other ranks belong to it. All ranks
-//! of a communicator make its collective calls in the same order, so the n-th calls of all of them belong together. An
-//! excerpt may have cut some off; then the calls of one allreduce are those that overlap, as no rank leaves it before the last one has entered.
+//! of a communicator make its collective calls in the same order, so the n-th calls of all of them belong together. No rank leaves an allreduce
+//! before the last one has entered it: where those do not overlap, an excerpt has cut some off at its edges, and the calls of one allreduce are
+//! those that do. Only because they overlap can something else take their place without making ranks wait for each other for ever.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +104,11 @@ fn align<'c>(of_rank: &BTreeMap<u32, Vec<&'c Call>>) -> Vec<Vec<&'c Call>> {
     let mut counts = of_rank.values().map(Vec::len);
     let first = counts.next().unwrap_or(0);
     if counts.all(|count| count == first) {
-        return (0..first).map(|n| of_rank.values().map(|calls| calls[n]).collect()).collect();
+        let together: Vec<Vec<&Call>> =
+            (0..first).map(|n| of_rank.values().map(|calls| calls[n]).collect()).collect();
+        if together.iter().all(|calls| overlap(calls)) {
+            return together;
+        }
     }
     let mut heads: Vec<std::slice::Iter<'_, &Call>> = of_rank.values().map(|calls| calls.iter()).collect();
     let mut groups = Vec::new();
@@ -121,6 +126,13 @@ fn align<'c>(of_rank: &BTreeMap<u32, Vec<&'c Call>>) -> Vec<Vec<&'c Call>> {
             groups.push(together);
         }
     }
+}
+
+/// True if no call is left before all are entered.
+fn overlap(calls: &[&Call]) -> bool {
+    let entered = calls.iter().map(|call| call.enter_ns).max();
+    let left = calls.iter().map(|call| call.leave_ns.unwrap_or(i64::MAX)).min();
+    entered <= left
 }
 
 #[cfg(test)]
@@ -156,6 +168,20 @@ mod tests {
         // The last rank decides where a collective belongs.
         assert_eq!(entries(&calls, (6, 20)), [(0, 10, 0), (1, 11, 0), (2, 15, 0)]);
         assert_eq!(entries(&calls, (0, 15)).len(), 3);
+    }
+
+    /// Rank 0 lacks its last call and rank 1 its first one.
+    #[test]
+    fn equally_many_calls_need_not_belong_together() {
+        let calls = [
+            call(0, 0, 9),
+            call(0, 10, 19),
+            call(1, 11, 18),
+            call(1, 20, 25),
+            call(2, 10, 18),
+            call(2, 20, 25),
+        ];
+        assert_eq!(entries(&calls, (0, 30)), [(0, 10, 0), (1, 11, 0), (2, 10, 0)]);
     }
 
     #[test]
