@@ -10,9 +10,7 @@
 const ALLOWED: f64 = 2.377;
 /// A lull has a sum so many times as high as any other of late, …
 const HIGHER: f64 = 4.0;
-/// … is twice as long if there is nothing in it, …
-const SILENT: f64 = 2.0;
-/// … and has so many messages, at least, otherwise.
+/// … has so many messages, at least, …
 const MESSAGES: u64 = 16;
 /// … and lasts for so long a part of the run so far, …
 const PART: f64 = 128.0;
@@ -169,12 +167,6 @@ impl Pace {
     fn set_goal(&mut self) {
         let highest_ns = self.usual.highest_ns.max(self.now.highest_ns);
         self.goal_ns = (HIGHER * highest_ns).max(self.elapsed_ns / PART);
-    }
-
-    /// True if a silence is so long that it would be a lull, and more.
-    #[inline]
-    pub(super) fn is_outstanding(&self, silence_ns: u64) -> bool {
-        self.goal_ns > 0.0 && silence_ns as f64 > SILENT * self.goal_ns
     }
 
     /// True if a lull may have begun.
