@@ -263,8 +263,7 @@ impl Cutter {
                 self.pace.forget();
             } else {
                 let usual_ns = self.longest_ns.max(self.before_ns);
-                let much = usual_ns > 0 && silence_ns / PAUSE > usual_ns;
-                if self.rounds_here > 0 && (much || self.pace.is_outstanding(silence_ns)) {
+                if self.rounds_here > 0 && usual_ns > 0 && silence_ns / PAUSE > usual_ns {
                     self.begin_after_silence(place);
                 } else {
                     self.longest_ns = self.longest_ns.max(silence_ns);

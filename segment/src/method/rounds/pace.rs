@@ -10,9 +10,7 @@
 const ALLOWED: f64 = 2.377;
 /// A lull has a sum so many times as high as any other of late, …
 const HIGHER: f64 = 4.0;
-/// … is twice as long if there is nothing in it, …
-const SILENT: f64 = 2.0;
-/// … and has so many messages, at least, otherwise.
+/// … has so many messages, at least, …
 const MESSAGES: u64 = 16;
 /// … and lasts for so long a part of the run so far, …
 const PART: f64 = 128.0;
@@ -55,8 +53,8 @@ pub(super) struct Pace {
     now: Span,
     /// Time that a message accounts for; 0 if it is not known.
     allowed_ns: f64,
-    /// The usual sums are known.
-    measured: bool,
+    /// How high the sum has to be; 0 if the usual sums are not known.
+    goal_ns: f64,
     /// Time that is left over, and the most since it was none.
     sum_ns: f64,
     highest_ns: f64,
@@ -124,15 +122,24 @@ impl Pace {
         self.slow += 1;
         self.known += u64::from(known);
         if self.sum_ns <= 0.0 {
-            self.now.highest_ns = self.now.highest_ns.max(self.highest_ns);
+            if self.highest_ns > self.now.highest_ns {
+                self.now.highest_ns = self.highest_ns;
+                if self.goal_ns > 0.0 {
+                    self.set_goal();
+                }
+            }
             self.begin_at(place + 1);
         } else {
-            if known && !self.slows() {
+            if known && (self.goal_ns <= 0.0 || self.sum_ns * SOON <= self.goal_ns) {
                 self.start = place + 1;
             }
             if self.sum_ns > self.highest_ns {
                 self.highest_ns = self.sum_ns;
-                if self.slow >= MESSAGES && 2 * self.known < self.slow && self.goal_ns() < self.sum_ns {
+                if self.goal_ns < self.sum_ns
+                    && self.goal_ns > 0.0
+                    && self.slow >= MESSAGES
+                    && 2 * self.known < self.slow
+                {
                     return Some(Turn::Slower(self.start));
                 }
             }
@@ -140,11 +147,12 @@ impl Pace {
         if self.now.messages >= self.round.clamp(LEAST, MOST) {
             // Nothing adds up before it is known how much a message accounts for.
             if self.allowed_ns > 0.0 {
-                self.measured = true;
+                self.usual = std::mem::take(&mut self.now);
+                self.set_goal();
             } else {
                 self.begin_at(place + 1);
+                self.usual = std::mem::take(&mut self.now);
             }
-            self.usual = std::mem::take(&mut self.now);
             self.allowed_ns = ALLOWED * self.usual.ns / self.usual.messages as f64;
         }
         None
@@ -156,24 +164,14 @@ impl Pace {
         (self.slow, self.known, self.start) = (0, 0, place);
     }
 
-    /// How high the sum has to be.
-    fn goal_ns(&self) -> f64 {
-        if !self.measured {
-            return f64::INFINITY;
-        }
-        (HIGHER * self.usual.highest_ns.max(self.now.highest_ns)).max(self.elapsed_ns / PART)
-    }
-
-    /// True if a silence is so long that it would be a lull, and more.
-    #[inline]
-    pub(super) fn is_outstanding(&self, silence_ns: u64) -> bool {
-        let half_ns = silence_ns as f64 / SILENT;
-        half_ns * PART > self.elapsed_ns && half_ns > self.goal_ns()
+    fn set_goal(&mut self) {
+        let highest_ns = self.usual.highest_ns.max(self.now.highest_ns);
+        self.goal_ns = (HIGHER * highest_ns).max(self.elapsed_ns / PART);
     }
 
     /// True if a lull may have begun.
     pub(super) fn slows(&self) -> bool {
-        self.sum_ns * SOON > self.goal_ns()
+        self.goal_ns > 0.0 && self.sum_ns * SOON > self.goal_ns
     }
 
     /// A lull has begun with message `place`; `times_ns` are those of its messages so far. False if it is none: too little of it is left, or
