@@ -1,9 +1,10 @@
 //! Which calls of which ranks are one collective operation.
 //!
 //! A trace tells for each call its rank, operation, communicator and bytes, and not which calls of other ranks belong to it. All ranks
-//! of a communicator make its collective calls in the same order, so the n-th calls of all of them belong together. No rank leaves an allreduce
-//! before the last one has entered it: where those do not overlap, an excerpt has cut some off at its edges, and the calls of one allreduce are
-//! those that do. Only because they overlap can something else take their place without making ranks wait for each other for ever.
+//! of a communicator make its collective calls in the same order, so the n-th calls of all of them belong together, but for those that an excerpt
+//! has cut off at its edges. How many that are is found by trying: calls that belong together have the same bytes, and overlap, as no rank
+//! leaves an allreduce before the last one has entered it. Only because they overlap can something else take their place without making
+//! ranks wait for each other for ever.
 
 use std::collections::BTreeMap;
 
@@ -99,33 +100,40 @@ impl Collectives {
     }
 }
 
-/// Calls that belong together, each in order of ranks.
+/// How many calls of a rank an excerpt may have cut off at its start that it has of another one.
+const MOST_CUT: usize = 8;
+
+/// Calls that belong together, each in order of ranks: where they stand beside those of the rank with the most calls.
 fn align<'c>(of_rank: &BTreeMap<u32, Vec<&'c Call>>) -> Vec<Vec<&'c Call>> {
-    let mut counts = of_rank.values().map(Vec::len);
-    let first = counts.next().unwrap_or(0);
-    if counts.all(|count| count == first) {
-        let together: Vec<Vec<&Call>> =
-            (0..first).map(|n| of_rank.values().map(|calls| calls[n]).collect()).collect();
-        if together.iter().all(|calls| overlap(calls)) {
-            return together;
-        }
-    }
-    let mut heads: Vec<std::slice::Iter<'_, &Call>> = of_rank.values().map(|calls| calls.iter()).collect();
-    let mut groups = Vec::new();
-    loop {
-        let fronts = || heads.iter().filter_map(|head| head.as_slice().first());
-        let Some(left) = fronts().map(|call| call.leave_ns.unwrap_or(i64::MAX)).min() else { return groups };
-        let mut together = Vec::new();
-        for head in &mut heads {
-            if head.as_slice().first().is_some_and(|call| call.enter_ns <= left) {
-                together.extend(head.next());
-            }
-        }
+    let Some(reference) = of_rank.values().rev().max_by_key(|calls| calls.len()) else { return Vec::new() };
+    // By rank: how far its calls are shifted against those of the reference, from `MOST_CUT` calls earlier on.
+    let shifts: Vec<usize> = of_rank.values().map(|calls| shift(reference, calls)).collect();
+    let at = |calls: &[&'c Call], place: usize, shift: usize| {
+        calls.get((place + MOST_CUT).checked_sub(shift)?).copied()
+    };
+    let together = (0..reference.len()).filter_map(|place| {
+        let calls = of_rank.values().zip(&shifts).map(|(calls, shift)| at(calls, place, *shift));
         // Of one that is cut in two only a part is here, which stays as it was recorded.
-        if together.len() == of_rank.len() {
-            groups.push(together);
+        calls.collect::<Option<Vec<&Call>>>().filter(|calls| overlap(calls))
+    });
+    together.collect()
+}
+
+/// The shift of `calls` against `reference` by which the most of them fit, and of equal ones that by which they are entered closest.
+fn shift(reference: &[&Call], calls: &[&Call]) -> usize {
+    let quality = |shift: usize| {
+        let (mut fits, mut apart) = (0_i64, 0_u128);
+        for (place, call) in calls.iter().enumerate() {
+            let Some(other) = (place + shift).checked_sub(MOST_CUT).and_then(|place| reference.get(place))
+            else {
+                continue;
+            };
+            fits += if call.bytes == other.bytes && overlap(&[call, other]) { 1 } else { -1 };
+            apart += u128::from(call.enter_ns.abs_diff(other.enter_ns));
         }
-    }
+        (std::cmp::Reverse(fits), apart)
+    };
+    (0..=2 * MOST_CUT).min_by_key(|shift| quality(*shift)).unwrap_or(MOST_CUT)
 }
 
 /// True if no call is left before all are entered.
