@@ -21,6 +21,9 @@ pub struct Collective {
     pub bytes: u64,
 }
 
+/// When a rank enters a call, and when it leaves it.
+type Inside = (i64, i64);
+
 /// The collectives of an excerpt, and who takes part when.
 #[derive(Debug, Default)]
 pub(super) struct Collectives {
@@ -28,9 +31,9 @@ pub(super) struct Collectives {
     /// Sets of ranks, ascending, each once.
     pub(super) groups: Vec<Vec<u32>>,
     /// By collective and member: when it enters and leaves.
-    stays: Vec<Vec<(i64, i64)>>,
+    stays: Vec<Vec<Inside>>,
     /// By rank and communicator, ascending: enter, leave.
-    spans: BTreeMap<(u32, Option<u32>), Vec<(i64, i64)>>,
+    spans: BTreeMap<(u32, Option<u32>), Vec<Inside>>,
 }
 
 /// True of operations that can be replaced.
@@ -70,7 +73,7 @@ impl Collectives {
         });
         let stay = |call: &&Call| (call.enter_ns, call.leave_ns.unwrap_or(i64::MAX));
         for call in together {
-            self.spans.entry((call.rank.0, communicator)).or_default().push(stay(&call));
+            self.spans.entry((call.rank.0, communicator)).or_default().push(stay(call));
         }
         self.stays.push(together.iter().map(stay).collect());
         self.all.push(Collective { operation: together[0].operation, group: group as u32, bytes });

@@ -76,8 +76,9 @@ impl ParameterServer {
         }
         // Each shard has its own number of pieces, so its own last ones.
         for (server, shard) in shards.iter().enumerate() {
-            for piece in shard.len().saturating_sub(self.window as usize)..shard.len() {
-                for (member, exchange) in all[piece][server].iter().enumerate() {
+            let first = shard.len().saturating_sub(self.window as usize);
+            for of_piece in all.iter().take(shard.len()).skip(first) {
+                for (member, exchange) in of_piece[server].iter().enumerate() {
                     writer.member(member).push(Op::ReceiveWait(exchange.sum));
                 }
             }

@@ -50,7 +50,7 @@ struct Keys {
 #[derive(Clone, Copy, Debug)]
 struct Key {
     act: u32,
-    /// Or a sum, see [`Act::waiting_for`].
+    /// Or a sum, numbered on after the last message.
     message: u32,
     /// Of a sum.
     worker: u32,

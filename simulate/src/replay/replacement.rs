@@ -55,7 +55,7 @@ impl Replacement {
                 }
                 Self::Binomial => writer.binomial(members, collective.bytes),
                 Self::Servers(servers) => {
-                    servers.write(&mut writer, members, collective.bytes, script.ranks())
+                    servers.write(&mut writer, members, collective.bytes, script.ranks());
                 }
             }
             writer.end();

@@ -11,8 +11,9 @@ use crate::topology::{HostId, LinkId, Topology};
 
 /// One of the two.
 pub(super) enum Wire<'a> {
-    Flows(Shared<'a>),
-    Packets(Packets<'a>, bool),
+    Flows(Box<Shared<'a>>),
+    /// Whether routes of the router count.
+    Packets(Box<Packets<'a>>, bool),
 }
 
 impl<'a> Wire<'a> {
@@ -21,13 +22,15 @@ impl<'a> Wire<'a> {
         Ok(match model {
             Model::Traffic => None,
             Model::Flow(options, _) => Some(Self::flows_of(topology, options)),
-            Model::Packet(model) => Some(Self::Packets(model.network(topology)?, model.takes_routes())),
+            Model::Packet(model) => {
+                Some(Self::Packets(Box::new(model.network(topology)?), model.takes_routes()))
+            }
         })
     }
 
     /// A network of flows.
     pub(super) fn flows_of(topology: &'a Topology, options: &Options) -> Self {
-        Self::Flows(Shared::new(topology, &options.network))
+        Self::Flows(Box::new(Shared::new(topology, &options.network)))
     }
 
     /// Messages between two hosts take these links from now on.
