@@ -341,4 +341,26 @@ impl Level {
             pool.count == seen % self.children.len() as u32 || pool.count == 0
         })
     }
+
+    /// That of the two versions of a slot one is complete, or untouched, while the other is added to, and that it is kept until all children
+    /// have added to that one; in memory of constant size. Holds without `safe` (test).
+    #[cfg(test)]
+    pub(super) fn versions_take_turns(&self, settings: &Settings) -> bool {
+        let half = self.pools.len() / 2;
+        let slot_holds = |slot: usize| {
+            let seen = |pool: usize| {
+                (0..self.children.len()).map(move |child| (pool * self.words + child / 64, child % 64))
+            };
+            let bits = |pool: usize| seen(pool).map(|(word, bit)| self.seen[word] >> bit & 1 != 0);
+            let both: Vec<(bool, bool)> = bits(slot).zip(bits(slot + half)).collect();
+            let is_kept =
+                |other: fn(&(bool, bool)) -> bool| both.iter().all(|(a, b)| a | b) || !both.iter().any(other);
+            let (first, second) = (self.pools[slot].count > 0, self.pools[slot + half].count > 0);
+            both.iter().all(|(a, b)| !(a & b))
+                && !(first && second)
+                && (!first || is_kept(|(_, b)| *b))
+                && (!second || is_kept(|(a, _)| *a))
+        };
+        self.pools.len() == 2 * settings.slots as usize && (0..half).all(slot_holds)
+    }
 }

@@ -102,6 +102,9 @@ proptest! {
             prop_assert!(steps < 5_000_000, "no end");
             let protocol = &run.program.0;
             prop_assert!(protocol.levels.iter().all(Level::counts_agree));
+            if steps % 64 == 0 && !protocol.settings.is_safe {
+                prop_assert!(protocol.levels.iter().all(|level| level.versions_take_turns(&protocol.settings)));
+            }
             let Settings { slots, window, .. } = protocol.settings;
             if slots == window {
                 for chain in 0..protocol.settings.chains() as usize {
