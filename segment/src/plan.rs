@@ -128,8 +128,8 @@ impl Plan {
         let since = |window: &RoundWindow| run.since_start(window.first_ns);
         let first = windows.partition_point(|window| since(window) < own.latest_ns);
         let end = following.map_or(windows.len(), |following| {
-            if own.label.is_none() {
-                // The windows of stray messages are their own.
+            if own.label.is_none() && at > 0 {
+                // The windows of stray messages are their own. Those of the program's start reach into its first phase.
                 return windows.partition_point(|window| since(window) < following.start_ns);
             }
             // A window ends where the next one begins.
