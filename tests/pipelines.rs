@@ -111,7 +111,7 @@ fn stages_by_hand_leaves_every_stage_in_a_file() {
 }
 
 /// Every collective in one phase of a recorded program. A ring moves the least between hosts, 2(p−1)/p of the vector each way, a network
-/// that sums it the vector itself; one server takes in all of them.
+/// that sums moves the vector itself; one server takes in all of them.
 #[test]
 fn in_network_what_if_compares_collectives_in_a_recorded_program() {
     let has_mpi = Command::new(PYTHON).args(["-c", "import mpi4py.MPI"]).output();
