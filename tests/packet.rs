@@ -255,3 +255,23 @@ fn jobs_that_sum_share_a_switch() {
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(refused.status.code() == Some(1) && said.contains("jobs=1"), "{said}");
 }
+
+/// A run in which one phase needs packets and the other one does not: links tell of packets where there were some.
+#[test]
+fn phases_of_one_run_may_have_different_models() {
+    let pattern = ["--pattern", "incast,halo2d", "--ranks", "8", "--bytes", "1MiB", "--repeat", "4"];
+    let phases = segment(&["--method", "marks"], &collect(&pattern));
+    let options =
+        ["--model", "auto", "--topology", "leaf-spine[leaves=2,spines=1,hosts=4]", "--capacity", "10"];
+    let results = output(simulate(&options), &phases);
+    let rows = table("phases", &results);
+    let models: Vec<&str> = rows.iter().map(|row| &row["model"][..]).collect();
+    assert_eq!(models, ["packet", "flow"]);
+    let links = table("links", &results);
+    for (row, has_packets) in rows.iter().zip([true, false]) {
+        let mut of_phase = links.iter().filter(|link| link["phase"] == row["phase"]).peekable();
+        assert!(of_phase.peek().is_some());
+        assert!(of_phase.all(|link| link["packets"].is_empty() != has_packets));
+        assert_eq!(row["hops"].is_empty(), !has_packets);
+    }
+}

@@ -48,7 +48,7 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(load)?
             .float(view.utilization(link, load, phase.map_or_else(|| view.rates(), rates)))?
             .integer(link.0)?;
-        let mut packets = table.packets.get(row).copied();
+        let mut packets = table.packets.get(row).copied().flatten();
         for (_, _, value) in LinkPackets::COLUMNS {
             rows.count(packets.as_mut().map(|packets| *value(packets)))?;
         }

@@ -303,8 +303,8 @@ pub struct LinkTable {
     pub flows: Vec<u64>,
     /// Bytes per second while the phase runs, or bytes where no duration is known (for the whole run: the highest).
     pub load: Vec<f64>,
-    /// What packets came to; packet model only, else empty.
-    pub packets: Vec<LinkPackets>,
+    /// What packets came to, where they were simulated; empty if nowhere.
+    pub packets: Vec<Option<LinkPackets>>,
 }
 
 /// A step function of time: a value holds until the next. Of very long ones (2¹⁷ steps) neighbouring steps are joined,

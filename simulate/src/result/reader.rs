@@ -418,10 +418,15 @@ fn link_rows(block: &BlockReader<'_>, table: &mut super::LinkTable) -> Result<()
             continue;
         }
         let first = table.link.len() - values.len();
-        table.packets.resize(table.link.len(), super::LinkPackets::default());
-        for (row, found) in table.packets[first..].iter_mut().zip(&values) {
-            *value(row) = found.cast_unsigned();
+        table.packets.resize(table.link.len(), None);
+        let rows = table.packets[first..].iter_mut().zip(&values).filter(|(_, found)| **found != UNKNOWN);
+        for (row, found) in rows {
+            *value(row.get_or_insert_default()) = found.cast_unsigned();
         }
+    }
+    // Where a block has none, others may.
+    if !table.packets.is_empty() {
+        table.packets.resize(table.link.len(), None);
     }
     Ok(())
 }

@@ -264,13 +264,12 @@ fn write_links<W: Write>(archive: &mut ArchiveWriter<W>, prefix: &str, table: &L
             .column(4, Transform::Plain, table.bytes[part.clone()].iter().map(|v| v.cast_signed()))
             .column(5, Transform::Plain, table.flows[part.clone()].iter().map(|v| v.cast_signed()))
             .column(6, Transform::Plain, bits(&table.load[part.clone()]));
-        if let Some(packets) = table.packets.get(part).filter(|packets| !packets.is_empty()) {
+        let packets = table.packets.get(part).unwrap_or_default();
+        if packets.iter().any(Option::is_some) {
             for (id, _, value) in LinkPackets::COLUMNS {
-                block.column(
-                    id,
-                    Transform::Plain,
-                    packets.iter().map(|row| value(&mut { *row }).cast_signed()),
-                );
+                let values =
+                    packets.iter().map(|row| row.map_or(UNKNOWN, |mut row| value(&mut row).cast_signed()));
+                block.column(id, Transform::Plain, values);
             }
         }
         archive.member(&format!("{prefix}/{number:06}"), &block.finish())?;

@@ -145,18 +145,18 @@ impl Machine {
         taken
     }
 
-    /// Hosts for the servers of a job on `hosts`, each for one server if there are enough: hosts that no rank occupies first, those with fewer
-    /// servers first, and of equal ones the last, which linear selection leaves free the longest.
+    /// Hosts for the servers of a job that has taken `hosts`: its own, or, one for each if there are enough, hosts that no rank occupies first, those
+    /// with fewer servers first, and of equal ones the last, which linear selection leaves free the longest.
     pub(super) fn serve(&mut self, servers: Servers, hosts: &[HostId]) -> Vec<HostId> {
-        if servers.is_colocated {
-            return hosts.iter().cycle().take(servers.count as usize).copied().collect();
-        }
-        let mut chosen = Vec::new();
-        for _ in 0..servers.count {
-            let load = |host: &usize| {
-                (!self.free[*host] || hosts.contains(&HostId(*host as u32)), self.serving[*host])
+        let mut chosen: Vec<HostId> = Vec::new();
+        for server in 0..servers.count as usize {
+            let load = |host: &usize| (!self.free[*host], self.serving[*host]);
+            let host = if servers.is_colocated {
+                hosts.get(server % hosts.len().max(1)).map(|host| host.0 as usize)
+            } else {
+                (0..self.free.len()).rev().min_by_key(load)
             };
-            let Some(host) = (0..self.free.len()).rev().min_by_key(load) else { break };
+            let Some(host) = host else { break };
             self.serving[host] += 1;
             chosen.push(HostId(host as u32));
         }

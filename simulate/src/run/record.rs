@@ -293,8 +293,14 @@ impl<'a> Record<'a> {
 /// The table by job, phase and link.
 fn links_by_job(mut rows: Vec<LinkRows>) -> LinkTable {
     rows.sort_by_key(|rows| (rows.job.is_none(), rows.job, rows.phase));
+    let has_packets = rows.iter().any(|rows| !rows.packets.is_empty());
     let mut table = LinkTable::default();
     for rows in rows {
+        if has_packets {
+            // Phases that flows did for have none.
+            let of_links = (0..rows.shares.len()).map(|place| rows.packets.get(place).copied());
+            table.packets.extend(of_links);
+        }
         for share in rows.shares {
             table.job.push(rows.job);
             table.phase.push(rows.phase);
@@ -303,7 +309,6 @@ fn links_by_job(mut rows: Vec<LinkRows>) -> LinkTable {
             table.flows.push(share.flows);
             table.load.push(share.bytes as f64 / rows.divisor);
         }
-        table.packets.extend(rows.packets);
     }
     table
 }

@@ -280,6 +280,7 @@ impl<'a> Simulation<'a> {
             ranks: program.ranks,
             matrix: program.recorded(),
         })?;
+        let slots = self.machine.take(&hosts, topology);
         let servers = self.machine.serve(program.servers, &hosts);
         placement.hosts.extend(&servers);
         self.aggregator.localize(&placement, &mut self.local);
@@ -289,7 +290,6 @@ impl<'a> Simulation<'a> {
             .unwrap_or_else(|| Rc::new(Pattern::new(&self.local.of_rank, program.phases.len())));
         self.patterns[waiting.workload] = Some(Rc::clone(&pattern));
 
-        let slots = self.machine.take(&hosts, topology);
         self.population.waiting -= 1;
         self.population.running += 1;
         self.record.started(waiting.job, &hosts, self.now);
