@@ -511,9 +511,13 @@ impl<'a> Simulation<'a> {
             state.chosen = Some(flow.choose(script, cast.0, peak, fits));
         }
         if state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::TRAFFIC) {
+            let end = self.now.saturating_add(options.compute_ps(program.length_ns(job.stage)));
+            if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
+                flow.begin(self.now, place, script, job);
+                return Ok(());
+            }
             job.leads.fill(0);
-            let time = options.compute_ps(program.length_ns(job.stage));
-            self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
+            self.events.push(end, Event::StageEnds { place });
             return Ok(());
         }
         let is_fluid = state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::FLOW);
