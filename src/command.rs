@@ -53,7 +53,7 @@ pub fn run<A: Parser>(common: impl FnOnce(&A) -> &Common, body: impl FnOnce(&A) 
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.kind() {
             ErrorKind::ClosedPipe => ExitCode::SUCCESS,
-            ErrorKind::Data => failed(&error, 1),
+            ErrorKind::Data | ErrorKind::Truncated => failed(&error, 1),
             ErrorKind::Usage => failed(&error, 2),
         },
     }

@@ -1,13 +1,18 @@
-//! Where a command writes to: whole files or nothing.
+//! Where a command writes to: whole files or nothing. Devices and pipes are written as they are.
 
+use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use phaseflow_collect::{At, Error, Result};
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 /// Bytes written at once.
 const BUFFER: usize = 256 << 10;
+
+/// A disk is not waited for more often.
+const SYNC: Duration = Duration::from_secs(5);
 
 /// A file that appears under its name only when it is complete, or standard output.
 #[derive(Debug)]
@@ -20,11 +25,56 @@ pub struct Output {
 #[derive(Debug)]
 enum Sink {
     Standard(BufWriter<io::Stdout>),
-    File(BufWriter<NamedTempFile>, PathBuf),
+    /// [`is_stream`].
+    Stream(BufWriter<File>),
+    File(Draft),
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+struct Draft {
+    out: BufWriter<File>,
+    /// Where it is.
+    at: TempPath,
+    /// Where it will be.
+    to: PathBuf,
+    /// When it was last put on the disk.
+    synced: Instant,
+}
+
+/// True for what is no file and has a name: a device, a pipe.
+pub fn is_stream(path: &Path) -> bool {
+    path.exists() && !path.is_file()
+}
+
+/// How `path` is called until it is complete, if its parts are of use: `results.tar.gz.partial`.
+pub fn partial_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    name.into()
+}
+
+/// What an earlier command left of the output `path`: the file of its [partial name](partial_name), or else the finished one.
+pub fn left(path: &Path) -> Option<PathBuf> {
+    [partial_name(path), path.into()].into_iter().find(|name| name.exists())
+}
+
+/// Refuses to write where another command does.
+///
+/// # Errors
+/// The file of the [partial name](partial_name) is being written.
+pub fn nobody_writes(path: &Path) -> Result<()> {
+    let partial = partial_name(path);
+    let locked =
+        File::open(&partial).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)));
+    if locked {
+        return Err(Error::data("is being written by another command").at(partial.display()));
+    }
+    Ok(())
 }
 
 impl Output {
-    /// Opens `path`, or standard output for `-` and `None`. The file is written beside its final place under another name
+    /// Opens `path`, or standard output for `-` and `None`. A file is written beside its final place under another name
     /// and removed again if it is never [finished](Self::finish).
     ///
     /// # Errors
@@ -44,6 +94,12 @@ impl Output {
         if path.is_dir() {
             return Err(Error::data("is a directory, expected a file to write").at(path.display()));
         }
+        let gzip = path.extension().is_some_and(|extension| extension == "gz" || extension == "tgz");
+        // A file in the place of /dev/null would be one for all.
+        if is_stream(path) {
+            let stream = File::options().write(true).open(path).at(|| path.display())?;
+            return Ok(Self { sink: Sink::Stream(BufWriter::with_capacity(BUFFER, stream)), gzip });
+        }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
         builder.prefix(".phaseflow-");
@@ -54,8 +110,40 @@ impl Output {
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         let file = builder.tempfile_in(folder).at(|| path.display())?;
-        let gzip = path.extension().is_some_and(|extension| extension == "gz" || extension == "tgz");
-        Ok(Self { sink: Sink::File(BufWriter::with_capacity(BUFFER, file), path.into()), gzip })
+        let (file, at) = file.into_parts();
+        let out = BufWriter::with_capacity(BUFFER, file);
+        Ok(Self { sink: Sink::File(Draft { out, at, to: path.into(), synced: Instant::now() }), gzip })
+    }
+
+    /// Gives a file its [partial name](partial_name), in place of what is called so, until it is finished.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn show(&mut self) -> Result<()> {
+        let Sink::File(draft) = &mut self.sink else { return Ok(()) };
+        let partial = partial_name(&draft.to);
+        draft.out.flush().at(|| partial.display())?;
+        // Says to others that somebody is at it. Where there are no locks it goes without.
+        let _ = draft.out.get_ref().try_lock();
+        std::fs::rename(&draft.at, &partial).at(|| partial.display())?;
+        draft.at = TempPath::try_from_path(&partial).at(|| partial.display())?;
+        Ok(())
+    }
+
+    /// What was written until now is of use: a file is complete up to here, and stays under the name it has, however the
+    /// command ends. The operating system has it at once, the disk too, unless it had something a moment ago.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn save(&mut self) -> Result<()> {
+        self.flush()?;
+        let Sink::File(draft) = &mut self.sink else { return Ok(()) };
+        draft.at.disable_cleanup(true);
+        if draft.synced.elapsed() >= SYNC {
+            draft.out.get_ref().sync_data().at(|| draft.to.display())?;
+            draft.synced = Instant::now();
+        }
+        Ok(())
     }
 
     /// True if the name asks for gzip.
@@ -66,14 +154,14 @@ impl Output {
     /// Completes the output: everything is written, a file gets its name.
     ///
     /// # Errors
-    /// What the operating system says; then there is no file.
+    /// What the operating system says; then there is no file of its name.
     pub fn finish(self) -> Result<()> {
         match self.sink {
             Sink::Standard(mut out) => Ok(out.flush()?),
-            Sink::File(out, path) => {
-                let file = out.into_inner().map_err(io::IntoInnerError::into_error).at(|| path.display())?;
-                file.persist(&path).map_err(|error| error.error).at(|| path.display())?;
-                Ok(())
+            Sink::Stream(mut out) => Ok(out.flush()?),
+            Sink::File(Draft { mut out, at, to, .. }) => {
+                out.flush().at(|| to.display())?;
+                at.persist(&to).map_err(|error| error.error).at(|| to.display())
             }
         }
     }
@@ -83,14 +171,43 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
             Sink::Standard(out) => out.write(bytes),
-            Sink::File(out, _) => out.write(bytes),
+            Sink::Stream(out) => out.write(bytes),
+            Sink::File(draft) => draft.out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.sink {
             Sink::Standard(out) => out.flush(),
-            Sink::File(out, _) => out.flush(),
+            Sink::Stream(out) => out.flush(),
+            Sink::File(draft) => draft.out.flush(),
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileTypeExt;
+    use std::process::Command;
+
+    /// Root may write beside /dev/null, and must not get a file in its place. (With a pipe, in case it does.)
+    #[test]
+    fn what_is_no_file_stays_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read(pipe).unwrap()
+        });
+        let mut output = Output::create(Some(&pipe), true).unwrap();
+        output.write_all(b"all of it").unwrap();
+        output.show().unwrap();
+        output.save().unwrap();
+        output.finish().unwrap();
+        assert_eq!(reader.join().unwrap(), b"all of it");
+        assert!(pipe.metadata().unwrap().file_type().is_fifo());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -109,6 +109,50 @@ fn loss_is_repaired_or_refused() {
     assert!(said.contains("transport `ideal` cannot recover what is lost"), "{said}");
 }
 
+/// A network file says which link is at fault; what is asked for all links comes on top of it.
+#[test]
+fn one_link_may_be_at_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("net.graphml");
+    let host = |number: u32| {
+        let faults = if number == 2 { r#"<data key="l">0.02</data><data key="u">0.05</data>"# } else { "" };
+        format!(
+            r#"<node id="h{number}"><data key="t">host</data><data key="c">1</data></node>
+<edge source="h{number}" target="s"><data key="g">10</data>{faults}</edge>"#
+        )
+    };
+    let graph = format!(
+        r#"<graphml><key id="t" for="node" attr.name="typ"/><key id="c" for="node" attr.name="capacity"/>
+<key id="g" for="edge" attr.name="capacity"/><key id="l" for="edge" attr.name="loss"/><key id="u" for="edge" attr.name="duplicate"/>
+<graph edgedefault="undirected"><node id="s"><data key="t">switch</data></node>{}</graph></graphml>"#,
+        (0..4).map(host).collect::<String>()
+    );
+    std::fs::write(&path, graph).unwrap();
+    let options = format!("--topology {} --transport dctcp", path.display());
+    let pattern = "alltoall --ranks 4 --bytes 1MiB";
+    let counts = |options: &str, column: &str| {
+        let rows = table("links", &results(pattern, options));
+        let by_link = |row: &Row| (format!("{}-{}", row["src"], row["dst"]), number(row, column));
+        rows.iter().map(by_link).filter(|(_, count)| *count > 0.0).map(|(link, _)| link).collect::<Vec<_>>()
+    };
+    for column in ["losses", "duplicates"] {
+        let mut links = counts(&options, column);
+        links.sort();
+        assert_eq!(links, ["h2-s", "s-h2"], "{column}");
+    }
+    assert_eq!(counts(&format!("{options} --loss 0.01"), "losses").len(), 8);
+    let row = &phases(pattern, &options)[0];
+    assert!(number(row, "losses") > 0.0 && number(row, "duplicates") > 0.0, "{row:?}");
+    let words: Vec<&str> = ["--pattern"].into_iter().chain(pattern.split(' ')).collect();
+    let ideal = options.replace("dctcp", "ideal");
+    let done = run(simulate(&arguments(&ideal)), &segment(&["--method", "none"], &collect(&words)));
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        !done.status.success() && said.contains("transport `ideal` cannot recover what is lost"),
+        "{said}"
+    );
+}
+
 /// Jobs that share the network are simulated together; whose packets were which is not known then, and is left empty.
 #[test]
 fn jobs_meet_in_the_network() {
@@ -180,7 +224,10 @@ fn auto_takes_the_cheapest_model_that_can_be_trusted() {
     let halo = "halo2d --ranks 8 --bytes 1MiB";
     assert_eq!(chosen("incast --ranks 8 --bytes 1MiB", ""), "packet: incast: 7 hosts send to one");
     assert_eq!(chosen("halo2d --ranks 8 --bytes 1KiB", ""), "packet: 20 of 20 messages are small");
-    assert_eq!(chosen(halo, "--transport dctcp --loss 0.001"), "packet: links lose or reorder packets");
+    assert_eq!(
+        chosen(halo, "--transport dctcp --loss 0.001"),
+        "packet: links lose, double or reorder packets"
+    );
     assert!(chosen(halo, "").starts_with("flow: links contend: one is used for "), "{}", chosen(halo, ""));
     let rare = chosen("halo2d --ranks 8 --bytes 1MiB --gap 1s --repeat 3", "");
     assert_eq!(rare, "traffic: nothing waits: no shared link is used for more than 1 %");

@@ -13,6 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use phaseflow_simulate::result::{BlameRow, Cause, PathRow, StepKind};
 use serde_json::json;
 
 fn report(directory: &Path, arguments: &[&str]) -> Output {
@@ -68,11 +69,11 @@ fn phases_to_the_letter() {
 run,job,phase,occurrences,duration_s,makespan_s,bytes,max_link_bytes,max_link_load,max_utilization,mean_utilization,\
 bottleneck_src,bottleneck_dst,drops,retransmits,min_link_load,mean_link_load,variance_link_load,\
 simulated,compute_s,overhead_s,late_sender_s,late_receiver_s,network_s,path_ranks_s,path_network_s,unshared_s,unlimited_s,makespan_error,\
-hops,losses,marks,pauses,checked_sums,wrong_sums,fallbacks,model,reason
-0,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,,,,
-0,0,a/2a,25,2,,5000000000,5000000000,2500000000,2,0.5,e0,c0,,,0,625000000,,,,,,,,,,,,,,,,,,,,,
-1,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,,,,
-1,0,a/2a,25,2,,5000000000,2500000000,1250000000,1,0.5,h0,e0,,,0,625000000,,,,,,,,,,,,,,,,,,,,,
+hops,losses,marks,pauses,checked_sums,wrong_sums,fallbacks,model,reason,duplicates,path_same_job_s,path_other_jobs_s,slowed_by
+0,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,,,,,,,,
+0,0,a/2a,25,2,,5000000000,5000000000,2500000000,2,0.5,e0,c0,,,0,625000000,,,,,,,,,,,,,,,,,,,,,,,,,
+1,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,,,,,,,,
+1,0,a/2a,25,2,,5000000000,2500000000,1250000000,1,0.5,h0,e0,,,0,625000000,,,,,,,,,,,,,,,,,,,,,,,,,
 ";
     assert_eq!(table("phases"), expected);
 }
@@ -81,26 +82,81 @@ hops,losses,marks,pauses,checked_sums,wrong_sums,fallbacks,model,reason
 fn links_jobs_series_and_statistics_to_the_letter() {
     let expected = "\
 run,job,phase,src,dst,capacity,bytes,flows,load,utilization,link,\
-packets,drops,losses,marks,queue_median,queue_p99,queue_max,pauses,paused_ps
-0,0,halo,h0,e0,10,1250000000,1,625000000,0.5,0,,,,,,,,,
-0,0,halo,e0,h1,10,1250000000,1,625000000,0.5,3,,,,,,,,,
-0,0,a/2a,h0,e0,10,2500000000,1,1250000000,1,0,,,,,,,,,
-0,0,a/2a,h1,e0,10,2500000000,1,1250000000,1,2,,,,,,,,,
-0,0,a/2a,e1,h2,10,2500000000,1,1250000000,1,5,,,,,,,,,
-0,0,a/2a,e1,h3,10,2500000000,1,1250000000,1,7,,,,,,,,,
-0,0,a/2a,e0,c0,10,5000000000,2,2500000000,2,8,,,,,,,,,
-0,0,a/2a,c0,e1,10,5000000000,2,2500000000,2,13,,,,,,,,,
+packets,drops,losses,marks,queue_median,queue_p99,queue_max,pauses,paused_ps,duplicates,path_s
+0,0,halo,h0,e0,10,1250000000,1,625000000,0.5,0,,,,,,,,,,,
+0,0,halo,e0,h1,10,1250000000,1,625000000,0.5,3,,,,,,,,,,,
+0,0,a/2a,h0,e0,10,2500000000,1,1250000000,1,0,,,,,,,,,,,
+0,0,a/2a,h1,e0,10,2500000000,1,1250000000,1,2,,,,,,,,,,,
+0,0,a/2a,e1,h2,10,2500000000,1,1250000000,1,5,,,,,,,,,,,
+0,0,a/2a,e1,h3,10,2500000000,1,1250000000,1,7,,,,,,,,,,,
+0,0,a/2a,e0,c0,10,5000000000,2,2500000000,2,8,,,,,,,,,,,
+0,0,a/2a,c0,e1,10,5000000000,2,2500000000,2,13,,,,,,,,,,,
 ";
     assert!(table("links").starts_with(expected), "{}", table("links"));
     let expected = "\
-run,job,submitted_s,started_s,finished_s,wait_s,run_s,response_s,hosts,workload
-0,0,0,0.5,5.5,0.5,5,5.5,h0 h1 h2 h3,app.tar.gz
-1,0,0,0.5,5.5,0.5,5,5.5,h0 h1 h2 h3,app.tar.gz
+run,job,submitted_s,started_s,finished_s,wait_s,run_s,response_s,hosts,workload,alone_s,slowdown
+0,0,0,0.5,5.5,0.5,5,5.5,h0 h1 h2 h3,app.tar.gz,,
+1,0,0,0.5,5.5,0.5,5,5.5,h0 h1 h2 h3,app.tar.gz,,
 ";
     assert_eq!(table("jobs"), expected);
     assert!(table("series").starts_with("run,series,time_s,value\n0,max_congestion,0,0\n"));
     let expected = "run,series,max,min,mean,variance\n0,max_congestion,250000000,0,83333333.33333333,0.25\n";
     assert!(table("statistics").starts_with(expected), "{}", table("statistics"));
+}
+
+#[test]
+fn path_and_blame_to_the_letter() {
+    let mut run = example::run(0, "dmodk", "c0");
+    let link = run.links.link[4];
+    let step = |kind, start_s, rank, peer| PathRow {
+        job: 0,
+        phase: 1,
+        kind,
+        time_s: 0.25,
+        rank,
+        peer,
+        start_s,
+        bytes: peer.map(|_| 4096),
+        link: peer.map(|_| link),
+        shared_s: peer.map(|_| 0.125),
+        by_job: peer.map(|_| 3),
+    };
+    run.path = vec![
+        step(StepKind::Rank, Some(0.5), Some(2), None),
+        step(StepKind::Message, Some(0.75), Some(2), Some(1)),
+        step(StepKind::Rank, None, None, None),
+    ];
+    let row = |cause, by_job, link, path_s| BlameRow { job: 0, phase: 1, cause, by_job, link, path_s };
+    run.blame = vec![
+        row(Cause::Latency, None, None, 1e-6),
+        row(Cause::Transfer, None, Some(link), 0.125),
+        row(Cause::Sharing, Some(0), Some(link), 0.25),
+        row(Cause::Sharing, Some(3), Some(link), 0.5),
+    ];
+    run.jobs[0].alone_s = Some(2.5);
+    let directory = files(&[("r.tar.gz", example::archive(json!({}), &[run]))]);
+    let table = |name| text(&report(directory.path(), &["r.tar.gz", "--table", name])).to_owned();
+    let expected = "\
+run,job,phase,step,kind,rank,peer,start_s,end_s,time_s,bytes,link_src,link_dst,link,shared_s,by_job
+0,0,a/2a,1,rank,2,,0.5,0.75,0.25,,,,,,
+0,0,a/2a,2,message,2,1,0.75,1,0.25,4096,e1,h2,5,0.125,3
+0,0,a/2a,,rank,,,,,0.25,,,,,,
+";
+    assert_eq!(table("path"), expected);
+    let expected = "\
+run,job,phase,cause,by_job,link_src,link_dst,link,path_s
+0,0,a/2a,latency,,,,,0.000001
+0,0,a/2a,transfer,,e1,h2,5,0.125
+0,0,a/2a,sharing,0,e1,h2,5,0.25
+0,0,a/2a,sharing,3,e1,h2,5,0.5
+";
+    assert_eq!(table("blame"), expected);
+    // Of the other phase nothing is known; of this one the other links are no part of the path.
+    let ends: Vec<String> =
+        table("links").lines().map(|row| row.rsplit_once(',').unwrap().1.to_owned()).collect();
+    assert_eq!(ends[..6], ["path_s", "", "", "0", "0", "0.875"]);
+    assert!(table("phases").lines().nth(2).unwrap().ends_with(",0.25,0.5,3"), "{}", table("phases"));
+    assert!(table("jobs").ends_with(",2.5,2\n"), "{}", table("jobs"));
 }
 
 /// What is unknown is an empty cell: loads in bytes have no utilization, a job that did not end has no end.
@@ -114,7 +170,7 @@ fn unknowns_are_empty_cells() {
     let table = |name| text(&report(directory.path(), &["r.tar.gz", "--table", name])).to_owned();
     assert!(table("runs").contains(",segmented,1,,,,,,,0,"), "{}", table("runs"));
     assert!(
-        table("links").contains("0,0,halo,h0,e0,10,1250000000,1,625000000,,0,,,,,,,,,\n"),
+        table("links").contains("0,0,halo,h0,e0,10,1250000000,1,625000000,,0,,,,,,,,,,,\n"),
         "{}",
         table("links")
     );
@@ -135,12 +191,14 @@ run  choice  phase        hottest link       load   used
     assert_eq!(text(&report(directory.path(), &["r.tar.gz", "-o", "out"])), expected);
     let expected = [
         "agreement.csv",
+        "blame.csv",
         "fabric.gexf",
         "graphml",
         "index.html",
         "intervals.csv",
         "jobs.csv",
         "links.csv",
+        "path.csv",
         "phases.csv",
         "ranks.csv",
         "runs.csv",

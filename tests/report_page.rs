@@ -15,7 +15,8 @@ use std::process::Command;
 use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, TrafficMatrix};
 use phaseflow_segment::{Occurrence, Phase};
-use phaseflow_simulate::result::{Network, RunResult};
+use phaseflow_simulate::result::{BlameRow, Cause, Network, Replayed, RunResult};
+use phaseflow_simulate::topology::LinkId;
 use phaseflow_simulate::workload::Workload;
 use serde_json::json;
 
@@ -120,9 +121,38 @@ fn many_phases(number: u32) -> RunResult {
     for (k, phase) in run.phases.iter_mut().enumerate() {
         phase.phase = format!("{k}{HOSTILE}");
     }
+    blame(&mut run);
     run.series[0].time_s = (0..20_000).map(|i| f64::from(i) * 0.01).collect();
     run.series[0].value = (0..20_000).map(|i| f64::from(i * 7919 % 1000)).collect();
     run
+}
+
+/// Each phase takes 4 s, 3 s of them in the network, where 2 s were lost on link 8: 0.5 s to its own job, the rest to job 7.
+fn blame(run: &mut RunResult) {
+    for (phase, row) in (0..).zip(&mut run.phases) {
+        row.replayed = Some(Replayed { path_ranks_s: 1.0, path_network_s: 3.0, ..Replayed::default() });
+        let row = |cause, by_job, path_s| {
+            let link = (cause != Cause::Latency).then_some(LinkId(8));
+            BlameRow { job: 0, phase, cause, by_job, link, path_s }
+        };
+        run.blame.push(row(Cause::Latency, None, 0.5));
+        run.blame.push(row(Cause::Transfer, None, 0.5));
+        run.blame.push(row(Cause::Sharing, Some(0), 0.5));
+        run.blame.push(row(Cause::Sharing, Some(7), 1.5));
+    }
+}
+
+#[test]
+fn the_page_says_what_slowed_the_critical_path() {
+    let mut run = example::run(0, "dmodk", "c0");
+    blame(&mut run);
+    let html = fs::read_to_string(page("blame", &example::archive(json!({}), &[run]))).unwrap();
+    assert!(html.contains("<h2>What slowed the critical path</h2>"));
+    let row = "<td>halo</td><td class=\"n\">4 s</td><td class=\"n\">75 %</td><td class=\"n\">12.5 %</td><td class=\"n\">37.5 %</td>\
+               <td>job 7</td><td>e0 → c0</td><td class=\"n\">62.5 %</td>";
+    assert!(html.contains(row), "{html}");
+    let plain = fs::read_to_string(page("example-blame", &example::example())).unwrap();
+    assert!(!plain.contains("What slowed the critical path"));
 }
 
 #[test]

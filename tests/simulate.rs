@@ -241,8 +241,19 @@ fn a_dry_run_counts_what_a_run_would_do() {
     let arguments = ["--topology", "xgft[m=4:4,w=1:2]", "--router", "dmodk,greedy", "--dry-run"];
     let text = String::from_utf8(output(simulate(&arguments), &two_phases())).unwrap();
     let names: Vec<&str> = text.lines().map(|line| line.split(": ").next().unwrap()).collect();
-    assert_eq!(names, ["points", "jobs", "events", "rows", "memory_bytes"]);
-    assert!(text.starts_with("points: 2\njobs: 2\n"), "{text}");
+    assert_eq!(names, ["points", "jobs", "events", "rows", "memory_bytes", "hops"]);
+    assert!(text.starts_with("points: 2\njobs: 2\n") && text.ends_with("\nhops: 0\n"), "{text}");
+}
+
+/// Each of 8 ranks sends 7 messages of 10 000 bytes over two links, in packets of 4096 bytes.
+#[test]
+fn a_dry_run_counts_packets() {
+    let trace = collect(&["--pattern", "alltoall", "--ranks", "8", "--bytes", "10000"]);
+    let arguments = ["--topology", "star[hosts=8]", "--model", "packet", "--sampling", "off"];
+    let dry = output(simulate(&[&arguments[..], &["--dry-run"]].concat()), &trace);
+    assert!(String::from_utf8(dry).unwrap().ends_with("\nhops: 336\n"));
+    let links = table("links", &output(simulate(&arguments), &trace));
+    assert_eq!(links.iter().map(|row| number(row, "packets")).sum::<f64>(), 336.0);
 }
 
 #[test]
@@ -341,13 +352,13 @@ fn choices_that_do_not_exist_are_named_with_their_neighbours() {
         (&["--scheduler", "fcsf"], "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
         (&["--router", "greedy,ugal"], "router `ugal` is not available yet"),
         (&["--router", "table:routes.csv"], "router `table` is not available yet"),
+        (&["--model", "flow", "--tolerance", "0.5"], "`flow`: tolerance is 0.5, expected 0 to 0.1"),
         (&["--mtu", "4096"], "--mtu is a parameter of another model: add --model packet or auto"),
         (&["--transport", "ideal"], "transport `ideal` is for packets: add --model packet"),
         (
             &["--collective", "ring"],
             "the traffic model has the matrices of the trace: collective `ring` needs --model flow or packet",
         ),
-        (&["--status"], "--status is not available yet"),
         (&["--router", "dmodk["], "--router: `dmodk[` is not a list of choices; write a,b[key=value],c"),
         (&["--shard", "3/2"], "--shard: `3/2` is not a shard; write 1/4 for the first of four"),
         (&["--duration", "5"], "--duration: `5` is not a time; write 250ns, 5us, 1ms or 2s"),

@@ -8,6 +8,8 @@ use std::io;
 pub enum ErrorKind {
     /// The data, a file or the run failed: exit 1.
     Data,
+    /// The data is right as far as it goes, and ends too early: exit 1.
+    Truncated,
     /// The command was asked for something that does not exist or does not fit: exit 2.
     Usage,
     /// Whoever read our output went away: exit 0, silently.
@@ -32,6 +34,11 @@ impl Error {
         Self { kind: ErrorKind::Data, places: Vec::new(), problem: problem.into() }
     }
 
+    /// Data that ends before its end.
+    pub fn truncated(problem: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Truncated, places: Vec::new(), problem: problem.into() }
+    }
+
     /// A request that no input could make right: an unknown name, a parameter out of range.
     pub fn usage(problem: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Usage, places: Vec::new(), problem: problem.into() }
@@ -41,6 +48,13 @@ impl Error {
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.places.insert(0, place.to_string());
+        self
+    }
+
+    /// The same failure with what the user can do about it.
+    #[must_use]
+    pub fn advise(mut self, advice: &str) -> Self {
+        self.problem = format!("{}; {advice}", self.problem);
         self
     }
 
@@ -78,7 +92,7 @@ impl From<io::Error> for Error {
                 places: Vec::new(),
                 problem: "the reader of the output went away".into(),
             },
-            io::ErrorKind::UnexpectedEof => Self::data("ends too early: the file is truncated"),
+            io::ErrorKind::UnexpectedEof => Self::truncated("ends too early: the file is truncated"),
             _ => Self::data(error.to_string()),
         }
     }

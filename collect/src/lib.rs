@@ -31,4 +31,4 @@ pub mod truth;
 pub mod units;
 
 pub use error::{At, Error, ErrorKind, Result};
-pub use matrix::{Cell, MatrixBuilder, TrafficMatrix};
+pub use matrix::{Cell, MatrixBuilder, TrafficMatrix, sum_of_bytes};

@@ -168,7 +168,7 @@ impl MatrixBuilder {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_messages(&mut self, src: &[u32], dst: &[u32], bytes: &[u64]) -> Result<()> {
-        self.count(src.len() as u64, bytes.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)))?;
+        self.count(src.len() as u64, sum_of_bytes(bytes))?;
         for ((src, dst), bytes) in src.iter().zip(dst).zip(bytes) {
             let slot = self.slot(*src, *dst)?;
             slot.messages += 1;
@@ -199,14 +199,19 @@ impl MatrixBuilder {
     #[inline]
     fn slot(&mut self, src: u32, dst: u32) -> Result<&mut Slot> {
         let pair = checked_pair(src, dst)?;
-        if self.used * 2 >= self.slots.len() {
+        if self.slots.is_empty() {
             self.grow();
         }
-        let at = find(&self.slots, self.multiplier, pair);
-        let slot = &mut self.slots[at];
-        self.used += usize::from(slot.pair == NOBODY);
-        slot.pair = pair;
-        Ok(slot)
+        let mut at = find(&self.slots, self.multiplier, pair);
+        if self.slots[at].pair == NOBODY {
+            if self.used * 2 >= self.slots.len() {
+                self.grow();
+                at = find(&self.slots, self.multiplier, pair);
+            }
+            self.used += 1;
+            self.slots[at].pair = pair;
+        }
+        Ok(&mut self.slots[at])
     }
 
     #[cold]
@@ -218,6 +223,15 @@ impl MatrixBuilder {
         }
         self.slots = larger;
     }
+}
+
+/// The sum of some messages' bytes, at most 2⁶⁴−1.
+pub fn sum_of_bytes(bytes: &[u64]) -> u64 {
+    // Of the halves, which do not overflow: as vectors they take a fraction of the time.
+    let halves =
+        |(low, high): (u64, u64), bytes: &u64| (low + (bytes & u64::from(u32::MAX)), high + (bytes >> 32));
+    let (low, high) = bytes.iter().fold((0, 0), halves);
+    u64::try_from((u128::from(high) << 32) + u128::from(low)).unwrap_or(u64::MAX)
 }
 
 /// Where `pair` is, or the free slot where it belongs; `slots` are a power of two and not all in use.
@@ -256,6 +270,14 @@ mod tests {
 
     fn cell(src: u32, dst: u32, messages: u64, bytes: u64) -> Cell {
         Cell { src: Rank(src), dst: Rank(dst), messages, bytes }
+    }
+
+    #[test]
+    fn bytes_add_up_to_the_largest_number() {
+        assert_eq!(sum_of_bytes(&[]), 0);
+        assert_eq!(sum_of_bytes(&[1, u64::from(u32::MAX), 1 << 40, 7]), 8 + u64::from(u32::MAX) + (1 << 40));
+        assert_eq!(sum_of_bytes(&[u64::MAX - 5, 3, 2]), u64::MAX);
+        assert_eq!(sum_of_bytes(&[u64::MAX; 3]), u64::MAX);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::view::RunView;
 use crate::{Page, Results, Summary, Table, TableWriter, gexf};
 
 /// What a report consists of, in the directory; `graphml` is a directory.
-pub const ENTRIES: [&str; 12] = [
+pub const ENTRIES: [&str; 14] = [
     "runs.csv",
     "phases.csv",
     "links.csv",
@@ -22,6 +22,8 @@ pub const ENTRIES: [&str; 12] = [
     "statistics.csv",
     "agreement.csv",
     "intervals.csv",
+    "path.csv",
+    "blame.csv",
     "graphml",
     "fabric.gexf",
     "index.html",

@@ -12,6 +12,7 @@
 //! it will show). A [`RunView`] joins a run with what its numbers refer to: names of phases, ends of links, units of loads.
 
 mod axes;
+mod blame;
 mod directory;
 mod gexf;
 mod graph_file;

@@ -3,6 +3,8 @@
 //! Archives of equal configuration are shards of one sweep: their runs keep their numbers and come in ascending order, and a
 //! run that is in two of them has to be the same in both. An archive of another configuration is another sweep: its runs
 //! are numbered on from those before, in the order in which the archives are given, and a [note](Results::notes) says so.
+//!
+//! An archive may be one that a simulation did not finish: then what is complete of it counts, and a note says how much that is.
 
 use std::io::BufRead;
 
@@ -29,17 +31,18 @@ struct Shard<R: BufRead> {
     name: String,
     reader: ResultReader<R>,
     ahead: Option<RunResult>,
+    runs: u64,
     /// Numbers of the archive's topologies and workloads among all.
     networks: Vec<usize>,
     workloads: Vec<usize>,
 }
 
 impl<R: BufRead> Results<R> {
-    /// Opens archives, each with the name that messages call it by.
+    /// Opens archives, each with the name that messages call it by. With `partial` they may end too early.
     ///
     /// # Errors
     /// One that is no result archive, or damaged.
-    pub fn open(inputs: impl IntoIterator<Item = (String, R)>) -> Result<Self> {
+    pub fn open(inputs: impl IntoIterator<Item = (String, R)>, partial: bool) -> Result<Self> {
         let mut results = Self {
             networks: Vec::new(),
             workloads: Vec::new(),
@@ -50,12 +53,13 @@ impl<R: BufRead> Results<R> {
             notes: Vec::new(),
         };
         for (name, input) in inputs {
-            let reader = ResultReader::open(input).at(|| &name)?;
+            let open = if partial { ResultReader::open_partial } else { ResultReader::open };
+            let reader = open(input).at(|| &name)?;
             let networks = reader.networks().iter().map(|network| position(&mut results.networks, network));
             let networks = networks.collect();
             let workloads = reader.workloads().iter().map(|load| position(&mut results.workloads, load));
             let workloads = workloads.collect();
-            let shard = Shard { name, reader, ahead: None, networks, workloads };
+            let shard = Shard { name, reader, ahead: None, runs: 0, networks, workloads };
             let same = |sweep: &&mut Vec<Shard<R>>| {
                 sweep[0].reader.header().configuration == shard.reader.header().configuration
             };
@@ -97,6 +101,7 @@ impl<R: BufRead> Results<R> {
     pub fn next_run(&mut self) -> Result<Option<RunResult>> {
         while let Some(sweep) = self.sweeps.get_mut(self.current) {
             let Some(number) = sweep.iter().filter_map(Shard::number).min() else {
+                self.notes.extend(sweep.iter().filter_map(Shard::shortfall));
                 self.current += 1;
                 self.begin_sweep();
                 continue;
@@ -139,10 +144,21 @@ impl<R: BufRead> Shard<R> {
         self.ahead.as_ref().map(|run| run.labels.run)
     }
 
+    /// How much there is of an archive that ends too early.
+    fn shortfall(&self) -> Option<String> {
+        let of = match &self.reader.header().configuration["points"] {
+            Value::Number(points) => format!(" of the sweep's {points}"),
+            _ => String::new(),
+        };
+        let Self { name, runs, .. } = self;
+        self.reader.is_cut().then(|| format!("{name}: ends too early: has {runs}{of} runs"))
+    }
+
     /// The run that stood ahead; the one after it takes its place.
     fn advance(&mut self) -> Result<Option<RunResult>> {
         let mut next = self.reader.next_run().at(|| &self.name)?;
         if let Some(run) = &mut next {
+            self.runs += 1;
             run.topology = self.networks[run.topology];
             for job in &mut run.jobs {
                 job.workload = self.workloads[job.workload];

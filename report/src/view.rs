@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use phaseflow_simulate::result::{JobRow, Link, Network, PhaseRow, RunResult};
+use phaseflow_simulate::result::{BlameRow, JobRow, Link, Network, PhaseRow, RunResult};
 use phaseflow_simulate::topology::LinkId;
 use phaseflow_simulate::workload::Workload;
+
+use crate::blame::Slowed;
 
 /// A run, its network, the workloads of all runs.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct RunView<'a> {
     jobs: HashMap<u32, usize>,
     /// Rows of `run.links` by job and phase.
     links: HashMap<(Option<u32>, Option<u32>), Vec<usize>>,
+    /// What is known of the critical path, by job and phase.
+    slowed: HashMap<(u32, u32), Slowed>,
 }
 
 impl<'a> RunView<'a> {
@@ -33,8 +37,12 @@ impl<'a> RunView<'a> {
         }
         let jobs = run.jobs.iter().enumerate().map(|(row, job)| (job.job, row)).collect();
         let mut links: HashMap<_, Vec<usize>> = HashMap::new();
-        let mut view =
-            Self { run, network: &networks[run.topology], workloads, phases, jobs, links: HashMap::new() };
+        let mut blame: HashMap<(u32, u32), Vec<&BlameRow>> = HashMap::new();
+        run.blame.iter().for_each(|row| blame.entry((row.job, row.phase)).or_default().push(row));
+        let slowed = blame.into_iter().filter_map(|(place, rows)| Some((place, Slowed::new(rows)?)));
+        let slowed = slowed.collect();
+        let network = &networks[run.topology];
+        let mut view = Self { run, network, workloads, phases, jobs, links: HashMap::new(), slowed };
         for (row, (job, phase)) in run.links.job.iter().zip(&run.links.phase).enumerate() {
             links.entry((*job, view.position(*job, *phase))).or_default().push(row);
         }
@@ -62,6 +70,11 @@ impl<'a> RunView<'a> {
         self.links.get(&(job, phase)).map_or(&[], Vec::as_slice)
     }
 
+    /// What slowed the critical path of a phase of a job, numbers as in the link table.
+    pub(crate) fn slowed(&self, job: Option<u32>, phase: Option<u32>) -> Option<&Slowed> {
+        self.slowed.get(&(job?, self.position(job, phase)?))
+    }
+
     /// A job's row.
     pub fn job(&self, job: u32) -> Option<&'a JobRow> {
         self.jobs.get(&job).map(|row| &self.run.jobs[*row])
@@ -76,6 +89,14 @@ impl<'a> RunView<'a> {
     pub fn link(&self, link: LinkId) -> (&'a Link, &'a str, &'a str) {
         let found = self.network.link(link);
         (found, self.network.name(found.src), self.network.name(found.dst))
+    }
+
+    /// The names of the ends of a link, empty without one.
+    pub fn ends(&self, link: Option<LinkId>) -> (&'a str, &'a str) {
+        link.map_or(("", ""), |link| {
+            let (_, src, dst) = self.link(link);
+            (src, dst)
+        })
     }
 
     /// True if the loads of the whole run are bytes per second, false if they are bytes.

@@ -6,7 +6,9 @@ use phaseflow_collect::archive::columns::{
     BlockReader, BlockWriter, LARGEST_BLOCK, LARGEST_BYTES, Transform, UNKNOWN,
 };
 use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, MemberInfo, SUMMARY};
-use phaseflow_collect::trace::{Call, Details, MessageBlock, decode_calls, read_cells, write_matrix};
+use phaseflow_collect::trace::{
+    Call, Details, MessageBlock, UnmatchedReceives, decode_calls, read_cells, write_matrix,
+};
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,9 @@ pub struct Header {
     pub ranks: u32,
     /// Length of the run; unknown for aggregate traces without a duration.
     pub duration_ns: Option<u64>,
+    /// Receives without a known send.
+    #[serde(default, skip_serializing_if = "UnmatchedReceives::is_none")]
+    pub unmatched_receives: UnmatchedReceives,
 }
 
 /// A kind of communication behaviour.
@@ -468,6 +473,7 @@ mod tests {
                 method: "none".into(),
                 ranks: 4,
                 duration_ns: Some(12),
+                unmatched_receives: Default::default(),
             },
             phases: vec![phase("0", &[cell(0, 1)]), phase("1", &[cell(2, 3), cell(3, 2)])],
             occurrences: vec![occurrence(Some(0), 0, 5), occurrence(None, 5, 7), occurrence(Some(1), 7, 12)],

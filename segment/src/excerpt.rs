@@ -72,10 +72,8 @@ pub(crate) fn write<W: Write>(
                 for folder in &open {
                     folders[*folder].add_messages(block, archive, start_ns)?;
                 }
-                let since_start = |time_ns: i64| time_ns.wrapping_sub(start_ns);
-                let (first_ns, latest_ns) = block.moments_ns().unwrap_or_default();
-                let reach = margins.is_edge_between(since_start(first_ns), since_start(latest_ns));
-                for message in block.iter().filter(|_| reach) {
+                for row in margins.rows(block, start_ns) {
+                    let message = block.get(row);
                     for folder in margins.of(&since(&message, start_ns)) {
                         folders[folder].add_outside(&message, archive, start_ns)?;
                     }

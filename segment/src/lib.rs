@@ -13,6 +13,7 @@
 
 mod agglomerate;
 mod archive;
+mod collectives;
 mod excerpt;
 mod level;
 mod list;

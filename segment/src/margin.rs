@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use phaseflow_collect::trace::Message;
+use phaseflow_collect::trace::{Message, MessageBlock};
 
 use crate::sample::Span;
 
@@ -39,8 +39,29 @@ impl Margins {
         Self { spans, edges }
     }
 
+    /// Rows of a block whose messages may reach over an edge; the others are in no margin. `start_ns` is the start of the run on the block's clock.
+    pub(crate) fn rows(&self, block: &MessageBlock, start_ns: i64) -> impl Iterator<Item = usize> {
+        let posts = &block.columns().send_post_ns[..];
+        let since = move |time: i64| time.wrapping_sub(start_ns);
+        let span = posts.first().zip(posts.last()).filter(|_| !self.edges.is_empty());
+        let (before, after) = span.map_or((0, 0), |_| block.reach_ns());
+        // A message reaches over an edge from `after` before it until `before` behind it.
+        let edges = span.map_or(&[][..], |(first, last)| {
+            let from = self.edges.partition_point(|edge| edge.saturating_add(before) <= since(*first));
+            let to = self.edges.partition_point(|edge| edge.saturating_sub(after) <= since(*last));
+            &self.edges[from..to.max(from)]
+        });
+        let mut reached = 0;
+        edges.iter().flat_map(move |edge| {
+            let (from, to) = (edge.saturating_sub(after), edge.saturating_add(before));
+            let first = reached.max(posts.partition_point(|post| since(*post) < from));
+            reached = first.max(posts.partition_point(|post| since(*post) < to));
+            first..reached
+        })
+    }
+
     /// True if an occurrence begins or ends after `first` and not after `last`: only then can messages of this time reach into one.
-    pub(crate) fn is_edge_between(&self, first: i64, last: i64) -> bool {
+    fn is_edge_between(&self, first: i64, last: i64) -> bool {
         let next = self.edges.partition_point(|edge| *edge <= first);
         self.edges.get(next).is_some_and(|edge| *edge <= last)
     }
@@ -85,5 +106,47 @@ mod tests {
         assert_eq!(reached(31, 31, 49), [0; 0], "lies between");
         assert_eq!(reached(41, 41, 70), [2], "passes over");
         assert_eq!(reached(31, 31, 70), [0; 0], "was posted too long before");
+    }
+
+    #[test]
+    fn rows_hold_every_message_that_reaches_over_an_edge() {
+        let mut state = 1u64;
+        let mut random = |below: i64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33).cast_signed() % below
+        };
+        let mut reached = 0;
+        for start_ns in [0, -5_000, 1 << 40] {
+            let spans = [(100, 180), (180, 420), (700, 705), (990, 1000)];
+            let span = |(start_ns, end_ns)| Span { start_ns, end_ns };
+            let margins = Margins::new(spans.map(span).into_iter().enumerate());
+            let mut times: Vec<i64> = (0..1000).map(|_| random(1000)).collect();
+            times.sort_unstable();
+            let mut block = MessageBlock::default();
+            for time in times {
+                let send_post_ns = start_ns + time;
+                let mut around = |most| (random(3) > 0).then(|| send_post_ns - most / 2 + random(most));
+                let (receive_post_ns, receive_complete_ns) = (around(30), around(50));
+                block.push(&Message {
+                    send_post_ns,
+                    receive_post_ns,
+                    receive_complete_ns,
+                    ..Message::default()
+                });
+            }
+            let since = |message: Message| Message {
+                send_post_ns: message.send_post_ns - start_ns,
+                receive_post_ns: message.receive_post_ns.map(|time| time - start_ns),
+                receive_complete_ns: message.receive_complete_ns.map(|time| time - start_ns),
+                ..message
+            };
+            let reaches = |row: &usize| margins.of(&since(block.get(*row))).next().is_some();
+            let expected: Vec<usize> = (0..block.len()).filter(reaches).collect();
+            let rows: Vec<usize> = margins.rows(&block, start_ns).collect();
+            assert_eq!(rows.iter().copied().filter(reaches).collect::<Vec<_>>(), expected);
+            assert!(rows.len() < block.len() && rows.is_sorted_by(|one, next| one < next));
+            reached += expected.len();
+        }
+        assert!(reached > 50, "{reached}");
     }
 }

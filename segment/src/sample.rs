@@ -409,6 +409,7 @@ mod tests {
             method: String::new(),
             ranks,
             duration_ns: Some(start_ns),
+            unmatched_receives: Default::default(),
         };
         Segmentation { header, phases: vec![phase("0"), phase("1")], occurrences }
     }

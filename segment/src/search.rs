@@ -5,11 +5,16 @@
 //! few of them at a change can move the minimum by a part of a round: if those between the minimum and a pause, after which
 //! a round begins, tell little, the change is there.
 //!
+//! A change that is in the midst of a [collective operation](crate::collectives) goes to one of its ends.
+//!
 //! Where both phases send the same, their rhythm tells them apart ([`returns`](crate::returns)).
 
-use phaseflow_collect::trace::Operation;
-use phaseflow_collect::{MatrixBuilder, Result};
+use std::collections::BTreeMap;
 
+use phaseflow_collect::trace::Operation;
+use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
+
+use crate::collectives::{Inside, in_the_midst};
 use crate::representative::Volume;
 use crate::returns::misfits;
 use crate::tally::Total;
@@ -81,6 +86,7 @@ pub(crate) struct Search {
     groups: Vec<Group>,
     /// What each message is, and its time.
     kinds: Vec<u64>,
+    operations: Vec<u8>,
     times_ns: Vec<u64>,
     src: Vec<u32>,
     dst: Vec<u32>,
@@ -100,7 +106,7 @@ impl Side<'_> {
         self.matrix.add_messages(src, dst, bytes)?;
         self.volume.add(src, dst, bytes);
         self.total.messages += src.len() as u64;
-        self.total.bytes = bytes.iter().fold(self.total.bytes, |sum, bytes| sum.saturating_add(*bytes));
+        self.total.bytes = self.total.bytes.saturating_add(sum_of_bytes(bytes));
         Ok(())
     }
 }
@@ -118,6 +124,7 @@ impl Search {
             last_ns: 0,
             groups: Vec::new(),
             kinds: Vec::new(),
+            operations: Vec::new(),
             times_ns: Vec::new(),
             src: Vec::new(),
             dst: Vec::new(),
@@ -148,6 +155,7 @@ impl Search {
         self.told += ratio.abs();
         let what = u64::from((bytes | 1).ilog2()) << 8 | operation.cast_unsigned() & 63;
         self.kinds.push(scatter((u64::from(src) << 32 | u64::from(dst)) ^ what << 48));
+        self.operations.push((operation & 63) as u8);
         self.times_ns.push(now_ns);
         self.src.push(src);
         self.dst.push(dst);
@@ -156,8 +164,14 @@ impl Search {
     }
 
     /// Ends the search: hands the messages over, and tells when the new stretch begins. `now_ns` is when the message after
-    /// these is posted.
-    pub(crate) fn settle(mut self, now_ns: u64, old: &mut Side<'_>, new: &mut Side<'_>) -> Result<u64> {
+    /// these is posted; `calls` are those of collective operations around.
+    pub(crate) fn settle(
+        mut self,
+        now_ns: u64,
+        calls: &[Inside],
+        old: &mut Side<'_>,
+        new: &mut Side<'_>,
+    ) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
         if matches!(self.before, Before::Phase { .. }) && self.told < NOTHING * self.src.len() as f64 {
             self.follow_rhythm();
@@ -168,8 +182,9 @@ impl Search {
         let Some(least) = least else { return Ok(now_ns) };
         let change = match self.before {
             Before::Phase { until_ns } => self.round_start(least, until_ns),
-            Before::Strays | Before::Start => self.groups[least],
+            Before::Strays | Before::Start => least,
         };
+        let change = self.groups[self.outside(change, calls)];
         let at = change.first;
         old.add(&self.src[..at], &self.dst[..at], &self.bytes[..at])?;
         new.add(&self.src[at..], &self.dst[at..], &self.bytes[at..])?;
@@ -191,7 +206,7 @@ impl Search {
 
     /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of the one that
     /// the rhythm expects and the nearest to the least that of the lesser sum.
-    fn round_start(&self, least: usize, expected_ns: u64) -> Group {
+    fn round_start(&self, least: usize, expected_ns: u64) -> usize {
         let groups = &self.groups;
         // The silence before a group without what its messages may take; what was before the first one is not known.
         let since_ns = |at: usize| (groups[at].start_ns - groups[at - 1].start_ns) as f64;
@@ -210,7 +225,7 @@ impl Search {
             groups[at].sum - groups[least].sum - common < little * between
         };
         if least == 0 || least + 1 == groups.len() || begins(least) {
-            return groups[least];
+            return least;
         }
         let before = (1..least).rev().find(|at| begins(*at));
         let after = (least + 1..groups.len() - 1).find(|at| begins(*at));
@@ -223,7 +238,35 @@ impl Search {
         };
         let all = all.filter(|at| tells_little(*at) && stands_out(*at));
         let best = all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum));
-        groups[best.unwrap_or(least)]
+        best.unwrap_or(least)
+    }
+
+    /// The change itself, or, if that is in the midst of a collective operation, where the messages of this begin or end: of the
+    /// two the one of the lesser sum. One of which neither is in sight is longer than rounds, and changes within.
+    fn outside(&self, change: usize, calls: &[Inside]) -> usize {
+        let (groups, at) = (&self.groups, &self.groups[change]);
+        let inside = in_the_midst(calls, at.start_ns);
+        let inside: BTreeMap<u32, Inside> = inside.into_iter().map(|call| (call.rank, call)).collect();
+        if inside.is_empty() {
+            return change;
+        }
+        let own = |row: &usize| {
+            inside.get(&self.src[*row]).is_some_and(|call| {
+                call.operation as u8 == self.operations[*row]
+                    && (call.enter_ns..=call.leave_ns).contains(&self.times_ns[*row])
+            })
+        };
+        let first = (0..at.first).find(own);
+        let last = (at.first..self.src.len()).rfind(own);
+        let (Some(first), Some(last)) = (first, last) else { return change };
+        let (from_ns, to_ns) = (groups[0].start_ns, groups[groups.len() - 1].start_ns);
+        let group_of = |row: usize| groups.partition_point(|group| group.first <= row) - 1;
+        let begin = inside.values().all(|call| call.enter_ns >= from_ns).then(|| group_of(first));
+        let end = inside.values().all(|call| call.leave_ns <= to_ns).then(|| group_of(last) + 1);
+        // Where ranks are late, most may be in the one before, or in the one after it.
+        let all = begin.into_iter().chain(end);
+        let all = all.filter(|at| in_the_midst(calls, groups[*at].start_ns).is_empty());
+        all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum)).unwrap_or(change)
     }
 }
 
@@ -274,7 +317,7 @@ mod tests {
         let [left, right] = volumes.neighbours(0);
         let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
         let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
-        let start_ns = search.settle(end, &mut old, &mut new).unwrap();
+        let start_ns = search.settle(end, &[], &mut old, &mut new).unwrap();
         assert_eq!(before.messages + after.messages, messages.len() as u64);
         assert_eq!(one.finish().messages(), before.messages);
         (before.messages, start_ns)
@@ -334,7 +377,7 @@ mod tests {
         let [left, right] = volumes.neighbours(0);
         let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
         let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
-        search.settle(messages.len() as u64, &mut old, &mut new).unwrap();
+        search.settle(messages.len() as u64, &[], &mut old, &mut new).unwrap();
         before.messages
     }
 
@@ -368,6 +411,6 @@ mod tests {
         let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
         let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
         // The new phase begins with the first message that is its own.
-        assert_eq!(search.settle(7, &mut old, &mut new).unwrap(), 5);
+        assert_eq!(search.settle(7, &[], &mut old, &mut new).unwrap(), 5);
     }
 }

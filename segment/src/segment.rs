@@ -83,6 +83,7 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
         method,
         ranks: survey.ranks,
         duration_ns,
+        unmatched_receives: survey.unmatched_receives.clone(),
     };
     match &survey.content {
         Content::Aggregate(matrix, duration_ns) => {

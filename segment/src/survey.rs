@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use phaseflow_collect::trace::{Block, Details, Kind, Mark, TraceReader};
+use phaseflow_collect::trace::{Block, Details, Kind, Mark, Summary, TraceReader, UnmatchedReceives};
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
 use crate::method::{Cutter, Rounds};
@@ -17,6 +17,8 @@ pub(crate) struct Survey {
     pub(crate) source: String,
     /// Number of ranks.
     pub(crate) ranks: u32,
+    /// Receives without a known send.
+    pub(crate) unmatched_receives: UnmatchedReceives,
     /// The rest.
     pub(crate) content: Content,
 }
@@ -144,7 +146,8 @@ impl Survey {
                 })
             }
         };
-        Ok(Self { source: header.source, ranks: summary.ranks, content })
+        let Summary { ranks, unmatched_receives, .. } = summary;
+        Ok(Self { source: header.source, ranks, unmatched_receives, content })
     }
 }
 

@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::{Block, Details, MessageBlock, Operation, TraceReader};
-use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix};
+use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix, sum_of_bytes};
 
+use crate::collectives::Collectives;
 use crate::plan::Plan;
 use crate::replay::Replay;
 use crate::representative::Volumes;
@@ -50,9 +51,15 @@ pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Ta
     let mut sums = Sums::new(run, plan);
     let mut ticks = Ticks::default();
     while let Some(block) = reader.next_block()? {
-        if let Block::Messages(block) = block {
-            sums.add(block)?;
-            ticks.add(&block.columns().send_post_ns, |time| run.since_start(time));
+        match block {
+            Block::Messages(block) => {
+                sums.add(block)?;
+                ticks.add(&block.columns().send_post_ns, |time| run.since_start(time));
+            }
+            Block::Calls(calls) => {
+                calls.iter().for_each(|call| sums.collectives.add(call, |time| run.since_start(time)));
+            }
+            Block::Marks(_) | Block::Matrix(_) | Block::Sizes(_) => {}
         }
     }
     Ok(Tally { ticks, ..sums.finish()? })
@@ -68,6 +75,7 @@ struct Sums<'a> {
     /// The stretch that messages go to.
     at: usize,
     search: Option<Search>,
+    collectives: Collectives,
     /// When the last message arrived that is known to, where idleness comes next.
     arrived_ns: Option<u64>,
 }
@@ -89,6 +97,7 @@ impl<'a> Sums<'a> {
             volumes: Volumes::new(plan.stretches.len()),
             at: 0,
             search: None,
+            collectives: Collectives::new(plan),
             arrived_ns: None,
         }
     }
@@ -140,7 +149,7 @@ impl<'a> Sums<'a> {
         volume.add(src, dst, bytes);
         // Stray messages while the run is idle are of no phase.
         total.messages += src.len() as u64;
-        total.bytes = bytes.iter().fold(total.bytes, |sum, bytes| sum.saturating_add(*bytes));
+        total.bytes = total.bytes.saturating_add(sum_of_bytes(bytes));
         Ok(())
     }
 
@@ -196,7 +205,8 @@ impl<'a> Sums<'a> {
             let [left, right] = self.volumes.neighbours(self.at);
             let mut old_side = Side { total: before, matrix: one, volume: left };
             let mut new_side = Side { total: after, matrix: other, volume: right };
-            let start_ns = search.settle(now_ns, &mut old_side, &mut new_side)?;
+            let calls = self.collectives.take(self.at + 1);
+            let start_ns = search.settle(now_ns, &calls, &mut old_side, &mut new_side)?;
             // If all messages were of the old phase, the next one may lie beyond what comes after the new one.
             let end_ns =
                 self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);

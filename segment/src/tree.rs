@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::plan::Plan;
 
 /// Longest body of a loop.
-const LONGEST: usize = 64;
+pub(crate) const LONGEST: usize = 64;
 
 /// A phase or a loop where it occurs.
 #[derive(Clone, Debug, PartialEq, Eq)]

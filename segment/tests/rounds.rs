@@ -7,7 +7,7 @@ use std::io::Cursor;
 use phaseflow_collect::archive::ArchiveReader;
 use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::pattern::{Disturbance, FAMILIES, LabelledRun, Program};
-use phaseflow_collect::trace::{Message, Operation, Rank, RunFacts, TraceWriter};
+use phaseflow_collect::trace::{Call, Message, Operation, Rank, RunFacts, TraceWriter};
 use phaseflow_segment::{
     Level, Options, Rewind, Segmentation, read_segmentation, segment, write_segmentation,
 };
@@ -154,6 +154,23 @@ fn an_idle_stretch_begins_when_the_last_message_has_arrived() {
     let found = split(&trace, Level::Auto);
     assert_eq!(starts(&found), truth);
     assert_eq!(found.occurrences[1].phase, None);
+}
+
+#[test]
+fn an_idle_stretch_near_another_one_is_idle_too() {
+    // Between them lies less time than the second one lasts, and the waves after it take half of that.
+    let text = "halo2d[gap=50us,bytes=8KiB]*200,idle[time=4ms],alltoall[bytes=1KiB]*20,idle[time=4ms],sweep[bytes=64KiB,gap=97us]*12";
+    let (trace, truth) = program(text, 64);
+    assert_eq!(starts(&split(&trace, Level::Auto)), truth);
+}
+
+#[test]
+fn a_first_phase_in_which_nothing_comes_again_is_not_the_program_that_starts() {
+    // Fewer messages than the second phase has, and much slower.
+    let (trace, truth) = program("random[bytes=32KiB,gap=178us]*50,halo3d[bytes=16KiB,gap=86us]*60", 64);
+    let found = split(&trace, Level::Auto);
+    assert_eq!(starts(&found), truth);
+    assert!(found.occurrences.iter().all(|row| row.phase.is_some()), "{:?}", found.occurrences);
 }
 
 #[test]
@@ -304,4 +321,40 @@ fn stragglers_belong_to_the_phase_that_they_make_whole() {
     let other = ring(200, 300, 7).filter(move |(_, src, ..)| slow(*src));
     let found = split(&trace(ring(0, 200, 1).chain(other)), Level::Auto);
     assert_eq!(found.occurrences.len(), 2, "{:?}", found.occurrences);
+}
+
+/// When the second phase begins of a run of allreduces: 300 of 16 ranks that send to the next one, then 200 of four steps, the first of
+/// which is like that. Steps are 100 ns, without pauses.
+fn second_of_two_allreduces(with_calls: bool) -> u64 {
+    let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+    let operation = Operation::Allreduce;
+    let mut start_ns = 0;
+    for steps in [vec![&[1][..]; 300], vec![&[1, 2, 4, 8][..]; 200]].concat() {
+        let end_ns = start_ns + 100 * i64::try_from(steps.len()).unwrap();
+        for rank in (0..16).map(Rank).filter(|_| with_calls) {
+            let (enter_ns, leave_ns) = (start_ns, Some(end_ns));
+            let call =
+                Call { enter_ns, leave_ns, rank, operation, communicator: None, root: None, bytes: None };
+            writer.call(&call).unwrap();
+        }
+        for step in steps {
+            for src in 0..16 {
+                let (send_post_ns, dst) = (start_ns + i64::from(src), Rank((src + step) % 16));
+                let message =
+                    Message { send_post_ns, src: Rank(src), dst, bytes: 64, operation, ..Message::default() };
+                writer.message(&message).unwrap();
+            }
+            start_ns += 100;
+        }
+    }
+    let found = split(&writer.finish(&RunFacts::default()).unwrap().1, Level::Auto);
+    assert_eq!(found.occurrences.len(), 2, "{:?}", found.occurrences);
+    found.occurrences[1].start_ns
+}
+
+#[test]
+fn no_boundary_is_inside_a_collective() {
+    // The messages alone take the first step for one of the first phase.
+    assert_eq!(second_of_two_allreduces(false), 30_100);
+    assert_eq!(second_of_two_allreduces(true), 30_000);
 }

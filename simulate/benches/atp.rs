@@ -119,12 +119,18 @@ fn ceiling() {
     let plain = FabricOptions::default();
     for (name, text, options, packet) in [
         ("code", "atp[profile=code]", &plain, CODE),
-        ("paper, window 85", "atp[congestion-control=off,window=85]", &plain, PAPER),
-        ("paper, window 200", "atp[congestion-control=off]", &plain, PAPER),
-        ("paper, marks above 80 kB", "atp", &marks(), PAPER),
-        ("paper, no marks", "atp", &plain, PAPER),
-        ("paper, 65536 aggregators, marks", "atp[aggregators=65536]", &marks(), PAPER),
-        ("paper, no control, window 8192", "atp[congestion-control=off,window=8192]", &plain, PAPER),
+        ("paper", "atp", &marks(), PAPER),
+        ("by hash, window 85", "atp[index=hash,congestion-control=off,window=85]", &plain, PAPER),
+        ("by hash, window 200", "atp[index=hash,congestion-control=off]", &plain, PAPER),
+        ("by hash, marks above 80 kB", "atp[index=hash]", &marks(), PAPER),
+        ("by hash, no marks", "atp[index=hash]", &plain, PAPER),
+        ("by hash, 65536 aggregators, marks", "atp[index=hash,aggregators=65536]", &marks(), PAPER),
+        (
+            "by hash, no control, window 8192",
+            "atp[index=hash,congestion-control=off,window=8192]",
+            &plain,
+            PAPER,
+        ),
     ] {
         let outcome = run(net, text, options, &jobs, BYTES);
         let name = format!("V13 {name}");
@@ -156,7 +162,7 @@ fn fallback() {
     for share in [0.0_f64, 0.05, 0.5, 1.0] {
         let text = if share < 1.0 { "100000" } else { "0" };
         let text = format!(
-            "atp[congestion-control=off,window=200,aggregators={text},first-timeout=1000s,leak-timeout=1000s]"
+            "atp[index=hash,congestion-control=off,window=200,aggregators={text},first-timeout=1000s,leak-timeout=1000s]"
         );
         // Jobs that never end have so many aggregators.
         let dead = if share < 1.0 { (1.0 - share).ln() / (1.0 - 1.0 / rows).ln() / window } else { 0.0 };
@@ -175,20 +181,26 @@ fn sharing() {
     let net = network("star[hosts=20]", 1_030_000);
     let all: Vec<Job> = (0..4).map(|first| job(5 * first..5 * first + 4, 5 * first + 4)).collect();
     let demand = 640;
-    for (control, options) in [("off", FabricOptions::default()), ("on", marks())] {
+    let plain = FabricOptions::default();
+    for (index, control, options) in [
+        ("hash", "off", &plain),
+        ("hash", "on", &marks()),
+        ("place", "off", &plain),
+        ("place", "on", &marks()),
+    ] {
         for (name, jobs) in [("four of four jobs", &all[..]), ("two of four jobs", &all[..2])] {
             let time = |rows: u32, sharing: &str| {
                 let text = format!(
-                    "atp[congestion-control={control},window=160,aggregators={rows},sharing={sharing}]"
+                    "atp[index={index},congestion-control={control},window=160,aggregators={rows},sharing={sharing}]"
                 );
-                run(net, &text, &options, jobs, BYTES / 20).ps
+                run(net, &text, options, jobs, BYTES / 20).ps
             };
             let best = time(10_000_000, "dynamic");
             for rows in [4 * demand, 2 * demand, demand, demand / 2, demand / 4] {
                 let [shared, divided] =
                     ["dynamic", "static,jobs=4"].map(|sharing| best / time(rows, sharing) * 100.0);
                 println!(
-                    "V17 control {control}, {name}, {:4.2} of demand: {shared:5.1} % of the rate if shared, {divided:5.1} % if divided",
+                    "V17 by {index}, control {control}, {name}, {:4.2} of demand: {shared:5.1} % of the rate if shared, {divided:5.1} % if divided",
                     f64::from(rows) / f64::from(demand)
                 );
             }
@@ -210,8 +222,9 @@ fn control() {
     let net = network("star[hosts=9]", 500_000);
     let options = FabricOptions { buffer: Some(200_000), ..marks() };
     let time = |text: &str| run(net, text, &options, &[job(0..8, 8)], BYTES / 20);
-    let [on, off] = ["on", "off,window=2000"]
-        .map(|control| time(&format!("atp[aggregators=100,congestion-control={control},window-limit=2000]")));
+    let [on, off] = ["on", "off,window=2000"].map(|control| {
+        time(&format!("atp[index=hash,aggregators=100,congestion-control={control},window-limit=2000]"))
+    });
     println!(
         "CC, 100 aggregators, 200 kB queues: {:.2} ms, {} resends with, {:.2} ms, {} resends without: {:.1} times",
         on.ps / 1e9,

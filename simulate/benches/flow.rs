@@ -1,7 +1,7 @@
 //! Flows through the flow model, and the same with all rates from scratch at every event.
 //!
 //! Loads as in SimGrid's comparison (benches/peers/): `A`: all-to-all, 64 KiB a pair. `U`: Poisson arrivals at half the capacity of
-//! the host links, exponential sizes of mean 1 MB, random pairs. `R`: random pairs and sizes, all at once. Three-level fat trees
+//! the host links, exponential sizes of mean 1 MB, random pairs. `R`: random pairs and sizes, all at once; with a tolerance too. Three-level fat trees
 //! with full bisection, D-mod-K, 100 Gbit/s, 1 µs a link.
 #![allow(clippy::expect_used, reason = "a bench without its input is no bench")]
 
@@ -48,9 +48,10 @@ fn random(hosts: u32, flows: usize, load: Option<f64>) -> Vec<Flow> {
     (0..flows).map(flow).collect()
 }
 
-fn run(net: &Topology, flows: &[Flow]) -> f64 {
+fn run(net: &Topology, flows: &[Flow], tolerance: f32) -> f64 {
     let router = router(&Choice::plain("dmodk"), 1).expect("a router");
-    let mut network = FlowNetwork::new(net, router, &FlowOptions::default());
+    let options = FlowOptions { tolerance, ..FlowOptions::default() };
+    let mut network = FlowNetwork::new(net, router, &options);
     let mut last = 0.0;
     for (key, (start, src, dst, bytes)) in (0..).zip(flows) {
         network.advance(*start, |_, end| last = end);
@@ -163,10 +164,16 @@ fn flows(criterion: &mut Criterion) {
     group.sample_size(10).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_millis(500));
     for (name, net, list) in &cases {
         group.throughput(Throughput::Elements(list.len() as u64));
-        group.bench_function(*name, |bencher| bencher.iter(|| run(net, list)));
+        group.bench_function(*name, |bencher| bencher.iter(|| run(net, list, 0.0)));
+    }
+    for (name, net, list) in cases.iter().filter(|(name, ..)| name.starts_with('R')) {
+        group.throughput(Throughput::Elements(list.len() as u64));
+        group.bench_function(format!("{name}, tolerance 0.05"), |bencher| {
+            bencher.iter(|| run(net, list, 0.05));
+        });
     }
     for (name, net, list) in cases.iter().filter(|(name, ..)| ["U128", "R128"].contains(name)) {
-        let (fast, slow) = (run(net, list), run_from_scratch(net, list));
+        let (fast, slow) = (run(net, list, 0.0), run_from_scratch(net, list));
         assert!((fast - slow).abs() <= 1e-9 * slow, "{name}: {fast} and {slow}");
         group.throughput(Throughput::Elements(list.len() as u64));
         group.bench_function(format!("{name}, from scratch"), |bencher| {

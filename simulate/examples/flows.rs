@@ -1,5 +1,5 @@
 //! Runs a list of flows through the flow model: `flows TOPOLOGY FLOWS.csv [--capacity RATE] [--latency TIME] [--router NAME]
-//! [--fairness maxmin|rtt] [--ends FILE]`.
+//! [--fairness maxmin|rtt] [--tolerance F] [--ends FILE]`.
 //!
 //! The list has lines `src,dst,bytes[,start_ns]` with hosts by number. Prints the number of flows, the makespan and the time it
 //! took; `--ends` writes the end of each flow in seconds, a line each, in the order of the list. Made for comparisons with other
@@ -32,13 +32,17 @@ fn read(path: &str, hosts: u32) -> Result<Vec<Flow>> {
                 .at(format!("line {}", number + 1))
                 .at(path)
         };
-        let fields: Option<Vec<u64>> = line.split(',').map(|field| field.trim().parse().ok()).collect();
-        let (src, dst, bytes, start_ns) = match fields.as_deref() {
-            Some([src, dst, bytes]) => (*src, *dst, *bytes, 0),
-            Some([src, dst, bytes, start]) => (*src, *dst, *bytes, *start),
-            _ => return Err(wrong()),
-        };
-        if src.max(dst) >= u64::from(hosts) {
+        let mut fields = [0; 4];
+        let mut count = 0;
+        for field in line.split([',']) {
+            let (Some(place), Ok(value)) = (fields.get_mut(count), field.trim_ascii().parse()) else {
+                return Err(wrong());
+            };
+            *place = value;
+            count += 1;
+        }
+        let [src, dst, bytes, start_ns] = fields;
+        if count < 3 || src.max(dst) >= u64::from(hosts) {
             return Err(wrong());
         }
         flows.push(Flow { start_ns, src: src as u32, dst: dst as u32, bytes });
@@ -49,7 +53,7 @@ fn read(path: &str, hosts: u32) -> Result<Vec<Flow>> {
 fn run(arguments: &[String]) -> Result<()> {
     let usage = || {
         Error::usage(
-            "flows TOPOLOGY FLOWS.csv [--capacity RATE] [--latency TIME] [--router NAME] [--fairness maxmin|rtt] [--ends FILE]",
+            "flows TOPOLOGY FLOWS.csv [--capacity RATE] [--latency TIME] [--router NAME] [--fairness maxmin|rtt] [--tolerance F] [--ends FILE]",
         )
     };
     let [network, list, rest @ ..] = arguments else { return Err(usage()) };
@@ -64,6 +68,7 @@ fn run(arguments: &[String]) -> Result<()> {
             "--router" => router_name = value,
             "--fairness" if value == "maxmin" => flow_options.fairness = Fairness::MaxMin,
             "--fairness" if value == "rtt" => flow_options.fairness = Fairness::Rtt,
+            "--tolerance" => flow_options.tolerance = value.parse().map_err(|_| usage())?,
             "--ends" => ends_file = Some(value),
             _ => return Err(usage()),
         }
@@ -76,6 +81,7 @@ fn run(arguments: &[String]) -> Result<()> {
 
     let began = Instant::now();
     let mut engine = FlowNetwork::new(&net, router(&Choice::parse(router_name)?, 1)?, &flow_options);
+    engine.reserve(flows.len());
     for key in order {
         let flow = &flows[key as usize];
         let now = flow.start_ns.saturating_mul(1000);

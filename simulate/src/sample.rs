@@ -1,6 +1,6 @@
 //! Small networks for tests.
 
-use crate::topology::{LinkSpec, NetworkGraph, Node, PortOrder, Topology};
+use crate::topology::{Faults, LinkSpec, NetworkGraph, Node, PortOrder, Topology};
 
 /// A tree of two levels: one edge switch per list of host slots, each linked to all of `cores`; the capacities are dealt
 /// out to the pairs of links in turn.
@@ -14,7 +14,7 @@ pub(crate) fn tree(edges: &[Vec<u32>], cores: usize, capacities: &[f64]) -> Topo
     let mut join = |graph: &mut NetworkGraph, a, b| {
         let capacity = *capacities.next().unwrap();
         for (a, b) in [(a, b), (b, a)] {
-            graph.add_edge(a, b, LinkSpec { capacity, latency_ps: 0, port: None });
+            graph.add_edge(a, b, LinkSpec { capacity, latency_ps: 0, port: None, faults: Faults::default() });
         }
     };
     for (i, hosts) in edges.iter().enumerate() {

@@ -113,7 +113,7 @@ impl Whole {
     }
 
     fn into_segmentation(self) -> Segmentation {
-        let Summary { ranks, messages, bytes, .. } = self.summary;
+        let Summary { ranks, messages, bytes, unmatched_receives, .. } = self.summary;
         // No rate can be worked out for a run of no length.
         let duration_ns = self.summary.duration_ns.filter(|duration| *duration > 0);
         let stretch = |end_ns| Occurrence { phase: Some(0), depth: 0, start_ns: 0, end_ns, messages, bytes };
@@ -126,6 +126,7 @@ impl Whole {
                 method: "none".into(),
                 ranks,
                 duration_ns,
+                unmatched_receives,
             },
             phases: vec![phase],
             occurrences: duration_ns.map(stretch).into_iter().collect(),
@@ -150,7 +151,7 @@ impl Workload {
                 let is_segmented = is_phase_archive(&beginning(&mut file)?);
                 file.rewind()?;
                 if is_segmented {
-                    (phases(file, reading)?, Vec::new())
+                    phases(file, reading)?
                 } else {
                     one_phase(Input::File(file), scratch, reading)?
                 }
@@ -160,7 +161,7 @@ impl Workload {
                 let is_segmented = is_phase_archive(&beginning);
                 let whole = Cursor::new(beginning).chain(stream);
                 if is_segmented {
-                    (phases(whole, reading)?, Vec::new())
+                    phases(whole, reading)?
                 } else {
                     one_phase(Input::Stream(Box::new(whole)), scratch, reading)?
                 }
@@ -193,7 +194,13 @@ fn is_phase_archive(beginning: &[u8]) -> bool {
 
 type Parts = (Segmentation, Option<Recording>);
 
-fn phases(input: impl Read, reading: Reading) -> Result<Parts> {
+fn phases(input: impl Read, reading: Reading) -> Result<(Parts, Vec<String>)> {
+    let parts = segmented(input, reading)?;
+    let remark = parts.0.header.unmatched_receives.sentence();
+    Ok((parts, remark.into_iter().collect()))
+}
+
+fn segmented(input: impl Read, reading: Reading) -> Result<Parts> {
     let archive = ArchiveReader::open(BufReader::with_capacity(BUFFER, input))?;
     if reading == Reading::Matrices {
         return Ok((read_segmentation(archive)?, None));

@@ -9,7 +9,7 @@ use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::import::Input;
 use phaseflow_collect::pattern::{PatternName, Run};
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
-use phaseflow_simulate::result::{RunLabels, RunResult};
+use phaseflow_simulate::result::{Cause, RunLabels, RunResult, StepKind};
 use phaseflow_simulate::run::{
     Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission, run,
 };
@@ -88,6 +88,7 @@ fn try_simulate(
         router: routing::router(&plain("dmodk"), 1).unwrap(),
     };
     let setup = Setup {
+        progress: None,
         labels,
         topology,
         topology_index: 0,
@@ -113,7 +114,38 @@ fn simulate(topology: &Topology, workloads: &[Workload], jobs: &[JobSource], mod
         assert!(replayed.unshared_s.unwrap() <= makespan * (1.0 + 1e-9));
         assert!(replayed.unlimited_s.unwrap() <= replayed.unshared_s.unwrap() * (1.0 + 1e-9));
     }
+    add_up(&result);
     result
+}
+
+/// CORRECTNESS: the steps of a critical path are as long as it is, and what it waited for in the network is all that it waited there.
+fn add_up(result: &RunResult) {
+    let mut positions: Vec<(u32, u32)> = Vec::new();
+    for row in &result.phases {
+        let position = positions.iter().filter(|(job, _)| *job == row.job).count() as u32;
+        positions.push((row.job, position));
+        let (makespan, replayed) = (row.makespan_s.unwrap(), row.replayed.unwrap());
+        let path: Vec<f64> = result
+            .path
+            .iter()
+            .filter(|r| (r.job, r.phase) == (row.job, position))
+            .map(|r| r.time_s)
+            .collect();
+        let blame: Vec<f64> = result
+            .blame
+            .iter()
+            .filter(|r| (r.job, r.phase) == (row.job, position))
+            .map(|r| r.path_s)
+            .collect();
+        if !path.is_empty() {
+            close(path.iter().sum(), makespan);
+        }
+        if !blame.is_empty() {
+            let sum: f64 = blame.iter().sum();
+            assert!((sum - replayed.path_network_s).abs() <= 1e-12 + 1e-9 * makespan, "{sum}: {replayed:?}");
+            assert!(blame.iter().all(|time| *time >= 0.0));
+        }
+    }
 }
 
 fn close(found: f64, expected: f64) {
@@ -207,6 +239,86 @@ fn jobs_share_links_and_wait_for_hosts() {
     close(both.jobs[2].started_s.unwrap(), run(&alone, 0));
     // Its occurrences were simulated again, as it did not know of being alone.
     assert_eq!(both.statistics.jobs_finished, 3);
+}
+
+const BLAME: &str = "compute-scale=0,blame=on,interference=on";
+
+/// Sums by cause and job of those that caused it, seconds.
+fn blame(result: &RunResult, job: u32) -> Vec<(Cause, Option<u32>, f64)> {
+    let mut sums: Vec<(Cause, Option<u32>, f64)> = Vec::new();
+    for row in result.blame.iter().filter(|row| row.job == job) {
+        match sums.iter_mut().find(|sum| (sum.0, sum.1) == (row.cause, row.by_job)) {
+            Some(sum) => sum.2 += row.path_s,
+            None => sums.push((row.cause, row.by_job, row.path_s)),
+        }
+    }
+    sums
+}
+
+#[track_caller]
+fn assert_blame(result: &RunResult, job: u32, expected: &[(Cause, Option<u32>, f64)]) {
+    let found = blame(result, job);
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-12 + 1e-9 * b;
+    let alike = found.len() == expected.len()
+        && found.iter().zip(expected).all(|(a, b)| (a.0, a.1) == (b.0, b.1) && near(a.2, b.2));
+    assert!(alike, "{found:?} instead of {expected:?}");
+}
+
+/// Seven messages into one host: each needs a seventh of the time for itself and loses the rest to the others, on the last link.
+#[test]
+fn an_incast_slows_itself() {
+    let star = network("star[hosts=8]");
+    let workloads = [workload("incast", 8, 10_000, 1, true)];
+    for model in [format!("flow[{BLAME}]"), format!("flow[{BLAME},sampling=off]")] {
+        let result = simulate(&star, &workloads, &[at(0, 0.0)], &model);
+        let bytes = seconds(10_000 * BYTE_PS);
+        assert_blame(
+            &result,
+            0,
+            &[
+                (Cause::Latency, None, seconds(L)),
+                (Cause::Transfer, None, bytes),
+                (Cause::Sharing, Some(0), 6.0 * bytes),
+            ],
+        );
+        let host = star.host(phaseflow_simulate::topology::HostId(0));
+        assert!(result.blame.iter().filter_map(|row| row.link).all(|link| star.dst(link) == host));
+        let steps: Vec<_> = result.path.iter().map(|row| (row.kind, row.peer, row.bytes)).collect();
+        assert_eq!(steps, [(StepKind::Message, Some(0), Some(10_000))]);
+        for row in &result.path {
+            close(row.time_s, seconds(L) + 7.0 * bytes);
+            close(row.shared_s.unwrap(), 6.0 * bytes);
+            assert_eq!((row.by_job, row.link.map(|link| star.dst(link))), (Some(0), Some(host)));
+        }
+        // Nobody else is there.
+        close(result.jobs[0].alone_s.unwrap(), result.statistics.makespan_s.unwrap());
+    }
+}
+
+/// Fewer steps than there are: the longest are told, sums of the others follow.
+#[test]
+fn paths_are_as_long_as_is_asked_for() {
+    let star = network("star[hosts=8]");
+    let workloads = [workload("allreduce,incast", 8, 10_000, 3, true)];
+    for (steps, most) in [(0, 0), (1, 1), (4, 4), (100_000, 100_000)] {
+        for sampling in ["on", "off"] {
+            let model = format!("flow[path-steps={steps},sampling={sampling}]");
+            let result = simulate(&star, &workloads, &[at(0, 0.0)], &model);
+            let told = |phase: u32| {
+                result.path.iter().filter(move |row| row.phase == phase && row.start_s.is_some())
+            };
+            assert!((0..2).all(|phase| told(phase).count() <= most), "{result:?}");
+            assert_eq!(result.path.is_empty(), steps == 0);
+            assert!(result.blame.is_empty() && result.path.iter().all(|row| row.shared_s.is_none()));
+            let least = told(0).map(|row| row.time_s).fold(f64::INFINITY, f64::min);
+            if steps == 1 {
+                let all = simulate(&star, &workloads, &[at(0, 0.0)], &model.replace("=1,", "=1000,"));
+                let longest =
+                    all.path.iter().filter(|row| row.phase == 0).map(|row| row.time_s).fold(0.0, f64::max);
+                close(least, longest);
+            }
+        }
+    }
 }
 
 #[test]

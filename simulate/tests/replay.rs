@@ -39,7 +39,7 @@ fn play(script: &Script, options: Options) -> Performance {
     let topology = star(script.ranks());
     let hosts: Vec<HostId> = (0..script.ranks()).map(HostId).collect();
     let mut player = Player::new(ideal(&topology));
-    player.begin(&vec![0; hosts.len()], 1, script, (&hosts, &[]), options);
+    player.begin(&vec![0; hosts.len()], (1, 0), script, (&hosts, &[]), options);
     let mut ended = Vec::new();
     while let Some(now) = player.next(u64::MAX) {
         player.advance(now, &mut ended);
@@ -53,7 +53,23 @@ fn play(script: &Script, options: Options) -> Performance {
     for account in &performance.accounts {
         assert!(account.compute + account.communication() <= performance.makespan);
     }
+    if options.path_steps == 0 {
+        check_steps(&play(script, Options { path_steps: u32::MAX, ..options }));
+    }
     performance
+}
+
+/// CORRECTNESS: the steps of a critical path follow each other without gaps from beginning to end.
+fn check_steps(performance: &Performance) {
+    let details = performance.details.as_ref().unwrap();
+    let mut at = 0;
+    for step in &details.steps {
+        assert_eq!(step.start, at, "{details:?}");
+        at = step.end;
+    }
+    assert_eq!(at, performance.makespan);
+    // Nobody shares anything in such a network, and nobody says so.
+    assert_eq!(details.holds, None);
 }
 
 /// A message with all its times, nanoseconds.
@@ -285,7 +301,7 @@ fn a_dead_end_says_who_waits_for_what() {
     let script = script(2, 100, &[first, second], &[]);
     let topology = star(2);
     let mut player = Player::new(ideal(&topology));
-    player.begin(&[0; 2], 7, &script, (&[HostId(0), HostId(1)], &[]), no_compute());
+    player.begin(&[0; 2], (7, 0), &script, (&[HostId(0), HostId(1)], &[]), no_compute());
     let mut ended = Vec::new();
     while let Some(now) = player.next(u64::MAX) {
         player.advance(now, &mut ended);
@@ -306,8 +322,8 @@ fn scripts_side_by_side() {
     let second = steps(4, 2, 700, true, |step, rank| vec![(rank ^ (1 << step), 900)]);
     let topology = star(8);
     let mut player = Player::new(ideal(&topology));
-    player.begin(&[0; 4], 1, &first, (&[0, 1, 2, 3].map(HostId), &[]), Options::default());
-    player.begin(&[0; 4], 2, &second, (&[4, 5, 6, 7].map(HostId), &[]), Options::default());
+    player.begin(&[0; 4], (1, 0), &first, (&[0, 1, 2, 3].map(HostId), &[]), Options::default());
+    player.begin(&[0; 4], (2, 0), &second, (&[4, 5, 6, 7].map(HostId), &[]), Options::default());
     let mut ended = Vec::new();
     while let Some(now) = player.next(u64::MAX) {
         player.advance(now, &mut ended);

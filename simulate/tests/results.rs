@@ -8,12 +8,12 @@
 
 use phaseflow_collect::archive::ArchiveWriter;
 use phaseflow_collect::trace::Rank;
-use phaseflow_collect::{Cell, Result, TrafficMatrix};
+use phaseflow_collect::{Cell, ErrorKind, Result, TrafficMatrix};
 use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::result::{
-    Chosen, JobRow, Link, LinkPackets, LinkTable, Network, PacketCounts, PhaseRow, RankRow, Replayed,
-    ResultHeader, ResultReader, ResultWriter, RunLabels, RunResult, RunStatistics, Series, SeriesSummary,
-    Snapshot,
+    BlameRow, Cause, Chosen, JobRow, Link, LinkPackets, LinkTable, Network, PacketCounts, PathRow, PhaseRow,
+    RankRow, Replayed, ResultHeader, ResultReader, ResultWriter, RunLabels, RunResult, RunStatistics, Series,
+    SeriesSummary, Snapshot, StepKind,
 };
 use phaseflow_simulate::topology::{LinkId, Node, NodeId};
 use phaseflow_simulate::workload::Workload;
@@ -66,6 +66,7 @@ fn workload() -> Workload {
         method: "marks".into(),
         ranks: 2,
         duration_ns: Some(20),
+        unmatched_receives: Default::default(),
     };
     let phases = vec![phase("0", &[cell]), phase("barrier \"only\"", &[])];
     let occurrences = vec![occurrence(Some(0), 0), occurrence(None, 10), occurrence(Some(1), 20)];
@@ -99,7 +100,7 @@ fn float() -> impl Strategy<Value = f64> {
 
 prop_compose! {
     fn job()(job in any::<u32>(), submitted in maybe(), started_s in maybe(), finished_s in maybe(), hosts in prop::collection::vec((0_u32..3).prop_map(NodeId), 0..3)) -> JobRow {
-        JobRow { job, workload: 0, submitted_s: submitted.unwrap_or(0.0), started_s, finished_s, hosts }
+        JobRow { job, workload: 0, submitted_s: submitted.unwrap_or(0.0), started_s, finished_s, hosts, alone_s: started_s }
     }
 }
 
@@ -115,7 +116,7 @@ prop_compose! {
                 path_ranks_s: t[5], path_network_s: t[6], unshared_s: Some(t[7]), unlimited_s: None, makespan_error: Some(t[0]),
             }),
             packets: counts[1].map(|count| PacketCounts {
-                hops: count, drops: 1, losses: 2, marks: 3, pauses: 4, retransmits: 5, checked_sums: 6, wrong_sums: 7, fallbacks: 8,
+                hops: count, drops: 1, losses: 2, marks: 3, pauses: 4, retransmits: 5, checked_sums: 6, wrong_sums: 7, fallbacks: 8, duplicates: 9,
             }),
             chosen: counts[0].map(|_| Chosen { model: "flow".into(), reason: "x".into() }),
         }
@@ -134,6 +135,7 @@ prop_compose! {
         points in prop::collection::vec((float(), float()), 0..9),
         snapshot in prop::array::uniform4((float(), any::<u64>())),
     ) -> RunResult {
+        let phases_of: Vec<(u32, Option<LinkId>)> = phases.iter().map(|phase| (phase.job, phase.bottleneck)).collect();
         RunResult {
             labels: labels(3),
             topology: 0,
@@ -146,6 +148,14 @@ prop_compose! {
                 job: 7, phase: None, rank: 3, host: NodeId(2), compute_s: 0.1, overhead_s: 0.0, late_sender_s: 1e-9,
                 late_receiver_s: 2.5, network_s: f[0].unwrap_or(0.5),
             }],
+            // Rows name one of the job's phases.
+            path: phases_of.iter().map(|(job, link)| PathRow {
+                job: *job, phase: 0, kind: StepKind::Message, time_s: 0.1, rank: Some(3), peer: link.map(|_| 4), start_s: f[0],
+                bytes: max_flows, link: *link, shared_s: f[1], by_job: None,
+            }).collect(),
+            blame: phases_of.iter().map(|(job, link)| BlameRow {
+                job: *job, phase: 0, cause: Cause::Sharing, by_job: link.map(|_| 2), link: *link, path_s: 1.0 / 3.0,
+            }).collect(),
             links: LinkTable {
                 job: links.iter().map(|l| l.0).collect(),
                 // Without a row that it could mean, a number of a phase is refused.
@@ -155,7 +165,7 @@ prop_compose! {
                 flows: links.iter().map(|l| l.4).collect(),
                 load: links.iter().map(|l| l.5).collect(),
                 packets: links.iter().enumerate().filter(|_| has_packets).map(|(at, l)| (at != 1).then_some(LinkPackets {
-                    packets: l.3, drops: 1, losses: 2, marks: 3, queue_median: 4, queue_p99: 5, queue_max: l.4, pauses: 6, paused_ps: 7,
+                    packets: l.3, drops: 1, losses: 2, marks: 3, queue_median: 4, queue_p99: 5, queue_max: l.4, pauses: 6, paused_ps: 7, duplicates: 8,
                 })).collect(),
             },
             series: vec![
@@ -196,11 +206,18 @@ fn read(bytes: &[u8]) -> Result<Vec<RunResult>> {
     Ok(runs)
 }
 
+fn some_phase() -> PhaseRow {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    phase().new_tree(&mut runner).unwrap().current()
+}
+
 /// A run that has one of everything.
 fn example() -> RunResult {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut run = run().new_tree(&mut runner).unwrap().current();
     run.phases.clear();
+    run.path.clear();
+    run.blame.clear();
     run.links = LinkTable {
         job: vec![Some(0)],
         phase: vec![None],
@@ -252,6 +269,59 @@ fn every_cut_is_noticed() {
     }
 }
 
+/// Of an archive that ends too early, wherever, the runs come back that were written completely, and no other.
+#[test]
+fn what_is_complete_of_a_cut_archive_is_read() {
+    let runs: Vec<RunResult> = [3, 4, 9].map(|number| numbered(example(), number)).into();
+    for gzip in [false, true] {
+        let header = ResultHeader::new(json!({}));
+        let mut writer = ResultWriter::new(Vec::new(), gzip, &header, &[network()], &[workload()]).unwrap();
+        let mut ends = vec![writer.output().len()];
+        for run in &runs {
+            writer.run(run).unwrap();
+            ends.push(writer.output().len());
+        }
+        let bytes = writer.finish().unwrap();
+        // Padding and checksums at a run's end may be missing.
+        let complete = |at: usize| ends[1..].iter().filter(|end| **end <= at).count();
+        for cut in (0..bytes.len()).step_by(7).chain(ends.clone()) {
+            let mut reader = match ResultReader::open_partial(&bytes[..cut]) {
+                Ok(reader) => reader,
+                Err(error) => {
+                    assert!(cut < ends[0], "{cut}: {error}");
+                    assert_eq!(error.kind(), ErrorKind::Truncated, "{cut}: {error}");
+                    continue;
+                }
+            };
+            let mut found = Vec::new();
+            while let Some(run) = reader.next_run().unwrap() {
+                found.push(run);
+            }
+            assert!((complete(cut)..=complete(cut + 511)).contains(&found.len()), "{} at {cut}", found.len());
+            assert!(found == runs[..found.len()]);
+            assert_eq!(reader.next_run().unwrap(), None);
+            assert!(reader.is_cut() || cut + 1024 > bytes.len(), "{cut} of {}", bytes.len());
+        }
+    }
+}
+
+/// Damage is no early end.
+#[test]
+fn what_is_damaged_is_refused_though_it_may_be_cut() {
+    let mut bytes = archive(false, &[numbered(example(), 3), numbered(example(), 4)]);
+    let at = bytes.windows(10).rposition(|window| window == b"runs/4/lin").unwrap();
+    bytes[at + 512] ^= 1;
+    let mut reader = ResultReader::open_partial(&bytes[..]).unwrap();
+    assert!(reader.next_run().unwrap().is_some());
+    let error = reader.next_run().unwrap_err();
+    assert!(error.to_string().starts_with("runs/4/links/000000: "), "{error}");
+}
+
+fn numbered(mut run: RunResult, number: u32) -> RunResult {
+    run.labels.run = number;
+    run
+}
+
 #[test]
 fn an_archive_without_runs_is_one() {
     assert_eq!(read(&archive(true, &[])).unwrap(), []);
@@ -288,8 +358,41 @@ fn a_time_that_is_no_number_is_refused() {
 #[test]
 fn references_are_checked() {
     type Change = fn(&mut RunResult);
-    let cases: [(Change, &str); 5] = [
-        (|run| run.links.phase[0] = Some(7), "runs/3.json: table of links or ranks: phase is 7, job 0 has 0"),
+    let cases: [(Change, &str); 7] = [
+        (
+            |run| run.links.phase[0] = Some(7),
+            "runs/3.json: table of links, ranks, path or blame: phase is 7, job 0 has 0",
+        ),
+        (
+            |run| {
+                let (kind, time_s) = (StepKind::Rank, 1.0);
+                let empty = (None, None, None, None, None);
+                let (rank, peer, bytes, by_job, link) = empty;
+                let row = PathRow {
+                    job: 0,
+                    phase: 2,
+                    kind,
+                    time_s,
+                    rank,
+                    peer,
+                    start_s: None,
+                    bytes,
+                    link,
+                    shared_s: None,
+                    by_job,
+                };
+                run.path = vec![row];
+            },
+            "runs/3.json: table of links, ranks, path or blame: phase is 2, job 0 has 0",
+        ),
+        (
+            |run| {
+                run.phases = vec![some_phase()];
+                let (job, cause, link) = (run.phases[0].job, Cause::Transfer, Some(LinkId(9)));
+                run.blame = vec![BlameRow { job, phase: 0, cause, by_job: None, link, path_s: 1.0 }];
+            },
+            "runs/3.json: link is 9, the topology has 4",
+        ),
         (|run| run.topology = 1, "runs/3.json: topology is 1, the archive has 1"),
         (|run| run.links.link[0] = LinkId(4), "runs/3.json: link is 4, the topology has 4"),
         (
@@ -305,6 +408,7 @@ fn references_are_checked() {
                     started_s: None,
                     finished_s: None,
                     hosts: vec![],
+                    alone_s: None,
                 }];
             },
             "runs/3.json: job 8: workload is 9, the archive has 1",
@@ -335,4 +439,27 @@ fn a_missing_run_is_noticed() {
         error.to_string(),
         "summary.json: says 0 topologies, 0 workloads and 2 runs, the archive holds 0, 0 and 0"
     );
+}
+
+/// An archive of before there were ranks, critical paths and jobs alone.
+#[test]
+fn older_runs_lack_what_they_did_not_know() {
+    let mut archive = ArchiveWriter::new(Vec::new(), false, &ResultHeader::new(json!({}))).unwrap();
+    archive
+        .json("topologies/0.json", &json!({"label": "none", "switch_latency_ps": 0, "nodes": 0, "links": 0}))
+        .unwrap();
+    let statistics = json!({"makespan_s": null, "max_congestion": null, "mean_congestion": null, "stddev_congestion": null,
+        "max_utilization": null, "max_flows": null, "jobs_finished": 1});
+    let workload =
+        json!({"name": "a", "segmentation": workload().segmentation.header, "phases": [], "occurrences": 0});
+    archive.json("workloads/0.json", &workload).unwrap();
+    let run = json!({"labels": labels(0), "topology": 0, "statistics": statistics, "jobs": 1, "phases": 0, "links": 0,
+        "series": [], "snapshots": []});
+    archive.json("runs/0.json", &run).unwrap();
+    let job = json!({"job": 0, "workload": 0, "submitted_s": 0.5, "started_s": 0.5, "finished_s": 1.5, "hosts": []});
+    archive.member("runs/0/jobs/000000", format!("{job}\n").as_bytes()).unwrap();
+    let bytes = archive.finish(&json!({"topologies": 1, "workloads": 1, "runs": 1})).unwrap();
+    let run = read(&bytes).unwrap().remove(0);
+    assert_eq!((run.jobs[0].finished_s, run.jobs[0].alone_s), (Some(1.5), None));
+    assert!(run.ranks.is_empty() && run.path.is_empty() && run.blame.is_empty());
 }

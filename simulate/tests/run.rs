@@ -56,6 +56,7 @@ fn workload(ranks: u32, phases: &[&[(u32, u32, u64)]], stretches: &[(Option<u32>
         method: "none".into(),
         ranks,
         duration_ns: timed.then_some(end_ns),
+        unmatched_receives: Default::default(),
     };
     Workload::new("work", Segmentation { header, phases: phases.collect(), occurrences })
 }
@@ -67,6 +68,7 @@ fn fixed(workload: usize, at_s: f64, duration_s: Option<f64>) -> JobSource {
 fn setup<'a>(topology: &'a Topology, workloads: &'a [Workload], jobs: &'a [JobSource]) -> Setup<'a> {
     let name = String::new;
     Setup {
+        progress: None,
         labels: RunLabels {
             run: 0,
             topology: name(),

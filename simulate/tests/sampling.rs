@@ -9,7 +9,7 @@ use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::import::Input;
 use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
-use phaseflow_simulate::result::{PhaseRow, RunLabels};
+use phaseflow_simulate::result::{Cause, RunLabels, RunResult};
 use phaseflow_simulate::run::{
     Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission, run,
 };
@@ -33,7 +33,7 @@ fn archives(program: &str, jitter: f64) -> [Vec<u8>; 2] {
     [archive(false), archive(true)]
 }
 
-fn phases(archive: &[u8], reading: Reading, sampling: &str) -> Vec<PhaseRow> {
+fn simulate(archive: &[u8], reading: Reading, sampling: &str) -> RunResult {
     let input = Input::Stream(Box::new(Cursor::new(archive.to_vec())));
     let workloads = [Workload::read(input, tempfile::tempfile, reading).unwrap()];
     // A tree with half of the capacity above its leaves: neighbouring rounds meet in it.
@@ -61,6 +61,7 @@ fn phases(archive: &[u8], reading: Reading, sampling: &str) -> Vec<PhaseRow> {
         router: routing::router(&plain("dmodk"), 1).unwrap(),
     };
     let setup = Setup {
+        progress: None,
         labels,
         topology: &topology,
         topology_index: 0,
@@ -73,24 +74,24 @@ fn phases(archive: &[u8], reading: Reading, sampling: &str) -> Vec<PhaseRow> {
         record_routes: false,
         link_statistics: LinkStatistics::Jobs,
         model: Model::new(
-            &Choice::parse(&format!("flow[sampling={sampling}]")).unwrap(),
+            &Choice::parse(&format!("flow[sampling={sampling},blame=on,path-steps=5]")).unwrap(),
             &Choice::plain(""),
             &Choice::plain("recorded"),
             1,
         )
         .unwrap(),
     };
-    run(&setup, algorithms).unwrap().phases
+    run(&setup, algorithms).unwrap()
 }
 
 /// Phases from samples and from the whole run: each within `most` of it, as part of it, and within what it says of itself.
 fn check(program: &str, jitter: f64, most: f64) {
     let [windows, whole] = archives(program, jitter);
-    let found = phases(&windows, Reading::Samples, "on");
-    assert_eq!(found, phases(&whole, Reading::Samples, "on"), "windows cut out of the whole are the same");
-    let expected = phases(&whole, Reading::Messages, "off");
-    assert_eq!(found.len(), expected.len());
-    for (found, expected) in found.iter().zip(&expected) {
+    let result = simulate(&windows, Reading::Samples, "on");
+    assert_eq!(result, simulate(&whole, Reading::Samples, "on"), "windows cut out of the whole are the same");
+    let entire = simulate(&whole, Reading::Messages, "off");
+    assert_eq!(result.phases.len(), entire.phases.len());
+    for (phase, (found, expected)) in (0..).zip(result.phases.iter().zip(&entire.phases)) {
         let (on, off) = (found.makespan_s.unwrap(), expected.makespan_s.unwrap());
         let replayed = found.replayed.unwrap();
         let error = replayed.makespan_error.unwrap();
@@ -110,6 +111,17 @@ fn check(program: &str, jitter: f64, most: f64) {
             "{name}: computes {}",
             replayed.compute_s
         );
+        // CORRECTNESS: the steps and what messages waited for are scaled with the path that they are parts of.
+        let steps: f64 = result.path.iter().filter(|row| row.phase == phase).map(|row| row.time_s).sum();
+        assert!((steps - on).abs() <= 1e-9 * on, "{name}: steps of {steps}");
+        let waited = |result: &RunResult, causes: &[Cause]| -> f64 {
+            let rows = result.blame.iter().filter(|row| row.phase == phase && causes.contains(&row.cause));
+            rows.map(|row| row.path_s).sum()
+        };
+        let all = waited(&result, &[Cause::Latency, Cause::Transfer, Cause::Sharing]);
+        assert!((all - replayed.path_network_s).abs() <= 1e-9 * on, "{name}: waited for {all}");
+        let (lost, expected) = (waited(&result, &[Cause::Sharing]), waited(&entire, &[Cause::Sharing]));
+        assert!((lost - expected).abs() <= 0.05 * on, "{name}: lost {lost} instead of {expected}");
     }
 }
 

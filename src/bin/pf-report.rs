@@ -9,7 +9,7 @@ use phaseflow::command::{self, Common};
 use phaseflow::directory::OutputDirectory;
 use phaseflow::input::Input;
 use phaseflow::output::Output;
-use phaseflow_collect::{Error, Result};
+use phaseflow_collect::{Error, ErrorKind, Result};
 use phaseflow_report::{Results, RunView, Summary, Table, TableWriter, write_directory};
 
 /// Turn simulation results into tables, graphs and a page to look at
@@ -23,9 +23,13 @@ struct Arguments {
     /// Result archives of pf-simulate; `-` or nothing is standard input
     results: Vec<PathBuf>,
 
-    /// Print one table as CSV instead: runs, phases, links, jobs, series, statistics, ranks, agreement or intervals
+    /// Print one table as CSV instead: runs, phases, links, jobs, series, statistics, ranks, agreement, intervals, path or blame
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
+
+    /// Read archives that a simulation did not finish, FILE.partial: the runs that are complete
+    #[arg(long)]
+    partial: bool,
 
     #[command(flatten)]
     common: Common,
@@ -36,11 +40,23 @@ Examples:
   pf-report results.tar.gz                       the hot spots, on the terminal
   pf-report results.tar.gz -o report/            everything; open report/index.html
   pf-report shard-*.tar.gz --table phases        one table of a sharded sweep as CSV
+  pf-report --partial results.tar.gz.partial     what a simulation that was ended, or still goes on, has done
 
 With -o and a table, -o names the CSV file. A directory that exists keeps its other files.";
 
 fn main() -> ExitCode {
-    command::run(|arguments: &Arguments| &arguments.common, report)
+    command::run(
+        |arguments: &Arguments| &arguments.common,
+        |arguments| report(arguments).map_err(|error| advised(error, arguments.partial)),
+    )
+}
+
+/// A failure with the way around it, where there is one.
+fn advised(error: Error, partial: bool) -> Error {
+    match error.kind() {
+        ErrorKind::Truncated if !partial => error.advise("--partial reads the runs that are complete"),
+        _ => error,
+    }
 }
 
 fn report(arguments: &Arguments) -> Result<()> {
@@ -48,7 +64,7 @@ fn report(arguments: &Arguments) -> Result<()> {
     let table = arguments.table.as_deref().map(Table::named).transpose()?;
     let inputs = Input::all(&arguments.results)?;
     let inputs = inputs.iter().map(|input| Ok((input.to_string(), input.open()?)));
-    let mut results = Results::open(inputs.collect::<Result<Vec<_>>>()?)?;
+    let mut results = Results::open(inputs.collect::<Result<Vec<_>>>()?, arguments.partial)?;
     if let Some(table) = table {
         let mut writer = TableWriter::new(table, Output::create(common.output.as_deref(), false)?)?;
         each_run(&mut results, |view| writer.run(view))?;

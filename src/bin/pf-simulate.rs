@@ -1,25 +1,31 @@
 //! `pf-simulate`: runs the phases of programs on networks.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::{Args, Parser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use phaseflow::command::{self, Common};
 use phaseflow::input::Input;
-use phaseflow::output::Output;
+use phaseflow::output::{self, Output};
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::import;
 use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
-use phaseflow_collect::{At, Error, Result};
+use phaseflow_collect::{At, Error, ErrorKind, Result};
 use phaseflow_simulate::forwarding::forwarding_tables;
-use phaseflow_simulate::result::{ResultHeader, ResultWriter, RunResult};
-use phaseflow_simulate::run::Reroute;
+use phaseflow_simulate::result::{ResultHeader, ResultReader, ResultWriter, RunResult};
+use phaseflow_simulate::run::{Progress, Reroute};
 use phaseflow_simulate::scenario::Scenario;
 use phaseflow_simulate::sweep::{Axes, Axis, NetworkChoice, Plan, Selection, Sweep};
 use phaseflow_simulate::topology::{Scale, TopologyOptions};
 use phaseflow_simulate::workload::{Reading, Workload};
+
+/// How often progress is shown.
+const WATCH: Duration = Duration::from_millis(100);
 
 /// Runs the phases of parallel programs on networks and says which link carries what
 ///
@@ -159,6 +165,10 @@ struct FlowOptions {
     #[arg(long, value_name = "NAME")]
     fairness: Option<String>,
 
+    /// Links count as full that are so to this part, 0 to 0.1: for very many messages at once, see docs/models-flow.md [default: 0]
+    #[arg(long, value_name = "F")]
+    tolerance: Option<String>,
+
     /// Rate of messages within one host [default: they take no time]
     #[arg(long, value_name = "RATE")]
     memory: Option<String>,
@@ -174,6 +184,18 @@ struct FlowOptions {
     /// What a slow host takes for computation, over what others take [default: 2]
     #[arg(long, value_name = "F")]
     slowdown: Option<String>,
+
+    /// Tell what held up the messages of critical paths, and whose messages it was: pf-report --table path, --table blame
+    #[arg(long)]
+    blame: bool,
+
+    /// Steps of the critical path of each phase that are told one by one, the longest [default: 100 with --blame, else 0]
+    #[arg(long, value_name = "N")]
+    path_steps: Option<String>,
+
+    /// Run each job also without the others: columns alone_s and slowdown of pf-report --table jobs
+    #[arg(long)]
+    interference: bool,
 
     /// Simulate a phase once for all its occurrences, `on`, or the whole run, `off`, which needs all messages (pf-segment
     /// --keep-messages) [default: on]
@@ -224,9 +246,14 @@ struct SweepOptions {
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     only: Vec<String>,
 
-    /// Not available yet
+    /// Print the points as JSON, one a line, with which of them are `done` in the file that -o names, or in what there is of it so
+    /// far, and end
     #[arg(long)]
     status: bool,
+
+    /// Go on where the writing of -o FILE was ended: runs that are complete in FILE.partial are taken over
+    #[arg(long, conflicts_with_all = ["list", "dry_run", "status"])]
+    resume: bool,
 
     /// Print an estimate of work and memory, and end
     #[arg(long)]
@@ -257,6 +284,10 @@ struct PacketOptions {
     #[arg(long, value_name = "P")]
     loss: Option<String>,
 
+    /// Probability that a packet that passes a link arrives twice [default: 0]
+    #[arg(long, value_name = "P")]
+    duplicate: Option<String>,
+
     /// A packet takes up to so much longer on a link, so that packets overtake each other [default: 0s, links keep order]
     #[arg(long, value_name = "TIME")]
     reorder: Option<String>,
@@ -283,12 +314,11 @@ fn main() -> ExitCode {
 }
 
 fn simulate(arguments: &Arguments) -> Result<()> {
-    arguments.refuse_later_options()?;
     let said = arguments.as_scenario()?;
     let selection = arguments.selection()?;
     let written = arguments.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
     let mut scenario = complete(said.or(written), arguments.flow.given(), &["flow", "packet", "auto"])?;
-    scenario = complete(scenario, [("fairness", arguments.flow.fairness.as_deref())], &["flow"])?;
+    scenario = complete(scenario, arguments.flow.of_sharing(), &["flow"])?;
     scenario = complete(scenario, arguments.packet.given(), &["packet", "auto"])?;
     scenario.networks = arguments.network.what_if(scenario.networks)?;
     for note in &scenario.notes {
@@ -300,15 +330,23 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     }
     let plan = Plan::new(scenario)?;
     let inputs = arguments.inputs(&plan)?;
-    let is_text = arguments.sweep.list || arguments.sweep.dry_run;
-    let mut output = Output::create(arguments.common.output.as_deref(), !is_text)?;
+    let file = arguments.output_file()?;
+    // Asked for the status of a file, the answer is not for that file.
+    let name = arguments.common.output.as_deref().filter(|_| !arguments.sweep.status);
+    let is_text = arguments.sweep.list || arguments.sweep.dry_run || arguments.sweep.status;
+    if let Some(file) = file.filter(|_| !is_text) {
+        output::nobody_writes(file)?;
+    }
+    let mut output = Output::create(name, !is_text)?;
     let reading = plan.reading(inputs.len());
     let workloads = inputs.iter().map(|input| read(input, reading)).collect::<Result<Vec<_>>>()?;
     let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
     sweep.remarks().for_each(|remark| arguments.common.note(remark));
-    if arguments.sweep.list {
+    if arguments.sweep.list || arguments.sweep.status {
+        let done = file.filter(|_| arguments.sweep.status).map(|file| done(&sweep, file)).transpose()?;
         for point in selection.points(&sweep)? {
-            writeln!(output, "{}", sweep.listed(&point)?)?;
+            let done = done.as_ref().map(|done| done.contains(&point.run));
+            writeln!(output, "{}", sweep.listed(&point, done)?)?;
         }
     } else if arguments.sweep.dry_run {
         let estimate = sweep.estimate(selection.points(&sweep)?, rayon::current_num_threads());
@@ -338,16 +376,79 @@ fn run(
     let runs: Vec<u32> = selection.points(sweep)?.map(|point| point.run).collect();
     let header = ResultHeader::new(sweep.configuration());
     let mut results = ResultWriter::new(output, gzip, &header, sweep.topologies(), sweep.workloads())?;
-    let progress = progress(runs.len() as u64, arguments.common.quiet);
-    sweep.execute(runs.into_iter(), tables.is_some(), |result| {
-        if let Some(folder) = tables {
-            write_forwarding_tables(folder, sweep, &result)?;
-        }
-        progress.inc(1);
-        results.run(&result)
-    })?;
-    progress.finish_and_clear();
-    results.finish()
+    let file = arguments.output_file()?;
+    let mut done = match file {
+        Some(file) if arguments.sweep.resume => take_over(arguments, sweep, &runs, file, &mut results)?,
+        Some(file) => refuse_to_discard(sweep, file)?,
+        None => 0,
+    };
+    results.output().show()?;
+    if done > 0 {
+        results.output().save()?;
+    }
+    let rest = &runs[done..];
+    let progress = Progress::default();
+    let outcome = watched(&progress, sweep, rest, arguments.common.quiet, |bar| {
+        let tell = |done| bar.set_message(format!("{done}/{} runs", runs.len()));
+        tell(done);
+        sweep.execute(rest.iter().copied(), tables.is_some(), &progress, |result| {
+            if let Some(folder) = tables {
+                write_forwarding_tables(folder, sweep, &result)?;
+            }
+            results.run(&result)?;
+            results.output().save()?;
+            done += 1;
+            tell(done);
+            Ok(())
+        })
+    });
+    if let (Err(_), Some(file), 1..) = (&outcome, file, done) {
+        let (partial, of) = (output::partial_name(file), runs.len());
+        let partial = partial.display();
+        arguments.common.note(&format!(
+            "{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them"
+        ));
+    }
+    outcome.and_then(|()| results.finish())
+}
+
+/// The numbers of the runs that are in the file, or in what there is of it so far.
+fn done(sweep: &Sweep, file: &Path) -> Result<HashSet<u32>> {
+    let Some(left) = output::left(file) else { return Ok(HashSet::new()) };
+    match ResultReader::open_partial(Input::of(&left).open()?) {
+        Err(error) if error.kind() == ErrorKind::Truncated => Ok(HashSet::new()),
+        archive => archive.and_then(|mut archive| sweep.done(&mut archive)).at(|| left.display()),
+    }
+}
+
+/// Writes the runs that an earlier command left of the file; how many.
+fn take_over(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    runs: &[u32],
+    file: &Path,
+    results: &mut ResultWriter<Output>,
+) -> Result<usize> {
+    let Some(left) = output::left(file) else { return Ok(0) };
+    let mut archive = match ResultReader::open_partial(Input::of(&left).open()?) {
+        Err(error) if error.kind() == ErrorKind::Truncated => return Ok(0),
+        archive => archive.at(|| left.display())?,
+    };
+    let taken = sweep.take_over(&mut archive, runs, |run| results.run(run)).at(|| left.display())?;
+    arguments.common.note(&format!("{taken} of {} runs are taken over from {}", runs.len(), left.display()));
+    Ok(taken)
+}
+
+/// Runs that an earlier command left and that could be gone on with are not lost for a forgotten option. No run is taken over.
+fn refuse_to_discard(sweep: &Sweep, file: &Path) -> Result<usize> {
+    let partial = output::partial_name(file);
+    let Ok(input) = Input::of(&partial).open() else { return Ok(0) };
+    let Ok(mut archive) = ResultReader::open_partial(input) else { return Ok(0) };
+    if sweep.has_written(&archive) && archive.next_run().is_ok_and(|run| run.is_some()) {
+        let problem = "has finished runs of this sweep: go on after them with --resume, or remove it";
+        return Err(Error::usage(problem).at(partial.display()));
+    }
+    Ok(0)
 }
 
 /// A file per run and phase, and per job where there are several.
@@ -367,14 +468,36 @@ fn write_forwarding_tables(folder: &Path, sweep: &Sweep, result: &RunResult) -> 
     Ok(())
 }
 
-/// A bar on terminals; nothing elsewhere.
-fn progress(runs: u64, quiet: bool) -> ProgressBar {
+/// Shows on a terminal how far `work` is with these runs; nothing elsewhere.
+fn watched<T>(
+    progress: &Progress,
+    sweep: &Sweep,
+    runs: &[u32],
+    quiet: bool,
+    work: impl FnOnce(&ProgressBar) -> T,
+) -> T {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(Some(runs), target);
-    match ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+    let bar = ProgressBar::with_draw_target(None, target);
+    if bar.is_hidden() {
+        return work(&bar);
     }
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent} %, {msg}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.set_length(runs.iter().map(|run| sweep.work(&sweep.point(*run))).sum());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                bar.set_position(progress.done());
+                std::thread::sleep(WATCH);
+            }
+        });
+        let outcome = work(&bar);
+        is_over.store(true, Ordering::Relaxed);
+        bar.finish_and_clear();
+        outcome
+    })
 }
 
 fn read(input: &Input, reading: Reading) -> Result<Workload> {
@@ -386,12 +509,14 @@ fn read(input: &Input, reading: Reading) -> Result<Workload> {
 }
 
 impl Arguments {
-    /// Options that an issue to come will bring.
-    fn refuse_later_options(&self) -> Result<()> {
-        if self.sweep.status {
-            return Err(Error::usage("--status is not available yet"));
+    /// The file that is written.
+    fn output_file(&self) -> Result<Option<&Path>> {
+        let output = self.common.output.as_deref();
+        let file = output.filter(|path| *path != Path::new("-") && !output::is_stream(path));
+        if file.is_none() && (self.sweep.resume || self.sweep.status) {
+            return Err(Error::usage("--resume and --status are for a file: name it with -o FILE"));
         }
-        Ok(())
+        Ok(file)
     }
 
     /// What the command line says, as a scenario.
@@ -459,7 +584,12 @@ impl AxisOptions {
 type Parameter<'a> = (&'static str, Option<&'a str>);
 
 impl FlowOptions {
-    fn given(&self) -> [Parameter<'_>; 10] {
+    /// What packets do not have.
+    fn of_sharing(&self) -> [Parameter<'_>; 2] {
+        [("fairness", self.fairness.as_deref()), ("tolerance", self.tolerance.as_deref())]
+    }
+
+    fn given(&self) -> [Parameter<'_>; 13] {
         [
             ("compute-scale", self.compute_scale.as_deref()),
             ("host-speed", self.host_speed.as_deref()),
@@ -471,18 +601,22 @@ impl FlowOptions {
             ("noise", self.noise.as_deref()),
             ("stragglers", self.stragglers.as_deref()),
             ("slowdown", self.slowdown.as_deref()),
+            ("blame", self.blame.then_some("on")),
+            ("path-steps", self.path_steps.as_deref()),
+            ("interference", self.interference.then_some("on")),
         ]
     }
 }
 
 impl PacketOptions {
-    fn given(&self) -> [Parameter<'_>; 10] {
+    fn given(&self) -> [Parameter<'_>; 11] {
         [
             ("mtu", self.mtu.as_deref()),
             ("buffer", self.buffer.as_deref()),
             ("shared", self.shared.as_deref()),
             ("pause", self.pause.as_deref()),
             ("loss", self.loss.as_deref()),
+            ("duplicate", self.duplicate.as_deref()),
             ("reorder", self.reorder.as_deref()),
             ("ecn", self.ecn.as_deref()),
             ("paths", self.paths.as_deref()),

@@ -90,6 +90,7 @@ pub(crate) fn workload() -> Workload {
                 method: "kmeans[k=2]".into(),
                 ranks: 4,
                 duration_ns: Some(5_000_000_000),
+                unmatched_receives: Default::default(),
             },
             phases: vec![
                 phase("halo", matrix(&[(0, 1, 1_250_000_000)])),
@@ -185,6 +186,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             started_s: Some(0.5),
             finished_s: Some(5.5),
             hosts: [0, 1, 2, 3].map(NodeId).to_vec(),
+            alone_s: None,
         }],
         links: LinkTable {
             job: vec![Some(0); rows.len()],
@@ -197,6 +199,8 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
         },
         phases,
         ranks: Vec::new(),
+        path: Vec::new(),
+        blame: Vec::new(),
         series: vec![Series {
             name: "max_congestion".into(),
             time_s: (0..75).map(|i| f64::from(i) * 0.2 / 3.0).collect(),

@@ -75,6 +75,39 @@ fn expanded_collectives_of_mpich_are_those_that_open_mpi_sends() {
     }
 }
 
+/// Sends and receives without another side are named by rank and position, by whoever reads the recording or what came of it.
+#[test]
+fn what_has_no_other_side_is_named() {
+    for mpi in mpi::all() {
+        let recorded = mpi.record("unmatched.c", 3, &[], &[]);
+        let receives = "2 receives have no known send: rank 1, receive 8 (of rank 2, tag 4, never completed), rank 1, receive 9 (never \
+                        completed)\n";
+        let sends = "1 sends have no known receive: rank 0, send 6 (24 bytes to rank 2)\n";
+        let collected = recorded.collected(&[]);
+        assert!(collected.stderr.contains(receives), "{mpi:?}: {}", collected.stderr);
+        assert_eq!((collected.number("messages"), collected.number("unmatched")), (18, 1), "{mpi:?}");
+
+        let folder = recorded.directory.path();
+        let said = |command: &str, arguments: &[&str]| {
+            let output = Command::new(command).current_dir(folder).args(arguments).output().unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{mpi:?}: {arguments:?}: {stderr}");
+            stderr
+        };
+        let simulate = |input| {
+            let options = ["--topology", "star[hosts=3]", "--model", "flow", "-o", "results.tar"];
+            said(env!("CARGO_BIN_EXE_pf-simulate"), &[&[input], &options[..]].concat())
+        };
+        said(env!("CARGO_BIN_EXE_pf-collect"), &["run", "-o", "trace.tar"]);
+        said(env!("CARGO_BIN_EXE_pf-segment"), &["trace.tar", "-o", "phases.tar"]);
+        for input in ["run", "trace.tar", "phases.tar"] {
+            let stderr = simulate(input);
+            assert_eq!(stderr.matches(receives).count(), 1, "{mpi:?}: {input}: {stderr}");
+            assert_eq!(stderr.matches(sends).count(), 1, "{mpi:?}: {input}: {stderr}");
+        }
+    }
+}
+
 /// Of several threads, persistent requests, wildcards and probes every message is put together.
 #[test]
 fn both_sides_of_a_message_are_put_together() {

@@ -70,6 +70,11 @@ impl<W: Write> ArchiveWriter<W> {
         self.member(name, &text)
     }
 
+    /// What the archive is written to; complete members were handed to it whole.
+    pub fn output(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// Ends the archive with its summary and hands the output back, flushed.
     ///
     /// # Errors

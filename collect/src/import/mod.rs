@@ -200,9 +200,9 @@ pub fn import(input: Input, reading: Reading, sink: &mut dyn Sink) -> Result<Imp
 }
 
 impl From<Summary> for Imported {
-    /// A trace of which there is nothing to remark.
+    /// A trace of which there is no more to remark than its summary says.
     fn from(summary: Summary) -> Self {
-        Self { summary, remarks: Vec::new() }
+        Self { remarks: summary.unmatched_receives.sentence().into_iter().collect(), summary }
     }
 }
 

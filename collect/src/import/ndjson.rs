@@ -46,10 +46,10 @@ fn key<'a>(
     alt((tag(exact), tag(spaced)))
 }
 
-/// A JSON integer: no leading zeros; what follows it is the caller's to check.
+/// A JSON integer: no leading zeros, and not −0, which serde_json takes for a fraction; what follows it is the caller's to check.
 fn integer(input: &[u8]) -> IResult<&[u8], i64> {
     let (negative, rest) = input.strip_prefix(b"-").map_or((false, input), |rest| (true, rest));
-    let value = digits(rest).filter(|(_, length)| *length == 1 || rest[0] != b'0');
+    let value = digits(rest).filter(|(_, length)| rest[0] != b'0' || (*length == 1 && !negative));
     match value.and_then(|(value, length)| Some((i64::try_from(value).ok()?, length))) {
         Some((value, length)) => Ok((&rest[length..], if negative { -value } else { value })),
         None => Err(nom::Err::Error(nom::error::Error::new(input, ErrorKind::Digit))),
@@ -153,6 +153,10 @@ mod tests {
                 "bytes: found `-8`, expected a whole number from 0 to 9223372036854775807",
             ),
             (
+                r#"{"t_ns":1,"src":0,"dst":1,"bytes":-0}"#,
+                "bytes: found `-0.0`, expected a whole number from 0 to 9223372036854775807",
+            ),
+            (
                 r#"{"t_ns":1,"src":0,"dst":1,"bytes":9223372036854775808}"#,
                 "bytes: found `9223372036854775808`, expected a whole number from 0 to 9223372036854775807",
             ),
@@ -185,6 +189,14 @@ mod tests {
             let found =
                 Ndjson.line(line.as_bytes()).map_or_else(|error| error.to_string(), |_| "fine".into());
             assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_fast_parser_leaves_minus_zero_alone() {
+        for (number, is_plain) in [("0", true), ("-0", false), ("-1", true), ("01", false)] {
+            let line = format!("{{\"t_ns\":{number},\"src\":0,\"dst\":1,\"bytes\":8}}\n");
+            assert_eq!(Ndjson.plain(line.as_bytes()).is_some(), is_plain, "{line}");
         }
     }
 

@@ -20,6 +20,7 @@ pub fn copy<R: BufRead>(mut trace: TraceReader<R>, sink: &mut dyn Sink) -> Resul
         span_ns: summary.start_ns.zip(summary.end_ns),
         duration_ns: summary.duration_ns,
         unmatched: summary.unmatched,
+        unmatched_receives: summary.unmatched_receives,
         clock_error_ns: summary.clock_error_ns,
     })
 }

@@ -135,17 +135,15 @@ impl MessageBlock {
         }
     }
 
-    /// The first and the last moment that is known of its messages, as posted and received; `None` without messages.
-    pub fn moments_ns(&self) -> Option<(i64, i64)> {
-        let posts = &self.columns.send_post_ns;
-        let mut span = (*posts.iter().min()?, *posts.iter().max()?);
-        for offsets in &self.optional[3..6] {
-            let known = posts.iter().zip(offsets).filter(|(_, offset)| **offset != UNKNOWN);
-            for moment in known.map(|(post, offset)| post.wrapping_add(*offset)) {
-                span = (span.0.min(moment), span.1.max(moment));
-            }
+    /// The longest times by which what is known of a message, as sent and received, is before and after its post: not negative.
+    pub fn reach_ns(&self) -> (i64, i64) {
+        let (mut earliest, mut latest) = (0, 0);
+        for offset in self.optional[3..6].iter().flatten() {
+            let known = if *offset == UNKNOWN { 0 } else { *offset };
+            earliest = known.min(earliest);
+            latest = known.max(latest);
         }
-        Some(span)
+        (earliest.saturating_neg(), latest)
     }
 
     /// All messages in order.

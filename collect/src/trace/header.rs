@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::UnmatchedReceives;
+
 /// Name of the format.
 pub const FORMAT: &str = "phaseflow.trace";
 /// Version written; readers accept it and all before.
@@ -52,6 +54,9 @@ pub struct Summary {
     pub marks: u64,
     /// Messages whose other end was not seen, where the source records both ends.
     pub unmatched: Option<u64>,
+    /// Receives without a known send, where the source records receives.
+    #[serde(default, skip_serializing_if = "UnmatchedReceives::is_none")]
+    pub unmatched_receives: UnmatchedReceives,
     /// Start of the run on the trace's clock; timed traces only.
     pub start_ns: Option<i64>,
     /// End of the run on the trace's clock; timed traces only.

@@ -13,6 +13,7 @@ mod reader;
 mod record;
 mod sink;
 mod tally;
+mod unmatched;
 mod writer;
 
 pub use block::{Details, MessageBlock, MessageColumns};
@@ -22,6 +23,7 @@ pub use reader::{Block, TraceReader, decode_calls, read_cells};
 pub use record::{Call, Mark, Message, Rank};
 pub use sink::Sink;
 pub use tally::Tally;
+pub use unmatched::{UnmatchedReceive, UnmatchedReceives};
 pub use writer::{MessageSize, RunFacts, TraceWriter, encode_calls, write_aggregate, write_matrix};
 
 #[cfg(test)]

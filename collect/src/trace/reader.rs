@@ -8,7 +8,7 @@ use super::writer::MessageSize;
 use super::{Details, Header, MessageBlock, Operation, Summary};
 use crate::archive::columns::{BlockReader, LARGEST_BYTES, UNKNOWN};
 use crate::archive::{ArchiveReader, MemberInfo, SUMMARY};
-use crate::{At, Cell, Error, Result};
+use crate::{At, Cell, Error, Result, sum_of_bytes};
 
 /// Reads a trace front to back; memory is that of one block.
 pub struct TraceReader<R: BufRead> {
@@ -171,9 +171,7 @@ impl<R: BufRead> TraceReader<R> {
             return Ok(false);
         }
         self.seen.messages += self.messages.len() as u64;
-        for bytes in &columns.bytes {
-            self.seen.bytes = self.seen.bytes.saturating_add(*bytes);
-        }
+        self.seen.bytes = self.seen.bytes.saturating_add(sum_of_bytes(&columns.bytes));
         for ranks in [&columns.src, &columns.dst] {
             let highest = ranks.iter().max();
             self.seen.ranks = self.seen.ranks.max(highest.map_or(0, |rank| rank.saturating_add(1)));

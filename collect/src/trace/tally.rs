@@ -92,6 +92,7 @@ impl Tally {
         (summary.start_ns, summary.end_ns) = span.unzip();
         summary.duration_ns = span.map(|(start, end)| end.abs_diff(start)).or(facts.duration_ns);
         summary.unmatched = facts.unmatched;
+        summary.unmatched_receives = facts.unmatched_receives.clone();
         summary.clock_error_ns = facts.clock_error_ns;
         Ok(summary)
     }

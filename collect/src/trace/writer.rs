@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::record::{Call, Mark, Message};
-use super::{Header, Kind, MessageBlock, Summary, Tally};
+use super::{Header, Kind, MessageBlock, Summary, Tally, UnmatchedReceives};
 use crate::archive::ArchiveWriter;
 use crate::archive::columns::{BlockWriter, LARGEST_BLOCK, Transform, UNKNOWN};
 use crate::{Error, Result, TrafficMatrix};
@@ -47,6 +47,8 @@ pub struct RunFacts {
     pub duration_ns: Option<u64>,
     /// Messages whose other end was not seen.
     pub unmatched: Option<u64>,
+    /// Receives without a known send.
+    pub unmatched_receives: UnmatchedReceives,
     /// Bound of the error between the ranks' clocks.
     pub clock_error_ns: Option<u64>,
 }

@@ -2,6 +2,7 @@
 
 use phaseflow_simulate::result::{RunLabels, RunStatistics, Series};
 
+use super::blame::{self, KeptPath};
 use super::map;
 use crate::axes::{self, Choices};
 use crate::hotspot::{HotSpot, hot_spots};
@@ -32,6 +33,7 @@ pub(super) struct KeptRun {
     pub(super) jobs: usize,
     pub(super) spots: Vec<KeptSpot>,
     pub(super) series: Vec<KeptSeries>,
+    pub(super) paths: Vec<KeptPath>,
 }
 
 /// A hot spot, and the links of its phase from the most loaded to the least.
@@ -85,6 +87,7 @@ impl KeptRun {
             jobs: run.jobs.len(),
             spots: spots.collect(),
             series: if details { series.collect() } else { Vec::new() },
+            paths: blame::paths(view),
         }
     }
 }

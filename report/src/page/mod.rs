@@ -4,6 +4,7 @@
 //! phases over time, their matrices, the loads of all links run against run. What is long is folded. Sizes are bounded
 //! whatever the results: [`DETAILED`] runs have charts, further ones are in the tables and in the CSV files.
 
+mod blame;
 mod chart;
 mod compare;
 mod headline;
@@ -80,6 +81,10 @@ impl Page {
         }
         section(&mut html, "Hot spots", &hotspots::comparison(runs, &differ, &names));
         folded(&mut html, "Every hot spot with its numbers", &hotspots::list(runs, &differ));
+        let blame = blame::table(runs, &differ);
+        if !blame.is_empty() {
+            section(&mut html, "What slowed the critical path", &blame);
+        }
         let timelines: String = workloads.iter().take(TIMELINES).map(timeline::timeline).collect();
         section(&mut html, "Phases over time", &timelines);
         section(&mut html, "Who sends to whom", &matrix::matrices(workloads));

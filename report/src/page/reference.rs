@@ -74,7 +74,8 @@ pub(super) fn configurations(configurations: &[Value]) -> String {
 
 pub(super) const FILES: &str = "<ul>\
 <li><a href=\"runs.csv\">runs.csv</a>, <a href=\"phases.csv\">phases.csv</a>, <a href=\"links.csv\">links.csv</a>, \
-<a href=\"jobs.csv\">jobs.csv</a>, <a href=\"series.csv\">series.csv</a>, <a href=\"statistics.csv\">statistics.csv</a>: \
+<a href=\"jobs.csv\">jobs.csv</a>, <a href=\"series.csv\">series.csv</a>, <a href=\"statistics.csv\">statistics.csv</a>, \
+<a href=\"path.csv\">path.csv</a>, <a href=\"blame.csv\">blame.csv</a>: \
 all numbers, unshortened</li>\
 <li><a href=\"graphml/\">graphml/</a>: the network with what its links carry, a graph per run and phase \
 (networkx, python-igraph, Gephi, Cytoscape)</li>\
@@ -87,4 +88,6 @@ where the trace knows no duration.</dd>\
 <dt>Utilization</dt><dd>Load divided by the link's capacity. More than 100 % is demand that the link cannot carry: the model \
 adds loads up without limit.</dd>\
 <dt>Congestion</dt><dd>Load divided by the capacity in Gbit/s, over links between switches only: PFSim's measure.</dd>\
+<dt>Critical path</dt><dd>What a phase took as long for as it did: from its end back to its beginning, from each wait to the message \
+that was waited for, and to the rank that sent it.</dd>\
 <dt>Hottest link</dt><dd>The link of the highest load divided by capacity, host links included; the first of equals.</dd></dl>";

@@ -5,7 +5,7 @@ use phaseflow_collect::Result;
 use super::Rows;
 use crate::view::RunView;
 
-/// `hosts` are names, a blank between them; `wait_s` ends with the start, `response_s` begins with the submission.
+/// `hosts` are names, a blank between them; `wait_s` ends with the start, `response_s` begins with the submission. `slowdown` is `run_s` over `alone_s`.
 pub(super) const COLUMNS: &[&str] = &[
     "run",
     "job",
@@ -17,11 +17,14 @@ pub(super) const COLUMNS: &[&str] = &[
     "response_s",
     "hosts",
     "workload",
+    "alone_s",
+    "slowdown",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
     for job in &view.run.jobs {
         let (started, finished) = (job.started_s, job.finished_s);
+        let run = started.zip(finished).map(|(start, end)| end - start);
         let hosts = job.hosts.iter().map(|host| view.network.name(*host)).collect::<Vec<_>>().join(" ");
         rows.integer(view.run.labels.run)?
             .integer(job.job)?
@@ -29,10 +32,12 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(started)?
             .float(finished)?
             .float(started.map(|at| at - job.submitted_s))?
-            .float(started.zip(finished).map(|(start, end)| end - start))?
+            .float(run)?
             .float(finished.map(|at| at - job.submitted_s))?
             .text(&hosts)?
             .text(&view.workloads[job.workload].name)?
+            .float(job.alone_s)?
+            .float(run.zip(job.alone_s).map(|(run, alone)| run / alone))?
             .end()?;
     }
     Ok(())

@@ -29,6 +29,8 @@ pub(super) const COLUMNS: &[&str] = &[
     "queue_max",
     "pauses",
     "paused_ps",
+    "duplicates",
+    "path_s",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
@@ -52,7 +54,9 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
         for (_, _, value) in LinkPackets::COLUMNS {
             rows.count(packets.as_mut().map(|packets| *value(packets)))?;
         }
-        rows.end()?;
+        // Where critical paths are known, those that did not wait for the link did so for no time.
+        let slowed = view.slowed(job, table.phase[row]);
+        rows.float(slowed.map(|slowed| slowed.links.get(&link).copied().unwrap_or(0.0)))?.end()?;
     }
     Ok(())
 }

@@ -4,9 +4,11 @@
 //! the same number back, and no exponent.
 
 mod agreement;
+mod blame;
 mod intervals;
 mod jobs;
 mod links;
+mod path;
 mod phases;
 mod ranks;
 mod runs;
@@ -41,11 +43,15 @@ pub enum Table {
     Agreement,
     /// One row per kind of run, job, phase and quantity: what runs that differ in their seed alone have in common.
     Intervals,
+    /// Steps of the critical path of each run, job and phase.
+    Path,
+    /// One row per run, job, phase and what its critical path waited for in the network.
+    Blame,
 }
 
 impl Table {
     /// All tables, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Runs,
         Self::Phases,
         Self::Links,
@@ -55,6 +61,8 @@ impl Table {
         Self::Ranks,
         Self::Agreement,
         Self::Intervals,
+        Self::Path,
+        Self::Blame,
     ];
 
     /// The table called `name`.
@@ -78,6 +86,8 @@ impl Table {
             Self::Ranks => "ranks",
             Self::Agreement => "agreement",
             Self::Intervals => "intervals",
+            Self::Path => "path",
+            Self::Blame => "blame",
         }
     }
 
@@ -93,6 +103,8 @@ impl Table {
             Self::Ranks => ranks::COLUMNS,
             Self::Agreement => agreement::COLUMNS,
             Self::Intervals => intervals::COLUMNS,
+            Self::Path => path::COLUMNS,
+            Self::Blame => blame::COLUMNS,
         }
     }
 }
@@ -131,6 +143,8 @@ impl<W: Write> TableWriter<W> {
             Table::Series => series::write(view, &mut self.rows),
             Table::Statistics => statistics::write(view, &mut self.rows),
             Table::Ranks => ranks::write(view, &mut self.rows),
+            Table::Path => path::write(view, &mut self.rows),
+            Table::Blame => blame::write(view, &mut self.rows),
             Table::Agreement => agreement::write(&mut self.references, view, &mut self.rows),
             Table::Intervals => {
                 self.samples.add(view);

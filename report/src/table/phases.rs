@@ -44,14 +44,19 @@ pub(super) const COLUMNS: &[&str] = &[
     "fallbacks",
     "model",
     "reason",
+    "duplicates",
+    "path_same_job_s",
+    "path_other_jobs_s",
+    "slowed_by",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
+    let (mut job, mut position) = (None, 0);
     for phase in &view.run.phases {
-        let (src, dst) = phase.bottleneck.map_or(("", ""), |link| {
-            let (_, src, dst) = view.link(link);
-            (src, dst)
-        });
+        position = if job == Some(phase.job) { position + 1 } else { 0 };
+        job = Some(phase.job);
+        let slowed = view.slowed(job, Some(position));
+        let (src, dst) = view.ends(phase.bottleneck);
         rows.integer(view.run.labels.run)?
             .integer(phase.job)?
             .text(&phase.phase)?
@@ -93,6 +98,10 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
         let chosen = phase.chosen.as_ref();
         rows.text(chosen.map_or("", |chosen| &chosen.model))?
             .text(chosen.map_or("", |chosen| &chosen.reason))?
+            .count(packets.map(|packets| packets.duplicates))?
+            .float(slowed.map(|slowed| slowed.same_job_s))?
+            .float(slowed.map(|slowed| slowed.other_jobs_s))?
+            .count(slowed.and_then(|slowed| slowed.by_job).map(u64::from))?
             .end()?;
     }
     Ok(())

@@ -4,14 +4,17 @@
 //! others on its links, [max-min fair](sharing) at each moment. Packets, queues and loss have no part in it: rates change at once
 //! everywhere, and a link is full without anybody waiting. [`FlowNetwork`] is the whole, in time.
 
-mod finishing;
+mod agenda;
+mod holds;
 mod network;
 mod progress;
 pub mod sharing;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod usage;
 
+pub use holds::{Hold, HoldSums};
 pub use network::FlowNetwork;
 pub use usage::LinkUsage;
 
@@ -33,4 +36,6 @@ pub struct FlowOptions {
     pub fairness: Fairness,
     /// Gbit/s that messages within one host share; without it they take no time.
     pub memory_gbps: Option<f64>,
+    /// `--tolerance`: how far [rates](sharing::Sharing::set_tolerance) may be from fair ones; 0: not at all.
+    pub tolerance: f32,
 }

@@ -9,17 +9,23 @@
 //! Flows that finish within [`INSTANT_PS`] of each other finish together: what is equal by right differs by rounding.
 //!
 //! Flows of one pair of hosts share one class of [`Sharing`] if the router always gives them one route, and cost one update
-//! together. Memory: about 250 bytes a pair under way, 24 bytes for each further flow of a pair, 48 for each that pays latency.
+//! together. Memory: about 250 bytes a pair under way, 32 bytes for each further flow of a pair, 24 for each that pays
+//! latency.
+
+use std::collections::BTreeMap;
+use std::iter;
 
 use phaseflow_collect::{Result, TrafficMatrix};
 use rustc_hash::FxHashMap;
 
-use super::finishing::Finishing;
+use super::agenda::Agenda;
+use super::holds::{Hold, Holds};
 use super::progress::{Flow, Progress};
 use super::sharing::{ClassId, Sharing};
+use super::spans::{Span, Spans};
 use super::usage::{LinkUsage, Usage};
 use super::{Fairness, FlowOptions};
-use crate::engine::{EventQueue, Picoseconds};
+use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
@@ -29,6 +35,9 @@ const INSTANT_PS: f64 = 1.0 / 256.0;
 
 /// Bytes per picosecond of a Gbit/s.
 const BYTES_PER_PS: f64 = 1.25e-4;
+
+/// Links of a route for which room is made.
+const USUAL_LINKS: usize = 6;
 
 /// No path, no class.
 const NONE: u32 = u32::MAX;
@@ -46,14 +55,17 @@ pub struct FlowNetwork<'a> {
     sharing: Sharing,
     /// By class.
     progress: Vec<Progress>,
-    finishing: Finishing,
+    /// Classes by the end of their next flow.
+    finishing: Agenda,
     /// By pair of hosts: path.
     pairs: FxHashMap<(u32, u32), u32>,
     paths: Vec<Path>,
     unused_paths: Vec<u32>,
+    /// Links of all paths.
+    path_links: Spans,
 
-    waiting: EventQueue<Waiting>,
-    next_begin: Option<Picoseconds>,
+    /// By the time when they begin to share, in the order of their start: there are few latencies, and many start at once.
+    waiting: BTreeMap<Picoseconds, Vec<Waiting>>,
     /// Time of the last change of rates, picoseconds.
     clock: f64,
     /// What the caller knows of the time.
@@ -61,6 +73,8 @@ pub struct FlowNetwork<'a> {
     sequence: u64,
 
     usage: Usage,
+    /// What flows lose to each other, where that is asked for.
+    holds: Option<Box<Holds>>,
     /// By link: capacity, bytes per picosecond.
     capacity: Vec<f64>,
     /// By link: what routers see, bytes per second; kept only for those who look.
@@ -72,9 +86,9 @@ pub struct FlowNetwork<'a> {
 }
 
 /// A route with what is known of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Path {
-    links: Vec<u32>,
+    links: Span,
     latency_ps: Picoseconds,
     /// The class of its flows without a cap, or `NONE`.
     class: u32,
@@ -101,6 +115,8 @@ impl<'a> FlowNetwork<'a> {
         if let Some(rate) = options.memory_gbps {
             capacity.resize(links + topology.host_count(), rate * BYTES_PER_PS);
         }
+        let mut sharing = Sharing::new(capacity.iter().copied());
+        sharing.set_tolerance(options.tolerance);
         let repeats = router.repeats();
         let watched = if repeats { 0 } else { links };
         Self {
@@ -109,23 +125,57 @@ impl<'a> FlowNetwork<'a> {
             repeats,
             fairness: options.fairness,
             slow_memory: options.memory_gbps.is_some(),
-            sharing: Sharing::new(capacity.iter().copied()),
+            sharing,
             progress: Vec::new(),
-            finishing: Finishing::default(),
+            finishing: Agenda::default(),
             pairs: FxHashMap::default(),
             paths: Vec::new(),
             unused_paths: Vec::new(),
-            waiting: EventQueue::default(),
-            next_begin: None,
+            path_links: Spans::default(),
+            waiting: BTreeMap::new(),
             clock: 0.0,
             now: 0,
             sequence: 0,
             usage: Usage::new(capacity.len()),
+            holds: None,
             capacity,
             load: vec![0.0; watched],
             expected: vec![0.0; watched],
             routes: Routes::default(),
         }
+    }
+
+    /// Room for flows of so many pairs at once, where that is known.
+    pub fn reserve(&mut self, pairs: usize) {
+        self.pairs.reserve(pairs);
+        self.paths.reserve(pairs);
+        self.path_links.reserve(pairs * USUAL_LINKS);
+        self.progress.reserve(pairs);
+        self.finishing.reserve(pairs);
+        self.sharing.reserve(pairs, pairs * USUAL_LINKS);
+    }
+
+    /// Of flows that start from now on it is told what [held](Hold) them up; there is none yet. Takes about 250 bytes more a flow under way.
+    pub fn tell_holds(&mut self) {
+        self.holds = Some(Box::new(Holds::new(&self.capacity, self.topology.link_count())));
+    }
+
+    /// True if it is told what holds flows up.
+    pub fn tells_holds(&self) -> bool {
+        self.holds.is_some()
+    }
+
+    /// Flows that start from now on are of this owner.
+    pub fn belong(&mut self, owner: u32) {
+        if let Some(holds) = &mut self.holds {
+            holds.belong(owner);
+        }
+    }
+
+    /// What held up a flow that has finished: together the time that it took after its latency. Told once, before its key is used again;
+    /// nothing if nobody [asked](Self::tell_holds).
+    pub fn take_holds(&mut self, key: u32) -> Vec<Hold> {
+        self.holds.as_mut().map(|holds| holds.take(key)).unwrap_or_default()
     }
 
     /// A flow of `bytes` starts at `now`, which is not before the time of earlier calls; it gets no more than `cap_gbps`, if there
@@ -146,16 +196,18 @@ impl<'a> FlowNetwork<'a> {
         let cap = cap_gbps.map_or(f64::INFINITY, |cap| cap * BYTES_PER_PS);
         let waiting = Waiting { bytes, cap, path, key };
         self.expect(&waiting, 1.0);
+        if let Some(holds) = &mut self.holds {
+            holds.start(key);
+        }
         let begin = self.now.saturating_add(self.paths[path as usize].latency_ps);
-        self.waiting.push(begin, waiting);
-        self.next_begin = Some(self.next_begin.map_or(begin, |next| next.min(begin)));
+        self.waiting.entry(begin).or_default().push(waiting);
         Ok(())
     }
 
     /// When something happens next, if nothing is started until then: a flow finishes, or begins to share.
     pub fn next(&self) -> Option<Picoseconds> {
         let end = self.finishing.earliest().map(|end| (end.round() as Picoseconds).max(self.now));
-        match (self.next_begin, end) {
+        match (self.next_begin(), end) {
             (Some(begin), Some(end)) => Some(begin.min(end)),
             (begin, end) => begin.or(end),
         }
@@ -185,26 +237,34 @@ impl<'a> FlowNetwork<'a> {
         self.usage.flows(link)
     }
 
+    /// When flows begin to share next.
+    fn next_begin(&self) -> Option<Picoseconds> {
+        self.waiting.first_key_value().map(|(begin, _)| *begin)
+    }
+
     /// All that happens at the next instant.
     fn step(&mut self, finished: &mut impl FnMut(u32, f64)) {
-        let begin = self.next_begin.map_or(f64::INFINITY, |begin| begin as f64);
+        let begin = self.next_begin().map_or(f64::INFINITY, |begin| begin as f64);
         let end = self.finishing.earliest().unwrap_or(f64::INFINITY);
         self.clock = self.clock.max(begin.min(end));
         let instant = self.clock + INSTANT_PS.max(self.clock * (0.5_f64).powi(48));
-        while let Some((_, class)) = self.finishing.first().filter(|(end, _)| *end <= instant) {
+        while let Some(class) = self.finishing.pop_due(instant) {
             self.finish(class, finished);
         }
-        while self.next_begin.is_some_and(|begin| begin as f64 <= instant) {
-            if let Some((_, waiting)) = self.waiting.pop() {
+        while self.next_begin().is_some_and(|begin| begin as f64 <= instant) {
+            let Some((_, waiting)) = self.waiting.pop_first() else { break };
+            for waiting in waiting {
                 self.begin(&waiting, finished);
             }
-            self.next_begin = self.waiting.next_time();
         }
         self.sharing.solve();
         for class in self.sharing.changed() {
             let progress = &mut self.progress[class.0 as usize];
             progress.set_rate(self.clock, self.sharing.rate(*class));
             self.finishing.set(class.0, progress.end());
+        }
+        if let Some(holds) = &mut self.holds {
+            holds.follow(&self.sharing, self.clock);
         }
         for link in self.sharing.touched() {
             let rate = self.sharing.link_rate(link);
@@ -221,17 +281,26 @@ impl<'a> FlowNetwork<'a> {
     fn begin(&mut self, waiting: &Waiting, finished: &mut impl FnMut(u32, f64)) {
         self.expect(waiting, -1.0);
         let path = &mut self.paths[waiting.path as usize];
-        if waiting.bytes == 0 || path.links.is_empty() {
+        let links = self.path_links.get(path.links);
+        if waiting.bytes == 0 || links.is_empty() {
+            if let Some(holds) = &mut self.holds {
+                holds.skip(waiting.key);
+            }
             finished(waiting.key, self.clock);
             self.drop_path(waiting.path);
             return;
         }
-        self.usage.begin(&path.links, self.clock);
+        self.usage.begin(links, self.clock);
         let sequence = self.sequence;
         self.sequence += 1;
-        let flow = Flow { bytes: waiting.bytes, sequence, key: waiting.key };
-        if waiting.cap == f64::INFINITY && path.class != NONE {
+        let flow = Flow { bytes: waiting.bytes, sequence, key: waiting.key, path: waiting.path };
+        let joins = waiting.cap == f64::INFINITY && path.class != NONE;
+        // Flows of several owners are no class where it matters whose they are.
+        if joins && self.holds.as_ref().is_none_or(|holds| holds.are_alike(waiting.key, path.class)) {
             let class = path.class;
+            if let Some(holds) = &mut self.holds {
+                holds.join(class, waiting.key, self.clock);
+            }
             self.sharing.join(ClassId(class));
             let progress = &mut self.progress[class as usize];
             progress.join(self.clock, flow);
@@ -244,31 +313,36 @@ impl<'a> FlowNetwork<'a> {
             Fairness::Rtt => 1e6 / path.latency_ps.max(1) as f64,
         };
         let cap = (waiting.cap < f64::INFINITY).then_some(waiting.cap);
-        let class = self.sharing.open(&path.links, weight, cap).0;
+        let class = self.sharing.open(links, weight, cap).0;
+        if let Some(holds) = &mut self.holds {
+            holds.open(class, waiting.key, waiting.cap, links, self.clock);
+        }
         if cap.is_none() {
             path.class = class;
         }
         if self.progress.len() <= class as usize {
             self.progress.resize_with(class as usize + 1, Progress::default);
         }
-        self.progress[class as usize].open(self.clock, waiting.path, flow);
+        self.progress[class as usize].open(self.clock, flow);
     }
 
     /// The first flow of a class has finished.
     fn finish(&mut self, class: u32, finished: &mut impl FnMut(u32, f64)) {
         let progress = &mut self.progress[class as usize];
-        let flow = progress.leave(self.clock);
-        let number = progress.path();
-        let path = &mut self.paths[number as usize];
-        self.usage.end(&path.links, flow.bytes, self.clock);
+        let (flow, is_last) = progress.leave(self.clock);
+        let path = &mut self.paths[flow.path as usize];
+        let links = self.path_links.get(path.links);
+        self.usage.end(links, flow.bytes, self.clock);
+        if let Some(holds) = &mut self.holds {
+            holds.leave(class, flow.key, links, is_last, self.clock);
+        }
         finished(flow.key, self.clock);
         self.sharing.leave(ClassId(class));
-        if progress.is_empty() {
-            self.finishing.remove(class);
+        if is_last {
             if path.class == class {
                 path.class = NONE;
             }
-            self.drop_path(number);
+            self.drop_path(flow.path);
         } else {
             self.finishing.set(class, progress.end());
         }
@@ -278,14 +352,14 @@ impl<'a> FlowNetwork<'a> {
     /// pair alone. A changed route costs the memory of the old one.
     pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
         let same = |path: &u32| {
-            let known = &self.paths[*path as usize].links;
+            let known = self.path_links.get(self.paths[*path as usize].links);
             known.len() == links.len() && known.iter().zip(links).all(|(known, link)| *known == link.0)
         };
         if self.pairs.get(&(src.0, dst.0)).is_some_and(same) {
             return;
         }
         let latency_ps = self.latency_ps(links);
-        let links = links.iter().map(|link| link.0).collect();
+        let links = self.path_links.insert(links.iter().map(|link| link.0));
         self.paths.push(Path { links, latency_ps, class: NONE, is_kept: true });
         self.pairs.insert((src.0, dst.0), (self.paths.len() - 1) as u32);
     }
@@ -318,33 +392,30 @@ impl<'a> FlowNetwork<'a> {
             };
             self.router.route(&request, &mut self.routes)?;
         }
-        let latency_ps = self.latency_ps(self.routes.iter().next().unwrap_or_default());
-        let number = self.unused_paths.pop().unwrap_or_else(|| {
-            self.paths.push(Path::default());
-            (self.paths.len() - 1) as u32
-        });
-        let path = &mut self.paths[number as usize];
-        path.links.clear();
-        path.latency_ps = 0;
-        path.class = NONE;
-        if src == dst {
-            let memory = self.topology.link_count() as u32 + src.0;
-            path.links.extend(self.slow_memory.then_some(memory));
+        let route = self.routes.iter().next().unwrap_or_default();
+        let latency_ps = self.latency_ps(route);
+        let links = if src == dst && self.slow_memory {
+            self.path_links.insert(iter::once(self.topology.link_count() as u32 + src.0))
         } else {
-            let route = self.routes.iter().next().unwrap_or_default();
-            path.links.extend(route.iter().map(|link| link.0));
-            path.latency_ps = latency_ps;
+            self.path_links.insert(route.iter().map(|link| link.0))
+        };
+        let path = Path { links, latency_ps, class: NONE, is_kept };
+        let number = self.unused_paths.pop().unwrap_or(self.paths.len() as u32);
+        match self.paths.get_mut(number as usize) {
+            Some(place) => *place = path,
+            None => self.paths.push(path),
         }
         if is_kept {
             self.pairs.insert((src.0, dst.0), number);
         }
-        path.is_kept = is_kept;
         Ok(number)
     }
 
     /// A flow of the path has gone.
     fn drop_path(&mut self, number: u32) {
-        if !self.paths[number as usize].is_kept {
+        let path = &self.paths[number as usize];
+        if !path.is_kept {
+            self.path_links.remove(path.links);
             self.unused_paths.push(number);
         }
     }
@@ -355,7 +426,7 @@ impl<'a> FlowNetwork<'a> {
         if self.load.is_empty() {
             return;
         }
-        let links = &self.paths[waiting.path as usize].links;
+        let links = self.path_links.get(self.paths[waiting.path as usize].links);
         let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);
         // Whole numbers, so that nothing is left when all have gone.
         let rate = sign * (least * 1e12).round();

@@ -13,9 +13,10 @@ pub(super) struct Flow {
     /// Flows of equal end finish in this order.
     pub(super) sequence: u64,
     pub(super) key: u32,
+    pub(super) path: u32,
 }
 
-/// The flows of one class.
+/// The flows of one class, which take one path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress {
     /// Bytes by flow from the beginning to `since`.
@@ -29,16 +30,13 @@ pub(super) struct Progress {
     first: Flow,
     /// The other flows: target by its bits, sequence, key, bytes.
     rest: BinaryHeap<Reverse<(u64, u64, u32, u64)>>,
-    is_open: bool,
-    path: u32,
 }
 
 impl Progress {
     /// A class begins with one flow.
-    pub(super) fn open(&mut self, now: f64, path: u32, flow: Flow) {
+    pub(super) fn open(&mut self, now: f64, flow: Flow) {
         (self.served, self.since, self.rate) = (0.0, now, 0.0);
         (self.target, self.first) = (flow.bytes as f64, flow);
-        (self.is_open, self.path) = (true, path);
     }
 
     /// A flow more.
@@ -53,18 +51,16 @@ impl Progress {
         self.rest.push(Reverse((later_target.to_bits(), later.sequence, later.key, later.bytes)));
     }
 
-    /// The first flow has finished.
-    pub(super) fn leave(&mut self, now: f64) -> Flow {
+    /// The first flow has finished; true if it was the last one.
+    pub(super) fn leave(&mut self, now: f64) -> (Flow, bool) {
         let flow = self.first;
         self.serve(now);
-        match self.rest.pop() {
-            Some(Reverse((target, sequence, key, bytes))) => {
-                self.target = f64::from_bits(target);
-                self.first = Flow { bytes, sequence, key };
-            }
-            None => self.is_open = false,
+        let next = self.rest.pop();
+        if let Some(Reverse((target, sequence, key, bytes))) = next {
+            self.target = f64::from_bits(target);
+            self.first = Flow { bytes, sequence, key, path: flow.path };
         }
-        flow
+        (flow, next.is_none())
     }
 
     /// The rate of each flow from now on.
@@ -79,15 +75,6 @@ impl Progress {
     pub(super) fn end(&self) -> f64 {
         let rest = self.target - self.served;
         if rest > 0.0 { self.since + rest / self.rate } else { self.since }
-    }
-
-    /// True after the last flow.
-    pub(super) fn is_empty(&self) -> bool {
-        !self.is_open
-    }
-
-    pub(super) fn path(&self) -> u32 {
-        self.path
     }
 
     #[inline]

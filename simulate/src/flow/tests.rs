@@ -146,7 +146,7 @@ fn rtt_fairness_gives_the_near_more() {
         &net,
         &[(0, 0, 1, 22_500), (0, 2, 1, 20_000)],
         "dmodk",
-        &FlowOptions { fairness: Fairness::Rtt, memory_gbps: None },
+        &FlowOptions { fairness: Fairness::Rtt, ..FlowOptions::default() },
     );
     // 20 000 at two thirds: 24 µs; the other has 10 000 by then and needs 8 µs more.
     for (found, expected) in found.iter().zip([28e6, 36e6]) {
@@ -280,6 +280,36 @@ const NETWORKS: &[&str] = &[
     "fat-tree[k=4]",
 ];
 
+/// A tolerance is one of ends too: nothing adds up from the hundreds of changes that a flow sees. (The tolerance is a part of rates at each
+/// moment, so of the time that a flow takes; the factor is for what links pass on to each other.)
+#[test]
+fn with_a_tolerance_ends_are_near_exact_ones() {
+    let net = made("xgft[m=4:4:8,w=1:4:4]", TopologyOptions::default());
+    let flows: Vec<_> = (0..1_500_u64)
+        .map(|i| {
+            (
+                i % 7,
+                (i * 37 % 128) as u32,
+                ((i * 37 + i * i % 127 + 1) % 128) as u32,
+                1 + i * i * 7919 % 1_000_000,
+            )
+        })
+        .filter(|(_, src, dst, _)| src != dst)
+        .collect();
+    let exact = times(&net, &flows, "dmodk", &FlowOptions::default());
+    for tolerance in [1e-3_f32, 1e-2, 5e-2] {
+        let near = times(&net, &flows, "dmodk", &FlowOptions { tolerance, ..FlowOptions::default() });
+        let off = exact.iter().zip(&near).map(|(exact, near)| (near - exact).abs() / exact);
+        let (most, sum) = off.fold((0.0_f64, 0.0), |(most, sum), off| (most.max(off), sum + off));
+        let mean = sum / flows.len() as f64;
+        assert!(
+            most <= 4.0 * f64::from(tolerance) && mean <= f64::from(tolerance),
+            "{tolerance}: {most}, {mean}"
+        );
+        assert!(most > 0.0, "{tolerance} changes nothing");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -304,7 +334,7 @@ proptest! {
             .filter(|(_, src, dst, _)| src != dst)
             .collect();
         let fairness = if rtt { Fairness::Rtt } else { Fairness::MaxMin };
-        let found = times(&net, &flows, name, &FlowOptions { fairness, memory_gbps: None });
+        let found = times(&net, &flows, name, &FlowOptions { fairness, ..FlowOptions::default() });
         let expected = slow_times(&net, &flows, name, fairness);
         for (found, expected) in found.iter().zip(&expected) {
             prop_assert!((found - expected).abs() <= 1e-9 * expected, "{found} instead of {expected}");

@@ -1,4 +1,4 @@
-//! Loss, reordering, random marking: chance by link and traversal.
+//! Loss, second copies, reordering, random marking: chance by link and traversal.
 //!
 //! What happens to the n-th packet of a link is a hash of the seed, the link and n (SplitMix64's mixing function: Steele, Lea and
 //! Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), so that it depends on nothing that happens elsewhere.
@@ -6,13 +6,23 @@
 use crate::engine::Picoseconds;
 
 use super::options::FabricOptions;
+use crate::topology::{Faults, Topology};
 
 /// The dice of a network.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Chance {
     seed: u64,
+    /// By link; empty if no packet is ever lost, doubled or delayed.
+    odds: Vec<Odds>,
+}
+
+/// What may happen on a link.
+#[derive(Clone, Copy, Debug)]
+struct Odds {
     /// A hash below this is a loss.
     loss: u64,
+    /// A hash below this is a second copy.
+    duplicate: u64,
     /// Longest additional delay of a traversal.
     reorder_ps: Picoseconds,
 }
@@ -21,18 +31,29 @@ pub(super) struct Chance {
 const LOSS: u64 = 1;
 const DELAY: u64 = 2;
 const MARK: u64 = 3;
+const DUPLICATE: u64 = 4;
+const COPY_DELAY: u64 = 5;
 
 impl Chance {
-    pub(super) fn new(options: &FabricOptions) -> Self {
-        // 2⁶⁴ as a float saturates to 2⁶⁴ − 1: a loss of 1 loses everything but one in 2⁶⁴.
-        let loss = (options.loss * 2_f64.powi(64)) as u64;
-        Self { seed: mix(options.seed), loss, reorder_ps: options.reorder_ps }
+    pub(super) fn new(topology: &Topology, options: &FabricOptions) -> Self {
+        let odds = |faults: Faults| {
+            // 2⁶⁴ as a float saturates to 2⁶⁴ − 1: a loss of 1 loses everything but one in 2⁶⁴.
+            let below = |share: f64| (share * 2_f64.powi(64)) as u64;
+            Odds {
+                loss: below(faults.loss),
+                duplicate: below(faults.duplicate),
+                reorder_ps: faults.reorder_ps,
+            }
+        };
+        let is_needed = options.worst(topology).faults() != Faults::default();
+        let odds = options.faults_by_link(topology).filter(|_| is_needed).map(odds).collect();
+        Self { seed: mix(options.seed), odds }
     }
 
-    /// False if no packet is ever lost or delayed.
+    /// False if no packet is ever lost, doubled or delayed.
     #[inline]
     pub(super) fn is_needed(&self) -> bool {
-        self.loss | self.reorder_ps != 0
+        !self.odds.is_empty()
     }
 
     #[inline]
@@ -43,17 +64,29 @@ impl Chance {
     /// True if the `number`-th packet of a link is lost on it.
     #[inline]
     pub(super) fn loses(&self, link: u32, number: u64) -> bool {
-        self.throw(LOSS, link, number) < self.loss
+        self.throw(LOSS, link, number) < self.odds[link as usize].loss
+    }
+
+    /// If the `number`-th packet of a link arrives twice, how much later than usual the second copy does. Never with the first.
+    #[inline]
+    pub(super) fn doubles(&self, link: u32, number: u64) -> Option<Picoseconds> {
+        let is_doubled = self.throw(DUPLICATE, link, number) < self.odds[link as usize].duplicate;
+        is_doubled.then(|| self.delayed(COPY_DELAY, link, number) + 1)
     }
 
     /// How much later than usual the `number`-th packet of a link arrives: even up to the longest.
     #[inline]
     pub(super) fn delay(&self, link: u32, number: u64) -> Picoseconds {
-        let span = u128::from(self.reorder_ps) + 1;
+        self.delayed(DELAY, link, number)
+    }
+
+    #[inline]
+    fn delayed(&self, die: u64, link: u32, number: u64) -> Picoseconds {
+        let span = u128::from(self.odds[link as usize].reorder_ps) + 1;
         if span == 1 {
             return 0;
         }
-        ((u128::from(self.throw(DELAY, link, number)) * span) >> 64) as u64
+        ((u128::from(self.throw(die, link, number)) * span) >> 64) as u64
     }
 
     /// An even number from 0 to 1 for the `number`-th packet of a link.

@@ -17,6 +17,10 @@ pub struct LinkTraffic {
     pub losses: u64,
     /// Bytes of these.
     pub lost_bytes: u64,
+    /// Packets that arrived twice; they occupied the link once.
+    pub duplicates: u64,
+    /// Bytes of these.
+    pub duplicate_bytes: u64,
     /// Packets that were marked here.
     pub marks: u64,
     /// Bytes in the queue that half of the packets did not find exceeded; known to a quarter, as are the following. `None` without
@@ -41,6 +45,8 @@ impl LinkTraffic {
         self.dropped_bytes += other.dropped_bytes;
         self.losses += other.losses;
         self.lost_bytes += other.lost_bytes;
+        self.duplicates += other.duplicates;
+        self.duplicate_bytes += other.duplicate_bytes;
         self.marks += other.marks;
         self.queue_median = self.queue_median.max(other.queue_median);
         self.queue_p99 = self.queue_p99.max(other.queue_p99);
@@ -53,16 +59,10 @@ impl LinkTraffic {
 /// Counts of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
-    /// Packets put on a link that loses or delays.
-    pub(super) traversals: u64,
     /// Packets that found no room in the queue.
     pub(super) drops: u64,
     /// Bytes of these.
     pub(super) dropped_bytes: u64,
-    /// Packets lost on the wire.
-    pub(super) losses: u64,
-    /// Bytes of these.
-    pub(super) lost_bytes: u64,
     /// Packets marked.
     pub(super) marks: u64,
 }
@@ -72,14 +72,36 @@ impl Ledger {
         self.drops += 1;
         self.dropped_bytes += u64::from(wire);
     }
+}
+
+/// What the faults of one link did; kept only where links have some.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mishaps {
+    /// Packets put on the link, ever.
+    pub(super) traversals: u64,
+    /// Packets lost on it.
+    pub(super) losses: u64,
+    /// Bytes of these.
+    pub(super) lost_bytes: u64,
+    /// Packets that arrived twice.
+    pub(super) duplicates: u64,
+    /// Bytes of these.
+    pub(super) duplicate_bytes: u64,
+}
+
+impl Mishaps {
+    pub(super) fn lose(&mut self, wire: u32) {
+        self.losses += 1;
+        self.lost_bytes += u64::from(wire);
+    }
+
+    pub(super) fn duplicate(&mut self, wire: u32) {
+        self.duplicates += 1;
+        self.duplicate_bytes += u64::from(wire);
+    }
 
     /// Starts anew; chance goes on where it was.
     pub(super) fn forget(&mut self) {
         *self = Self { traversals: self.traversals, ..Self::default() };
-    }
-
-    pub(super) fn lose(&mut self, wire: u32) {
-        self.losses += 1;
-        self.lost_bytes += u64::from(wire);
     }
 }

@@ -78,7 +78,7 @@ impl<'a> PacketNetwork<'a> {
             TransportChoice::Usnic(preset) => with(Usnic::new(&fabric, *preset)?, fabric, aggregation),
         };
         // Where everything is summed in the network, the transport does not matter.
-        Ok(Self { simulation, refusal: transport.check(options).err() })
+        Ok(Self { simulation, refusal: transport.check(&options.worst(topology)).err() })
     }
 
     /// The time.

@@ -4,6 +4,7 @@ use phaseflow_collect::{Error, Result};
 
 use super::routes::Paths;
 use crate::engine::Picoseconds;
+use crate::topology::{Faults, LinkId, Topology};
 
 /// Properties of all links and switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,25 +18,49 @@ pub struct FabricOptions {
     pub pause: Option<Pause>,
     /// Which packets switches mark; `None` for none.
     pub marking: Option<Marking>,
-    /// Probability that a packet is lost on a link, per traversal.
+    /// Probability that a packet is lost on a link, per traversal; this and the next two are beside the [faults](Faults) of single links.
     pub loss: f64,
+    /// Probability that a packet that passes a link arrives twice.
+    pub duplicate: f64,
     /// A traversal takes up to this much longer, evenly distributed, so packets overtake each other; 0 keeps every link in order.
     pub reorder_ps: Picoseconds,
     /// How packets find their way where no router has said it.
     pub paths: Paths,
-    /// Of losses, delays, marks, paths.
+    /// Of losses, second copies, delays, marks, paths.
     pub seed: u64,
 }
 
 impl FabricOptions {
+    /// Faults of all links.
+    pub fn faults(&self) -> Faults {
+        let Self { loss, duplicate, reorder_ps, .. } = *self;
+        Faults { loss, duplicate, reorder_ps }
+    }
+
+    /// Faults of each link, in the order of their numbers.
+    pub fn faults_by_link(&self, topology: &Topology) -> impl Iterator<Item = Faults> {
+        let all = self.faults();
+        (0..topology.link_count() as u32).map(move |link| topology.link(LinkId(link)).faults.and(all))
+    }
+
+    /// The same, but all links have the faults that any has: what may happen somewhere.
+    #[must_use]
+    pub fn worst(&self, topology: &Topology) -> Self {
+        let Faults { loss, duplicate, reorder_ps } =
+            self.faults_by_link(topology).fold(Faults::default(), Faults::and);
+        Self { loss, duplicate, reorder_ps, ..*self }
+    }
+
     /// Refuses what cannot work; `largest` is the size of the largest packet on the wire.
     ///
     /// # Errors
     /// A probability or factor out of range, a buffer below the largest packet, thresholds the wrong way round, shares of nothing.
     pub fn check(&self, largest: u32) -> Result<()> {
         let wrong = |what: String| Err(Error::usage(what));
-        if !(0.0..1.0).contains(&self.loss) {
-            return wrong(format!("loss is {}, expected a probability below 1", self.loss));
+        for (name, share) in [("loss", self.loss), ("duplicate", self.duplicate)] {
+            if !(0.0..1.0).contains(&share) {
+                return wrong(format!("{name} is {share}, expected a probability below 1"));
+            }
         }
         match (self.buffer, self.shared) {
             (Some(buffer), _) if buffer < u64::from(largest) => {

@@ -50,7 +50,7 @@ pub fn simulate(
     limit: Option<Picoseconds>,
 ) -> Result<Outcome> {
     options.check(transport.largest_packet())?;
-    transport.check(options)?;
+    transport.check(&options.worst(topology))?;
     check(topology, messages)?;
     let mut fabric = Fabric::new(topology, options);
     if let Some((pairs, routes)) = routes {

@@ -46,6 +46,11 @@ pub trait Program {
         let _ = (fabric, link);
     }
 
+    /// A link delivers a packet twice: what the program keeps for this one, the second copy, besides the packet itself.
+    fn doubled(&mut self, packet: &mut Packet) {
+        let _ = packet;
+    }
+
     /// A timer has run down.
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer);
 }

@@ -6,7 +6,7 @@ use phaseflow_segment::{Chosen, Margins, Occurrence, Place, Records, Segmentatio
 
 use super::collectives::is_replaceable;
 use super::sampled::Sampled;
-use super::{MOST_KNOWN, Sampling, Script};
+use super::{MOST_KNOWN, Sampling, Script, Transfer};
 
 /// Messages and calls of a stretch of a run.
 ///
@@ -117,9 +117,15 @@ impl Recording {
         })
     }
 
-    /// Messages that a job simulates at most, and the most of them at a time.
-    pub(crate) fn work(&self, segmentation: &Segmentation, sampling: Sampling, merged: bool) -> (u64, u64) {
-        let messages = |script: &Script| script.messages().len() as u64;
+    /// What a job simulates at most, each message counted as `weight` says, and the most at a time.
+    pub(crate) fn work(
+        &self,
+        segmentation: &Segmentation,
+        sampling: Sampling,
+        merged: bool,
+        weight: impl Fn(&Transfer) -> u64,
+    ) -> (u64, u64) {
+        let messages = |script: &Script| script.messages().iter().map(&weight).sum::<u64>();
         if merged || sampling == Sampling::Off {
             let whole = self.whole.as_ref().map_or(0, messages);
             return (whole, whole);

@@ -30,6 +30,7 @@ mod sampled;
 pub mod script;
 mod shared;
 mod splice;
+mod steps;
 mod sums;
 
 pub use account::{Account, PathShare, Stretch};
@@ -38,18 +39,22 @@ pub(crate) use excerpt::Excerpts;
 pub use excerpt::{Excerpt, Recording};
 pub use ideal::Ideal;
 pub use noise::Noise;
+pub(crate) use options::switch;
 pub use options::{Options, Sampling};
 pub use packets::Packets;
 pub use parameter_server::ParameterServer;
 pub use player::{Performance, Player, play_alone};
 pub use replacement::Replacement;
 pub use sampled::{Sample, Sampled, Stratum, Traits};
-pub use script::{Op, Script};
+pub use script::{Op, Script, Transfer};
 pub use shared::Shared;
+pub(crate) use steps::keep_longest;
+pub use steps::{Details, Step};
 
 use phaseflow_collect::Error;
 
 use crate::engine::Picoseconds;
+use crate::flow::Hold;
 use crate::packet::Group;
 use crate::topology::HostId;
 
@@ -74,6 +79,22 @@ pub trait Transport {
     /// Goes on to `to` and appends the keys of the messages that have arrived by then, in order of their arrival; equal ones in
     /// an order that does not depend on keys.
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>);
+
+    /// Messages that start from now on are of this job.
+    fn belong(&mut self, job: u32) {
+        let _ = job;
+    }
+
+    /// True if it can be [told](Self::take_holds) what held messages up.
+    fn tells_holds(&self) -> bool {
+        false
+    }
+
+    /// What held up a message that has been told, by job: together what it took after its latency. Asked once, at once.
+    fn take_holds(&mut self, key: u32) -> Vec<Hold> {
+        let _ = key;
+        Vec::new()
+    }
 
     /// Workers, each on a host of its own, will sum vectors in the network; returns the number of the group.
     fn open(&mut self, group: &Group) -> u32 {

@@ -23,10 +23,16 @@ pub struct Options {
     /// and whose buffer was free by then, are eager whatever their size.
     pub eager_bytes: u64,
     /// Who gets how much of a full link: `fairness`, `maxmin` or `rtt`, and `memory`, the rate of messages within one host: they take
-    /// no time without it.
+    /// no time without it; and `tolerance`, 0 by default.
     pub network: FlowOptions,
     /// `sampling`: `on` or `off`, on by default.
     pub sampling: Sampling,
+    /// Whether it is told what held up the messages of critical paths, and whose messages that were: `blame`, `off` by default. Flows only.
+    pub blame: bool,
+    /// How many steps of a phase's critical path are told one by one, the longest: `path-steps`, 100 by default with `blame`, else none.
+    pub path_steps: u32,
+    /// Whether each job is also run without the others: `interference`, `off` by default.
+    pub interference: bool,
     /// `noise`, `stragglers` and `slowdown`: what makes computation uneven.
     pub noise: Noise,
 }
@@ -42,6 +48,10 @@ pub enum Sampling {
 
 const SLOWDOWN: f64 = 2.0;
 
+/// Steps of a path, enough for what a person looks at, and at most.
+const STEPS: u32 = 100;
+const MOST_STEPS: u32 = 1_000_000;
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -51,6 +61,9 @@ impl Default for Options {
             eager_bytes: 64 << 10,
             network: FlowOptions::default(),
             sampling: Sampling::On,
+            blame: false,
+            path_steps: 0,
+            interference: false,
             noise: Noise { slowdown: SLOWDOWN, ..Noise::default() },
         }
     }
@@ -65,8 +78,12 @@ impl Options {
         "receive-overhead",
         "eager",
         "sampling",
+        "blame",
+        "path-steps",
+        "interference",
         "fairness",
         "memory",
+        "tolerance",
         "noise",
         "stragglers",
         "slowdown",
@@ -102,6 +119,12 @@ impl Options {
             Some("off") => Sampling::Off,
             Some(other) => return Err(unknown_name("sampling", other, &["on", "off"])),
         };
+        let blame = switch(choice, "blame")?;
+        let path_steps: u32 = choice.value("path-steps", if blame { STEPS } else { 0 })?;
+        if path_steps > MOST_STEPS {
+            let problem = format!("`{choice}`: path-steps is {path_steps}, expected 0 to {MOST_STEPS}");
+            return Err(Error::usage(problem));
+        }
         let fairness = match choice.get("fairness") {
             None | Some("maxmin") => Fairness::MaxMin,
             Some("rtt") => Fairness::Rtt,
@@ -115,8 +138,15 @@ impl Options {
             send_overhead_ps: time("send-overhead")?,
             receive_overhead_ps: time("receive-overhead")?,
             eager_bytes: eager.unwrap_or(default.eager_bytes),
-            network: FlowOptions { fairness, memory_gbps },
+            network: FlowOptions {
+                fairness,
+                memory_gbps,
+                tolerance: within("tolerance", 0.0, (0.0, 0.1))? as f32,
+            },
             sampling,
+            blame,
+            path_steps,
+            interference: switch(choice, "interference")?,
             noise: Noise {
                 deviation: within("noise", 0.0, (0.0, 10.0))?,
                 stragglers: within("stragglers", 0.0, (0.0, 1.0))?,
@@ -126,12 +156,26 @@ impl Options {
         })
     }
 
+    /// The same where nobody wants to know critical paths.
+    pub(crate) fn without_paths(self) -> Self {
+        Self { blame: false, path_steps: 0, ..self }
+    }
+
     /// What `gap_ns` of computation takes here.
     pub(crate) fn compute_ps(&self, gap_ns: u64) -> Picoseconds {
         if self.compute_scale.to_bits() == 1.0_f64.to_bits() {
             return gap_ns.saturating_mul(1000);
         }
         (gap_ns as f64 * 1000.0 * self.compute_scale).round() as u64 // saturates
+    }
+}
+
+/// A parameter that is `on` or `off`, off by default.
+pub(crate) fn switch(choice: &Choice, name: &str) -> Result<bool> {
+    match choice.get(name) {
+        Some("on") => Ok(true),
+        None | Some("off") => Ok(false),
+        Some(other) => Err(unknown_name(name, other, &["on", "off"])),
     }
 }
 
@@ -146,14 +190,21 @@ mod tests {
     #[test]
     fn parameters_and_their_defaults() {
         assert_eq!(of("flow").unwrap(), Options::default());
-        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G,noise=0.1]";
+        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G,noise=0.1,blame=on,path-steps=7,tolerance=0.015625]";
         let expected = Options {
             compute_scale: 1.5,
             send_overhead_ps: 2_000_000,
             receive_overhead_ps: 0,
             eager_bytes: 4096,
-            network: FlowOptions { fairness: Fairness::Rtt, memory_gbps: Some(80.0) },
+            network: FlowOptions {
+                fairness: Fairness::Rtt,
+                memory_gbps: Some(80.0),
+                tolerance: 0.5_f32.powi(6),
+            },
             sampling: Sampling::Off,
+            blame: true,
+            path_steps: 7,
+            interference: false,
             noise: Noise { deviation: 0.1, stragglers: 0.0, slowdown: 2.0, seed: 0 },
         };
         assert_eq!(of(text).unwrap(), expected);
@@ -162,6 +213,10 @@ mod tests {
             (
                 "flow[compute-scale=-1]",
                 "`flow[compute-scale=-1]`: compute-scale is -1, expected 0 to 1000000000",
+            ),
+            (
+                "flow[path-steps=2000000]",
+                "`flow[path-steps=2000000]`: path-steps is 2000000, expected 0 to 1000000",
             ),
             ("flow[stragglers=2]", "`flow[stragglers=2]`: stragglers is 2, expected 0 to 1"),
             ("flow[sampling=of]", "unknown sampling `of`; did you mean on or off? (known: on, off)"),

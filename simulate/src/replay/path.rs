@@ -8,6 +8,7 @@
 
 use super::PathShare;
 use super::player::Act;
+use super::steps::{Details, Gathering, Place};
 use crate::engine::Picoseconds;
 
 /// No wait.
@@ -23,12 +24,21 @@ pub(super) struct Wait {
     pub(super) end: Picoseconds,
 }
 
-/// What the path of a script that ended at `end` is made of, by stretch. Takes time in proportion to the waits and stretches.
-pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> Vec<PathShare> {
-    let mut shares = Shares { of: vec![PathShare::default(); act.boundaries.len() + 1], act, at: end };
+/// What the path of a script that ended at `end` is made of, by stretch, and its steps if somebody asked. Takes time in proportion to the waits
+/// and stretches.
+pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> (Vec<PathShare>, Option<Details>) {
+    let asked = act.holds.is_some() || act.options.path_steps > 0;
+    let mut shares = Shares {
+        of: vec![PathShare::default(); act.boundaries.len() + 1],
+        steps: asked.then(|| Gathering::new(act, act.options.path_steps)),
+        act,
+        at: end,
+    };
     // By rank: the latest wait that can still be on the path, as that only goes back.
     let mut latest: Vec<u32> = act.ranks.iter().map(|rank| rank.last_wait).collect();
-    let Some(mut rank) = act.ranks.iter().position(|rank| rank.ended == Some(end)) else { return shares.of };
+    let Some(mut rank) = act.ranks.iter().position(|rank| rank.ended == Some(end)) else {
+        return shares.finish();
+    };
     let mut at = end;
     loop {
         let wait = loop {
@@ -39,13 +49,13 @@ pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> Vec<PathShare> {
             }
         };
         let Some(wait) = wait else {
-            shares.back_to(act.began, |share| &mut share.ranks);
-            return shares.of;
+            shares.back_to(act.began, Place::Rank(rank as u32));
+            return shares.finish();
         };
         let (cause, started) = cause(act, wait.message);
-        shares.back_to(wait.end, |share| &mut share.ranks);
+        shares.back_to(wait.end, Place::Rank(rank as u32));
         shares.current().messages += 1;
-        shares.back_to(started, |share| &mut share.network);
+        shares.back_to(started, Place::Message(wait.message));
         at = started;
         rank = cause as usize;
     }
@@ -63,6 +73,7 @@ fn cause(act: &Act<'_>, message: u32) -> (u32, Picoseconds) {
 /// The shares of stretches while the path goes back in time.
 struct Shares<'a> {
     of: Vec<PathShare>,
+    steps: Option<Gathering<'a>>,
     act: &'a Act<'a>,
     at: Picoseconds,
 }
@@ -75,16 +86,28 @@ impl Shares<'_> {
         &mut self.of[stretch]
     }
 
-    /// Puts the time back to `to` down to a part of the shares.
-    fn back_to(&mut self, to: Picoseconds, part: impl Fn(&mut PathShare) -> &mut Picoseconds) {
+    /// Puts the time back to `to` down to where the path was.
+    fn back_to(&mut self, to: Picoseconds, place: Place) {
         // Before the last rank's start is before the beginning.
         let to = to.max(self.act.began);
         while self.at > to {
             let boundaries = &self.act.boundaries;
             let stretch = boundaries.partition_point(|boundary| *boundary < self.at);
             let start = stretch.checked_sub(1).map_or(to, |before| boundaries[before].max(to));
-            *part(&mut self.of[stretch]) += self.at - start;
+            let share = &mut self.of[stretch];
+            let part = match place {
+                Place::Rank(_) => &mut share.ranks,
+                Place::Message(_) => &mut share.network,
+            };
+            *part += self.at - start;
+            if let Some(steps) = &mut self.steps {
+                steps.step(stretch, start, self.at, place);
+            }
             self.at = start;
         }
+    }
+
+    fn finish(self) -> (Vec<PathShare>, Option<Details>) {
+        (self.of, self.steps.map(Gathering::finish))
     }
 }

@@ -6,8 +6,9 @@
 use super::dead_end::describe;
 use super::path::{NONE, Wait, critical_path};
 use super::sums::{Joined, Sums};
-use super::{Account, Op, Options, PathShare, Script, Stretch, Transport};
+use super::{Account, Details, Op, Options, PathShare, Script, Stretch, Transport};
 use crate::engine::{EventQueue, Picoseconds};
+use crate::flow::Hold;
 use crate::topology::HostId;
 
 /// Scripts that run side by side over one network.
@@ -84,12 +85,15 @@ pub(super) struct Act<'s> {
     number: u64,
     place: u32,
     token: u64,
+    job: u32,
     pub(super) script: &'s Script,
-    options: Options,
+    pub(super) options: Options,
     /// By rank.
     hosts: Vec<HostId>,
     pub(super) ranks: Vec<Rank>,
     pub(super) messages: Vec<Message>,
+    /// By message: what held it up, where that is asked for and known.
+    pub(super) holds: Option<Vec<Box<[Hold]>>>,
     pub(super) sums: Sums,
     pub(super) waits: Vec<Wait>,
     playing: u32,
@@ -148,6 +152,8 @@ pub struct Performance {
     pub stretches: Vec<Stretch>,
     /// By rank, servers left out.
     pub accounts: Vec<Account>,
+    /// What its critical path is made of, if its [options](Options) say so.
+    pub details: Option<Details>,
     /// By stretch, then rank, if the player was told to [tell ranks by stretch](Player::tell_ranks_by_stretch).
     pub in_detail: Vec<Account>,
 }
@@ -170,11 +176,11 @@ impl<'s, T: Transport> Player<'s, T> {
     }
 
     /// Starts a script with its ranks on `hosts`, each at its own time, now or later; `servers` are there for sums in the network. What
-    /// becomes of it is told under `token`, which no other one has had. Its makespan counts from the last rank's start.
+    /// becomes of it is told under `token`, which no other one has had; it is of a job. Its makespan counts from the last rank's start.
     pub fn begin(
         &mut self,
         starts: &[Picoseconds],
-        token: u64,
+        (token, job): (u64, u32),
         script: &'s Script,
         (hosts, servers): (&[HostId], &[HostId]),
         options: Options,
@@ -202,6 +208,7 @@ impl<'s, T: Transport> Player<'s, T> {
             number: self.begun,
             place,
             token,
+            job,
             script,
             options,
             hosts: hosts
@@ -211,6 +218,8 @@ impl<'s, T: Transport> Player<'s, T> {
                 .collect(),
             ranks: vec![rank; script.ranks() as usize],
             messages: messages.map(|message| ready(message.announced)).collect(),
+            holds: (options.blame && self.stage.transport.tells_holds())
+                .then(|| vec![Box::default(); script.messages().len()]),
             sums,
             waits: Vec::new(),
             playing: script.ranks(),
@@ -242,12 +251,18 @@ impl<'s, T: Transport> Player<'s, T> {
         let mut arrived = std::mem::take(&mut self.arrived);
         self.stage.transport.advance(now, &mut arrived);
         for key in arrived.drain(..) {
+            let holds = self.stage.transport.take_holds(key);
             let Key { act, message, worker, token } = self.stage.keys.take(key);
             // What nobody waits for can outlive its script.
             let act = self.acts[act as usize].as_deref_mut().filter(|act| act.token == token);
             match act {
                 Some(act) if act.is_sum(message) => act.sum(message, worker, now, &mut self.stage),
-                Some(act) => act.arrive(message, now, &mut self.stage),
+                Some(act) => {
+                    if let Some(known) = &mut act.holds {
+                        known[message as usize] = holds.into();
+                    }
+                    act.arrive(message, now, &mut self.stage);
+                }
                 None => {}
             }
         }
@@ -366,6 +381,7 @@ impl Act<'_> {
             return self.arrive(message, now, stage);
         }
         let key = stage.keys.give(Key { act: self.place, message, worker: 0, token: self.token });
+        stage.transport.belong(self.job);
         stage.transport.start(now, src, dst, transfer.bytes, key);
     }
 
@@ -453,7 +469,7 @@ impl Act<'_> {
 
     fn finish(self, end: Picoseconds) -> Performance {
         let own = self.hosts.len() - self.script.servers() as usize;
-        let paths = critical_path(&self, end);
+        let (paths, details) = critical_path(&self, end);
         let ends = self.boundaries.iter().chain([&end]);
         let mut since = self.began;
         let stretch = |((time, account), path): ((&Picoseconds, Account), PathShare)| Stretch {
@@ -468,6 +484,7 @@ impl Act<'_> {
             stretches: ends.zip(self.accounts).zip(paths).map(stretch).collect(),
             ends: self.ranks.iter().take(own).map(|rank| rank.ended.unwrap_or(end)).collect(),
             accounts: self.ranks.into_iter().take(own).map(|rank| rank.account).collect(),
+            details,
             in_detail: self.in_detail,
         }
     }
@@ -514,7 +531,7 @@ pub fn play_alone<T: Transport>(
     let mut player = Player::new(transport);
     let last = leads.iter().copied().max().unwrap_or(0);
     let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
-    player.begin(&starts, 0, script, (hosts, &[]), options);
+    player.begin(&starts, (0, 0), script, (hosts, &[]), options);
     let mut ended = Vec::new();
     while let Some(now) = player.next(Picoseconds::MAX).filter(|_| ended.is_empty()) {
         player.advance(now, &mut ended);

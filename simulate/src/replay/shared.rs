@@ -4,7 +4,7 @@ use phaseflow_collect::Result;
 
 use super::Transport;
 use crate::engine::Picoseconds;
-use crate::flow::{FlowNetwork, FlowOptions};
+use crate::flow::{FlowNetwork, FlowOptions, Hold};
 use crate::routing::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 
@@ -24,6 +24,11 @@ impl<'a> Shared<'a> {
         self.network.set_route(src, dst, links);
     }
 
+    /// Tells what held messages up; none is on its way yet.
+    pub fn tell_holds(&mut self) {
+        self.network.tell_holds();
+    }
+
     /// What flows make of the links.
     pub fn network(&self) -> &FlowNetwork<'a> {
         &self.network
@@ -38,6 +43,18 @@ impl Transport for Shared<'_> {
 
     fn next(&mut self, _: Picoseconds) -> Option<Picoseconds> {
         self.network.next()
+    }
+
+    fn belong(&mut self, job: u32) {
+        self.network.belong(job);
+    }
+
+    fn tells_holds(&self) -> bool {
+        self.network.tells_holds()
+    }
+
+    fn take_holds(&mut self, key: u32) -> Vec<Hold> {
+        self.network.take_holds(key)
     }
 
     /// Never asked: only packets can be summed on their way.

@@ -4,11 +4,13 @@
 
 mod network;
 mod packets;
+mod path;
 mod reader;
 mod writer;
 
 pub use network::{Link, Network};
 pub use packets::LinkPackets;
+pub use path::{BlameRow, Cause, PathRow, StepKind};
 pub use reader::ResultReader;
 pub use writer::ResultWriter;
 
@@ -84,6 +86,10 @@ pub struct RunResult {
     pub phases: Vec<PhaseRow>,
     /// Where the time of each rank went, by job, phase and rank; flow and packet model.
     pub ranks: Vec<RankRow>,
+    /// Steps of critical paths, by job, phase and time, the sums of the others last; flow and packet model, where they are asked for.
+    pub path: Vec<PathRow>,
+    /// What critical paths waited for in the network, by job, phase, cause, link and job that caused it; flow model, where it is asked for.
+    pub blame: Vec<BlameRow>,
     /// Link statistics, by job, phase and link; links without traffic are left out.
     pub links: LinkTable,
     /// Time series.
@@ -141,6 +147,9 @@ pub struct JobRow {
     pub finished_s: Option<f64>,
     /// The nodes of its hosts.
     pub hosts: Vec<NodeId>,
+    /// How long it would have run in the same place without other jobs, seconds; flow and packet model, where it is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_s: Option<f64>,
 }
 
 /// One phase of one job.
@@ -219,6 +228,9 @@ pub struct PacketCounts {
     pub wrong_sums: u64,
     /// Packets that a switch had no memory for, and left to a server.
     pub fallbacks: u64,
+    /// Packets that a link delivered twice.
+    #[serde(default)]
+    pub duplicates: u64,
 }
 
 impl PacketCounts {
@@ -233,6 +245,7 @@ impl PacketCounts {
         self.checked_sums += other.checked_sums;
         self.wrong_sums += other.wrong_sums;
         self.fallbacks += other.fallbacks;
+        self.duplicates += other.duplicates;
     }
 }
 

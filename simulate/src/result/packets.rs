@@ -21,6 +21,8 @@ pub struct LinkPackets {
     pub pauses: u64,
     /// For how long, picoseconds.
     pub paused_ps: u64,
+    /// Arrived twice.
+    pub duplicates: u64,
 }
 
 /// A column: its id in the archive, its name, and its value in a row.
@@ -28,7 +30,7 @@ type Column = (u8, &'static str, fn(&mut LinkPackets) -> &mut u64);
 
 impl LinkPackets {
     /// The columns.
-    pub const COLUMNS: [Column; 9] = [
+    pub const COLUMNS: [Column; 10] = [
         (7, "packets", |row| &mut row.packets),
         (8, "drops", |row| &mut row.drops),
         (9, "losses", |row| &mut row.losses),
@@ -38,5 +40,6 @@ impl LinkPackets {
         (13, "queue_max", |row| &mut row.queue_max),
         (14, "pauses", |row| &mut row.pauses),
         (15, "paused_ps", |row| &mut row.paused_ps),
+        (16, "duplicates", |row| &mut row.duplicates),
     ];
 }

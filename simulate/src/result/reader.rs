@@ -9,7 +9,7 @@ use std::io::BufRead;
 use phaseflow_collect::archive::columns::{BlockReader, LARGEST_BYTES, UNKNOWN};
 use phaseflow_collect::archive::{ArchiveReader, MemberInfo, SUMMARY};
 use phaseflow_collect::trace::read_cells;
-use phaseflow_collect::{At, Error, MatrixBuilder, Result};
+use phaseflow_collect::{At, Error, ErrorKind, MatrixBuilder, Result};
 use phaseflow_segment::{Phase, Segmentation};
 use serde::de::DeserializeOwned;
 
@@ -32,6 +32,9 @@ pub struct ResultReader<R: BufRead> {
     runs: usize,
     last: Option<u32>,
     finished: bool,
+    /// Whether an archive that ends too early is read as far as it goes, and whether it was one.
+    partial: bool,
+    cut: bool,
     bytes: Vec<u8>,
 }
 
@@ -65,30 +68,80 @@ impl<R: BufRead> ResultReader<R> {
     /// # Errors
     /// No result archive, a later version, or a damaged one.
     pub fn open(input: R) -> Result<Self> {
-        let mut archive = ArchiveReader::open(input)?;
+        Self::begin(input, false)
+    }
+
+    /// As [`open`](Self::open), an archive that may end too early: the runs that are complete are read, what comes of the next
+    /// one is passed over.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); an archive that ends before its first run could begin.
+    pub fn open_partial(input: R) -> Result<Self> {
+        Self::begin(input, true)
+    }
+
+    fn begin(input: R, partial: bool) -> Result<Self> {
+        let archive = ArchiveReader::open(input)?;
         let header = archive.header(FORMAT, VERSION)?;
-        let ahead = next_member(&mut archive)?;
         let mut reader = Self {
             archive,
             header,
             networks: Vec::new(),
             workloads: Vec::new(),
-            ahead,
+            ahead: nothing(),
             runs: 0,
             last: None,
             finished: false,
+            partial,
+            cut: false,
             bytes: Vec::new(),
         };
-        while reader.ahead.name != SUMMARY {
-            let member = reader.ahead.clone();
+        match reader.subjects() {
+            Err(_) if reader.cut => Err(Error::truncated("is truncated before its first run")),
+            outcome => outcome.map(|()| reader),
+        }
+    }
+
+    /// Reads what runs refer to.
+    fn subjects(&mut self) -> Result<()> {
+        self.advance()?;
+        while self.ahead.name != SUMMARY && !self.cut {
+            let member = self.ahead.clone();
             match Place::of(&member.name) {
                 Some(Place { folder: "runs", .. }) => break,
-                Some(Place { folder: "topologies", number, part: "" }) => reader.network(&member, number)?,
-                Some(Place { folder: "workloads", number, part: "" }) => reader.workload(&member, number)?,
-                _ => reader.ahead = next_member(&mut reader.archive)?,
+                Some(Place { folder: "topologies", number, part: "" }) => self.network(&member, number)?,
+                Some(Place { folder: "workloads", number, part: "" }) => self.workload(&member, number)?,
+                _ => self.advance()?,
             }
         }
-        Ok(reader)
+        Ok(())
+    }
+
+    /// Goes to the next member. There is one, the summary being the last; but where an archive may end too early.
+    fn advance(&mut self) -> Result<()> {
+        let next = self.archive.next_member().and_then(|member| {
+            member.ok_or_else(|| {
+                Error::truncated(format!("ends without `{SUMMARY}`: the archive is truncated"))
+            })
+        });
+        self.ahead = self.unless_cut(next)?.unwrap_or_else(nothing);
+        Ok(())
+    }
+
+    /// `None` for the failures that come of an early end, where there may be one.
+    fn unless_cut<T>(&mut self, outcome: Result<T>) -> Result<Option<T>> {
+        match outcome {
+            Err(error) if self.partial && (self.cut || error.kind() == ErrorKind::Truncated) => {
+                self.cut = true;
+                Ok(None)
+            }
+            outcome => outcome.map(Some),
+        }
+    }
+
+    /// True if the archive turned out to end too early.
+    pub fn is_cut(&self) -> bool {
+        self.cut
     }
 
     /// What was simulated.
@@ -111,19 +164,22 @@ impl<R: BufRead> ResultReader<R> {
     /// # Errors
     /// A damaged, truncated or contradictory archive.
     pub fn next_run(&mut self) -> Result<Option<RunResult>> {
-        while !self.finished {
+        while !self.finished && !self.cut {
             let member = self.ahead.clone();
             if member.name == SUMMARY {
-                self.end(&member)?;
+                let end = self.end(&member);
+                self.unless_cut(end)?;
                 break;
             }
             match Place::of(&member.name) {
                 Some(Place { folder: "runs", number, part: "" }) => {
-                    let run = self.run(&member, number)?;
-                    self.runs += 1;
-                    return Ok(Some(run));
+                    // A run tells how much there is of it; so the last one may be complete although nothing follows.
+                    let run = self.run(&member, number);
+                    let run = self.unless_cut(run)?;
+                    self.runs += usize::from(run.is_some());
+                    return Ok(run);
                 }
-                _ => self.ahead = next_member(&mut self.archive)?,
+                _ => self.advance()?,
             }
         }
         Ok(None)
@@ -158,7 +214,7 @@ impl<R: BufRead> ResultReader<R> {
     ) -> Result<()> {
         let entry = Place::of(&head.name).map(|place| (place.folder, place.number));
         loop {
-            self.ahead = next_member(&mut self.archive)?;
+            self.advance()?;
             let Some(place) = Place::of(&self.ahead.name) else { return Ok(()) };
             if Some((place.folder, place.number)) != entry || place.part.is_empty() {
                 return Ok(());
@@ -259,6 +315,8 @@ impl<R: BufRead> ResultReader<R> {
             jobs: Vec::new(),
             phases: Vec::new(),
             ranks: Vec::new(),
+            path: Vec::new(),
+            blame: Vec::new(),
             links: super::LinkTable::default(),
             series: series.collect(),
             snapshots: snapshots
@@ -270,6 +328,8 @@ impl<R: BufRead> ResultReader<R> {
             Some(("jobs", _)) => lines(archive, member, &mut run.jobs),
             Some(("phases", _)) => lines(archive, member, &mut run.phases),
             Some(("ranks", _)) => lines(archive, member, &mut run.ranks),
+            Some(("path", _)) => lines(archive, member, &mut run.path),
+            Some(("blame", _)) => lines(archive, member, &mut run.blame),
             Some(("links", _)) => block(archive, member, bytes, |block| link_rows(block, &mut run.links)),
             Some(("series", at)) => block(archive, member, bytes, |block| {
                 let series = run.series.get_mut(at).ok_or_else(unlisted)?;
@@ -296,6 +356,8 @@ impl<R: BufRead> ResultReader<R> {
         count("jobs", entry.jobs, run.jobs.len())?;
         count("phases", entry.phases, run.phases.len())?;
         count("ranks", entry.ranks, run.ranks.len())?;
+        count("rows of path", entry.path, run.path.len())?;
+        count("rows of blame", entry.blame, run.blame.len())?;
         count("links", entry.links, run.links.link.len())?;
         for (series, told) in run.series.iter().zip(&entry.series) {
             count(&format!("points of series {}", told.name), told.points, series.time_s.len())?;
@@ -317,7 +379,10 @@ impl<R: BufRead> ResultReader<R> {
         }
         check_phases(run)?;
         let bottlenecks = run.phases.iter().filter_map(|phase| phase.bottleneck);
-        match run.links.link.iter().copied().chain(bottlenecks).find(|link| link.0 as usize >= links) {
+        let of_paths = run.path.iter().filter_map(|row| row.link);
+        let blamed = run.blame.iter().filter_map(|row| row.link);
+        let named = run.links.link.iter().copied().chain(bottlenecks).chain(of_paths).chain(blamed);
+        match named.into_iter().find(|link| link.0 as usize >= links) {
             Some(LinkId(link)) => Err(Error::data(format!("link is {link}, the topology has {links}"))),
             None => Ok(()),
         }
@@ -332,21 +397,24 @@ fn check_phases(run: &RunResult) -> Result<()> {
     }
     let named = run.links.job.iter().zip(&run.links.phase);
     let ranks = run.ranks.iter().filter_map(|row| Some((row.job, row.phase?)));
+    let of_paths = run.path.iter().map(|row| (row.job, row.phase));
+    let blamed = run.blame.iter().map(|row| (row.job, row.phase));
     let named = named.filter_map(|(job, phase)| Some(((*job)?, (*phase)?))).chain(ranks);
+    let named = named.chain(of_paths).chain(blamed);
     for (job, phase) in named {
         let known = phases.get(&job).copied().unwrap_or(0);
         if phase >= known {
             return Err(Error::data(format!(
-                "table of links or ranks: phase is {phase}, job {job} has {known}"
+                "table of links, ranks, path or blame: phase is {phase}, job {job} has {known}"
             )));
         }
     }
     Ok(())
 }
 
-fn next_member<R: BufRead>(archive: &mut ArchiveReader<R>) -> Result<MemberInfo> {
-    let end = || Error::data(format!("ends without `{SUMMARY}`: the archive is truncated"));
-    archive.next_member()?.ok_or_else(end)
+/// Where no member is.
+fn nothing() -> MemberInfo {
+    MemberInfo { name: String::new(), size: 0 }
 }
 
 fn unlisted() -> Error {

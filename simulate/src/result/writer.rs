@@ -61,6 +61,10 @@ pub(super) struct RunEntry {
     pub phases: usize,
     #[serde(default)]
     pub ranks: usize,
+    #[serde(default)]
+    pub path: usize,
+    #[serde(default)]
+    pub blame: usize,
     pub links: usize,
     pub series: Vec<SeriesEntry>,
     pub snapshots: Vec<f64>,
@@ -137,6 +141,8 @@ impl<W: Write> ResultWriter<W> {
             jobs: run.jobs.len(),
             phases: run.phases.len(),
             ranks: run.ranks.len(),
+            path: run.path.len(),
+            blame: run.blame.len(),
             links: run.links.link.len(),
             series: series
                 .map(|s| SeriesEntry { name: s.name.clone(), points: s.time_s.len(), summary: s.summary })
@@ -148,6 +154,8 @@ impl<W: Write> ResultWriter<W> {
         write_lines(archive, &format!("runs/{number}/jobs"), &run.jobs)?;
         write_lines(archive, &format!("runs/{number}/phases"), &run.phases)?;
         write_lines(archive, &format!("runs/{number}/ranks"), &run.ranks)?;
+        write_lines(archive, &format!("runs/{number}/path"), &run.path)?;
+        write_lines(archive, &format!("runs/{number}/blame"), &run.blame)?;
         write_links(archive, &format!("runs/{number}/links"), &run.links)?;
         for (at, series) in run.series.iter().enumerate() {
             write_series(archive, &format!("runs/{number}/series/{at}"), series)?;
@@ -156,6 +164,11 @@ impl<W: Write> ResultWriter<W> {
             write_snapshot(archive, &format!("runs/{number}/snapshots/{at}"), snapshot)?;
         }
         Ok(())
+    }
+
+    /// What the archive is written to.
+    pub fn output(&mut self) -> &mut W {
+        self.archive.output()
     }
 
     /// Ends the archive and hands the output back.

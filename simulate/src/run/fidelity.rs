@@ -1,6 +1,6 @@
 //! `--model auto`: the cheapest model that can be trusted with a phase, and why.
 //!
-//! - **packet** where fluid models lie: sums in the network, links that lose or reorder packets or have little room for them, many senders to one
+//! - **packet** where fluid models lie: sums in the network, links that lose, double or reorder packets or have little room for them, many senders to one
 //!   host at a time (its queue decides), mostly small messages (headers and packets that are not full decide).
 //! - **flow** where links contend: several pairs of ranks share one that is used for more than [`CONTENTION`] of its capacity, or it is not
 //!   known how much.
@@ -11,7 +11,7 @@
 use crate::packet::FabricOptions;
 use crate::replay::Script;
 use crate::result::Chosen;
-use crate::topology::HostId;
+use crate::topology::{Faults, HostId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Use of a link by several pairs from which on they are taken to hinder each other: the mean over a phase of bursts.
@@ -38,8 +38,8 @@ pub(super) fn choose(
     if script.sums_in_network() && !script.collectives().is_empty() {
         return chosen(PACKET, format!("{} sums in the network", script.collectives().len()));
     }
-    if fabric.loss > 0.0 || fabric.reorder_ps > 0 {
-        return chosen(PACKET, "links lose or reorder packets".into());
+    if fabric.faults() != Faults::default() {
+        return chosen(PACKET, "links lose, double or reorder packets".into());
     }
     if let Some(reason) = incast(script, hosts).or_else(|| small(script)) {
         return chosen(PACKET, reason);

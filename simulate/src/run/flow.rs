@@ -16,10 +16,12 @@ use std::rc::Rc;
 use phaseflow_collect::{At, Error, Result};
 use rustc_hash::FxHashSet;
 
+use super::RunProgress;
 use super::fidelity;
 use super::job::Job;
 use super::model::Model;
 use super::packets::PhasePackets;
+use super::path::Paths;
 use super::picture::GBPS_PER_BYTE_RATE;
 use super::program::Program;
 use super::sampled::Estimate;
@@ -43,12 +45,25 @@ pub(super) struct Flow<'a> {
     solo: Player<'a, Wire<'a>>,
     /// Likewise, of phases that flows do for, where that is decided phase by phase; and what it is decided by.
     fluid: Option<(Player<'a, Wire<'a>>, FabricOptions)>,
+    /// Likewise, of what meets other jobs, to tell what it would take without them; where that is asked for.
+    apart: Option<Player<'a, Wire<'a>>>,
     /// True if what waits for ever and what is summed wrongly is a result, and not an error.
     pub(super) allow_hang: bool,
     solo_now: Picoseconds,
     /// The same network without sharing, with all routes.
     pub(super) ideal: Ideal,
     replays: u64,
+}
+
+/// What a script that has the network to itself runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    /// The network of the model.
+    Own,
+    /// Flows, where the model is chosen phase by phase.
+    Flows,
+    /// A network whose use is not told.
+    Apart,
 }
 
 /// A phase of a job in replay.
@@ -59,6 +74,9 @@ pub(super) struct Replays {
     pub(super) sum: Replayed,
     /// Likewise, by rank; empty where phases overlap.
     pub(super) accounts: Vec<Account>,
+    pub(super) paths: Paths,
+    /// What the latest occurrence that met other jobs would have taken without them, where that is asked for.
+    pub(super) apart: Option<Picoseconds>,
 }
 
 /// What came of a stage that had the network to itself.
@@ -100,8 +118,12 @@ impl Bounds {
 
 impl<'a> Flow<'a> {
     /// `None` for a model that does not replay.
-    pub(super) fn new(topology: &'a Topology, model: &Model) -> Result<Option<Self>> {
-        let network = || Wire::new(topology, model);
+    pub(super) fn new(
+        topology: &'a Topology,
+        model: &Model,
+        progress: Option<&'a RunProgress<'a>>,
+    ) -> Result<Option<Self>> {
+        let network = || Wire::new(topology, model, progress);
         let (Some(options), Some(shared), Some(own)) = (model.replay(), network()?, network()?) else {
             return Ok(None);
         };
@@ -111,11 +133,12 @@ impl<'a> Flow<'a> {
         }
         let fluid = match model {
             Model::Packet(model) if model.is_chosen => {
-                let flows = Wire::flows_of(topology, &model.options);
-                Some((Player::new(flows), model.fabric))
+                let flows = Wire::flows_of(topology, &model.options, progress);
+                Some((Player::new(flows), model.fabric.worst(topology)))
             }
             _ => None,
         };
+        let apart = if options.interference { network()?.map(Player::new) } else { None };
         let allow_hang = matches!(model, Model::Packet(model) if model.allow_hang);
         let (player, mut solo) = (Player::new(shared), Player::new(own));
         solo.tell_ranks_by_stretch();
@@ -125,6 +148,7 @@ impl<'a> Flow<'a> {
             ended: Vec::new(),
             solo,
             fluid,
+            apart,
             allow_hang,
             solo_now: 0,
             ideal,
@@ -148,7 +172,7 @@ impl<'a> Flow<'a> {
         self.replays += 1;
         let token = self.replays << 32 | u64::from(place);
         let starts = vec![now; script.ranks() as usize];
-        self.player.begin(&starts, token, script, job.cast(), self.options);
+        self.player.begin(&starts, (token, job.number), script, job.cast(), self.options);
     }
 
     /// Replays a stage whose ranks enter it so much earlier than the last one, with nothing else in the network. No
@@ -158,19 +182,22 @@ impl<'a> Flow<'a> {
     /// A dead end; what the network cannot carry; wrong sums.
     pub(super) fn alone(
         &mut self,
+        job: u32,
         script: &'a Script,
         cast: (&[HostId], &[HostId]),
         leads: &[Picoseconds],
-        is_fluid: bool,
+        on: On,
     ) -> Result<(Option<Performance>, Option<PhasePackets>)> {
-        let solo = match &mut self.fluid {
-            Some((fluid, _)) if is_fluid => fluid,
+        let solo = match (on, &mut self.fluid, &mut self.apart) {
+            (On::Flows, Some((fluid, _)), _) => fluid,
+            (On::Apart, _, Some(apart)) => apart,
             _ => &mut self.solo,
         };
         let last = self.solo_now.saturating_add(leads.iter().copied().max().unwrap_or(0));
         let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
         let before = solo.transport().take_counts();
-        solo.begin(&starts, 0, script, cast, self.options);
+        let options = if on == On::Apart { self.options.without_paths() } else { self.options };
+        solo.begin(&starts, (0, job), script, cast, options);
         let mut ended = Vec::new();
         // What nobody waits for has to be gone, too, before the next one.
         while let Some(now) = solo.next(Picoseconds::MAX) {
@@ -193,22 +220,34 @@ impl<'a> Flow<'a> {
         Ok((performance, packets))
     }
 
+    /// How long a job's script takes without other jobs, if its ranks begin together and it has an end. Noise is drawn anew.
+    ///
+    /// # Errors
+    /// Those of [`alone`](Self::alone).
+    pub(super) fn time_apart(&mut self, job: &Job, script: &'a Script) -> Result<Option<Picoseconds>> {
+        let (hosts, servers) = job.cast();
+        let together = vec![0; hosts.len()];
+        let (performance, _) = self.alone(job.number, script, (hosts, servers), &together, On::Apart)?;
+        Ok(performance.map(|performance| performance.makespan))
+    }
+
     /// Messages between two hosts take these links from now on.
     pub(super) fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
         self.player.transport().route(src, dst, links);
         self.solo.transport().route(src, dst, links);
-        if let Some((fluid, _)) = &mut self.fluid {
-            fluid.transport().route(src, dst, links);
+        for other in self.fluid.iter_mut().map(|(fluid, _)| fluid).chain(&mut self.apart) {
+            other.transport().route(src, dst, links);
         }
         self.ideal.route(topology, src, dst, links);
     }
 
     /// What bounds a script on hosts whose routes are known, and whose ranks enter it so much earlier than the last one.
     pub(super) fn bounds(&mut self, script: &Script, hosts: &[HostId], leads: &[Picoseconds]) -> Bounds {
+        let options = self.options.without_paths();
         let mut times = |infinite: bool| {
             let mut transport = std::mem::take(&mut self.ideal);
             transport.infinite = infinite;
-            let (performance, transport) = play_alone(transport, script, hosts, leads, self.options);
+            let (performance, transport) = play_alone(transport, script, hosts, leads, options);
             self.ideal = transport;
             self.ideal.infinite = false;
             let stretches = performance.map(|performance| performance.stretches).unwrap_or_default();
@@ -314,15 +353,21 @@ impl Replays {
         self.known.push(Known { leads: leads.to_vec(), outcome: Rc::clone(outcome) });
     }
 
-    /// Adds an occurrence; `is_new` if it was simulated for itself.
-    pub(super) fn occurred(&mut self, outcome: &Outcome, is_new: bool) {
+    /// Adds an occurrence that began so long after the job; `steps` of its path are kept if it was simulated for itself.
+    pub(super) fn occurred(&mut self, outcome: &Outcome, is_new: bool, began: Picoseconds, steps: u32) {
         self.add(&outcome.performance, 0, &outcome.bounds);
+        if let Some(details) = &outcome.performance.details {
+            if is_new {
+                self.paths.add_steps(&details.steps, began, steps);
+            }
+            self.paths.add_holds(details.holds.as_ref().map(|holds| &holds[0]), 1.0);
+        }
         self.add_ranks(&outcome.performance);
         self.sum.simulated += u64::from(is_new);
     }
 
     /// Adds a part of what a phase takes; `is_first` if nothing of it was added before.
-    pub(super) fn add_share(&mut self, estimate: &Estimate, share: f64, is_first: bool) {
+    pub(super) fn add_share(&mut self, estimate: &Estimate, share: f64, is_first: bool, steps: u32) {
         let ranks = estimate.accounts.len().max(1) as f64;
         let part = |time: Picoseconds| seconds(time) * share;
         let (sum, account) = (&mut self.sum, &estimate.account);
@@ -342,7 +387,9 @@ impl Replays {
         for (sum, account) in self.accounts.iter_mut().zip(&estimate.accounts) {
             sum.add_part(account, share);
         }
+        self.paths.add_holds(estimate.holds.as_ref(), share);
         if is_first {
+            self.paths.add_steps(&estimate.steps, 0, steps);
             sum.simulated += estimate.simulated;
             sum.makespan_error = estimate.error.is_finite().then_some(estimate.error);
         }

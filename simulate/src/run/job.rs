@@ -44,6 +44,8 @@ pub(super) struct Job {
     pub(super) leads: Vec<Picoseconds>,
     /// What its phases take while it has the network to itself; `None` before it is known.
     pub(super) estimates: Option<Rc<Estimates>>,
+    /// How much longer its stages took than without other jobs, picoseconds, where that is asked for and known.
+    pub(super) delay: Option<i128>,
     /// By phase, idle stretches last: how much of what was recorded has passed of it meanwhile.
     pub(super) passed_ns: Vec<u64>,
 }
@@ -79,8 +81,25 @@ impl Job {
         self.leads.extend(performance.ends.iter().map(|end| performance.end - end));
     }
 
+    /// What the latest occurrence of a phase that met other jobs would have taken without them, if that is known.
+    pub(super) fn apart(&self, phase: u32) -> Option<Picoseconds> {
+        self.phases[phase as usize].as_deref()?.replays.as_ref()?.apart
+    }
+
+    /// A part of it took this long, and would have taken so long without other jobs, if that is known.
+    pub(super) fn was_delayed(&mut self, time: Picoseconds, alone: Option<Picoseconds>) {
+        let more = alone.map(|alone| i128::from(time) - i128::from(alone));
+        self.delay = self.delay.zip(more).map(|(delay, more)| delay + more);
+    }
+
     /// Puts the time of a replay of the whole run down to the phases of its stages.
-    pub(super) fn spread(&mut self, program: &Program<'_>, performance: &Performance, bounds: &Bounds) {
+    pub(super) fn spread(
+        &mut self,
+        program: &Program<'_>,
+        performance: &Performance,
+        bounds: &Bounds,
+        steps: u32,
+    ) {
         for (number, stretch) in performance.stretches.iter().enumerate() {
             // Merged, all stretches are of one phase.
             let stage = program.stages[if program.merged { 0 } else { number }];
@@ -89,6 +108,9 @@ impl Job {
                 state.time += stretch.time;
                 let replays = state.replays.get_or_insert_default();
                 replays.add(performance, number, bounds);
+                if let Some(details) = &performance.details {
+                    replays.paths.add(details, number, 0, steps);
+                }
                 replays.sum.simulated += u64::from(!program.merged || number == 0);
                 replays.sum.makespan_error = Some(0.0);
             }

@@ -21,9 +21,11 @@ mod job;
 mod model;
 mod network;
 mod packets;
+mod path;
 mod pattern;
 mod picture;
 mod program;
+mod progress;
 mod queue;
 mod record;
 mod sampled;
@@ -45,6 +47,7 @@ use crate::topology::Topology;
 use crate::workload::Workload;
 
 pub use model::{Model, PacketModel};
+pub use progress::{Progress, RunProgress};
 
 use program::Program;
 use simulation::Simulation;
@@ -112,7 +115,7 @@ pub enum LinkStatistics {
     /// A row per job, phase and link with traffic; for fixed job lists.
     Jobs,
     /// A row per link with traffic for the whole run: bytes of all phases that began, highest load, most rank pairs at a
-    /// time. For endless generators.
+    /// time, and nothing by link of critical paths. For endless generators.
     Run,
 }
 
@@ -145,6 +148,8 @@ pub struct Setup<'a> {
     pub link_statistics: LinkStatistics,
     /// What the network does with what is sent.
     pub model: Model,
+    /// Who is told of messages that have arrived.
+    pub progress: Option<&'a RunProgress<'a>>,
 }
 
 /// Who decides.

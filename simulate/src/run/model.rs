@@ -7,7 +7,7 @@ use phaseflow_collect::{At, Error, Result};
 use crate::collective::CollectiveChoice;
 use crate::packet::transport::TransportChoice;
 use crate::packet::{FabricOptions, Marking, PacketNetwork, Paths, Pause};
-use crate::replay::{Options, Packets, Replacement, Sampling};
+use crate::replay::{Options, Packets, Replacement, Sampling, switch};
 use crate::topology::Topology;
 
 /// A network model.
@@ -27,7 +27,7 @@ pub enum Model {
 pub struct PacketModel {
     /// How ranks are replayed.
     pub options: Options,
-    /// Links and switches: `buffer`, `shared`, `pause`, `ecn`, `loss`, `reorder`, `paths`.
+    /// Links and switches: `buffer`, `shared`, `pause`, `ecn`, `loss`, `duplicate`, `reorder`, `paths`.
     pub fabric: FabricOptions,
     /// How messages become packets; `mtu` is its largest.
     pub transport: TransportChoice,
@@ -50,8 +50,19 @@ const DCQCN_MARKING: Marking = Marking { from: 5_000, to: 200_000, probability: 
 const ATP_MARKING: Marking = Marking { from: 80_000, to: 80_000, probability: 1.0 };
 
 /// Names of the parameters that the replay does not have.
-const NAMES: &[&str] =
-    &["mtu", "buffer", "shared", "pause", "ecn", "loss", "reorder", "paths", "verify", "allow-hang"];
+const NAMES: &[&str] = &[
+    "mtu",
+    "buffer",
+    "shared",
+    "pause",
+    "ecn",
+    "loss",
+    "duplicate",
+    "reorder",
+    "paths",
+    "verify",
+    "allow-hang",
+];
 
 impl Model {
     /// Names of the models.
@@ -101,6 +112,14 @@ impl Model {
         }
     }
 
+    /// Bytes of a message that a packet takes at most, if messages become packets.
+    pub fn packet_payload(&self) -> Option<u32> {
+        match self {
+            Self::Traffic | Self::Flow(..) => None,
+            Self::Packet(model) => Some(model.transport.payload()),
+        }
+    }
+
     /// What takes the place of recorded collectives, if something does.
     pub fn collective(&self) -> Option<&CollectiveChoice> {
         match self {
@@ -123,8 +142,12 @@ impl Model {
 
 impl PacketModel {
     fn new(model: &Choice, transport: &Choice, collective: CollectiveChoice, seed: u64) -> Result<Self> {
-        let known: Vec<&str> =
-            Options::NAMES.iter().filter(|name| **name != "fairness").chain(NAMES).copied().collect();
+        let known: Vec<&str> = Options::NAMES
+            .iter()
+            .filter(|name| !["fairness", "tolerance"].contains(*name))
+            .chain(NAMES)
+            .copied()
+            .collect();
         model.only(&known)?;
         let place = |name: &str| format!("`{model}`: {name}");
         let size = |name: &str| model.get(name).map(parse_size).transpose().at(|| place(name));
@@ -162,6 +185,7 @@ impl PacketModel {
             pause: stop.map(|stop| Pause { stop, go: stop / 2 }),
             marking: size("ecn")?.map(Marking::above).or(default_marking),
             loss: model.value("loss", 0.0)?,
+            duplicate: model.value("duplicate", 0.0)?,
             reorder_ps: reorder.unwrap_or(0).saturating_mul(1000),
             paths,
             seed,
@@ -217,12 +241,4 @@ fn options(model: &Choice, seed: u64) -> Result<Options> {
     let mut options = Options::new(model)?;
     options.noise.seed = seed;
     Ok(options)
-}
-
-fn switch(choice: &Choice, name: &str) -> Result<bool> {
-    match choice.get(name) {
-        Some("on") => Ok(true),
-        None | Some("off") => Ok(false),
-        Some(other) => Err(unknown_name(name, other, &["on", "off"])),
-    }
 }

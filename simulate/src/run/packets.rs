@@ -31,6 +31,7 @@ impl PhasePackets {
             checked_sums: now.checked - then.checked,
             wrong_sums: now.wrong - then.wrong,
             fallbacks: now.fallbacks - then.fallbacks,
+            duplicates: sum(|link| link.duplicates),
         };
         Self { links, counts }
     }
@@ -66,6 +67,7 @@ impl PhasePackets {
             queue_max: traffic.queue_max.unwrap_or(0),
             pauses: traffic.pauses,
             paused_ps: traffic.paused_ps,
+            duplicates: traffic.duplicates,
         };
         self.links.iter().map(row).collect()
     }

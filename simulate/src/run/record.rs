@@ -2,6 +2,7 @@
 
 use super::courses::{Courses, Population};
 use super::fidelity;
+use super::flow::Replays;
 use super::job::{Job, PhaseOfJob};
 use super::packets::PhasePackets;
 use super::picture::Picture;
@@ -64,6 +65,8 @@ impl<'a> Record<'a> {
                 jobs: Vec::new(),
                 phases: Vec::new(),
                 ranks: Vec::new(),
+                path: Vec::new(),
+                blame: Vec::new(),
                 links: LinkTable::default(),
                 series: Vec::new(),
                 snapshots: Vec::new(),
@@ -101,6 +104,7 @@ impl<'a> Record<'a> {
             started_s: None,
             finished_s: None,
             hosts: Vec::new(),
+            alone_s: None,
         });
         job
     }
@@ -121,8 +125,12 @@ impl<'a> Record<'a> {
         are_rates: bool,
         finished: Option<Picoseconds>,
     ) {
+        let options = self.setup.model.replay().unwrap_or_default();
         if let Some(now) = finished {
-            self.result.jobs[job.number as usize].finished_s = Some(seconds(now));
+            let row = &mut self.result.jobs[job.number as usize];
+            row.finished_s = Some(seconds(now));
+            let alone = job.delay.map(|delay| i128::from(now - job.started) - delay);
+            row.alone_s = alone.and_then(|alone| u64::try_from(alone).ok()).map(seconds);
             self.last_finish = Some(now);
         }
         self.timed &= job.timed;
@@ -162,6 +170,14 @@ impl<'a> Record<'a> {
             };
             let accounts =
                 replays.as_ref().filter(|_| finished.is_some()).map(|replays| &replays.accounts[..]);
+            if let Some(replays) = replays.as_ref().filter(|_| finished.is_some()) {
+                let Replays { paths, sum, .. } = replays;
+                // Of jobs without end sums are enough.
+                let is_detailed = self.setup.link_statistics == LinkStatistics::Jobs;
+                let steps = if is_detailed { options.path_steps } else { 0 };
+                self.result.path.extend(paths.path_rows(job.number, position, sum, steps));
+                self.result.blame.extend(paths.blame_rows(job.number, position, sum, is_detailed));
+            }
             let position_or_all = (!program.merged).then_some(position);
             self.ranks(job.number, position_or_all, accounts.unwrap_or_default(), &job.placement);
             let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
@@ -281,6 +297,8 @@ impl<'a> Record<'a> {
         // Jobs end in another order than that of their submission; phases of a job are in order.
         result.phases.sort_by_key(|row| row.job);
         result.ranks.sort_by_key(|row| row.job);
+        result.path.sort_by_key(|row| row.job);
+        result.blame.sort_by_key(|row| row.job);
         result.routes.sort_by_key(|routes| routes.job);
         result.links = match self.setup.link_statistics {
             LinkStatistics::Jobs => links_by_job(self.link_rows),

@@ -11,10 +11,13 @@ use std::rc::Rc;
 
 use phaseflow_collect::{Error, Result};
 
-use super::flow::{Bounds, Flow};
+use super::flow::{Bounds, Flow, On};
 use crate::engine::Picoseconds;
+use crate::flow::HoldSums;
 use crate::regression::{Unit, total};
-use crate::replay::{Account, PathShare, Performance, Sample, Sampled, Script, Stratum, Stretch, Traits};
+use crate::replay::{
+    Account, PathShare, Performance, Sample, Sampled, Script, Step, Stratum, Stretch, Traits, keep_longest,
+};
 use crate::topology::HostId;
 
 /// What comes of all phases of a job.
@@ -41,6 +44,10 @@ pub(super) struct Estimate {
     /// By rank.
     pub(super) accounts: Vec<Account>,
     pub(super) path: PathShare,
+    /// The longest steps of samples.
+    pub(super) steps: Vec<Step>,
+    /// What held up messages on the path, where that is asked for.
+    pub(super) holds: Option<HoldSums>,
     /// Shares of its time.
     pub(super) unshared: Option<f64>,
     pub(super) unlimited: Option<f64>,
@@ -71,10 +78,15 @@ impl Estimates {
     ///
     /// # Errors
     /// A dead end.
-    pub(super) fn new<'a>(flow: &mut Flow<'a>, sampled: &'a Sampled, hosts: &[HostId]) -> Result<Self> {
+    pub(super) fn new<'a>(
+        flow: &mut Flow<'a>,
+        job: u32,
+        sampled: &'a Sampled,
+        hosts: &[HostId],
+    ) -> Result<Self> {
         let together = vec![0; hosts.len()];
         let mut replay = |script: &'a Script| {
-            let (performance, _) = flow.alone(script, (hosts, &[]), &together, false)?;
+            let (performance, _) = flow.alone(job, script, (hosts, &[]), &together, On::Own)?;
             performance.ok_or_else(|| Error::data("its samples have no end"))
         };
         let performance = replay(&sampled.script)?;
@@ -85,7 +97,9 @@ impl Estimates {
         let usual = found.usual_shift(&sampled.strata);
         let mut estimates = Self { phases: Vec::new(), idle: None };
         for stratum in &sampled.strata {
-            let estimate = Some(Rc::new(found.estimate(stratum, usual)));
+            let mut estimate = found.estimate(stratum, usual);
+            keep_longest(&mut estimate.steps, flow.options.path_steps as usize);
+            let estimate = Some(Rc::new(estimate));
             match stratum.phase {
                 None => estimates.idle = estimate,
                 Some(phase) => {
@@ -195,6 +209,8 @@ struct Sum {
     account: Account,
     accounts: Vec<Account>,
     path: PathShare,
+    steps: Vec<Step>,
+    holds: Option<HoldSums>,
     unshared: Option<Picoseconds>,
     unlimited: Option<Picoseconds>,
 }
@@ -224,6 +240,12 @@ impl Sum {
                 network: (value.round() as Picoseconds).saturating_sub(scaled(self.path.ranks)),
                 messages: (self.path.messages as f64 * factor).round() as u64,
             },
+            steps: self.steps.clone(),
+            holds: self.holds.as_ref().map(|holds| {
+                let mut all = HoldSums::default();
+                all.add_all(holds, factor);
+                all
+            }),
             unshared: share(self.unshared),
             unlimited: share(self.unlimited),
             ..Estimate::default()
@@ -238,6 +260,12 @@ impl Sum {
         self.path.ranks += stretch.path.ranks;
         self.path.network += stretch.path.network;
         self.path.messages += stretch.path.messages;
+        if let Some(details) = &performance.details {
+            self.steps.extend_from_slice(details.steps_of(number));
+            if let Some(holds) = &details.holds {
+                self.holds.get_or_insert_default().add_all(&holds[number], 1.0);
+            }
+        }
         let ranks = performance.accounts.len();
         self.accounts.resize(ranks, Account::default());
         let own = performance.in_detail.get(number * ranks..(number + 1) * ranks).unwrap_or_default();

@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::courses::Population;
 use super::fidelity;
-use super::flow::{Flow, Outcome, place_of, without_route};
+use super::flow::{Flow, On, Outcome, place_of, without_route};
 use super::job::{Job, Machine};
 use super::network::{Network, Question};
 use super::pattern::Pattern;
@@ -147,7 +147,7 @@ impl<'a> Simulation<'a> {
             routes: Routes::default(),
             patterns: programs.iter().map(|_| None).collect(),
             record: Record::new(setup)?,
-            flow: Flow::new(topology, &setup.model)?.map(Box::new),
+            flow: Flow::new(topology, &setup.model, setup.progress)?.map(Box::new),
         };
         simulation.submit_first()?;
         Ok(simulation)
@@ -311,6 +311,7 @@ impl<'a> Simulation<'a> {
             phases: program.phases.iter().map(|_| None).collect(),
             leads: vec![0; if self.flow.is_some() { program.ranks as usize } else { 0 }],
             estimates: None,
+            delay: self.flow.as_ref().filter(|flow| flow.options.interference).map(|_| 0),
             passed_ns: vec![0; program.phases.len() + 1],
         });
         let place = self.places.pop().unwrap_or_else(|| {
@@ -521,6 +522,7 @@ impl<'a> Simulation<'a> {
             return Ok(());
         }
         let is_fluid = state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::FLOW);
+        let on = if is_fluid { On::Flows } else { On::Own };
         // Where routes change, what is known does not hold.
         let known = if self.setup.reroute == Reroute::Job { replays.known(&job.leads) } else { None };
         let is_new = known.is_none();
@@ -530,7 +532,8 @@ impl<'a> Simulation<'a> {
                 let place = || {
                     format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
                 };
-                let (performance, packets) = flow.alone(script, cast, &job.leads, is_fluid).at(place)?;
+                let (performance, packets) =
+                    flow.alone(job.number, script, cast, &job.leads, on).at(place)?;
                 let Some(performance) = performance else {
                     // What hangs has no end; what became of packets until then is known.
                     if let Some(packets) = packets {
@@ -550,7 +553,7 @@ impl<'a> Simulation<'a> {
             flow.begin(self.now, place, script, job);
             return Ok(());
         }
-        replays.occurred(&outcome, is_new);
+        replays.occurred(&outcome, is_new, self.now - job.started, options.path_steps);
         if let Some(packets) = &outcome.packets {
             state.packets.get_or_insert_default().add(packets);
         }
@@ -583,7 +586,8 @@ impl<'a> Simulation<'a> {
             }
             let Some(flow) = self.flow.as_deref_mut() else { return Ok(false) };
             let place = || format!("job {} ({})", job.number, program.name);
-            job.estimates = Some(Rc::new(Estimates::new(flow, sampled, &job.placement.hosts).at(place)?));
+            job.estimates =
+                Some(Rc::new(Estimates::new(flow, job.number, sampled, &job.placement.hosts).at(place)?));
         }
         let phase = program.stages[job.stage].phase;
         let Some(estimate) = job.estimates.as_ref().and_then(|estimates| estimates.of(phase)) else {
@@ -597,7 +601,8 @@ impl<'a> Simulation<'a> {
         let state = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut());
         if let Some(state) = state {
             let is_first = state.replays.is_none();
-            state.replays.get_or_insert_default().add_share(estimate, share, is_first);
+            let steps = self.setup.model.replay().map_or(0, |options| options.path_steps);
+            state.replays.get_or_insert_default().add_share(estimate, share, is_first, steps);
         }
         self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
         Ok(true)
@@ -644,22 +649,38 @@ impl<'a> Simulation<'a> {
         let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
         let program = &self.programs[job.workload];
         let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
-        let hosts = &job.placement.hosts;
         if flow.options.sampling == Sampling::Off {
             let script = if program.merged { program.script(0) } else { program.whole_script() };
-            let bounds = script.map(|script| flow.bounds(script, hosts, &job.leads)).unwrap_or_default();
-            job.spread(program, &performance, &bounds);
+            let bounds = script
+                .map(|script| flow.bounds(script, &job.placement.hosts, &job.leads))
+                .unwrap_or_default();
+            job.spread(program, &performance, &bounds, flow.options.path_steps);
+            if let Some(script) = script.filter(|_| flow.options.interference) {
+                let alone = flow.time_apart(&job, script)?;
+                job.was_delayed(performance.makespan, alone);
+            }
             self.record.ranks(job.number, None, &performance.accounts, &job.placement);
             return self.job_ends(job, place);
         }
         let phase = program.stages[job.stage].phase;
+        let script = phase.and_then(|phase| program.script(phase as usize));
+        let mut apart = None;
+        if let Some(script) = script.filter(|_| flow.options.interference) {
+            // Where routes change, what is known does not hold.
+            let known =
+                phase.filter(|_| self.setup.reroute == Reroute::Job).and_then(|phase| job.apart(phase));
+            apart = if known.is_some() { known } else { flow.time_apart(&job, script)? };
+            job.was_delayed(performance.makespan, apart);
+        }
         if let Some(state) = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut()) {
             let replays = state.replays.get_or_insert_default();
-            let script = phase.and_then(|phase| program.script(phase as usize));
+            let hosts = &job.placement.hosts;
             let none = vec![0; hosts.len()];
             let bounds = script.map(|script| flow.bounds(script, hosts, &none)).unwrap_or_default();
             let outcome = Outcome { performance, bounds, packets: None };
-            replays.occurred(&outcome, true);
+            let began = job.stage_began - job.started;
+            replays.occurred(&outcome, true, began, flow.options.path_steps);
+            replays.apart = apart;
             state.met_others = true;
             job.leave(&outcome.performance);
         }

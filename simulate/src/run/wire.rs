@@ -2,15 +2,21 @@
 
 use phaseflow_collect::{Error, Result};
 
+use super::RunProgress;
 use super::model::Model;
 use crate::engine::Picoseconds;
-use crate::flow::FlowNetwork;
+use crate::flow::{FlowNetwork, Hold};
 use crate::packet::{AggregationReport, Group, LinkTraffic};
 use crate::replay::{Options, Packets, Shared, Transport};
 use crate::topology::{HostId, LinkId, Topology};
 
-/// One of the two.
-pub(super) enum Wire<'a> {
+/// One of the two, and who is told what arrives.
+pub(super) struct Wire<'a> {
+    carrier: Carrier<'a>,
+    progress: Option<&'a RunProgress<'a>>,
+}
+
+enum Carrier<'a> {
     Flows(Box<Shared<'a>>),
     /// Whether routes of the router count.
     Packets(Box<Packets<'a>>, bool),
@@ -18,41 +24,54 @@ pub(super) enum Wire<'a> {
 
 impl<'a> Wire<'a> {
     /// The network of a model that replays.
-    pub(super) fn new(topology: &'a Topology, model: &Model) -> Result<Option<Self>> {
+    pub(super) fn new(
+        topology: &'a Topology,
+        model: &Model,
+        progress: Option<&'a RunProgress<'a>>,
+    ) -> Result<Option<Self>> {
         Ok(match model {
             Model::Traffic => None,
-            Model::Flow(options, _) => Some(Self::flows_of(topology, options)),
+            Model::Flow(options, _) => Some(Self::flows_of(topology, options, progress)),
             Model::Packet(model) => {
-                Some(Self::Packets(Box::new(model.network(topology)?), model.takes_routes()))
+                let packets = Box::new(model.network(topology)?);
+                Some(Self { carrier: Carrier::Packets(packets, model.takes_routes()), progress })
             }
         })
     }
 
     /// A network of flows.
-    pub(super) fn flows_of(topology: &'a Topology, options: &Options) -> Self {
-        Self::Flows(Box::new(Shared::new(topology, &options.network)))
+    pub(super) fn flows_of(
+        topology: &'a Topology,
+        options: &Options,
+        progress: Option<&'a RunProgress<'a>>,
+    ) -> Self {
+        let mut flows = Box::new(Shared::new(topology, &options.network));
+        if options.blame {
+            flows.tell_holds();
+        }
+        Self { carrier: Carrier::Flows(flows), progress }
     }
 
     /// Messages between two hosts take these links from now on.
     pub(super) fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
-        match self {
-            Self::Flows(flows) => flows.route(src, dst, links),
-            Self::Packets(packets, true) => packets.route(src, dst, links),
-            Self::Packets(_, false) => {}
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.route(src, dst, links),
+            Carrier::Packets(packets, true) => packets.route(src, dst, links),
+            Carrier::Packets(_, false) => {}
         }
     }
 
     /// The flows.
     pub(super) fn flows(&self) -> Option<&FlowNetwork<'a>> {
-        match self {
-            Self::Flows(flows) => Some(flows.network()),
-            Self::Packets(..) => None,
+        match &self.carrier {
+            Carrier::Flows(flows) => Some(flows.network()),
+            Carrier::Packets(..) => None,
         }
     }
 
     /// What packets came to since the last time that this was asked.
     pub(super) fn take_counts(&mut self) -> Option<Counts> {
-        let Self::Packets(packets, _) = self else { return None };
+        let Carrier::Packets(packets, _) = &mut self.carrier else { return None };
         let network = packets.network();
         Some(Counts {
             links: network.take_traffic(),
@@ -72,58 +91,83 @@ pub(super) struct Counts {
 
 impl Transport for Wire<'_> {
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32) {
-        match self {
-            Self::Flows(flows) => flows.start(now, src, dst, bytes, key),
-            Self::Packets(packets, _) => packets.start(now, src, dst, bytes, key),
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.start(now, src, dst, bytes, key),
+            Carrier::Packets(packets, _) => packets.start(now, src, dst, bytes, key),
         }
     }
 
     fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
-        match self {
-            Self::Flows(flows) => flows.next(limit),
-            Self::Packets(packets, _) => packets.next(limit),
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.next(limit),
+            Carrier::Packets(packets, _) => packets.next(limit),
         }
     }
 
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>) {
-        match self {
-            Self::Flows(flows) => flows.advance(to, finished),
-            Self::Packets(packets, _) => packets.advance(to, finished),
+        let before = finished.len();
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.advance(to, finished),
+            Carrier::Packets(packets, _) => packets.advance(to, finished),
+        }
+        if let Some(progress) = self.progress {
+            progress.arrived((finished.len() - before) as u64);
+        }
+    }
+
+    fn belong(&mut self, job: u32) {
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.belong(job),
+            Carrier::Packets(packets, _) => packets.belong(job),
+        }
+    }
+
+    fn tells_holds(&self) -> bool {
+        match &self.carrier {
+            Carrier::Flows(flows) => flows.tells_holds(),
+            Carrier::Packets(packets, _) => packets.tells_holds(),
+        }
+    }
+
+    fn take_holds(&mut self, key: u32) -> Vec<Hold> {
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.take_holds(key),
+            Carrier::Packets(packets, _) => packets.take_holds(key),
         }
     }
 
     fn open(&mut self, group: &Group) -> u32 {
-        match self {
-            Self::Flows(flows) => flows.open(group),
-            Self::Packets(packets, _) => packets.open(group),
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.open(group),
+            Carrier::Packets(packets, _) => packets.open(group),
         }
     }
 
     fn close(&mut self, group: u32) {
-        match self {
-            Self::Flows(flows) => flows.close(group),
-            Self::Packets(packets, _) => packets.close(group),
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.close(group),
+            Carrier::Packets(packets, _) => packets.close(group),
         }
     }
 
     fn contribute(&mut self, now: Picoseconds, group: u32, worker: u32, bytes: u64, key: u32) {
-        match self {
-            Self::Flows(flows) => flows.contribute(now, group, worker, bytes, key),
-            Self::Packets(packets, _) => packets.contribute(now, group, worker, bytes, key),
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.contribute(now, group, worker, bytes, key),
+            Carrier::Packets(packets, _) => packets.contribute(now, group, worker, bytes, key),
         }
     }
 
     fn failure(&mut self) -> Option<Error> {
-        match self {
-            Self::Flows(flows) => flows.failure(),
-            Self::Packets(packets, _) => packets.failure(),
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.failure(),
+            Carrier::Packets(packets, _) => packets.failure(),
         }
     }
 
     fn stuck(&mut self) -> Option<String> {
-        match self {
-            Self::Flows(flows) => flows.stuck(),
-            Self::Packets(packets, _) => packets.stuck(),
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.stuck(),
+            Carrier::Packets(packets, _) => packets.stuck(),
         }
     }
 }

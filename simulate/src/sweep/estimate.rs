@@ -4,10 +4,10 @@ use std::fmt;
 
 use super::{Axis, Point, Sweep};
 use crate::distribution::Distribution;
-use crate::replay::Recording;
-use crate::run::Submission;
+use crate::replay::{Recording, Transfer};
+use crate::run::{Model, Submission};
 use crate::stream::Stream;
-use crate::topology::Topology;
+use crate::topology::{HostId, Topology};
 use crate::workload::Workload;
 
 /// Draws that the mean of a distribution is taken from: within some per cent, which is what an estimate is for.
@@ -24,6 +24,8 @@ mod bytes {
     pub(super) const LINK_ROW: u64 = 48;
     /// State of a message that is replayed: its own, a wait, its share of what the network knows; and what reading it took.
     pub(super) const MESSAGE: u64 = 360;
+    /// What held a message up, where that is asked for.
+    pub(super) const HOLDS: u64 = 120;
     /// State of a link in a run.
     pub(super) const LINK_STATE: u64 = 64;
 }
@@ -35,8 +37,12 @@ pub struct Estimate {
     pub points: u64,
     /// Jobs submitted, all points together; of endless generators the expected number.
     pub jobs: f64,
-    /// Events of their lives.
+    /// Events of their lives, of messages, and of packets.
     pub events: f64,
+    /// How often the packet model puts a packet of a message on a link: messages as recorded, on shortest paths between hosts anywhere.
+    pub hops: f64,
+    /// Messages that are replayed.
+    pub messages: f64,
     /// Rows of the tables `phases` and `links`, at most.
     pub rows: f64,
     /// Memory at the peak, bytes.
@@ -46,9 +52,9 @@ pub struct Estimate {
 /// As `name: value` lines.
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { points, jobs, events, rows, memory_bytes } = self;
+        let Self { points, jobs, events, hops, rows, memory_bytes, messages: _ } = self;
         writeln!(f, "points: {points}\njobs: {jobs:.0}\nevents: {events:.0}\nrows: {rows:.0}")?;
-        writeln!(f, "memory_bytes: {memory_bytes:.0}")
+        writeln!(f, "memory_bytes: {memory_bytes:.0}\nhops: {hops:.0}")
     }
 }
 
@@ -62,7 +68,9 @@ impl Sweep {
         for point in points {
             let links = self.topologies[point.topology].link_count() as f64;
             let merged = self.choice(&point, Axis::Phases).name() == "merged";
-            let model = self.model(&point).ok().and_then(|model| model.replay());
+            let model = self.model(&point).ok();
+            let payload = model.as_ref().and_then(Model::packet_payload);
+            let replays = model.and_then(|model| model.replay());
             let (mut rows, mut jobs, mut endless) = (0.0, 0.0, false);
             let mut replay = 0.0_f64;
             for (line, source) in self.jobs.iter().enumerate() {
@@ -79,12 +87,25 @@ impl Sweep {
                 jobs += count;
                 // Submitted, started, finished; a beginning for each stretch.
                 total.events += count * (3.0 + stretches);
-                if let (Some(options), Some(recording)) = (&model, &self.workloads[source.workload].recording)
+                if let (Some(options), Some(recording)) =
+                    (&replays, &self.workloads[source.workload].recording)
                 {
-                    let (simulated, largest) = recording.work(segmentation, options.sampling, merged);
+                    let work = |weight: &dyn Fn(&Transfer) -> u64| {
+                        recording.work(segmentation, options.sampling, merged, weight)
+                    };
+                    let (simulated, largest) = work(&|_| 1);
                     // Sent, arrived, two ranks that go on.
                     total.events += count * simulated as f64 * 4.0;
-                    replay += largest as f64 * bytes::MESSAGE as f64;
+                    total.messages += count * simulated as f64;
+                    if let Some(payload) = payload {
+                        let (packets, _) = work(&|message| message.bytes.div_ceil(u64::from(payload)).max(1));
+                        let hops = count * packets as f64 * mean_distance(&self.topologies[point.topology]);
+                        // Packets and what acknowledges them.
+                        total.events += 2.0 * hops;
+                        total.hops += hops;
+                    }
+                    let message = bytes::MESSAGE + if options.blame { bytes::HOLDS } else { 0 };
+                    replay += largest as f64 * message as f64;
                 }
                 rows += count * phases * if endless { 1.0 } else { 1.0 + links };
             }
@@ -103,11 +124,24 @@ impl Sweep {
         total
     }
 
+    /// What a point adds to [progress](crate::run::Progress): about its messages, 1 at least.
+    pub fn work(&self, point: &Point) -> u64 {
+        (self.estimate(std::iter::once(*point), 1).messages as u64).max(1)
+    }
+
     fn mean(&self, distribution: &Distribution, line: usize) -> f64 {
         let mut generator = Stream::Jobs(line).generator(self.settings.seed);
         let sum: f64 = (0..DRAWS).map(|_| distribution.sample(&mut generator)).sum();
         sum / f64::from(DRAWS)
     }
+}
+
+/// Links on a shortest path between two hosts, mean over those from the first one.
+fn mean_distance(topology: &Topology) -> f64 {
+    let distances = topology.distances_to(HostId(0));
+    let others = 1..topology.host_count() as u32;
+    let sum: u32 = others.clone().filter_map(|host| distances.from(topology.host(HostId(host)))).sum();
+    f64::from(sum) / others.len().max(1) as f64
 }
 
 fn topology_bytes(topology: &Topology) -> u64 {

@@ -1,26 +1,32 @@
 //! Running points in parallel, results in order.
 
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use phaseflow_collect::{At, Result};
 use rayon::prelude::*;
 
 use super::{Axis, Point, Sweep};
 use crate::result::RunResult;
-use crate::run::{Algorithms, LinkStatistics, Model, Setup, Submission, run};
+use crate::run::{Algorithms, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, run};
 use crate::{host_selection, process_mapping, routing, scheduling};
 
 /// Results in memory per thread: one that is written, one that is computed.
 pub(super) const BATCH: usize = 2;
 
 impl Sweep {
-    /// Runs points, given by their numbers, on all threads and hands their results to `sink` in that order, a batch at a time.
+    /// Runs points, given by their numbers, on all threads and hands their results to `sink` in that order, each as soon as those
+    /// before it are there. `progress` ends at the sum of the points' [work](Self::work).
     ///
     /// # Errors
-    /// The first failure in the order of the points.
+    /// The first failure in the order of the points; the results before it were handed on.
     pub fn execute(
         &self,
         mut runs: impl Iterator<Item = u32>,
         record_routes: bool,
-        mut sink: impl FnMut(RunResult) -> Result<()>,
+        progress: &Progress,
+        mut sink: impl FnMut(RunResult) -> Result<()> + Send,
     ) -> Result<()> {
         let batch_size = BATCH * rayon::current_num_threads();
         loop {
@@ -28,11 +34,19 @@ impl Sweep {
             if batch.is_empty() {
                 return Ok(());
             }
-            let results: Vec<Result<RunResult>> =
-                batch.par_iter().map(|run| self.run(&self.point(*run), record_routes)).collect();
-            for (run, result) in batch.iter().zip(results) {
-                sink(result.at(|| format!("run {run}"))?)?;
-            }
+            let results = Mutex::new(InOrder::new(batch.len(), &mut sink));
+            // Begun in order as well, however threads divide a batch: nothing waits longer than it has to.
+            let begun = AtomicUsize::new(0);
+            (0..batch.len()).into_par_iter().for_each(|_| {
+                let position = begun.fetch_add(1, Ordering::Relaxed);
+                if locked(&results).outcome.is_ok() {
+                    let run = batch[position];
+                    let result = self.run(&self.point(run), record_routes, progress);
+                    let result = result.at(|| format!("run {run}"));
+                    locked(&results).put(position, result);
+                }
+            });
+            results.into_inner().unwrap_or_else(PoisonError::into_inner).outcome?;
         }
     }
 
@@ -43,7 +57,8 @@ impl Sweep {
     }
 
     /// Runs one point.
-    fn run(&self, point: &Point, record_routes: bool) -> Result<RunResult> {
+    fn run(&self, point: &Point, record_routes: bool, progress: &Progress) -> Result<RunResult> {
+        let progress = RunProgress::new(progress, self.work(point));
         let seed = point.seed;
         let algorithms = Algorithms {
             scheduler: scheduling::scheduler(self.choice(point, Axis::Scheduler))?,
@@ -64,8 +79,72 @@ impl Sweep {
             snapshots_s: &self.settings.snapshots_s,
             record_routes,
             model: self.model(point)?,
+            progress: Some(&progress),
             link_statistics: if endless { LinkStatistics::Run } else { LinkStatistics::Jobs },
         };
         run(&setup, algorithms)
+    }
+}
+
+/// Hands on in order what comes in any.
+struct InOrder<T, S> {
+    /// The results that are to come, the next one first, and those that came before it.
+    waiting: VecDeque<Option<Result<T>>>,
+    /// Position of the next one.
+    next: usize,
+    sink: S,
+    /// The first failure, of a run or of the sink; nothing is handed on after it.
+    outcome: Result<()>,
+}
+
+impl<T, S: FnMut(T) -> Result<()>> InOrder<T, S> {
+    fn new(length: usize, sink: S) -> Self {
+        let waiting = std::iter::repeat_with(|| None).take(length).collect();
+        Self { waiting, next: 0, sink, outcome: Ok(()) }
+    }
+
+    fn put(&mut self, position: usize, result: Result<T>) {
+        self.waiting[position - self.next] = Some(result);
+        while self.outcome.is_ok()
+            && let Some(result) = self.waiting.front_mut().and_then(Option::take)
+        {
+            self.waiting.pop_front();
+            self.next += 1;
+            self.outcome = result.and_then(&mut self.sink);
+        }
+    }
+}
+
+/// A thread that panicked takes the process with it; what it left is nobody's.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::Error;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn results_leave_in_order_until_the_first_failure(
+            order in Just((0..20_usize).collect::<Vec<_>>()).prop_shuffle(),
+            failing in prop::collection::btree_set(0..20_usize, 0..3),
+        ) {
+            let mut seen = Vec::new();
+            let mut results = InOrder::new(order.len(), |position| {
+                seen.push(position);
+                Ok(())
+            });
+            for position in order {
+                let is_failing = failing.contains(&position);
+                let result = if is_failing { Err(Error::data(position.to_string())) } else { Ok(position) };
+                results.put(position, result);
+            }
+            let first = failing.first().copied();
+            prop_assert_eq!(results.outcome.err().map(|error| error.to_string()), first.map(|first| first.to_string()));
+            prop_assert_eq!(seen, (0..first.unwrap_or(20)).collect::<Vec<_>>());
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::topology::{LinkId, NodeId, Topology};
 use crate::workload::Workload;
 
 /// Changes when the same parameters mean other results.
-const GENERATION: u32 = 1;
+pub(super) const GENERATION: u32 = 1;
 
 /// What a point's identifier is the hash of, as JSON with its fields in this order.
 #[derive(Serialize)]

@@ -15,6 +15,7 @@ mod execute;
 mod identity;
 mod network;
 mod plan;
+mod resume;
 mod selection;
 
 pub use axis::{Axes, Axis};
@@ -181,6 +182,7 @@ impl Sweep {
             .collect();
         let topologies: Vec<&str> = self.topologies.iter().map(Topology::label).collect();
         serde_json::json!({
+            "generation": identity::GENERATION,
             "points": self.points,
             "repeat": self.repeat,
             "topology": topologies,
@@ -251,16 +253,18 @@ struct Listed<'a> {
     id: String,
     #[serde(flatten)]
     labels: &'a RunLabels,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<bool>,
 }
 
 impl Sweep {
-    /// A point as one line of JSON: its identifier and its labels.
+    /// A point as one line of JSON: its identifier and its labels, and whether it is done, where that is asked.
     ///
     /// # Errors
     /// None that data can cause.
-    pub fn listed(&self, point: &Point) -> Result<String> {
+    pub fn listed(&self, point: &Point, done: Option<bool>) -> Result<String> {
         let labels = self.labels(point);
-        let listed = Listed { id: self.id(point), labels: &labels };
+        let listed = Listed { id: self.id(point), labels: &labels, done };
         serde_json::to_string(&listed).map_err(|error| Error::data(error.to_string()))
     }
 }
@@ -268,6 +272,7 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Progress;
     use crate::scenario::Scenario;
     use phaseflow_collect::{Cell, TrafficMatrix, trace::Rank};
     use phaseflow_segment::{FORMAT, Header, Phase, Segmentation, VERSION};
@@ -284,6 +289,7 @@ mod tests {
             method: "none".into(),
             ranks: 2,
             duration_ns: None,
+            unmatched_receives: Default::default(),
         };
         let phases = vec![Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix }];
         Workload::new(name, Segmentation { header, phases, occurrences: Vec::new() })
@@ -301,6 +307,20 @@ mod tests {
     const PRODUCT: &str = "topology: ['star[hosts=2]', 'star[hosts=3]']\nscheduler: [fcfs, easy]\n\
         host_selector: [linear, random]\nprocess_mapper: [block, cyclic]\nrouter: [dmodk, greedy, greedy-max]\n\
         phases: [segmented, merged]\n";
+
+    #[test]
+    fn runs_come_in_order_and_progress_ends_at_their_work() {
+        let sweep = sweep(PRODUCT);
+        let (mut seen, progress) = (Vec::new(), Progress::default());
+        let runs = (0..sweep.len()).filter(|run| run % 5 != 1);
+        let sink = |result: crate::result::RunResult| {
+            seen.push(result.labels.run);
+            Ok(())
+        };
+        sweep.execute(runs.clone(), false, &progress, sink).unwrap();
+        assert_eq!(seen, runs.collect::<Vec<_>>());
+        assert_eq!(progress.done(), seen.iter().map(|run| sweep.work(&sweep.point(*run))).sum::<u64>());
+    }
 
     #[test]
     fn numbers_count_the_last_axis_fastest() {
@@ -417,7 +437,7 @@ mod tests {
             ("model: 'packet[loss=2]'\n", "loss is 2, expected a probability below 1"),
             (
                 "model: 'packet[fairness=rtt]'\n",
-                "unknown parameter of `packet` `fairness` (known: compute-scale, host-speed, send-overhead, receive-overhead, eager, sampling, memory, noise, stragglers, slowdown, mtu, buffer, shared, pause, ecn, loss, reorder, paths, verify, allow-hang)",
+                "unknown parameter of `packet` `fairness` (known: compute-scale, host-speed, send-overhead, receive-overhead, eager, sampling, blame, path-steps, interference, memory, noise, stragglers, slowdown, mtu, buffer, shared, pause, ecn, loss, duplicate, reorder, paths, verify, allow-hang)",
             ),
             ("phases: merged[x=1]\n", "unknown parameter of `merged` `x` (known: )"),
             (

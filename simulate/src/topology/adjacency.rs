@@ -12,14 +12,22 @@ pub(super) struct Adjacency {
 impl Adjacency {
     /// Groups the links 0, 1, … by `ends` (one node per link); within a node they ascend by `rank`, then by number.
     pub(super) fn new(nodes: usize, ends: &[NodeId], rank: impl Fn(LinkId) -> u32) -> Self {
-        let mut links: Vec<LinkId> = (0..ends.len() as u32).map(LinkId).collect();
-        links.sort_unstable_by_key(|link| (ends[link.0 as usize], rank(*link), *link));
         let mut offsets = vec![0; nodes + 1];
         for end in ends {
             offsets[end.0 as usize + 1] += 1;
         }
         for node in 0..nodes {
             offsets[node + 1] += offsets[node];
+        }
+        let mut links = vec![LinkId(0); ends.len()];
+        let mut next = offsets.clone();
+        for (link, end) in (0..).map(LinkId).zip(ends) {
+            let place = &mut next[end.0 as usize];
+            links[*place as usize] = link;
+            *place += 1;
+        }
+        for node in offsets.windows(2) {
+            links[node[0] as usize..node[1] as usize].sort_unstable_by_key(|link| (rank(*link), *link));
         }
         Self { offsets, links }
     }

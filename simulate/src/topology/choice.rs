@@ -9,7 +9,9 @@ use phaseflow_collect::{Error, Result, units};
 
 use super::freeze::check_size;
 use super::xgft::{self, Arity};
-use super::{LinkSpec, NetworkGraph, Node, PortOrder, Topology, fat_tree, graphml, leaf_spine, star, torus};
+use super::{
+    Faults, LinkSpec, NetworkGraph, Node, PortOrder, Topology, fat_tree, graphml, leaf_spine, star, torus,
+};
 
 /// A network as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,6 +156,7 @@ fn generate(choice: &Choice, options: &TopologyOptions) -> Result<Topology> {
             capacity,
             latency_ps: options.link_latency_ps.unwrap_or(DEFAULT_LATENCY_PS),
             port: None,
+            faults: Faults::default(),
         },
     };
     match generator {

@@ -109,8 +109,7 @@ fn assemble(label: &str, graph: NetworkGraph, order: PortOrder, switch_latency_p
     let nodes: Vec<Node> = nodes.into_iter().map(|node| node.weight).collect();
     check_nodes(&nodes)?;
 
-    let (mut src, mut dst, mut links) = (Vec::new(), Vec::new(), Vec::new());
-    for edge in edges {
+    for edge in &edges {
         let (from, to) = (edge.source().index(), edge.target().index());
         let name = || format!("link `{} → {}`", nodes[from].name, nodes[to].name);
         let capacity = edge.weight.capacity;
@@ -123,10 +122,11 @@ fn assemble(label: &str, graph: NetworkGraph, order: PortOrder, switch_latency_p
         if from == to {
             return Err(Error::data(format!("{} leads from a node to itself", name())));
         }
-        src.push(NodeId(from as u32));
-        dst.push(NodeId(to as u32));
-        links.push(edge.weight);
     }
+    let node = |index: usize| NodeId(index as u32);
+    let src: Vec<NodeId> = edges.iter().map(|edge| node(edge.source().index())).collect();
+    let dst: Vec<NodeId> = edges.iter().map(|edge| node(edge.target().index())).collect();
+    let links = edges.into_iter().map(|edge| edge.weight).collect();
 
     let order = ranks(&nodes, order);
     let rank = |ends: &[NodeId], link: LinkId| order[ends[link.0 as usize].0 as usize];

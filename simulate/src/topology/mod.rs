@@ -11,6 +11,7 @@
 mod adjacency;
 mod choice;
 mod fat_tree;
+mod faults;
 mod freeze;
 mod graphml;
 mod leaf_spine;
@@ -29,6 +30,7 @@ use adjacency::Adjacency;
 use paths::PathTables;
 
 pub use choice::{TopologyChoice, TopologyOptions, topology};
+pub use faults::Faults;
 pub use paths::{Distances, ShortestPaths};
 pub use scale::Scale;
 
@@ -66,6 +68,8 @@ pub struct LinkSpec {
     pub latency_ps: u64,
     /// Output port at the link's source, for forwarding tables.
     pub port: Option<String>,
+    /// What it does to packets besides carrying them.
+    pub faults: Faults,
 }
 
 /// A network while it is built.

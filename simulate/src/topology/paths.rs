@@ -24,6 +24,10 @@ pub(super) struct PathTables {
     nodes: Vec<NodeId>,
     /// By link: number of the switch it leads to.
     leads_to: Vec<u32>,
+    /// By place in the incoming adjacency: number of the switch that the link comes from.
+    before: Vec<u32>,
+    /// By place in the incoming adjacency: place in the outgoing one.
+    leaves_at: Vec<u32>,
     /// By host: its attachment.
     attachment: Vec<u32>,
     /// By attachment: the switches at the other end of the hosts' incoming links, ascending, once per link.
@@ -95,7 +99,14 @@ impl PathTables {
         let attachment = attachment.collect();
         let leads_to: Vec<u32> = dst.iter().map(|node| switch[node.0 as usize]).collect();
         let is_host = |node: NodeId| !is_switch[node.0 as usize];
+        let mut places = vec![0; src.len()];
+        for (place, link) in (0..).zip(outgoing.all()) {
+            places[link.0 as usize] = place;
+        }
+        let from = |link: &LinkId| switch[src[link.0 as usize].0 as usize];
         Self {
+            before: incoming.all().iter().map(from).collect(),
+            leaves_at: incoming.all().iter().map(|link| places[link.0 as usize]).collect(),
             multihomed: hosts.iter().map(|host| outgoing.of(*host).len() > 1).collect(),
             back_to_back: src.iter().zip(dst).any(|(src, dst)| is_host(*src) && is_host(*dst)),
             distances: vec![OnceLock::new(); attachments.len()],
@@ -169,8 +180,13 @@ impl Topology {
         self.paths.distances[attachment as usize].get_or_init(|| self.find_distances(attachment))
     }
 
-    /// Breadth-first search against the links, from all switches of the attachment at once.
     fn find_distances(&self, attachment: u32) -> Vec<u32> {
+        self.breadth_first(attachment, |_, _| {})
+    }
+
+    /// Breadth-first search against the links, from all switches of the attachment at once. `found` gets each link of the DAG, by its
+    /// place in the incoming adjacency, with the switch it comes from.
+    fn breadth_first(&self, attachment: u32, mut found: impl FnMut(usize, u32)) -> Vec<u32> {
         let tables = &self.paths;
         let mut distances = vec![NONE; tables.nodes.len()];
         let mut queue: Vec<u32> = tables.attachments[attachment as usize].clone();
@@ -181,11 +197,17 @@ impl Topology {
         let mut next = 0;
         while let Some(&switch) = queue.get(next) {
             next += 1;
-            for link in self.incoming(tables.nodes[switch as usize]) {
-                let before = tables.switch[self.src(*link).0 as usize];
-                if before != NONE && distances[before as usize] == NONE {
-                    distances[before as usize] = distances[switch as usize] + 1;
-                    queue.push(before);
+            let further = distances[switch as usize] + 1;
+            let (start, end) = self.incoming.range(tables.nodes[switch as usize]);
+            for (place, before) in (start as usize..).zip(&tables.before[start as usize..end as usize]) {
+                // No switch has no distance.
+                let Some(distance) = distances.get_mut(*before as usize) else { continue };
+                if *distance == NONE {
+                    *distance = further;
+                    queue.push(*before);
+                }
+                if *distance == further {
+                    found(place, *before);
                 }
             }
         }
@@ -194,38 +216,27 @@ impl Topology {
 
     fn find_hops(&self, attachment: u32) -> Hops {
         let tables = &self.paths;
-        // Distances are only kept for those who ask for them: on large networks they would be a third of the memory.
-        let found;
-        let distances = match tables.distances[attachment as usize].get() {
-            Some(known) => known,
-            None => {
-                found = self.find_distances(attachment);
-                &found
-            }
-        };
+        // By switch: first and last place of its candidates, and how many they are.
+        let mut found = vec![(NONE, 0, 0); tables.nodes.len()];
+        let distances = self.breadth_first(attachment, |place, before| {
+            let place = tables.leaves_at[place];
+            let (first, last, count) = &mut found[before as usize];
+            (*first, *last, *count) = (place.min(*first), place.max(*last), *count + 1);
+        });
         let all = self.outgoing.all();
-        let mut hops = Hops { ranges: vec![(0, 0); tables.nodes.len()], scattered: Vec::new() };
-        for (switch, range) in hops.ranges.iter_mut().enumerate() {
-            let distance = distances[switch];
-            if distance == 0 || distance == NONE {
+        let mut hops = Hops { ranges: vec![(0, 0); found.len()], scattered: Vec::new() };
+        for ((range, (first, last, count)), distance) in hops.ranges.iter_mut().zip(found).zip(&distances) {
+            if count == 0 {
                 continue;
             }
-            let nearer = |place: &u32| {
-                let after = tables.leads_to[all[*place as usize].0 as usize];
-                after != NONE && distances[after as usize] == distance - 1
-            };
-            let (start, end) = self.outgoing.range(tables.nodes[switch]);
-            let Some(first) = (start..end).find(nearer) else { continue };
-            let contiguous = (first..end).take_while(nearer).count() as u32;
-            let mut rest = (first + contiguous..end).filter(nearer).peekable();
-            if rest.peek().is_none() {
-                *range = (first, first + contiguous);
-                continue;
+            *range = (first, last + 1);
+            if last - first >= count {
+                let from = all.len() + hops.scattered.len();
+                let links = &all[first as usize..=last as usize];
+                let after = |link: &LinkId| distances.get(tables.leads_to[link.0 as usize] as usize);
+                hops.scattered.extend(links.iter().filter(|link| after(link) == Some(&(distance - 1))));
+                *range = (from as u32, (all.len() + hops.scattered.len()) as u32);
             }
-            let from = all.len() + hops.scattered.len();
-            let places = (first..first + contiguous).chain(rest);
-            hops.scattered.extend(places.map(|place| all[place as usize]));
-            *range = (from as u32, (all.len() + hops.scattered.len()) as u32);
         }
         hops
     }

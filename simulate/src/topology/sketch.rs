@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{LinkSpec, NetworkGraph, Node};
+use super::{Faults, LinkSpec, NetworkGraph, Node};
 
 /// Names with `h` are hosts of one slot, all others switches, numbered in order of first mention; `-` is a link each way,
 /// `>` one way; all have 1 Gbit/s.
@@ -17,7 +17,7 @@ pub(crate) fn sketch(text: &str) -> NetworkGraph {
                 graph.add_node(Node { name: name.into(), slots, mac: None, dpid: None })
             })
         });
-        let link = LinkSpec { capacity: 1.0, latency_ps: 0, port: None };
+        let link = LinkSpec { capacity: 1.0, latency_ps: 0, port: None, faults: Faults::default() };
         graph.add_edge(a, b, link.clone());
         if cable.contains('-') {
             graph.add_edge(b, a, link);

@@ -35,6 +35,7 @@ pub(crate) fn workload(name: &str) -> Option<Workload> {
         method: "none".into(),
         ranks: matrix.ranks(),
         duration_ns: None,
+        unmatched_receives: Default::default(),
     };
     let phase = Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix };
     let segmentation = Segmentation { header, phases: vec![phase], occurrences: Vec::new() };
@@ -67,6 +68,7 @@ pub(crate) fn setup<'a>(
     duration_s: f64,
 ) -> Setup<'a> {
     Setup {
+        progress: None,
         labels: labels(1),
         topology,
         topology_index: 0,

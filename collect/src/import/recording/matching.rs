@@ -67,9 +67,10 @@ impl<'a> Matching<'a> {
     /// What the operating system says.
     pub(super) fn finish(mut self) -> Result<Remarks> {
         for receives in self.receives {
-            let (unsent, owed) = receives.finish()?;
-            self.remarks.unsent += unsent;
-            self.remarks.unreceived += owed;
+            let left = receives.finish()?;
+            self.remarks.unsent += left.unsent;
+            self.remarks.unreceived += left.owed;
+            self.remarks.unmatched = self.remarks.unmatched.and(&left.unmatched);
         }
         Ok(self.remarks)
     }

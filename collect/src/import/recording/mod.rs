@@ -4,7 +4,7 @@
 //! time ([`merge`]), and each send gets the receive that took it ([`matching`], [`receives`]). Collectives of which only the
 //! calls were recorded become messages on request ([`collectives`]).
 //!
-//! Memory: 32 KiB a thread of the program, 48 KiB with `expand`, up to 65 536 receives a rank that wait for their sends (3 MB),
+//! Memory: 32 KiB a thread of the program, 48 KiB with `expand`, up to 65 536 receives a rank that wait for their sends (4 MB),
 //! and a few blocks; independent of the number of messages.
 
 mod collectives;
@@ -52,6 +52,7 @@ pub(super) fn read(directory: &Path, expand: Option<Rules>, sink: &mut dyn Sink)
         ranks: Some(run.ranks()),
         span_ns: span_ns(&processes),
         unmatched: Some(remarks.unreceived + remarks.unsent),
+        unmatched_receives: remarks.unmatched.clone(),
         clock_error_ns: alignment.error_ns().map(|error| error.saturating_add(remarks.back_ns)),
         ..RunFacts::default()
     };

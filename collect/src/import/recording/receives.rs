@@ -17,9 +17,10 @@ use rustc_hash::FxHashMap;
 
 use super::lane::Lane;
 use super::process::Process;
+use crate::trace::{UnmatchedReceive, UnmatchedReceives};
 use crate::{At, Result};
 
-/// Receives of one rank that are kept: 3 MB.
+/// Receives of one rank that are kept: 4 MB.
 pub(super) const MOST_AHEAD: usize = 1 << 16;
 
 /// What a send and its receive have in common beside the receiver.
@@ -37,6 +38,29 @@ pub(super) struct Received {
     pub(super) complete_ns: Option<i64>,
     /// `None` if it was not seen to complete.
     pub(super) bytes: Option<u64>,
+    /// Which receive of its rank it is, from 1.
+    position: u64,
+    /// Not of the program's own making.
+    is_internal: bool,
+}
+
+/// What is known of the sender before the message is there.
+#[derive(Clone, Copy)]
+struct Source {
+    communicator: u32,
+    src: Option<u32>,
+    tag: Option<i32>,
+}
+
+/// What has no other side in the end.
+#[derive(Default)]
+pub(super) struct Left {
+    /// Receives that completed.
+    pub(super) unsent: u64,
+    /// Sends.
+    pub(super) owed: u64,
+    /// These receives, and those of the program's own that did not complete.
+    pub(super) unmatched: UnmatchedReceives,
 }
 
 /// What became of a send.
@@ -60,7 +84,10 @@ pub(super) struct Receives<'a> {
 
 /// Where reading is: the next receive of each thread.
 struct Ahead<'a> {
-    lanes: Vec<(Lane<'a>, Option<(Envelope, Received)>)>,
+    lanes: Vec<(Lane<'a>, Option<(Source, Received)>)>,
+    /// Receives read so far.
+    count: u64,
+    left: Left,
 }
 
 /// Receives that were passed over, in lists by envelope.
@@ -98,7 +125,8 @@ impl<'a> Receives<'a> {
             let first = next_receive(&mut lane, process)?;
             lanes.push((lane, first));
         }
-        Ok(Self { process, ahead: Ahead { lanes }, waiting: Waiting::default(), most_ahead })
+        let ahead = Ahead { lanes, count: 0, left: Left::default() };
+        Ok(Self { process, ahead, waiting: Waiting::default(), most_ahead })
     }
 
     /// The receive of the next send with an envelope.
@@ -121,26 +149,44 @@ impl<'a> Receives<'a> {
         Ok(Match::Owed)
     }
 
-    /// Reads the rest: how many receives that completed have no send, and how many sends got no receive in the end.
+    /// Reads the rest: what has no other side in the end.
     ///
     /// # Errors
     /// What the operating system says.
-    pub(super) fn finish(mut self) -> Result<(u64, u64)> {
-        let mut unsent = self.waiting.completed();
+    pub(super) fn finish(mut self) -> Result<Left> {
+        let rank = self.process.rank;
         while let Some((found, received)) = self.ahead.next(self.process)? {
-            if !self.waiting.pay(found) && received.bytes.is_some() {
-                unsent += 1;
+            if !self.waiting.pay(found) {
+                self.ahead.left.receive(rank, &found.into(), &received);
             }
         }
-        Ok((unsent, self.waiting.owed))
+        let mut left = self.ahead.left;
+        for (envelope, received) in self.waiting.kept() {
+            left.receive(rank, &envelope.into(), received);
+        }
+        Ok(Left { owed: self.waiting.owed, ..left })
     }
 }
 
 impl Ahead<'_> {
-    /// The receive that was posted next.
+    /// The receive that was posted next of those that say from whom.
     fn next(&mut self, process: &Process<'_>) -> Result<Option<(Envelope, Received)>> {
-        let posted =
-            |head: &Option<(Envelope, Received)>| head.as_ref().map(|(_, received)| received.post_ns);
+        while let Some((source, mut received)) = self.next_of_any(process)? {
+            self.count += 1;
+            received.position = self.count;
+            let Source { communicator, src, tag } = source;
+            if let (Some(src), Some(tag)) = (src, tag) {
+                return Ok(Some((Envelope { communicator, src, tag }, received)));
+            }
+            if received.complete_ns.is_none() {
+                self.left.receive(process.rank, &source, &received);
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_of_any(&mut self, process: &Process<'_>) -> Result<Option<(Source, Received)>> {
+        let posted = |head: &Option<(Source, Received)>| head.as_ref().map(|(_, received)| received.post_ns);
         let earliest = match &mut self.lanes[..] {
             [only] => Some(only),
             several => {
@@ -156,21 +202,26 @@ impl Ahead<'_> {
     }
 }
 
-/// The next receive of a thread that took place and says from whom.
-fn next_receive(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(Envelope, Received)>> {
+/// The next receive of a thread that was not cancelled.
+fn next_receive(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(Source, Received)>> {
     while let Some((post_ns, record)) = lane.next().at(|| &process.file)? {
         let Record::Message(message) = record else { continue };
         if message.is_cancelled() {
             continue;
         }
-        let (Some(peer), Some(tag)) = (message.peer, message.tag) else { continue };
-        let envelope = Envelope {
+        let source = Source {
             communicator: process.communicator(message.communicator),
-            src: process.in_run(peer),
-            tag,
+            src: message.peer.map(|peer| process.in_run(peer)),
+            tag: message.tag,
         };
-        let complete_ns = message.complete.map(|ticks| process.time_ns(ticks).max(post_ns));
-        return Ok(Some((envelope, Received { post_ns, complete_ns, bytes: message.bytes })));
+        let received = Received {
+            post_ns,
+            complete_ns: message.complete.map(|ticks| process.time_ns(ticks).max(post_ns)),
+            bytes: message.bytes,
+            position: 0,
+            is_internal: message.is_internal(),
+        };
+        return Ok(Some((source, received)));
     }
     Ok(None)
 }
@@ -240,12 +291,30 @@ impl Waiting {
         true
     }
 
-    fn completed(&self) -> u64 {
-        let firsts = self.lists.values().filter_map(|list| list.ends);
-        let all = firsts.flat_map(|(first, _)| {
-            std::iter::successors(Some(first), |place| self.nodes.get(*place as usize)?.next)
-        });
-        all.filter(|place| self.nodes.get(*place as usize).is_some_and(|node| node.received.bytes.is_some()))
-            .count() as u64
+    /// In no order.
+    fn kept(&self) -> impl Iterator<Item = (Envelope, &Received)> {
+        let node = |place: u32| self.nodes.get(place as usize);
+        self.lists.iter().flat_map(move |(envelope, list)| {
+            let first = list.ends.and_then(|(first, _)| node(first));
+            let nodes = std::iter::successors(first, move |last| last.next.and_then(node));
+            nodes.map(|node| (*envelope, &node.received))
+        })
+    }
+}
+
+impl Left {
+    fn receive(&mut self, rank: u32, source: &Source, received: &Received) {
+        let Received { position, bytes, is_internal, .. } = *received;
+        self.unsent += u64::from(bytes.is_some());
+        if bytes.is_some() || !is_internal {
+            let Source { src, tag, .. } = *source;
+            self.unmatched.add(UnmatchedReceive { rank, position, src, tag, bytes });
+        }
+    }
+}
+
+impl From<Envelope> for Source {
+    fn from(Envelope { communicator, src, tag }: Envelope) -> Self {
+        Self { communicator, src: Some(src), tag: Some(tag) }
     }
 }

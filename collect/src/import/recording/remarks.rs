@@ -2,6 +2,8 @@
 
 use phaseflow_profiler::{Run, State};
 
+use crate::trace::UnmatchedReceives;
+
 /// What did not fit while merging.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
@@ -9,6 +11,8 @@ pub(super) struct Remarks {
     pub(super) unreceived: u64,
     /// Receives that completed, without a send.
     pub(super) unsent: u64,
+    /// Receives without a send: those, and those of the program itself that were not seen to complete.
+    pub(super) unmatched: UnmatchedReceives,
     /// Sends whose receive came so much later that its times were not kept.
     pub(super) owed: u64,
     /// Messages of which sender and receiver saw different sizes.
@@ -29,6 +33,7 @@ impl Remarks {
         Self {
             unreceived: self.unreceived + other.unreceived,
             unsent: self.unsent + other.unsent,
+            unmatched: self.unmatched.and(&other.unmatched),
             owed: self.owed + other.owed,
             unlike: self.unlike + other.unlike,
             foreign: self.foreign + other.foreign,
@@ -59,8 +64,8 @@ impl Remarks {
         if let Some(ranks) = list(missing) {
             said.push(format!("{ranks} of {} left no recording: what only they saw is missing", run.ranks()));
         }
+        said.extend(self.unmatched.sentence());
         let counts = [
-            (self.unsent, "receives have no send in the recordings and are left out"),
             (self.owed, "messages were received so late that their receive times are left out"),
             (
                 self.unlike,

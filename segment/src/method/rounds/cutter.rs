@@ -67,10 +67,10 @@ pub(crate) struct RoundWindow {
     pub(crate) messages: u64,
     /// Whole rounds; 0 if it was not repeated.
     pub(crate) rounds: u64,
-    /// Messages whose token is followed, those of them whose token was there before, and of these the sum of the binary logarithms of the numbers of messages since then.
+    /// Messages whose token is followed, those of them whose token was there before, and of these the sum of the binary logarithms, in quarters, of the numbers of messages since then.
     pub(crate) watched: u64,
     pub(crate) returned: u64,
-    pub(crate) log_distance: f64,
+    pub(crate) log_quarters: u64,
     /// It begins with tokens that were not there before.
     pub(crate) fresh: bool,
     /// It is a part of a longer round.
@@ -90,11 +90,27 @@ impl RoundWindow {
         self.rounds += next.rounds;
         self.watched += next.watched;
         self.returned += next.returned;
-        self.log_distance += next.log_distance;
+        self.log_quarters += next.log_quarters;
         self.part &= next.part;
         self.stray &= next.stray;
         self.sketch.merge(&next.sketch);
         self.pairs.merge(&next.pairs);
+    }
+
+    /// Keeps what this window has seen but once if another one saw the same, as rounds of most programs do.
+    fn share(&mut self, other: &RoundWindow) {
+        self.sketch.share(&other.sketch);
+        self.pairs.share(&other.pairs);
+    }
+
+    /// Forgets all, keeps the memory if nobody shares it.
+    fn clear(&mut self) {
+        let Self { first_ns, last_ns, messages, rounds, watched, returned, log_quarters, .. } = self;
+        (*first_ns, *last_ns, *messages, *rounds) = Default::default();
+        (*watched, *returned, *log_quarters) = Default::default();
+        (self.fresh, self.part, self.stray) = Default::default();
+        self.sketch.clear();
+        self.pairs.clear();
     }
 }
 
@@ -124,11 +140,11 @@ impl Streak {
     }
 }
 
-/// Binary logarithm to a quarter.
+/// Binary logarithm in quarters.
 #[inline]
-fn log2(number: u64) -> f64 {
+fn log_quarters(number: u64) -> u64 {
     let exponent = number.ilog2();
-    f64::from(4 * exponent + ((number.rotate_left(64 - exponent) >> 62) & 3) as u32) / 4.0
+    u64::from(4 * exponent) + (number.rotate_left(64 - exponent) >> 62)
 }
 
 /// Cuts a stream of messages into windows. Places are numbers of messages before them.
@@ -170,6 +186,8 @@ pub(crate) struct Cutter {
     open: RoundWindow,
     folded: u64,
     windows: Vec<RoundWindow>,
+    /// Windows that were merged into others; their memory is used again.
+    spare: Vec<RoundWindow>,
     least: u64,
     gaps: Gaps,
     /// What kind of message a tag makes; while that is not known, tags are watched.
@@ -204,6 +222,7 @@ impl Default for Cutter {
             open: RoundWindow::default(),
             folded: 0,
             windows: Vec::new(),
+            spare: Vec::new(),
             least: 1,
             gaps: Gaps::default(),
             tags: None,
@@ -293,7 +312,7 @@ impl Cutter {
                 }
                 if seen > 0 {
                     self.open.returned += 1;
-                    self.open.log_distance += log2(place + 1 - seen);
+                    self.open.log_quarters += log_quarters(place + 1 - seen);
                 }
                 let repeats = seen > self.round;
                 if !repeats {
@@ -385,7 +404,7 @@ impl Cutter {
         if self.open.messages > 0 {
             last.merge(&self.open);
         }
-        self.open = last;
+        self.spare.push(std::mem::replace(&mut self.open, last));
     }
 
     /// A piece is over, which is a round or a part of one.
@@ -572,7 +591,14 @@ impl Cutter {
         }
         self.open.part = part;
         self.open.stray = self.straying;
-        self.windows.push(std::mem::take(&mut self.open));
+        if let Some(last) = self.windows.last() {
+            self.open.share(last);
+        }
+        let next = self.spare.pop().map(|mut window| {
+            window.clear();
+            window
+        });
+        self.windows.push(std::mem::replace(&mut self.open, next.unwrap_or_default()));
         if self.windows.len() >= MOST {
             self.halve();
         }
@@ -586,15 +612,26 @@ impl Cutter {
                 self.least = self.least.saturating_mul(2);
                 let before = self.windows.len();
                 let least = self.least;
-                // `dedup_by` hands over the window and what is kept before it, and moves nothing else.
-                self.windows.dedup_by(|window, last| {
-                    let joins = last.messages + window.messages <= least.saturating_mul(2)
-                        && !(sparing && (window.fresh || last.part != window.part));
-                    if joins {
-                        last.merge(window);
+                let joins = |last: &RoundWindow, window: &RoundWindow| {
+                    last.messages + window.messages <= least.saturating_mul(2)
+                        && !(sparing && (window.fresh || last.part != window.part))
+                };
+                let mut kept: Vec<RoundWindow> = Vec::with_capacity(MOST);
+                for window in self.windows.drain(..) {
+                    match kept.last_mut().filter(|last| joins(last, &window)) {
+                        Some(last) => {
+                            last.merge(&window);
+                            self.spare.push(window);
+                        }
+                        None => {
+                            if let [.., before, last] = &mut kept[..] {
+                                last.share(before);
+                            }
+                            kept.push(window);
+                        }
                     }
-                    joins
-                });
+                }
+                self.windows = kept;
                 // Windows of less than the mean would have been merged by now.
                 let full = self.least.saturating_mul(before as u64) > self.folded;
                 if sparing && full && before - self.windows.len() < MOST / 64 {
@@ -644,7 +681,10 @@ mod tests {
         assert_eq!(sizes(&windows(ring(100, 1).repeat(7))), [100; 7]);
         // A round of many steps, as an alltoall, is one window too.
         let alltoall: Vec<_> = (1..32).flat_map(|step| ring(32, step)).collect();
-        assert_eq!(sizes(&windows(alltoall.repeat(5))), [31 * 32; 5]);
+        let found = windows(alltoall.repeat(5));
+        assert_eq!(sizes(&found), [31 * 32; 5]);
+        // All hold the same, once.
+        assert!(found.iter().all(|window| window.sketch.is_shared_with(&found[0].sketch)));
     }
 
     #[test]

@@ -12,7 +12,7 @@ const PART: u64 = 2000;
 const END: u64 = 100;
 /// … and so does one shorter than so many rounds of what happens before and after it.
 pub(super) const ROUNDS: u64 = 3;
-/// One shorter than that, but longer than one of them, is idle if it is so many times as long as all others so near to it.
+/// One shorter than that, but longer than one of them, is idle if it is so many times as long as all others so near to it, but for idle ones.
 const OUTSTANDING: u64 = 8;
 /// Where rounds are not known, a silence is of a rhythm if so many lie within so many times its length, itself one of them.
 const RHYTHM: u64 = 4;
@@ -45,7 +45,7 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
     let end = (end.1 - end.0 > least_end_ns).then_some(end);
     let all = std::iter::once((0, first.start_ns)).chain(inner).chain(end);
     let long = all.filter(|(from, to)| to - from > least_ns);
-    let mut idle = Vec::new();
+    let mut idle: Vec<Idle> = Vec::new();
     // For each of them the stretch it is in the midst of.
     let mut amidst: Vec<Option<usize>> = Vec::new();
     for (from, to) in long {
@@ -80,7 +80,13 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
             let long = |other: &&Silence| other.length_ns().saturating_mul(OUTSTANDING) > length;
             others.filter(move |other| run.since_start(other.from_ns) != from).filter(long)
         };
-        let stands_out = || others(ROUNDS.saturating_mul(usual).max(2 * length)).next().is_none();
+        // What is idle before it is not of the rhythm.
+        let is_idle = |other: &&Silence| {
+            let to_ns = run.since_start(other.to_ns);
+            idle.binary_search_by_key(&to_ns, |idle| idle.to_ns).is_ok()
+        };
+        let reach = ROUNDS.saturating_mul(usual).max(2 * length);
+        let stands_out = || others(reach).all(|other| is_idle(&other));
         // A side without rounds may have a rhythm for all that, of silences.
         let around = units.get(before..after).unwrap_or_default();
         let known = around.iter().all(|unit| unit.round.is_some())

@@ -2,7 +2,7 @@
 
 use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance};
-use super::segments::Segments;
+use super::segments::{Segment, Segments};
 use crate::agglomerate::agglomerate;
 
 /// More segments than this are first gathered around leaders.
@@ -10,20 +10,29 @@ const COMPARED: usize = 512;
 
 /// Segments of one label.
 #[derive(Clone, Debug)]
-struct Cluster {
+pub(super) struct Cluster {
     behaviour: Behaviour,
     spread: Spread,
 }
 
 impl Cluster {
-    fn merge(&mut self, other: &Cluster) {
+    /// One segment.
+    pub(super) fn of(segments: &Segments<'_>, segment: &Segment) -> Self {
+        Self { behaviour: segment.behaviour.clone(), spread: segments.spread(&segment.units) }
+    }
+
+    pub(super) fn messages(&self) -> f64 {
+        self.behaviour.messages
+    }
+
+    pub(super) fn merge(&mut self, other: &Cluster) {
         self.behaviour.merge(&other.behaviour);
         self.spread.sum += other.spread.sum;
         self.spread.count += other.spread.count;
     }
 
     /// How different two clusters are; from 1 on they are two phases.
-    fn difference(&self, other: &Cluster, limits: &Tolerance) -> f64 {
+    pub(super) fn difference(&self, other: &Cluster, limits: &Tolerance) -> f64 {
         let difference = self.behaviour.difference(&other.behaviour);
         f64::from(limits.apart(&difference, (self.spread, other.spread)))
     }
@@ -37,8 +46,7 @@ pub(super) fn labels(segments: &Segments<'_>, limits: &Tolerance) -> Vec<u32> {
     let mut leaders: Vec<Cluster> = Vec::new();
     let mut own: Vec<usize> = Vec::with_capacity(list.len());
     for segment in list {
-        let cluster =
-            Cluster { behaviour: segment.behaviour.clone(), spread: segments.spread(&segment.units) };
+        let cluster = Cluster::of(segments, segment);
         if list.len() > COMPARED {
             let differences = leaders.iter().map(|leader| leader.difference(&cluster, limits));
             let nearest = differences.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));

@@ -84,7 +84,7 @@ mod tests {
             let mut window = RoundWindow { messages: 64, ..RoundWindow::default() };
             window.sketch.add_columns(&src, &dst, &[8; 64], &[0; 64]);
             window.pairs.add_columns(&src, &dst);
-            Behaviour::new(&window, None)
+            Behaviour::new(&window, None, None)
         };
         let mut items: Vec<Behaviour> = kinds.iter().map(window).collect();
         let steps = vec![0.0; kinds.len().saturating_sub(1)];

@@ -23,6 +23,7 @@
 //! nothing is simultaneous; for collectives of many equal steps (a ring allreduce) inside a longer round, whose steps come out as
 //! phases of a loop; and where the program says itself what its phases are: use `marks`.
 
+mod again;
 pub(crate) mod batch;
 mod blend;
 pub(crate) mod cutter;
@@ -102,7 +103,8 @@ impl Split for RoundsMethod {
         passage::stragglers(&mut segments);
         segments.merge(&LIMITS);
         segments.find_idle(run);
-        let labels = label::labels(&segments, &LIMITS);
+        let mut labels = label::labels(&segments, &LIMITS);
+        again::settle(&segments, &mut labels, &LIMITS);
         let mut plan = plan(run, &segments, &labels);
         if loops(&plan).len() > READABLE {
             plan.outline = outline::outline(run, &mut segments);

@@ -11,8 +11,10 @@ use super::segments::{Segment, Segments};
 const ROUNDS: f64 = 3.0;
 /// What starts is so many times rarer than what comes then, …
 const QUIET: f64 = 4.0;
-/// … and takes so many of its rounds, at least.
+/// … takes so many of its rounds, at least, …
 const LASTING: u64 = 2;
+/// … and has so many times fewer messages than the run.
+const FEW: f64 = 16.0;
 /// Less than this part of a unit at the start is known from the first phase.
 const KNOWN: f32 = 0.5;
 /// A scrap has so many times fewer messages than what it belongs to.
@@ -53,7 +55,8 @@ pub(super) fn start(segments: &mut Segments<'_>) {
     let length_ns = segments.units[last].end_ns - begin.start_ns;
     let messages: f64 = segments.units[..lead].iter().map(|unit| unit.messages).sum();
     let starting = segments.behaviour(0..lead).is_some_and(|lead| lead.is_barrier());
-    let rare = messages * QUIET < segments.rate(phase) * length_ns as f64;
+    let all: f64 = segments.units.iter().map(|unit| unit.messages).sum();
+    let rare = messages * FEW < all && messages * QUIET < segments.rate(phase) * length_ns as f64;
     if !starting && (!rare || length_ns < segments.round_ns(phase).saturating_mul(LASTING)) {
         return;
     }

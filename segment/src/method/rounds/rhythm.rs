@@ -59,6 +59,8 @@ impl Piece {
 pub(super) struct Rhythm {
     pieces: [Piece; KEPT],
     count: u64,
+    /// Which of the pieces before the last one were like it, the one before it at 1.
+    like: [bool; LONGEST + 1],
     /// For each length of a period: how many pieces in a row were like the one a period before.
     alike: [u32; LONGEST + 1],
     /// Number of the last piece that was the third of its kind in a row.
@@ -80,6 +82,7 @@ impl Default for Rhythm {
         Self {
             pieces: [Piece::default(); KEPT],
             count: 0,
+            like: [false; LONGEST + 1],
             alike: [0; LONGEST + 1],
             monotonous: 0,
             period: 1,
@@ -113,12 +116,19 @@ impl Rhythm {
         (self.all, self.known) = (NOTHING, NOTHING);
         let longest = LONGEST.min(self.count as usize);
         let at = |back: usize| &self.pieces[((self.count - back as u64) % KEPT as u64) as usize];
-        let mut alike = self.alike;
-        for (back, alike) in alike.iter_mut().enumerate().take(longest + 1).skip(1) {
-            *alike = if piece.is_like(at(back)) { *alike + 1 } else { 0 };
+        let mut like = self.like;
+        if longest > 1 && (piece.all, piece.known) == (at(1).all, at(1).known) {
+            // What the last one was like, this one is.
+            like.copy_within(1..LONGEST, 2);
+            like[1] = piece.is_like(at(1));
+        } else {
+            (1..=longest).for_each(|back| like[back] = piece.is_like(at(back)));
         }
-        self.alike = alike;
         let equal = longest > 1 && piece.is_equal(at(1)) && piece.is_equal(at(2));
+        self.like = like;
+        for (alike, like) in self.alike.iter_mut().zip(like) {
+            *alike = if like { *alike + 1 } else { 0 };
+        }
         self.pieces[(self.count % KEPT as u64) as usize] = piece;
         self.count += 1;
         if equal {

@@ -90,7 +90,7 @@ impl<'a> Segments<'a> {
                 active_ns: None,
                 messages: window.messages as f64,
                 round: (window.returned * 2 > window.watched)
-                    .then(|| (window.log_distance / window.returned as f64).exp2()),
+                    .then(|| (window.log_quarters as f64 / 4.0 / window.returned as f64).exp2()),
             })
             .collect();
         let all = 0..units.len();
@@ -117,9 +117,12 @@ impl<'a> Segments<'a> {
             };
             unit.active_ns = pause.map(|pause| unit.last_ns - unit.start_ns + pause);
         }
-        let list: Vec<Segment> = (0..units.len())
-            .map(|i| Segment { units: i..i + 1, behaviour: Behaviour::new(&windows[i], units[i].active_ns) })
-            .collect();
+        let mut list: Vec<Segment> = Vec::with_capacity(units.len());
+        for (i, window) in windows.iter().enumerate() {
+            let before = list.last().map(|segment| &segment.behaviour);
+            let behaviour = Behaviour::new(window, units[i].active_ns, before);
+            list.push(Segment { units: i..i + 1, behaviour });
+        }
         let steps = list.windows(2).map(|pair| pair[0].behaviour.difference_of_messages(&pair[1].behaviour));
         let steps = steps.map(|difference| difference.sure_partners).collect();
         Self { list, lead: 0, starting: false, units, windows, steps, idle }
@@ -222,7 +225,7 @@ impl<'a> Segments<'a> {
     pub(super) fn behaviour(&self, units: std::ops::Range<usize>) -> Option<Behaviour> {
         let mut windows = self.windows[units.clone()].iter().zip(&self.units[units]);
         let (first, unit) = windows.next()?;
-        let mut all = Behaviour::new(first, unit.active_ns);
+        let mut all = Behaviour::new(first, unit.active_ns, None);
         windows.for_each(|(window, unit)| all.add(window, unit.active_ns));
         all.settle();
         Some(all)

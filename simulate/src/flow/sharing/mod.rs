@@ -10,7 +10,7 @@
 //! A change (flows that came or left) moves some levels and leaves most alone. [`Sharing::solve`] raises the water once
 //! more, but stops only at the links whose level is in doubt; see `water.rs`. Its time is in proportion to the members of
 //! links whose level changes and to the routes of classes whose rate changes. Memory: about 70 bytes a class and 16 for
-//! each link of its route, 64 bytes a link.
+//! each link of its route, 130 bytes a link.
 
 mod incidence;
 #[cfg(test)]
@@ -19,8 +19,10 @@ pub(crate) mod oracle;
 mod tests;
 mod water;
 
-use incidence::{Incidence, Span};
+use incidence::Incidence;
 use water::Water;
+
+use crate::flow::spans::Span;
 
 /// Flows of equal route and weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +66,8 @@ struct Link {
     stop: f64,
     /// Number of the solution that last touched the link.
     touched: u32,
+    /// Part of what its own classes have that may be missing or too much.
+    tolerance: f32,
     dirty: bool,
 }
 
@@ -78,6 +82,8 @@ struct Class {
     /// Level before the change that is being solved.
     before: f64,
     bottleneck: u32,
+    /// Bottleneck before that change.
+    was: u32,
     /// Number of flows.
     count: u32,
     span: Span,
@@ -103,6 +109,7 @@ impl Link {
             lowest: f64::INFINITY,
             stop: f64::INFINITY,
             touched: 0,
+            tolerance: 0.0,
             dirty: false,
         }
     }
@@ -127,6 +134,19 @@ impl Sharing {
             unused_caps: Vec::new(),
             water: Water::default(),
         }
+    }
+
+    /// Room for so many classes with so many links on their routes together.
+    pub fn reserve(&mut self, classes: usize, links: usize) {
+        self.classes.reserve(classes);
+        self.incidence.reserve(links);
+    }
+
+    /// From now on links count as full that are so to this part, below 1, of what the flows have that they stop. Rates are then as near to fair
+    /// ones as that, given all others; a link carries 1 / (1 − tolerance) of its capacity at most. A change ends where it is smaller: where
+    /// many share a link, one that comes or goes costs nothing but itself most of the time.
+    pub fn set_tolerance(&mut self, tolerance: f32) {
+        self.links.iter_mut().for_each(|link| link.tolerance = tolerance);
     }
 
     /// Makes a class of one flow. `route` names at least one link, none twice; `weight` is positive; no flow gets more than
@@ -154,6 +174,7 @@ impl Sharing {
             unit: weight,
             before: f64::INFINITY,
             bottleneck: NONE,
+            was: NONE,
             count: 1,
             span,
             cap: cap_link,
@@ -223,6 +244,11 @@ impl Sharing {
     /// decide.
     pub fn changed(&self) -> &[ClassId] {
         &self.water.changed
+    }
+
+    /// Classes that the last [`solve`](Self::solve) left at their rate, but that another link limits now.
+    pub fn moved(&self) -> &[ClassId] {
+        &self.water.moved
     }
 
     /// Links whose sum of rates the last [`solve`](Self::solve) may have changed.

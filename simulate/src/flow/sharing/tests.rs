@@ -37,18 +37,30 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn check(capacities: &[f64], sharing: &Sharing, flows: &[(ClassId, Demand)]) -> Result<(), TestCaseError> {
+/// The oracle's rates; with a tolerance, what it promises instead.
+fn check(
+    capacities: &[f64],
+    sharing: &Sharing,
+    flows: &[(ClassId, Demand)],
+    tolerance: f64,
+) -> Result<(), TestCaseError> {
     let demands: Vec<Demand> = flows.iter().map(|(_, demand)| demand.clone()).collect();
-    let expected = rates(capacities, &demands);
     let mut sums = vec![0.0; capacities.len()];
-    for ((class, demand), rate) in flows.iter().zip(&expected) {
-        let found = sharing.rate(*class);
-        prop_assert!((found - rate).abs() <= 1e-9 * rate, "{found} instead of {rate} of {demand:?}");
-        demand.route.iter().for_each(|link| sums[*link as usize] += found);
+    for (class, demand) in flows {
+        demand.route.iter().for_each(|link| sums[*link as usize] += sharing.rate(*class));
+    }
+    if tolerance == 0.0 {
+        for ((class, demand), rate) in flows.iter().zip(rates(capacities, &demands)) {
+            let found = sharing.rate(*class);
+            prop_assert!((found - rate).abs() <= 1e-9 * rate, "{found} instead of {rate} of {demand:?}");
+        }
     }
     for (link, sum) in sums.iter().enumerate() {
         let capacity = capacities[link];
-        prop_assert!(*sum <= capacity * (1.0 + 1e-9), "{sum} on link {link} of {capacity}");
+        prop_assert!(
+            *sum <= capacity / (1.0 - tolerance) * (1.0 + 1e-9),
+            "{sum} on link {link} of {capacity}"
+        );
         let said = sharing.link_rate(link as u32);
         prop_assert!((said - sum).abs() <= 1e-9 * capacity, "{said} said of {sum}");
     }
@@ -57,16 +69,52 @@ fn check(capacities: &[f64], sharing: &Sharing, flows: &[(ClassId, Demand)]) -> 
         match sharing.bottleneck(*class) {
             Some(link) => {
                 prop_assert!(demand.route.contains(&link));
-                prop_assert!(sums[link as usize] >= capacities[link as usize] * (1.0 - 1e-9));
+                let full = capacities[link as usize] * (1.0 - tolerance - 1e-9);
+                prop_assert!(sums[link as usize] >= full, "{} below {full}", sums[link as usize]);
                 let others = flows.iter().filter(|(_, other)| other.route.contains(&link));
                 for (other, other_demand) in others {
-                    prop_assert!(level(*other, other_demand) <= level(*class, demand) * (1.0 + 1e-9));
+                    let most = level(*class, demand) * (1.0 + 3.0 * tolerance + 1e-9);
+                    prop_assert!(level(*other, other_demand) <= most);
                 }
             }
             None => prop_assert!((sharing.rate(*class) - demand.cap).abs() <= 1e-9 * demand.cap),
         }
     }
     Ok(())
+}
+
+fn lockstep(capacities: &[f64], steps: Vec<Step>, tolerance: f32) -> Result<(), TestCaseError> {
+    let mut sharing = Sharing::new(capacities.iter().copied());
+    sharing.set_tolerance(tolerance);
+    let tolerance = f64::from(tolerance);
+    let mut flows: Vec<(ClassId, Demand)> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Arrive { mut route, weight, cap } => {
+                route.iter_mut().for_each(|link| *link %= capacities.len() as u32);
+                route.sort_unstable();
+                route.dedup();
+                let class = sharing.open(&route, weight, cap);
+                flows.push((class, Demand { route, weight, cap: cap.unwrap_or(f64::INFINITY) }));
+            }
+            Step::Join(number) if !flows.is_empty() => {
+                let flow = flows[number % flows.len()].clone();
+                sharing.join(flow.0);
+                flows.push(flow);
+            }
+            Step::Leave(number) if !flows.is_empty() => {
+                let (class, _) = flows.swap_remove(number % flows.len());
+                sharing.leave(class);
+            }
+            Step::Solve => {
+                sharing.solve();
+                check(capacities, &sharing, &flows, tolerance)?;
+            }
+            Step::Join(_) | Step::Leave(_) => {}
+        }
+    }
+    sharing.solve();
+    check(capacities, &sharing, &flows, tolerance)
 }
 
 proptest! {
@@ -76,34 +124,16 @@ proptest! {
     /// bottleneck: a full link on which nobody is faster.
     #[test]
     fn rates_are_max_min_fair(capacities in network(), steps in prop::collection::vec(step(), 1..120)) {
-        let mut sharing = Sharing::new(capacities.iter().copied());
-        let mut flows: Vec<(ClassId, Demand)> = Vec::new();
-        for step in steps {
-            match step {
-                Step::Arrive { mut route, weight, cap } => {
-                    route.iter_mut().for_each(|link| *link %= capacities.len() as u32);
-                    route.sort_unstable();
-                    route.dedup();
-                    let class = sharing.open(&route, weight, cap);
-                    flows.push((class, Demand { route, weight, cap: cap.unwrap_or(f64::INFINITY) }));
-                }
-                Step::Join(number) if !flows.is_empty() => {
-                    let flow = flows[number % flows.len()].clone();
-                    sharing.join(flow.0);
-                    flows.push(flow);
-                }
-                Step::Leave(number) if !flows.is_empty() => {
-                    let (class, _) = flows.swap_remove(number % flows.len());
-                    sharing.leave(class);
-                }
-                Step::Solve => {
-                    sharing.solve();
-                    check(&capacities, &sharing, &flows)?;
-                }
-                Step::Join(_) | Step::Leave(_) => {}
-            }
-        }
-        sharing.solve();
-        check(&capacities, &sharing, &flows)?;
+        lockstep(&capacities, steps, 0.0)?;
+    }
+
+    /// The same but for a tolerance, however many changes there were: small ones do not add up.
+    #[test]
+    fn rates_are_nearly_max_min_fair(
+        capacities in network(),
+        steps in prop::collection::vec(step(), 1..120),
+        tolerance in prop_oneof![Just(1e-3_f32), Just(0.02), Just(0.1)],
+    ) {
+        lockstep(&capacities, steps, tolerance)?;
     }
 }

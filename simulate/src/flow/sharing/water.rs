@@ -11,15 +11,16 @@
 //! - a link that is not full at its present level *releases* its own members: where they will be stopped is open again;
 //! - a link that is full at its present level, but for rounding, stays as it is.
 //!
+//! With a tolerance *full* means nearly full: to that part of what the link's own members have. Then a change ends where it becomes small, and
+//! small ones are made good when they have added up.
+//!
 //! Both kinds of change alter what the other links on the members' routes hold, and make them stops, at higher levels. This
 //! is the order in which a solution from scratch fixes levels, with stops that would repeat the past left out; the dependency
 //! of levels on lower levels has been called the bottleneck structure (Ros-Giralt et al., *On the bottleneck structure of
 //! congestion-controlled networks*, SIGMETRICS 2020).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::{Class, ClassId, Incidence, Link, NONE, Sharing};
+use crate::flow::agenda::Agenda;
 
 /// What rounding does to the sum of the rates of a link: this part of its capacity for each of its members, and for a few more.
 /// What differs by no more than that is the same.
@@ -32,11 +33,12 @@ const PATIENCE: usize = 4;
 /// What a sweep knows, kept to spare allocations.
 #[derive(Clone, Debug)]
 pub(super) struct Water {
-    /// Level by its bits, and link; valid if it is the link's `stop`.
-    stops: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Links by their `stop`.
+    stops: Agenda,
     dirty: Vec<u32>,
     pub(super) touched: Vec<u32>,
     pub(super) changed: Vec<ClassId>,
+    pub(super) moved: Vec<ClassId>,
     /// Number of the solution, and whether it is complete.
     number: u32,
     complete: bool,
@@ -44,8 +46,9 @@ pub(super) struct Water {
 
 impl Default for Water {
     fn default() -> Self {
-        let (stops, dirty) = (BinaryHeap::new(), Vec::new());
-        Self { stops, dirty, touched: Vec::new(), changed: Vec::new(), number: 1, complete: false }
+        let (stops, dirty) = (Agenda::default(), Vec::new());
+        let (touched, changed, moved) = (Vec::new(), Vec::new(), Vec::new());
+        Self { stops, dirty, touched, changed, moved, number: 1, complete: false }
     }
 }
 
@@ -56,10 +59,11 @@ impl Water {
         if self.complete {
             self.begin();
         }
-        if !at.dirty {
-            at.dirty = true;
-            self.dirty.push(link);
+        if at.dirty {
+            return;
         }
+        at.dirty = true;
+        self.dirty.push(link);
         if at.touched != self.number {
             at.touched = self.number;
             self.touched.push(link);
@@ -71,6 +75,7 @@ impl Water {
         self.number = self.number.wrapping_add(1);
         self.touched.clear();
         self.changed.clear();
+        self.moved.clear();
     }
 
     /// Makes stops of the links that something happened to.
@@ -83,31 +88,25 @@ impl Water {
             // A stop that only rounding would lower stays: links full at one level are many.
             if stop < at.stop && (at.stop == f64::INFINITY || at.rest_at(at.stop) < 0.0) {
                 at.stop = stop;
-                stops.push(Reverse((stop.to_bits(), link)));
+                stops.set(link, stop);
             }
         }
     }
 
     /// Makes a later stop of one at `reached` if there are others before the later one.
     fn postpone(&mut self, at: &mut Link, link: u32, reached: f64, level: f64) -> bool {
-        let earlier = |bits: u64| f64::from_bits(bits) < level;
-        let later = level > reached && self.stops.peek().is_some_and(|Reverse((bits, _))| earlier(*bits));
+        let later = level > reached && self.stops.earliest().is_some_and(|earliest| earliest < level);
         if later {
             at.stop = level;
-            self.stops.push(Reverse((level.to_bits(), link)));
+            self.stops.set(link, level);
         }
         later
     }
 
     fn next_stop(&mut self, links: &mut [Link]) -> Option<(f64, u32)> {
-        while let Some(Reverse((bits, link))) = self.stops.pop() {
-            let at = &mut links[link as usize];
-            if at.stop.to_bits() == bits {
-                at.stop = f64::INFINITY;
-                return Some((f64::from_bits(bits), link));
-            }
-        }
-        None
+        let (stop, link) = self.stops.pop()?;
+        links[link as usize].stop = f64::INFINITY;
+        Some((stop, link))
     }
 }
 
@@ -118,7 +117,7 @@ impl Link {
         let rest = self.capacity - self.held;
         if self.weight > 0.0 {
             (rest / self.weight).max(0.0)
-        } else if rest < -self.noise() {
+        } else if rest < -self.noise() - f64::from(self.tolerance) * self.capacity {
             // A class that others hold has got more flows.
             0.0
         } else {
@@ -131,11 +130,12 @@ impl Link {
         NOISE * (f64::from(self.members) + FEW) * self.capacity
     }
 
-    /// What is left at a level, but for rounding.
+    /// What is left at a level, but for rounding and what is tolerated.
     #[inline]
     fn rest_at(&self, level: f64) -> f64 {
-        let rest = self.capacity - self.held - self.weight * level;
-        if rest.abs() <= self.noise() { 0.0 } else { rest }
+        let own = self.weight * level;
+        let rest = self.capacity - self.held - own;
+        if rest.abs() <= self.noise() + f64::from(self.tolerance) * own { 0.0 } else { rest }
     }
 
     /// Where the sweep has to look at the link.
@@ -163,10 +163,15 @@ pub(super) fn solve(sharing: &mut Sharing) {
         sweep(sharing, usize::MAX);
     }
     let Sharing { water, classes, .. } = sharing;
-    water.changed.retain(|class| {
-        let class = &mut classes[class.0 as usize];
+    let Water { changed, moved, .. } = water;
+    changed.retain(|number| {
+        let class = &mut classes[number.0 as usize];
         class.changed = false;
-        class.before.to_bits() != class.level.to_bits()
+        let has_changed = class.before.to_bits() != class.level.to_bits();
+        if !has_changed && class.was != class.bottleneck {
+            moved.push(*number);
+        }
+        has_changed
     });
     water.complete = true;
 }
@@ -269,7 +274,7 @@ impl State<'_> {
         let Water { stops, dirty, .. } = &*self.water;
         let is_next = level < f64::INFINITY
             && level <= at.lowest
-            && stops.peek().is_none_or(|Reverse((bits, _))| f64::from_bits(*bits) >= level)
+            && stops.earliest().is_none_or(|earliest| earliest >= level)
             && dirty.iter().all(|other| *other == link || self.links[*other as usize].rest_at(level) >= 0.0);
         if is_next {
             self.fill(link, level);
@@ -368,7 +373,7 @@ impl Class {
     fn note(&mut self, number: ClassId, water: &mut Water) {
         if !self.changed {
             self.changed = true;
-            self.before = self.level;
+            (self.before, self.was) = (self.level, self.bottleneck);
             water.changed.push(number);
         }
     }

@@ -481,6 +481,13 @@ impl Aggregation for Lab {
         }
     }
 
+    fn doubled(&mut self, packet: &mut Packet) {
+        let crew = if packet.kind == UP { packet.flow } else { self.workers[packet.flow as usize].crew };
+        if let Some(vectors) = &mut self.crews[crew as usize].vectors {
+            vectors.share(packet.words[PLACE]);
+        }
+    }
+
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
         for id in 0..self.workers.len() as u32 {
             let worker = &self.workers[id as usize];

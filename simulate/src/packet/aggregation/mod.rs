@@ -95,6 +95,9 @@ pub trait Aggregation: std::fmt::Debug {
     /// As [`Program::transit`].
     fn transit(&mut self, fabric: &mut Fabric<'_>, switch: NodeId, packet: &mut Packet) -> Verdict;
 
+    /// As [`Program::doubled`].
+    fn doubled(&mut self, packet: &mut Packet);
+
     /// As [`Program::timer`].
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer);
 
@@ -147,6 +150,12 @@ impl<C: Carrier> Program for Aggregated<C> {
             return Verdict::Forward;
         }
         self.aggregation.transit(fabric, switch, packet)
+    }
+
+    fn doubled(&mut self, packet: &mut Packet) {
+        if packet.kind >= AGGREGATION_KIND {
+            self.aggregation.doubled(packet);
+        }
     }
 
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {

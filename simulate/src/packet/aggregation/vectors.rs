@@ -52,6 +52,11 @@ impl Vectors {
         &mut self.numbers[start..start + self.width]
     }
 
+    /// It has one reader more.
+    pub(super) fn share(&mut self, place: u32) {
+        self.readers[place as usize] += 1;
+    }
+
     /// One of its readers is done.
     pub(super) fn release(&mut self, place: u32) {
         let readers = &mut self.readers[place as usize];

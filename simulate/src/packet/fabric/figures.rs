@@ -1,6 +1,6 @@
 //! What can be asked about links.
 
-use super::super::ledger::{Ledger, LinkTraffic};
+use super::super::ledger::{Ledger, LinkTraffic, Mishaps};
 use super::super::store::Store;
 use super::Fabric;
 use crate::topology::LinkId;
@@ -20,7 +20,8 @@ impl Fabric<'_> {
     pub fn take_traffic(&mut self) -> Vec<LinkTraffic> {
         let traffic = self.traffic();
         self.ports.iter_mut().for_each(|port| (port.bytes, port.packets) = (0, 0));
-        self.ledgers.iter_mut().for_each(Ledger::forget);
+        self.ledgers.fill(Ledger::default());
+        self.mishaps.iter_mut().for_each(Mishaps::forget);
         self.queues.forget();
         self.store.iter_mut().for_each(Store::forget);
         traffic
@@ -28,6 +29,7 @@ impl Fabric<'_> {
 
     fn link_traffic(&mut self, link: u32) -> LinkTraffic {
         let (port, ledger) = (&self.ports[link as usize], &self.ledgers[link as usize]);
+        let mishaps = self.mishaps.get(link as usize).copied().unwrap_or_default();
         let mut queue = |share| self.queues.quantile(link, share).map(|queue| port.bytes_in(queue));
         let line = self.store.as_ref().map(|store| store.line(link));
         LinkTraffic {
@@ -35,8 +37,10 @@ impl Fabric<'_> {
             packets: port.packets,
             drops: ledger.drops,
             dropped_bytes: ledger.dropped_bytes,
-            losses: ledger.losses,
-            lost_bytes: ledger.lost_bytes,
+            losses: mishaps.losses,
+            lost_bytes: mishaps.lost_bytes,
+            duplicates: mishaps.duplicates,
+            duplicate_bytes: mishaps.duplicate_bytes,
             marks: ledger.marks,
             queue_median: queue(0.5),
             queue_p99: queue(0.99),

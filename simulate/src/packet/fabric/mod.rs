@@ -12,7 +12,7 @@ use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet, Step};
 use super::calendar::Calendar;
 use super::chance::Chance;
 use super::histogram::Histograms;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Mishaps};
 use super::options::{FabricOptions, Marking};
 use super::port::Port;
 use super::program::{Program, Timer, Verdict};
@@ -28,12 +28,16 @@ pub struct Fabric<'a> {
     calendar: Calendar,
     pub(super) ports: Vec<Port>,
     pub(super) ledgers: Vec<Ledger>,
+    /// Empty where links have no faults.
+    pub(super) mishaps: Vec<Mishaps>,
     pub(super) queues: Histograms,
     routes: Routes,
     /// Queues of packets, where ports alone do not do.
     pub(super) store: Option<Store>,
     marking: Marking,
     chance: Chance,
+    /// Second copies that the program has not heard of.
+    copies: Vec<u32>,
     hops: u64,
     /// A sum that nobody reads of what was read ahead.
     warm: u32,
@@ -62,6 +66,7 @@ impl<'a> Fabric<'a> {
             }
             port
         };
+        let chance = Chance::new(topology, options);
         Self {
             topology,
             now: 0,
@@ -69,11 +74,17 @@ impl<'a> Fabric<'a> {
             calendar: Calendar::default(),
             ports: links().map(port).collect(),
             ledgers: links().map(|_| Ledger::default()).collect(),
+            mishaps: if chance.is_needed() {
+                vec![Mishaps::default(); topology.link_count()]
+            } else {
+                Vec::new()
+            },
             queues: Histograms::new(topology.link_count()),
             routes: Routes::new(options.paths, options.seed),
             store: Store::new(topology, options),
             marking: options.marking.unwrap_or_default(),
-            chance: Chance::new(options),
+            chance,
+            copies: Vec::new(),
             hops: 0,
             warm: 0,
             #[cfg(test)]
@@ -202,6 +213,11 @@ impl<'a> Fabric<'a> {
     /// Lets the next thing happen; false if nothing is to come.
     #[inline]
     pub fn step<P: Program>(&mut self, program: &mut P) -> bool {
+        while let Some(copy) = self.copies.pop() {
+            let mut packet = self.arena.packet(copy);
+            program.doubled(&mut packet);
+            self.arena.replace(copy, packet);
+        }
         if self.calendar.is_done() && !self.turn() {
             return false;
         }
@@ -360,14 +376,23 @@ impl<'a> Fabric<'a> {
         let step = &mut self.arena[id];
         step.link = link;
         if self.chance.is_needed() {
-            let ledger = &mut self.ledgers[link as usize];
-            ledger.traversals += 1;
-            if self.chance.loses(link, ledger.traversals) {
-                ledger.lose(step.wire);
+            let mishaps = &mut self.mishaps[link as usize];
+            mishaps.traversals += 1;
+            if self.chance.loses(link, mishaps.traversals) {
+                mishaps.lose(step.wire);
                 self.arena.remove(id);
                 return;
             }
-            time = time.saturating_add(self.chance.delay(link, ledger.traversals));
+            let number = mishaps.traversals;
+            if let Some(delay) = self.chance.doubles(link, number) {
+                mishaps.duplicate(step.wire);
+                let packet = self.arena.packet(id);
+                let copy = self.arena.insert(packet);
+                self.arena[copy].link = link;
+                self.calendar.push(time.saturating_add(delay), copy);
+                self.copies.push(copy);
+            }
+            time = time.saturating_add(self.chance.delay(link, number));
         }
         self.calendar.push(time, id);
     }

@@ -1,4 +1,4 @@
-//! What holds whatever happens: random networks, messages, buffers, losses.
+//! What holds whatever happens: random networks, messages, buffers, losses, second copies.
 
 use proptest::prelude::*;
 
@@ -30,14 +30,15 @@ struct Case {
 
 fn case(loses: bool) -> impl Strategy<Value = Case> {
     let messages = prop::collection::vec((0_u64..50_000_000, 0_u32..64, 1_u32..64, 0_u64..200_000), 1..40);
-    let lossy = (0.0_f64..0.05, prop::option::of(20_000_u64..200_000), any::<bool>());
+    let faults = (0.0_f64..0.05, prop_oneof![Just(0.0), 0.0_f64..0.2]);
+    let lossy = (faults, prop::option::of(20_000_u64..200_000), any::<bool>());
     let paths = prop_oneof![Just(Paths::Flow), Just(Paths::Spray)];
     let extras = (prop::option::of(0_u64..50_000), prop_oneof![Just(0_u64), 0_u64..3_000_000], paths);
     ((1_usize..4, 1_usize..4, 1_usize..4), messages, lossy, extras, any::<u64>()).prop_map(
         move |(
             (leaves, spines, hosts),
             messages,
-            (loss, buffer, is_shared),
+            ((loss, duplicate), buffer, is_shared),
             (mark, reorder_ps, paths),
             seed,
         )| {
@@ -56,6 +57,7 @@ fn case(loses: bool) -> impl Strategy<Value = Case> {
                 shared: (is_shared && loses).then_some(1.0),
                 marking: mark.map(Marking::above),
                 loss: if loses { loss } else { 0.0 },
+                duplicate: if loses { duplicate } else { 0.0 },
                 reorder_ps,
                 paths,
                 seed,
@@ -87,10 +89,11 @@ fn check<T: Transport>(case: &Case, transport: T) -> Result<Run, TestCaseError> 
             continue;
         }
         let (ins, outs) = (case.network.incoming(node), case.network.outgoing(node));
-        let came: u64 = ins.iter().map(|link| at(link).packets - at(link).losses).sum();
+        let came: u64 = ins.iter().map(|link| at(link).packets - at(link).losses + at(link).duplicates).sum();
         let went: u64 = outs.iter().map(|link| at(link).packets + at(link).drops).sum();
         prop_assert_eq!(came, went);
-        let came: u64 = ins.iter().map(|link| at(link).bytes - at(link).lost_bytes).sum();
+        let came: u64 =
+            ins.iter().map(|link| at(link).bytes - at(link).lost_bytes + at(link).duplicate_bytes).sum();
         let went: u64 = outs.iter().map(|link| at(link).bytes + at(link).dropped_bytes).sum();
         prop_assert_eq!(came, went);
     }

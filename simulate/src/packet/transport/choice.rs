@@ -89,6 +89,16 @@ impl TransportChoice {
         }
     }
 
+    /// Bytes of a message that a packet takes at most.
+    pub fn payload(&self) -> u32 {
+        match self {
+            Self::Ideal(transport) => transport.payload(),
+            Self::Dctcp(transport) => transport.payload(),
+            Self::Roce(transport) => transport.payload(),
+            Self::Usnic(preset) => preset.largest_chunk(),
+        }
+    }
+
     /// Bytes of its largest packet on the wire.
     pub fn largest_packet(&self) -> u32 {
         match self {
@@ -99,15 +109,22 @@ impl TransportChoice {
         }
     }
 
-    /// Refuses a network over which the transport would never finish.
+    /// Refuses a network over which the transport would never finish; of links with faults of their own the [worst](FabricOptions::worst) counts.
     ///
     /// # Errors
-    /// Losses that the transport does not repair.
+    /// Losses and second copies that the transport does not repair.
     pub fn check(&self, options: &FabricOptions) -> Result<()> {
-        let drops = options.loss > 0.0 || options.buffer.is_some();
-        if matches!(self, Self::Ideal(_)) && drops {
+        if !matches!(self, Self::Ideal(_)) {
+            return Ok(());
+        }
+        if options.buffer.is_some() || options.loss > 0.0 {
             return Err(Error::usage(
                 "transport `ideal` cannot recover what is lost: without loss and buffer, or another transport",
+            ));
+        }
+        if options.duplicate > 0.0 {
+            return Err(Error::usage(
+                "transport `ideal` cannot tell second copies: without duplicate, or another transport",
             ));
         }
         Ok(())

@@ -23,6 +23,9 @@ const KNOWN: &[(Scope, &str)] = &[
     (Scope::Edge, "capacity"),
     (Scope::Edge, "port"),
     (Scope::Edge, "latency_ns"),
+    (Scope::Edge, "loss"),
+    (Scope::Edge, "duplicate"),
+    (Scope::Edge, "reorder_ns"),
 ];
 
 /// The keys of a file: by scope and id, a place in [`KNOWN`].

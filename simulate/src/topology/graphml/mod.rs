@@ -1,8 +1,8 @@
 //! Networks in GraphML, as networkx writes it and PFSim reads it.
 //!
 //! Nodes carry `typ` (`host` or `switch`); hosts `capacity` (process slots) and optionally `mac`; switches optionally
-//! `dpid`. Edges carry `capacity` (Gbit/s), and optionally `port` (the output port at their source) and `latency_ns`. Other
-//! data is passed over. An undirected edge becomes a link each way, parallel edges stay apart, nested graphs and hyperedges
+//! `dpid`. Edges carry `capacity` (Gbit/s), and optionally `port` (the output port at their source), `latency_ns`, and the
+//! [`Faults`] `loss`, `duplicate` and `reorder_ns`. Other data is passed over. An undirected edge becomes a link each way, parallel edges stay apart, nested graphs and hyperedges
 //! are refused. Format: Brandes, Eiglsperger, Lerner and Pich, "Graph markup language (GraphML)", 2013.
 
 mod keys;
@@ -16,7 +16,7 @@ use phaseflow_collect::{At, Error, Result};
 
 use super::choice::{DEFAULT_LATENCY_PS, TopologyOptions};
 use super::freeze::{MAX_LINKS, MAX_NODES};
-use super::{LinkSpec, NetworkGraph, Node};
+use super::{Faults, LinkSpec, NetworkGraph, Node};
 use keys::{Keys, Scope, Values};
 use xml::{Item, Tag, Xml};
 
@@ -187,7 +187,19 @@ impl<R: BufRead> File<'_, R> {
             })?,
             (None, None) => DEFAULT_LATENCY_PS,
         };
-        Ok(LinkSpec { capacity, latency_ps, port: get("port") })
+        let chance = |key| match get(key) {
+            None => Ok(0.0),
+            Some(text) => share(&text)
+                .ok_or_else(|| Error::data(format!("{key} is `{text}`, expected a probability below 1"))),
+        };
+        let reorder_ps = match get("reorder_ns") {
+            None => 0,
+            Some(text) => picoseconds(&text).ok_or_else(|| {
+                Error::data(format!("reorder_ns is `{text}`, expected nanoseconds, at most 1e12"))
+            })?,
+        };
+        let faults = Faults { loss: chance("loss")?, duplicate: chance("duplicate")?, reorder_ps };
+        Ok(LinkSpec { capacity, latency_ps, port: get("port"), faults })
     }
 
     fn error(&self, problem: impl Into<String>) -> Error {
@@ -202,6 +214,10 @@ fn slots(text: &str) -> Option<u32> {
 
 fn positive(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
+}
+
+fn share(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value| (0.0..1.0).contains(value))
 }
 
 fn picoseconds(text: &str) -> Option<u64> {

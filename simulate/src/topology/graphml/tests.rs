@@ -13,7 +13,7 @@ fn document(edgedefault: &str, graph: &str) -> String {
 <key id="d4" for="node" attr.name="dpid" attr.type="long"/>
 <key id="d5" for="edge" attr.name="capacity" attr.type="double"/>
 <key id="d6" for="edge" attr.name="port" attr.type="long"/>
-<key id="d7" for="edge" attr.name="latency_ns" attr.type="double"/>
+<key id="d7" for="edge" attr.name="latency_ns" attr.type="double"/><key id="d8" for="edge" attr.name="loss" attr.type="double"/><key id="d9" for="edge" attr.name="reorder_ns" attr.type="double"/>
 <graph edgedefault="{edgedefault}">
 {graph}
 </graph>
@@ -36,7 +36,7 @@ const PAIR: &str = r#"<node id="a&amp;b"><data key="d1">host</data><data key="d3
 
 #[test]
 fn data_defaults_and_units() {
-    let edges = r#"<edge source="a&amp;b" target="s"><data key="d5">2.5</data><data key="d7">1.5</data></edge>
+    let edges = r#"<edge source="a&amp;b" target="s"><data key="d5">2.5</data><data key="d7">1.5</data><data key="d8">0.25</data><data key="d9">3</data></edge>
 <edge source="s" target="a&#38;b"><data key="d5"><![CDATA[10]]></data><data key="d6">7</data></edge>
 <edge source="s" target="a&amp;b"><data key="d5">1</data></edge>"#;
     let graph = read_text(&document("directed", &format!("{PAIR}\n{edges}"))).unwrap();
@@ -44,8 +44,11 @@ fn data_defaults_and_units() {
     let host = net.node(net.host(HostId(0)));
     assert_eq!((host.name.as_str(), host.slots, host.mac.as_deref()), ("a&b", Some(4), Some("00:30")));
     let link = |number| net.link(LinkId(number)).clone();
-    assert_eq!(link(0), LinkSpec { capacity: 2.5, latency_ps: 1500, port: None });
-    assert_eq!(link(1), LinkSpec { capacity: 10.0, latency_ps: DEFAULT_LATENCY_PS, port: Some("7".into()) });
+    let faults = Faults { loss: 0.25, duplicate: 0.0, reorder_ps: 3000 };
+    assert_eq!(link(0), LinkSpec { capacity: 2.5, latency_ps: 1500, port: None, faults });
+    let faults = Faults::default();
+    let port = Some("7".into());
+    assert_eq!(link(1), LinkSpec { capacity: 10.0, latency_ps: DEFAULT_LATENCY_PS, port, faults });
     assert_eq!(net.link_count(), 3, "parallel links stay apart");
 }
 
@@ -72,7 +75,8 @@ fn options_replace_what_the_file_says() {
     let text = document("undirected", &format!("{PAIR}{edge}"));
     let net = Topology::freeze("net", read(text.as_bytes(), &options).unwrap(), PortOrder::Name, 0).unwrap();
     assert_eq!(net.slots(), [9]);
-    assert_eq!(*net.link(LinkId(1)), LinkSpec { capacity: 3.0, latency_ps: 5, port: None });
+    let faults = Faults::default();
+    assert_eq!(*net.link(LinkId(1)), LinkSpec { capacity: 3.0, latency_ps: 5, port: None, faults });
 }
 
 #[test]
@@ -103,6 +107,10 @@ fn what_is_no_network_is_refused_with_line_and_byte() {
         (
             edge(r#"<data key="d5">1</data><data key="d7">-3</data>"#),
             "link `s → a&b`: latency_ns is `-3`, expected nanoseconds, at most 1e12",
+        ),
+        (
+            edge(r#"<data key="d5">1</data><data key="d8">1</data>"#),
+            "link `s → a&b`: loss is `1`, expected a probability below 1",
         ),
         (
             format!(r#"{PAIR}<edge source="s" target="t"><data key="d5">1</data></edge>"#),

@@ -229,6 +229,12 @@ impl Aggregation for Atp {
         }
     }
 
+    fn doubled(&mut self, packet: &mut Packet) {
+        if packet.kind == GRADIENT {
+            packet.words[3] = self.vectors.copy(packet.words[3]);
+        }
+    }
+
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
         self.feed(fabric, link);
     }

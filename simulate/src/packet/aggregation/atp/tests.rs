@@ -38,6 +38,10 @@ impl Program for Alone {
         self.0.transit(fabric, switch, packet)
     }
 
+    fn doubled(&mut self, packet: &mut Packet) {
+        self.0.doubled(packet);
+    }
+
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
         self.0.resumed(fabric, link);
     }

@@ -76,6 +76,16 @@ fn the_basic_variant_dies_of_a_loss() {
     assert!(run.allreduce(252 * 1000).is_some());
 }
 
+/// A packet that comes twice is counted twice: the sum is wrong, or goes out before all have sent.
+#[test]
+fn the_basic_variant_counts_a_second_copy() {
+    let net = star(3, 10.0, MILLISECOND, 0);
+    let options = FabricOptions { duplicate: 0.01, ..lossy(0.0, 3) };
+    let mut run = trial(&net, &options, "switchml-lab[variant=basic]");
+    run.allreduce(252 * 1000);
+    assert!(run.program.0.report().wrong > 0);
+}
+
 /// Where packets overtake each other, an old one evicts the pool that others need.
 #[test]
 fn overtaken_resends_stop_it() {
@@ -169,7 +179,7 @@ fn what_cannot_work_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Links that keep the order, and any loss: sums are right, workers are a chunk apart at most, bits of a pool only grow, and a pool is
+    /// Links that keep the order, and any loss and second copies: sums are right, workers are a chunk apart at most, bits of a pool only grow, and a pool is
     /// emptied when all have its sum.
     #[test]
     fn sums_are_exact(
@@ -177,10 +187,12 @@ proptest! {
         loss in prop_oneof![Just(0.0), 0.0..0.4],
         timeout in 5_u32..200,
         reductions in prop::collection::vec(0_u64..1500, 1..5),
+        duplicate in prop_oneof![Just(0.0), 0.0..0.3],
         (pace, seed) in (0_u32..100, any::<u64>()),
     ) {
         let net = star(workers, 10.0, MICROSECOND, 0);
-        let mut run = trial(&net, &lossy(loss, seed), &format!("switchml-lab[timeout={timeout}us]"));
+        let options = FabricOptions { duplicate, ..lossy(loss, seed) };
+        let mut run = trial(&net, &options, &format!("switchml-lab[timeout={timeout}us]"));
         let number = run.open(&group(0, 0..workers)).unwrap();
         let mut to_add = (0..reductions.len()).flat_map(|reduction| (0..workers).map(move |worker| (worker, reduction)));
         let mut steps = 0;

@@ -37,6 +37,7 @@ use self::switch::Level;
 use self::worker::Worker;
 use super::tree::Tree;
 use super::{AGGREGATION_KIND, Aggregation, AggregationReport, ELEMENT_BYTES, Group};
+use crate::packet::arena::NONE;
 use crate::packet::{Fabric, Packet, Timer, Verdict};
 use crate::topology::{HostId, LinkId, NodeId};
 
@@ -273,6 +274,16 @@ impl Aggregation for SwitchMl {
             WIRE => worker.take_turn(fabric, &self.settings, crew.check.as_mut()),
             QUEUE => worker.queue(fabric, &self.settings, crew.check.as_mut()),
             _ => worker.wake(fabric, &self.settings, crew.check.as_mut(), crew.settled_end),
+        }
+    }
+
+    fn doubled(&mut self, packet: &mut Packet) {
+        let group = match self.levels.get(packet.words[LEVEL] as usize) {
+            Some(level) if packet.dst == NONE => level.group,
+            _ => self.workers[packet.flow as usize].group,
+        };
+        if let Some(check) = &mut self.crews[group as usize].check {
+            check.vectors.share(packet.words[PLACE]);
         }
     }
 

@@ -115,7 +115,7 @@ impl Preset {
     }
 
     /// Most bytes of a larger fragment in one packet.
-    pub(super) fn largest_chunk(&self) -> u32 {
+    pub(in crate::packet) fn largest_chunk(&self) -> u32 {
         self.mtu.saturating_sub(self.reserved + self.chunk_header).max(1)
     }
 

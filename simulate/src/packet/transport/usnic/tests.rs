@@ -196,18 +196,22 @@ impl Usnic {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Under loss, and with packets that overtake each other, every message arrives exactly once and everything comes to rest.
+    /// Under loss, with packets that come twice and that overtake each other, every message arrives exactly once and everything comes to rest, on any leaves and spines.
     #[test]
     fn invariants(
         messages in prop::collection::vec((0_u32..4, 1_u32..4, prop_oneof![0_u64..2000, 0_u64..200_000, Just(400_000)]), 1..12),
         loss in prop_oneof![Just(0.0), 0.0_f64..0.2],
+        duplicate in prop_oneof![Just(0.0), 0.0_f64..0.3],
         reorder_ps in prop_oneof![Just(0_u64), 0_u64..20_000_000],
         is_old in any::<bool>(),
         mtu in prop_oneof![Just(1500_u32), Just(9000)],
+        (leaves, spines) in (1_u32..5, 1_u32..4),
         seed in any::<u64>(),
     ) {
-        let net = network("h0-s0 h1-s0 h2-s0 h3-s0", 1_000_000);
-        let options = FabricOptions { loss, reorder_ps, seed, paths: Paths::Flow, ..FabricOptions::default() };
+        let hosts = (0..4).map(|host| format!("h{host}-l{} ", host % leaves));
+        let cables = (0..leaves).flat_map(|leaf| (0..spines).map(move |spine| format!("l{leaf}-s{spine} ")));
+        let net = network(&hosts.chain(cables).collect::<String>(), 1_000_000);
+        let options = FabricOptions { loss, duplicate, reorder_ps, seed, paths: Paths::Flow, ..FabricOptions::default() };
         let preset = if is_old { Preset::v2013(mtu) } else { Preset::v4_1(mtu) };
         let mut ends = Vec::new();
         for _ in 0..2 {

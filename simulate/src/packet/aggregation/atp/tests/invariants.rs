@@ -1,4 +1,4 @@
-//! What holds whatever happens: random networks, jobs, memories, losses, disorder.
+//! What holds whatever happens: random networks, jobs, memories, losses, second copies, disorder.
 
 use proptest::prelude::*;
 
@@ -40,12 +40,15 @@ fn case(is_calm: bool) -> impl Strategy<Value = Case> {
         )
     });
     let worst = if is_calm { 0.000_001 } else { 0.04 };
-    let lossy = (prop_oneof![Just(0.0), 0.0..worst], prop_oneof![Just(0), 0_u64..5_000_000]);
+    let loss = prop_oneof![Just(0.0), 0.0..worst];
+    let duplicate = prop_oneof![Just(0.0), 0.0..0.1];
+    let lossy = (loss, duplicate, prop_oneof![Just(0), 0_u64..5_000_000]);
     let options = (lossy, prop::option::of(0_u64..20_000), any::<bool>(), any::<u64>());
     (shape, prop::collection::vec(job, 1..4), choice, options).prop_map(
-        move |(shape, jobs, choice, ((loss, reorder_ps), mark, sprays, seed))| {
+        move |(shape, jobs, choice, ((loss, duplicate, reorder_ps), mark, sprays, seed))| {
             let options = FabricOptions {
                 loss: if is_calm { 0.0 } else { loss },
+                duplicate: if is_calm { 0.0 } else { duplicate },
                 reorder_ps: if is_calm { 0 } else { reorder_ps },
                 marking: mark.map(Marking::above),
                 paths: if sprays && !is_calm { Paths::Spray } else { Paths::Flow },

@@ -11,6 +11,7 @@ const LOSSLESS: FabricOptions = FabricOptions {
     pause: None,
     marking: None,
     loss: 0.0,
+    duplicate: 0.0,
     reorder_ps: 0,
     paths: crate::packet::Paths::Flow,
     seed: 1,

@@ -1,4 +1,4 @@
-//! What holds whatever is lost, and whenever workers come.
+//! What holds whatever is lost and doubled, and whenever workers come.
 
 use proptest::prelude::*;
 
@@ -40,11 +40,12 @@ struct Case {
 fn case() -> impl Strategy<Value = Case> {
     let network = (1_usize..6, 0_usize..3, 1_usize..4, any::<u64>());
     let loss = prop_oneof![Just(0.0), 0.0..0.02, 0.0..0.3];
+    let faults = (loss, prop_oneof![Just(0.0), 0.0..0.3]);
     let protocol = (1_u32..20, 1_u32..6, 1_u32..5, 3_u32..200, any::<[bool; 2]>(), 0_u32..5);
     let buffer = prop::option::of(2_000_u64..20_000);
     let reductions = prop::collection::vec(0_u64..3000, 1..6);
-    (network, (loss, 0_u64..100, buffer), protocol, reductions, 0_u32..200).prop_map(
-        |((leaves, spines, hosts, seed), (loss, jitter, buffer), protocol, reductions, pace)| {
+    (network, (faults, 0_u64..100, buffer), protocol, reductions, 0_u32..200).prop_map(
+        |((leaves, spines, hosts, seed), ((loss, duplicate), jitter, buffer), protocol, reductions, pace)| {
             let (k, window, times, timeout, [is_float, is_safe], message) = protocol;
             let is_rdma = leaves == 1 && message > 0 && !is_safe;
             let message = if is_rdma { message } else { 1 };
@@ -59,6 +60,7 @@ fn case() -> impl Strategy<Value = Case> {
             );
             let options = FabricOptions {
                 loss,
+                duplicate,
                 buffer,
                 // Only the extension stands packets that overtake each other.
                 reorder_ps: if is_safe { jitter * MICROSECOND } else { 0 },
@@ -73,7 +75,7 @@ fn case() -> impl Strategy<Value = Case> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// On links that keep the order, whatever is lost and however often it is sent: every sum is right and every worker has it once,
+    /// On links that keep the order, whatever is lost, and however often it is sent or comes: every sum is right and every worker has it once,
     /// workers are a phase apart at most, a switch sums each packet once.
     #[test]
     fn sums_are_exact(case in case()) {

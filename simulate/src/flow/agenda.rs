@@ -1,0 +1,254 @@
+//! What is numbered, by the time when it is due: the class of flows that has the next flow to finish, the next link to be full.
+//!
+//! An implicit 4-ary heap with the place of each number, so that a time can be changed. Rates that fall make times later, and
+//! under contention most do so again before they come up: a later time is only noted and put right when it surfaces.
+
+use std::cmp::Reverse;
+
+/// Children of a heap node.
+const ARITY: usize = 4;
+/// Not in the heap.
+const ABSENT: u32 = u32::MAX;
+/// Who has popped one part in so many of the heap by one time will pop more.
+const MANY: usize = 8;
+
+/// Times by number, none negative: the earliest first; ties by number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agenda {
+    heap: Vec<Entry>,
+    /// By number: place in the heap.
+    places: Vec<u32>,
+    /// By number: the time, not before that of the heap.
+    times: Vec<f64>,
+    /// Taken out of the heap at once: the earliest last.
+    due: Vec<Entry>,
+    /// Taken out one by one by the time `limit`.
+    popped: usize,
+    limit: f64,
+}
+
+/// The bits of the time, which are in its order, above the number: one comparison decides.
+type Entry = u128;
+
+#[inline]
+fn entry(time: f64, number: u32) -> Entry {
+    u128::from(time.to_bits()) << 64 | u128::from(number)
+}
+
+#[inline]
+fn time(entry: Entry) -> f64 {
+    f64::from_bits((entry >> 64) as u64)
+}
+
+impl Agenda {
+    /// Sets or changes the time of a number.
+    #[inline]
+    pub(super) fn set(&mut self, number: u32, time: f64) {
+        let at = number as usize;
+        if self.places.len() <= at {
+            self.places.resize(at + 1, ABSENT);
+            self.times.resize(at + 1, 0.0);
+        }
+        self.times[at] = time;
+        let entry = entry(time, number);
+        let place = self.places[at];
+        if place == ABSENT {
+            self.heap.push(entry);
+            self.sift_up(self.heap.len() - 1, entry);
+        } else if entry < self.heap[place as usize] {
+            self.sift_up(place as usize, entry);
+        }
+    }
+
+    /// The earliest time; true if [`first`](Self::first) was asked since a time was made later.
+    #[inline]
+    pub(super) fn earliest(&self) -> Option<f64> {
+        self.heap.first().map(|first| time(*first))
+    }
+
+    /// The earliest.
+    #[inline]
+    pub(super) fn first(&mut self) -> Option<(f64, u32)> {
+        loop {
+            let first = *self.heap.first()?;
+            let number = first as u32;
+            let real = self.times[number as usize];
+            if real <= time(first) {
+                return Some((real, number));
+            }
+            self.replace(0, entry(real, number));
+        }
+    }
+
+    /// Takes a number out.
+    pub(super) fn remove(&mut self, number: u32) {
+        let place = std::mem::replace(&mut self.places[number as usize], ABSENT);
+        if let Some(last) = self.heap.pop().filter(|last| *last as u32 != number) {
+            self.replace(place as usize, last);
+        }
+    }
+
+    /// Takes the earliest out.
+    pub(super) fn pop(&mut self) -> Option<(f64, u32)> {
+        let first = self.first()?;
+        self.remove(first.1);
+        Some(first)
+    }
+
+    /// Takes the earliest out if it is due by `limit`, which is not before that of earlier calls; to be called until there is none.
+    #[inline]
+    pub(super) fn pop_due(&mut self, limit: f64) -> Option<u32> {
+        if limit > self.limit {
+            (self.limit, self.popped) = (limit, 0);
+        }
+        let first = self.first().filter(|(time, _)| *time <= limit);
+        let first = first.map(|(time, number)| entry(time, number));
+        if let Some(due) = self.due.pop_if(|due| first.is_none_or(|first| *due < first)) {
+            return Some(due as u32);
+        }
+        let number = first? as u32;
+        self.remove(number);
+        self.popped += 1;
+        if self.popped * MANY > self.heap.len() {
+            self.popped = 0;
+            self.take_due();
+        }
+        Some(number)
+    }
+
+    /// Takes out all that are due at once.
+    fn take_due(&mut self) {
+        let Self { heap, places, times, due, limit, .. } = self;
+        heap.retain_mut(|kept| {
+            let number = *kept as u32;
+            let time = times[number as usize];
+            *kept = entry(time, number);
+            let is_due = time <= *limit;
+            if is_due {
+                places[number as usize] = ABSENT;
+                due.push(*kept);
+            }
+            !is_due
+        });
+        due.sort_unstable_by_key(|due| Reverse(*due));
+        // A sorted heap is one, too.
+        heap.sort_unstable();
+        for (place, entry) in (0..).zip(heap) {
+            places[*entry as u32 as usize] = place;
+        }
+    }
+
+    /// Room for so many.
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.heap.reserve(count);
+        self.places.reserve(count);
+        self.times.reserve(count);
+    }
+
+    /// Takes out all.
+    pub(super) fn clear(&mut self) {
+        for entry in self.heap.drain(..) {
+            self.places[entry as u32 as usize] = ABSENT;
+        }
+    }
+
+    /// Puts an entry in place of another one. It mostly belongs near the bottom: the gap goes there without comparing to it, then the
+    /// entry climbs (Floyd's variant, as in the standard library).
+    fn replace(&mut self, mut place: usize, entry: Entry) {
+        loop {
+            let first = place * ARITY + 1;
+            let child = match self.heap.get(first..) {
+                Some([a, b, c, d, ..]) => {
+                    // Selections, no branches that could be mispredicted.
+                    let (ab, least_ab) = if b < a { (1, b) } else { (0, a) };
+                    let (cd, least_cd) = if d < c { (3, d) } else { (2, c) };
+                    first + if least_cd < least_ab { cd } else { ab }
+                }
+                Some(family) => match (0..family.len()).min_by_key(|child| family[*child]) {
+                    Some(child) => first + child,
+                    None => break,
+                },
+                None => break,
+            };
+            self.put(place, self.heap[child]);
+            place = child;
+        }
+        self.sift_up(place, entry);
+    }
+
+    fn sift_up(&mut self, mut place: usize, entry: Entry) {
+        while place > 0 {
+            let parent = (place - 1) / ARITY;
+            if self.heap[parent] < entry {
+                break;
+            }
+            self.put(place, self.heap[parent]);
+            place = parent;
+        }
+        self.put(place, entry);
+    }
+
+    #[inline]
+    fn put(&mut self, place: usize, entry: Entry) {
+        self.heap[place] = entry;
+        self.places[entry as u32 as usize] = place as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The oracle is a map from number to time that is looked through.
+    fn first(oracle: &BTreeMap<u32, u8>) -> Option<(f64, u32)> {
+        let first = oracle.iter().min_by_key(|(number, time)| (**time, **number));
+        first.map(|(number, time)| (f64::from(*time), *number))
+    }
+
+    proptest! {
+        /// Steps set the time of a number, take it out, or go on to a time; what is popped then may come again at once.
+        #[test]
+        fn in_lockstep_with_a_map(steps in prop::collection::vec((0..40_u32, 0..12_u8), 0..300)) {
+            let (mut agenda, mut oracle) = (Agenda::default(), BTreeMap::new());
+            let mut now = 0;
+            for (number, step) in steps {
+                match step {
+                    0..10 => {
+                        agenda.set(number, f64::from(step));
+                        oracle.insert(number, step);
+                    }
+                    10 => {
+                        if oracle.remove(&number).is_some() {
+                            agenda.remove(number);
+                        }
+                    }
+                    _ => {
+                        now += 1;
+                        let mut again = number;
+                        while let Some(popped) = agenda.pop_due(f64::from(now)) {
+                            prop_assert_eq!(first(&oracle).map(|(_, number)| number), Some(popped));
+                            prop_assert!(oracle.remove(&popped).is_some_and(|time| time <= now));
+                            if again > 0 {
+                                again /= 2;
+                                agenda.set(popped, f64::from(now));
+                                oracle.insert(popped, now);
+                            }
+                        }
+                        prop_assert!(oracle.values().all(|time| *time > now));
+                    }
+                }
+                prop_assert_eq!(agenda.first(), first(&oracle));
+            }
+            for _ in 0..oracle.len() {
+                let expected = first(&oracle);
+                prop_assert_eq!(agenda.pop(), expected);
+                expected.map(|(_, number)| oracle.remove(&number));
+            }
+            prop_assert_eq!(agenda.pop(), None);
+        }
+    }
+}

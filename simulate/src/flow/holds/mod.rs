@@ -1,0 +1,269 @@
+//! What held flows up, and whose flows it was.
+//!
+//! At any moment a flow has a rate r, held down by its bottleneck, and would have the rate a if it were alone: the least capacity on its
+//! route, or its cap. Of a short time dt it needs the part r/a for its own bytes, and loses the rest, dt·(1 − r/a), to the others that use the
+//! bottleneck then, in proportion to their rates there. So two flows on one link cost each other half of their time, and of n flows
+//! into one host each loses (n − 1)/n. What a flow needs and what it loses add up to the time that it took after its latency.
+//!
+//! Losses are added up by *owner*, the job that a flow is of. For each link and owner there is the sum of the bytes that went through; what a class of
+//! flows lost while its rate and bottleneck stayed the same follows from how much the sums grew meanwhile. So a
+//! change of a rate costs as much as the route is long, however many flows there are. Memory: 100 bytes a class, 32 for each link and
+//! owner on it, and 24 for each link and owner that held up a flow.
+
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use rustc_hash::FxHashMap;
+
+pub use sums::HoldSums;
+
+use super::sharing::{ClassId, Sharing};
+use crate::topology::LinkId;
+
+/// Part of the time that a flow took after its latency.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hold {
+    /// The bottleneck; `None`: its cap, or the memory of a host.
+    pub link: Option<LinkId>,
+    /// The owner of the flows that it lost the time to; `None`: it would have needed it alone.
+    pub by: Option<u32>,
+    /// Picoseconds.
+    pub time: f64,
+}
+
+/// Less than this part of a time is what rounding leaves.
+const NOISE: f64 = 1e-9;
+
+/// What is known of flows under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holds {
+    /// Of flows that start now.
+    owner: u32,
+    links: Vec<Line>,
+    /// Links above are not the topology's.
+    topology_links: u32,
+    classes: Vec<Held>,
+    /// Classes that flows have joined or left.
+    pending: Vec<ClassId>,
+    /// By key of a flow: its owner, and what its class had lost before it joined.
+    flows: FxHashMap<u32, (u32, Vec<Hold>)>,
+    /// By key of a flow that has finished.
+    told: FxHashMap<u32, Vec<Hold>>,
+}
+
+/// A link.
+#[derive(Clone, Debug)]
+struct Line {
+    capacity: f64,
+    classes: u32,
+    shares: Vec<Share>,
+}
+
+/// What the flows of an owner do on a link.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    owner: u32,
+    /// Bytes until `since`.
+    bytes: f64,
+    /// Picoseconds.
+    since: f64,
+    /// Bytes per picosecond.
+    rate: f64,
+}
+
+impl Share {
+    fn bytes_until(&self, now: f64) -> f64 {
+        self.bytes + self.rate * (now - self.since)
+    }
+}
+
+/// A class: flows of one owner, route and rate.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    owner: u32,
+    is_open: bool,
+    link: Option<u32>,
+    /// Picoseconds.
+    since: f64,
+    /// Of each flow, bytes per picosecond; alone; and of all its flows.
+    rate: f64,
+    alone: f64,
+    total: f64,
+    /// What a flow has lost that was there from the beginning.
+    holds: Vec<Hold>,
+    /// What each owner had sent through the bottleneck at `since`.
+    marks: Vec<f64>,
+}
+
+impl Holds {
+    /// No flows; links of these capacities, the first so many of which are the topology's.
+    pub(super) fn new(capacities: &[f64], topology_links: usize) -> Self {
+        let line = |capacity: &f64| Line { capacity: *capacity, classes: 0, shares: Vec::new() };
+        Self {
+            links: capacities.iter().map(line).collect(),
+            topology_links: topology_links as u32,
+            ..Self::default()
+        }
+    }
+
+    /// Flows that start from now on are of this owner.
+    pub(super) fn belong(&mut self, owner: u32) {
+        self.owner = owner;
+    }
+
+    /// A flow starts.
+    pub(super) fn start(&mut self, key: u32) {
+        self.flows.insert(key, (self.owner, Vec::new()));
+    }
+
+    /// True if the flow is of the same owner as the class.
+    pub(super) fn are_alike(&self, key: u32, class: u32) -> bool {
+        let owner = self.flows.get(&key).map(|(owner, _)| *owner);
+        owner == self.classes.get(class as usize).map(|class| class.owner)
+    }
+
+    /// A flow has paid its latency and opens a class, its only flow as yet.
+    pub(super) fn open(&mut self, class: u32, key: u32, cap: f64, route: &[u32], now: f64) {
+        let number = class as usize;
+        self.classes.resize_with(self.classes.len().max(number + 1), Held::default);
+        let mut alone = cap;
+        for link in route {
+            let line = &mut self.links[*link as usize];
+            alone = alone.min(line.capacity);
+            line.classes += 1;
+        }
+        let owner = self.flows.get(&key).map_or(0, |(owner, _)| *owner);
+        let held = &mut self.classes[number];
+        held.holds.clear();
+        held.marks.clear();
+        (held.owner, held.is_open, held.link) = (owner, true, None);
+        (held.since, held.rate, held.alone, held.total) = (now, 0.0, alone, 0.0);
+    }
+
+    /// A flow has paid its latency and joins a class.
+    pub(super) fn join(&mut self, class: u32, key: u32, now: f64) {
+        self.add_up(class, now);
+        if let Some((_, before)) = self.flows.get_mut(&key) {
+            before.clone_from(&self.classes[class as usize].holds);
+        }
+        self.pending.push(ClassId(class));
+    }
+
+    /// A flow that shared nothing has finished.
+    pub(super) fn skip(&mut self, key: u32) {
+        self.flows.remove(&key);
+    }
+
+    /// A flow of a class has finished; `is_last` if it has no other one.
+    pub(super) fn leave(&mut self, class: u32, key: u32, route: &[u32], is_last: bool, now: f64) {
+        self.add_up(class, now);
+        let before = self.flows.remove(&key).map(|(_, before)| before).unwrap_or_default();
+        let held = &mut self.classes[class as usize];
+        let mut holds = if is_last { std::mem::take(&mut held.holds) } else { held.holds.clone() };
+        for (hold, before) in holds.iter_mut().zip(before) {
+            hold.time -= before.time;
+        }
+        holds.retain(|hold| hold.time > 0.0);
+        self.told.insert(key, holds);
+        if is_last {
+            held.is_open = false;
+            for link in route {
+                let line = &mut self.links[*link as usize];
+                line.change(held.owner, -held.total, now);
+                line.classes -= 1;
+                if line.classes == 0 {
+                    line.shares.clear();
+                }
+            }
+        } else {
+            self.pending.push(ClassId(class));
+        }
+    }
+
+    /// What held up a flow that has finished; told once.
+    pub(super) fn take(&mut self, key: u32) -> Vec<Hold> {
+        self.told.remove(&key).unwrap_or_default()
+    }
+
+    /// Rates have changed.
+    pub(super) fn follow(&mut self, sharing: &Sharing, now: f64) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for class in pending.iter().chain(sharing.changed()).chain(sharing.moved()) {
+            self.update(*class, sharing, now);
+        }
+        pending.clear();
+        self.pending = pending;
+    }
+
+    fn update(&mut self, class: ClassId, sharing: &Sharing, now: f64) {
+        let number = class.0;
+        if !self.classes[number as usize].is_open {
+            return;
+        }
+        self.add_up(number, now);
+        let held = &mut self.classes[number as usize];
+        held.rate = sharing.rate(class);
+        let total = held.rate * f64::from(sharing.count(class));
+        let more = total - std::mem::replace(&mut held.total, total);
+        for link in sharing.route(class) {
+            self.links[*link as usize].change(held.owner, more, now);
+        }
+        held.link = sharing.bottleneck(class);
+        held.marks.clear();
+        if let Some(link) = held.link {
+            let shares = self.links[link as usize].shares.iter();
+            held.marks.extend(shares.map(|share| share.bytes_until(now)));
+        }
+    }
+
+    /// Adds up what each flow of a class lost since the last change.
+    fn add_up(&mut self, class: u32, now: f64) {
+        let held = &mut self.classes[class as usize];
+        let time = now - std::mem::replace(&mut held.since, now);
+        if time <= 0.0 {
+            return;
+        }
+        let link = held.link.filter(|link| *link < self.topology_links).map(LinkId);
+        let mut own = time;
+        let lost = time * (1.0 - held.rate / held.alone);
+        if let Some(line) = held.link.map(|link| &self.links[link as usize])
+            && lost > NOISE * time
+        {
+            // Owners that came later have no mark.
+            let marks = || held.marks.iter().copied().chain(std::iter::repeat(0.0));
+            let bytes = |(share, mark): (&Share, f64)| {
+                let own = if share.owner == held.owner { held.rate * time } else { 0.0 };
+                let bytes = share.bytes_until(now) - mark - own;
+                (bytes > NOISE * line.capacity * time).then_some((share.owner, bytes))
+            };
+            let others = || line.shares.iter().zip(marks()).filter_map(bytes);
+            let all: f64 = others().map(|(_, bytes)| bytes).sum();
+            own -= if all > 0.0 { lost } else { 0.0 };
+            for (owner, bytes) in others() {
+                add(&mut held.holds, Hold { link, by: Some(owner), time: lost * bytes / all });
+            }
+        }
+        add(&mut held.holds, Hold { link, by: None, time: own });
+    }
+}
+
+fn add(holds: &mut Vec<Hold>, more: Hold) {
+    match holds.iter_mut().find(|hold| hold.link == more.link && hold.by == more.by) {
+        Some(hold) => hold.time += more.time,
+        None => holds.push(more),
+    }
+}
+
+impl Line {
+    /// The flows of an owner get more from now on, or less.
+    fn change(&mut self, owner: u32, more: f64, now: f64) {
+        match self.shares.iter_mut().find(|share| share.owner == owner) {
+            Some(share) => {
+                share.bytes = share.bytes_until(now);
+                (share.since, share.rate) = (now, share.rate + more);
+            }
+            None => self.shares.push(Share { owner, bytes: 0.0, since: now, rate: more }),
+        }
+    }
+}

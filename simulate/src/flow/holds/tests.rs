@@ -1,0 +1,227 @@
+//! Losses that follow from the definition by hand, and against adding them up moment by moment.
+
+use phaseflow_collect::choice::Choice;
+use proptest::prelude::*;
+
+use super::*;
+use crate::engine::Picoseconds;
+use crate::flow::{FlowNetwork, FlowOptions};
+use crate::routing::router;
+use crate::topology::sketch::sketch;
+use crate::topology::{HostId, PortOrder, Topology};
+
+/// Links of a Gbit/s without latency: a byte takes 8000 ps.
+fn drawn(text: &str) -> Topology {
+    Topology::freeze("net", sketch(text), PortOrder::Number, 0).unwrap()
+}
+
+/// By flow `(owner, start, src, dst, bytes)`: when it ends, and what held it up.
+fn play(net: &Topology, flows: &[(u32, Picoseconds, u32, u32, u64)], ask: bool) -> Vec<(f64, Vec<Hold>)> {
+    let options = FlowOptions::default();
+    let mut network = FlowNetwork::new(net, router(&Choice::plain("dmodk"), 1).unwrap(), &options);
+    if ask {
+        network.tell_holds();
+    }
+    let mut ends = vec![(f64::NAN, Vec::new()); flows.len()];
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_key(|flow| flows[*flow].1);
+    let mut told = Vec::new();
+    for flow in order {
+        let (owner, start, src, dst, bytes) = flows[flow];
+        network.advance(start, |key, end| told.push((key, end)));
+        network.belong(owner);
+        network.start(start, (HostId(src), HostId(dst)), bytes, None, flow as u32).unwrap();
+    }
+    while let Some(next) = network.next() {
+        network.advance(next, |key, end| told.push((key, end)));
+    }
+    for (key, end) in told {
+        ends[key as usize] = (end, network.take_holds(key));
+    }
+    ends
+}
+
+/// What a flow needs itself, and what it loses to each owner.
+fn sums(holds: &[Hold]) -> (f64, Vec<(u32, f64)>) {
+    let own = holds.iter().filter(|hold| hold.by.is_none()).map(|hold| hold.time).sum();
+    let mut by = std::collections::BTreeMap::new();
+    for hold in holds {
+        if let Some(owner) = hold.by {
+            *by.entry(owner).or_insert(0.0) += hold.time;
+        }
+    }
+    (own, by.into_iter().collect())
+}
+
+#[track_caller]
+fn check(net: &Topology, flows: &[(u32, Picoseconds, u32, u32, u64)], expected: &[(f64, &[(u32, f64)])]) {
+    let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-9 * expected.max(1.0);
+    for ((_, holds), (own, by)) in play(net, flows, true).iter().zip(expected) {
+        let (found_own, found_by) = sums(holds);
+        let same = found_by.len() == by.len()
+            && found_by.iter().zip(*by).all(|(found, by)| found.0 == by.0 && near(found.1, by.1));
+        assert!(same && near(found_own, *own), "{holds:?} instead of {own}, {by:?}");
+    }
+}
+
+#[test]
+fn two_flows_on_a_link_cost_each_other_half_of_their_time() {
+    let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0");
+    check(&net, &[(5, 0, 0, 1, 1000), (5, 0, 0, 1, 1000)], &[(8e6, &[(5, 8e6)]), (8e6, &[(5, 8e6)])]);
+    check(&net, &[(5, 0, 0, 1, 1000), (6, 0, 2, 1, 1000)], &[(8e6, &[(6, 8e6)]), (8e6, &[(5, 8e6)])]);
+    // The longer one has the link to itself when the other has gone; the later one shares it all its time.
+    check(&net, &[(1, 0, 0, 1, 1000), (1, 0, 2, 1, 3000)], &[(8e6, &[(1, 8e6)]), (24e6, &[(1, 8e6)])]);
+    check(
+        &net,
+        &[(1, 0, 0, 1, 3000), (2, 8_000_000, 0, 1, 1000)],
+        &[(24e6, &[(2, 8e6)]), (8e6, &[(1, 8e6)])],
+    );
+    check(
+        &net,
+        &[(1, 0, 0, 1, 3000), (1, 8_000_000, 0, 1, 1000)],
+        &[(24e6, &[(1, 8e6)]), (8e6, &[(1, 8e6)])],
+    );
+    // Nobody is there: nothing is lost.
+    check(&net, &[(1, 0, 0, 1, 1000), (2, 0, 2, 3, 1000)], &[(8e6, &[]), (8e6, &[])]);
+}
+
+#[test]
+fn of_n_flows_into_a_host_each_loses_to_all_others() {
+    let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0 h4-s0 h5-s0 h6-s0 h7-s0");
+    // Two of owner 1, five of owner 2.
+    let flows: Vec<_> = (0..7).map(|src| (1 + u32::from(src >= 2), 0, src, 7, 1000)).collect();
+    let first: (f64, &[(u32, f64)]) = (8e6, &[(1, 8e6), (2, 40e6)]);
+    let second: (f64, &[(u32, f64)]) = (8e6, &[(1, 16e6), (2, 32e6)]);
+    check(&net, &flows, &[first, first, second, second, second, second, second]);
+    for (_, holds) in play(&net, &flows, true) {
+        let last = |hold: &Hold| hold.link.is_some_and(|link| net.dst(link) == net.host(HostId(7)));
+        assert!(holds.iter().all(last), "{holds:?}");
+    }
+}
+
+#[test]
+fn time_goes_to_the_link_that_held_the_flow_up() {
+    // First s0>s1 with two others, then, when they have gone, s1>s2 with one that is there all the time: three at a third, then two
+    // at a half.
+    let net = drawn("h0-s0 h1-s0 h2-s0 h3-s1 h4-s1 h5-s2 h6-s2 s0-s1 s1-s2");
+    let flows = [(0, 0, 0, 5, 2000), (1, 0, 1, 3, 1000), (2, 0, 2, 4, 1000), (3, 0, 3, 6, 4000)];
+    let found = play(&net, &flows, true);
+    let mut told: Vec<(u32, f64, Option<u32>)> = found[0]
+        .1
+        .iter()
+        .map(|hold| {
+            let link = hold.link.unwrap();
+            (net.src(link).0.min(net.dst(link).0), (hold.time / 1e6).round(), hold.by)
+        })
+        .collect();
+    told.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let switch = |name: &str| {
+        (0..net.node_count() as u32)
+            .find(|node| net.node(crate::topology::NodeId(*node)).name == name)
+            .unwrap()
+    };
+    // 24 ms at a third, 16 ms at a half.
+    let (first, second) = (switch("s0"), switch("s1"));
+    assert_eq!(
+        told,
+        [
+            (first, 8.0, None),
+            (first, 8.0, Some(1)),
+            (first, 8.0, Some(2)),
+            (second, 8.0, None),
+            (second, 8.0, Some(3)),
+        ]
+    );
+}
+
+/// A class as the oracle sees it.
+struct Seen {
+    class: ClassId,
+    key: u32,
+    owner: u32,
+    route: Vec<u32>,
+    own: f64,
+    by: [f64; 3],
+    born: f64,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// The oracle adds up the definition in each interval, from the rates of all classes.
+    #[test]
+    fn sums_are_those_of_the_definition(
+        capacities in prop::collection::vec(prop_oneof![Just(1.0), 0.5..2.0_f64], 2..7),
+        steps in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<prop::sample::Index>(), 1..4), 0..3_u32, 0..20_u32), 1..60),
+    ) {
+        let mut sharing = Sharing::new(capacities.iter().copied());
+        let mut holds = Holds::new(&capacities, capacities.len());
+        let mut seen: Vec<Seen> = Vec::new();
+        let mut now = 0.0;
+        for (number, (leaves, route, owner, wait)) in steps.iter().enumerate() {
+            let time = f64::from(*wait) * 0.37;
+            for at in 0..seen.len() {
+                let (class, me) = (seen[at].class, seen[at].owner);
+                let (rate, link) = (sharing.rate(class), sharing.bottleneck(class).unwrap());
+                let alone = seen[at].route.iter().map(|link| capacities[*link as usize]).fold(f64::INFINITY, f64::min);
+                let mut others = [0.0; 3];
+                for other in seen.iter().filter(|other| other.route.contains(&link)) {
+                    others[other.owner as usize] += sharing.rate(other.class);
+                }
+                others[me as usize] -= rate;
+                let all: f64 = others.iter().sum();
+                seen[at].own += time * rate / alone;
+                if all > 1e-9 {
+                    (0..3).for_each(|owner| seen[at].by[owner] += time * (1.0 - rate / alone) * others[owner] / all);
+                }
+            }
+            now += time;
+            if *leaves && !seen.is_empty() {
+                let gone = seen.remove(route[0].index(seen.len()));
+                holds.leave(gone.class.0, gone.key, &gone.route, true, now);
+                sharing.leave(gone.class);
+                let (own, by) = sums(&holds.take(gone.key));
+                let life = now - gone.born;
+                prop_assert!((own - gone.own).abs() <= 1e-6 * life, "{} instead of {}", own, gone.own);
+                for owner in 0..3_u32 {
+                    let found = by.iter().find(|(by, _)| *by == owner).map_or(0.0, |(_, time)| *time);
+                    prop_assert!((found - gone.by[owner as usize]).abs() <= 1e-6 * life, "{by:?} instead of {:?}", gone.by);
+                }
+                prop_assert!((own + by.iter().map(|(_, time)| time).sum::<f64>() - life).abs() <= 1e-9 * life.max(1.0));
+            } else {
+                let mut links: Vec<u32> = route.iter().map(|link| link.index(capacities.len()) as u32).collect();
+                links.sort_unstable();
+                links.dedup();
+                let class = sharing.open(&links, 1.0, None);
+                holds.belong(*owner);
+                holds.start(number as u32);
+                holds.open(class.0, number as u32, f64::INFINITY, &links, now);
+                let (own, by, born) = (0.0, [0.0; 3], now);
+                seen.push(Seen { class, key: number as u32, owner: *owner, route: links, own, by, born });
+            }
+            sharing.solve();
+            holds.follow(&sharing, now);
+        }
+    }
+
+    /// What a flow needs itself is its bytes over the least capacity of its route; with what it loses that is its time. Nothing changes by asking.
+    #[test]
+    fn holds_are_the_time_of_a_flow(
+        flows in prop::collection::vec((0..40_000_000_u64, 0..6_u32, 0..6_u32, 0..5_000_u64), 1..40),
+    ) {
+        // A host has one owner, as jobs do not share hosts.
+        let flows: Vec<_> = flows.into_iter().map(|(start, src, dst, bytes)| (src % 3, start, src, dst, bytes)).collect();
+        let net = drawn("h0-s0 h1-s0 h2-s0 h3-s1 h4-s1 h5-s1 s0-s1");
+        let found = play(&net, &flows, true);
+        let plain = play(&net, &flows, false);
+        for (((_, start, src, dst, bytes), (end, holds)), (same, nothing)) in flows.iter().zip(&found).zip(&plain) {
+            prop_assert_eq!(end.to_bits(), same.to_bits());
+            prop_assert!(nothing.is_empty());
+            let (own, by) = sums(holds);
+            let expected = if src == dst { 0.0 } else { *bytes as f64 * 8000.0 };
+            prop_assert!((own - expected).abs() <= 1e-3, "{own} instead of {expected}");
+            let all = own + by.iter().map(|(_, time)| time).sum::<f64>();
+            prop_assert!((all - (end - *start as f64)).abs() <= 1e-2, "{all} of {}", end - *start as f64);
+        }
+    }
+}

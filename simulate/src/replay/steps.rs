@@ -1,0 +1,175 @@
+//! The steps of a critical path: the longest ones, and what held up its messages.
+
+use super::player::Act;
+use crate::engine::Picoseconds;
+use crate::flow::{Hold, HoldSums};
+use crate::result::StepKind;
+use crate::topology::LinkId;
+
+/// What a critical path is made of, step by step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// The longest steps of each stretch, in order of time.
+    pub steps: Vec<Step>,
+    /// By stretch: what held up its messages, by link and job, where that is asked for and known. What is missing to the time that the path was
+    /// in the network is latency.
+    pub holds: Option<Vec<HoldSums>>,
+}
+
+/// A part of a critical path within one stretch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The stretch.
+    pub stretch: usize,
+    /// What happened.
+    pub kind: StepKind,
+    /// The rank; of a message its sender, of a sum in the network the rank that joined last.
+    pub rank: u32,
+    /// The receiver of a message.
+    pub peer: Option<u32>,
+    /// Since the script began.
+    pub start: Picoseconds,
+    /// Likewise.
+    pub end: Picoseconds,
+    /// What was sent.
+    pub bytes: Option<u64>,
+    /// The link that held it up the longest.
+    pub link: Option<LinkId>,
+    /// What it lost to others, picoseconds; `None` if nobody asked.
+    pub shared: Option<f64>,
+    /// The job that it lost most to.
+    pub by: Option<u32>,
+}
+
+impl Details {
+    /// The steps of a stretch.
+    pub fn steps_of(&self, stretch: usize) -> &[Step] {
+        let before = |stretch: usize| self.steps.partition_point(|step| step.stretch < stretch);
+        &self.steps[before(stretch)..before(stretch + 1)]
+    }
+}
+
+impl Step {
+    /// Its length.
+    pub fn time(&self) -> Picoseconds {
+        self.end - self.start
+    }
+}
+
+/// Drops all but the `most` longest; of equal ones the first stay.
+pub(crate) fn keep_longest(steps: &mut Vec<Step>, most: usize) {
+    if steps.len() > most {
+        steps.sort_by_key(|step| (std::cmp::Reverse(step.time()), step.start));
+        steps.truncate(most);
+    }
+}
+
+/// Gathers the steps of a path from its end to its beginning.
+pub(super) struct Gathering<'a> {
+    act: &'a Act<'a>,
+    most: usize,
+    /// Of the stretch that the path is in.
+    steps: Vec<Step>,
+    stretch: usize,
+    details: Details,
+}
+
+/// Where a path is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Rank(u32),
+    /// A message, or a sum, numbered on after the last message.
+    Message(u32),
+}
+
+impl<'a> Gathering<'a> {
+    pub(super) fn new(act: &'a Act<'a>, most: u32) -> Self {
+        let holds = act.holds.as_ref().map(|_| vec![HoldSums::default(); act.boundaries.len() + 1]);
+        let details = Details { steps: Vec::new(), holds };
+        Self { act, most: most as usize, steps: Vec::new(), stretch: act.boundaries.len(), details }
+    }
+
+    /// The path was at a place from `start` to `end`, within one stretch.
+    pub(super) fn step(&mut self, stretch: usize, start: Picoseconds, end: Picoseconds, place: Place) {
+        if stretch != self.stretch {
+            self.end_stretch();
+            self.stretch = stretch;
+        }
+        let (start, end) = (start - self.act.began, end - self.act.began);
+        let mut step = Step {
+            stretch,
+            kind: StepKind::Rank,
+            rank: 0,
+            peer: None,
+            start,
+            end,
+            bytes: None,
+            link: None,
+            shared: None,
+            by: None,
+        };
+        match place {
+            Place::Rank(rank) => step.rank = rank,
+            Place::Message(number) if self.act.is_sum(number) => {
+                let number = number as usize - self.act.messages.len();
+                step.kind = StepKind::Sum;
+                step.rank = self.act.sums.of[number].last.0;
+                step.bytes = Some(self.act.script.collectives()[number].bytes);
+            }
+            Place::Message(number) => {
+                let message = &self.act.script.messages()[number as usize];
+                step.kind = StepKind::Message;
+                (step.rank, step.peer, step.bytes) = (message.src, Some(message.dst), Some(message.bytes));
+                self.blame(&mut step, number as usize);
+            }
+        }
+        if self.most > 0 {
+            self.steps.push(step);
+        }
+        if self.steps.len() > 2 * self.most {
+            keep_longest(&mut self.steps, self.most);
+        }
+    }
+
+    /// Puts down what held a message up; where only a part of it is in the stretch, in proportion.
+    fn blame(&mut self, step: &mut Step, number: usize) {
+        let (Some(holds), Some(sums)) = (&self.act.holds, &mut self.details.holds) else { return };
+        let message = &self.act.messages[number];
+        let part = step.time() as f64 / (message.arrived - message.started).max(1) as f64;
+        let mut by_link: Vec<(LinkId, f64)> = Vec::new();
+        let mut by_job: Vec<(u32, f64)> = Vec::new();
+        for hold in &holds[number] {
+            sums[step.stretch].add(hold, part);
+            let Hold { link, by, time } = hold;
+            link.iter().for_each(|link| add(&mut by_link, *link, time * part));
+            by.iter().for_each(|by| add(&mut by_job, *by, time * part));
+        }
+        step.link = longest(&by_link);
+        step.shared = Some(by_job.iter().map(|(_, time)| time).sum());
+        step.by = longest(&by_job);
+    }
+
+    fn end_stretch(&mut self) {
+        keep_longest(&mut self.steps, self.most);
+        self.details.steps.append(&mut self.steps);
+    }
+
+    pub(super) fn finish(mut self) -> Details {
+        self.end_stretch();
+        // Stretches follow each other, so this is their order too.
+        self.details.steps.sort_by_key(|step| step.start);
+        self.details
+    }
+}
+
+fn add<K: PartialEq>(sums: &mut Vec<(K, f64)>, key: K, time: f64) {
+    match sums.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, sum)) => *sum += time,
+        None => sums.push((key, time)),
+    }
+}
+
+/// The first of equal ones.
+fn longest<K: Copy>(sums: &[(K, f64)]) -> Option<K> {
+    sums.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(key, _)| *key)
+}

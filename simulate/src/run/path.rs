@@ -1,0 +1,111 @@
+//! What the critical paths of a phase are made of, all its occurrences together.
+
+use crate::engine::Picoseconds;
+use crate::flow::HoldSums;
+use crate::replay::{Details, Step, keep_longest};
+use crate::result::{BlameRow, Cause, PathRow, Replayed, StepKind};
+use crate::statistics::seconds;
+
+/// Less than this is what rounding to picoseconds leaves of a time, seconds.
+const ROUNDING_S: f64 = 1e-12;
+
+/// Steps and sums of a phase.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    steps: Vec<Step>,
+    holds: HoldSums,
+    /// True if it is known what held up all messages, and if it is not known of some.
+    is_known: bool,
+    is_unknown: bool,
+}
+
+impl Paths {
+    /// Adds a stretch that began so long after the job, and of its steps so many.
+    pub(super) fn add(&mut self, details: &Details, stretch: usize, began: Picoseconds, most: u32) {
+        self.add_steps(details.steps_of(stretch), began, most);
+        self.add_holds(details.holds.as_ref().map(|holds| &holds[stretch]), 1.0);
+    }
+
+    /// Adds steps of a replay that began so long after the job; keeps so many.
+    pub(super) fn add_steps(&mut self, steps: &[Step], began: Picoseconds, most: u32) {
+        let later = |step: &Step| Step {
+            start: step.start.saturating_add(began),
+            end: step.end.saturating_add(began),
+            ..step.clone()
+        };
+        self.steps.extend(steps.iter().map(later));
+        keep_longest(&mut self.steps, most as usize);
+    }
+
+    /// Adds a share of what held up messages, if that is known.
+    pub(super) fn add_holds(&mut self, holds: Option<&HoldSums>, share: f64) {
+        match holds {
+            None => self.is_unknown = true,
+            Some(holds) => {
+                self.is_known = true;
+                self.holds.add_all(holds, share);
+            }
+        }
+    }
+
+    /// The rows of the table `path`; none if no steps are asked for.
+    pub(super) fn path_rows(&self, job: u32, phase: u32, sums: &Replayed, most: u32) -> Vec<PathRow> {
+        if most == 0 {
+            return Vec::new();
+        }
+        let empty = |kind: StepKind, time_s: f64| PathRow {
+            job,
+            phase,
+            kind,
+            time_s,
+            rank: None,
+            peer: None,
+            start_s: None,
+            bytes: None,
+            link: None,
+            shared_s: None,
+            by_job: None,
+        };
+        let mut steps: Vec<&Step> = self.steps.iter().collect();
+        steps.sort_by_key(|step| step.start);
+        let row = |step: &&Step| PathRow {
+            rank: Some(step.rank),
+            peer: step.peer,
+            start_s: Some(seconds(step.start)),
+            bytes: step.bytes,
+            link: step.link,
+            shared_s: step.shared.map(|shared| shared * 1e-12),
+            by_job: step.by,
+            ..empty(step.kind, seconds(step.time()))
+        };
+        let mut rows: Vec<PathRow> = steps.iter().map(row).collect();
+        let told = |on_rank: bool| -> f64 {
+            let of_kind = steps.iter().filter(|step| (step.kind == StepKind::Rank) == on_rank);
+            of_kind.map(|step| seconds(step.time())).sum()
+        };
+        for (kind, rest) in [
+            (StepKind::Rank, sums.path_ranks_s - told(true)),
+            (StepKind::Message, sums.path_network_s - told(false)),
+        ] {
+            rows.extend((rest > ROUNDING_S).then(|| empty(kind, rest)));
+        }
+        rows
+    }
+
+    /// The rows of the table `blame`, by link or not; none if it is not known what held up all messages.
+    pub(super) fn blame_rows(&self, job: u32, phase: u32, sums: &Replayed, by_link: bool) -> Vec<BlameRow> {
+        if !self.is_known || self.is_unknown {
+            return Vec::new();
+        }
+        let row = |cause, link, by_job, path_s| BlameRow { job, phase, cause, by_job, link, path_s };
+        let latency = sums.path_network_s - self.holds.time() * 1e-12;
+        let mut rows = vec![row(Cause::Latency, None, None, latency.max(0.0))];
+        let merged = (!by_link).then(|| self.holds.without_links());
+        rows.extend(merged.as_ref().unwrap_or(&self.holds).iter().map(|hold| {
+            let cause = if hold.by.is_some() { Cause::Sharing } else { Cause::Transfer };
+            row(cause, hold.link, hold.by, hold.time * 1e-12)
+        }));
+        rows.sort_by_key(|row| (row.cause, row.link, row.by_job));
+        rows
+    }
+}
