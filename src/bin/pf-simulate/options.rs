@@ -1,31 +1,18 @@
-//! `pf-simulate`: runs the phases of programs on networks.
+//! What the command line of `pf-simulate` can say, and the scenario that it makes of it.
 
-use std::collections::HashSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use clap::{Args, Parser};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use phaseflow::command::{self, Common};
+use phaseflow::command::Common;
 use phaseflow::input::Input;
-use phaseflow::output::{self, Output};
+use phaseflow::output;
 use phaseflow_collect::choice::Choice;
-use phaseflow_collect::import;
 use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
-use phaseflow_collect::{At, Error, ErrorKind, Result};
-use phaseflow_simulate::forwarding::forwarding_tables;
-use phaseflow_simulate::result::{ResultHeader, ResultReader, ResultWriter, RunResult};
-use phaseflow_simulate::run::{Progress, Reroute};
+use phaseflow_collect::{At, Error, Result};
+use phaseflow_simulate::run::Reroute;
 use phaseflow_simulate::scenario::Scenario;
-use phaseflow_simulate::sweep::{Axes, Axis, NetworkChoice, Plan, Selection, Sweep};
+use phaseflow_simulate::sweep::{Axes, Axis, NetworkChoice, Plan, Selection};
 use phaseflow_simulate::topology::{Scale, TopologyOptions};
-use phaseflow_simulate::workload::{Reading, Workload};
-
-/// How often progress is shown.
-const WATCH: Duration = Duration::from_millis(100);
 
 /// Runs the phases of parallel programs on networks and says which link carries what
 ///
@@ -33,7 +20,7 @@ const WATCH: Duration = Duration::from_millis(100);
 /// What the command line says replaces what a scenario says.
 #[derive(Parser, Debug)]
 #[command(version, after_help = EXAMPLES)]
-struct Arguments {
+pub(crate) struct Arguments {
     /// Phase archives; also trace archives and other traces that pf-collect reads, as one phase. Each is a job that is
     /// submitted at time 0, unless the scenario has jobs. `-` or nothing is standard input
     #[arg(value_name = "PHASES")]
@@ -44,7 +31,7 @@ struct Arguments {
     scenario: Option<PathBuf>,
 
     #[command(flatten)]
-    common: Common,
+    pub(crate) common: Common,
 
     #[command(flatten)]
     axes: AxisOptions,
@@ -56,10 +43,10 @@ struct Arguments {
     flow: FlowOptions,
 
     #[command(flatten)]
-    runs: RunOptions,
+    pub(crate) runs: RunOptions,
 
     #[command(flatten)]
-    sweep: SweepOptions,
+    pub(crate) sweep: SweepOptions,
 
     #[command(flatten)]
     packet: PacketOptions,
@@ -73,7 +60,7 @@ Examples:
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Axes")]
-struct AxisOptions {
+pub(crate) struct AxisOptions {
     /// GraphML files or star, fat-tree, xgft, leaf-spine, torus: `fat-tree[k=8]`
     #[arg(long, value_name = "LIST")]
     topology: Option<String>,
@@ -114,7 +101,7 @@ struct AxisOptions {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Networks")]
-struct NetworkOptions {
+pub(crate) struct NetworkOptions {
     /// Processes per host [default: as the file says; 1 for generated networks]
     #[arg(long, value_name = "N")]
     slots: Option<u32>,
@@ -140,7 +127,7 @@ struct NetworkOptions {
 /// Parameters of `--model flow` and the replay of `--model packet`, for those that do not have them in brackets.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Flow and packet model")]
-struct FlowOptions {
+pub(crate) struct FlowOptions {
     /// Factor on computation [default: 1]
     #[arg(long, value_name = "F")]
     compute_scale: Option<String>,
@@ -205,7 +192,7 @@ struct FlowOptions {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Runs")]
-struct RunOptions {
+pub(crate) struct RunOptions {
     /// End of each run, for jobs without end [default: when all jobs are finished]
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
@@ -220,7 +207,7 @@ struct RunOptions {
 
     /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml, or DIR/RUN-JOB-PHASE.yml if there are several jobs
     #[arg(long, value_name = "DIR")]
-    forwarding_tables: Option<PathBuf>,
+    pub(crate) forwarding_tables: Option<PathBuf>,
 
     /// Seed of all random numbers [default: 1]
     #[arg(long, value_name = "N")]
@@ -233,10 +220,10 @@ struct RunOptions {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Sweeps")]
-struct SweepOptions {
+pub(crate) struct SweepOptions {
     /// Print the points as JSON, one a line, and end
     #[arg(long, conflicts_with_all = ["dry_run", "status"])]
-    list: bool,
+    pub(crate) list: bool,
 
     /// Run every N-th point, beginning with the I-th: 1/4 … 4/4
     #[arg(long, value_name = "I/N")]
@@ -249,21 +236,21 @@ struct SweepOptions {
     /// Print the points as JSON, one a line, with which of them are `done` in the file that -o names, or in what there is of it so
     /// far, and end
     #[arg(long)]
-    status: bool,
+    pub(crate) status: bool,
 
     /// Go on where the writing of -o FILE was ended: runs that are complete in FILE.partial are taken over
     #[arg(long, conflicts_with_all = ["list", "dry_run", "status"])]
-    resume: bool,
+    pub(crate) resume: bool,
 
     /// Print an estimate of work and memory, and end
     #[arg(long)]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
 }
 
 /// Parameters of `--model packet`, for those that do not have them in brackets; those of the replay are the flow model's.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Packet model")]
-struct PacketOptions {
+pub(crate) struct PacketOptions {
     /// Largest packet [default: dctcp 1500, usnic 9000, roce and ideal 4096 bytes of payload]
     #[arg(long, value_name = "SIZE")]
     mtu: Option<String>,
@@ -309,208 +296,9 @@ struct PacketOptions {
     allow_hang: bool,
 }
 
-fn main() -> ExitCode {
-    command::run(|arguments: &Arguments| &arguments.common, simulate)
-}
-
-fn simulate(arguments: &Arguments) -> Result<()> {
-    let said = arguments.as_scenario()?;
-    let selection = arguments.selection()?;
-    let written = arguments.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
-    let mut scenario = complete(said.or(written), arguments.flow.given(), &["flow", "packet", "auto"])?;
-    scenario = complete(scenario, arguments.flow.of_sharing(), &["flow"])?;
-    scenario = complete(scenario, arguments.packet.given(), &["packet", "auto"])?;
-    scenario.networks = arguments.network.what_if(scenario.networks)?;
-    for note in &scenario.notes {
-        arguments.common.note(note);
-    }
-    let replays = scenario.axes.get(Axis::Model).iter().any(|model| model.name() != "traffic");
-    if replays && !scenario.snapshots_s.is_empty() {
-        arguments.common.note("only the traffic model takes snapshots");
-    }
-    let plan = Plan::new(scenario)?;
-    let inputs = arguments.inputs(&plan)?;
-    let file = arguments.output_file()?;
-    // Asked for the status of a file, the answer is not for that file.
-    let name = arguments.common.output.as_deref().filter(|_| !arguments.sweep.status);
-    let is_text = arguments.sweep.list || arguments.sweep.dry_run || arguments.sweep.status;
-    if let Some(file) = file.filter(|_| !is_text) {
-        output::nobody_writes(file)?;
-    }
-    let mut output = Output::create(name, !is_text)?;
-    let reading = plan.reading(inputs.len());
-    let workloads = inputs.iter().map(|input| read(input, reading)).collect::<Result<Vec<_>>>()?;
-    let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
-    sweep.remarks().for_each(|remark| arguments.common.note(remark));
-    if arguments.sweep.list || arguments.sweep.status {
-        let done = file.filter(|_| arguments.sweep.status).map(|file| done(&sweep, file)).transpose()?;
-        for point in selection.points(&sweep)? {
-            let done = done.as_ref().map(|done| done.contains(&point.run));
-            writeln!(output, "{}", sweep.listed(&point, done)?)?;
-        }
-    } else if arguments.sweep.dry_run {
-        let estimate = sweep.estimate(selection.points(&sweep)?, rayon::current_num_threads());
-        write!(output, "{estimate}")?;
-    } else {
-        let gzip = arguments.common.gzip || output.gzip();
-        output = run(arguments, &sweep, &selection, output, gzip)?;
-    }
-    output.finish()
-}
-
-/// Runs the selected points into the archive.
-fn run(
-    arguments: &Arguments,
-    sweep: &Sweep,
-    selection: &Selection,
-    output: Output,
-    gzip: bool,
-) -> Result<Output> {
-    if sweep.loads_are_bytes() {
-        arguments.common.note("loads are bytes, not bytes per second: the trace has no duration");
-    }
-    let tables = arguments.runs.forwarding_tables.as_deref();
-    if let Some(folder) = tables {
-        std::fs::create_dir_all(folder).at(|| folder.display())?;
-    }
-    let runs: Vec<u32> = selection.points(sweep)?.map(|point| point.run).collect();
-    let header = ResultHeader::new(sweep.configuration());
-    let mut results = ResultWriter::new(output, gzip, &header, sweep.topologies(), sweep.workloads())?;
-    let file = arguments.output_file()?;
-    let mut done = match file {
-        Some(file) if arguments.sweep.resume => take_over(arguments, sweep, &runs, file, &mut results)?,
-        Some(file) => refuse_to_discard(sweep, file)?,
-        None => 0,
-    };
-    results.output().show()?;
-    if done > 0 {
-        results.output().save()?;
-    }
-    let rest = &runs[done..];
-    let progress = Progress::default();
-    let outcome = watched(&progress, sweep, rest, arguments.common.quiet, |bar| {
-        let tell = |done| bar.set_message(format!("{done}/{} runs", runs.len()));
-        tell(done);
-        sweep.execute(rest.iter().copied(), tables.is_some(), &progress, |result| {
-            if let Some(folder) = tables {
-                write_forwarding_tables(folder, sweep, &result)?;
-            }
-            results.run(&result)?;
-            results.output().save()?;
-            done += 1;
-            tell(done);
-            Ok(())
-        })
-    });
-    if let (Err(_), Some(file), 1..) = (&outcome, file, done) {
-        let (partial, of) = (output::partial_name(file), runs.len());
-        let partial = partial.display();
-        arguments.common.note(&format!(
-            "{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them"
-        ));
-    }
-    outcome.and_then(|()| results.finish())
-}
-
-/// The numbers of the runs that are in the file, or in what there is of it so far.
-fn done(sweep: &Sweep, file: &Path) -> Result<HashSet<u32>> {
-    let Some(left) = output::left(file) else { return Ok(HashSet::new()) };
-    match ResultReader::open_partial(Input::of(&left).open()?) {
-        Err(error) if error.kind() == ErrorKind::Truncated => Ok(HashSet::new()),
-        archive => archive.and_then(|mut archive| sweep.done(&mut archive)).at(|| left.display()),
-    }
-}
-
-/// Writes the runs that an earlier command left of the file; how many.
-fn take_over(
-    arguments: &Arguments,
-    sweep: &Sweep,
-    runs: &[u32],
-    file: &Path,
-    results: &mut ResultWriter<Output>,
-) -> Result<usize> {
-    let Some(left) = output::left(file) else { return Ok(0) };
-    let mut archive = match ResultReader::open_partial(Input::of(&left).open()?) {
-        Err(error) if error.kind() == ErrorKind::Truncated => return Ok(0),
-        archive => archive.at(|| left.display())?,
-    };
-    let taken = sweep.take_over(&mut archive, runs, |run| results.run(run)).at(|| left.display())?;
-    arguments.common.note(&format!("{taken} of {} runs are taken over from {}", runs.len(), left.display()));
-    Ok(taken)
-}
-
-/// Runs that an earlier command left and that could be gone on with are not lost for a forgotten option. No run is taken over.
-fn refuse_to_discard(sweep: &Sweep, file: &Path) -> Result<usize> {
-    let partial = output::partial_name(file);
-    let Ok(input) = Input::of(&partial).open() else { return Ok(0) };
-    let Ok(mut archive) = ResultReader::open_partial(input) else { return Ok(0) };
-    if sweep.has_written(&archive) && archive.next_run().is_ok_and(|run| run.is_some()) {
-        let problem = "has finished runs of this sweep: go on after them with --resume, or remove it";
-        return Err(Error::usage(problem).at(partial.display()));
-    }
-    Ok(0)
-}
-
-/// A file per run and phase, and per job where there are several.
-fn write_forwarding_tables(folder: &Path, sweep: &Sweep, result: &RunResult) -> Result<()> {
-    for routes in &result.routes {
-        let run = result.labels.run;
-        // Names come from the input: nothing of them may lead out of the folder.
-        let phase = routes.phase.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
-        let name = match result.jobs.len() {
-            1 => format!("{run}-{phase}.yml"),
-            _ => format!("{run}-{}-{phase}.yml", routes.job),
-        };
-        let mut file = Output::create(Some(&folder.join(name)), false)?;
-        file.write_all(forwarding_tables(&sweep.topologies()[result.topology], routes).as_bytes())?;
-        file.finish()?;
-    }
-    Ok(())
-}
-
-/// Shows on a terminal how far `work` is with these runs; nothing elsewhere.
-fn watched<T>(
-    progress: &Progress,
-    sweep: &Sweep,
-    runs: &[u32],
-    quiet: bool,
-    work: impl FnOnce(&ProgressBar) -> T,
-) -> T {
-    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(None, target);
-    if bar.is_hidden() {
-        return work(&bar);
-    }
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent} %, {msg}, {eta} left") {
-        bar.set_style(style);
-    }
-    bar.set_length(runs.iter().map(|run| sweep.work(&sweep.point(*run))).sum());
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                bar.set_position(progress.done());
-                std::thread::sleep(WATCH);
-            }
-        });
-        let outcome = work(&bar);
-        is_over.store(true, Ordering::Relaxed);
-        bar.finish_and_clear();
-        outcome
-    })
-}
-
-fn read(input: &Input, reading: Reading) -> Result<Workload> {
-    let opened = match input {
-        Input::Standard => Ok(import::Input::Stream(Box::new(std::io::stdin()))),
-        Input::Path(path) => import::Input::open(path),
-    };
-    opened.and_then(|opened| Workload::read(opened, tempfile::tempfile, reading)).at(|| input)
-}
-
 impl Arguments {
     /// The file that is written.
-    fn output_file(&self) -> Result<Option<&Path>> {
+    pub(crate) fn output_file(&self) -> Result<Option<&Path>> {
         let output = self.common.output.as_deref();
         let file = output.filter(|path| *path != Path::new("-") && !output::is_stream(path));
         if file.is_none() && (self.sweep.resume || self.sweep.status) {
@@ -519,8 +307,19 @@ impl Arguments {
         Ok(file)
     }
 
+    /// What the scenario file says and the command line, which replaces what that says.
+    pub(crate) fn scenario(&self) -> Result<Scenario> {
+        let said = self.said()?;
+        let written = self.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
+        let mut scenario = complete(said.or(written), self.flow.given(), &["flow", "packet", "auto"])?;
+        scenario = complete(scenario, self.flow.of_sharing(), &["flow"])?;
+        scenario = complete(scenario, self.packet.given(), &["packet", "auto"])?;
+        scenario.networks = self.network.what_if(scenario.networks)?;
+        Ok(scenario)
+    }
+
     /// What the command line says, as a scenario.
-    fn as_scenario(&self) -> Result<Scenario> {
+    fn said(&self) -> Result<Scenario> {
         let mut scenario = Scenario { axes: self.axes.parse()?, seed: self.runs.seed, ..Scenario::default() };
         scenario.repeat = self.runs.repeat;
         scenario.options = self.network.parse()?;
@@ -536,13 +335,13 @@ impl Arguments {
         Ok(scenario)
     }
 
-    fn selection(&self) -> Result<Selection> {
+    pub(crate) fn selection(&self) -> Result<Selection> {
         let shard = self.sweep.shard.as_deref().map(Selection::parse_shard).transpose().at(|| "--shard")?;
         Ok(Selection { shard, only: self.sweep.only.clone() })
     }
 
     /// The inputs that the plan needs; inputs that it would not use are a mistake.
-    fn inputs(&self, plan: &Plan) -> Result<Vec<Input>> {
+    pub(crate) fn inputs(&self, plan: &Plan) -> Result<Vec<Input>> {
         if plan.needs_inputs() {
             return Input::all(&self.inputs);
         }

@@ -1,0 +1,221 @@
+//! `pf-simulate`: runs the phases of programs on networks.
+
+mod options;
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use phaseflow::command;
+use phaseflow::input::Input;
+use phaseflow::output::{self, Output};
+use phaseflow_collect::import;
+use phaseflow_collect::{At, Error, ErrorKind, Result};
+use phaseflow_simulate::forwarding::forwarding_tables;
+use phaseflow_simulate::result::{ResultHeader, ResultReader, ResultWriter, RunResult};
+use phaseflow_simulate::run::Progress;
+use phaseflow_simulate::sweep::{Axis, Plan, Selection, Sweep};
+use phaseflow_simulate::workload::{Reading, Workload};
+
+use crate::options::Arguments;
+
+/// How often progress is shown.
+const WATCH: Duration = Duration::from_millis(100);
+
+fn main() -> ExitCode {
+    command::run(|arguments: &Arguments| &arguments.common, simulate)
+}
+
+fn simulate(arguments: &Arguments) -> Result<()> {
+    let scenario = arguments.scenario()?;
+    let selection = arguments.selection()?;
+    for note in &scenario.notes {
+        arguments.common.note(note);
+    }
+    let replays = scenario.axes.get(Axis::Model).iter().any(|model| model.name() != "traffic");
+    if replays && !scenario.snapshots_s.is_empty() {
+        arguments.common.note("only the traffic model takes snapshots");
+    }
+    let plan = Plan::new(scenario)?;
+    let inputs = arguments.inputs(&plan)?;
+    let file = arguments.output_file()?;
+    // Asked for the status of a file, the answer is not for that file.
+    let name = arguments.common.output.as_deref().filter(|_| !arguments.sweep.status);
+    let is_text = arguments.sweep.list || arguments.sweep.dry_run || arguments.sweep.status;
+    if let Some(file) = file.filter(|_| !is_text) {
+        output::nobody_writes(file)?;
+    }
+    let mut output = Output::create(name, !is_text)?;
+    let reading = plan.reading(inputs.len());
+    let workloads = inputs.iter().map(|input| read(input, reading)).collect::<Result<Vec<_>>>()?;
+    let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
+    sweep.remarks().for_each(|remark| arguments.common.note(remark));
+    if arguments.sweep.list || arguments.sweep.status {
+        let done = file.filter(|_| arguments.sweep.status).map(|file| done(&sweep, file)).transpose()?;
+        for point in selection.points(&sweep)? {
+            let done = done.as_ref().map(|done| done.contains(&point.run));
+            writeln!(output, "{}", sweep.listed(&point, done)?)?;
+        }
+    } else if arguments.sweep.dry_run {
+        let estimate = sweep.estimate(selection.points(&sweep)?, rayon::current_num_threads());
+        write!(output, "{estimate}")?;
+    } else {
+        let gzip = arguments.common.gzip || output.gzip();
+        output = run(arguments, &sweep, &selection, output, gzip)?;
+    }
+    output.finish()
+}
+
+/// Runs the selected points into the archive.
+fn run(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    selection: &Selection,
+    output: Output,
+    gzip: bool,
+) -> Result<Output> {
+    if sweep.loads_are_bytes() {
+        arguments.common.note("loads are bytes, not bytes per second: the trace has no duration");
+    }
+    let tables = arguments.runs.forwarding_tables.as_deref();
+    if let Some(folder) = tables {
+        std::fs::create_dir_all(folder).at(|| folder.display())?;
+    }
+    let runs: Vec<u32> = selection.points(sweep)?.map(|point| point.run).collect();
+    let header = ResultHeader::new(sweep.configuration());
+    let mut results = ResultWriter::new(output, gzip, &header, sweep.topologies(), sweep.workloads())?;
+    let file = arguments.output_file()?;
+    let mut done = match file {
+        Some(file) if arguments.sweep.resume => take_over(arguments, sweep, &runs, file, &mut results)?,
+        Some(file) => refuse_to_discard(sweep, file)?,
+        None => 0,
+    };
+    results.output().show()?;
+    if done > 0 {
+        results.output().save()?;
+    }
+    let rest = &runs[done..];
+    let progress = Progress::default();
+    let outcome = watched(&progress, sweep, rest, arguments.common.quiet, |bar| {
+        let tell = |done| bar.set_message(format!("{done}/{} runs", runs.len()));
+        tell(done);
+        sweep.execute(rest.iter().copied(), tables.is_some(), &progress, |result| {
+            if let Some(folder) = tables {
+                write_forwarding_tables(folder, sweep, &result)?;
+            }
+            results.run(&result)?;
+            results.output().save()?;
+            done += 1;
+            tell(done);
+            Ok(())
+        })
+    });
+    if let (Err(_), Some(file), 1..) = (&outcome, file, done) {
+        let (partial, of) = (output::partial_name(file), runs.len());
+        let partial = partial.display();
+        arguments.common.note(&format!(
+            "{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them"
+        ));
+    }
+    outcome.and_then(|()| results.finish())
+}
+
+/// The numbers of the runs that are in the file, or in what there is of it so far.
+fn done(sweep: &Sweep, file: &Path) -> Result<HashSet<u32>> {
+    let Some(left) = output::left(file) else { return Ok(HashSet::new()) };
+    match ResultReader::open_partial(Input::of(&left).open()?) {
+        Err(error) if error.kind() == ErrorKind::Truncated => Ok(HashSet::new()),
+        archive => archive.and_then(|mut archive| sweep.done(&mut archive)).at(|| left.display()),
+    }
+}
+
+/// Writes the runs that an earlier command left of the file; how many.
+fn take_over(
+    arguments: &Arguments,
+    sweep: &Sweep,
+    runs: &[u32],
+    file: &Path,
+    results: &mut ResultWriter<Output>,
+) -> Result<usize> {
+    let Some(left) = output::left(file) else { return Ok(0) };
+    let mut archive = match ResultReader::open_partial(Input::of(&left).open()?) {
+        Err(error) if error.kind() == ErrorKind::Truncated => return Ok(0),
+        archive => archive.at(|| left.display())?,
+    };
+    let taken = sweep.take_over(&mut archive, runs, |run| results.run(run)).at(|| left.display())?;
+    arguments.common.note(&format!("{taken} of {} runs are taken over from {}", runs.len(), left.display()));
+    Ok(taken)
+}
+
+/// Runs that an earlier command left and that could be gone on with are not lost for a forgotten option. No run is taken over.
+fn refuse_to_discard(sweep: &Sweep, file: &Path) -> Result<usize> {
+    let partial = output::partial_name(file);
+    let Ok(input) = Input::of(&partial).open() else { return Ok(0) };
+    let Ok(mut archive) = ResultReader::open_partial(input) else { return Ok(0) };
+    if sweep.has_written(&archive) && archive.next_run().is_ok_and(|run| run.is_some()) {
+        let problem = "has finished runs of this sweep: go on after them with --resume, or remove it";
+        return Err(Error::usage(problem).at(partial.display()));
+    }
+    Ok(0)
+}
+
+/// A file per run and phase, and per job where there are several.
+fn write_forwarding_tables(folder: &Path, sweep: &Sweep, result: &RunResult) -> Result<()> {
+    for routes in &result.routes {
+        let run = result.labels.run;
+        // Names come from the input: nothing of them may lead out of the folder.
+        let phase = routes.phase.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
+        let name = match result.jobs.len() {
+            1 => format!("{run}-{phase}.yml"),
+            _ => format!("{run}-{}-{phase}.yml", routes.job),
+        };
+        let mut file = Output::create(Some(&folder.join(name)), false)?;
+        file.write_all(forwarding_tables(&sweep.topologies()[result.topology], routes).as_bytes())?;
+        file.finish()?;
+    }
+    Ok(())
+}
+
+/// Shows on a terminal how far `work` is with these runs; nothing elsewhere.
+fn watched<T>(
+    progress: &Progress,
+    sweep: &Sweep,
+    runs: &[u32],
+    quiet: bool,
+    work: impl FnOnce(&ProgressBar) -> T,
+) -> T {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    if bar.is_hidden() {
+        return work(&bar);
+    }
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent} %, {msg}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.set_length(runs.iter().map(|run| sweep.work(&sweep.point(*run))).sum());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                bar.set_position(progress.done());
+                std::thread::sleep(WATCH);
+            }
+        });
+        let outcome = work(&bar);
+        is_over.store(true, Ordering::Relaxed);
+        bar.finish_and_clear();
+        outcome
+    })
+}
+
+fn read(input: &Input, reading: Reading) -> Result<Workload> {
+    let opened = match input {
+        Input::Standard => Ok(import::Input::Stream(Box::new(std::io::stdin()))),
+        Input::Path(path) => import::Input::open(path),
+    };
+    opened.and_then(|opened| Workload::read(opened, tempfile::tempfile, reading)).at(|| input)
+}
