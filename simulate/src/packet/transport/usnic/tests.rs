@@ -1,6 +1,7 @@
 //! Rows V9 to V12 of the protocol specification, and the invariants of the transport.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -138,6 +139,72 @@ fn what_cannot_be_is_refused() {
     let fabric = Fabric::new(&net, &FabricOptions::default());
     let error = Usnic::new(&fabric, Preset::v4_1(76)).unwrap_err();
     assert_eq!(error.to_string(), "usNIC: MTU is 76, expected 77 to 65535 bytes");
+}
+
+/// A cable that carries everything in order: the first packet of a number is the original, all others are resends.
+struct Overheard<'a> {
+    usnic: &'a mut Usnic,
+    /// By endpoint and number on the wire.
+    originals: BTreeMap<(u32, u32), Packet>,
+    with_acknowledgement: usize,
+    resends: u64,
+}
+
+impl Program for Overheard<'_> {
+    fn receive(&mut self, fabric: &mut Fabric<'_>, host: HostId, packet: Packet) {
+        if packet.flags & ONLY_ACK == 0 {
+            match self.originals.entry((packet.flow, packet.seq)) {
+                Entry::Vacant(place) => {
+                    self.with_acknowledgement += usize::from(packet.flags & HAS_ACK != 0);
+                    place.insert(packet);
+                }
+                Entry::Occupied(place) => {
+                    self.resends += 1;
+                    // Its number, bytes and place stay, an acknowledgement does not travel with it again.
+                    let Packet { route, ack, flags, .. } = packet;
+                    assert_eq!((ack, flags & HAS_ACK), (0, 0), "{packet:?}");
+                    let original = place.get();
+                    assert_eq!(
+                        packet,
+                        Packet { route, ack, flags: original.flags & !HAS_ACK, kind: DATA, ..*original }
+                    );
+                }
+            }
+        }
+        self.usnic.receive(fabric, host, packet);
+    }
+
+    fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
+        self.usnic.timer(fabric, timer);
+    }
+}
+
+/// Invariant (f). What is acknowledged too late for its timer is sent again, all of it.
+#[test]
+fn resends_keep_their_number_and_carry_no_acknowledgement() {
+    for preset in [Preset::v4_1(9000), Preset::v2013(9000)] {
+        let net = network("h0-h1", 1_000_000_000);
+        let mut run = simulation(&net, &FabricOptions::default(), Preset { timeout: 500_000_000, ..preset });
+        for (key, bytes) in [100, 3_000_000, 600, 40_000].into_iter().enumerate() {
+            let (src, dst) = (HostId(key as u32 % 2), HostId((key as u32 + 1) % 2));
+            run.start(src, dst, bytes, key as u32).unwrap();
+            run.start(dst, src, bytes, 10 + key as u32).unwrap();
+        }
+        let mut heard = Overheard {
+            usnic: &mut run.carrier,
+            originals: BTreeMap::new(),
+            with_acknowledgement: 0,
+            resends: 0,
+        };
+        while run.fabric.step(&mut heard) {}
+        let Overheard { originals, with_acknowledgement, resends, .. } = heard;
+        assert!(
+            originals.len() > 600 && resends > 300 && with_acknowledgement > 0,
+            "{resends} {with_acknowledgement}"
+        );
+        assert_eq!(resends, run.carrier.counts().resends);
+        assert_eq!(run.carrier.delivered().len(), 8);
+    }
 }
 
 impl Usnic {
