@@ -16,6 +16,9 @@ use phaseflow_simulate::flow::{Fairness, FlowNetwork, FlowOptions};
 use phaseflow_simulate::routing::router;
 use phaseflow_simulate::topology::{HostId, TopologyChoice, TopologyOptions, topology};
 
+/// Bytes of a line, about; more make the list grow.
+const USUAL_LINE: usize = 12;
+
 struct Flow {
     start_ns: u64,
     src: u32,
@@ -24,30 +27,47 @@ struct Flow {
 }
 
 fn read(path: &str, hosts: u32) -> Result<Vec<Flow>> {
-    let text = std::fs::read_to_string(path).map_err(|error| Error::from(error).at(path))?;
-    let mut flows = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let wrong = || {
-            Error::data(format!("`{line}`, expected src,dst,bytes[,start_ns] with hosts below {hosts}"))
-                .at(format!("line {}", number + 1))
-                .at(path)
-        };
+    let text = std::fs::read(path).map_err(|error| Error::from(error).at(path))?;
+    let mut flows = Vec::with_capacity(text.len() / USUAL_LINE);
+    let mut rest = text.as_slice();
+    while !rest.is_empty() {
         let mut fields = [0; 4];
-        let mut count = 0;
-        for field in line.split([',']) {
-            let (Some(place), Ok(value)) = (fields.get_mut(count), field.trim_ascii().parse()) else {
-                return Err(wrong());
-            };
-            *place = value;
-            count += 1;
-        }
+        let parsed = parse(rest, &mut fields);
+        let Some((3.., after)) = parsed.filter(|_| fields[0].max(fields[1]) < u64::from(hosts)) else {
+            let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let line = String::from_utf8_lossy(line);
+            let wrong = format!("`{line}`, expected src,dst,bytes[,start_ns] with hosts below {hosts}");
+            return Err(Error::data(wrong).at(format!("line {}", flows.len() + 1)).at(path));
+        };
         let [src, dst, bytes, start_ns] = fields;
-        if count < 3 || src.max(dst) >= u64::from(hosts) {
-            return Err(wrong());
-        }
         flows.push(Flow { start_ns, src: src as u32, dst: dst as u32, bytes });
+        rest = after;
     }
     Ok(flows)
+}
+
+/// Whole numbers between commas up to the end of the line: how many they are, and what comes after.
+fn parse<'a>(text: &'a [u8], fields: &mut [u64; 4]) -> Option<(usize, &'a [u8])> {
+    let mut at = 0;
+    for (count, field) in (1..).zip(fields) {
+        let start = at;
+        while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+            *field = field.checked_mul(10)?.checked_add(u64::from(digit))?;
+            at += 1;
+        }
+        if at == start {
+            return None;
+        }
+        match text[at..] {
+            [b',', ..] => at += 1,
+            [b'\n', ..] | [b'\r', b'\n', ..] | [] => {
+                let after = at + 1 + usize::from(text.get(at) == Some(&b'\r'));
+                return Some((count, text.get(after..).unwrap_or_default()));
+            }
+            _ => return None,
+        }
+    }
+    None
 }
 
 fn run(arguments: &[String]) -> Result<()> {
@@ -76,7 +96,9 @@ fn run(arguments: &[String]) -> Result<()> {
     let net = topology(&TopologyChoice::parse(network)?, &options)?;
     let flows = read(list, net.host_count() as u32)?;
     let mut order: Vec<u32> = (0..flows.len() as u32).collect();
-    order.sort_by_key(|flow| flows[*flow as usize].start_ns);
+    if !flows.is_sorted_by_key(|flow| flow.start_ns) {
+        order.sort_by_key(|flow| flows[*flow as usize].start_ns);
+    }
     let mut ends = vec![0.0; flows.len()];
 
     let began = Instant::now();

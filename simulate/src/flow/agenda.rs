@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 const ARITY: usize = 4;
 /// Not in the heap.
 const ABSENT: u32 = u32::MAX;
-/// Who has popped one part in so many of the heap by one time will pop more.
+/// Who has popped one part in so many of the heap by one time will pop more; who changes so many had better make a new one.
 const MANY: usize = 8;
 
 /// Times by number, none negative: the earliest first; ties by number.
@@ -40,6 +40,22 @@ fn time(entry: Entry) -> f64 {
     f64::from_bits((entry >> 64) as u64)
 }
 
+/// The latest first. Times that are nearly one are sorted by their distance and number in half the width.
+fn sort_descending(entries: &mut [Entry]) {
+    let least = entries.iter().map(|entry| (*entry >> 64) as u64).min().unwrap_or(0);
+    let apart = |entry: &Entry| (*entry >> 64) as u64 - least;
+    if entries.iter().any(|entry| apart(entry) > u64::from(u32::MAX)) {
+        entries.sort_unstable_by_key(|entry| Reverse(*entry));
+        return;
+    }
+    let mut short: Vec<u64> =
+        entries.iter().map(|entry| apart(entry) << 32 | u64::from(*entry as u32)).collect();
+    short.sort_unstable();
+    for (entry, short) in entries.iter_mut().zip(short.iter().rev()) {
+        *entry = u128::from(least + (short >> 32)) << 64 | u128::from(*short as u32);
+    }
+}
+
 impl Agenda {
     /// Sets or changes the time of a number.
     #[inline]
@@ -57,6 +73,46 @@ impl Agenda {
             self.sift_up(self.heap.len() - 1, entry);
         } else if entry < self.heap[place as usize] {
             self.sift_up(place as usize, entry);
+        }
+    }
+
+    /// Sets or changes many times at once.
+    pub(super) fn set_many(&mut self, count: usize, times: impl Iterator<Item = (u32, f64)>) {
+        if count * MANY < self.heap.len() {
+            times.for_each(|(number, time)| self.set(number, time));
+            return;
+        }
+        for (number, time) in times {
+            let at = number as usize;
+            if self.places.len() <= at {
+                self.places.resize(at + 1, ABSENT);
+                self.times.resize(at + 1, 0.0);
+            }
+            self.times[at] = time;
+            if self.places[at] == ABSENT {
+                self.places[at] = 0;
+                self.heap.push(entry(time, number));
+            }
+        }
+        self.heap.iter_mut().for_each(|kept| *kept = entry(self.times[*kept as u32 as usize], *kept as u32));
+        self.build();
+    }
+
+    /// Makes a heap of what stands there in any order.
+    fn build(&mut self) {
+        let len = self.heap.len();
+        for place in (0..len.div_ceil(ARITY)).rev() {
+            let (mut place, moving) = (place, self.heap[place]);
+            while let Some(child) = self.least_child(place)
+                && self.heap[child] < moving
+            {
+                self.heap[place] = self.heap[child];
+                place = child;
+            }
+            self.heap[place] = moving;
+        }
+        for (place, entry) in (0..).zip(&self.heap) {
+            self.places[*entry as u32 as usize] = place;
         }
     }
 
@@ -130,11 +186,22 @@ impl Agenda {
             }
             !is_due
         });
-        due.sort_unstable_by_key(|due| Reverse(*due));
-        // A sorted heap is one, too.
-        heap.sort_unstable();
-        for (place, entry) in (0..).zip(heap) {
-            places[*entry as u32 as usize] = place;
+        sort_descending(due);
+        self.build();
+    }
+
+    /// The earliest child of a place of the heap.
+    #[inline]
+    fn least_child(&self, place: usize) -> Option<usize> {
+        let first = place * ARITY + 1;
+        match self.heap.get(first..)? {
+            [a, b, c, d, ..] => {
+                // Selections, no branches that could be mispredicted.
+                let (ab, least_ab) = if b < a { (1, b) } else { (0, a) };
+                let (cd, least_cd) = if d < c { (3, d) } else { (2, c) };
+                Some(first + if least_cd < least_ab { cd } else { ab })
+            }
+            family => (0..family.len()).min_by_key(|child| family[*child]).map(|child| first + child),
         }
     }
 
@@ -155,21 +222,7 @@ impl Agenda {
     /// Puts an entry in place of another one. It mostly belongs near the bottom: the gap goes there without comparing to it, then the
     /// entry climbs (Floyd's variant, as in the standard library).
     fn replace(&mut self, mut place: usize, entry: Entry) {
-        loop {
-            let first = place * ARITY + 1;
-            let child = match self.heap.get(first..) {
-                Some([a, b, c, d, ..]) => {
-                    // Selections, no branches that could be mispredicted.
-                    let (ab, least_ab) = if b < a { (1, b) } else { (0, a) };
-                    let (cd, least_cd) = if d < c { (3, d) } else { (2, c) };
-                    first + if least_cd < least_ab { cd } else { ab }
-                }
-                Some(family) => match (0..family.len()).min_by_key(|child| family[*child]) {
-                    Some(child) => first + child,
-                    None => break,
-                },
-                None => break,
-            };
+        while let Some(child) = self.least_child(place) {
             self.put(place, self.heap[child]);
             place = child;
         }

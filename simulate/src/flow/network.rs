@@ -13,6 +13,7 @@
 //! latency.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::iter;
 
 use phaseflow_collect::{Result, TrafficMatrix};
@@ -83,6 +84,9 @@ pub struct FlowNetwork<'a> {
     expected: Vec<f64>,
     /// Room for the router's answer.
     routes: Routes,
+    /// Routers of single flows know of no job.
+    no_placement: Placement,
+    no_matrix: TrafficMatrix,
 }
 
 /// A route with what is known of it.
@@ -142,6 +146,8 @@ impl<'a> FlowNetwork<'a> {
             load: vec![0.0; watched],
             expected: vec![0.0; watched],
             routes: Routes::default(),
+            no_placement: Placement::default(),
+            no_matrix: TrafficMatrix::default(),
         }
     }
 
@@ -258,11 +264,13 @@ impl<'a> FlowNetwork<'a> {
             }
         }
         self.sharing.solve();
-        for class in self.sharing.changed() {
+        let changed = self.sharing.changed();
+        let ends = changed.iter().map(|class| {
             let progress = &mut self.progress[class.0 as usize];
             progress.set_rate(self.clock, self.sharing.rate(*class));
-            self.finishing.set(class.0, progress.end());
-        }
+            (class.0, progress.end())
+        });
+        self.finishing.set_many(changed.len(), ends);
         if let Some(holds) = &mut self.holds {
             holds.follow(&self.sharing, self.clock);
         }
@@ -358,25 +366,18 @@ impl<'a> FlowNetwork<'a> {
         if self.pairs.get(&(src.0, dst.0)).is_some_and(same) {
             return;
         }
-        let latency_ps = self.latency_ps(links);
+        let latency_ps = latency_ps(self.topology, links);
         let links = self.path_links.insert(links.iter().map(|link| link.0));
         self.paths.push(Path { links, latency_ps, class: NONE, is_kept: true });
         self.pairs.insert((src.0, dst.0), (self.paths.len() - 1) as u32);
     }
 
-    /// Of a route: its links, and the switches between them.
-    fn latency_ps(&self, route: &[LinkId]) -> Picoseconds {
-        let links = route.iter().map(|link| self.topology.link(*link).latency_ps);
-        let switches = (route.len() as u64).saturating_sub(1);
-        let in_switches = self.topology.switch_latency_ps().saturating_mul(switches);
-        links.fold(in_switches, u64::saturating_add)
-    }
-
     /// The path of a new flow.
     fn path(&mut self, src: HostId, dst: HostId, bytes: u64) -> Result<u32> {
         let is_kept = self.repeats || src == dst;
-        if is_kept && let Some(path) = self.pairs.get(&(src.0, dst.0)) {
-            return Ok(*path);
+        let kept = is_kept.then(|| self.pairs.entry((src.0, dst.0)));
+        if let Some(Entry::Occupied(kept)) = kept {
+            return Ok(*kept.get());
         }
         self.routes.clear();
         if src != dst {
@@ -387,13 +388,13 @@ impl<'a> FlowNetwork<'a> {
                 link_load: &self.load,
                 job: 0,
                 phase: "",
-                placement: &Placement::default(),
-                matrix: &TrafficMatrix::default(),
+                placement: &self.no_placement,
+                matrix: &self.no_matrix,
             };
             self.router.route(&request, &mut self.routes)?;
         }
         let route = self.routes.iter().next().unwrap_or_default();
-        let latency_ps = self.latency_ps(route);
+        let latency_ps = latency_ps(self.topology, route);
         let links = if src == dst && self.slow_memory {
             self.path_links.insert(iter::once(self.topology.link_count() as u32 + src.0))
         } else {
@@ -405,8 +406,8 @@ impl<'a> FlowNetwork<'a> {
             Some(place) => *place = path,
             None => self.paths.push(path),
         }
-        if is_kept {
-            self.pairs.insert((src.0, dst.0), number);
+        if let Some(Entry::Vacant(place)) = kept {
+            place.insert(number);
         }
         Ok(number)
     }
@@ -437,4 +438,12 @@ impl<'a> FlowNetwork<'a> {
             }
         }
     }
+}
+
+/// Of a route: its links, and the switches between them.
+fn latency_ps(topology: &Topology, route: &[LinkId]) -> Picoseconds {
+    let links = route.iter().map(|link| topology.link(*link).latency_ps);
+    let switches = (route.len() as u64).saturating_sub(1);
+    let in_switches = topology.switch_latency_ps().saturating_mul(switches);
+    links.fold(in_switches, u64::saturating_add)
 }

@@ -28,9 +28,12 @@ pub(super) struct Progress {
     /// Where `served` will be when `first` finishes.
     target: f64,
     first: Flow,
-    /// The other flows: target by its bits, sequence, key, bytes.
-    rest: BinaryHeap<Reverse<(u64, u64, u32, u64)>>,
+    /// The other flows, which few classes have.
+    rest: Option<Box<Rest>>,
 }
+
+/// Target by its bits, sequence, key, bytes.
+type Rest = BinaryHeap<Reverse<(u64, u64, u32, u64)>>;
 
 impl Progress {
     /// A class begins with one flow.
@@ -48,14 +51,15 @@ impl Progress {
             std::mem::swap(&mut self.first, &mut later);
             std::mem::swap(&mut self.target, &mut later_target);
         }
-        self.rest.push(Reverse((later_target.to_bits(), later.sequence, later.key, later.bytes)));
+        let rest = self.rest.get_or_insert_default();
+        rest.push(Reverse((later_target.to_bits(), later.sequence, later.key, later.bytes)));
     }
 
     /// The first flow has finished; true if it was the last one.
     pub(super) fn leave(&mut self, now: f64) -> (Flow, bool) {
         let flow = self.first;
         self.serve(now);
-        let next = self.rest.pop();
+        let next = self.rest.as_mut().and_then(|rest| rest.pop());
         if let Some(Reverse((target, sequence, key, bytes))) = next {
             self.target = f64::from_bits(target);
             self.first = Flow { bytes, sequence, key, path: flow.path };

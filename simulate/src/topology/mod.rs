@@ -16,6 +16,7 @@ mod freeze;
 mod graphml;
 mod leaf_spine;
 mod paths;
+mod predecessors;
 mod scale;
 #[cfg(test)]
 pub(crate) mod sketch;

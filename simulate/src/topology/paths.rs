@@ -2,32 +2,33 @@
 //!
 //! A switch at distance `d` from the destination may send to any neighbour at distance `d − 1`: these *candidates* of each
 //! hop are all that routing needs, whatever the number of paths (a three-level fat tree of 2 048 hosts has 256 between two
-//! hosts, a torus of 16³ millions). Memory: 8 bytes per pair of a switch and an attachment that is routed to, as the
-//! candidates of most hops are neighbours in the CSR and need only be pointed at; 4 more where distances are asked for, 8
-//! where numbers of paths are.
+//! hosts, a torus of 16³ millions). Distances to an attachment are found at once, candidates of a switch when a route first passes there.
+//! Memory: 8 bytes per pair of a switch and an attachment that is routed to, as the candidates of most hops are neighbours in the CSR and
+//! need only be pointed at; 8 more where numbers of paths are asked for.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::adjacency::Adjacency;
+use super::predecessors::Predecessors;
 use super::{HostId, LinkId, NodeId, Topology};
 
 /// No switch, no link, no path.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// What is known about paths: where hosts hang, and what was worked out so far for each attachment.
 #[derive(Clone, Debug)]
 pub(super) struct PathTables {
     /// By node: number among the switches.
     switch: Vec<u32>,
-    /// By switch: its node.
+    /// By switch: its node, and where the links that leave it begin in the outgoing adjacency.
     nodes: Vec<NodeId>,
+    outgoing: Vec<u32>,
     /// By link: number of the switch it leads to.
     leads_to: Vec<u32>,
     /// By place in the incoming adjacency: number of the switch that the link comes from.
     before: Vec<u32>,
-    /// By place in the incoming adjacency: place in the outgoing one.
-    leaves_at: Vec<u32>,
     /// By host: its attachment.
     attachment: Vec<u32>,
     /// By attachment: the switches at the other end of the hosts' incoming links, ascending, once per link.
@@ -36,22 +37,40 @@ pub(super) struct PathTables {
     multihomed: Vec<bool>,
     /// True if some link joins two hosts.
     back_to_back: bool,
+    /// For breadth-first search, where that is quicker with it.
+    predecessors: OnceLock<Option<Predecessors>>,
     /// By attachment, then switch: links to the nearest switch of the attachment.
     distances: Vec<OnceLock<Vec<u32>>>,
     /// By attachment: candidates by switch.
-    hops: Vec<OnceLock<Hops>>,
+    hops: Vec<OnceLock<Arc<Hops>>>,
     /// By attachment, then switch: number of shortest paths to the hosts.
     counts: Vec<OnceLock<Vec<f64>>>,
 }
 
 /// Candidates of each switch towards one attachment.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Hops {
-    /// By switch: a range of the outgoing adjacency, or, from its length on, of `scattered`.
-    ranges: Vec<(u32, u32)>,
-    /// Candidates that are no neighbours in the adjacency.
-    scattered: Vec<LinkId>,
+    attachment: u32,
+    /// By switch: `UNKNOWN`, `SCATTERED`, or first and number of the links that leave it, 16 bits each. Whoever finds it writes the
+    /// same, so nobody need wait.
+    ranges: Vec<AtomicU32>,
+    /// Candidates of all switches, for those whose are no neighbours in the adjacency.
+    scattered: OnceLock<Scattered>,
 }
+
+/// Candidates one after the other.
+#[derive(Debug)]
+struct Scattered {
+    /// By switch: where its candidates end.
+    ends: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+/// What may be known of candidates besides a range.
+const UNKNOWN: u32 = u32::MAX;
+const SCATTERED: u32 = u32::MAX - 1;
+/// What is less fits into a range.
+const MANY: u32 = u16::MAX as u32;
 
 /// Number of links from anywhere to one host.
 #[derive(Clone, Copy, Debug)]
@@ -86,29 +105,33 @@ impl PathTables {
             nodes.push(NodeId(node as u32));
         }
         let mut numbers: HashMap<Vec<u32>, u32> = HashMap::new();
-        let mut attachments = Vec::new();
+        let mut attachments: Vec<Vec<u32>> = Vec::new();
+        let mut last = 0;
+        let mut ends = Vec::new();
         let attachment = hosts.iter().map(|host| {
             let links = incoming.of(*host).iter().map(|link| switch[src[link.0 as usize].0 as usize]);
-            let mut ends: Vec<u32> = links.filter(|end| *end != NONE).collect();
+            ends.clear();
+            ends.extend(links.filter(|end| *end != NONE));
             ends.sort_unstable();
-            *numbers.entry(ends).or_insert_with_key(|ends| {
-                attachments.push(ends.clone());
-                attachments.len() as u32 - 1
-            })
+            // Hosts of one switch mostly follow each other.
+            if attachments.get(last as usize) != Some(&ends) {
+                last = *numbers.entry(ends.clone()).or_insert_with_key(|ends| {
+                    attachments.push(ends.clone());
+                    attachments.len() as u32 - 1
+                });
+            }
+            last
         });
         let attachment = attachment.collect();
         let leads_to: Vec<u32> = dst.iter().map(|node| switch[node.0 as usize]).collect();
         let is_host = |node: NodeId| !is_switch[node.0 as usize];
-        let mut places = vec![0; src.len()];
-        for (place, link) in (0..).zip(outgoing.all()) {
-            places[link.0 as usize] = place;
-        }
         let from = |link: &LinkId| switch[src[link.0 as usize].0 as usize];
         Self {
             before: incoming.all().iter().map(from).collect(),
-            leaves_at: incoming.all().iter().map(|link| places[link.0 as usize]).collect(),
             multihomed: hosts.iter().map(|host| outgoing.of(*host).len() > 1).collect(),
             back_to_back: src.iter().zip(dst).any(|(src, dst)| is_host(*src) && is_host(*dst)),
+            outgoing: nodes.iter().map(|node| outgoing.range(*node).0).collect(),
+            predecessors: OnceLock::new(),
             distances: vec![OnceLock::new(); attachments.len()],
             hops: vec![OnceLock::new(); attachments.len()],
             counts: vec![OnceLock::new(); attachments.len()],
@@ -154,8 +177,7 @@ impl Topology {
     #[inline]
     pub fn paths_to(&self, host: HostId) -> ShortestPaths<'_> {
         let attachment = self.paths.attachment[host.0 as usize];
-        let hops = self.paths.hops[attachment as usize].get_or_init(|| self.find_hops(attachment));
-        ShortestPaths { topology: self, to: host, hops }
+        ShortestPaths { topology: self, to: host, hops: self.hops(attachment) }
     }
 
     /// The first two hosts without a path from the one to the other. Looks at all pairs, so it keeps no distances.
@@ -180,16 +202,19 @@ impl Topology {
         self.paths.distances[attachment as usize].get_or_init(|| self.find_distances(attachment))
     }
 
+    /// Breadth-first search against the links, from all switches of the attachment at once.
     fn find_distances(&self, attachment: u32) -> Vec<u32> {
-        self.breadth_first(attachment, |_, _| {})
-    }
-
-    /// Breadth-first search against the links, from all switches of the attachment at once. `found` gets each link of the DAG, by its
-    /// place in the incoming adjacency, with the switch it comes from.
-    fn breadth_first(&self, attachment: u32, mut found: impl FnMut(usize, u32)) -> Vec<u32> {
         let tables = &self.paths;
+        let ends =
+            tables.leads_to.iter().zip(&self.src).map(|(to, from)| (tables.switch[from.0 as usize], *to));
+        let links = ends.filter(|(from, to)| *from != NONE && *to != NONE);
+        let predecessors = || Predecessors::new(tables.nodes.len(), links, self.link_count());
+        if let Some(predecessors) = tables.predecessors.get_or_init(predecessors) {
+            return predecessors.distances(&tables.attachments[attachment as usize]);
+        }
         let mut distances = vec![NONE; tables.nodes.len()];
-        let mut queue: Vec<u32> = tables.attachments[attachment as usize].clone();
+        let mut queue: Vec<u32> = Vec::with_capacity(tables.nodes.len());
+        queue.extend(&tables.attachments[attachment as usize]);
         queue.dedup();
         for switch in &queue {
             distances[*switch as usize] = 0;
@@ -199,46 +224,75 @@ impl Topology {
             next += 1;
             let further = distances[switch as usize] + 1;
             let (start, end) = self.incoming.range(tables.nodes[switch as usize]);
-            for (place, before) in (start as usize..).zip(&tables.before[start as usize..end as usize]) {
+            for before in &tables.before[start as usize..end as usize] {
                 // No switch has no distance.
-                let Some(distance) = distances.get_mut(*before as usize) else { continue };
-                if *distance == NONE {
+                if let Some(distance) = distances.get_mut(*before as usize)
+                    && *distance == NONE
+                {
                     *distance = further;
                     queue.push(*before);
-                }
-                if *distance == further {
-                    found(place, *before);
                 }
             }
         }
         distances
     }
 
-    fn find_hops(&self, attachment: u32) -> Hops {
-        let tables = &self.paths;
-        // By switch: first and last place of its candidates, and how many they are.
-        let mut found = vec![(NONE, 0, 0); tables.nodes.len()];
-        let distances = self.breadth_first(attachment, |place, before| {
-            let place = tables.leaves_at[place];
-            let (first, last, count) = &mut found[before as usize];
-            (*first, *last, *count) = (place.min(*first), place.max(*last), *count + 1);
-        });
-        let all = self.outgoing.all();
-        let mut hops = Hops { ranges: vec![(0, 0); found.len()], scattered: Vec::new() };
-        for ((range, (first, last, count)), distance) in hops.ranges.iter_mut().zip(found).zip(&distances) {
-            if count == 0 {
-                continue;
-            }
-            *range = (first, last + 1);
-            if last - first >= count {
-                let from = all.len() + hops.scattered.len();
-                let links = &all[first as usize..=last as usize];
-                let after = |link: &LinkId| distances.get(tables.leads_to[link.0 as usize] as usize);
-                hops.scattered.extend(links.iter().filter(|link| after(link) == Some(&(distance - 1))));
-                *range = (from as u32, (all.len() + hops.scattered.len()) as u32);
-            }
+    fn hops(&self, attachment: u32) -> &Hops {
+        self.paths.hops[attachment as usize].get_or_init(|| {
+            let unknown = || AtomicU32::new(UNKNOWN);
+            let ranges = std::iter::repeat_with(unknown).take(self.switch_count()).collect();
+            Arc::new(Hops { attachment, ranges, scattered: OnceLock::new() })
+        })
+    }
+
+    /// The links of a switch that lead to one that is nearer to the attachment, with their places among those that leave it.
+    fn nearer<'a>(&'a self, switch: usize, distances: &'a [u32]) -> impl Iterator<Item = (u32, LinkId)> + 'a {
+        let links = self.outgoing(self.switch(switch));
+        // Nothing is nearer than 0, nor near to where no path begins.
+        let distance = Some(distances[switch]).filter(|distance| *distance != NONE).unwrap_or(0);
+        let after = move |link: &LinkId| distances.get(self.paths.leads_to[link.0 as usize] as usize);
+        let is_nearer = move |link: &LinkId| after(link).is_some_and(|after| *after < distance);
+        (0..).zip(links.iter().copied()).filter(move |(_, link)| is_nearer(link))
+    }
+
+    /// The range of the candidates of a switch, which it notes.
+    #[cold]
+    fn find_range(&self, hops: &Hops, switch: usize) -> u32 {
+        let (mut first, mut last, mut count) = (NONE, 0, 0);
+        for (place, _) in self.nearer(switch, self.distances(hops.attachment)) {
+            (first, last, count) = (first.min(place), place, count + 1);
         }
-        hops
+        let range = match count {
+            0 => 0,
+            _ if last - first < count && last < MANY => first << 16 | count,
+            _ => SCATTERED,
+        };
+        hops.ranges[switch].store(range, Ordering::Relaxed);
+        range
+    }
+
+    #[cold]
+    fn find_scattered(&self, attachment: u32) -> Scattered {
+        let distances = self.distances(attachment);
+        let mut found = Scattered { ends: Vec::with_capacity(distances.len()), links: Vec::new() };
+        for switch in 0..distances.len() {
+            found.links.extend(self.nearer(switch, distances).map(|(_, link)| link));
+            found.ends.push(found.links.len() as u32);
+        }
+        found
+    }
+
+    #[inline]
+    fn candidates<'a>(&'a self, hops: &'a Hops, switch: usize) -> &'a [LinkId] {
+        let mut range = hops.ranges[switch].load(Ordering::Relaxed);
+        if range == UNKNOWN {
+            range = self.find_range(hops, switch);
+        }
+        if range == SCATTERED {
+            return hops.scattered.get_or_init(|| self.find_scattered(hops.attachment)).of(switch);
+        }
+        let first = self.paths.outgoing[switch] + (range >> 16);
+        &self.outgoing.all()[first as usize..(first + (range & MANY)) as usize]
     }
 
     fn find_counts(&self, attachment: u32) -> Vec<f64> {
@@ -247,23 +301,21 @@ impl Topology {
         for switch in &self.paths.attachments[attachment as usize] {
             counts[*switch as usize] += 1.0;
         }
-        let hops = self.paths.hops[attachment as usize].get_or_init(|| self.find_hops(attachment));
+        let hops = self.hops(attachment);
         let mut order: Vec<usize> = (0..counts.len()).filter(|switch| distances[*switch] != NONE).collect();
         order.sort_unstable_by_key(|switch| (distances[*switch], *switch));
         for switch in order.into_iter().filter(|switch| distances[*switch] > 0) {
             let after = |link: &LinkId| counts[self.paths.leads_to[link.0 as usize] as usize];
-            counts[switch] = hops.of(&self.outgoing, switch).iter().map(after).sum();
+            counts[switch] = self.candidates(hops, switch).iter().map(after).sum();
         }
         counts
     }
 }
 
-impl Hops {
-    #[inline]
-    fn of<'a>(&'a self, outgoing: &'a Adjacency, switch: usize) -> &'a [LinkId] {
-        let (start, end) = (self.ranges[switch].0 as usize, self.ranges[switch].1 as usize);
-        let all = outgoing.all();
-        if start < all.len() { &all[start..end] } else { &self.scattered[start - all.len()..end - all.len()] }
+impl Scattered {
+    fn of(&self, switch: usize) -> &[LinkId] {
+        let start = switch.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.links[start as usize..self.ends[switch] as usize]
     }
 }
 
@@ -312,7 +364,7 @@ impl<'a> ShortestPaths<'a> {
     /// The links by which a switch (number among the switches) may forward; none where the host is next.
     #[inline]
     pub fn candidates(&self, switch: usize) -> &'a [LinkId] {
-        self.hops.of(&self.topology.outgoing, switch)
+        self.topology.candidates(self.hops, switch)
     }
 
     /// The links by which a switch of the attachment may deliver: one, unless parallel links lead to the host.

@@ -25,7 +25,7 @@ use water::Water;
 use crate::flow::spans::Span;
 
 /// Flows of equal route and weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
 /// Links with what flows through them; units of capacities and rates are the caller's.

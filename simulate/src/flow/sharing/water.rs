@@ -64,6 +64,12 @@ impl Water {
         }
         at.dirty = true;
         self.dirty.push(link);
+        self.touch(at, link);
+    }
+
+    /// The sum of the rates of a link may have changed.
+    #[inline]
+    fn touch(&mut self, at: &mut Link, link: u32) {
         if at.touched != self.number {
             at.touched = self.number;
             self.touched.push(link);
@@ -94,10 +100,14 @@ impl Water {
     }
 
     /// Makes a later stop of one at `reached` if there are others before the later one.
-    fn postpone(&mut self, at: &mut Link, link: u32, reached: f64, level: f64) -> bool {
-        let later = level > reached && self.stops.earliest().is_some_and(|earliest| earliest < level);
+    fn postpone(&mut self, links: &mut [Link], link: u32, reached: f64, level: f64) -> bool {
+        if level <= reached {
+            return false;
+        }
+        self.place_stops(links);
+        let later = self.stops.earliest().is_some_and(|earliest| earliest < level);
         if later {
-            at.stop = level;
+            links[link as usize].stop = level;
             self.stops.set(link, level);
         }
         later
@@ -221,7 +231,11 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
                 state.fill(link, reached);
             }
         }
-        water.place_stops(links);
+        // Links that are full at one level are many, and what they leave to others, or take, these feel above. With a tolerance it matters who
+        // is first.
+        if at.tolerance > 0.0 || water.stops.first().is_none_or(|(stop, _)| stop > reached) {
+            water.place_stops(links);
+        }
     }
     false
 }
@@ -283,11 +297,12 @@ impl State<'_> {
 
     /// The link is full at `reached` or, if its members are seen to leave room, later.
     fn fill(&mut self, link: u32, reached: f64) {
-        let at = &mut self.links[link as usize];
+        let at = &self.links[link as usize];
         let mut level = if at.rest_at(reached) > 0.0 { at.bound() } else { reached };
-        if self.water.postpone(at, link, reached, level) {
+        if self.water.postpone(self.links, link, reached, level) {
             return;
         }
+        let at = &self.links[link as usize];
         if at.rest_at(at.above) < 0.0 || level > at.lowest {
             let reached = level;
             let mut filling = Filling::at(reached);
@@ -303,7 +318,7 @@ impl State<'_> {
                 return;
             }
             level = filling.level;
-            if self.water.postpone(at, link, reached, level) {
+            if self.water.postpone(self.links, link, reached, level) {
                 return;
             }
         }
@@ -357,6 +372,11 @@ fn fix(
             if level <= at.above {
                 at.held += rate;
                 at.lose_free(class.weight);
+            }
+            if at.own == 0 && level <= at.stop && at.stop < f64::INFINITY && at.tolerance <= 0.0 {
+                // It is full later than it was, and will be looked at.
+                water.touch(at, *other);
+                continue;
             }
         } else {
             at.held -= less;
