@@ -1,13 +1,14 @@
 //! The life of jobs, event by event.
 
+mod replays;
+
 use std::rc::Rc;
 
-use phaseflow_collect::{At, Error, Result};
+use phaseflow_collect::{Error, Result};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::courses::Population;
-use super::fidelity;
-use super::flow::{Flow, On, Outcome, place_of, without_route};
+use super::flow::Flow;
 use super::job::{Job, Machine};
 use super::network::{Network, Question};
 use super::pattern::Pattern;
@@ -15,20 +16,18 @@ use super::picture::Picture;
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
-use super::sampled::Estimates;
-use super::{Algorithms, Model, Reroute, Setup, Submission, clock_time, picoseconds};
+use super::{Algorithms, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::host_selection::{HostRequest, HostSelector};
 use crate::process_mapping::{MapRequest, ProcessMapper};
-use crate::replay::{Performance, Sampling, Script};
+use crate::replay::Sampling;
 use crate::result::RunResult;
 use crate::routing::Routes;
 use crate::scheduling::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
 use crate::statistics::seconds;
 use crate::stream::Stream;
-use crate::topology::LinkId;
 use crate::traffic::Quantum;
 
 /// What happens.
@@ -421,271 +420,6 @@ impl<'a> Simulation<'a> {
             state.routes = Some(question.with_routes(route_of));
         }
         Ok(())
-    }
-
-    fn run_flow(mut self) -> Result<RunResult> {
-        while let Some(flow) = self.flow.as_deref_mut() {
-            let own = self.events.next_time();
-            let replays = flow.player.next(own.unwrap_or(self.end).min(self.end));
-            // What jobs do goes before what ranks do at the same time.
-            let own_first = own.is_some_and(|own| replays.is_none_or(|replays| own <= replays));
-            let Some(time) = (if own_first { own } else { replays }).filter(|time| *time <= self.end) else {
-                break;
-            };
-            self.hold_until(time);
-            if own_first {
-                if let Some((_, event)) = self.events.pop() {
-                    self.happen(event)?;
-                }
-                continue;
-            }
-            if let Some(flow) = self.flow.as_deref_mut() {
-                let mut ended = std::mem::take(&mut flow.ended);
-                flow.player.advance(time, &mut ended);
-                for performance in ended.drain(..) {
-                    self.replay_ends(performance)?;
-                }
-                if let Some(flow) = self.flow.as_deref_mut() {
-                    flow.ended = ended;
-                }
-            }
-        }
-        if let Some(flow) = &mut self.flow {
-            flow.check_dead_end(|place| self.running.get(place as usize)?.as_deref(), self.programs)?;
-            if let Some(packets) = flow.packets_together()? {
-                self.record.packets_together(&packets, self.now);
-            }
-        }
-        Ok(self.finish())
-    }
-
-    /// A stage of a job, or without sampling all of them, as a replay.
-    fn begin_replay(&mut self, job: &mut Job, place: u32) -> Result<()> {
-        let program = &self.programs[job.workload];
-        let Some(options) = self.flow.as_ref().map(|flow| flow.options) else { return Ok(()) };
-        let is_alone = self.population.running == 1;
-        self.see_rates();
-        job.stage_began = self.now;
-        if options.sampling == Sampling::Off {
-            let script = if program.merged { program.script(0) } else { program.whole_script() };
-            for phase in 0..program.phases.len() {
-                self.route(job, phase)?;
-            }
-            let Some(script) = script else { return Ok(()) };
-            self.route_rest(job, 0, script)?;
-            if let Some(flow) = &mut self.flow {
-                flow.begin(self.now, place, script, job);
-            }
-            return Ok(());
-        }
-        // Nobody comes who could be met.
-        let stays_alone = is_alone && self.events.next_time().is_none();
-        if stays_alone && self.begin_alone(job, place)? {
-            return Ok(());
-        }
-        let Some(phase) = program.stages[job.stage].phase else {
-            let time = options.compute_ps(program.length_ns(job.stage));
-            self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
-            return Ok(());
-        };
-        let number = phase as usize;
-        let is_first = job.phases[number].is_none();
-        if is_first || self.setup.reroute == Reroute::Phase {
-            self.route(job, number)?;
-        }
-        let Some(script) = program.script(number) else { return Ok(()) };
-        if is_first || self.setup.reroute == Reroute::Phase {
-            self.route_rest(job, number, script)?;
-        }
-        let cast = job.placement.hosts.split_at(job.placement.hosts.len() - job.servers);
-        let Some(state) = job.phases[number].as_deref_mut() else { return Ok(()) };
-        let replays = state.replays.get_or_insert_default();
-        let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
-        if !is_alone {
-            flow.begin(self.now, place, script, job);
-            return Ok(());
-        }
-        if flow.chooses() && state.chosen.is_none() {
-            let picture = state.picture.filter(|_| program.has_durations());
-            let peak = picture.map(|picture| picture.contended());
-            let fits = options.compute_ps(1000) == 1_000_000 && self.setup.model.collective().is_none();
-            state.chosen = Some(flow.choose(script, cast.0, peak, fits));
-        }
-        if state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::TRAFFIC) {
-            let end = self.now.saturating_add(options.compute_ps(program.length_ns(job.stage)));
-            if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
-                flow.begin(self.now, place, script, job);
-                return Ok(());
-            }
-            job.leads.fill(0);
-            self.events.push(end, Event::StageEnds { place });
-            return Ok(());
-        }
-        let is_fluid = state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::FLOW);
-        let on = if is_fluid { On::Flows } else { On::Own };
-        // Where routes change, what is known does not hold.
-        let known = if self.setup.reroute == Reroute::Job { replays.known(&job.leads) } else { None };
-        let is_new = known.is_none();
-        let outcome = match known {
-            Some(outcome) => outcome,
-            None => {
-                let place = || {
-                    format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
-                };
-                let (performance, packets) =
-                    flow.alone(job.number, script, cast, &job.leads, on).at(place)?;
-                let Some(performance) = performance else {
-                    // What hangs has no end; what became of packets until then is known.
-                    if let Some(packets) = packets {
-                        state.packets.get_or_insert_default().add(&packets);
-                    }
-                    return Ok(());
-                };
-                let bounds = flow.bounds(script, cast.0, &job.leads);
-                let outcome = Rc::new(Outcome { performance, bounds, packets });
-                replays.learn(&job.leads, &outcome);
-                outcome
-            }
-        };
-        // All that is to come while only this job runs is submissions: if one comes before the end, both meet.
-        let end = self.now.saturating_add(outcome.performance.makespan);
-        if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
-            flow.begin(self.now, place, script, job);
-            return Ok(());
-        }
-        replays.occurred(&outcome, is_new, self.now - job.started, options.path_steps);
-        if let Some(packets) = &outcome.packets {
-            state.packets.get_or_insert_default().add(packets);
-        }
-        job.leave(&outcome.performance);
-        self.events.push(end, Event::StageEnds { place });
-        Ok(())
-    }
-
-    /// A stage of a job that has the network to itself and whose phases are known from samples; false if they are not.
-    fn begin_alone(&mut self, job: &mut Job, place: u32) -> Result<bool> {
-        let program = &self.programs[job.workload];
-        // Where routes change with the phase, there is no one answer for all its occurrences.
-        let is_flow = matches!(self.setup.model, Model::Flow(..));
-        let Some(sampled) = program.sampled().filter(|_| is_flow && self.setup.reroute == Reroute::Job)
-        else {
-            return Ok(false);
-        };
-        if job.estimates.is_none() {
-            let mut used: Vec<u32> = program.stages.iter().filter_map(|stage| stage.phase).collect();
-            used.sort_unstable();
-            used.dedup();
-            for phase in &used {
-                if job.phases[*phase as usize].is_none() {
-                    self.route(job, *phase as usize)?;
-                }
-            }
-            let first = used.first().map_or(0, |phase| *phase as usize);
-            for script in sampled.scripts() {
-                self.route_rest(job, first, script)?;
-            }
-            let Some(flow) = self.flow.as_deref_mut() else { return Ok(false) };
-            let place = || format!("job {} ({})", job.number, program.name);
-            job.estimates =
-                Some(Rc::new(Estimates::new(flow, job.number, sampled, &job.placement.hosts).at(place)?));
-        }
-        let phase = program.stages[job.stage].phase;
-        let Some(estimate) = job.estimates.as_ref().and_then(|estimates| estimates.of(phase)) else {
-            return Ok(false);
-        };
-        let length_ns = program.length_ns(job.stage);
-        let share = estimate.share(length_ns);
-        let passed_ns = &mut job.passed_ns[phase.map_or(program.phases.len(), |phase| phase as usize)];
-        let time = estimate.until(*passed_ns + length_ns) - estimate.until(*passed_ns);
-        *passed_ns += length_ns;
-        let state = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut());
-        if let Some(state) = state {
-            let is_first = state.replays.is_none();
-            let steps = self.setup.model.replay().map_or(0, |options| options.path_steps);
-            state.replays.get_or_insert_default().add_share(estimate, share, is_first, steps);
-        }
-        self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
-        Ok(true)
-    }
-
-    /// Lets the router see what links carry now.
-    fn see_rates(&mut self) {
-        let Some(network) = self.flow.as_mut().and_then(|flow| flow.player.transport().flows()) else {
-            return;
-        };
-        let rates = self.network.rates.get_or_insert_default();
-        rates.clear();
-        rates.extend((0..self.setup.topology.link_count() as u32).map(|link| network.rate(LinkId(link))));
-    }
-
-    /// Routes of pairs of hosts that are in no matrix of a phase: messages of idle stretches.
-    fn route_rest(&mut self, job: &Job, phase: usize, script: &Script) -> Result<()> {
-        let Some(flow) = &mut self.flow else { return Ok(()) };
-        let hosts = &job.placement.hosts;
-        let pairs = without_route(script, hosts, |src, dst| flow.ideal.has_route(src, dst));
-        if pairs.is_empty() {
-            return Ok(());
-        }
-        let program = &self.programs[job.workload];
-        let question = Question {
-            job: job.number,
-            phase: program.phases[phase].name,
-            placement: &job.placement,
-            matrix: program.matrix(phase),
-            hosts: &job.local_hosts,
-            pairs: &[],
-            divisor: 1.0,
-        };
-        let mut routes = Routes::default();
-        self.network.route_hosts(&question, &pairs, &mut routes)?;
-        for ((src, dst), links) in pairs.iter().zip(routes.iter()) {
-            flow.route(self.setup.topology, *src, *dst, links);
-        }
-        Ok(())
-    }
-
-    fn replay_ends(&mut self, performance: Performance) -> Result<()> {
-        let place = place_of(performance.token);
-        let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
-        let program = &self.programs[job.workload];
-        let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
-        if flow.options.sampling == Sampling::Off {
-            let script = if program.merged { program.script(0) } else { program.whole_script() };
-            let bounds = script
-                .map(|script| flow.bounds(script, &job.placement.hosts, &job.leads))
-                .unwrap_or_default();
-            job.spread(program, &performance, &bounds, flow.options.path_steps);
-            if let Some(script) = script.filter(|_| flow.options.interference) {
-                let alone = flow.time_apart(&job, script)?;
-                job.was_delayed(performance.makespan, alone);
-            }
-            self.record.ranks(job.number, None, &performance.accounts, &job.placement);
-            return self.job_ends(job, place);
-        }
-        let phase = program.stages[job.stage].phase;
-        let script = phase.and_then(|phase| program.script(phase as usize));
-        let mut apart = None;
-        if let Some(script) = script.filter(|_| flow.options.interference) {
-            // Where routes change, what is known does not hold.
-            let known =
-                phase.filter(|_| self.setup.reroute == Reroute::Job).and_then(|phase| job.apart(phase));
-            apart = if known.is_some() { known } else { flow.time_apart(&job, script)? };
-            job.was_delayed(performance.makespan, apart);
-        }
-        if let Some(state) = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut()) {
-            let replays = state.replays.get_or_insert_default();
-            let hosts = &job.placement.hosts;
-            let none = vec![0; hosts.len()];
-            let bounds = script.map(|script| flow.bounds(script, hosts, &none)).unwrap_or_default();
-            let outcome = Outcome { performance, bounds, packets: None };
-            let began = job.stage_began - job.started;
-            replays.occurred(&outcome, true, began, flow.options.path_steps);
-            replays.apart = apart;
-            state.met_others = true;
-            job.leave(&outcome.performance);
-        }
-        self.running[place as usize] = Some(job);
-        self.stage_ends(place)
     }
 
     fn finish(mut self) -> RunResult {
