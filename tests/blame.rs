@@ -6,6 +6,7 @@ mod stages;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::Command;
 
 use stages::{Row, collect, number, output, run, segment, simulate, table};
 
@@ -125,6 +126,8 @@ fn jobs_on_one_link_slow_each_other() {
             close(number(row, "start_s"), at as f64 * together);
             close(number(row, "time_s"), together);
             close(number(row, "shared_s"), (jobs - 1) as f64 * BYTES);
+            // The same way goes what the same ranks of the other jobs send.
+            assert_eq!((&row["by_rank"], &row["by_peer"]), (&row["rank"], &row["peer"]));
             assert_eq!(
                 (&row["kind"][..], &row["bytes"][..], number(row, "step")),
                 ("message", "1000000", at as f64 + 1.0)
@@ -153,6 +156,29 @@ fn a_job_that_comes_later_slows_from_then_on() {
         close(number(&row, "run_s"), 4.0 * LATENCY + 6.0 * BYTES);
         close(number(&row, "alone_s"), 4.0 * LATENCY + 4.0 * BYTES);
     }
+}
+
+/// A job whose messages share the link with a short and a long one of another job loses most to the long one: to its ranks, not only to the job.
+#[test]
+fn the_ranks_that_slowed_most_are_told() {
+    let files = files();
+    let folder = files.network.parent().unwrap();
+    // Ranks 0 and 2 are left, 1 and 3 right of the link.
+    let other = "t_ns,src,dst,bytes,tag\n0,0,1,100000,0\n1000,2,3,3000000,0\n";
+    let mut reading = Command::new(env!("CARGO_BIN_EXE_pf-collect"));
+    reading.args(["--from", "csv"]);
+    let trace = output(reading, other.as_bytes());
+    let phases = segment(&["--method", "none", "--keep-messages"], &trace);
+    std::fs::write(folder.join("other.tar"), phases).unwrap();
+    let scenario = folder.join("two.yml");
+    std::fs::write(&scenario, "jobs:\n  - trace: phases.tar\n  - trace: other.tar\n").unwrap();
+    let options =
+        ["--scenario", scenario.to_str().unwrap(), "--model", "flow", "--blame", "--sampling", "off"];
+    let archive = results(&files, 0, &options);
+    let path = table("path", &archive);
+    let lost: Vec<&Row> = path.iter().filter(|row| row["job"] == "0" && row["by_job"] == "1").collect();
+    assert!(!lost.is_empty(), "{path:?}");
+    assert!(lost.iter().all(|row| (&row["by_rank"][..], &row["by_peer"][..]) == ("2", "3")), "{lost:?}");
 }
 
 /// Of jobs without end there are sums alone.

@@ -120,6 +120,8 @@ fn path_and_blame_to_the_letter() {
         link: peer.map(|_| link),
         shared_s: peer.map(|_| 0.125),
         by_job: peer.map(|_| 3),
+        by_rank: peer.map(|_| 6),
+        by_peer: peer.map(|_| 7),
     };
     run.path = vec![
         step(StepKind::Rank, Some(0.5), Some(2), None),
@@ -137,10 +139,10 @@ fn path_and_blame_to_the_letter() {
     let directory = files(&[("r.tar.gz", example::archive(json!({}), &[run]))]);
     let table = |name| text(&report(directory.path(), &["r.tar.gz", "--table", name])).to_owned();
     let expected = "\
-run,job,phase,step,kind,rank,peer,start_s,end_s,time_s,bytes,link_src,link_dst,link,shared_s,by_job
-0,0,a/2a,1,rank,2,,0.5,0.75,0.25,,,,,,
-0,0,a/2a,2,message,2,1,0.75,1,0.25,4096,e1,h2,5,0.125,3
-0,0,a/2a,,rank,,,,,0.25,,,,,,
+run,job,phase,step,kind,rank,peer,start_s,end_s,time_s,bytes,link_src,link_dst,link,shared_s,by_job,by_rank,by_peer
+0,0,a/2a,1,rank,2,,0.5,0.75,0.25,,,,,,,,
+0,0,a/2a,2,message,2,1,0.75,1,0.25,4096,e1,h2,5,0.125,3,6,7
+0,0,a/2a,,rank,,,,,0.25,,,,,,,,
 ";
     assert_eq!(table("path"), expected);
     let expected = "\

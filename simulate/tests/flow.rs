@@ -289,6 +289,9 @@ fn an_incast_slows_itself() {
             close(row.time_s, seconds(L) + 7.0 * bytes);
             close(row.shared_s.unwrap(), 6.0 * bytes);
             assert_eq!((row.by_job, row.link.map(|link| star.dst(link))), (Some(0), Some(host)));
+            // All others cost it as much: the first of them is told.
+            let first = if row.rank == Some(1) { 2 } else { 1 };
+            assert_eq!((row.by_rank, row.by_peer), (Some(first), Some(0)));
         }
         // Nobody else is there.
         close(result.jobs[0].alone_s.unwrap(), result.statistics.makespan_s.unwrap());

@@ -152,6 +152,7 @@ prop_compose! {
             path: phases_of.iter().map(|(job, link)| PathRow {
                 job: *job, phase: 0, kind: StepKind::Message, time_s: 0.1, rank: Some(3), peer: link.map(|_| 4), start_s: f[0],
                 bytes: max_flows, link: *link, shared_s: f[1], by_job: None,
+                by_rank: link.map(|_| 5), by_peer: None,
             }).collect(),
             blame: phases_of.iter().map(|(job, link)| BlameRow {
                 job: *job, phase: 0, cause: Cause::Sharing, by_job: link.map(|_| 2), link: *link, path_s: 1.0 / 3.0,
@@ -380,6 +381,8 @@ fn references_are_checked() {
                     link,
                     shared_s: None,
                     by_job,
+                    by_rank: None,
+                    by_peer: None,
                 };
                 run.path = vec![row];
             },

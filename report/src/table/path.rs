@@ -6,10 +6,10 @@ use super::Rows;
 use crate::view::RunView;
 
 /// Steps in order of time; a row without step is of all further ones of its kind. `rank` is the sender of a message, `peer` its receiver; the link is
-/// the one that held it up the longest.
+/// the one that held it up the longest; `by_rank` and `by_peer` are sender and receiver of the messages of `by_job` that it lost most to.
 pub(super) const COLUMNS: &[&str] = &[
     "run", "job", "phase", "step", "kind", "rank", "peer", "start_s", "end_s", "time_s", "bytes", "link_src",
-    "link_dst", "link", "shared_s", "by_job",
+    "link_dst", "link", "shared_s", "by_job", "by_rank", "by_peer",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
@@ -37,6 +37,8 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .count(row.link.map(|link| u64::from(link.0)))?
             .float(row.shared_s)?
             .count(row.by_job.map(u64::from))?
+            .count(row.by_rank.map(u64::from))?
+            .count(row.by_peer.map(u64::from))?
             .end()?;
     }
     Ok(())

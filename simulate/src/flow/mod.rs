@@ -14,7 +14,7 @@ mod spans;
 mod tests;
 mod usage;
 
-pub use holds::{Hold, HoldSums};
+pub use holds::{Hold, HoldSums, Loss, Pair};
 pub use network::FlowNetwork;
 pub use usage::LinkUsage;
 

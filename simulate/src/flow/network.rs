@@ -20,7 +20,7 @@ use phaseflow_collect::{Result, TrafficMatrix};
 use rustc_hash::FxHashMap;
 
 use super::agenda::Agenda;
-use super::holds::{Hold, Holds};
+use super::holds::{Hold, Holds, Loss, Pair, rivals};
 use super::progress::{Flow, Progress};
 use super::sharing::{ClassId, Sharing};
 use super::spans::{Span, Spans};
@@ -161,7 +161,8 @@ impl<'a> FlowNetwork<'a> {
         self.sharing.reserve(pairs, pairs * USUAL_LINKS);
     }
 
-    /// Of flows that start from now on it is told what [held](Hold) them up; there is none yet. Takes about 250 bytes more a flow under way.
+    /// Of flows that start from now on it is told what [held](Hold) them up; there is none yet. Takes about 300 bytes more a flow
+    /// under way, and 48 for each that has finished until it is [forgotten](Self::forget).
     pub fn tell_holds(&mut self) {
         self.holds = Some(Box::new(Holds::new(&self.capacity, self.topology.link_count())));
     }
@@ -171,10 +172,34 @@ impl<'a> FlowNetwork<'a> {
         self.holds.is_some()
     }
 
-    /// Flows that start from now on are of this owner.
-    pub fn belong(&mut self, owner: u32) {
+    /// Flows that start from now on are of this owner, and of this pair of its ranks.
+    pub fn belong(&mut self, owner: u32, pair: Pair) {
         if let Some(holds) = &mut self.holds {
-            holds.belong(owner);
+            holds.belong(owner, pair);
+        }
+    }
+
+    /// Of each loss of a flow, the pair that it lost most to: whose flows carried most over the link meanwhile, each taken to have gone evenly.
+    /// Losses are in the order of time and do not overlap. Nothing if nobody asked for [holds](Self::tell_holds), or the time is
+    /// [forgotten](Self::forget).
+    pub fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+        let (Some(holds), Some(first)) = (&self.holds, losses.first()) else {
+            return vec![None; losses.len()];
+        };
+        let now = self.clock.max(self.now as f64);
+        let open = (0..self.progress.len() as u32).filter(|class| self.sharing.count(ClassId(*class)) > 0);
+        let under_way = open.flat_map(|class| self.progress[class as usize].got(now));
+        let under_way = under_way.filter_map(|(key, bytes)| holds.trip(key, bytes, now));
+        let finished = holds.trips_after(first.from).iter().copied();
+        let crosses =
+            |path: u32, link: LinkId| self.path_links.get(self.paths[path as usize].links).contains(&link.0);
+        rivals(losses, finished.chain(under_way), crosses)
+    }
+
+    /// Nobody will [ask](Self::rivals) for what was before a time.
+    pub fn forget(&mut self, before: Picoseconds) {
+        if let Some(holds) = &mut self.holds {
+            holds.forget(before as f64);
         }
     }
 
@@ -302,6 +327,9 @@ impl<'a> FlowNetwork<'a> {
         let sequence = self.sequence;
         self.sequence += 1;
         let flow = Flow { bytes: waiting.bytes, sequence, key: waiting.key, path: waiting.path };
+        if let Some(holds) = &mut self.holds {
+            holds.begin(waiting.key, waiting.path, self.clock);
+        }
         let joins = waiting.cap == f64::INFINITY && path.class != NONE;
         // Flows of several owners are no class where it matters whose they are.
         if joins && self.holds.as_ref().is_none_or(|holds| holds.are_alike(waiting.key, path.class)) {
@@ -342,7 +370,7 @@ impl<'a> FlowNetwork<'a> {
         let links = self.path_links.get(path.links);
         self.usage.end(links, flow.bytes, self.clock);
         if let Some(holds) = &mut self.holds {
-            holds.leave(class, flow.key, links, is_last, self.clock);
+            holds.leave(class, &flow, links, is_last, self.clock);
         }
         finished(flow.key, self.clock);
         self.sharing.leave(ClassId(class));
@@ -415,7 +443,8 @@ impl<'a> FlowNetwork<'a> {
     /// A flow of the path has gone.
     fn drop_path(&mut self, number: u32) {
         let path = &self.paths[number as usize];
-        if !path.is_kept {
+        // Who asks afterwards has to know which way flows went.
+        if !path.is_kept && self.holds.is_none() {
             self.path_links.remove(path.links);
             self.unused_paths.push(number);
         }

@@ -67,6 +67,17 @@ impl Progress {
         (flow, next.is_none())
     }
 
+    /// The flows, by key, and how many bytes each has got.
+    pub(super) fn got(&self, now: f64) -> impl Iterator<Item = (u32, f64)> {
+        let served = self.served + self.rate * (now - self.since);
+        let first = (self.first.key, self.first.bytes, self.target);
+        let rest = self.rest.iter().flat_map(|rest| rest.iter());
+        let rest = rest.map(|Reverse((target, _, key, bytes))| (*key, *bytes, f64::from_bits(*target)));
+        let got =
+            move |(key, bytes, target): (u32, u64, f64)| (key, (bytes as f64 - (target - served)).max(0.0));
+        std::iter::once(first).chain(rest).map(got)
+    }
+
     /// The rate of each flow from now on.
     #[inline]
     pub(super) fn set_rate(&mut self, now: f64, rate: f64) {

@@ -54,7 +54,7 @@ pub use steps::{Details, Step};
 use phaseflow_collect::Error;
 
 use crate::engine::Picoseconds;
-use crate::flow::Hold;
+use crate::flow::{Hold, Loss, Pair};
 use crate::packet::Group;
 use crate::topology::HostId;
 
@@ -80,9 +80,9 @@ pub trait Transport {
     /// an order that does not depend on keys.
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>);
 
-    /// Messages that start from now on are of this job.
-    fn belong(&mut self, job: u32) {
-        let _ = job;
+    /// Messages that start from now on are of this job, from one of its ranks to another.
+    fn belong(&mut self, job: u32, ranks: Pair) {
+        let _ = (job, ranks);
     }
 
     /// True if it can be [told](Self::take_holds) what held messages up.
@@ -94,6 +94,17 @@ pub trait Transport {
     fn take_holds(&mut self, key: u32) -> Vec<Hold> {
         let _ = key;
         Vec::new()
+    }
+
+    /// Of each loss of a message, the ranks of that job whose messages it lost most to, if it is told what held messages up. In the order of time,
+    /// without overlap.
+    fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+        vec![None; losses.len()]
+    }
+
+    /// Nobody will ask for the rivals of losses before a time.
+    fn forget(&mut self, before: Picoseconds) {
+        let _ = before;
     }
 
     /// Workers, each on a host of its own, will sum vectors in the network; returns the number of the group.

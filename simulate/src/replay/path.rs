@@ -6,9 +6,9 @@
 //! the whole shorter until another path becomes the longest (Yang and Miller, *Critical path analysis for the execution of parallel and
 //! distributed programs*, ICDCS 1988).
 
-use super::PathShare;
 use super::player::Act;
 use super::steps::{Details, Gathering, Place};
+use super::{PathShare, Transport};
 use crate::engine::Picoseconds;
 
 /// No wait.
@@ -26,7 +26,11 @@ pub(super) struct Wait {
 
 /// What the path of a script that ended at `end` is made of, by stretch, and its steps if somebody asked. Takes time in proportion to the waits
 /// and stretches.
-pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> (Vec<PathShare>, Option<Details>) {
+pub(super) fn critical_path<T: Transport>(
+    act: &Act<'_>,
+    end: Picoseconds,
+    transport: &T,
+) -> (Vec<PathShare>, Option<Details>) {
     let asked = act.holds.is_some() || act.options.path_steps > 0;
     let mut shares = Shares {
         of: vec![PathShare::default(); act.boundaries.len() + 1],
@@ -37,7 +41,7 @@ pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> (Vec<PathShare>,
     // By rank: the latest wait that can still be on the path, as that only goes back.
     let mut latest: Vec<u32> = act.ranks.iter().map(|rank| rank.last_wait).collect();
     let Some(mut rank) = act.ranks.iter().position(|rank| rank.ended == Some(end)) else {
-        return shares.finish();
+        return shares.finish(transport);
     };
     let mut at = end;
     loop {
@@ -50,7 +54,7 @@ pub(super) fn critical_path(act: &Act<'_>, end: Picoseconds) -> (Vec<PathShare>,
         };
         let Some(wait) = wait else {
             shares.back_to(act.began, Place::Rank(rank as u32));
-            return shares.finish();
+            return shares.finish(transport);
         };
         let (cause, started) = cause(act, wait.message);
         shares.back_to(wait.end, Place::Rank(rank as u32));
@@ -107,7 +111,7 @@ impl Shares<'_> {
         }
     }
 
-    fn finish(self) -> (Vec<PathShare>, Option<Details>) {
-        (self.of, self.steps.map(Gathering::finish))
+    fn finish<T: Transport>(self, transport: &T) -> (Vec<PathShare>, Option<Details>) {
+        (self.of, self.steps.map(|steps| steps.finish(transport)))
     }
 }

@@ -85,7 +85,7 @@ pub(super) struct Act<'s> {
     number: u64,
     place: u32,
     token: u64,
-    job: u32,
+    pub(super) job: u32,
     pub(super) script: &'s Script,
     pub(super) options: Options,
     /// By rank.
@@ -273,8 +273,12 @@ impl<'s, T: Transport> Player<'s, T> {
             act.play(rank, now, &mut self.stage);
             if act.playing == 0 {
                 act.sums.close(&mut self.stage.transport);
-                ended.extend(self.acts[place as usize].take().map(|act| act.finish(now)));
+                ended.extend(
+                    self.acts[place as usize].take().map(|act| act.finish(now, &self.stage.transport)),
+                );
                 self.free.push(place);
+                let earliest = self.acts.iter().flatten().map(|act| act.began).min();
+                self.stage.transport.forget(earliest.unwrap_or(now));
             }
         }
     }
@@ -381,7 +385,7 @@ impl Act<'_> {
             return self.arrive(message, now, stage);
         }
         let key = stage.keys.give(Key { act: self.place, message, worker: 0, token: self.token });
-        stage.transport.belong(self.job);
+        stage.transport.belong(self.job, (transfer.src, transfer.dst));
         stage.transport.start(now, src, dst, transfer.bytes, key);
     }
 
@@ -467,9 +471,9 @@ impl Act<'_> {
         }
     }
 
-    fn finish(self, end: Picoseconds) -> Performance {
+    fn finish<T: Transport>(self, end: Picoseconds, transport: &T) -> Performance {
         let own = self.hosts.len() - self.script.servers() as usize;
-        let (paths, details) = critical_path(&self, end);
+        let (paths, details) = critical_path(&self, end, transport);
         let ends = self.boundaries.iter().chain([&end]);
         let mut since = self.began;
         let stretch = |((time, account), path): ((&Picoseconds, Account), PathShare)| Stretch {

@@ -4,7 +4,7 @@ use phaseflow_collect::Result;
 
 use super::Transport;
 use crate::engine::Picoseconds;
-use crate::flow::{FlowNetwork, FlowOptions, Hold};
+use crate::flow::{FlowNetwork, FlowOptions, Hold, Loss, Pair};
 use crate::routing::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 
@@ -45,8 +45,8 @@ impl Transport for Shared<'_> {
         self.network.next()
     }
 
-    fn belong(&mut self, job: u32) {
-        self.network.belong(job);
+    fn belong(&mut self, job: u32, ranks: Pair) {
+        self.network.belong(job, ranks);
     }
 
     fn tells_holds(&self) -> bool {
@@ -55,6 +55,14 @@ impl Transport for Shared<'_> {
 
     fn take_holds(&mut self, key: u32) -> Vec<Hold> {
         self.network.take_holds(key)
+    }
+
+    fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+        self.network.rivals(losses)
+    }
+
+    fn forget(&mut self, before: Picoseconds) {
+        self.network.forget(before);
     }
 
     /// Never asked: only packets can be summed on their way.

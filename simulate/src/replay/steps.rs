@@ -1,8 +1,9 @@
 //! The steps of a critical path: the longest ones, and what held up its messages.
 
+use super::Transport;
 use super::player::Act;
 use crate::engine::Picoseconds;
-use crate::flow::{Hold, HoldSums};
+use crate::flow::{Hold, HoldSums, Loss, Pair};
 use crate::result::StepKind;
 use crate::topology::LinkId;
 
@@ -39,6 +40,10 @@ pub struct Step {
     pub shared: Option<f64>,
     /// The job that it lost most to.
     pub by: Option<u32>,
+    /// Of that job the ranks whose messages it lost most to, sender and receiver, where it lost most to the job.
+    pub by_ranks: Option<Pair>,
+    /// Its number among the messages of the script.
+    pub message: Option<u32>,
 }
 
 impl Details {
@@ -107,6 +112,8 @@ impl<'a> Gathering<'a> {
             link: None,
             shared: None,
             by: None,
+            by_ranks: None,
+            message: None,
         };
         match place {
             Place::Rank(rank) => step.rank = rank,
@@ -120,6 +127,7 @@ impl<'a> Gathering<'a> {
                 let message = &self.act.script.messages()[number as usize];
                 step.kind = StepKind::Message;
                 (step.rank, step.peer, step.bytes) = (message.src, Some(message.dst), Some(message.bytes));
+                step.message = Some(number);
                 self.blame(&mut step, number as usize);
             }
         }
@@ -154,12 +162,33 @@ impl<'a> Gathering<'a> {
         self.details.steps.append(&mut self.steps);
     }
 
-    pub(super) fn finish(mut self) -> Details {
+    pub(super) fn finish<T: Transport>(mut self, transport: &T) -> Details {
         self.end_stretch();
         // Stretches follow each other, so this is their order too.
         self.details.steps.sort_by_key(|step| step.start);
+        let losses = self.details.steps.iter_mut().filter_map(|step| Some((loss(self.act, step)?, step)));
+        let (losses, steps): (Vec<Loss>, Vec<&mut Step>) = losses.unzip();
+        for (step, rivals) in steps.into_iter().zip(transport.rivals(&losses)) {
+            step.by_ranks = rivals;
+        }
         self.details
     }
+}
+
+/// What a step lost to the job that it lost most to, on the link where it did so.
+fn loss(act: &Act<'_>, step: &Step) -> Option<Loss> {
+    let (number, by) = (step.message? as usize, step.by?);
+    let holds = &act.holds.as_ref()?[number];
+    let of_job = holds.iter().filter(|hold| hold.by == Some(by));
+    let link = of_job.rev().max_by(|a, b| a.time.total_cmp(&b.time))?.link?;
+    let (message, transfer) = (&act.messages[number], &act.script.messages()[number]);
+    // It shared at the end, after its latency.
+    let shared = holds.iter().map(|hold| hold.time).sum::<f64>();
+    let since = message.arrived as f64 - shared;
+    let from = since.max((act.began + step.start) as f64);
+    let to = ((act.began + step.end) as f64).max(from);
+    let own = ((transfer.src, transfer.dst), transfer.bytes as f64 * (to - from) / shared);
+    Some(Loss { link, by, from, to, own: (by == act.job).then_some(own) })
 }
 
 fn add<K: PartialEq>(sums: &mut Vec<(K, f64)>, key: K, time: f64) {

@@ -36,6 +36,12 @@ pub struct PathRow {
     /// The job that it lost most to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_job: Option<u32>,
+    /// Of that job the rank whose messages it lost most to, those to `by_peer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_rank: Option<u32>,
+    /// The receiver of these messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_peer: Option<u32>,
 }
 
 /// Kinds of steps.

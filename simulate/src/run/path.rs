@@ -65,6 +65,8 @@ impl Paths {
             link: None,
             shared_s: None,
             by_job: None,
+            by_rank: None,
+            by_peer: None,
         };
         let mut steps: Vec<&Step> = self.steps.iter().collect();
         steps.sort_by_key(|step| step.start);
@@ -76,6 +78,8 @@ impl Paths {
             link: step.link,
             shared_s: step.shared.map(|shared| shared * 1e-12),
             by_job: step.by,
+            by_rank: step.by_ranks.map(|ranks| ranks.0),
+            by_peer: step.by_ranks.map(|ranks| ranks.1),
             ..empty(step.kind, seconds(step.time()))
         };
         let mut rows: Vec<PathRow> = steps.iter().map(row).collect();

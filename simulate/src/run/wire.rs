@@ -5,7 +5,7 @@ use phaseflow_collect::{Error, Result};
 use super::RunProgress;
 use super::model::Model;
 use crate::engine::Picoseconds;
-use crate::flow::{FlowNetwork, Hold};
+use crate::flow::{FlowNetwork, Hold, Loss, Pair};
 use crate::packet::{AggregationReport, Group, LinkTraffic};
 use crate::replay::{Options, Packets, Shared, Transport};
 use crate::topology::{HostId, LinkId, Topology};
@@ -115,10 +115,24 @@ impl Transport for Wire<'_> {
         }
     }
 
-    fn belong(&mut self, job: u32) {
+    fn belong(&mut self, job: u32, ranks: Pair) {
         match &mut self.carrier {
-            Carrier::Flows(flows) => flows.belong(job),
-            Carrier::Packets(packets, _) => packets.belong(job),
+            Carrier::Flows(flows) => flows.belong(job, ranks),
+            Carrier::Packets(packets, _) => packets.belong(job, ranks),
+        }
+    }
+
+    fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+        match &self.carrier {
+            Carrier::Flows(flows) => flows.rivals(losses),
+            Carrier::Packets(packets, _) => packets.rivals(losses),
+        }
+    }
+
+    fn forget(&mut self, before: Picoseconds) {
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.forget(before),
+            Carrier::Packets(packets, _) => packets.forget(before),
         }
     }
 

@@ -8,16 +8,21 @@
 //! Losses are added up by *owner*, the job that a flow is of. For each link and owner there is the sum of the bytes that went through; what a class of
 //! flows lost while its rate and bottleneck stayed the same follows from how much the sums grew meanwhile. So a
 //! change of a rate costs as much as the route is long, however many flows there are. Memory: 100 bytes a class, 32 for each link and
-//! owner on it, and 24 for each link and owner that held up a flow.
+//! owner on it, and 24 for each link and owner that held up a flow; for [whose flows](rivals) it was, 48 a flow.
 
+mod rivals;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 use rustc_hash::FxHashMap;
 
+use rivals::Trip;
+pub(super) use rivals::rivals;
+pub use rivals::{Loss, Pair};
 pub use sums::HoldSums;
 
+use super::progress::Flow;
 use super::sharing::{ClassId, Sharing};
 use crate::topology::LinkId;
 
@@ -40,16 +45,31 @@ const NOISE: f64 = 1e-9;
 pub(super) struct Holds {
     /// Of flows that start now.
     owner: u32,
+    pair: Pair,
     links: Vec<Line>,
     /// Links above are not the topology's.
     topology_links: u32,
     classes: Vec<Held>,
     /// Classes that flows have joined or left.
     pending: Vec<ClassId>,
-    /// By key of a flow: its owner, and what its class had lost before it joined.
-    flows: FxHashMap<u32, (u32, Vec<Hold>)>,
+    /// By key.
+    flows: FxHashMap<u32, Flying>,
+    /// Flows that have finished, in the order of their ends.
+    trips: Vec<Trip>,
     /// By key of a flow that has finished.
     told: FxHashMap<u32, Vec<Hold>>,
+}
+
+/// A flow under way.
+#[derive(Clone, Debug)]
+struct Flying {
+    owner: u32,
+    pair: Pair,
+    path: u32,
+    /// When it began to share, picoseconds.
+    begin: f64,
+    /// What its class had lost before it joined.
+    before: Vec<Hold>,
 }
 
 /// A link.
@@ -107,23 +127,31 @@ impl Holds {
         }
     }
 
-    /// Flows that start from now on are of this owner.
-    pub(super) fn belong(&mut self, owner: u32) {
-        self.owner = owner;
+    /// Flows that start from now on are of this owner, and of this pair of its ranks.
+    pub(super) fn belong(&mut self, owner: u32, pair: Pair) {
+        (self.owner, self.pair) = (owner, pair);
     }
 
     /// A flow starts.
     pub(super) fn start(&mut self, key: u32) {
-        self.flows.insert(key, (self.owner, Vec::new()));
+        let (owner, pair) = (self.owner, self.pair);
+        self.flows.insert(key, Flying { owner, pair, path: 0, begin: 0.0, before: Vec::new() });
     }
 
     /// True if the flow is of the same owner as the class.
     pub(super) fn are_alike(&self, key: u32, class: u32) -> bool {
-        let owner = self.flows.get(&key).map(|(owner, _)| *owner);
+        let owner = self.flows.get(&key).map(|flow| flow.owner);
         owner == self.classes.get(class as usize).map(|class| class.owner)
     }
 
-    /// A flow has paid its latency and opens a class, its only flow as yet.
+    /// A flow has paid its latency and begins to share, on a path.
+    pub(super) fn begin(&mut self, key: u32, path: u32, now: f64) {
+        if let Some(flow) = self.flows.get_mut(&key) {
+            (flow.path, flow.begin) = (path, now);
+        }
+    }
+
+    /// It opens a class, its only flow as yet.
     pub(super) fn open(&mut self, class: u32, key: u32, cap: f64, route: &[u32], now: f64) {
         let number = class as usize;
         self.classes.resize_with(self.classes.len().max(number + 1), Held::default);
@@ -133,7 +161,7 @@ impl Holds {
             alone = alone.min(line.capacity);
             line.classes += 1;
         }
-        let owner = self.flows.get(&key).map_or(0, |(owner, _)| *owner);
+        let owner = self.flows.get(&key).map_or(0, |flow| flow.owner);
         let held = &mut self.classes[number];
         held.holds.clear();
         held.marks.clear();
@@ -141,11 +169,11 @@ impl Holds {
         (held.since, held.rate, held.alone, held.total) = (now, 0.0, alone, 0.0);
     }
 
-    /// A flow has paid its latency and joins a class.
+    /// It joins a class.
     pub(super) fn join(&mut self, class: u32, key: u32, now: f64) {
         self.add_up(class, now);
-        if let Some((_, before)) = self.flows.get_mut(&key) {
-            before.clone_from(&self.classes[class as usize].holds);
+        if let Some(flow) = self.flows.get_mut(&key) {
+            flow.before.clone_from(&self.classes[class as usize].holds);
         }
         self.pending.push(ClassId(class));
     }
@@ -156,9 +184,11 @@ impl Holds {
     }
 
     /// A flow of a class has finished; `is_last` if it has no other one.
-    pub(super) fn leave(&mut self, class: u32, key: u32, route: &[u32], is_last: bool, now: f64) {
+    pub(super) fn leave(&mut self, class: u32, flow: &Flow, route: &[u32], is_last: bool, now: f64) {
         self.add_up(class, now);
-        let before = self.flows.remove(&key).map(|(_, before)| before).unwrap_or_default();
+        let key = flow.key;
+        self.trips.extend(self.trip(key, flow.bytes as f64, now));
+        let before = self.flows.remove(&key).map(|flow| flow.before).unwrap_or_default();
         let held = &mut self.classes[class as usize];
         let mut holds = if is_last { std::mem::take(&mut held.holds) } else { held.holds.clone() };
         for (hold, before) in holds.iter_mut().zip(before) {
@@ -178,6 +208,27 @@ impl Holds {
             }
         } else {
             self.pending.push(ClassId(class));
+        }
+    }
+
+    /// What a flow under way has done when it has sent so many bytes.
+    pub(super) fn trip(&self, key: u32, bytes: f64, now: f64) -> Option<Trip> {
+        let flow = self.flows.get(&key)?;
+        let (owner, pair, path, begin) = (flow.owner, flow.pair, flow.path, flow.begin);
+        Some(Trip { owner, pair, path, bytes, begin, end: now })
+    }
+
+    /// Flows that have finished after a time, in the order of their ends.
+    pub(super) fn trips_after(&self, time: f64) -> &[Trip] {
+        &self.trips[self.trips.partition_point(|trip| trip.end <= time)..]
+    }
+
+    /// Nobody will ask for what was before a time.
+    pub(super) fn forget(&mut self, time: f64) {
+        let before = self.trips.len() - self.trips_after(time).len();
+        // Only when there is much to forget, as the rest moves.
+        if 2 * before >= self.trips.len() {
+            self.trips.drain(..before);
         }
     }
 

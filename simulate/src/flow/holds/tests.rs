@@ -29,7 +29,7 @@ fn play(net: &Topology, flows: &[(u32, Picoseconds, u32, u32, u64)], ask: bool) 
     for flow in order {
         let (owner, start, src, dst, bytes) = flows[flow];
         network.advance(start, |key, end| told.push((key, end)));
-        network.belong(owner);
+        network.belong(owner, (src, dst));
         network.start(start, (HostId(src), HostId(dst)), bytes, None, flow as u32).unwrap();
     }
     while let Some(next) = network.next() {
@@ -178,7 +178,8 @@ proptest! {
             now += time;
             if *leaves && !seen.is_empty() {
                 let gone = seen.remove(route[0].index(seen.len()));
-                holds.leave(gone.class.0, gone.key, &gone.route, true, now);
+                let flow = Flow { key: gone.key, ..Flow::default() };
+                holds.leave(gone.class.0, &flow, &gone.route, true, now);
                 sharing.leave(gone.class);
                 let (own, by) = sums(&holds.take(gone.key));
                 let life = now - gone.born;
@@ -193,7 +194,7 @@ proptest! {
                 links.sort_unstable();
                 links.dedup();
                 let class = sharing.open(&links, 1.0, None);
-                holds.belong(*owner);
+                holds.belong(*owner, (0, 0));
                 holds.start(number as u32);
                 holds.open(class.0, number as u32, f64::INFINITY, &links, now);
                 let (own, by, born) = (0.0, [0.0; 3], now);
@@ -224,4 +225,39 @@ proptest! {
             prop_assert!((all - (end - *start as f64)).abs() <= 1e-2, "{all} of {}", end - *start as f64);
         }
     }
+}
+
+/// Three flows into host 1 from the beginning: 3 000 bytes of owner 5, 1 000 and 2 000 of owner 6. A third of the link each, then a half, then all.
+#[test]
+fn rivals_are_those_who_carried_most() {
+    let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0");
+    let options = FlowOptions::default();
+    let mut network = FlowNetwork::new(&net, router(&Choice::plain("dmodk"), 1).unwrap(), &options);
+    network.tell_holds();
+    for (key, (owner, src, bytes)) in (0..).zip([(5, 0, 3000), (6, 2, 1000), (6, 3, 2000)]) {
+        // Ranks are not hosts.
+        network.belong(owner, (10 * src, 10));
+        network.start(0, (HostId(src), HostId(1)), bytes, None, key).unwrap();
+    }
+    let into = net.incoming(net.host(HostId(1)))[0];
+    let other = net.incoming(net.host(HostId(0)))[0];
+    let loss = |link, by, from, to, own| Loss { link, by, from, to, own };
+    let all = [
+        loss(into, 6, 0.0, 8e6, None),
+        loss(other, 6, 8e6, 9e6, None),
+        loss(into, 7, 9e6, 10e6, None),
+        // Alone of its owner; and what the others of the same owner did.
+        loss(into, 5, 10e6, 16e6, Some(((0, 10), 3000.0 * 6.0 / 48.0))),
+        loss(into, 6, 16e6, 48e6, Some(((30, 10), 2000.0 * 32.0 / 40.0))),
+    ];
+    // They have begun, and each has a third so far: the first of equal ones.
+    network.advance(12_000_000, |_, _| {});
+    assert_eq!(network.rivals(&all[..1]), [Some((20, 10))]);
+    network.advance(Picoseconds::MAX, |_, _| {});
+    let found = network.rivals(&all);
+    assert_eq!(found, [Some((30, 10)), None, None, None, Some((20, 10))]);
+    // What has been forgotten has no rivals; the last flow ended at 48 µs.
+    network.forget(41_000_000);
+    assert_eq!(network.rivals(&all[..1]), [None]);
+    assert_eq!(network.rivals(&[loss(into, 5, 41e6, 48e6, None)]), [Some((0, 10))]);
 }
