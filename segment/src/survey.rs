@@ -7,6 +7,7 @@ use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
 use crate::method::{Cutter, Rounds};
 use crate::replay::Replay;
+use crate::sections::{Section, Sections};
 use crate::window::Windows;
 use crate::window::sketch::Sketch;
 
@@ -45,6 +46,8 @@ pub(crate) struct Run {
     pub(crate) windows: Windows,
     /// Its windows along rounds and its silences; empty if nobody asked for them.
     pub(crate) rounds: Rounds,
+    /// What lies between barriers of all ranks; empty if nobody asked for it, or if there are none.
+    pub(crate) sections: Vec<Section>,
     /// When marks changed.
     pub(crate) changes: Vec<Change>,
 }
@@ -96,6 +99,7 @@ impl Survey {
         let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
         let header = reader.header().clone();
         let mut table = Windows::new(windows.unwrap_or(0));
+        let mut sections = cutter.is_some().then(Sections::default);
         let mut marks = Marks::default();
         let mut matrix = MatrixBuilder::default();
         let mut span: Option<(i64, i64)> = None;
@@ -112,6 +116,9 @@ impl Survey {
                     if let Some(cutter) = &mut cutter {
                         cutter.add(block);
                     }
+                    if let Some(sections) = &mut sections {
+                        sections.add(block);
+                    }
                 }
                 Block::Marks(block) => block.iter().for_each(|mark| marks.add(*mark)),
                 Block::Matrix(cells) => {
@@ -119,7 +126,12 @@ impl Survey {
                         matrix.add(*cell)?;
                     }
                 }
-                Block::Calls(_) | Block::Sizes(_) => {}
+                Block::Calls(calls) => {
+                    if let Some(sections) = &mut sections {
+                        sections.add_calls(calls);
+                    }
+                }
+                Block::Sizes(_) => {}
             }
         }
         let summary = reader.summary().cloned().unwrap_or_default();
@@ -142,6 +154,7 @@ impl Survey {
                     messages: summary.messages,
                     windows: table,
                     rounds: cutter.map(Cutter::finish).unwrap_or_default(),
+                    sections: sections.map(Sections::finish).unwrap_or_default(),
                     changes,
                 })
             }
