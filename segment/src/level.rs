@@ -68,7 +68,10 @@ fn outlined(mut nodes: Vec<Node>, plan: &mut Plan, duration_ns: u64) -> Vec<Node
             plan.outline.iter().filter(|part| part.exact && part.start_ns <= start_ns).count()
         };
         let leaves = leaves(plan);
-        nodes = leaves.chunk_by(|one, next| chapter(one) == chapter(next)).flat_map(|own| loops_of(plan, own.to_vec())).collect();
+        nodes = leaves
+            .chunk_by(|one, next| chapter(one) == chapter(next))
+            .flat_map(|own| loops_of(plan, own.to_vec()))
+            .collect();
     }
     let start_ns = |at: usize| plan.stretches.get(at).map_or(duration_ns, |stretch| stretch.start_ns);
     let own = nodes.iter().flat_map(Node::labels).max().map_or(0, |label| label + 1);
@@ -91,7 +94,11 @@ fn outlined(mut nodes: Vec<Node>, plan: &mut Plan, duration_ns: u64) -> Vec<Node
         }
         last = Some(part);
         let label = own + plan.outline[part].label;
-        gathered.push(Node { label, stretches: node.stretches.clone(), children: vec![node] });
+        // Nor is it long before the first one.
+        let earliest_ns = plan.stretches.get(node.stretches.start).map_or(0, |begin| begin.earliest_ns);
+        let starts = gathered.is_empty() && part == 0 && earliest_ns <= duration_ns / LONG;
+        let start = if starts { 0 } else { node.stretches.start };
+        gathered.push(Node { label, stretches: start..node.stretches.end, children: vec![node] });
     }
     loops_of(plan, gathered)
 }

@@ -9,13 +9,13 @@
 use phaseflow_collect::trace::{Call, MessageBlock, Operation};
 
 use crate::agglomerate::agglomerate_neighbours;
-use crate::barriers::Barriers;
+use crate::barriers::{Barriers, Meeting};
 
 /// Sections at most; they take about 1 KiB each.
 const MOST: usize = 2048;
 
 /// Neighbours whose histograms have this part in common are one section, which [repeats](Section::repeats) itself.
-const ALIKE: f64 = 0.6;
+pub(crate) const ALIKE: f64 = 0.6;
 
 /// Bits of a size's binary logarithm in a kind.
 const SIZE_BITS: u32 = 6;
@@ -27,6 +27,8 @@ const KINDS: usize = 64 << SIZE_BITS;
 pub(crate) struct Section {
     /// When the last rank entered the barrier before it; the first message of the run for the first one.
     pub(crate) start_ns: i64,
+    /// What it begins with.
+    pub(crate) after: Option<Meeting>,
     /// Messages that are not of a barrier.
     pub(crate) messages: u64,
     /// Sections alike in a row that it is made of.
@@ -86,13 +88,20 @@ pub(crate) struct Sections {
     barriers: Barriers,
     done: Vec<Section>,
     start_ns: Option<i64>,
+    after: Option<Meeting>,
     /// Messages of the open section by kind.
     counts: Vec<u64>,
 }
 
 impl Default for Sections {
     fn default() -> Self {
-        Self { barriers: Barriers::default(), done: Vec::new(), start_ns: None, counts: vec![0; KINDS] }
+        Self {
+            barriers: Barriers::default(),
+            done: Vec::new(),
+            start_ns: None,
+            after: None,
+            counts: vec![0; KINDS],
+        }
     }
 }
 
@@ -111,18 +120,18 @@ impl Sections {
         let highest = columns.src.iter().chain(&columns.dst).max();
         highest.into_iter().for_each(|rank| self.barriers.see_rank(*rank));
         let mut row = 0;
-        for entered_ns in self.barriers.passed(*last) {
+        for (entered_ns, meeting) in self.barriers.passed(*last) {
             let end = row + times[row..].partition_point(|time| *time < entered_ns);
             self.count(block, row..end);
             row = end;
-            self.close(entered_ns);
+            self.close(entered_ns, Some(meeting));
         }
         self.count(block, row..times.len());
     }
 
     /// All sections; none where there is no more than one.
     pub(crate) fn finish(mut self) -> Vec<Section> {
-        self.close(i64::MAX);
+        self.close(i64::MAX, None);
         if self.done.len() < 2 {
             self.done.clear();
         }
@@ -140,20 +149,27 @@ impl Sections {
         }
     }
 
-    /// The open section ends with a barrier; one that only consists of barriers is a part of the one before it.
-    fn close(&mut self, entered_ns: i64) {
-        let barrier = kind(Operation::Barrier as u8, 0);
-        self.counts[barrier..barrier + (1 << SIZE_BITS)].fill(0);
+    /// The open section ends. One that only consists of barriers is a part of the one before it; one in which only communicators
+    /// are made goes on with what they are made for.
+    fn close(&mut self, entered_ns: i64, meeting: Option<Meeting>) {
+        let of = |operation: Operation| kind(operation as u8, 0)..kind(operation as u8, 0) + (1 << SIZE_BITS);
+        self.counts[of(Operation::Barrier)].fill(0);
+        let makes = of(Operation::Communicator);
+        let is_making = |(kind, count): (usize, &u64)| *count == 0 || makes.contains(&kind);
+        if meeting == Some(Meeting::Communicator) && self.counts.iter().enumerate().all(is_making) {
+            return;
+        }
         let used = self.counts.iter_mut().zip(0..).filter(|(count, _)| **count > 0);
         let kinds: Vec<(u16, u64)> = used.map(|(count, kind)| (kind, std::mem::take(count))).collect();
         let start_ns = self.start_ns.replace(entered_ns).unwrap_or(entered_ns);
+        let after = std::mem::replace(&mut self.after, meeting);
         if kinds.is_empty() {
             return;
         }
         let messages = kinds.iter().map(|(_, messages)| messages).sum();
-        let section = Section { start_ns, messages, repeats: 1, kinds };
+        let section = Section { start_ns, after, messages, repeats: 1, kinds };
         match self.done.last_mut() {
-            Some(last) if last.overlap(&section) >= ALIKE => {
+            Some(last) if after == last.after && last.overlap(&section) >= ALIKE => {
                 last.merge(&section);
                 last.repeats = last.repeats.saturating_add(1);
             }
@@ -173,7 +189,8 @@ impl Sections {
             kept.merge(&gone);
             kept.repeats = kept.repeats.saturating_add(gone.repeats);
         };
-        let merged = agglomerate_neighbours(std::mem::take(&mut self.done), loss, merge, |_, left| left > MOST / 2);
+        let merged =
+            agglomerate_neighbours(std::mem::take(&mut self.done), loss, merge, |_, left| left > MOST / 2);
         self.done = merged.into_iter().map(|(section, _)| section).collect();
     }
 }

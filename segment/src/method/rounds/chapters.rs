@@ -8,13 +8,16 @@
 //! - a light section alone between two heavier ones ends the one before it: what begins a part comes with the part;
 //! - several light ones in a row that are like nothing around them are a chapter of their own.
 //!
+//! Where communicators are made all ranks meet, too, but parts of a program make some at any time; that divides only what is long.
+//!
 //! A bad choice for programs whose parts do the same with other data, or meet at no barriers: they are one chapter.
 
 use std::ops::Range;
 
 use crate::agglomerate::agglomerate_neighbours;
+use crate::barriers::Meeting;
 use crate::level::READABLE;
-use crate::sections::Section;
+use crate::sections::{ALIKE, Section};
 use crate::survey::Run;
 
 /// A neighbour brings nothing new if it has less than this part of messages of new kinds.
@@ -31,6 +34,11 @@ const END: f64 = 1.0 / 64.0;
 /// What repeats itself so many times is no light section.
 const TIMES: u32 = 3;
 
+/// What is longer than this part of the run is divided where communicators are made, unless a side is shorter than …
+const LONG: f64 = 1.0 / 16.0;
+/// … this part of the run.
+const PIECE: f64 = 1.0 / 128.0;
+
 /// Sections that belong together.
 #[derive(Clone, Debug)]
 pub(super) struct Chapter {
@@ -41,12 +49,20 @@ pub(super) struct Chapter {
     /// Its part of the run, and that of the heaviest section.
     weight: f64,
     main: f64,
-    /// Light sections in a row.
-    series: bool,
+    /// Light sections in a row, or something else that is no end of another chapter.
+    own: bool,
+    /// It begins with a barrier, or the run.
+    barrier: bool,
     section: Section,
 }
 
 impl Chapter {
+    /// Adds what is a part of the same section.
+    fn append(&mut self, next: Chapter) {
+        self.merge(next);
+        (self.main, self.main_ns) = (self.weight, self.span_ns.clone());
+    }
+
     fn merge(&mut self, next: Chapter) {
         self.span_ns.end = next.span_ns.end;
         if next.main > self.main {
@@ -78,14 +94,60 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         let time = (span[1] - span[0]) as f64 / run.duration_ns as f64;
         let weight = 0.5 * (time + section.messages as f64 / all.max(1) as f64);
         let span_ns = span[0]..span[1];
-        Chapter { main_ns: span_ns.clone(), span_ns, weight, main: weight, series: false, section: section.clone() }
+        Chapter {
+            main_ns: span_ns.clone(),
+            span_ns,
+            weight,
+            main: weight,
+            own: false,
+            barrier: section.after != Some(Meeting::Communicator),
+            section: section.clone(),
+        }
     };
-    let mut chapters: Vec<Chapter> = ends.windows(2).zip(&run.sections).map(single).collect();
+    let singles: Vec<Chapter> = ends.windows(2).zip(&run.sections).map(single).collect();
+    let between_barriers = singles.chunk_by(|_, next| !next.barrier);
+    let mut chapters: Vec<Chapter> = between_barriers.flat_map(|own| pieces(own.to_vec())).collect();
+    alike(&mut chapters);
     preparations(&mut chapters);
     nothing_new(&mut chapters);
     series(&mut chapters);
     endings(&mut chapters);
     shorten(chapters, READABLE / 2)
+}
+
+/// What lies between two barriers, divided where communicators are made if it is long.
+fn pieces(sections: Vec<Chapter>) -> Vec<Chapter> {
+    let whole: f64 = sections.iter().map(|section| section.weight).sum();
+    let mut left = whole;
+    let mut pieces: Vec<Chapter> = Vec::new();
+    for section in sections {
+        let weight = section.weight;
+        match pieces.last_mut() {
+            Some(last) if whole >= LONG && last.weight >= PIECE && left >= PIECE => {
+                last.own = true;
+                pieces.push(Chapter { own: true, ..section });
+            }
+            Some(last) => last.append(section),
+            None => pieces.push(section),
+        }
+        left -= weight;
+    }
+    pieces
+}
+
+/// Joins neighbours that are alike, as those of a loop are.
+fn alike(chapters: &mut Vec<Chapter>) {
+    let mut number = 1;
+    while number < chapters.len() {
+        let (before, own) = (&chapters[number - 1], &chapters[number]);
+        if !own.own && before.section.overlap(&own.section) >= ALIKE {
+            let repeats = before.section.repeats.saturating_add(own.section.repeats);
+            join(chapters, number - 1);
+            chapters[number - 1].section.repeats = repeats;
+        } else {
+            number += 1;
+        }
+    }
 }
 
 /// Joins each section that does all that the next one does to it, if that is much heavier.
@@ -118,9 +180,9 @@ fn series(chapters: &mut Vec<Chapter>) {
     let mut number = 1;
     while number < chapters.len() {
         let (before, own) = (&chapters[number - 1], &chapters[number]);
-        if own.is_light() && (before.is_light() || before.series) {
+        if own.is_light() && (before.is_light() || before.own) {
             join(chapters, number - 1);
-            chapters[number - 1].series = true;
+            chapters[number - 1].own = true;
         } else {
             number += 1;
         }
@@ -132,9 +194,11 @@ fn endings(chapters: &mut Vec<Chapter>) {
     loop {
         let ends = |number: &usize| {
             let own = &chapters[*number];
-            let is_heavier = |other: &Chapter| other.weight > own.weight && !other.series;
-            let small = own.weight < END && own.section.repeats < TIMES && !own.series;
-            small && is_heavier(&chapters[number - 1]) && chapters.get(number + 1).is_none_or(is_heavier)
+            let is_heavier = |other: &Chapter| other.weight > own.weight && !other.own;
+            let small = own.weight < END && own.section.repeats < TIMES && !own.own;
+            // What the program starts with is one, however it goes on.
+            let after = *number == 1 || is_heavier(&chapters[number - 1]);
+            small && after && chapters.get(number + 1).is_none_or(is_heavier)
         };
         let weight = |number: &usize| chapters[*number].weight;
         let lightest = (1..chapters.len()).filter(ends).min_by(|a, b| weight(a).total_cmp(&weight(b)));

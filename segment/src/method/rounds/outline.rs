@@ -20,9 +20,11 @@ use crate::level::READABLE;
 use crate::plan::Part;
 use crate::survey::Run;
 
-/// A merge that loses less than this is made however few stretches are left: about that of an eighth of a percent of the run with a
+/// A merge that loses less than this is made however few stretches are left: about that of half a percent of the run with a
 /// neighbour from which it differs in two of the six views completely.
 const LOSS: f64 = 0.003;
+/// The same within a chapter, of which a person knows where it begins and ends.
+const LOSS_WITHIN: f64 = 0.008;
 
 /// Mixtures are alike if they differ by less than neighbours have to.
 const ALIKE: Tolerance = Tolerance { least: LIMIT, ..LIMITS };
@@ -43,7 +45,9 @@ pub(super) fn outline(run: &Run, segments: &mut Segments<'_>) -> Vec<Part> {
     let groups = std::mem::replace(&mut segments.list, leaves);
     let mut next = labels.iter().max().map_or(0, |label| label + 1);
     let inner = groups.iter().zip(&numbers).zip(labels);
-    let inner = inner.map(|((group, number), label)| (*number, Part { start_ns: segments.start_ns(group), label, exact: false }));
+    let inner = inner.map(|((group, number), label)| {
+        (*number, Part { start_ns: segments.start_ns(group), label, exact: false })
+    });
     let mut inner = inner.peekable();
     let mut parts: Vec<Part> = Vec::new();
     for (number, chapter) in chapters.iter().enumerate() {
@@ -78,7 +82,8 @@ impl Stretch {
 fn stretches(run: &Run, segments: &Segments<'_>, chapters: &[Chapter], number: usize) -> Vec<Stretch> {
     let stretch = |segment: &Segment| {
         let time = segments.end_ns(segment) - segments.start_ns(segment);
-        let (time, messages) = (time as f64 / run.duration_ns as f64, segment.behaviour.messages / run.messages as f64);
+        let (time, messages) =
+            (time as f64 / run.duration_ns as f64, segment.behaviour.messages / run.messages as f64);
         Stretch { chapter: number, segment: segment.clone(), weight: 0.5 * (time + messages) }
     };
     let among = |span_ns: &Range<u64>| -> Vec<Stretch> {
@@ -108,7 +113,8 @@ fn merge(stretches: Vec<Stretch>, chapters: usize) -> Vec<Stretch> {
         (left.chapter == right.chapter).then_some(loss)
     };
     let empty = chapters - stretches.chunk_by(|one, next| one.chapter == next.chapter).count().min(chapters);
-    let go_on = |loss: f64, left: usize| left + empty > READABLE || loss < LOSS;
+    let most = if chapters == 0 { LOSS } else { LOSS_WITHIN };
+    let go_on = |loss: f64, left: usize| left + empty > READABLE || loss < most;
     let merged = agglomerate_neighbours(stretches, loss, Stretch::merge, go_on);
     merged.into_iter().map(|(stretch, _)| stretch).collect()
 }
