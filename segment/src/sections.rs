@@ -82,11 +82,16 @@ fn kind(operation: u8, bytes: u64) -> usize {
     usize::from(operation & 63) << SIZE_BITS | size as usize
 }
 
+/// Barriers whose times are known at most; a run with more of them has one in each round, and they tell nothing.
+const KNOWN: usize = 1 << 16;
+
 /// Divides a run into sections.
 #[derive(Debug)]
 pub(crate) struct Sections {
     barriers: Barriers,
     done: Vec<Section>,
+    /// When the last rank entered each barrier.
+    times_ns: Vec<i64>,
     start_ns: Option<i64>,
     after: Option<Meeting>,
     /// Messages of the open section by kind.
@@ -98,6 +103,7 @@ impl Default for Sections {
         Self {
             barriers: Barriers::default(),
             done: Vec::new(),
+            times_ns: Vec::new(),
             start_ns: None,
             after: None,
             counts: vec![0; KINDS],
@@ -125,17 +131,23 @@ impl Sections {
             self.count(block, row..end);
             row = end;
             self.close(entered_ns, Some(meeting));
+            if meeting == Meeting::Barrier && self.times_ns.len() <= KNOWN {
+                self.times_ns.push(entered_ns);
+            }
         }
         self.count(block, row..times.len());
     }
 
-    /// All sections; none where there is no more than one.
-    pub(crate) fn finish(mut self) -> Vec<Section> {
+    /// All sections, none where there is no more than one; and when the last rank entered each barrier, if these are not too many.
+    pub(crate) fn finish(mut self) -> (Vec<Section>, Vec<i64>) {
         self.close(i64::MAX, None);
         if self.done.len() < 2 {
             self.done.clear();
         }
-        self.done
+        if self.times_ns.len() > KNOWN {
+            self.times_ns.clear();
+        }
+        (self.done, self.times_ns)
     }
 
     fn count(&mut self, block: &MessageBlock, rows: std::ops::Range<usize>) {

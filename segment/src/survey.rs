@@ -1,6 +1,7 @@
 //! First pass: what a run holds, in bounded space.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use phaseflow_collect::trace::{Block, Details, Kind, Mark, Summary, TraceReader, UnmatchedReceives};
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
@@ -48,6 +49,8 @@ pub(crate) struct Run {
     pub(crate) rounds: Rounds,
     /// What lies between barriers of all ranks; empty if nobody asked for it, or if there are none.
     pub(crate) sections: Vec<Section>,
+    /// When the last rank entered each of these barriers, if they are not very many.
+    pub(crate) barriers_ns: Vec<i64>,
     /// When marks changed.
     pub(crate) changes: Vec<Change>,
 }
@@ -62,6 +65,13 @@ impl Run {
             if self.rounds.windows.is_empty() { (Some(equal), None) } else { (None, Some(rounds)) };
         let all = equal.into_iter().flatten().chain(rounds.into_iter().flatten());
         all.map(|(first_ns, sketch)| (self.since_start(first_ns), sketch))
+    }
+
+    /// When the last rank entered each barrier that all pass in this time since the start of the run.
+    pub(crate) fn barriers(&self, span_ns: Range<u64>) -> impl Iterator<Item = u64> {
+        let before = |end_ns: u64| self.barriers_ns.partition_point(|time| self.since_start(*time) < end_ns);
+        let times = self.barriers_ns.get(before(span_ns.start)..before(span_ns.end)).unwrap_or_default();
+        times.iter().map(|time| self.since_start(*time))
     }
 
     /// Nanoseconds from the start of the run to `time_ns`, which is not before it. The very end of the run, where nothing can
@@ -148,13 +158,15 @@ impl Survey {
                     )));
                 }
                 let changes = marks.changes;
+                let (sections, barriers_ns) = sections.map(Sections::finish).unwrap_or_default();
                 Content::Timed(Run {
                     start_ns,
                     duration_ns,
                     messages: summary.messages,
                     windows: table,
                     rounds: cutter.map(Cutter::finish).unwrap_or_default(),
-                    sections: sections.map(Sections::finish).unwrap_or_default(),
+                    sections,
+                    barriers_ns,
                     changes,
                 })
             }
