@@ -1,6 +1,6 @@
 //! Which level of nested phases is shown.
 
-use crate::plan::Plan;
+use crate::plan::{Part, Plan};
 use crate::tree::{Node, leaves, loops, loops_of};
 
 /// More stretches than this are not looked at one by one.
@@ -55,11 +55,23 @@ impl Level {
     }
 }
 
-/// `nodes` gathered as the plan's outline says, if there is one and they are too many: those that begin in one of its stretches are a
-/// node. Idleness that is not long is a part of what is before it.
-fn outlined(nodes: Vec<Node>, plan: &Plan, duration_ns: u64) -> Vec<Node> {
+/// `nodes` gathered as the plan's outline says, if there is one and they are too many: those that begin in one of its parts are a
+/// node. Idleness that is not long is a part of what is before it. Where the outline is exact, loops do not go on.
+fn outlined(mut nodes: Vec<Node>, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
     if nodes.len() <= READABLE || plan.outline.is_empty() {
         return nodes;
+    }
+    if plan.outline.iter().any(|part| part.exact) {
+        plan.divide();
+        let chapter = |node: &Node| {
+            let start_ns = plan.stretches.get(node.stretches.start).map_or(duration_ns, |own| own.start_ns);
+            plan.outline.iter().filter(|part| part.exact && part.start_ns <= start_ns).count()
+        };
+        let leaves = leaves(plan);
+        nodes = leaves
+            .chunk_by(|one, next| chapter(one) == chapter(next))
+            .flat_map(|own| loops_of(plan, own.to_vec()))
+            .collect();
     }
     let start_ns = |at: usize| plan.stretches.get(at).map_or(duration_ns, |stretch| stretch.start_ns);
     let own = nodes.iter().flat_map(Node::labels).max().map_or(0, |label| label + 1);
@@ -67,7 +79,8 @@ fn outlined(nodes: Vec<Node>, plan: &Plan, duration_ns: u64) -> Vec<Node> {
     let mut last = None;
     for node in nodes {
         // The one that begins nearest before the node.
-        let part = plan.outline.partition_point(|part| part.0 <= start_ns(node.stretches.start)).max(1) - 1;
+        let begun = |part: &Part| part.start_ns <= start_ns(node.stretches.start);
+        let part = plan.outline.partition_point(begun).max(1) - 1;
         let long =
             |idle: &Node| start_ns(node.stretches.start) - start_ns(idle.stretches.end) > duration_ns / LONG;
         match gathered.last_mut() {
@@ -80,8 +93,12 @@ fn outlined(nodes: Vec<Node>, plan: &Plan, duration_ns: u64) -> Vec<Node> {
             _ => {}
         }
         last = Some(part);
-        let label = own + plan.outline[part].1;
-        gathered.push(Node { label, stretches: node.stretches.clone(), children: vec![node] });
+        let label = own + plan.outline[part].label;
+        // Nor is it long before the first one.
+        let earliest_ns = plan.stretches.get(node.stretches.start).map_or(0, |begin| begin.earliest_ns);
+        let starts = gathered.is_empty() && part == 0 && earliest_ns <= duration_ns / LONG;
+        let start = if starts { 0 } else { node.stretches.start };
+        gathered.push(Node { label, stretches: start..node.stretches.end, children: vec![node] });
     }
     loops_of(plan, gathered)
 }
@@ -120,7 +137,8 @@ mod tests {
         // No order in 400 stretches of 10 ns; the outline says that the run has two parts.
         let labels = (0..400u32).map(|i| (i * i * 7 + i / 3) % 97);
         let mut plan = plan(labels);
-        plan.outline = vec![(0, 0), (2500, 1)];
+        let part = |start_ns, label| Part { start_ns, label, exact: false };
+        plan.outline = vec![part(0, 0), part(2500, 1)];
         for level in [Level::Auto, Level::Outer] {
             let nodes = level.nodes(&mut plan, 4000);
             let starts: Vec<_> =

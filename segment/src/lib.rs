@@ -13,6 +13,7 @@
 
 mod agglomerate;
 mod archive;
+mod barriers;
 mod collectives;
 mod excerpt;
 mod level;
@@ -26,6 +27,7 @@ mod returns;
 mod sample;
 mod score;
 mod search;
+mod sections;
 mod segment;
 mod survey;
 mod tags;

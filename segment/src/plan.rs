@@ -44,9 +44,17 @@ pub(crate) struct Plan {
     pub(crate) least_idle_ns: u64,
     /// The same for the silence at the end of the run.
     pub(crate) least_end_ns: u64,
-    /// Where stretches begin, and their labels, that a person would draw if these are too many; empty if they are not, or
-    /// if the method has none.
-    pub(crate) outline: Vec<(u64, u32)>,
+    /// What a person would draw if these are too many; empty if they are not, or if the method has none.
+    pub(crate) outline: Vec<Part>,
+}
+
+/// A stretch of an outline; it ends where the next one begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) start_ns: u64,
+    pub(crate) label: u32,
+    /// It begins there even where no stretch does.
+    pub(crate) exact: bool,
 }
 
 impl Plan {
@@ -63,6 +71,33 @@ impl Plan {
     fn with(&self, stretches: Vec<Stretch>) -> Self {
         let Self { least_idle_ns, least_end_ns, ref outline, .. } = *self;
         Self { least_idle_ns, least_end_ns, outline: outline.clone(), ..Self::new(stretches) }
+    }
+
+    /// Makes stretches begin where the outline is exact: the nearest change that may be there is there, or the stretch is divided.
+    pub(crate) fn divide(&mut self) {
+        for part in self.outline.iter().filter(|part| part.exact && part.start_ns > 0) {
+            let now_ns = part.start_ns;
+            let may = |stretch: &Stretch| stretch.earliest_ns <= now_ns && now_ns <= stretch.latest_ns;
+            let near = (1..self.stretches.len()).filter(|at| may(&self.stretches[*at]));
+            let nearest = near.min_by_key(|at| self.stretches[*at].start_ns.abs_diff(now_ns));
+            let at = nearest.unwrap_or_else(|| {
+                let at = self.stretches.partition_point(|stretch| stretch.start_ns <= now_ns);
+                let label = at.checked_sub(1).and_then(|before| self.stretches[before].label);
+                self.stretches.insert(at, Stretch::exact(label, now_ns));
+                at
+            });
+            self.stretches[at] = Stretch::exact(self.stretches[at].label, now_ns);
+            for before in &mut self.stretches[..at] {
+                before.start_ns = before.start_ns.min(now_ns);
+                before.earliest_ns = before.earliest_ns.min(now_ns);
+                before.latest_ns = before.latest_ns.min(now_ns);
+            }
+            for after in &mut self.stretches[at..] {
+                after.start_ns = after.start_ns.max(now_ns);
+                after.earliest_ns = after.earliest_ns.max(now_ns);
+                after.latest_ns = after.latest_ns.max(now_ns);
+            }
+        }
     }
 
     /// Lets each change lie `slack_ns` of its begin and two labels earlier or later, at most to the middle of the stretches at its

@@ -79,6 +79,8 @@ pub(crate) struct Search {
     /// One of the phases consists of barriers.
     barriers: bool,
     before: Before,
+    /// When the last rank entered a barrier that all pass.
+    meetings_ns: Vec<u64>,
     sum: f64,
     /// How much messages tell, whichever way.
     told: f64,
@@ -119,6 +121,7 @@ impl Search {
             ratio,
             barriers,
             before,
+            meetings_ns: Vec::new(),
             sum: 0.0,
             told: 0.0,
             last_ns: 0,
@@ -130,6 +133,11 @@ impl Search {
             dst: Vec::new(),
             bytes: Vec::new(),
         }
+    }
+
+    /// The change is expected where all ranks meet at a barrier: the last one enters at one of these times.
+    pub(crate) fn with_meetings(self, meetings_ns: Vec<u64>) -> Self {
+        Self { meetings_ns, ..self }
     }
 
     /// Adds a message posted at `now_ns`; `operation` is its archive code. False if no more will be waited for.
@@ -184,7 +192,11 @@ impl Search {
             Before::Phase { until_ns } => self.round_start(least, until_ns),
             Before::Strays | Before::Start => least,
         };
-        let change = self.groups[self.outside(change, calls)];
+        let change = match self.meeting(least) {
+            Some(meeting) => meeting,
+            None => self.outside(change, calls),
+        };
+        let change = self.groups[change];
         let at = change.first;
         old.add(&self.src[..at], &self.dst[..at], &self.bytes[..at])?;
         new.add(&self.src[at..], &self.dst[at..], &self.bytes[at..])?;
@@ -204,6 +216,33 @@ impl Search {
         }
     }
 
+    /// Whether the messages between the change of the least sum and this one tell little.
+    fn tells_little(&self, least: usize, at: usize) -> bool {
+        let groups = &self.groups;
+        let little = LITTLE.max(PART * self.told / self.src.len().max(1) as f64);
+        let between = groups[at].first.abs_diff(groups[least].first) as f64;
+        // The shares of what both phases send say nothing about single rounds.
+        let common = self.ratio.common() * (groups[at].first as f64 - groups[least].first as f64);
+        groups[at].sum - groups[least].sum - common < little * between
+    }
+
+    /// Where all ranks meet, if that is as good a change as the one of the least sum: phases are often divided by barriers.
+    fn meeting(&self, least: usize) -> Option<usize> {
+        let groups = &self.groups;
+        // The messages of the barrier itself are of neither.
+        let is_barrier = |at: &usize| {
+            let end = groups.get(at + 1).map_or(groups[*at].first, |next| next.first);
+            let mut own = self.operations[groups[*at].first..end].iter();
+            end > groups[*at].first && own.all(|operation| *operation == Operation::Barrier as u8)
+        };
+        let begin = |time_ns: &u64| {
+            let first = groups.partition_point(|group| group.start_ns < *time_ns).min(groups.len() - 1);
+            (first..groups.len()).find(|at| !is_barrier(at)).unwrap_or(first)
+        };
+        let all = self.meetings_ns.iter().map(begin).filter(|at| *at == least || self.tells_little(least, *at));
+        all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum))
+    }
+
     /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of the one that
     /// the rhythm expects and the nearest to the least that of the lesser sum.
     fn round_start(&self, least: usize, expected_ns: u64) -> usize {
@@ -217,13 +256,6 @@ impl Search {
         };
         let longest = (0..groups.len() - 1).map(silence).fold(0.0, f64::max);
         let begins = |at: usize| 2.0 * silence(at) >= longest;
-        let little = LITTLE.max(PART * self.told / self.src.len().max(1) as f64);
-        let tells_little = |at: usize| {
-            let between = groups[at].first.abs_diff(groups[least].first) as f64;
-            // The shares of what both phases send say nothing about single rounds.
-            let common = self.ratio.common() * (groups[at].first as f64 - groups[least].first as f64);
-            groups[at].sum - groups[least].sum - common < little * between
-        };
         if least == 0 || least + 1 == groups.len() || begins(least) {
             return least;
         }
@@ -236,7 +268,7 @@ impl Search {
             let between = at.min(least) + 1..at.max(least);
             between.map(silence).all(|other| CLEAR * other <= silence(at))
         };
-        let all = all.filter(|at| tells_little(*at) && stands_out(*at));
+        let all = all.filter(|at| self.tells_little(least, *at) && stands_out(*at));
         let best = all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum));
         best.unwrap_or(least)
     }

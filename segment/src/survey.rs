@@ -1,12 +1,14 @@
 //! First pass: what a run holds, in bounded space.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use phaseflow_collect::trace::{Block, Details, Kind, Mark, Summary, TraceReader, UnmatchedReceives};
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
 use crate::method::{Cutter, Rounds};
 use crate::replay::Replay;
+use crate::sections::{Section, Sections};
 use crate::window::Windows;
 use crate::window::sketch::Sketch;
 
@@ -45,6 +47,10 @@ pub(crate) struct Run {
     pub(crate) windows: Windows,
     /// Its windows along rounds and its silences; empty if nobody asked for them.
     pub(crate) rounds: Rounds,
+    /// What lies between barriers of all ranks; empty if nobody asked for it, or if there are none.
+    pub(crate) sections: Vec<Section>,
+    /// When the last rank entered each of these barriers, if they are not very many.
+    pub(crate) barriers_ns: Vec<i64>,
     /// When marks changed.
     pub(crate) changes: Vec<Change>,
 }
@@ -59,6 +65,13 @@ impl Run {
             if self.rounds.windows.is_empty() { (Some(equal), None) } else { (None, Some(rounds)) };
         let all = equal.into_iter().flatten().chain(rounds.into_iter().flatten());
         all.map(|(first_ns, sketch)| (self.since_start(first_ns), sketch))
+    }
+
+    /// When the last rank entered each barrier that all pass in this time since the start of the run.
+    pub(crate) fn barriers(&self, span_ns: Range<u64>) -> impl Iterator<Item = u64> {
+        let before = |end_ns: u64| self.barriers_ns.partition_point(|time| self.since_start(*time) < end_ns);
+        let times = self.barriers_ns.get(before(span_ns.start)..before(span_ns.end)).unwrap_or_default();
+        times.iter().map(|time| self.since_start(*time))
     }
 
     /// Nanoseconds from the start of the run to `time_ns`, which is not before it. The very end of the run, where nothing can
@@ -96,6 +109,7 @@ impl Survey {
         let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
         let header = reader.header().clone();
         let mut table = Windows::new(windows.unwrap_or(0));
+        let mut sections = cutter.is_some().then(Sections::default);
         let mut marks = Marks::default();
         let mut matrix = MatrixBuilder::default();
         let mut span: Option<(i64, i64)> = None;
@@ -112,6 +126,9 @@ impl Survey {
                     if let Some(cutter) = &mut cutter {
                         cutter.add(block);
                     }
+                    if let Some(sections) = &mut sections {
+                        sections.add(block);
+                    }
                 }
                 Block::Marks(block) => block.iter().for_each(|mark| marks.add(*mark)),
                 Block::Matrix(cells) => {
@@ -119,7 +136,12 @@ impl Survey {
                         matrix.add(*cell)?;
                     }
                 }
-                Block::Calls(_) | Block::Sizes(_) => {}
+                Block::Calls(calls) => {
+                    if let Some(sections) = &mut sections {
+                        sections.add_calls(calls);
+                    }
+                }
+                Block::Sizes(_) => {}
             }
         }
         let summary = reader.summary().cloned().unwrap_or_default();
@@ -136,12 +158,15 @@ impl Survey {
                     )));
                 }
                 let changes = marks.changes;
+                let (sections, barriers_ns) = sections.map(Sections::finish).unwrap_or_default();
                 Content::Timed(Run {
                     start_ns,
                     duration_ns,
                     messages: summary.messages,
                     windows: table,
                     rounds: cutter.map(Cutter::finish).unwrap_or_default(),
+                    sections,
+                    barriers_ns,
                     changes,
                 })
             }

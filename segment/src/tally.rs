@@ -175,7 +175,8 @@ impl<'a> Sums<'a> {
                     None if self.at > 0 => Before::Strays,
                     None => Before::Start,
                 };
-                none.insert(Search::new(ratio, barriers, before))
+                let meetings = self.run.barriers(next.earliest_ns..next.latest_ns);
+                none.insert(Search::new(ratio, barriers, before).with_meetings(meetings.collect()))
             }
         };
         for row in rows.clone() {

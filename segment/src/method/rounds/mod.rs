@@ -26,6 +26,7 @@
 mod again;
 pub(crate) mod batch;
 mod blend;
+mod chapters;
 pub(crate) mod cutter;
 pub(crate) mod gaps;
 mod idle;

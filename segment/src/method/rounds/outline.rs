@@ -7,6 +7,9 @@
 //! 1999). The weight of a stretch is its part of the run, half by time and half by messages: phases that take long may send little,
 //! and the reverse. Short stretches vanish in what is around them, series of short ones become what they are together.
 
+use std::ops::Range;
+
+use super::chapters::{Chapter, chapters};
 use super::label;
 use super::measure::Behaviour;
 use super::merge::Tolerance;
@@ -14,44 +17,106 @@ use super::segments::{Segment, Segments};
 use super::{LIMIT, LIMITS};
 use crate::agglomerate::agglomerate_neighbours;
 use crate::level::READABLE;
+use crate::plan::Part;
 use crate::survey::Run;
 
-/// A merge that loses less than this is made however few stretches are left: about that of an eighth of a percent of the run with a
+/// A merge that loses less than this is made however few stretches are left: about that of half a percent of the run with a
 /// neighbour from which it differs in two of the six views completely.
-const LOSS: f64 = 0.0007;
+const LOSS: f64 = 0.003;
+/// The same within a chapter, of which a person knows where it begins and ends.
+const LOSS_WITHIN: f64 = 0.008;
 
 /// Mixtures are alike if they differ by less than neighbours have to.
 const ALIKE: Tolerance = Tolerance { least: LIMIT, ..LIMITS };
 
-/// Where the outline's stretches begin, and their labels, counted from 0. At most [`READABLE`].
-pub(super) fn outline(run: &Run, segments: &mut Segments<'_>) -> Vec<(u64, u32)> {
-    let leaves = &segments.list;
-    let weight = |segment: &Segment| {
-        let time = segments.end_ns(segment) - segments.start_ns(segment);
-        0.5 * (time as f64 / run.duration_ns as f64 + segment.behaviour.messages / run.messages as f64)
-    };
-    let stretches = leaves.iter().map(|leaf| (leaf.clone(), weight(leaf))).collect();
-    let groups = merge(stretches);
+/// Chapters of which one section is at least this part of the run are looked into.
+const LARGE: f64 = 1.0 / 16.0;
+
+/// The outline's parts, at most [`READABLE`]. Where [chapters] are known, each is a part; a large one is divided by what its heaviest
+/// section does, as what is prepared before that, and what ends it, need not be alike.
+pub(super) fn outline(run: &Run, segments: &mut Segments<'_>) -> Vec<Part> {
+    let chapters = chapters(run);
+    let stretches = (0..chapters.len().max(1)).flat_map(|number| stretches(run, segments, &chapters, number));
+    let groups = merge(stretches.collect(), chapters.len());
+    let (numbers, groups): (Vec<usize>, Vec<Segment>) =
+        groups.into_iter().map(|group| (group.chapter, group.segment)).unzip();
     let leaves = std::mem::replace(&mut segments.list, groups);
     let labels = label::labels(segments, &ALIKE);
     let groups = std::mem::replace(&mut segments.list, leaves);
-    groups.iter().map(|group| segments.start_ns(group)).zip(labels).collect()
+    let mut next = labels.iter().max().map_or(0, |label| label + 1);
+    let inner = groups.iter().zip(&numbers).zip(labels);
+    let inner = inner.map(|((group, number), label)| {
+        (*number, Part { start_ns: segments.start_ns(group), label, exact: false })
+    });
+    let mut inner = inner.peekable();
+    let mut parts: Vec<Part> = Vec::new();
+    for (number, chapter) in chapters.iter().enumerate() {
+        let first = inner.next_if(|(own, _)| *own == number);
+        // One that is too short for a segment of its own is like no other.
+        let label = first.map_or(next, |(_, part)| part.label);
+        next += u32::from(label == next);
+        parts.push(Part { start_ns: chapter.span_ns.start, label, exact: number > 0 });
+        parts.extend(std::iter::from_fn(|| inner.next_if(|(own, _)| *own == number)).map(|(_, part)| part));
+    }
+    parts.extend(inner.map(|(_, part)| part));
+    parts
 }
 
-/// Merges neighbours, those first of which the least is lost.
-fn merge(stretches: Vec<(Segment, f64)>) -> Vec<Segment> {
-    let loss = |(left, one): &(Segment, f64), (right, other): &(Segment, f64)| {
+/// A piece of a chapter.
+struct Stretch {
+    chapter: usize,
+    segment: Segment,
+    /// Its part of the run.
+    weight: f64,
+}
+
+impl Stretch {
+    fn merge(&mut self, next: Stretch) {
+        self.segment.units.end = next.segment.units.end;
+        self.segment.behaviour.merge(&next.segment.behaviour);
+        self.weight += next.weight;
+    }
+}
+
+/// The segments that a chapter is divided by; all of the run if there are no chapters.
+fn stretches(run: &Run, segments: &Segments<'_>, chapters: &[Chapter], number: usize) -> Vec<Stretch> {
+    let stretch = |segment: &Segment| {
+        let time = segments.end_ns(segment) - segments.start_ns(segment);
+        let (time, messages) =
+            (time as f64 / run.duration_ns as f64, segment.behaviour.messages / run.messages as f64);
+        Stretch { chapter: number, segment: segment.clone(), weight: 0.5 * (time + messages) }
+    };
+    let among = |span_ns: &Range<u64>| -> Vec<Stretch> {
+        let middle = |segment: &&Segment| u64::midpoint(segments.start_ns(segment), segments.end_ns(segment));
+        segments.list.iter().filter(|segment| span_ns.contains(&middle(segment))).map(stretch).collect()
+    };
+    let Some(chapter) = chapters.get(number) else {
+        return segments.list.iter().map(stretch).collect();
+    };
+    let main = if chapter.main_part() < LARGE { Vec::new() } else { among(&chapter.main_ns) };
+    if !main.is_empty() {
+        return main;
+    }
+    let whole = among(&chapter.span_ns).into_iter().reduce(|mut whole, next| {
+        whole.merge(next);
+        whole
+    });
+    whole.into_iter().collect()
+}
+
+/// Merges neighbours of one chapter, those first of which the least is lost.
+fn merge(stretches: Vec<Stretch>, chapters: usize) -> Vec<Stretch> {
+    let loss = |left: &Stretch, right: &Stretch| {
+        let (one, other) = (left.weight, right.weight);
         let weight = one * other / (one + other).max(f64::MIN_POSITIVE);
-        Some(weight * difference(&left.behaviour, &right.behaviour))
+        let loss = weight * difference(&left.segment.behaviour, &right.segment.behaviour);
+        (left.chapter == right.chapter).then_some(loss)
     };
-    let join = |(kept, weight): &mut (Segment, f64), (gone, added): (Segment, f64)| {
-        kept.units.end = gone.units.end;
-        kept.behaviour.merge(&gone.behaviour);
-        *weight += added;
-    };
-    let go_on = |loss: f64, left: usize| left > READABLE || loss < LOSS;
-    let merged = agglomerate_neighbours(stretches, loss, join, go_on);
-    merged.into_iter().map(|((segment, _), _)| segment).collect()
+    let empty = chapters - stretches.chunk_by(|one, next| one.chapter == next.chapter).count().min(chapters);
+    let most = if chapters == 0 { LOSS } else { LOSS_WITHIN };
+    let go_on = |loss: f64, left: usize| left + empty > READABLE || loss < most;
+    let merged = agglomerate_neighbours(stretches, loss, Stretch::merge, go_on);
+    merged.into_iter().map(|(stretch, _)| stretch).collect()
 }
 
 fn difference(one: &Behaviour, other: &Behaviour) -> f64 {

@@ -1,0 +1,223 @@
+//! The chapters of a run: [sections](crate::sections) between barriers, put together to what a person would call a part of the program.
+//!
+//! A part of a program is more than what takes most of its time: it is prepared, and ended with statistics, and all that lies between barriers
+//! of its own. So
+//!
+//! - a section belongs to the one before it if it brings nothing new, and to the one after it if it does all that the latter does,
+//!   as preparations do, which run through everything once;
+//! - a light section alone between two heavier ones ends the one before it: what begins a part comes with the part;
+//! - several light ones in a row that are like nothing around them are a chapter of their own.
+//!
+//! Where communicators are made all ranks meet, too, but parts of a program make some at any time; that divides only what is long.
+//!
+//! A bad choice for programs whose parts do the same with other data, or meet at no barriers: they are one chapter.
+
+use std::ops::Range;
+
+use crate::agglomerate::agglomerate_neighbours;
+use crate::barriers::Meeting;
+use crate::level::READABLE;
+use crate::sections::{ALIKE, Section};
+use crate::survey::Run;
+
+/// A neighbour brings nothing new if it has less than this part of messages of new kinds.
+const NEW: f64 = 0.25;
+/// Kinds of which one has so many times fewer messages than the other, by their parts, are new.
+const RARE: f64 = 16.0;
+/// Preparations are so many times lighter than what they prepare.
+const LIGHTER: f64 = 8.0;
+
+/// What is lighter than this part of the run is light: half by time, half by messages.
+const LIGHT: f64 = 1.0 / 200.0;
+/// What is lighter than this part of the run and than both neighbours ends the one before it.
+const END: f64 = 1.0 / 64.0;
+/// What repeats itself so many times is no light section.
+const TIMES: u32 = 3;
+
+/// What is longer than this part of the run is divided where communicators are made, unless a side is shorter than …
+const LONG: f64 = 1.0 / 16.0;
+/// … this part of the run.
+const PIECE: f64 = 1.0 / 128.0;
+
+/// Sections that belong together.
+#[derive(Clone, Debug)]
+pub(super) struct Chapter {
+    /// Nanoseconds since the start of the run.
+    pub(super) span_ns: Range<u64>,
+    /// Where its heaviest section lies.
+    pub(super) main_ns: Range<u64>,
+    /// Its part of the run, and that of the heaviest section.
+    weight: f64,
+    main: f64,
+    /// Light sections in a row, or something else that is no end of another chapter.
+    own: bool,
+    /// It begins with a barrier, or the run.
+    barrier: bool,
+    section: Section,
+}
+
+impl Chapter {
+    /// Adds what is a part of the same section.
+    fn append(&mut self, next: Chapter) {
+        self.merge(next);
+        (self.main, self.main_ns) = (self.weight, self.span_ns.clone());
+    }
+
+    fn merge(&mut self, next: Chapter) {
+        self.span_ns.end = next.span_ns.end;
+        if next.main > self.main {
+            (self.main, self.main_ns) = (next.main, next.main_ns);
+        }
+        self.weight += next.weight;
+        self.section.merge(&next.section);
+        self.section.repeats = self.section.repeats.max(next.section.repeats);
+    }
+
+    fn is_light(&self) -> bool {
+        self.weight < LIGHT && self.section.repeats < TIMES
+    }
+
+    /// The part of the run that its heaviest section is.
+    pub(super) fn main_part(&self) -> f64 {
+        self.main
+    }
+}
+
+/// The chapters of a run in order, the first one from its start on, at most half of what is [`READABLE`]; none where no barriers
+/// divide it.
+pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
+    let starts = run.sections.iter().enumerate();
+    let starts = starts.map(|(i, section)| if i == 0 { 0 } else { run.since_start(section.start_ns) });
+    let ends: Vec<u64> = starts.chain([run.duration_ns]).collect();
+    let all: u64 = run.sections.iter().map(|section| section.messages).sum();
+    let single = |(span, section): (&[u64], &Section)| {
+        let time = (span[1] - span[0]) as f64 / run.duration_ns as f64;
+        let weight = 0.5 * (time + section.messages as f64 / all.max(1) as f64);
+        let span_ns = span[0]..span[1];
+        Chapter {
+            main_ns: span_ns.clone(),
+            span_ns,
+            weight,
+            main: weight,
+            own: false,
+            barrier: section.after != Some(Meeting::Communicator),
+            section: section.clone(),
+        }
+    };
+    let singles: Vec<Chapter> = ends.windows(2).zip(&run.sections).map(single).collect();
+    let between_barriers = singles.chunk_by(|_, next| !next.barrier);
+    let mut chapters: Vec<Chapter> = between_barriers.flat_map(|own| pieces(own.to_vec())).collect();
+    alike(&mut chapters);
+    preparations(&mut chapters);
+    nothing_new(&mut chapters);
+    series(&mut chapters);
+    endings(&mut chapters);
+    shorten(chapters, READABLE / 2)
+}
+
+/// What lies between two barriers, divided where communicators are made if it is long.
+fn pieces(sections: Vec<Chapter>) -> Vec<Chapter> {
+    let whole: f64 = sections.iter().map(|section| section.weight).sum();
+    let mut left = whole;
+    let mut pieces: Vec<Chapter> = Vec::new();
+    for section in sections {
+        let weight = section.weight;
+        match pieces.last_mut() {
+            Some(last) if whole >= LONG && last.weight >= PIECE && left >= PIECE => {
+                last.own = true;
+                pieces.push(Chapter { own: true, ..section });
+            }
+            Some(last) => last.append(section),
+            None => pieces.push(section),
+        }
+        left -= weight;
+    }
+    pieces
+}
+
+/// Joins neighbours that are alike, as those of a loop are.
+fn alike(chapters: &mut Vec<Chapter>) {
+    let mut number = 1;
+    while number < chapters.len() {
+        let (before, own) = (&chapters[number - 1], &chapters[number]);
+        if !own.own && before.section.overlap(&own.section) >= ALIKE {
+            let repeats = before.section.repeats.saturating_add(own.section.repeats);
+            join(chapters, number - 1);
+            chapters[number - 1].section.repeats = repeats;
+        } else {
+            number += 1;
+        }
+    }
+}
+
+/// Joins each section that does all that the next one does to it, if that is much heavier.
+fn preparations(chapters: &mut Vec<Chapter>) {
+    for number in (1..chapters.len()).rev() {
+        let (own, next) = (&chapters[number - 1], &chapters[number]);
+        let is_single = next.weight <= next.main;
+        let lighter = own.weight * LIGHTER < next.weight;
+        if is_single && lighter && own.section.is_new_in(&next.section, RARE) <= NEW {
+            join(chapters, number - 1);
+        }
+    }
+}
+
+/// Joins what brings nothing new to what is before it.
+fn nothing_new(chapters: &mut Vec<Chapter>) {
+    let mut number = 1;
+    while number < chapters.len() {
+        let (before, own) = (&chapters[number - 1], &chapters[number]);
+        if own.weight < before.weight && before.section.is_new_in(&own.section, RARE) <= NEW {
+            join(chapters, number - 1);
+        } else {
+            number += 1;
+        }
+    }
+}
+
+/// Puts light sections in a row together.
+fn series(chapters: &mut Vec<Chapter>) {
+    let mut number = 1;
+    while number < chapters.len() {
+        let (before, own) = (&chapters[number - 1], &chapters[number]);
+        if own.is_light() && (before.is_light() || before.own) {
+            join(chapters, number - 1);
+            chapters[number - 1].own = true;
+        } else {
+            number += 1;
+        }
+    }
+}
+
+/// Joins what is lighter than its neighbours to the one before it, the lightest first.
+fn endings(chapters: &mut Vec<Chapter>) {
+    loop {
+        let ends = |number: &usize| {
+            let own = &chapters[*number];
+            let is_heavier = |other: &Chapter| other.weight > own.weight && !other.own;
+            let small = own.weight < END && own.section.repeats < TIMES && !own.own;
+            // What the program starts with is one, however it goes on.
+            let after = *number == 1 || is_heavier(&chapters[number - 1]);
+            small && after && chapters.get(number + 1).is_none_or(is_heavier)
+        };
+        let weight = |number: &usize| chapters[*number].weight;
+        let lightest = (1..chapters.len()).filter(ends).min_by(|a, b| weight(a).total_cmp(&weight(b)));
+        let Some(number) = lightest else { return };
+        join(chapters, number - 1);
+    }
+}
+
+/// Joins those of which the least is lost until at most `most` are left.
+fn shorten(chapters: Vec<Chapter>, most: usize) -> Vec<Chapter> {
+    let loss = |one: &Chapter, other: &Chapter| {
+        let weight = one.weight * other.weight / (one.weight + other.weight).max(f64::MIN_POSITIVE);
+        Some((1.0 - one.section.overlap(&other.section)).max(0.0) * weight)
+    };
+    let merged = agglomerate_neighbours(chapters, loss, Chapter::merge, |_, left| left > most);
+    merged.into_iter().map(|(chapter, _)| chapter).collect()
+}
+
+fn join(chapters: &mut Vec<Chapter>, number: usize) {
+    let next = chapters.remove(number + 1);
+    chapters[number].merge(next);
+}

@@ -1,0 +1,208 @@
+//! What a program does between barriers that all ranks pass.
+//!
+//! Programs that come in parts often let all ranks meet between two of them. Windows of messages cannot see a part of twenty messages, and
+//! do not know to which side preparations and statistics belong; what lies between two [barriers](crate::barriers) belongs together,
+//! however short it is. A section is a histogram of its kinds of messages: operation and size to a power of two.
+//!
+//! One pass, bounded memory: neighbouring sections that are alike become one, and if there are too many, those of which the least is lost.
+
+use phaseflow_collect::trace::{Call, MessageBlock, Operation};
+
+use crate::agglomerate::agglomerate_neighbours;
+use crate::barriers::{Barriers, Meeting};
+
+/// Sections at most; they take about 1 KiB each.
+const MOST: usize = 2048;
+
+/// Neighbours whose histograms have this part in common are one section, which [repeats](Section::repeats) itself.
+pub(crate) const ALIKE: f64 = 0.6;
+
+/// Bits of a size's binary logarithm in a kind.
+const SIZE_BITS: u32 = 6;
+/// Kinds: 64 operations of 64 powers of two.
+const KINDS: usize = 64 << SIZE_BITS;
+
+/// What lies between two barriers, or more of them if it repeats itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// When the last rank entered the barrier before it; the first message of the run for the first one.
+    pub(crate) start_ns: i64,
+    /// What it begins with.
+    pub(crate) after: Option<Meeting>,
+    /// Messages that are not of a barrier.
+    pub(crate) messages: u64,
+    /// Sections alike in a row that it is made of.
+    pub(crate) repeats: u32,
+    /// Kinds in ascending order, and how many messages there are of each.
+    kinds: Vec<(u16, u64)>,
+}
+
+impl Section {
+    /// Adds what follows.
+    pub(crate) fn merge(&mut self, next: &Section) {
+        self.messages += next.messages;
+        for (kind, messages) in &next.kinds {
+            match self.kinds.binary_search_by_key(kind, |own| own.0) {
+                Ok(at) => self.kinds[at].1 += messages,
+                Err(at) => self.kinds.insert(at, (*kind, *messages)),
+            }
+        }
+    }
+
+    /// What part of its messages is of a kind.
+    fn part(&self, kind: u16) -> f64 {
+        let own = self.kinds.binary_search_by_key(&kind, |own| own.0).map_or(0, |at| self.kinds[at].1);
+        own as f64 / self.messages.max(1) as f64
+    }
+
+    /// What the histograms of two sections have in common, from 0 to 1.
+    pub(crate) fn overlap(&self, other: &Section) -> f64 {
+        self.kinds.iter().map(|(kind, _)| self.part(*kind).min(other.part(*kind))).sum()
+    }
+
+    /// What part of the messages of `next` is of kinds that this section has hardly any of: less than one in `rare` times as
+    /// many, by their parts. Sizes of messages from rank to rank may be twice or half as large, as they depend on the data.
+    pub(crate) fn is_new_in(&self, next: &Section, rare: f64) -> f64 {
+        let new = |kind: &u16| {
+            let varies = is_sent(kind >> SIZE_BITS) && *kind % (1 << SIZE_BITS) > 1;
+            let around = if varies { kind - 1..=kind + 1 } else { *kind..=*kind };
+            around.map(|kind| self.part(kind)).sum::<f64>() * rare < next.part(*kind)
+        };
+        next.kinds.iter().filter(|(kind, _)| new(kind)).map(|(kind, _)| next.part(*kind)).sum()
+    }
+}
+
+/// Sent from one rank to another, by whichever call.
+fn is_sent(operation: u16) -> bool {
+    operation == Operation::PointToPoint as u16 || operation == Operation::Sendrecv as u16
+}
+
+fn kind(operation: u8, bytes: u64) -> usize {
+    let size = bytes.checked_ilog2().map_or(0, |log| log.min((1 << SIZE_BITS) - 3) + 1);
+    usize::from(operation & 63) << SIZE_BITS | size as usize
+}
+
+/// Barriers whose times are known at most; a run with more of them has one in each round, and they tell nothing.
+const KNOWN: usize = 1 << 16;
+
+/// Divides a run into sections.
+#[derive(Debug)]
+pub(crate) struct Sections {
+    barriers: Barriers,
+    done: Vec<Section>,
+    /// When the last rank entered each barrier.
+    times_ns: Vec<i64>,
+    start_ns: Option<i64>,
+    after: Option<Meeting>,
+    /// Messages of the open section by kind.
+    counts: Vec<u64>,
+}
+
+impl Default for Sections {
+    fn default() -> Self {
+        Self {
+            barriers: Barriers::default(),
+            done: Vec::new(),
+            times_ns: Vec::new(),
+            start_ns: None,
+            after: None,
+            counts: vec![0; KINDS],
+        }
+    }
+}
+
+impl Sections {
+    /// Adds calls in trace order, before the messages that they govern.
+    pub(crate) fn add_calls(&mut self, calls: &[Call]) {
+        calls.iter().for_each(|call| self.barriers.add(call));
+    }
+
+    /// Adds messages in trace order.
+    pub(crate) fn add(&mut self, block: &MessageBlock) {
+        let columns = block.columns();
+        let times = &columns.send_post_ns;
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return };
+        self.start_ns.get_or_insert(*first);
+        let highest = columns.src.iter().chain(&columns.dst).max();
+        highest.into_iter().for_each(|rank| self.barriers.see_rank(*rank));
+        let mut row = 0;
+        for (entered_ns, meeting) in self.barriers.passed(*last) {
+            let end = row + times[row..].partition_point(|time| *time < entered_ns);
+            self.count(block, row..end);
+            row = end;
+            self.close(entered_ns, Some(meeting));
+            if meeting == Meeting::Barrier && self.times_ns.len() <= KNOWN {
+                self.times_ns.push(entered_ns);
+            }
+        }
+        self.count(block, row..times.len());
+    }
+
+    /// All sections, none where there is no more than one; and when the last rank entered each barrier, if these are not too many.
+    pub(crate) fn finish(mut self) -> (Vec<Section>, Vec<i64>) {
+        self.close(i64::MAX, None);
+        if self.done.len() < 2 {
+            self.done.clear();
+        }
+        if self.times_ns.len() > KNOWN {
+            self.times_ns.clear();
+        }
+        (self.done, self.times_ns)
+    }
+
+    fn count(&mut self, block: &MessageBlock, rows: std::ops::Range<usize>) {
+        let bytes = &block.columns().bytes[rows.clone()];
+        match block.operations() {
+            Some(codes) => {
+                let codes = &codes[rows];
+                bytes.iter().zip(codes).for_each(|(bytes, code)| self.counts[kind(*code as u8, *bytes)] += 1);
+            }
+            None => bytes.iter().for_each(|bytes| self.counts[kind(0, *bytes)] += 1),
+        }
+    }
+
+    /// The open section ends. One that only consists of barriers is a part of the one before it; one in which only communicators
+    /// are made goes on with what they are made for.
+    fn close(&mut self, entered_ns: i64, meeting: Option<Meeting>) {
+        let of = |operation: Operation| kind(operation as u8, 0)..kind(operation as u8, 0) + (1 << SIZE_BITS);
+        self.counts[of(Operation::Barrier)].fill(0);
+        let makes = of(Operation::Communicator);
+        let is_making = |(kind, count): (usize, &u64)| *count == 0 || makes.contains(&kind);
+        if meeting == Some(Meeting::Communicator) && self.counts.iter().enumerate().all(is_making) {
+            return;
+        }
+        let used = self.counts.iter_mut().zip(0..).filter(|(count, _)| **count > 0);
+        let kinds: Vec<(u16, u64)> = used.map(|(count, kind)| (kind, std::mem::take(count))).collect();
+        let start_ns = self.start_ns.replace(entered_ns).unwrap_or(entered_ns);
+        let after = std::mem::replace(&mut self.after, meeting);
+        if kinds.is_empty() {
+            return;
+        }
+        let messages = kinds.iter().map(|(_, messages)| messages).sum();
+        let section = Section { start_ns, after, messages, repeats: 1, kinds };
+        match self.done.last_mut() {
+            Some(last) if after == last.after && last.overlap(&section) >= ALIKE => {
+                last.merge(&section);
+                last.repeats = last.repeats.saturating_add(1);
+            }
+            _ => self.done.push(section),
+        }
+        if self.done.len() >= MOST {
+            self.halve();
+        }
+    }
+
+    #[cold]
+    fn halve(&mut self) {
+        let loss = |one: &Section, other: &Section| {
+            Some((1.0 - one.overlap(other)).max(0.0) * one.messages.min(other.messages) as f64)
+        };
+        let merge = |kept: &mut Section, gone: Section| {
+            kept.merge(&gone);
+            kept.repeats = kept.repeats.saturating_add(gone.repeats);
+        };
+        let merged =
+            agglomerate_neighbours(std::mem::take(&mut self.done), loss, merge, |_, left| left > MOST / 2);
+        self.done = merged.into_iter().map(|(section, _)| section).collect();
+    }
+}
