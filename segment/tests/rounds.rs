@@ -105,6 +105,19 @@ fn phases_of_many_kinds_are_found_to_the_nanosecond() {
 }
 
 #[test]
+fn random_partners_are_a_phase_wherever_they_come() {
+    // Nothing comes again in them but by chance, so that nothing is a round of theirs, nor a piece of one.
+    for (text, ranks) in [
+        ("transpose*300,((random[gap=190us]*54,permutation[gap=110us]*71)*5,allreduce*119)*3,incast*300", 64),
+        ("bisection*300,((halo3d[gap=180us]*26,random[gap=20us]*148)*3,alltoall*5)*4,allreduce*200", 64),
+        ("(random[gap=180us]*62,shift[gap=190us]*50,idle[time=7ms])*8,halo2d*190", 256),
+    ] {
+        let (trace, truth) = program(text, ranks);
+        assert_eq!(starts(&split(&trace, Level::Leaf)), truth, "{ranks} ranks: {text}");
+    }
+}
+
+#[test]
 fn clocks_that_differ_by_rounds_leave_no_phases_between_phases() {
     // Ranks are up to a millisecond late, which is some five rounds.
     let text = "halo2d[gap=90us]*200,shift[gap=150us]*300,alltoall[gap=20us]*60,transpose[gap=120us]*300";

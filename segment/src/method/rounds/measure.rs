@@ -79,23 +79,27 @@ pub(super) struct Behaviour {
 pub(super) struct Difference {
     /// In all views, and in their rates.
     pub(super) all: f32,
+    /// The same without what chance makes in the mean.
+    pub(super) fair: f32,
     pub(super) sure: f32,
     /// In who sends to whom, and for which operation: what does not drift.
     pub(super) sure_partners: f32,
 }
 
-/// Root of the mean of squares over the views, with and without what chance explains.
+/// Root of the mean of squares over the views: of all, without what chance makes in the mean, and without what it explains.
 #[derive(Clone, Copy, Debug, Default)]
-struct Squares(f32, f32);
+struct Squares(f32, f32, f32);
 
 impl Squares {
-    fn add(&mut self, (all, sure): (f32, f32)) {
+    fn add(&mut self, (all, fair, sure): (f32, f32, f32)) {
         self.0 += all * all;
-        self.1 += sure * sure;
+        self.1 += fair * fair;
+        self.2 += sure * sure;
     }
 
-    fn root(self) -> (f32, f32) {
-        ((self.0 / VIEWS.len() as f32).sqrt(), (self.1 / VIEWS.len() as f32).sqrt())
+    fn root(self) -> (f32, f32, f32) {
+        let root = |sum: f32| (sum / VIEWS.len() as f32).sqrt();
+        (root(self.0), root(self.1), root(self.2))
     }
 }
 
@@ -222,11 +226,12 @@ impl Behaviour {
     /// How different `self` and `other` are.
     pub(super) fn difference(&self, other: &Behaviour) -> Difference {
         if self.stray != other.stray {
-            return Difference { all: 1.0, sure: 1.0, sure_partners: 1.0 };
+            return Difference { all: 1.0, fair: 1.0, sure: 1.0, sure_partners: 1.0 };
         }
         let mut difference = self.difference_of_messages(other);
         let rates = self.difference_of_rates(other);
         difference.all += rates;
+        difference.fair += rates;
         difference.sure += rates;
         difference
     }
@@ -246,33 +251,33 @@ impl Behaviour {
         }
         if whole {
             let groups = (VIEWS.len()..PARTS).map(|number| self.divergence(other, number));
-            partners.add(groups.fold((0.0f32, 0.0f32), |a, b| (a.0.max(b.0), a.1.max(b.1))));
+            let larger = |a: (f32, f32, f32), b: (f32, f32, f32)| (a.0.max(b.0), a.1.max(b.1), a.2.max(b.2));
+            partners.add(groups.fold((0.0, 0.0, 0.0), larger));
         }
         let mut all = partners;
         all.add(self.distance_of_sizes(other));
-        let (all, sure) = all.root();
-        Difference { all, sure, sure_partners: partners.root().1 }
+        let (all, fair, sure) = all.root();
+        Difference { all, fair, sure, sure_partners: partners.root().2 }
     }
 
     /// How far sizes have to be moved to become the other's, in the mean (earth mover's distance): a step of a factor is a
     /// larger difference than half of it, which a divergence of bins does not know.
-    fn distance_of_sizes(&self, other: &Behaviour) -> (f32, f32) {
+    fn distance_of_sizes(&self, other: &Behaviour) -> (f32, f32, f32) {
         let (mut sum, mut distance) = (0.0f32, 0.0f32);
         for (p, q) in part(&self.shares, SIZES).iter().zip(part(&other.shares, SIZES)) {
             sum += p - q;
             distance += sum.abs();
         }
         let distance = (distance / OCTAVES).min(1.0);
-        let chance = self.divergence(other, SIZES);
-        let chance = chance.0 - chance.1;
-        (distance, (distance - chance).max(0.0))
+        let (all, fair, sure) = self.divergence(other, SIZES);
+        (distance, (distance - (all - fair)).max(0.0), (distance - (all - sure)).max(0.0))
     }
 
-    /// Jensen-Shannon divergence of one distribution, and the same without what chance explains.
-    fn divergence(&self, other: &Behaviour, number: usize) -> (f32, f32) {
+    /// Jensen-Shannon divergence of one distribution, the same without what chance makes in the mean, and without what it explains.
+    fn divergence(&self, other: &Behaviour, number: usize) -> (f32, f32, f32) {
         let (own, theirs) = (part(&self.shares, number), part(&other.shares, number));
         if are_equal(own, theirs) {
-            return (0.0, 0.0);
+            return (0.0, 0.0, 0.0);
         }
         let (mut outer, mut used) = (0.0f32, 0.0f32);
         for (p, q) in own.as_chunks::<LANES>().0.iter().zip(theirs.as_chunks::<LANES>().0) {
@@ -283,8 +288,8 @@ impl Behaviour {
         let divergence = (0.5 * (self.inner[number] + other.inner[number]) - outer).clamp(0.0, 1.0);
         let freedom = (used - 1.0).max(0.0);
         let scale = (self.inverse[number] + other.inverse[number]) / (8.0 * std::f32::consts::LN_2);
-        let chance = scale * (freedom + SURE * (2.0 * freedom).sqrt());
-        (divergence, (divergence - chance).max(0.0))
+        let (mean, most) = (scale * freedom, scale * (freedom + SURE * (2.0 * freedom).sqrt()));
+        (divergence, (divergence - mean).max(0.0), (divergence - most).max(0.0))
     }
 
     /// Which part of these messages the other stretch could have sent, if it were shown a part of a round of it: up to
@@ -348,14 +353,23 @@ impl Behaviour {
 
     /// How different the rates are.
     pub(super) fn difference_of_rates(&self, other: &Behaviour) -> f32 {
+        self.gap_of_rates(other) * self.trust(other)
+    }
+
+    /// How far both rates can be trusted.
+    pub(super) fn trust(&self, other: &Behaviour) -> f32 {
+        (self.active_windows.min(other.active_windows) / TRUSTED).min(1.0)
+    }
+
+    /// How different the rates are, if they can be trusted.
+    pub(super) fn gap_of_rates(&self, other: &Behaviour) -> f32 {
         if self.active_ns <= 0.0 || other.active_ns <= 0.0 {
             return 0.0;
         }
         let ratio = (self.active_messages / self.active_ns) / (other.active_messages / other.active_ns);
         let octaves = ratio.log2().abs() as f32;
-        let trust = (self.active_windows.min(other.active_windows) / TRUSTED).min(1.0);
         let usual = USUAL * (0.5 * (self.variance() + other.variance())).sqrt();
-        ((octaves - STEADY - usual) * OCTAVE).clamp(0.0, FASTEST) * trust
+        ((octaves - STEADY - usual) * OCTAVE).clamp(0.0, FASTEST)
     }
 
     fn add_octaves(&mut self, sums: [f32; 2]) {

@@ -1,5 +1,7 @@
 //! What merging from the bottom up gets wrong, put right.
 
+use std::ops::Range;
+
 use super::measure::Behaviour;
 use super::segments::{Segment, Segments};
 use super::{LIMIT, LIMITS};
@@ -34,6 +36,8 @@ const MIXTURES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Ranks change over from one phase to the next in less than this part of either, …
 const TRANSITION: f64 = 4.0;
+/// … in at most so many segments, …
+const STEPS: usize = 6;
 /// … and the shares of both in it are known to this part.
 const SHARES: u32 = 8;
 
@@ -42,6 +46,7 @@ pub(super) fn repair(segments: &mut Segments<'_>) {
     fragments(segments);
     excerpts(segments);
     straddlers(segments);
+    transitions(segments);
     gradual(segments);
     segments.merge(&LIMITS);
 }
@@ -90,7 +95,10 @@ fn fragments(segments: &mut Segments<'_>) {
             number += 1;
             continue;
         }
-        let longest = segments.round(whole).unwrap_or(0.0) * PIECE;
+        // What comes again only after all of this has no rounds to be pieces of.
+        let messages = whole.behaviour.messages;
+        let round = segments.round(whole).filter(|round| PIECE * round <= messages);
+        let longest = round.unwrap_or(0.0) * PIECE;
         let small = |segment: &Segment| {
             !segment.behaviour.stray && (segment.units.len() <= FEW || segment.behaviour.messages <= longest)
         };
@@ -163,16 +171,32 @@ fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
     }
     // The window at the boundary may hold something of both; few windows are long ones.
     let beside = usize::from(few >= 4);
-    let near = |len: usize| if few < 4 { 1 } else { (len / NEAR).max(1) };
-    let end = one.units.end - beside;
-    let left = end - near(one.units.len()).min(one.units.len() - 1 - beside)..end;
-    let start = other.units.start + beside;
-    let right = start..start + near(other.units.len());
+    let left = near(segments, one.units.start..one.units.end - beside, true);
+    let right = near(segments, other.units.start + beside..other.units.end, false);
     let (Some(left), Some(right)) = (segments.behaviour(left), segments.behaviour(right)) else {
         return false;
     };
-    let local = left.difference(&right).sure;
-    local < LIMIT && local < ABRUPT * one.behaviour.difference(&other.behaviour).sure
+    let whole = one.behaviour.difference(&other.behaviour).sure;
+    let local = if whole < LIMIT {
+        left.difference(&right).sure
+    } else {
+        let rates = left.gap_of_rates(&right) * one.behaviour.trust(&other.behaviour);
+        left.difference_of_messages(&right).fair + rates
+    };
+    local < LIMIT && local < ABRUPT * whole
+}
+
+/// The last of these units, or the first ones, that are one part in [`NEAR`] of them and of their messages; not all of them.
+fn near(segments: &Segments<'_>, units: Range<usize>, last: bool) -> Range<usize> {
+    let all: f64 = segments.units[units.clone()].iter().map(|unit| unit.messages).sum();
+    let least = (units.len() / NEAR).max(1);
+    let (mut messages, mut count) = (0.0, 0);
+    while count + 1 < units.len() && (count < least || messages * (NEAR as f64) < all) {
+        let unit = if last { units.end - 1 - count } else { units.start + count };
+        messages += segments.units[unit].messages;
+        count += 1;
+    }
+    if last { units.end - count.max(1)..units.end } else { units.start..units.start + count.max(1) }
 }
 
 fn straddlers(segments: &mut Segments<'_>) {
@@ -182,13 +206,11 @@ fn straddlers(segments: &mut Segments<'_>) {
         let (before, after) = (&segments.list[number - 1], &segments.list[number + 1]);
         let larger =
             |other: &Segment| other.units.len() > 1 || other.behaviour.messages > own.behaviour.messages;
-        let straddles = if own.behaviour.stray {
-            false
-        } else if own.units.len() == 1 {
-            larger(before) && larger(after) && is_mixture(&own.behaviour, &before.behaviour, &after.behaviour)
-        } else {
-            is_transition(segments, number)
-        };
+        let straddles = own.units.len() == 1
+            && !own.behaviour.stray
+            && larger(before)
+            && larger(after)
+            && is_mixture(&own.behaviour, &before.behaviour, &after.behaviour);
         if straddles {
             let nearer = own.behaviour.difference_of_messages(&before.behaviour).all
                 <= own.behaviour.difference_of_messages(&after.behaviour).all;
@@ -200,20 +222,52 @@ fn straddlers(segments: &mut Segments<'_>) {
     }
 }
 
-/// While some ranks are still in the old phase and others in the new one already, there is less and less of the old one. A phase
-/// of its own that does what both do is a mixture of the same shares all along.
-fn is_transition(segments: &Segments<'_>, number: usize) -> bool {
-    let own = &segments.list[number];
-    let (before, after) = (&segments.list[number - 1].behaviour, &segments.list[number + 1].behaviour);
-    let messages = own.behaviour.messages * TRANSITION;
-    if messages > before.messages.min(after.messages) {
-        return false;
+/// Joins what lies between two phases while ranks change over.
+fn transitions(segments: &mut Segments<'_>) {
+    let mut number = 1;
+    while number + 1 < segments.list.len() {
+        let found = (1..=STEPS).find_map(|count| Some((count, transition(segments, number, count)?)));
+        let Some((count, old)) = found else {
+            number += 1;
+            continue;
+        };
+        (0..old).for_each(|_| segments.join(number - 1));
+        (old..count).for_each(|_| segments.join(number));
     }
-    let middle = own.units.start + own.units.len().div_ceil(2);
-    let halves = (segments.behaviour(own.units.start..middle), segments.behaviour(middle..own.units.end));
-    let (Some(first), Some(second)) = halves else { return false };
-    let (first, second) = (share(&first, before, after), share(&second, before, after));
-    first.1 < LIMIT && second.1 < LIMIT && first.0 > second.0
+}
+
+/// How many of `count` segments are more like what is before them, if they are a transition to what is after them: while some
+/// ranks are still in the old phase and others in the new one already, there is less and less of the old one. A phase of its
+/// own that does what both do is a mixture of the same shares all along.
+fn transition(segments: &Segments<'_>, number: usize, count: usize) -> Option<usize> {
+    let (before, after) =
+        (&segments.list[number - 1].behaviour, &segments.list.get(number + count)?.behaviour);
+    let own = &segments.list[number..number + count];
+    let messages: f64 = own.iter().map(|own| own.behaviour.messages).sum();
+    if own.iter().any(|own| own.behaviour.stray)
+        || messages * TRANSITION > before.messages.min(after.messages)
+    {
+        return None;
+    }
+    let pieces: Vec<Behaviour> = match own {
+        [own] if own.units.len() > 1 => {
+            let middle = own.units.start + own.units.len().div_ceil(2);
+            let halves = [own.units.start..middle, middle..own.units.end];
+            halves.into_iter().filter_map(|units| segments.behaviour(units)).collect()
+        }
+        own => own.iter().map(|own| own.behaviour.clone()).collect(),
+    };
+    let shares: Vec<(f64, f32)> = pieces.iter().map(|piece| share(piece, before, after)).collect();
+    let declines = shares.first()?.0 > shares.last()?.0 && shares.is_sorted_by(|one, other| one.0 >= other.0);
+    if !declines || shares.iter().any(|share| share.1 >= LIMIT) {
+        return None;
+    }
+    let old = shares.iter().filter(|share| share.0 >= 0.5).count();
+    let nearer = |own: &Behaviour, other| own.difference_of_messages(other).all;
+    Some(match own {
+        [own] => usize::from(nearer(&own.behaviour, before) <= nearer(&own.behaviour, after)),
+        _ => old,
+    })
 }
 
 /// The share of the one in the mixture of both that is most like `own`, and how different it still is.
