@@ -15,7 +15,7 @@ use std::process::Command;
 use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, TrafficMatrix};
 use phaseflow_segment::{Occurrence, Phase};
-use phaseflow_simulate::result::{BlameRow, Cause, Network, Replayed, RunResult};
+use phaseflow_simulate::result::{BlameRow, Cause, Network, PathRow, Replayed, RunResult, StepKind};
 use phaseflow_simulate::topology::LinkId;
 use phaseflow_simulate::workload::Workload;
 use serde_json::json;
@@ -139,6 +139,24 @@ fn blame(run: &mut RunResult) {
         run.blame.push(row(Cause::Transfer, None, 0.5));
         run.blame.push(row(Cause::Sharing, Some(0), 0.5));
         run.blame.push(row(Cause::Sharing, Some(7), 1.5));
+        // Two steps lost more to ranks 4 → 5 than one to 2 → 3.
+        for (by_rank, shared_s) in [(4, 0.5), (2, 0.625), (4, 0.25)] {
+            run.path.push(PathRow {
+                job: 0,
+                phase,
+                kind: StepKind::Message,
+                time_s: 1.0,
+                rank: Some(0),
+                peer: Some(1),
+                start_s: Some(0.0),
+                bytes: Some(1),
+                link: Some(LinkId(8)),
+                shared_s: Some(shared_s),
+                by_job: Some(7),
+                by_rank: Some(by_rank),
+                by_peer: Some(by_rank + 1),
+            });
+        }
     }
 }
 
@@ -149,7 +167,7 @@ fn the_page_says_what_slowed_the_critical_path() {
     let html = fs::read_to_string(page("blame", &example::archive(json!({}), &[run]))).unwrap();
     assert!(html.contains("<h2>What slowed the critical path</h2>"));
     let row = "<td>halo</td><td class=\"n\">4 s</td><td class=\"n\">75 %</td><td class=\"n\">12.5 %</td><td class=\"n\">37.5 %</td>\
-               <td>job 7</td><td>e0 → c0</td><td class=\"n\">62.5 %</td>";
+               <td>job 7</td><td>job 7, rank 4 → 5</td><td>e0 → c0</td><td class=\"n\">62.5 %</td>";
     assert!(html.contains(row), "{html}");
     let plain = fs::read_to_string(page("example-blame", &example::example())).unwrap();
     assert!(!plain.contains("What slowed the critical path"));

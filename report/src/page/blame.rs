@@ -1,6 +1,9 @@
 //! What slowed the critical paths: the phases that lost most time to sharing, run by run.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use phaseflow_simulate::result::PathRow;
 
 use super::kept::KeptRun;
 use super::text::{counted, escape, shortened};
@@ -12,6 +15,9 @@ use crate::view::RunView;
 const PHASES: usize = 64;
 const ROWS: usize = 200;
 
+/// A job, and a sender and a receiver of its.
+type Pair = (u32, u32, u32);
+
 /// The critical path of a phase; times in seconds.
 #[derive(Debug)]
 pub(super) struct KeptPath {
@@ -22,6 +28,8 @@ pub(super) struct KeptPath {
     same_job: f64,
     other_jobs: f64,
     by_job: Option<u32>,
+    /// The job and ranks that the steps which are told lost most to.
+    by_ranks: Option<Pair>,
     /// `a → b`, and how long the path needed it.
     link: Option<(String, f64)>,
 }
@@ -29,6 +37,7 @@ pub(super) struct KeptPath {
 /// The paths of a run that lost most time to sharing.
 pub(super) fn paths(view: &RunView<'_>) -> Vec<KeptPath> {
     let mut paths = Vec::new();
+    let lost = lost_to(&view.run.path);
     for job in &view.run.jobs {
         for (position, phase) in (0..).zip(view.phases_of(job.job)) {
             let Some(slowed) = view.slowed(Some(job.job), Some(position)) else { continue };
@@ -45,6 +54,7 @@ pub(super) fn paths(view: &RunView<'_>) -> Vec<KeptPath> {
                 same_job: slowed.same_job_s,
                 other_jobs: slowed.other_jobs_s,
                 by_job: slowed.by_job,
+                by_ranks: lost.get(&(job.job, position)).and_then(most),
                 link,
             });
         }
@@ -52,6 +62,24 @@ pub(super) fn paths(view: &RunView<'_>) -> Vec<KeptPath> {
     paths.sort_by(|a, b| b.lost().total_cmp(&a.lost()));
     paths.truncate(PHASES);
     paths
+}
+
+/// By job and phase: what the steps of its path lost to each pair of ranks.
+fn lost_to(rows: &[PathRow]) -> BTreeMap<(u32, u32), BTreeMap<Pair, f64>> {
+    let mut lost: BTreeMap<_, BTreeMap<Pair, f64>> = BTreeMap::new();
+    for row in rows {
+        if let (Some(job), Some(rank), Some(peer), Some(time)) =
+            (row.by_job, row.by_rank, row.by_peer, row.shared_s)
+        {
+            *lost.entry((row.job, row.phase)).or_default().entry((job, rank, peer)).or_default() += time;
+        }
+    }
+    lost
+}
+
+/// The first of equal ones.
+fn most(lost: &BTreeMap<Pair, f64>) -> Option<Pair> {
+    lost.iter().rev().max_by(|a, b| a.1.total_cmp(b.1)).map(|(pair, _)| *pair)
 }
 
 impl KeptPath {
@@ -80,6 +108,7 @@ pub(super) fn table(runs: &[KeptRun], differ: &[usize]) -> String {
         "lost to its own job",
         "lost to other jobs",
         "most to",
+        "steps most to",
         "slowest link",
         "its share",
     ] {
@@ -93,7 +122,7 @@ pub(super) fn table(runs: &[KeptRun], differ: &[usize]) -> String {
         let _ = write!(
             html,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td></tr>",
+             <td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td></tr>",
             run.labels.run,
             escape(&shortened(&axes::told_by(&run.choices, differ), 60)),
             path.job,
@@ -103,6 +132,8 @@ pub(super) fn table(runs: &[KeptRun], differ: &[usize]) -> String {
             share(path.same_job),
             share(path.other_jobs),
             path.by_job.map_or_else(String::new, |job| format!("job {job}")),
+            path.by_ranks
+                .map_or_else(String::new, |(job, rank, peer)| format!("job {job}, rank {rank} → {peer}")),
             path.link.as_ref().map_or_else(String::new, |(name, _)| escape(&shortened(name, 60))),
             path.link.as_ref().map_or_else(String::new, |(_, time)| share(*time)),
         );

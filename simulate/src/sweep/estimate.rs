@@ -25,7 +25,7 @@ mod bytes {
     /// State of a message that is replayed: its own, a wait, its share of what the network knows; and what reading it took.
     pub(super) const MESSAGE: u64 = 360;
     /// What held a message up, where that is asked for.
-    pub(super) const HOLDS: u64 = 120;
+    pub(super) const HOLDS: u64 = 170;
     /// State of a link in a run.
     pub(super) const LINK_STATE: u64 = 64;
 }

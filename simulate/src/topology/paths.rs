@@ -388,3 +388,27 @@ impl<'a> ShortestPaths<'a> {
         self.topology.paths.counts[attachment as usize].get_or_init(|| self.topology.find_counts(attachment))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use crate::topology::{HostId, TopologyChoice, TopologyOptions, topology};
+
+    /// Distances by lists, which only sparse networks of many switches need, are those by sets.
+    #[test]
+    fn distances_do_not_depend_on_how_they_are_found() {
+        for text in ["xgft[m=4:4:3,w=1:2:2]", "torus[dims=9x9]", "torus[dims=300]"] {
+            let choice = TopologyChoice::parse(text).unwrap();
+            let net = topology(&choice, &TopologyOptions::default()).unwrap();
+            let far: Vec<Option<u32>> = (0..net.host_count() as u32)
+                .map(|host| net.distances_to(HostId(0)).from(net.host(HostId(host))))
+                .collect();
+            let mut lists = net.clone();
+            lists.paths.predecessors = OnceLock::from(None);
+            lists.paths.distances.fill_with(OnceLock::new);
+            let again = |host| lists.distances_to(HostId(0)).from(lists.host(HostId(host)));
+            assert_eq!(far, (0..net.host_count() as u32).map(again).collect::<Vec<_>>(), "{text}");
+        }
+    }
+}

@@ -60,3 +60,51 @@ impl Predecessors {
         distances
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The oracle goes from link to link.
+    fn by_links(switches: usize, links: &[(u32, u32)], starts: &[u32]) -> Vec<u32> {
+        let mut distances = vec![NONE; switches];
+        let mut queue: VecDeque<u32> = starts.iter().copied().collect();
+        starts.iter().for_each(|start| distances[*start as usize] = 0);
+        while let Some(to) = queue.pop_front() {
+            for (from, _) in links.iter().filter(|(_, at)| *at == to) {
+                if distances[*from as usize] == NONE {
+                    distances[*from as usize] = distances[to as usize] + 1;
+                    queue.push_back(*from);
+                }
+            }
+        }
+        distances
+    }
+
+    proptest! {
+        /// One-way links, several at once, islands, and sets of more than one word.
+        #[test]
+        fn distances_are_those_of_a_walk_along_links(
+            switches in 1..150_u32,
+            links in prop::collection::vec((0..1000_u32, 0..1000_u32), 0..600),
+            starts in prop::collection::vec(0..1000_u32, 1..4),
+        ) {
+            let links: Vec<(u32, u32)> = links.iter().map(|(a, b)| (a % switches, b % switches)).collect();
+            let starts: Vec<u32> = starts.iter().map(|start| start % switches).collect();
+            let sets = Predecessors::new(switches as usize, links.iter().copied(), usize::MAX).unwrap();
+            prop_assert_eq!(sets.distances(&starts), by_links(switches as usize, &links, &starts));
+        }
+    }
+
+    #[test]
+    fn sparse_networks_have_none() {
+        // A ring of 129 needs three words a switch.
+        let ring = (0..129).map(|switch| (switch, (switch + 1) % 129));
+        assert!(Predecessors::new(129, ring.clone(), 129).is_none());
+        assert!(Predecessors::new(129, ring, 3 * 129).is_some());
+    }
+}

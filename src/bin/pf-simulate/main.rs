@@ -193,7 +193,7 @@ fn watched<T>(
     if bar.is_hidden() {
         return work(&bar);
     }
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent} %, {msg}, {eta} left") {
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent} %, {msg}{prefix}, {eta} left") {
         bar.set_style(style);
     }
     bar.set_length(runs.iter().map(|run| sweep.work(&sweep.point(*run))).sum());
@@ -202,6 +202,9 @@ fn watched<T>(
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 bar.set_position(progress.done());
+                // Names come from the input: nothing of them may move the cursor.
+                let now = progress.now().replace(char::is_control, " ");
+                bar.set_prefix(if now.is_empty() { now } else { format!(", {now}") });
                 std::thread::sleep(WATCH);
             }
         });

@@ -61,6 +61,15 @@ impl Simulation<'_> {
         let is_alone = self.population.running == 1;
         self.see_rates();
         job.stage_began = self.now;
+        if let Some(progress) = self.setup.progress {
+            let phase = program.stages.get(job.stage).and_then(|stage| stage.phase);
+            progress.begins(|| match phase {
+                Some(phase) if options.sampling == Sampling::On => {
+                    format!("job {}, phase {}", job.number, program.phases[phase as usize].name)
+                }
+                _ => format!("job {}", job.number),
+            });
+        }
         if options.sampling == Sampling::Off {
             let script = if program.merged { program.script(0) } else { program.whole_script() };
             for phase in 0..program.phases.len() {
