@@ -6,22 +6,22 @@
 //! the intervals before the messages that precede it, and those after the messages that follow it, fit best. Each kind of
 //! message has its own usual intervals: ranks may be late, each in its own way, and a message may come twice a round.
 
-/// The part of the messages at each end of which it is known which phase they are of.
-const SURE: usize = 4;
+/// The part of the time on each side of the expected change, far from it, in which it is known which phase messages are of.
+const SURE: u64 = 2;
 
 /// Intervals are as long as usual if they differ by no more than this, in natural logarithms: a tenth.
 const USUAL: f64 = 0.1;
 
 /// By how much each message fits the old rhythm worse than the new one, in natural logarithms; 0 where nothing is known.
-/// `kinds` are those of the messages in order, `times_ns` when they are posted.
+/// `kinds` are those of the messages in order, `times_ns` when they are posted; about `expected_ns` the rhythm changes.
 ///
 /// Time O(n log n), memory 24 bytes a message.
-pub(crate) fn misfits(kinds: &[u64], times_ns: &[u64]) -> Vec<f64> {
+pub(crate) fn misfits(kinds: &[u64], times_ns: &[u64], expected_ns: u64) -> Vec<f64> {
     let count = kinds.len().min(times_ns.len());
     let mut misfits = vec![0.0; count];
     let (Some(first), Some(last)) = (times_ns.first(), times_ns.last()) else { return misfits };
-    let part = (last - first) / SURE as u64;
-    let (old_until, new_from) = (first + part, last - part);
+    let expected_ns = expected_ns.clamp(*first, *last);
+    let (old_until, new_from) = (first + (expected_ns - first) / SURE, last - (last - expected_ns) / SURE);
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_unstable_by_key(|at| (kinds[*at], *at));
     for same in order.chunk_by(|one, other| kinds[*one] == kinds[*other]) {
@@ -49,8 +49,9 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Rounds of the kinds 0, 1 and 2 at these times, each kind late by some nanoseconds: where the misfits say the change is.
-    fn change(rounds_ns: &[u64], late_ns: [u64; 3]) -> usize {
+    /// Rounds of the kinds 0, 1 and 2 at these times, each kind late by some nanoseconds, of which the rhythm is expected to change
+    /// at some time: where the misfits say the change is.
+    fn change(rounds_ns: &[u64], late_ns: [u64; 3], expected_ns: u64) -> usize {
         let mut messages: Vec<(u64, u64)> = Vec::new();
         for round_ns in rounds_ns {
             messages.extend((0..3).map(|kind: u64| (round_ns + late_ns[kind as usize], kind)));
@@ -59,7 +60,7 @@ mod tests {
         let (times_ns, kinds): (Vec<u64>, Vec<u64>) = messages.into_iter().unzip();
         let mut sum = 0.0;
         let mut sums = vec![0.0];
-        sums.extend(misfits(&kinds, &times_ns).into_iter().map(|misfit| {
+        sums.extend(misfits(&kinds, &times_ns, expected_ns).into_iter().map(|misfit| {
             sum += misfit;
             sum
         }));
@@ -75,20 +76,27 @@ mod tests {
 
     #[test]
     fn the_change_is_where_rounds_become_slower_or_faster() {
-        assert_eq!(change(&rounds(20, 1000, 3000), [0, 5, 10]), 60);
-        assert_eq!(change(&rounds(20, 3000, 1000), [0, 5, 10]), 60);
+        assert_eq!(change(&rounds(20, 1000, 3000), [0, 5, 10], 22_000), 60);
+        assert_eq!(change(&rounds(20, 3000, 1000), [0, 5, 10], 55_000), 60);
         // Each kind has a rhythm of its own, however late it is.
-        assert_eq!(change(&rounds(20, 1000, 3000), [0, 400, 900]), 60);
+        assert_eq!(change(&rounds(20, 1000, 3000), [0, 400, 900], 22_000), 60);
+    }
+
+    #[test]
+    fn the_change_may_be_near_an_end() {
+        // Twenty rounds take as long as the last half of one before them.
+        assert_eq!(change(&rounds(20, 100_000, 2000), [0, 5, 10], 1_950_000), 60);
+        assert_eq!(change(&rounds(20, 2000, 100_000), [0, 5, 10], 50_000), 60);
     }
 
     #[test]
     fn one_rhythm_tells_nothing() {
         assert!(
-            misfits(&[1, 2].repeat(50), &(0..100).map(|i| i * 7).collect::<Vec<_>>())
+            misfits(&[1, 2].repeat(50), &(0..100).map(|i| i * 7).collect::<Vec<_>>(), 350)
                 .iter()
                 .all(|m| *m == 0.0)
         );
-        assert!(misfits(&[], &[]).is_empty());
-        assert_eq!(misfits(&[3], &[9]), [0.0]);
+        assert!(misfits(&[], &[], 5).is_empty());
+        assert_eq!(misfits(&[3], &[9], 9), [0.0]);
     }
 }

@@ -181,8 +181,10 @@ impl Search {
         new: &mut Side<'_>,
     ) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
-        if matches!(self.before, Before::Phase { .. }) && self.told < NOTHING * self.src.len() as f64 {
-            self.follow_rhythm();
+        if let Before::Phase { until_ns } = self.before
+            && self.told < NOTHING * self.src.len() as f64
+        {
+            self.follow_rhythm(until_ns);
         }
         let sums = self.groups.iter().enumerate();
         // Of several places as good, as between messages that tell nothing, the last.
@@ -205,9 +207,9 @@ impl Search {
 }
 
 impl Search {
-    /// Adds to the sums what the messages' intervals tell.
-    fn follow_rhythm(&mut self) {
-        let misfits = misfits(&self.kinds, &self.times_ns);
+    /// Adds to the sums what the messages' intervals tell of a change at about `expected_ns`.
+    fn follow_rhythm(&mut self, expected_ns: u64) {
+        let misfits = misfits(&self.kinds, &self.times_ns, expected_ns);
         let (mut sum, mut added) = (0.0, 0);
         for group in &mut self.groups {
             sum += misfits[added..group.first].iter().map(|misfit| exact(*misfit)).sum::<f64>();

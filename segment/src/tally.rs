@@ -19,6 +19,9 @@ use crate::survey::Run;
 use crate::ticks::Ticks;
 use crate::window::sketch::{Ratio, Sketch};
 
+/// Two phases send the same messages if they are no farther apart than this ([`Sketch::distance`]), as whole rounds of the same are.
+const ALIKE: f64 = 0.01;
+
 /// What a stretch holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Total {
@@ -160,11 +163,16 @@ impl<'a> Sums<'a> {
         let search = match &mut self.search {
             Some(search) => search,
             none => {
+                let usual = |after: bool| {
+                    let label = self.plan.stretches[self.at + usize::from(after)].label?;
+                    self.behaviours.get(&label)
+                };
+                // Of what is alike as a whole, parts of rounds near to the change may not be.
+                let alike = usual(true).zip(usual(false));
+                let alike = alike.is_some_and(|(new, old)| new.distance(old) < ALIKE);
                 let behaviour = |after: bool| {
-                    let label = self.plan.stretches[self.at + usize::from(after)].label;
-                    let usual = || label.and_then(|label| self.behaviours.get(&label)).cloned();
                     let near = self.plan.behaviour_near(self.run, self.at + 1, after);
-                    near.or_else(usual).unwrap_or_default()
+                    near.filter(|_| !alike).or_else(|| usual(after).cloned()).unwrap_or_default()
                 };
                 let (new, old) = (behaviour(true), behaviour(false));
                 let ratio = Ratio::new(&new, &old);

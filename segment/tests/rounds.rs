@@ -111,10 +111,25 @@ fn random_partners_are_a_phase_wherever_they_come() {
         ("transpose*300,((random[gap=190us]*54,permutation[gap=110us]*71)*5,allreduce*119)*3,incast*300", 64),
         ("bisection*300,((halo3d[gap=180us]*26,random[gap=20us]*148)*3,alltoall*5)*4,allreduce*200", 64),
         ("(random[gap=180us]*62,shift[gap=190us]*50,idle[time=7ms])*8,halo2d*190", 256),
+        // Once beside longer rounds of more messages.
+        (
+            "shift*400,((sweep[bytes=4KiB,gap=50us]*6,allreduce[gap=85us]*13)*3,random[gap=170us]*100)*4,\
+             alltoall[bytes=32KiB,gap=85us]|alltoall[bytes=32KiB,gap=85us]*11",
+            128,
+        ),
     ] {
         let (trace, truth) = program(text, ranks);
         assert_eq!(starts(&split(&trace, Level::Leaf)), truth, "{ranks} ranks: {text}");
     }
+}
+
+#[test]
+fn a_slow_wave_before_a_halo_ends_with_its_last_message() {
+    // Both send the same, one in three long rounds, of which any part is unlike the whole, the other in six short ones.
+    let text = "halo2d[bytes=64KiB,gap=150us]*6,halo3d[gap=70us]*7,sweep[bytes=64KiB,gap=130us]*3,\
+                halo2d[bytes=64KiB,gap=150us]*6,halo3d[gap=70us]*7";
+    let (trace, truth) = program(text, 256);
+    assert_eq!(starts(&split(&trace, Level::Leaf)), truth);
 }
 
 #[test]

@@ -61,8 +61,8 @@ pub(super) struct Behaviour {
     /// Messages, and windows, in that time.
     active_messages: f64,
     active_windows: f32,
-    /// Sums of the windows' rates in octaves, and of their squares.
-    octaves: [f32; 2],
+    /// Sums of the windows' rates in octaves, and of their squares, each counted by its messages: a window of a few says little.
+    octaves: [f64; 2],
     /// Whole rounds were seen, so that pairs and offsets mean something.
     whole: bool,
     /// Nothing but stray messages.
@@ -372,22 +372,24 @@ impl Behaviour {
         ((octaves - STEADY - usual) * OCTAVE).clamp(0.0, FASTEST)
     }
 
-    fn add_octaves(&mut self, sums: [f32; 2]) {
+    fn add_octaves(&mut self, sums: [f64; 2]) {
         self.octaves = [self.octaves[0] + sums[0], self.octaves[1] + sums[1]];
     }
 
     /// Of the windows' rates in octaves.
     fn variance(&self) -> f32 {
-        let count = self.active_windows.max(1.0);
-        let mean = self.octaves[0] / count;
-        (self.octaves[1] / count - mean * mean).max(0.0)
+        let messages = self.active_messages.max(1.0);
+        let mean = self.octaves[0] / messages;
+        (self.octaves[1] / messages - mean * mean).max(0.0) as f32
     }
 }
 
-/// The rate of a window in octaves, and its square; nothing if it is not known.
-fn octaves(messages: u64, active_ns: Option<u64>) -> [f32; 2] {
-    let octaves = active_ns.map_or(0.0, |ns| (messages.max(1) as f64 / ns.max(1) as f64).log2() as f32);
-    [octaves, octaves * octaves]
+/// The rate of a window in octaves, and its square, times its messages; nothing if it is not known.
+fn octaves(messages: u64, active_ns: Option<u64>) -> [f64; 2] {
+    let Some(ns) = active_ns else { return [0.0, 0.0] };
+    let messages = messages.max(1) as f64;
+    let octaves = (messages / ns.max(1) as f64).log2();
+    [messages * octaves, messages * octaves * octaves]
 }
 
 /// As `==`, but without a way out of the loop: as vectors it takes a fraction of the time.
@@ -436,7 +438,6 @@ mod tests {
         let mut behaviour = Behaviour::new(&window, Some(active_ns), None);
         // As if known from many windows.
         behaviour.active_windows = TRUSTED;
-        behaviour.octaves = behaviour.octaves.map(|sum| TRUSTED * sum);
         behaviour
     }
 

@@ -5,6 +5,7 @@
 //! for each other, or more ranks than cores take turns, some send the last rounds of a phase when the others are through; these
 //! messages look unlike the phase, but make it whole.
 
+use super::LIMIT;
 use super::segments::{Segment, Segments};
 
 /// A phase holds so many rounds at least; what holds fewer may be a part of something else.
@@ -21,6 +22,8 @@ const KNOWN: f32 = 0.5;
 const SCRAP: f64 = 6.0;
 /// … and so many times if it comes again.
 const SPECK: f64 = 40.0;
+/// What is alike elsewhere has so many times fewer or more messages, at most.
+const SIZE: f64 = 2.0;
 /// Rounds that are about one.
 const ONE: f64 = 1.25;
 /// So many segments beside a silence are looked at.
@@ -103,7 +106,8 @@ pub(super) fn passages(segments: &mut Segments<'_>) {
         let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
         let hosts =
             neighbours.filter(|host| *host < segments.list.len() && is_scrap(segments, number, *host));
-        let hosts = hosts.filter(|_| !segments.is_quiet(number));
+        let hosts: Vec<usize> = hosts.filter(|_| !segments.is_quiet(number)).collect();
+        let hosts = hosts.into_iter().filter(|host| !is_elsewhere(segments, number, *host));
         let alike = hosts.map(|host| (own.difference_of_messages(&segments.list[host].behaviour).all, host));
         match alike.min_by(|one, other| one.0.total_cmp(&other.0)) {
             Some((_, host)) => {
@@ -131,6 +135,19 @@ fn is_scrap(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     }
     let few = rounds.min(lasting) <= ROUNDS && own.behaviour.messages * SCRAP < host.behaviour.messages;
     few || own.behaviour.is_barrier()
+}
+
+/// Whether a segment that lasts as long as a few rounds of its host comes in other places too, about as large, as a phase does in
+/// which nothing comes again.
+fn is_elsewhere(segments: &Segments<'_>, number: usize, host: usize) -> bool {
+    let own = &segments.list[number];
+    let lasting = segments.active_ns(own) as f64 / segments.round_ns(&segments.list[host]).max(1) as f64;
+    let others = segments.list.iter().enumerate().filter(|(other, _)| other.abs_diff(number) > 1);
+    let mut alike = others.filter(|(_, other)| {
+        let ratio = own.behaviour.messages / other.behaviour.messages.max(1.0);
+        (1.0 / SIZE..=SIZE).contains(&ratio) && other.behaviour.difference(&own.behaviour).sure < LIMIT
+    });
+    lasting > ROUNDS && !own.behaviour.is_barrier() && alike.next().is_some()
 }
 
 /// Joins what stragglers send to the phase that they make whole.
