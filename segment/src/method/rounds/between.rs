@@ -13,11 +13,12 @@ const ROUNDS: f64 = 3.0;
 /// … unless it has more than this part of messages that are strange there.
 const STRANGE: f32 = 0.25;
 
-/// Joins pieces to what is beside them.
-pub(super) fn pieces(segments: &mut Segments<'_>) {
+/// Joins pieces to what is beside them; whether there were any.
+pub(super) fn pieces(segments: &mut Segments<'_>) -> bool {
     if !segments.units.iter().any(|unit| unit.meets) {
-        return;
+        return false;
     }
+    let before = segments.list.len();
     let mut number = 1;
     while number < segments.list.len() {
         let alike = is_piece(segments, number, number - 1) || is_piece(segments, number - 1, number);
@@ -28,6 +29,7 @@ pub(super) fn pieces(segments: &mut Segments<'_>) {
             number += 1;
         }
     }
+    segments.list.len() < before
 }
 
 /// Whether a segment is a piece of its host.

@@ -95,7 +95,9 @@ impl Split for RoundsMethod {
         segments.merge(&LIMITS);
         passage::start(&mut segments);
         passage::sides(&mut segments);
-        between::pieces(&mut segments);
+        if between::pieces(&mut segments) {
+            segments.merge(&LIMITS);
+        }
         blend::strays(&mut segments);
         blend::blend(&mut segments, &LIMITS);
         repair::repair(&mut segments);
@@ -105,8 +107,9 @@ impl Split for RoundsMethod {
         passage::passages(&mut segments);
         passage::stragglers(&mut segments);
         segments.merge(&LIMITS);
-        between::pieces(&mut segments);
-        segments.merge(&LIMITS);
+        if between::pieces(&mut segments) {
+            segments.merge(&LIMITS);
+        }
         segments.find_idle(run);
         let mut labels = label::labels(&segments, &LIMITS);
         again::settle(&segments, &mut labels, &LIMITS);
