@@ -58,10 +58,11 @@ impl Level {
 /// `nodes` gathered as the plan's outline says, if there is one and they are too many: those that begin in one of its parts are a
 /// node. Idleness that is not long is a part of what is before it. Where the outline is exact, loops do not go on.
 fn outlined(mut nodes: Vec<Node>, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
-    if nodes.len() <= READABLE || plan.outline.is_empty() {
+    let is_exact = plan.outline.iter().any(|part| part.exact);
+    if plan.outline.is_empty() || nodes.len() <= READABLE && !is_exact {
         return nodes;
     }
-    if plan.outline.iter().any(|part| part.exact) {
+    if is_exact {
         plan.divide();
         let chapter = |node: &Node| {
             let start_ns = plan.stretches.get(node.stretches.start).map_or(duration_ns, |own| own.start_ns);
@@ -100,7 +101,14 @@ fn outlined(mut nodes: Vec<Node>, plan: &mut Plan, duration_ns: u64) -> Vec<Node
         let start = if starts { 0 } else { node.stretches.start };
         gathered.push(Node { label, stretches: start..node.stretches.end, children: vec![node] });
     }
-    loops_of(plan, gathered)
+    let end = plan.stretches.len();
+    if let Some(last) =
+        gathered.last_mut().filter(|last| duration_ns - start_ns(last.stretches.end) <= duration_ns / LONG)
+    {
+        last.stretches.end = end;
+    }
+    // Chapters are few, and those that come twice are seen to.
+    if is_exact { gathered } else { loops_of(plan, gathered) }
 }
 
 #[cfg(test)]

@@ -241,7 +241,8 @@ impl Search {
             let first = groups.partition_point(|group| group.start_ns < *time_ns).min(groups.len() - 1);
             (first..groups.len()).find(|at| !is_barrier(at)).unwrap_or(first)
         };
-        let all = self.meetings_ns.iter().map(begin).filter(|at| *at == least || self.tells_little(least, *at));
+        let all =
+            self.meetings_ns.iter().map(begin).filter(|at| *at == least || self.tells_little(least, *at));
         all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum))
     }
 

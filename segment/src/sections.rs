@@ -117,25 +117,29 @@ impl Sections {
         calls.iter().for_each(|call| self.barriers.add(call));
     }
 
-    /// Adds messages in trace order.
-    pub(crate) fn add(&mut self, block: &MessageBlock) {
+    /// Adds messages in trace order. When the last rank entered each barrier that is now known to have been passed.
+    pub(crate) fn add(&mut self, block: &MessageBlock) -> Vec<i64> {
         let columns = block.columns();
         let times = &columns.send_post_ns;
-        let (Some(first), Some(last)) = (times.first(), times.last()) else { return };
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return Vec::new() };
         self.start_ns.get_or_insert(*first);
         let highest = columns.src.iter().chain(&columns.dst).max();
         highest.into_iter().for_each(|rank| self.barriers.see_rank(*rank));
+        let mut barriers_ns = Vec::new();
         let mut row = 0;
         for (entered_ns, meeting) in self.barriers.passed(*last) {
             let end = row + times[row..].partition_point(|time| *time < entered_ns);
             self.count(block, row..end);
             row = end;
             self.close(entered_ns, Some(meeting));
-            if meeting == Meeting::Barrier && self.times_ns.len() <= KNOWN {
-                self.times_ns.push(entered_ns);
+            if meeting == Meeting::Barrier {
+                barriers_ns.push(entered_ns);
             }
         }
         self.count(block, row..times.len());
+        let room = (KNOWN + 1).saturating_sub(self.times_ns.len());
+        self.times_ns.extend(barriers_ns.iter().take(room));
+        barriers_ns
     }
 
     /// All sections, none where there is no more than one; and when the last rank entered each barrier, if these are not too many.

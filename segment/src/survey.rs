@@ -123,11 +123,9 @@ impl Survey {
                     if windows.is_some() {
                         table.add(block);
                     }
-                    if let Some(cutter) = &mut cutter {
+                    if let (Some(cutter), Some(sections)) = (&mut cutter, &mut sections) {
+                        cutter.meet(&sections.add(block));
                         cutter.add(block);
-                    }
-                    if let Some(sections) = &mut sections {
-                        sections.add(block);
                     }
                 }
                 Block::Marks(block) => block.iter().for_each(|mark| marks.add(*mark)),

@@ -64,6 +64,7 @@ fn host(segments: &Segments<'_>, number: usize) -> Option<usize> {
         return None;
     }
     let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
+    let neighbours = neighbours.filter(|neighbour| !segments.meet(number, *neighbour));
     let large = neighbours.filter_map(|neighbour| {
         let other = segments.list.get(neighbour).filter(|other| repeats(segments, other, ROUNDS))?;
         let rounds = (ROUNDS * segments.round(other)?).min(SHARE * other.behaviour.messages);
@@ -81,8 +82,11 @@ fn repeats(segments: &Segments<'_>, segment: &Segment, rounds: f64) -> bool {
 pub(super) fn blend(segments: &mut Segments<'_>, limits: &Tolerance) {
     let mut end = segments.list.len();
     while end > 0 {
-        let is_short = |segment: &Segment| segment.units.len() <= SHORT;
-        let length = segments.list[..end].iter().rev().take_while(|segment| is_short(segment)).count();
+        let is_short = |number: &usize| segments.list[*number].units.len() <= SHORT;
+        // Where all ranks meet they are not apart.
+        let short = (0..end).rev().take_while(is_short);
+        let meeting = short.clone().take_while(|number| !segments.begins_at_meeting(*number)).count();
+        let length = short.count().min(meeting + 1);
         let series = end - length..end;
         end = series.start.saturating_sub(1);
         if length < SERIES || repeat(segments, series.clone()) {

@@ -12,6 +12,8 @@
 //! neighbours are merged and the least number of messages of a window doubles. Windows that begin with something new are
 //! the last to be merged with what is before them.
 
+use std::collections::VecDeque;
+
 use phaseflow_collect::trace::MessageBlock;
 
 use super::Rounds;
@@ -52,6 +54,11 @@ const AGAIN: u64 = 4;
 
 /// Stray messages over less than this part of the run are in a pause.
 const LONG: u64 = 256;
+
+/// Barriers at which windows begin, at most.
+const MET: usize = 1024;
+/// … and so many rounds come between two of them, at least.
+const APART: u64 = 3;
 
 /// Messages of one time and source that are put in order at most.
 const ORDERED: usize = 1 << 17;
@@ -190,6 +197,11 @@ pub(crate) struct Cutter {
     spare: Vec<RoundWindow>,
     least: u64,
     gaps: Gaps,
+    /// When all ranks meet, and how many windows have begun there.
+    meetings: VecDeque<i64>,
+    met: usize,
+    /// Rounds since the last of these.
+    rounds_apart: u64,
     /// What kind of message a tag makes; while that is not known, tags are watched.
     tags: Option<Tags>,
     watch: Watch,
@@ -225,6 +237,9 @@ impl Default for Cutter {
             spare: Vec::new(),
             least: 1,
             gaps: Gaps::default(),
+            meetings: VecDeque::new(),
+            met: 0,
+            rounds_apart: 0,
             tags: None,
             watch: Watch::default(),
         }
@@ -235,6 +250,11 @@ impl Cutter {
     /// A cutter that tells messages apart by these tags, which the default finds out.
     pub(crate) fn with_tags(tags: Tags) -> Self {
         Self { tags: Some(tags), ..Self::default() }
+    }
+
+    /// Tells when the last rank enters barriers that all ranks pass, in order of time, before the messages that come then are added.
+    pub(crate) fn meet(&mut self, times_ns: &[i64]) {
+        self.meetings.extend(times_ns);
     }
 
     /// Adds messages in trace order.
@@ -287,6 +307,9 @@ impl Cutter {
                 } else {
                     self.longest_ns = self.longest_ns.max(silence_ns);
                 }
+            }
+            if self.meetings.front().is_some_and(|meeting| *meeting <= self.batch.times[row]) {
+                self.begin_after_meeting(place);
             }
             let batch = &self.batch;
             let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.kinds[row]);
@@ -372,6 +395,7 @@ impl Cutter {
         self.end_straying();
         self.fold(at);
         self.rounds_here += 1;
+        self.rounds_apart += 1;
         self.pace.set_round(at - self.round);
         self.end_piece();
         self.next_round(at);
@@ -457,6 +481,32 @@ impl Cutter {
         self.fold(at);
         self.rhythm.forget();
         self.begin_here(at);
+        self.next_round(at);
+        self.before_ns = 0;
+        self.pace.forget();
+    }
+
+    /// After rounds without a barrier that all ranks pass, one may well be between two phases: a window begins there, lest it hold some
+    /// of both. Where ranks meet in each round, or very often, it says nothing.
+    fn begin_after_meeting(&mut self, at: u64) {
+        let now_ns = self.batch.times[(at - self.base) as usize];
+        while self.meetings.front().is_some_and(|meeting| *meeting <= now_ns) {
+            self.meetings.pop_front();
+        }
+        if std::mem::take(&mut self.rounds_apart) < APART || self.straying || self.met >= MET {
+            return;
+        }
+        self.met += 1;
+        if self.rounds_here > 0 {
+            self.begin_after_silence(at);
+            return;
+        }
+        // The barrier itself was new.
+        self.fold(at);
+        self.rhythm.forget();
+        self.close_window(true);
+        self.open.fresh = true;
+        self.pieces = 0;
         self.next_round(at);
         self.before_ns = 0;
         self.pace.forget();

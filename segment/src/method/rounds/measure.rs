@@ -341,8 +341,12 @@ impl Behaviour {
 
     /// True if most messages are of barriers.
     pub(super) fn is_barrier(&self) -> bool {
-        let shares = part(&self.shares, OPERATIONS);
-        shares.get(Operation::Barrier as usize).is_some_and(|share| *share > 0.5)
+        self.barriers() > 0.5
+    }
+
+    /// Which part of the messages is of barriers.
+    pub(super) fn barriers(&self) -> f32 {
+        part(&self.shares, OPERATIONS).get(Operation::Barrier as usize).copied().unwrap_or(0.0)
     }
 
     /// Messages of a group of pairs.

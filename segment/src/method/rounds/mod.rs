@@ -25,6 +25,7 @@
 
 mod again;
 pub(crate) mod batch;
+mod between;
 mod blend;
 mod chapters;
 pub(crate) mod cutter;
@@ -49,7 +50,7 @@ use crate::level::READABLE;
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
 use crate::tags::Tags;
-use crate::tree::loops;
+use crate::tree::{leaves, loops};
 use cutter::RoundWindow;
 use gaps::Silence;
 use measure::Behaviour;
@@ -94,6 +95,9 @@ impl Split for RoundsMethod {
         segments.merge(&LIMITS);
         passage::start(&mut segments);
         passage::sides(&mut segments);
+        if between::pieces(&mut segments) {
+            segments.merge(&LIMITS);
+        }
         blend::strays(&mut segments);
         blend::blend(&mut segments, &LIMITS);
         repair::repair(&mut segments);
@@ -103,12 +107,17 @@ impl Split for RoundsMethod {
         passage::passages(&mut segments);
         passage::stragglers(&mut segments);
         segments.merge(&LIMITS);
+        if between::pieces(&mut segments) {
+            segments.merge(&LIMITS);
+        }
         segments.find_idle(run);
         let mut labels = label::labels(&segments, &LIMITS);
         again::settle(&segments, &mut labels, &LIMITS);
         let mut plan = plan(run, &segments, &labels);
-        if loops(&plan).len() > READABLE {
-            plan.outline = outline::outline(run, &mut segments);
+        // What divides a program is to be seen even if its loops are few.
+        let chapters = if leaves(&plan).len() > READABLE { chapters::chapters(run) } else { Vec::new() };
+        if chapters.len() > 1 || loops(&plan).len() > READABLE {
+            plan.outline = outline::outline(run, &mut segments, &chapters);
         }
         let mut parameters = format!("windows={}", run.rounds.windows.len());
         if !run.rounds.tags.is_empty() {

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::chapters::{Chapter, chapters};
+use super::chapters::Chapter;
 use super::label;
 use super::measure::Behaviour;
 use super::merge::Tolerance;
@@ -32,11 +32,10 @@ const ALIKE: Tolerance = Tolerance { least: LIMIT, ..LIMITS };
 /// Chapters of which one section is at least this part of the run are looked into.
 const LARGE: f64 = 1.0 / 16.0;
 
-/// The outline's parts, at most [`READABLE`]. Where [chapters] are known, each is a part; a large one is divided by what its heaviest
+/// The outline's parts, at most [`READABLE`]. Where [chapters](super::chapters) are known, each is a part; a large one is divided by what its heaviest
 /// section does, as what is prepared before that, and what ends it, need not be alike.
-pub(super) fn outline(run: &Run, segments: &mut Segments<'_>) -> Vec<Part> {
-    let chapters = chapters(run);
-    let stretches = (0..chapters.len().max(1)).flat_map(|number| stretches(run, segments, &chapters, number));
+pub(super) fn outline(run: &Run, segments: &mut Segments<'_>, chapters: &[Chapter]) -> Vec<Part> {
+    let stretches = (0..chapters.len().max(1)).flat_map(|number| stretches(run, segments, chapters, number));
     let groups = merge(stretches.collect(), chapters.len());
     let (numbers, groups): (Vec<usize>, Vec<Segment>) =
         groups.into_iter().map(|group| (group.chapter, group.segment)).unzip();

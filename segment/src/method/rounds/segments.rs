@@ -30,6 +30,8 @@ pub(super) struct Unit {
     pub(super) end_ns: u64,
     /// Its last message.
     pub(super) last_ns: u64,
+    /// All ranks meet at a barrier where it begins.
+    pub(super) meets: bool,
     /// Idle time in it.
     pub(super) idle_ns: u64,
     /// Messages until the same come again, in the geometric mean; `None` where they do not.
@@ -86,6 +88,7 @@ impl<'a> Segments<'a> {
                 start_ns: starts[i],
                 end_ns: end_ns(i),
                 last_ns: run.since_start(window.last_ns),
+                meets: i > 0 && run.barriers(starts[i - 1] + 1..starts[i] + 1).next().is_some(),
                 idle_ns: 0,
                 active_ns: None,
                 messages: window.messages as f64,
@@ -211,6 +214,16 @@ impl<'a> Segments<'a> {
             self.list.push(Segment { units, behaviour });
             first += size;
         }
+    }
+
+    /// Whether all ranks meet at a barrier where a segment begins.
+    pub(super) fn begins_at_meeting(&self, number: usize) -> bool {
+        self.list.get(number).is_some_and(|segment| self.units[segment.units.start].meets)
+    }
+
+    /// Whether they do between a segment and its neighbour.
+    pub(super) fn meet(&self, number: usize, neighbour: usize) -> bool {
+        self.begins_at_meeting(number.max(neighbour))
     }
 
     /// Merges segment `number` with the one after it.
