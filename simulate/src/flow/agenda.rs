@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 const ARITY: usize = 4;
 /// Not in the heap.
 const ABSENT: u32 = u32::MAX;
-/// Who has popped one part in so many of the heap by one time will pop more; who changes so many had better make a new one.
+/// Who has popped one part in so many of the heap by one time will pop more.
 const MANY: usize = 8;
 
 /// Times by number, none negative: the earliest first; ties by number.
@@ -76,9 +76,9 @@ impl Agenda {
         }
     }
 
-    /// Sets or changes many times at once.
+    /// Sets or changes times: all at once where they are half of all that is in the heap then.
     pub(super) fn set_many(&mut self, count: usize, times: impl Iterator<Item = (u32, f64)>) {
-        if count * MANY < self.heap.len() {
+        if count * 2 < self.heap.len() {
             times.for_each(|(number, time)| self.set(number, time));
             return;
         }

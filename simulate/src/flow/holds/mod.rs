@@ -8,7 +8,7 @@
 //! Losses are added up by *owner*, the job that a flow is of. For each link and owner there is the sum of the bytes that went through; what a class of
 //! flows lost while its rate and bottleneck stayed the same follows from how much the sums grew meanwhile. So a
 //! change of a rate costs as much as the route is long, however many flows there are. Memory: 100 bytes a class, 32 for each link and
-//! owner on it, and 24 for each link and owner that held up a flow; for [whose flows](rivals) it was, 48 a flow.
+//! owner on it, and 24 for each link and owner that held up a flow; for [whose flows](mod@rivals) it was, 48 a flow.
 
 mod rivals;
 mod sums;
