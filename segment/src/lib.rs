@@ -13,6 +13,7 @@
 
 mod agglomerate;
 mod archive;
+mod blocks;
 mod collectives;
 mod excerpt;
 mod level;
@@ -20,6 +21,7 @@ mod list;
 mod margin;
 mod method;
 mod plan;
+mod repeats;
 mod replay;
 mod representative;
 mod returns;
@@ -42,9 +44,10 @@ pub use level::Level;
 pub use list::{write_list, write_matrix_list};
 pub use margin::Margins;
 pub use method::{Method, NAMES as METHODS};
+pub use repeats::Repeat;
 pub use replay::{Replay, Rewind, Spool};
 pub use representative::Representatives;
-pub use sample::{Samples, Span, Units};
+pub use sample::{Samples, Span, Traits, Units};
 pub use score::{Interval, Score, Truth, read_truth, score};
 pub use segment::{LARGEST_WINDOWS, Options, Outcome, segment};
 pub use ticks::Ticks;
