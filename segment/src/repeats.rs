@@ -256,7 +256,7 @@ mod tests {
         run.push((3, 3));
         run.extend(own.repeat(400));
         let time_ns =
-            |message: usize| 1000 + run[..=message].iter().map(|(pause, _)| *pause as i64).sum::<i64>();
+            |message: usize| 1000 + run[..=message].iter().map(|(pause, _)| pause.cast_signed()).sum::<i64>();
         for block in [100_000, 777] {
             let found = found(&run, &[], block);
             let of: Vec<_> = found.iter().map(|repeat| (repeat.messages.clone(), repeat.period)).collect();
@@ -274,7 +274,7 @@ mod tests {
         let run = period(50).repeat(400);
         assert_eq!(found(&run, &[], 1000).len(), 1);
         // A call in each of the first 200 periods, each time a bit later.
-        let length: i64 = period(50).iter().map(|(pause, _)| *pause as i64).sum();
+        let length: i64 = period(50).iter().map(|(pause, _)| pause.cast_signed()).sum();
         let calls: Vec<i64> = (0..200).map(|number| 1000 + number * length + number).collect();
         let of_calls = found(&run, &calls, 1000);
         assert!(of_calls.iter().all(|repeat| repeat.messages.start >= 200 * 50 - 100), "{of_calls:?}");

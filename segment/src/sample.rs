@@ -28,7 +28,8 @@ use crate::representative::Representatives;
 
 /// Messages of a unit, and before it in its window, a rank; half as many come after it. A unit that holds more rounds has a smaller part of one too
 /// many or too few, and what comes before it has to bring the ranks into their rhythm; smaller ones where the run does not allow for these.
-const SIZES: [(u64, u64); 7] = [(512, 64), (256, 64), (128, 64), (128, 32), (64, 32), (32, 16), (16, 16)];
+const SIZES: [(u64, u64); 9] =
+    [(512, 64), (384, 64), (256, 64), (192, 64), (128, 64), (128, 32), (64, 32), (32, 16), (16, 16)];
 /// Messages of these at least, all ranks together.
 const LEAST_MESSAGES: u64 = 256;
 /// Blocks of a kind that are sampled at most, and at least if there are as many.
