@@ -1,6 +1,6 @@
 #!/bin/bash
 # How far phases from samples (`--sampling on`) are from those of the whole run, whether their error estimates cover that, and how much faster
-# they are: the phase archive as pf-segment writes it against one with all messages (`--keep-messages`, `--sampling off`); whole processes, one thread.
+# they are: the phase archive as pf-segment writes it against one with all messages (`--keep-messages`, `--sampling off`); whole processes, one thread, processor time.
 # Prints a line for each run, `name messages phases error % estimate % covered seconds-off seconds-on ratio`, where error is the largest of a
 # phase and estimate the largest one, then all phases of all runs together. Needs a release build (PHASEFLOW_BIN, default target/release) and
 # Python; recorded runs need Open MPI.
@@ -23,17 +23,16 @@ compare() {
     "$bin/pf-segment" --quiet "$trace" "$@" -o "$work/on.tar"
     "$bin/pf-segment" --quiet "$trace" "$@" --keep-messages -o "$work/off.tar"
     for sampling in off on; do
-        local begin
-        begin=$(date +%s%N)
-        "$bin/pf-simulate" --quiet --threads 1 "$work/$sampling.tar" --topology "$network" --model "flow[sampling=$sampling]" -o "$work/$sampling.results"
-        echo $(($(date +%s%N) - begin)) >"$work/$sampling.time"
+        TIMEFORMAT='%U %S'
+        { time "$bin/pf-simulate" --quiet --threads 1 "$work/$sampling.tar" --topology "$network" --model "flow[sampling=$sampling]" -o "$work/$sampling.results"; } \
+            2>"$work/$sampling.time"
         "$bin/pf-report" --quiet "$work/$sampling.results" --table phases >"$work/$sampling.csv"
     done
     python3 - "$name" "$work" "$("$bin/pf-collect" --summary "$trace" | sed -n 's/^messages: //p')" <<'PYTHON'
 import csv, sys
 name, work, messages = sys.argv[1:]
 rows = {kind: {row["phase"]: row for row in csv.DictReader(open(f"{work}/{kind}.csv"))} for kind in ("on", "off")}
-seconds = {kind: int(open(f"{work}/{kind}.time").read()) / 1e9 for kind in ("on", "off")}
+seconds = {kind: sum(map(float, open(f"{work}/{kind}.time").read().split())) for kind in ("on", "off")}
 found = []
 for phase, row in rows["on"].items():
     on, off = float(row["makespan_s"]), float(rows["off"][phase]["makespan_s"])
@@ -86,9 +85,14 @@ generated random 16 "$tapered" 'random*10000' --gap 10us --jitter 0.5
 generated sweep 16 'fat-tree[k=4]' 'sweep*10000' --gap 10us --jitter 0.5
 generated ring-shift 16 "$tapered" '(allreduce,shift)*10000' --gap 20us
 generated ring-halo 16 "$tapered" '(allreduce,halo2d)*10000' --gap 20us --jitter 0.5
+generated ring-halo-3000 16 "$tapered" '(allreduce,halo2d)*3000' --gap 20us --jitter 0.5
 generated halo-alltoall 16 'fat-tree[k=4]' '(halo2d*20,alltoall*5)*500' --gap 50us --jitter 1 --skew 20us
 generated three 16 "$tapered" 'halo2d*10000,shift*10000,alltoall*2000' --gap 20us --jitter 0.2
 generated cube 27 'xgft[m=9:3,w=1:3]' '(halo3d*30,allreduce*2,idle[time=1ms])*300' --gap 30us --jitter 0.5
+# Loops of the same.
+generated clean-shift 16 "$tapered" 'shift*10000' --gap 20us
+generated clean-ring 16 "$tapered" 'allreduce*10000' --gap 20us
+generated clean-pair 16 "$tapered" '(halo2d*20,alltoall*5)*500' --gap 50us
 python3 - "$work/all" <<'PYTHON'
 import statistics, sys
 rows = [tuple(map(float, line.split())) for line in open(sys.argv[1])]

@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use crate::archive::{Occurrence, Segmentation};
+use crate::repeats::Repeat;
 use crate::ticks::Ticks;
 
 /// Bins of a stretch's bytes.
@@ -32,6 +33,8 @@ pub struct Representatives {
     pub deviation: Vec<Option<f64>>,
     /// When messages were posted.
     pub ticks: Ticks,
+    /// Where the same happened again and again.
+    pub repeats: Vec<Repeat>,
 }
 
 impl Representatives {
@@ -41,7 +44,7 @@ impl Representatives {
         segmentation: &Segmentation,
         stretches: &[Range<usize>],
         volumes: &Volumes,
-        ticks: Ticks,
+        (ticks, repeats): (Ticks, Vec<Repeat>),
     ) -> Self {
         let rows = &segmentation.occurrences;
         let sums = volumes.sums();
@@ -59,7 +62,7 @@ impl Representatives {
             Some(dissimilarity(of(row), of(representative)))
         };
         let deviation = rows.iter().enumerate().map(deviation).collect();
-        Self { start_ns, of_phase, deviation, ticks }
+        Self { start_ns, of_phase, deviation, ticks, repeats }
     }
 }
 

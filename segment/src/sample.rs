@@ -1,43 +1,52 @@
 //! Which stretches of a run are simulated for all of it.
 //!
-//! Each phase is divided into units: occurrences that come shortly after one another are one, a long one is cut into pieces of equal numbers of messages, so that
-//! ten thousand rounds in one occurrence are sampled as well as ten thousand occurrences. Of each phase a few units are *sampled*: the whole of it in
-//! order of time is cut into as many strata of equal numbers of units, and one of each is drawn; so a behaviour that drifts is met at all
-//! its stages, and one that is periodic not always at the same point (stratified sampling: Cochran, *Sampling Techniques*, 3rd edition,
-//! 1977, chapter 5; of programs: Wunderlich, Wenisch, Falsafi and Hoe, *SMARTS: accelerating microarchitecture simulation via rigorous
-//! statistical sampling*, ISCA 2003). Where a phase has no more units than that, all are taken, and nothing is left to chance.
+//! The run is cut into [blocks](crate::blocks), each of some rounds of whatever comes in turn; a phase in the blocks of a kind is so many *units*. Of each kind a few blocks are
+//! *sampled*: all of them in order of time are cut into strata of equal numbers, and one of each is drawn; so a behaviour that drifts is met at all
+//! its stages, and one that is periodic not always at the same point (stratified samples of clusters: Cochran, *Sampling Techniques*, 3rd edition,
+//! 1977, chapters 5 and 9A; of programs: Wunderlich, Wenisch, Falsafi and Hoe, *SMARTS: accelerating microarchitecture simulation via rigorous
+//! statistical sampling*, ISCA 2003). Where there are no more blocks than that, all are taken, and nothing is left to chance.
+//!
+//! - Blocks that are the same to the nanosecond, with what surrounds them ([`repeats`](crate::repeats)), are represented by one of them.
+//! - What took much longer than others stands for itself and for no other. So does the block of the occurrence that represents a phase, and those
+//!   of the ones nearest to it and farthest from it, unless others that are as near or far are among the samples.
 //!
 //! A unit is simulated in its surroundings, as messages of neighbouring stretches meet in the network and ranks do not leave a stretch
 //! together: a *window* begins some messages before it and ends some after it (SMARTS: detailed warming). Windows that touch are one.
 //!
-//! Units follow the clock of the trace, not the rounds of the program, and one can hold a round more than another: what is made of
+//! Pieces of long occurrences follow the clock of the trace, not the rounds of the program, and one can hold a round more than another: what is made of
 //! them has to look at their messages. It is the wrong choice for phases of a few rounds with very many messages each, of which a unit is a part.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use phaseflow_collect::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::archive::{Occurrence, Segmentation};
+use crate::archive::Segmentation;
+use crate::blocks::Blocks;
 use crate::representative::Representatives;
-use crate::ticks::Ticks;
 
 /// Messages of a unit, and before it in its window, a rank; half as many come after it. A unit that holds more rounds has a smaller part of one too
 /// many or too few, and what comes before it has to bring the ranks into their rhythm; smaller ones where the run does not allow for these.
-const SIZES: [(u64, u64); 6] = [(256, 64), (128, 64), (128, 32), (64, 32), (32, 16), (16, 16)];
+const SIZES: [(u64, u64); 9] =
+    [(512, 64), (384, 64), (256, 64), (192, 64), (128, 64), (128, 32), (64, 32), (32, 16), (16, 16)];
 /// Messages of these at least, all ranks together.
 const LEAST_MESSAGES: u64 = 256;
-/// Units of a phase that are sampled at most, and at least if there are as many.
-const MOST: u64 = 24;
-const LEAST: u64 = 8;
+/// Blocks of a kind that are sampled at most, and at least if there are as many.
+const MOST: usize = 24;
+const LEAST: usize = 8;
 /// One in so many of them is among the longest that stand for themselves, …
-const LONGEST: u64 = 4;
+const LONGEST: usize = 4;
 /// … if it took so many times as long as the mean.
 const LONG: u64 = 2;
 /// Windows have no more messages than this part of the run, …
 const PART: u64 = 22;
-/// … or than these, if [`LEAST`] units of each phase do not need more.
-const MESSAGES: u64 = 1 << 14;
+/// … or than these, if [`LEAST`] blocks of each kind do not need more.
+const MESSAGES: u64 = 6 << 10;
+/// Blocks that are the same, so many at least, stand for each other.
+const CLASS: usize = 4;
+/// So many sorts of them of a kind, at most.
+const CLASSES: usize = 16;
 /// A run with no more messages is simulated whole, which takes no time worth saving.
 const SMALL: u64 = 1 << 17;
 
@@ -50,23 +59,59 @@ pub struct Span {
     pub end_ns: u64,
 }
 
-/// The units of a phase.
+/// What is known of a stretch of the trace, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Traits {
+    /// How long it took when it was recorded.
+    pub duration_ns: u64,
+    /// Messages posted in it.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Traits {
+    /// Adds another one.
+    pub fn add(&mut self, other: &Self) {
+        self.duration_ns = self.duration_ns.saturating_add(other.duration_ns);
+        self.messages = self.messages.saturating_add(other.messages);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+
+    /// Takes away a part.
+    pub fn without(&mut self, part: &Self) {
+        self.duration_ns = self.duration_ns.saturating_sub(part.duration_ns);
+        self.messages = self.messages.saturating_sub(part.messages);
+        self.bytes = self.bytes.saturating_sub(part.bytes);
+    }
+}
+
+/// A phase in blocks of a kind: units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Units {
     /// The phase; `None`: idle stretches.
     pub phase: Option<u32>,
-    /// How many units its outermost occurrences are cut into, without the longest.
+    /// How many units there are, without those that stand for themselves.
     pub units: u64,
-    /// Those of them that are sampled, in order of time; the stretches of each.
+    /// What there is in all units, those that stand for themselves too.
+    pub total: Traits,
+    /// Those that are sampled, in order of time; the stretches of each.
     pub samples: Vec<Vec<Span>>,
-    /// Units that took much longer than others and stand for themselves alone, likewise.
-    pub longest: Vec<Vec<Span>>,
+    /// Units that stand for themselves alone, likewise.
+    pub certain: Vec<Vec<Span>>,
+    /// True if all units are the same, with what surrounds them, so that one stands for all of them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub identical: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl Units {
     /// All stretches that are sampled.
     pub fn spans(&self) -> impl Iterator<Item = Span> {
-        self.samples.iter().chain(&self.longest).flatten().copied()
+        self.samples.iter().chain(&self.certain).flatten().copied()
     }
 }
 
@@ -79,35 +124,6 @@ pub struct Samples {
     pub of_phase: Vec<Units>,
 }
 
-/// An outermost occurrence, cut into units.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    span: Span,
-    /// Messages of the run before it, and its own.
-    before: u64,
-    messages: u64,
-    pieces: u64,
-}
-
-/// The outermost occurrences of a run, by phase.
-struct Run<'a> {
-    rows: Vec<Row>,
-    messages: u64,
-    ticks: &'a Ticks,
-    phases: Vec<Members>,
-}
-
-/// The rows of a phase.
-#[derive(Default)]
-struct Members {
-    phase: Option<u32>,
-    rows: Vec<usize>,
-    /// Rows that are a unit together, or one that is cut into units: where they end among the rows.
-    groups: Vec<usize>,
-    /// Units up to the end of each group.
-    ends: Vec<u64>,
-}
-
 impl Samples {
     /// Chooses for a run with occurrences.
     #[must_use]
@@ -118,18 +134,18 @@ impl Samples {
             let is_last = number + 1 == SIZES.len();
             let [unit, before] =
                 [sizes.0, sizes.1].map(|size| size.saturating_mul(ranks).max(LEAST_MESSAGES));
-            let run = Run::new(segmentation, &representatives.ticks, unit);
-            let messages = run.messages;
-            if messages <= SMALL {
-                return run.samples(u64::MAX, before).0;
+            let run = Blocks::new(segmentation, representatives, unit);
+            let drawing =
+                Drawing { run: &run, kinds: run.kinds(), notable: run.notable(segmentation), before };
+            if run.messages <= SMALL {
+                return drawing.samples(usize::MAX).0;
             }
-            let budget = (messages / PART).max(MESSAGES);
+            let budget = (run.messages / PART).max(MESSAGES);
             let mut most = MOST;
             loop {
                 let volume;
-                (sampled, volume) = run.samples(most, before);
-                let fits = volume <= budget;
-                if fits || (is_last && most <= LEAST) {
+                (sampled, volume) = drawing.samples(most);
+                if volume <= budget || (is_last && most <= LEAST) {
                     return sampled;
                 }
                 if most <= LEAST {
@@ -163,7 +179,7 @@ impl Samples {
                 let (found, all) = (units.samples.len(), units.units);
                 return wrong(format!("has {found} samples of {all} units, expected 1 to {all}"));
             }
-            for stretches in [&units.samples, &units.longest] {
+            for stretches in [&units.samples, &units.certain] {
                 let mut reached_ns = 0;
                 for Span { start_ns, end_ns } in stretches.iter().flatten().copied() {
                     let is_in_window = self.window_of(Span { start_ns, end_ns }).is_some();
@@ -188,168 +204,149 @@ impl Samples {
     }
 }
 
-impl<'a> Run<'a> {
-    fn new(segmentation: &Segmentation, ticks: &'a Ticks, unit: u64) -> Self {
-        let outermost = segmentation.occurrences.iter().filter(|row| row.depth == 0);
-        let idle = segmentation.phases.len();
-        let mut run = Self { rows: Vec::new(), messages: 0, ticks, phases: Vec::new() };
-        run.phases.resize_with(idle + 1, Members::default);
-        for occurrence in outermost {
-            let Occurrence { phase, start_ns, end_ns, messages, .. } = *occurrence;
-            let most = if phase.is_some() { end_ns - start_ns } else { 1 };
-            let pieces = (messages / unit).clamp(1, most.max(1));
-            let Some(members) = run.phases.get_mut(phase.map_or(idle, |phase| phase as usize)) else {
-                continue;
-            };
-            members.phase = phase;
-            members.rows.push(run.rows.len());
-            run.rows.push(Row { span: Span { start_ns, end_ns }, before: run.messages, messages, pieces });
-            run.messages = run.messages.saturating_add(messages);
-        }
-        run.phases.retain(|members| !members.rows.is_empty());
-        let Self { rows, phases, .. } = &mut run;
-        phases.iter_mut().for_each(|members| members.group(rows, unit));
-        run
-    }
+/// Blocks, and those of them that are simulated.
+struct Stratum {
+    blocks: Vec<usize>,
+    /// For themselves.
+    certain: Vec<usize>,
+    /// For all others.
+    drawn: Vec<usize>,
+    /// All are the same.
+    identical: bool,
+}
 
-    /// The messages of the run before a unit; before the one after the last of a row it is those before the next row.
-    fn position(&self, row: usize, piece: u64) -> u64 {
-        let row = &self.rows[row];
-        row.before + (u128::from(row.messages) * u128::from(piece) / u128::from(row.pieces)) as u64 // at most all
-    }
+/// Blocks of which units are drawn.
+struct Drawing<'a> {
+    run: &'a Blocks<'a>,
+    kinds: BTreeMap<Vec<Option<u32>>, Vec<usize>>,
+    /// Blocks of which one each has to be simulated.
+    notable: Vec<Vec<usize>>,
+    /// Messages before a block in its window.
+    before: u64,
+}
 
-    /// When a unit begins; for the one after the last of a row, when the row ends.
-    fn edge_ns(&self, row: usize, piece: u64) -> u64 {
-        let Row { span, pieces, .. } = self.rows[row];
-        match piece {
-            0 => span.start_ns,
-            piece if piece >= pieces => span.end_ns,
-            piece => self.time_ns(self.position(row, piece)),
-        }
-    }
-
-    /// When so many messages of the run are posted, within the row of the next one.
-    fn time_ns(&self, position: u64) -> u64 {
-        let row = self.rows.partition_point(|row| row.before + row.messages <= position);
-        let Some(row) = self.rows.get(row) else { return self.rows.last().map_or(0, |row| row.span.end_ns) };
-        let length = u128::from(row.span.end_ns - row.span.start_ns);
-        let evenly = || (length * u128::from(position - row.before) / u128::from(row.messages.max(1))) as u64; // at most the length
-        let time_ns = self.ticks.time_ns(position).unwrap_or_else(|| row.span.start_ns + evenly());
-        time_ns.clamp(row.span.start_ns, row.span.end_ns)
-    }
-
-    /// At most so many units of each phase, the windows around them, and the messages in these.
-    fn samples(&self, most: u64, before: u64) -> (Samples, u64) {
+impl Drawing<'_> {
+    /// At most so many blocks of each kind, the windows around them, and the messages in these.
+    fn samples(&self, most: usize) -> (Samples, u64) {
         let mut of_phase = Vec::new();
         let (mut windows, mut positions) = (Vec::new(), Vec::new());
-        for members in &self.phases {
-            let (longest, others) = self.chosen(members, most);
-            let spans =
-                |units: &[u64]| units.iter().map(|unit| self.spans(members, *unit)).collect::<Vec<_>>();
-            for unit in longest.iter().chain(&others) {
-                let (window, messages) = self.surroundings(members, *unit, before);
+        for Stratum { blocks, certain, drawn, identical } in self.strata(most) {
+            for block in certain.iter().chain(&drawn) {
+                let (window, messages) = self.run.window(*block, self.before, self.before / 2);
                 windows.push(window);
                 positions.push(messages);
             }
-            let units = members.units() - longest.len() as u64;
-            of_phase.push(Units {
-                phase: members.phase,
-                units,
-                samples: spans(&others),
-                longest: spans(&longest),
-            });
+            of_phase.extend(self.units(&blocks, &certain, &drawn, identical));
         }
         let messages = joined(positions).iter().map(|span| span.end_ns - span.start_ns).sum();
         (Samples { windows: joined(windows), of_phase }, messages)
     }
 
-    /// The stretches of a unit.
-    fn spans(&self, members: &Members, unit: u64) -> Vec<Span> {
-        let (rows, piece) = members.unit(unit);
-        match rows {
-            [row] => {
-                vec![Span { start_ns: self.edge_ns(*row, piece), end_ns: self.edge_ns(*row, piece + 1) }]
+    /// All blocks, and which of them are simulated.
+    fn strata(&self, most: usize) -> Vec<Stratum> {
+        let only: Vec<usize> = self.notable.iter().filter(|of| of.len() == 1).map(|of| of[0]).collect();
+        let mut strata = Vec::new();
+        for (number, blocks) in self.kinds.values().enumerate() {
+            let (classes, blocks) = self.classes(blocks);
+            strata.extend(classes.into_iter().map(|blocks| {
+                let drawn = vec![blocks[blocks.len() / 2]];
+                Stratum { blocks, certain: Vec::new(), drawn, identical: true }
+            }));
+            let (certain, drawn) = self.chosen(number as u64, &blocks, &only, most);
+            strata.push(Stratum { blocks, certain, drawn, identical: false });
+        }
+        self.add_notable(&mut strata);
+        strata
+    }
+
+    /// Adds what is notable and not simulated yet, to stand for itself.
+    fn add_notable(&self, strata: &mut [Stratum]) {
+        let mut simulated: BTreeSet<usize> = BTreeSet::new();
+        for Stratum { blocks, certain, drawn, identical } in strata.iter() {
+            // One that is the same as one that is simulated is as good.
+            simulated.extend(if *identical { blocks } else { drawn });
+            simulated.extend(certain);
+        }
+        for blocks in &self.notable {
+            let Some(block) =
+                blocks.first().filter(|_| !blocks.iter().any(|block| simulated.contains(block)))
+            else {
+                continue;
+            };
+            simulated.insert(*block);
+            let own = strata.iter_mut().find(|stratum| stratum.blocks.binary_search(block).is_ok());
+            if let Some(Stratum { certain, .. }) = own {
+                certain.push(*block);
+                certain.sort_unstable();
             }
-            rows => rows.iter().map(|row| self.rows[*row].span).collect(),
         }
     }
 
-    /// The longest units of a phase, and one of each stratum of the others; all if there are no more than `most`.
-    fn chosen(&self, members: &Members, most: u64) -> (Vec<u64>, Vec<u64>) {
-        let units = members.units();
-        if units <= most {
-            return (Vec::new(), (0..units).collect());
+    /// Blocks that are the same, four at least, and all others.
+    fn classes(&self, blocks: &[usize]) -> (Vec<Vec<usize>>, Vec<usize>) {
+        let mut classes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for block in blocks {
+            if let Some(content) = self.run.content(*block, self.before, self.before / 2) {
+                classes.entry(content).or_default().push(*block);
+            }
         }
-        let length =
-            |unit: u64| self.spans(members, unit).iter().map(|span| span.end_ns - span.start_ns).sum::<u64>();
-        let whole: u64 =
-            members.rows.iter().map(|row| self.rows[*row].span).map(|span| span.end_ns - span.start_ns).sum();
-        let long = (whole / units).saturating_mul(LONG);
-        let mut longest: Vec<(u64, u64)> =
-            (0..units).map(|unit| (length(unit), unit)).filter(|(length, _)| *length > long).collect();
-        longest.sort_unstable_by_key(|(length, unit)| (Reverse(*length), *unit));
-        longest.truncate((most / LONGEST) as usize);
-        let mut longest: Vec<u64> = longest.into_iter().map(|(_, unit)| unit).collect();
-        longest.sort_unstable();
-        let others = units - longest.len() as u64;
-        let strata = most - longest.len() as u64;
-        let edge =
-            |stratum: u64| (u128::from(others) * u128::from(stratum) / u128::from(strata.max(1))) as u64;
-        let phase = members.phase.map_or(u64::MAX, u64::from);
-        let drawn = (0..strata).map(|stratum| {
+        let mut classes: Vec<Vec<usize>> =
+            classes.into_values().filter(|class| class.len() >= CLASS).collect();
+        classes.sort_unstable_by_key(|class| (Reverse(class.len()), class[0]));
+        classes.truncate(CLASSES);
+        let mut taken: Vec<usize> = classes.concat();
+        taken.sort_unstable();
+        let others = blocks.iter().copied().filter(|block| taken.binary_search(block).is_err()).collect();
+        (classes, others)
+    }
+
+    /// What of each phase is in some blocks, and in those that are simulated.
+    fn units(&self, blocks: &[usize], certain: &[usize], drawn: &[usize], identical: bool) -> Vec<Units> {
+        let mut of_phase: BTreeMap<Option<u32>, Traits> = BTreeMap::new();
+        for block in blocks {
+            for (phase, _, traits) in self.run.parts(*block) {
+                of_phase.entry(phase).or_default().add(&traits);
+            }
+        }
+        let units = |(phase, total)| {
+            let spans = |blocks: &[usize]| -> Vec<Vec<Span>> {
+                let own = |block: &usize| {
+                    self.run.parts(*block).filter(|part| part.0 == phase).map(|part| part.1).collect()
+                };
+                blocks.iter().map(own).collect()
+            };
+            let units = (blocks.len() - certain.len()) as u64;
+            Units { phase, units, total, samples: spans(drawn), certain: spans(certain), identical }
+        };
+        of_phase.into_iter().map(units).collect()
+    }
+
+    /// Blocks that stand for themselves, and one of each stratum of the others; all if there are no more than `most`.
+    fn chosen(&self, kind: u64, blocks: &[usize], only: &[usize], most: usize) -> (Vec<usize>, Vec<usize>) {
+        if blocks.len() <= most {
+            return (Vec::new(), blocks.to_vec());
+        }
+        let length = |block: usize| {
+            let Span { start_ns, end_ns } = self.run.blocks[block].span;
+            end_ns - start_ns
+        };
+        let whole: u64 = blocks.iter().map(|block| length(*block)).sum();
+        let long = (whole / blocks.len() as u64).saturating_mul(LONG);
+        let mut certain: Vec<usize> = blocks.iter().copied().filter(|block| length(*block) > long).collect();
+        certain.sort_unstable_by_key(|block| (Reverse(length(*block)), *block));
+        certain.truncate(most / LONGEST);
+        certain.extend(only.iter().filter(|block| blocks.binary_search(block).is_ok()));
+        certain.sort_unstable();
+        certain.dedup();
+        let others: Vec<usize> =
+            blocks.iter().copied().filter(|block| certain.binary_search(block).is_err()).collect();
+        let strata = (most - certain.len().min(most)).max(most / 2).max(1);
+        let edge = |stratum: usize| (others.len() as u128 * stratum as u128 / strata as u128) as usize;
+        let one = |stratum: usize| {
             let (start, end) = (edge(stratum), edge(stratum + 1));
-            let unit = start + drawn(phase, stratum) % (end - start).max(1);
-            // Past the longest ones, which are not among the others.
-            longest.iter().fold(unit, |unit, long| unit + u64::from(*long <= unit))
-        });
-        let drawn = drawn.collect();
-        (longest, drawn)
-    }
-
-    /// A unit with so many messages before it and half as many after it, as times and as positions of messages.
-    fn surroundings(&self, members: &Members, unit: u64, messages: u64) -> (Span, Span) {
-        let (rows, piece) = members.unit(unit);
-        let (first, last) = (rows[0], rows[rows.len() - 1]);
-        let (start, end) = (self.position(first, piece), self.position(last, piece + 1));
-        let [own_start_ns, own_end_ns] = [self.edge_ns(first, piece), self.edge_ns(last, piece + 1)];
-        let first = start.saturating_sub(messages);
-        let last = end.saturating_add(messages / 2).min(self.messages);
-        let start_ns = if first == 0 { 0 } else { self.time_ns(first).min(own_start_ns) };
-        let end_ns = self.time_ns(last).max(own_end_ns);
-        (Span { start_ns, end_ns }, Span { start_ns: first, end_ns: last })
-    }
-}
-
-impl Members {
-    fn units(&self) -> u64 {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    /// Puts rows together that lie within the messages of a unit.
-    fn group(&mut self, rows: &[Row], unit: u64) {
-        let mut start = None;
-        for (number, row) in self.rows.iter().enumerate() {
-            let row = &rows[*row];
-            let end = row.before + row.messages;
-            let fits = row.pieces == 1 && start.is_some_and(|start| end - start <= unit);
-            if !fits {
-                start = (row.pieces == 1).then_some(row.before);
-                self.groups.push(number);
-                self.ends.push(self.units());
-            }
-            if let (Some(group), Some(units)) = (self.groups.last_mut(), self.ends.last_mut()) {
-                *group = number + 1;
-                *units += if fits { 0 } else { row.pieces };
-            }
-        }
-    }
-
-    /// The rows of a unit, and which piece of them it is where they are one.
-    fn unit(&self, unit: u64) -> (&[usize], u64) {
-        let at = self.ends.partition_point(|end| *end <= unit).min(self.groups.len() - 1);
-        let before = |of: u64| at.checked_sub(1).map_or(of, |before| self.ends[before]);
-        let first = at.checked_sub(1).map_or(0, |before| self.groups[before]);
-        (&self.rows[first..self.groups[at]], unit - before(0))
+            others[start + (drawn(kind, stratum as u64) % (end - start).max(1) as u64) as usize]
+        };
+        (certain, (0..strata.min(others.len())).map(one).collect())
     }
 }
 
@@ -381,7 +378,7 @@ fn joined(mut spans: Vec<Span>) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{FORMAT, Header, Phase, VERSION};
+    use crate::archive::{FORMAT, Header, Occurrence, Phase, VERSION};
     use phaseflow_collect::TrafficMatrix;
     use proptest::prelude::*;
 
@@ -428,11 +425,13 @@ mod tests {
         let samples = chosen(&segmentation);
         let end_ns = segmentation.header.duration_ns.unwrap();
         assert_eq!(samples.windows, [Span { start_ns: 0, end_ns }]);
-        let units = |phase| samples.of_phase.iter().find(|units| units.phase == phase).unwrap();
-        // 1 024 messages a unit, and what is left goes to them.
-        assert_eq!((units(Some(0)).units, units(Some(1)).units, units(None).units), (1 + 4, 2, 1));
+        // 2 048 messages a unit: the first three rows are one, the fourth is two, and the last one is of the kind of the first.
+        let units: Vec<_> = samples.of_phase.iter().map(|units| (units.phase, units.units)).collect();
+        assert_eq!(units, [(None, 2), (Some(0), 2), (Some(1), 2), (Some(0), 2)]);
         assert!(samples.of_phase.iter().all(|units| units.units == units.samples.len() as u64));
         assert_eq!(lengths(&samples.of_phase.iter().flat_map(Units::spans).collect::<Vec<_>>()), end_ns);
+        let messages: Vec<_> = samples.of_phase.iter().map(|units| units.total.messages).collect();
+        assert_eq!(messages, [0, 1000, 13, 5000]);
     }
 
     #[test]
@@ -444,7 +443,7 @@ mod tests {
             let (all, part) = (segmentation.header.duration_ns.unwrap(), lengths(&samples.windows));
             assert!(part * 20 <= all, "{part} of {all}");
             for units in samples.of_phase.iter().filter(|units| units.phase.is_some()) {
-                assert!((LEAST..=MOST).contains(&(units.samples.len() as u64)), "{units:?}");
+                assert!((LEAST..=MOST).contains(&units.samples.len()), "{units:?}");
             }
         }
     }
@@ -463,10 +462,33 @@ mod tests {
         }
         let samples = chosen(&segmentation);
         let Occurrence { start_ns, end_ns, .. } = segmentation.occurrences[long];
-        assert_eq!(samples.of_phase[0].longest, [vec![Span { start_ns, end_ns }]]);
-        assert!(!samples.of_phase[0].samples.concat().contains(&Span { start_ns, end_ns }));
-        assert_eq!(samples.of_phase[0].units, 999);
-        assert!(samples.of_phase[1].longest.is_empty());
+        let units = samples.of_phase.iter().find(|units| units.phase == Some(0)).unwrap();
+        assert_eq!(units.certain.len(), 1);
+        assert!(units.certain[0].contains(&Span { start_ns, end_ns }));
+        assert!(!units.samples.concat().contains(&Span { start_ns, end_ns }));
+    }
+
+    #[test]
+    fn what_stands_for_a_phase_and_what_is_nearest_and_farthest_is_simulated() {
+        let segmentation = run(16, &[512].repeat(9000));
+        let mut representatives =
+            Representatives { of_phase: vec![Some(3003), Some(3004)], ..Representatives::default() };
+        // Phase 0 has one that is nearest and one that is farthest; the occurrences of phase 1 are all as far.
+        let deviation = |row: usize| [Some(0.5), Some(0.25), None][row % 3];
+        representatives.deviation = (0..9000).map(deviation).collect();
+        representatives.deviation[3003] = Some(0.0);
+        representatives.deviation[3004] = Some(0.0);
+        representatives.deviation[6006] = Some(0.125);
+        representatives.deviation[8001] = Some(1.0);
+        let samples = Samples::choose(&segmentation, &representatives);
+        let certain: Vec<Span> =
+            samples.of_phase.iter().flat_map(|units| units.certain.iter().flatten()).copied().collect();
+        for row in [3003, 3004, 6006, 8001] {
+            let Occurrence { start_ns, end_ns, .. } = segmentation.occurrences[row];
+            assert!(certain.contains(&Span { start_ns, end_ns }), "{row}");
+        }
+        // Nothing else had to be: 3 003 and 3 004 lie in one block.
+        assert!(samples.of_phase.iter().all(|units| units.certain.len() == 3), "{:?}", samples.of_phase);
     }
 
     #[test]
@@ -482,7 +504,7 @@ mod tests {
             chosen(&segmentation).check(1).unwrap_err().to_string(),
             "has samples of phase 1, the archive has 1"
         );
-        assert_eq!(broken(&|s| s.of_phase[1].units = 1), "has 2 samples of 1 units, expected 1 to 1");
+        assert_eq!(broken(&|s| s.of_phase[0].units = 1), "has 2 samples of 1 units, expected 1 to 1");
         assert!(broken(&|s| s.windows[0].end_ns = 50).contains("lies in no window"));
         assert!(
             broken(&|s| s.windows.push(Span { start_ns: 0, end_ns: 5 })).starts_with("window 1 is not after")

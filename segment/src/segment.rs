@@ -128,8 +128,13 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
             let (segmentation, stretches) =
                 settled(header(method, Some(run.duration_ns)), run, &nodes, &paths, &tally)?;
             notes.extend(stray(&segmentation));
-            let representatives =
-                Representatives::choose(run.start_ns, &segmentation, &stretches, &tally.volumes, tally.ticks);
+            let representatives = Representatives::choose(
+                run.start_ns,
+                &segmentation,
+                &stretches,
+                &tally.volumes,
+                (tally.ticks, tally.repeats),
+            );
             Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
         }
     }

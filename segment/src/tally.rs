@@ -12,6 +12,7 @@ use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix, sum_of_bytes};
 
 use crate::collectives::Collectives;
 use crate::plan::Plan;
+use crate::repeats::{Repeat, Repeats};
 use crate::replay::Replay;
 use crate::representative::Volumes;
 use crate::search::{Before, Search, Side};
@@ -42,6 +43,8 @@ pub(crate) struct Tally {
     pub(crate) volumes: Volumes,
     /// When messages were posted.
     pub(crate) ticks: Ticks,
+    /// Where the same happened again and again.
+    pub(crate) repeats: Vec<Repeat>,
 }
 
 /// Reads `trace` and sums up the stretches of `plan`.
@@ -52,20 +55,26 @@ pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Ta
     let details = Details { arrivals, tags, ..Details::default() };
     let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
     let mut sums = Sums::new(run, plan);
-    let mut ticks = Ticks::default();
-    while let Some(block) = reader.next_block()? {
+    let (mut ticks, mut repeats) = (Ticks::default(), Repeats::default());
+    loop {
+        // Where the same seems to happen again, it has to be the same in all that is known.
+        let others = repeats.wants_times();
+        reader.set_details(Details { arrivals: arrivals || others, tags, others });
+        let Some(block) = reader.next_block()? else { break };
         match block {
             Block::Messages(block) => {
                 sums.add(block)?;
                 ticks.add(&block.columns().send_post_ns, |time| run.since_start(time));
+                repeats.add(block);
             }
             Block::Calls(calls) => {
                 calls.iter().for_each(|call| sums.collectives.add(call, |time| run.since_start(time)));
+                repeats.add_calls(calls);
             }
             Block::Marks(_) | Block::Matrix(_) | Block::Sizes(_) => {}
         }
     }
-    Ok(Tally { ticks, ..sums.finish()? })
+    Ok(Tally { ticks, repeats: repeats.finish(), ..sums.finish()? })
 }
 
 struct Sums<'a> {
@@ -279,6 +288,12 @@ impl<'a> Sums<'a> {
             total.start_ns = self.run.duration_ns;
         }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
-        Ok(Tally { totals: self.totals, matrices, volumes: self.volumes, ticks: Ticks::default() })
+        Ok(Tally {
+            totals: self.totals,
+            matrices,
+            volumes: self.volumes,
+            ticks: Ticks::default(),
+            repeats: Vec::new(),
+        })
     }
 }

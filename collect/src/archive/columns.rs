@@ -173,6 +173,11 @@ impl<'a> BlockReader<'a> {
         self.rows
     }
 
+    /// True if there is a column of this id.
+    pub fn has(&self, id: u8) -> bool {
+        self.columns.iter().any(|column| column.0 == id)
+    }
+
     /// Decodes column `id` into `out`, which is cleared first; false if the block has no such column.
     ///
     /// # Errors

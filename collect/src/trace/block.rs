@@ -29,6 +29,8 @@ pub struct MessageBlock {
     columns: MessageColumns,
     /// Optional columns in the order of their ids, [`UNKNOWN`] for single unknown values.
     optional: [Vec<i64>; OPTIONAL.len()],
+    /// True if times were left out when it was read.
+    lacks_times: bool,
 }
 
 /// The columns that every message has.
@@ -109,6 +111,16 @@ impl MessageBlock {
     /// Nanoseconds from the send post to the receive's completion, `UNKNOWN` where not known, if any is.
     pub fn arrivals(&self) -> Option<&[i64]> {
         Some(&self.optional[5][..]).filter(|column| !column.is_empty())
+    }
+
+    /// True if more is known of when messages were sent and received than was read.
+    pub fn lacks_times(&self) -> bool {
+        self.lacks_times
+    }
+
+    /// When sends were complete, receives posted and complete: nanoseconds after the send post, `UNKNOWN` where not known; empty where none is.
+    pub fn more_times(&self) -> [&[i64]; 3] {
+        [&self.optional[3], &self.optional[4], &self.optional[5]]
     }
 
     /// Message `i`.
@@ -285,11 +297,13 @@ impl MessageBlock {
         block.required(id::SRC, "src", &mut self.columns.src)?;
         block.required(id::DST, "dst", &mut self.columns.dst)?;
         block.required(id::BYTES, "bytes", &mut self.columns.bytes)?;
+        self.lacks_times = false;
         for (id, column) in OPTIONAL.iter().zip(&mut self.optional) {
             if details.want(*id) {
                 block.column(*id, column)?;
             } else {
                 column.clear();
+                self.lacks_times |= *id >= id::SEND_COMPLETE && block.has(*id);
             }
         }
         Ok(true)

@@ -82,6 +82,11 @@ impl<R: BufRead> TraceReader<R> {
         self.with_details(Details::default())
     }
 
+    /// What is read of messages from now on.
+    pub fn set_details(&mut self, details: Details) {
+        self.details = details;
+    }
+
     /// Reads of messages, beside what every trace knows of them, only these `details`.
     #[must_use]
     pub fn with_details(self, details: Details) -> Self {

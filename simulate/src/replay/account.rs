@@ -56,6 +56,8 @@ impl Account {
 pub struct Stretch {
     /// From the last rank's entry into it to the last rank's entry into the next.
     pub time: Picoseconds,
+    /// From the mean of the ranks' entries into it to the mean of their entries into the next, but for less than a picosecond.
+    pub mean_time: Picoseconds,
     /// What ranks did while they were in it, summed up.
     pub account: Account,
     /// The critical path's part in its time.

@@ -45,7 +45,7 @@ pub use packets::Packets;
 pub use parameter_server::ParameterServer;
 pub use player::{Performance, Player, play_alone};
 pub use replacement::Replacement;
-pub use sampled::{Sample, Sampled, Stratum, Traits};
+pub use sampled::{Sample, Sampled, Stratum};
 pub use script::{Op, Script, Transfer};
 pub use shared::Shared;
 pub(crate) use steps::keep_longest;

@@ -100,6 +100,8 @@ pub(super) struct Act<'s> {
     pub(super) began: Picoseconds,
     /// By boundary: when the last rank so far passed it.
     pub(super) boundaries: Vec<Picoseconds>,
+    /// By boundary: when ranks passed it since the script began, summed up.
+    passed: Vec<u128>,
     /// By stretch.
     accounts: Vec<Account>,
     /// By stretch, then rank; empty where nobody wants to know.
@@ -225,6 +227,7 @@ impl<'s, T: Transport> Player<'s, T> {
             playing: script.ranks(),
             began,
             boundaries: vec![began; script.stretches() - 1],
+            passed: vec![0; script.stretches() - 1],
             accounts: vec![Account::default(); script.stretches()],
             in_detail: vec![
                 Account::default();
@@ -364,6 +367,7 @@ impl Act<'_> {
                     self.ranks[r].stretch = number as usize + 1;
                     // Time ascends: the last rank to pass has the last word.
                     self.boundaries[number as usize] = now;
+                    self.passed[number as usize] += u128::from(now.saturating_sub(self.began));
                 }
             }
         }
@@ -475,17 +479,22 @@ impl Act<'_> {
         let own = self.hosts.len() - self.script.servers() as usize;
         let (paths, details) = critical_path(&self, end, transport);
         let ends = self.boundaries.iter().chain([&end]);
-        let mut since = self.began;
-        let stretch = |((time, account), path): ((&Picoseconds, Account), PathShare)| Stretch {
-            time: time - std::mem::replace(&mut since, *time),
-            account,
-            path,
-        };
+        let ranks = self.ranks.len().max(1) as u128;
+        let ended = self.ranks.iter().map(|rank| u128::from(rank.ended.unwrap_or(end) - self.began)).sum();
+        let means = self.passed.iter().chain([&ended]).map(|sum| (sum / ranks) as Picoseconds); // at most the latest
+        let (mut since, mut mean_since) = (self.began, 0);
+        let stretch =
+            |(((time, mean), account), path): (((&Picoseconds, Picoseconds), Account), PathShare)| Stretch {
+                time: time - std::mem::replace(&mut since, *time),
+                mean_time: mean.saturating_sub(std::mem::replace(&mut mean_since, mean)),
+                account,
+                path,
+            };
         Performance {
             token: self.token,
             end,
             makespan: end - self.began,
-            stretches: ends.zip(self.accounts).zip(paths).map(stretch).collect(),
+            stretches: ends.zip(means).zip(self.accounts).zip(paths).map(stretch).collect(),
             ends: self.ranks.iter().take(own).map(|rank| rank.ended.unwrap_or(end)).collect(),
             accounts: self.ranks.into_iter().take(own).map(|rank| rank.account).collect(),
             details,

@@ -5,13 +5,13 @@
 use std::collections::BTreeSet;
 
 use phaseflow_collect::{At, Result};
-use phaseflow_segment::{Occurrence, Samples, Segmentation, Span, Units};
+use phaseflow_segment::{Occurrence, Samples, Segmentation, Span, Traits, Units};
 
 use super::Script;
 use super::excerpt::{Excerpt, since};
 
 /// Windows of a phase that are played a second time with a shorter beginning, at most.
-const CHECKS: usize = 4;
+const CHECKS: usize = 2;
 
 /// What stands for all of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,14 +31,16 @@ pub struct Stratum {
     pub phase: Option<u32>,
     /// How long all of it took when it was recorded.
     pub recorded_ns: u64,
-    /// How many units there are, without the longest.
+    /// How many units there are, without those that stand for themselves.
     pub units: u64,
     /// What they have all together.
     pub total: Traits,
     /// Those that are sampled.
     pub samples: Vec<Sample>,
     /// Units that stand for themselves.
-    pub longest: Vec<Sample>,
+    pub certain: Vec<Sample>,
+    /// True if all units are the same.
+    pub identical: bool,
 }
 
 /// A sampled unit: stretches of the script.
@@ -52,25 +54,8 @@ pub struct Sample {
     pub again: Vec<usize>,
     /// True if what comes before it in the run is left out.
     pub begins: bool,
-}
-
-impl Traits {
-    fn add(&mut self, other: &Self) {
-        self.duration_ns = self.duration_ns.saturating_add(other.duration_ns);
-        self.messages = self.messages.saturating_add(other.messages);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-    }
-}
-
-/// What is known of a stretch of the trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traits {
-    /// How long it took when it was recorded.
-    pub duration_ns: u64,
-    /// Messages posted in it.
-    pub messages: u64,
-    /// Their bytes.
-    pub bytes: u64,
+    /// True if it is a part of an occurrence.
+    pub is_piece: bool,
 }
 
 impl Sampled {
@@ -99,6 +84,7 @@ impl Sampled {
             return Ok(None);
         }
         let edges = edges(samples);
+        let rows: Vec<&Occurrence> = segmentation.occurrences.iter().filter(|row| row.depth == 0).collect();
         let (mut scripts, mut firsts, mut stretches) = (Vec::with_capacity(windows.len()), Vec::new(), 0);
         for (number, (excerpt, span)) in windows.iter().zip(&samples.windows).enumerate() {
             scripts.push(script(excerpt, *span, &edges[number]).at(|| format!("window {number}"))?);
@@ -117,17 +103,12 @@ impl Sampled {
         }
         let mut strata = Vec::with_capacity(samples.of_phase.len());
         for units in &samples.of_phase {
-            let rows =
-                segmentation.occurrences.iter().filter(|row| row.depth == 0 && row.phase == units.phase);
-            let mut total = Traits::default();
-            for Occurrence { start_ns, end_ns, messages, bytes, .. } in rows.copied() {
-                total.add(&Traits { duration_ns: end_ns - start_ns, messages, bytes });
-            }
             let mut stratum = Stratum {
                 phase: units.phase,
-                recorded_ns: total.duration_ns,
+                recorded_ns: units.total.duration_ns,
                 units: units.units,
-                total,
+                total: units.total,
+                identical: units.identical,
                 ..Stratum::default()
             };
             let sample = |spans: &Vec<Span>| {
@@ -142,27 +123,28 @@ impl Sampled {
                     sample
                         .again
                         .extend(shorter_firsts[window].filter(|_| stretch > 0).map(|first| first + stretch));
+                    let row = rows.partition_point(|row| row.end_ns <= span.start_ns);
+                    let is_whole =
+                        |row: &&Occurrence| row.start_ns == span.start_ns && row.end_ns == span.end_ns;
+                    sample.is_piece |= !rows.get(row).is_some_and(is_whole);
                     sample.begins |= samples.windows[window].start_ns > 0;
                 }
                 let is_again = sample.again.len() == sample.stretches.len();
                 sample.again.truncate(if is_again { sample.again.len() } else { 0 });
                 Some(sample)
             };
-            let (Some(among), Some(longest)) =
-                (units.samples.iter().map(sample).collect(), units.longest.iter().map(sample).collect())
+            let (Some(among), Some(certain)) =
+                (units.samples.iter().map(sample).collect(), units.certain.iter().map(sample).collect())
             else {
                 return Ok(None);
             };
-            (stratum.samples, stratum.longest) = (among, longest);
-            let all = || stratum.samples.iter().chain(&stratum.longest);
-            if all().all(|sample| sample.traits.messages == 0) && total.messages > 0 {
+            (stratum.samples, stratum.certain) = (among, certain);
+            let all = || stratum.samples.iter().chain(&stratum.certain);
+            if all().all(|sample| sample.traits.messages == 0) && stratum.total.messages > 0 {
                 return Ok(None);
             }
-            for Sample { traits, .. } in &stratum.longest {
-                let left = &mut stratum.total;
-                left.duration_ns = left.duration_ns.saturating_sub(traits.duration_ns);
-                left.messages = left.messages.saturating_sub(traits.messages);
-                left.bytes = left.bytes.saturating_sub(traits.bytes);
+            for Sample { traits, .. } in &stratum.certain {
+                stratum.total.without(traits);
             }
             strata.push(stratum);
         }

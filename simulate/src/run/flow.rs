@@ -391,7 +391,7 @@ impl Replays {
         if is_first {
             self.paths.add_steps(&estimate.steps, 0, steps);
             sum.simulated += estimate.simulated;
-            sum.makespan_error = estimate.error.is_finite().then_some(estimate.error);
+            sum.makespan_error = Some(estimate.error()).filter(|error| error.is_finite());
         }
     }
 

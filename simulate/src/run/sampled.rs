@@ -7,16 +7,18 @@
 //! The error has two parts. That of the sample is the regression's. That of what is left out before a window is told by some windows that are
 //! replayed again with half of what comes before their samples: by so much as the samples change, they may still be off.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use phaseflow_collect::{Error, Result};
+use phaseflow_segment::Traits;
 
 use super::flow::{Bounds, Flow, On};
 use crate::engine::Picoseconds;
 use crate::flow::HoldSums;
-use crate::regression::{Unit, total};
+use crate::regression::{Total, Unit, total};
 use crate::replay::{
-    Account, PathShare, Performance, Sample, Sampled, Script, Step, Stratum, Stretch, Traits, keep_longest,
+    Account, PathShare, Performance, Sample, Sampled, Script, Step, Stratum, Stretch, keep_longest,
 };
 use crate::topology::HostId;
 
@@ -35,8 +37,12 @@ pub(super) struct Estimate {
     pub(super) recorded_ns: u64,
     /// How long it takes.
     pub(super) time: Picoseconds,
-    /// How far off that may be, as part of it.
-    pub(super) error: f64,
+    /// The square of how far off that may be by chance, picoseconds.
+    variance: f64,
+    /// How far off it may be for what is left out before samples, picoseconds.
+    shift: f64,
+    /// True if it is not the sum of all of it.
+    left_out: bool,
     /// Samples that were simulated.
     pub(super) simulated: u64,
     /// All ranks together.
@@ -54,6 +60,43 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
+    /// How far off the time may be, as part of it.
+    pub(super) fn error(&self) -> f64 {
+        let time = self.time as f64;
+        if self.time == 0 || !self.left_out {
+            return 0.0;
+        }
+        ((self.variance.sqrt() + self.shift) / time).max(LEAST_ERROR)
+    }
+
+    /// Adds what comes of other units of the phase.
+    fn add(&mut self, other: Self) {
+        let both = |a: Option<f64>, b: Option<f64>, other: &Self, own: Picoseconds| {
+            let parts = [(a, own), (b, other.time)].into_iter().filter(|part| part.1 > 0);
+            let sum = parts.clone().filter_map(|(part, time)| Some(part? * time as f64)).sum::<f64>();
+            let time: f64 = parts.filter(|part| part.0.is_some()).map(|part| part.1 as f64).sum();
+            (time > 0.0).then(|| sum / time)
+        };
+        self.unshared = both(self.unshared, other.unshared, &other, self.time);
+        self.unlimited = both(self.unlimited, other.unlimited, &other, self.time);
+        self.recorded_ns = self.recorded_ns.saturating_add(other.recorded_ns);
+        self.time = self.time.saturating_add(other.time);
+        self.variance += other.variance;
+        self.shift += other.shift;
+        self.left_out |= other.left_out;
+        self.simulated += other.simulated;
+        self.account.add(&other.account, 1);
+        self.accounts.resize(self.accounts.len().max(other.accounts.len()), Account::default());
+        self.accounts.iter_mut().zip(&other.accounts).for_each(|(sum, own)| sum.add(own, 1));
+        self.path.ranks = self.path.ranks.saturating_add(other.path.ranks);
+        self.path.network = self.path.network.saturating_add(other.path.network);
+        self.path.messages = self.path.messages.saturating_add(other.path.messages);
+        self.steps.extend(other.steps);
+        if let Some(holds) = &other.holds {
+            self.holds.get_or_insert_default().add_all(holds, 1.0);
+        }
+    }
+
     /// The part of it in a stretch that took this long when it was recorded.
     pub(super) fn share(&self, recorded_ns: u64) -> f64 {
         if self.recorded_ns == 0 { 0.0 } else { recorded_ns as f64 / self.recorded_ns as f64 }
@@ -95,12 +138,15 @@ impl Estimates {
         let found =
             Found { performance, bounds, again: again.map(|again| again.stretches).unwrap_or_default() };
         let usual = found.usual_shift(&sampled.strata);
-        let mut estimates = Self { phases: Vec::new(), idle: None };
+        let mut of_phase: BTreeMap<Option<u32>, Estimate> = BTreeMap::new();
         for stratum in &sampled.strata {
-            let mut estimate = found.estimate(stratum, usual);
+            of_phase.entry(stratum.phase).or_default().add(found.estimate(stratum, usual));
+        }
+        let mut estimates = Self { phases: Vec::new(), idle: None };
+        for (phase, mut estimate) in of_phase {
             keep_longest(&mut estimate.steps, flow.options.path_steps as usize);
             let estimate = Some(Rc::new(estimate));
-            match stratum.phase {
+            match phase {
                 None => estimates.idle = estimate,
                 Some(phase) => {
                     let phase = phase as usize;
@@ -123,16 +169,21 @@ struct Found {
 
 impl Found {
     /// How long a sample took, picoseconds.
-    fn time(&self, sample: &Sample) -> f64 {
-        time_of(&self.performance.stretches, &sample.stretches)
+    fn time(&self, stratum: &Stratum, sample: &Sample) -> f64 {
+        time_of(&self.performance.stretches, &sample.stretches, by_mean(stratum, sample))
+    }
+
+    /// How long it took with less before it.
+    fn time_again(&self, stratum: &Stratum, sample: &Sample) -> f64 {
+        time_of(&self.again, &sample.again, by_mean(stratum, sample))
     }
 
     /// By how much of its mean time a sample of a stratum changes with what comes before it; one each that was played again.
     fn shifts(&self, stratum: &Stratum) -> Vec<f64> {
-        let all = || stratum.samples.iter().chain(&stratum.longest);
-        let mean = all().map(|sample| self.time(sample)).sum::<f64>() / all().count().max(1) as f64;
+        let all = || stratum.samples.iter().chain(&stratum.certain);
+        let mean = all().map(|sample| self.time(stratum, sample)).sum::<f64>() / all().count().max(1) as f64;
         let again = all().filter(|sample| mean > 0.0 && !sample.again.is_empty());
-        again.map(|sample| (self.time(sample) - time_of(&self.again, &sample.again)) / mean).collect()
+        again.map(|sample| (self.time(stratum, sample) - self.time_again(stratum, sample)) / mean).collect()
     }
 
     /// The mean square of all shifts.
@@ -146,24 +197,28 @@ impl Found {
     }
 
     fn estimate(&self, stratum: &Stratum, usual_shift: f64) -> Estimate {
-        let time = |sample: &Sample| self.time(sample);
+        let time = |sample: &Sample| self.time(stratum, sample);
         // Idle stretches have no messages to speak of.
         let unit = |traits: &Traits| unit(traits, stratum.phase.is_none());
         let sample: Vec<(Unit, f64)> =
             stratum.samples.iter().map(|sample| (unit(&sample.traits), time(sample))).collect();
-        let others = total(stratum.units, &unit(&stratum.total), &sample);
-        let longest: f64 = stratum.longest.iter().map(time).sum();
-        let value = others.value + longest;
+        let others = if stratum.identical {
+            identical(stratum, &sample)
+        } else {
+            total(stratum.units, &unit(&stratum.total), &sample)
+        };
+        let certain: f64 = stratum.certain.iter().map(time).sum();
+        let value = others.value + certain;
 
         let shifts = self.shifts(stratum);
         let mean = shifts.iter().sum::<f64>() / shifts.len().max(1) as f64;
         let begins =
-            || stratum.samples.iter().chain(&stratum.longest).filter(|sample| sample.begins).count() as f64;
+            || stratum.samples.iter().chain(&stratum.certain).filter(|sample| sample.begins).count() as f64;
         let shift = if begins() == 0.0 {
             0.0
         } else if (stratum.samples.len() as u64) < stratum.units {
-            // What differs from sample to sample is in the error of the sample.
-            mean.abs()
+            // What differs from sample to sample is in the error of the sample; where there is only one, nothing is.
+            if stratum.identical { SHIFTS * mean.abs() } else { mean.abs() }
         } else {
             let count = shifts.len() as f64;
             let square = (mean_square(&shifts) * count + usual_shift * PRIOR) / (count + PRIOR);
@@ -171,17 +226,23 @@ impl Found {
             mean.abs() + SHIFTS * (square * begins()).sqrt() / all
         };
         let mut sum = Sum::default();
-        for sample in stratum.samples.iter().chain(&stratum.longest) {
+        for sample in stratum.samples.iter().chain(&stratum.certain) {
             sample.stretches.iter().for_each(|stretch| sum.add(self, *stretch));
         }
-        let left_out = begins() > 0.0 || (stratum.samples.len() as u64) < stratum.units;
-        let error =
-            if value > 0.0 && left_out { (others.error / value + shift).max(LEAST_ERROR) } else { 0.0 };
+        let is_drawn = (stratum.samples.len() as u64) < stratum.units && !stratum.identical;
+        let left_out = is_drawn || shift > SAME;
         Estimate {
             recorded_ns: stratum.recorded_ns,
             time: value.round() as Picoseconds,
-            error,
-            simulated: (stratum.samples.len() + stratum.longest.len()) as u64,
+            variance: others.error.powi(2),
+            shift: shift * value,
+            left_out,
+            simulated: stratum
+                .samples
+                .iter()
+                .chain(&stratum.certain)
+                .filter(|sample| !sample.stretches.is_empty())
+                .count() as u64,
             ..sum.scaled(value)
         }
     }
@@ -191,15 +252,30 @@ impl Found {
 const PRIOR: f64 = 2.0;
 /// Where anything is left out: how long a stretch takes from last entry to last entry depends on who is last.
 const LEAST_ERROR: f64 = 0.003;
+/// Changes by no more than this part are of the last digit.
+const SAME: f64 = 1e-9;
 /// Deviations of a mean of few.
 const SHIFTS: f64 = 3.0;
 
-fn time_of(stretches: &[Stretch], numbers: &[usize]) -> f64 {
-    numbers.iter().filter_map(|number| stretches.get(*number)).map(|stretch| stretch.time as f64).sum()
+/// Where a part of an occurrence stands for others, ranks are as far apart at its end as at its beginning but by chance, and the mean of the ranks
+/// has less of that than the last of them.
+fn by_mean(stratum: &Stratum, sample: &Sample) -> bool {
+    sample.is_piece && (stratum.samples.len() as u64) < stratum.units
+}
+
+fn time_of(stretches: &[Stretch], numbers: &[usize], by_mean: bool) -> f64 {
+    let time = |stretch: &Stretch| if by_mean { stretch.mean_time } else { stretch.time };
+    numbers.iter().filter_map(|number| stretches.get(*number)).map(|stretch| time(stretch) as f64).sum()
 }
 
 fn mean_square(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Units of which each is like the one that was simulated.
+fn identical(stratum: &Stratum, sample: &[(Unit, f64)]) -> Total {
+    let all: f64 = sample.iter().map(|(_, value)| value).sum();
+    Total { value: all / sample.len().max(1) as f64 * stratum.units as f64, error: 0.0 }
 }
 
 /// What samples spent.

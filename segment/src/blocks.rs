@@ -1,0 +1,286 @@
+//! A run cut into blocks, of which a few are simulated for all.
+//!
+//! A block is some neighbouring occurrences of depth 0, up to where the phase that it began with comes again: what comes in turn in the run comes in turn
+//! in each block, so what one phase leaves to the next is in it, and the phases of an iteration are met together. An occurrence that is long
+//! for itself is cut into pieces of about equal numbers of messages. Blocks of the same phases are of a kind.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::archive::{Occurrence, Segmentation};
+use crate::repeats::Repeat;
+use crate::representative::Representatives;
+use crate::sample::{Span, Traits};
+
+/// A block is over after so many times the messages that it is meant to have, wherever it is.
+const MOST: u64 = 3;
+/// Of what comes again, a piece of so many messages is as good as a longer one.
+const ENOUGH: u64 = 2048;
+/// A kind with less than this part of the messages goes with one that has all of its phases.
+const RARE: u64 = 64;
+
+/// An outermost occurrence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    phase: Option<u32>,
+    span: Span,
+    /// Messages of the run before it, and its own.
+    before: u64,
+    messages: u64,
+    bytes: u64,
+}
+
+/// Some neighbouring rows, or a piece of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) rows: Range<usize>,
+    /// Its messages, counted from the start of the run.
+    pub(crate) messages: Range<u64>,
+    pub(crate) span: Span,
+}
+
+/// Blocks in a repeat of which this is the same are the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Content {
+    repeat: usize,
+    /// Where in a period it begins.
+    offset: u64,
+    /// What its rows are.
+    parts: Vec<(Option<u32>, Traits)>,
+}
+
+/// The blocks of a run, in order.
+pub(crate) struct Blocks<'a> {
+    rows: Vec<Row>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) messages: u64,
+    chosen: &'a Representatives,
+}
+
+impl<'a> Blocks<'a> {
+    /// Blocks of about `size` messages.
+    pub(crate) fn new(segmentation: &Segmentation, chosen: &'a Representatives, size: u64) -> Self {
+        let mut run = Self { rows: Vec::new(), blocks: Vec::new(), messages: 0, chosen };
+        for occurrence in segmentation.occurrences.iter().filter(|row| row.depth == 0) {
+            let Occurrence { phase, start_ns, end_ns, messages, bytes, .. } = *occurrence;
+            run.rows.push(Row {
+                phase,
+                span: Span { start_ns, end_ns },
+                before: run.messages,
+                messages,
+                bytes,
+            });
+            run.messages = run.messages.saturating_add(messages);
+        }
+        let mut open: Option<usize> = None;
+        for number in 0..run.rows.len() {
+            let row = run.rows[number];
+            let first = open.map_or(row, |first| run.rows[first]);
+            let so_far = row.before - first.before;
+            let is_long = row.phase.is_some() && row.messages >= 2 * size;
+            let comes_again = so_far >= size && row.phase == first.phase;
+            if let Some(start) = open.filter(|_| is_long || comes_again || so_far >= MOST * size) {
+                run.close(start..number);
+                open = None;
+            }
+            if is_long {
+                run.pieces(number, size);
+            } else {
+                open.get_or_insert(number);
+            }
+        }
+        if let Some(start) = open {
+            run.close(start..run.rows.len());
+        }
+        run
+    }
+
+    /// These rows are a block.
+    fn close(&mut self, rows: Range<usize>) {
+        let (first, last) = (self.rows[rows.start], self.rows[rows.end - 1]);
+        self.blocks.push(Block {
+            rows,
+            messages: first.before..last.before + last.messages,
+            span: Span { start_ns: first.span.start_ns, end_ns: last.span.end_ns },
+        });
+    }
+
+    /// A row is several blocks of about so many messages, within a repeat of whole periods each.
+    fn pieces(&mut self, number: usize, size: u64) {
+        let row = self.rows[number];
+        let end = row.before + row.messages;
+        let mut cuts = vec![(row.before, row.span.start_ns)];
+        let repeats = &self.chosen.repeats;
+        let first = repeats.partition_point(|repeat| repeat.messages.end <= row.before);
+        for repeat in repeats[first..].iter().take_while(|repeat| repeat.messages.start < end) {
+            let step = size.min(ENOUGH).div_ceil(repeat.period);
+            let until = repeat.messages.end.min(end);
+            let after =
+                |position: u64| position.saturating_sub(repeat.messages.start).div_ceil(repeat.period);
+            let mut periods = after(cuts[cuts.len() - 1].0.max(repeat.messages.start));
+            while repeat.messages.start + periods * repeat.period < until {
+                let position = repeat.messages.start + periods * repeat.period;
+                let time_ns = self.repeat_ns(repeat, periods);
+                self.even(&mut cuts, (position, time_ns), size);
+                periods += step;
+            }
+        }
+        self.even(&mut cuts, (end, row.span.end_ns), size);
+        for pair in cuts.windows(2) {
+            let span = Span { start_ns: pair[0].1, end_ns: pair[1].1 };
+            self.blocks.push(Block { rows: number..number + 1, messages: pair[0].0..pair[1].0, span });
+        }
+    }
+
+    /// Cuts into equal pieces up to a place, unless that is where the last one was.
+    fn even(&self, cuts: &mut Vec<(u64, u64)>, (position, time_ns): (u64, u64), size: u64) {
+        let (from, from_ns) = cuts[cuts.len() - 1];
+        let messages = position.saturating_sub(from);
+        let pieces = (messages / size).max(1);
+        for piece in 1..pieces {
+            let inner = from + (u128::from(messages) * u128::from(piece) / u128::from(pieces)) as u64; // at most all
+            let inner_ns = self.time_ns(inner);
+            if cuts[cuts.len() - 1].1 < inner_ns && inner_ns < time_ns {
+                cuts.push((inner, inner_ns));
+            }
+        }
+        if messages > 0 && time_ns > from_ns {
+            cuts.push((position, time_ns));
+        }
+    }
+
+    /// When so many periods of a repeat have passed, since the start of the run.
+    fn repeat_ns(&self, repeat: &Repeat, periods: u64) -> u64 {
+        let start_ns = repeat.start_ns.wrapping_sub(self.chosen.start_ns).cast_unsigned();
+        start_ns.saturating_add(repeat.period_ns.saturating_mul(periods))
+    }
+
+    /// What a block is, with so many messages before and after it; `None` if no other one can be the same.
+    pub(crate) fn content(&self, block: usize, before: u64, after: u64) -> Option<Content> {
+        let Range { start, end } = self.blocks[block].messages;
+        let repeats = &self.chosen.repeats;
+        let number = repeats.partition_point(|repeat| repeat.messages.end < end.saturating_add(after));
+        let repeat =
+            repeats.get(number).filter(|repeat| repeat.messages.start.saturating_add(before) <= start)?;
+        let parts = self.parts(block).map(|(phase, _, traits)| (phase, traits)).collect();
+        let offset = (start - repeat.messages.start) % repeat.period;
+        Some(Content { repeat: number, offset, parts })
+    }
+
+    /// When so many messages of the run are posted, within the row of the next one.
+    pub(crate) fn time_ns(&self, position: u64) -> u64 {
+        let row = self.rows.partition_point(|row| row.before + row.messages <= position);
+        let Some(row) = self.rows.get(row) else { return self.rows.last().map_or(0, |row| row.span.end_ns) };
+        let length = u128::from(row.span.end_ns - row.span.start_ns);
+        let evenly = || (length * u128::from(position - row.before) / u128::from(row.messages.max(1))) as u64; // at most the length
+        let time_ns = self.chosen.ticks.time_ns(position).unwrap_or_else(|| row.span.start_ns + evenly());
+        time_ns.clamp(row.span.start_ns, row.span.end_ns)
+    }
+
+    /// The stretches of a block and what is known of each.
+    pub(crate) fn parts(&self, block: usize) -> impl Iterator<Item = (Option<u32>, Span, Traits)> {
+        let block = &self.blocks[block];
+        self.rows[block.rows.clone()].iter().map(|row| {
+            let whole = Span { start_ns: row.span.start_ns, end_ns: row.span.end_ns };
+            let span = Span {
+                start_ns: whole.start_ns.max(block.span.start_ns),
+                end_ns: whole.end_ns.min(block.span.end_ns),
+            };
+            let own = |position: u64| position.clamp(row.before, row.before + row.messages) - row.before;
+            let bytes = |position: u64| {
+                (u128::from(row.bytes) * u128::from(own(position)) / u128::from(row.messages.max(1))) as u64 // at most all
+            };
+            let Range { start, end } = block.messages;
+            let is_whole = span == whole;
+            let traits = Traits {
+                duration_ns: span.end_ns - span.start_ns,
+                messages: own(end) - own(start),
+                bytes: if is_whole { row.bytes } else { bytes(end) - bytes(start) },
+            };
+            (row.phase, span, traits)
+        })
+    }
+
+    /// The window of a block with so many messages before it and after it, as time and as positions of messages.
+    pub(crate) fn window(&self, block: usize, before: u64, after: u64) -> (Span, Span) {
+        let block = &self.blocks[block];
+        let first = block.messages.start.saturating_sub(before);
+        let last = block.messages.end.saturating_add(after).min(self.messages);
+        let start_ns = if first == 0 { 0 } else { self.time_ns(first).min(block.span.start_ns) };
+        let end_ns = self.time_ns(last).max(block.span.end_ns);
+        (Span { start_ns, end_ns }, Span { start_ns: first, end_ns: last })
+    }
+
+    /// For each phase the occurrence that stands for it, and those of the others that are nearest to it and farthest from it: the blocks of each, of which
+    /// one is enough.
+    pub(crate) fn notable(&self, segmentation: &Segmentation) -> Vec<Vec<usize>> {
+        let Representatives { of_phase, deviation, .. } = self.chosen;
+        let outermost = || segmentation.occurrences.iter().enumerate().filter(|(_, row)| row.depth == 0);
+        let mut others: BTreeMap<u32, Vec<(u64, usize)>> = BTreeMap::new();
+        let mut notable = Vec::new();
+        for (number, (row, occurrence)) in outermost().enumerate() {
+            let Some(phase) = occurrence.phase else { continue };
+            if of_phase.get(phase as usize).copied().flatten() == Some(row) {
+                notable.push(self.blocks_of(number).collect());
+            } else if let Some(deviation) = deviation.get(row).copied().flatten() {
+                // Millionths, as the archive has them.
+                others.entry(phase).or_default().push(((deviation * 1e6).round() as u64, number));
+            }
+        }
+        for others in others.into_values() {
+            let least = others.iter().map(|other| other.0).min();
+            let most = others.iter().map(|other| other.0).max();
+            for extreme in [least, most] {
+                let rows = others.iter().filter(|other| Some(other.0) == extreme).map(|other| other.1);
+                notable.push(rows.flat_map(|row| self.blocks_of(row)).collect());
+            }
+        }
+        notable
+    }
+
+    /// The blocks that a row is in.
+    fn blocks_of(&self, row: usize) -> impl Iterator<Item = usize> {
+        let first = self.blocks.partition_point(|block| block.rows.end <= row);
+        let blocks = self.blocks[first..].iter().take_while(move |block| block.rows.start <= row);
+        (first..).zip(blocks).map(|(number, _)| number)
+    }
+
+    /// The phases of a block, in order.
+    fn phases(&self, block: usize) -> Vec<Option<u32>> {
+        let mut phases: Vec<Option<u32>> =
+            self.rows[self.blocks[block].rows.clone()].iter().map(|row| row.phase).collect();
+        phases.sort_unstable();
+        phases.dedup();
+        phases
+    }
+
+    /// Blocks by the phases that are in them.
+    pub(crate) fn kinds(&self) -> BTreeMap<Vec<Option<u32>>, Vec<usize>> {
+        let mut kinds: BTreeMap<Vec<Option<u32>>, Vec<usize>> = BTreeMap::new();
+        for block in 0..self.blocks.len() {
+            kinds.entry(self.phases(block)).or_default().push(block);
+        }
+        let messages = |blocks: &[usize]| -> u64 {
+            blocks.iter().map(|block| &self.blocks[*block].messages).map(|of| of.end - of.start).sum()
+        };
+        let mut rare: Vec<(u64, Vec<Option<u32>>)> = kinds
+            .iter()
+            .map(|(phases, blocks)| (messages(blocks), phases.clone()))
+            .filter(|(messages, _)| *messages < self.messages / RARE)
+            .collect();
+        rare.sort_unstable();
+        for (_, phases) in rare {
+            let has_all = |other: &&Vec<Option<u32>>| {
+                **other != phases && phases.iter().all(|phase| other.binary_search(phase).is_ok())
+            };
+            let host = kinds.keys().filter(has_all).min_by_key(|other| other.len()).cloned();
+            if let (Some(host), Some(mut blocks)) = (host, kinds.get(&phases).cloned()) {
+                kinds.remove(&phases);
+                let all = kinds.entry(host).or_default();
+                all.append(&mut blocks);
+                all.sort_unstable();
+            }
+        }
+        kinds
+    }
+}
