@@ -61,8 +61,9 @@ pub(super) struct Behaviour {
     /// Messages, and windows, in that time.
     active_messages: f64,
     active_windows: f32,
-    /// Sums of the windows' rates in octaves, and of their squares, each counted by its messages: a window of a few says little.
-    octaves: [f64; 2],
+    /// Sums of weights, of the windows' rates in octaves, and of their squares; a window weighs the root of its messages, as of a few
+    /// it is known badly.
+    octaves: [f64; 3],
     /// Whole rounds were seen, so that pairs and offsets mean something.
     whole: bool,
     /// Nothing but stray messages.
@@ -376,24 +377,25 @@ impl Behaviour {
         ((octaves - STEADY - usual) * OCTAVE).clamp(0.0, FASTEST)
     }
 
-    fn add_octaves(&mut self, sums: [f64; 2]) {
-        self.octaves = [self.octaves[0] + sums[0], self.octaves[1] + sums[1]];
+    fn add_octaves(&mut self, sums: [f64; 3]) {
+        self.octaves.iter_mut().zip(sums).for_each(|(sum, own)| *sum += own);
     }
 
     /// Of the windows' rates in octaves.
     fn variance(&self) -> f32 {
-        let messages = self.active_messages.max(1.0);
-        let mean = self.octaves[0] / messages;
-        (self.octaves[1] / messages - mean * mean).max(0.0) as f32
+        let [weights, sum, squares] = self.octaves;
+        let weights = weights.max(1.0);
+        let mean = sum / weights;
+        (squares / weights - mean * mean).max(0.0) as f32
     }
 }
 
-/// The rate of a window in octaves, and its square, times its messages; nothing if it is not known.
-fn octaves(messages: u64, active_ns: Option<u64>) -> [f64; 2] {
-    let Some(ns) = active_ns else { return [0.0, 0.0] };
+/// The weight of a window, its rate in octaves, and its square, times the weight; nothing if it is not known.
+fn octaves(messages: u64, active_ns: Option<u64>) -> [f64; 3] {
+    let Some(ns) = active_ns else { return [0.0; 3] };
     let messages = messages.max(1) as f64;
-    let octaves = (messages / ns.max(1) as f64).log2();
-    [messages * octaves, messages * octaves * octaves]
+    let (weight, octaves) = (messages.sqrt(), (messages / ns.max(1) as f64).log2());
+    [weight, weight * octaves, weight * octaves * octaves]
 }
 
 /// As `==`, but without a way out of the loop: as vectors it takes a fraction of the time.
