@@ -104,6 +104,7 @@ impl Split for RoundsMethod {
         passage::stragglers(&mut segments);
         blend::hiccups(&mut segments);
         segments.merge(&LIMITS);
+        between::pieces(&mut segments);
         passage::passages(&mut segments);
         passage::stragglers(&mut segments);
         segments.merge(&LIMITS);
