@@ -232,7 +232,7 @@ mod tests {
     /// A run whose parts are (nanoseconds, messages of a round, rounds), with a barrier between two of them: where the chapters
     /// begin, as numbers of parts.
     fn begins(parts: &[(i64, &[(Operation, u64)], i64)]) -> Vec<usize> {
-        let (mut sections, mut starts, mut now) = (Sections::default(), Vec::new(), 0);
+        let (mut sections, mut starts, mut now) = (Sections::default(), Vec::new(), 0i64);
         let mut messages = 0;
         for (length_ns, round, rounds) in parts {
             starts.push(now.cast_unsigned());
