@@ -35,18 +35,18 @@ measure() {
 
 # sections METHOD: how many beginnings and ends of sections with at least a hundredth of the messages METHOD finds, within a
 # thousandth of the run or between the last message of one section and the first of the next; and how many stretches it
-# makes of how many sections.
+# makes of how many sections. The end of the run is the end of its last stretch.
 sections() {
     "$bin/pf-segment" --quiet "$work/trace.tar" --method "$1" --list >"$work/list.csv"
     awk -v method="$1" -F, '
         FNR == 1 { file++; next }
         file == 1 { start[n] = $1; end = $2; first[n] = $5; last[n] = $6; traffic[n] = $6 != "" ? $6 - $5 + 1 : 0; total += traffic[n++]; next }
-        $3 == 0 { found[m] = $4; before[m++] = sum; sum += $6 }
+        $3 == 0 { found[m] = $4; before[m++] = sum; sum += $6; found[m] = $5; before[m] = sum }
         END {
             for (i = 1; i < n; i++) {
                 if (traffic[i] < total / 100 && traffic[i - 1] < total / 100) continue
                 wanted++
-                for (j = 0; j < m; j++) {
+                for (j = 0; j <= m; j++) {
                     off = found[j] - start[i]
                     between = traffic[i] && traffic[i - 1] && before[j] > last[i - 1] && before[j] <= first[i]
                     if (between || off * off <= end * end / 1e6) { hits++; break }

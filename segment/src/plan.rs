@@ -273,6 +273,18 @@ mod tests {
     }
 
     #[test]
+    fn an_exact_outline_moves_the_change_that_may_be_there_or_divides() {
+        let mut divided = plan(&[(0, 0), (1, 50), (2, 80)]);
+        (divided.stretches[1].earliest_ns, divided.stretches[1].latest_ns) = (40, 60);
+        let part = |start_ns, exact| Part { start_ns, label: 0, exact };
+        divided.outline = vec![part(0, false), part(42, true), part(55, false), part(70, true)];
+        divided.divide();
+        let found: Vec<_> =
+            divided.stretches.iter().map(|own| (own.label, own.start_ns, own.latest_ns)).collect();
+        assert_eq!(found, [(Some(0), 0, 0), (Some(1), 42, 42), (Some(1), 70, 70), (Some(2), 80, 80)]);
+    }
+
+    #[test]
     fn many_short_stretches_take_no_quadratic_time() {
         let alternating: Vec<(u32, u64)> = (0..200_000).map(|i| (i % 2, u64::from(i) * 10)).collect();
         assert_eq!(plan(&alternating).join_short(2_000_000, |_| u64::MAX).stretches.len(), 1);

@@ -210,3 +210,100 @@ impl Sections {
         self.done = merged.into_iter().map(|(section, _)| section).collect();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::trace::{Message, Rank};
+
+    fn call(rank: u32, operation: Operation, enter_ns: i64, leave_ns: i64) -> Call {
+        let leave_ns = Some(leave_ns);
+        Call { enter_ns, leave_ns, rank: Rank(rank), operation, communicator: None, root: None, bytes: None }
+    }
+
+    fn messages(all: impl IntoIterator<Item = (i64, Operation, u64)>) -> MessageBlock {
+        let mut block = MessageBlock::default();
+        for (send_post_ns, operation, bytes) in all {
+            block.push(&Message { send_post_ns, dst: Rank(1), bytes, operation, ..Message::default() });
+        }
+        block
+    }
+
+    #[test]
+    fn what_lies_between_barriers_is_a_section_and_loops_of_them_are_one() {
+        let mut sections = Sections::default();
+        let barriers = [(100, 110), (200, 210), (300, 310), (400, 410)];
+        let calls: Vec<Call> = barriers
+            .iter()
+            .flat_map(|(enter, leave)| [0, 1].map(|rank| call(rank, Operation::Barrier, *enter, *leave)))
+            .collect();
+        sections.add_calls(&calls);
+        let sent = |time: i64| match time {
+            ..100 => (time, Operation::PointToPoint, 4096),
+            105 | 205 | 305 => (time, Operation::Barrier, 0),
+            400.. => (time, Operation::Bcast, 4),
+            _ => (time, Operation::Alltoall, 64),
+        };
+        assert_eq!(sections.add(&messages((0..100).map(|i| sent(5 * i)))), [100, 200, 300, 400]);
+        let (sections, barriers_ns) = sections.finish();
+        let found: Vec<_> = sections.iter().map(|own| (own.start_ns, own.messages, own.repeats)).collect();
+        assert_eq!(found, [(0, 20, 1), (100, 57, 3), (400, 20, 1)]);
+        assert_eq!(barriers_ns, [100, 200, 300, 400]);
+    }
+
+    #[test]
+    fn communicators_are_made_for_what_comes_next() {
+        let mut sections = Sections::default();
+        let calls: Vec<Call> = [100, 110, 120]
+            .iter()
+            .flat_map(|time| [0, 1].map(|rank| call(rank, Operation::Communicator, *time, time + 5)))
+            .collect();
+        sections.add_calls(&calls);
+        let sent = |time: i64| match time {
+            ..100 => (time, Operation::PointToPoint, 4096),
+            100..125 => (time, Operation::Communicator, 8),
+            _ => (time, Operation::Bcast, 4),
+        };
+        assert!(sections.add(&messages((0..200).map(sent))).is_empty());
+        let (sections, _) = sections.finish();
+        let found: Vec<_> = sections.iter().map(|own| (own.start_ns, own.messages, own.after)).collect();
+        assert_eq!(found, [(0, 100, None), (100, 100, Some(Meeting::Communicator))]);
+    }
+
+    #[test]
+    fn any_number_of_sections_takes_a_table_of_fixed_size() {
+        let mut sections = Sections::default();
+        for round in 0..10_000i64 {
+            let time = 100 * round;
+            sections.add_calls(&[0, 1].map(|rank| call(rank, Operation::Barrier, time, time + 1)));
+            let operation = if round % 2 == 0 { Operation::Bcast } else { Operation::Alltoall };
+            sections.add(&messages((2..9).map(|i| (time + i, operation, 1 << (round % 30)))));
+            assert!(sections.done.len() <= MOST);
+        }
+        let (sections, _) = sections.finish();
+        assert_eq!(sections.iter().map(|section| section.messages).sum::<u64>(), 70_000);
+    }
+
+    #[test]
+    fn preparations_do_all_that_a_phase_does_and_statistics_do_something_new() {
+        let section = |kinds: &[(Operation, u64, u64)]| {
+            let mut section = Section::default();
+            for (operation, bytes, messages) in kinds {
+                let kinds = vec![(kind(*operation as u8, *bytes) as u16, *messages)];
+                section.merge(&Section { messages: *messages, kinds, ..Section::default() });
+            }
+            section
+        };
+        let steps = section(&[(Operation::PointToPoint, 4096, 900), (Operation::Sendrecv, 8, 100)]);
+        let setup = section(&[
+            (Operation::Bcast, 4, 50),
+            (Operation::PointToPoint, 2048, 40),
+            (Operation::Sendrecv, 8, 10),
+        ]);
+        let statistics = section(&[(Operation::Allreduce, 8, 100)]);
+        assert!(setup.is_new_in(&steps, 16.0) < 1e-9);
+        assert!((steps.is_new_in(&statistics, 16.0) - 1.0).abs() < 1e-9);
+        assert!((steps.is_new_in(&setup, 16.0) - 0.5).abs() < 1e-9);
+        assert!((steps.overlap(&steps) - 1.0).abs() < 1e-9 && steps.overlap(&statistics) < 1e-9);
+    }
+}

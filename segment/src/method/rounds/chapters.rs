@@ -221,3 +221,96 @@ fn join(chapters: &mut Vec<Chapter>, number: usize) {
     let next = chapters.remove(number + 1);
     chapters[number].merge(next);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phaseflow_collect::trace::{Call, Message, MessageBlock, Operation, Rank};
+
+    use crate::sections::Sections;
+
+    /// A run whose parts are (nanoseconds, messages of a round, rounds), with a barrier between two of them: where the chapters
+    /// begin, as numbers of parts.
+    fn begins(parts: &[(i64, &[(Operation, u64)], i64)]) -> Vec<usize> {
+        let (mut sections, mut starts, mut now) = (Sections::default(), Vec::new(), 0i64);
+        let mut messages = 0;
+        for (length_ns, round, rounds) in parts {
+            starts.push(now.cast_unsigned());
+            let enter = |rank| Call {
+                enter_ns: now,
+                leave_ns: Some(now + 1),
+                rank: Rank(rank),
+                operation: Operation::Barrier,
+                communicator: None,
+                root: None,
+                bytes: None,
+            };
+            sections.add_calls(&[enter(0), enter(1)]);
+            let mut block = MessageBlock::default();
+            let count = rounds * round.len() as i64;
+            for (i, (operation, bytes)) in (0..*rounds).flat_map(|_| round.iter()).enumerate() {
+                let send_post_ns = now + 2 + (length_ns - 2) * i as i64 / count;
+                let (operation, bytes) = (*operation, *bytes);
+                block.push(&Message { send_post_ns, dst: Rank(1), bytes, operation, ..Message::default() });
+            }
+            sections.add(&block);
+            messages += block.len() as u64;
+            now += length_ns;
+        }
+        let duration_ns = now.cast_unsigned();
+        let (sections, barriers_ns) = sections.finish();
+        let run = Run {
+            start_ns: 0,
+            duration_ns,
+            messages,
+            windows: crate::window::Windows::new(0),
+            rounds: crate::method::Rounds::default(),
+            sections,
+            barriers_ns,
+            changes: Vec::new(),
+        };
+        let begins = chapters(&run).into_iter().map(|chapter| chapter.span_ns.start);
+        begins.map(|start| starts.iter().position(|own| *own == start).unwrap()).collect()
+    }
+
+    const STEP: &[(Operation, u64)] = &[(Operation::PointToPoint, 4096), (Operation::Sendrecv, 8)];
+    const SETUP: &[(Operation, u64)] =
+        &[(Operation::Bcast, 4), (Operation::PointToPoint, 2048), (Operation::Sendrecv, 8)];
+    const STATISTICS: &[(Operation, u64)] = &[(Operation::Allreduce, 8)];
+    const OTHER: &[(Operation, u64)] = &[(Operation::Alltoall, 65536)];
+
+    #[test]
+    fn a_stage_is_prepared_and_ended() {
+        let (setup, statistics) = ((1_000, SETUP, 20), (900, STATISTICS, 100));
+        let stages = [
+            setup,
+            (100_000, STEP, 5_000),
+            statistics,
+            (100_000, OTHER, 5_000),
+            statistics,
+            setup,
+            (90_000, STEP, 5_000),
+        ];
+        assert_eq!(begins(&stages), [0, 3, 5]);
+    }
+
+    #[test]
+    fn short_sections_in_a_row_are_a_chapter_and_a_short_loop_is_one() {
+        let single = |bytes| (500, bytes, 10);
+        let short =
+            [single(STATISTICS), single(&[(Operation::Bcast, 4)]), single(&[(Operation::Gather, 64)])];
+        let long = (100_000, STEP, 5_000);
+        assert_eq!(begins(&[long, short[0], short[1], short[2], (100_000, OTHER, 5_000)]), [0, 1, 4]);
+        // A section in each of the rounds of a loop.
+        let mut run = vec![long];
+        run.extend([single(OTHER); 6]);
+        run.push((100_000, STEP, 5_000));
+        assert_eq!(begins(&run), [0, 1, 7]);
+    }
+
+    #[test]
+    fn a_run_without_barriers_has_no_chapters() {
+        assert_eq!(begins(&[]), [0; 0]);
+        assert_eq!(begins(&[(1_000, STEP, 100)]), [0; 0]);
+    }
+}

@@ -3,16 +3,18 @@
 //! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows that are whole rounds of the
 //! program all look alike as long as the phase lasts, so that every difference between neighbours means something.
 //!
-//! 1. [Windows](cutter) are cut where tokens come again, and where messages [become rare](pace), in one pass; in one more if there
-//!    are [tags](crate::tags) that tell messages apart.
+//! 1. [Windows](cutter) are cut where tokens come again, where messages [become rare](pace), and where all ranks meet at a
+//!    [barrier](crate::barriers) after some rounds without one, in one pass; in one more if there are [tags](crate::tags) that tell messages
+//!    apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only
-//!    gradual, and windows that straddle a boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers.
+//!    gradual, and windows that straddle a boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers; and so do [pieces of rounds](between) beside a
+//!    barrier.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
 //! 5. [Silences](idle) that the program's rhythm does not explain are idle, and so are stray messages; a round on the wrong side
 //!    of a silence changes sides.
 //! 6. Labels that come again and again in one order are [loops](crate::tree); the [level](crate::level) says which of them is shown.
-//!    If there are too many and few loops, an [outline] gathers neighbours.
+//!    If there are too many, an [outline] gathers neighbours in the [chapters] of the program.
 //! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::search)), or only the
 //!    rhythm ([`returns`](crate::returns)).
 //!
@@ -104,6 +106,7 @@ impl Split for RoundsMethod {
         passage::stragglers(&mut segments);
         blend::hiccups(&mut segments);
         segments.merge(&LIMITS);
+        between::pieces(&mut segments);
         passage::passages(&mut segments);
         passage::stragglers(&mut segments);
         segments.merge(&LIMITS);

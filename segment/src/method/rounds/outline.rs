@@ -70,7 +70,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn merge(&mut self, next: Stretch) {
+    fn merge(&mut self, next: &Stretch) {
         self.segment.units.end = next.segment.units.end;
         self.segment.behaviour.merge(&next.segment.behaviour);
         self.weight += next.weight;
@@ -97,7 +97,7 @@ fn stretches(run: &Run, segments: &Segments<'_>, chapters: &[Chapter], number: u
         return main;
     }
     let whole = among(&chapter.span_ns).into_iter().reduce(|mut whole, next| {
-        whole.merge(next);
+        whole.merge(&next);
         whole
     });
     whole.into_iter().collect()
@@ -114,7 +114,7 @@ fn merge(stretches: Vec<Stretch>, chapters: usize) -> Vec<Stretch> {
     let empty = chapters - stretches.chunk_by(|one, next| one.chapter == next.chapter).count().min(chapters);
     let most = if chapters == 0 { LOSS } else { LOSS_WITHIN };
     let go_on = |loss: f64, left: usize| left + empty > READABLE || loss < most;
-    let merged = agglomerate_neighbours(stretches, loss, Stretch::merge, go_on);
+    let merged = agglomerate_neighbours(stretches, loss, |kept: &mut Stretch, gone| kept.merge(&gone), go_on);
     merged.into_iter().map(|(stretch, _)| stretch).collect()
 }
 
