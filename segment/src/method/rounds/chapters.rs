@@ -229,9 +229,12 @@ mod tests {
 
     use crate::sections::Sections;
 
-    /// A run whose parts are (nanoseconds, messages of a round, rounds), with a barrier between two of them: where the chapters
+    /// Nanoseconds, messages of a round, rounds.
+    type Part<'a> = (i64, &'a [(Operation, u64)], i64);
+
+    /// A run of these parts, with a barrier between two of them: where the chapters
     /// begin, as numbers of parts.
-    fn begins(parts: &[(i64, &[(Operation, u64)], i64)]) -> Vec<usize> {
+    fn begins(parts: &[Part<'_>]) -> Vec<usize> {
         let (mut sections, mut starts, mut now) = (Sections::default(), Vec::new(), 0i64);
         let mut messages = 0;
         for (length_ns, round, rounds) in parts {
@@ -247,9 +250,9 @@ mod tests {
             };
             sections.add_calls(&[enter(0), enter(1)]);
             let mut block = MessageBlock::default();
-            let count = rounds * round.len() as i64;
-            for (i, (operation, bytes)) in (0..*rounds).flat_map(|_| round.iter()).enumerate() {
-                let send_post_ns = now + 2 + (length_ns - 2) * i as i64 / count;
+            let count = rounds * i64::try_from(round.len()).unwrap();
+            for (i, (operation, bytes)) in (0..).zip((0..*rounds).flat_map(|_| round.iter())) {
+                let send_post_ns = now + 2 + (length_ns - 2) * i / count;
                 let (operation, bytes) = (*operation, *bytes);
                 block.push(&Message { send_post_ns, dst: Rank(1), bytes, operation, ..Message::default() });
             }

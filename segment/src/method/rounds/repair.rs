@@ -34,6 +34,9 @@ const SCRAP: f64 = 4.0;
 /// Parts of the one and the other of which a window is tried to be the mixture, in quarters.
 const MIXTURES: [f64; 3] = [0.25, 0.5, 0.75];
 
+/// Rounds from which on what comes again is known.
+const KNOWN: f64 = 10.0;
+
 /// Ranks change over from one phase to the next in less than this part of either, …
 const TRANSITION: f64 = 4.0;
 /// … in at most so many segments, …
@@ -177,7 +180,9 @@ fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
         return false;
     };
     let whole = one.behaviour.difference(&other.behaviour).sure;
-    let local = if whole < LIMIT {
+    // What comes again on both sides is known, so that all that chance explains can be left out.
+    let recurs = |segment: &Segment| segments.holds(segment, KNOWN);
+    let local = if whole < LIMIT || (recurs(one) && recurs(other)) {
         left.difference(&right).sure
     } else {
         let rates = left.gap_of_rates(&right) * one.behaviour.trust(&other.behaviour);
