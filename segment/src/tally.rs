@@ -178,7 +178,7 @@ impl<'a> Sums<'a> {
                 };
                 // Of what is alike as a whole, parts of rounds near to the change may not be.
                 let alike = usual(true).zip(usual(false));
-                let alike = alike.is_some_and(|(new, old)| new.distance(old) < ALIKE);
+                let alike = alike.is_some_and(|(new, old)| new.distance_of_partners(old) < ALIKE);
                 let behaviour = |after: bool| {
                     let near = self.plan.behaviour_near(self.run, self.at + 1, after);
                     near.filter(|_| !alike).or_else(|| usual(after).cloned()).unwrap_or_default()

@@ -129,13 +129,22 @@ impl Sketch {
 
     /// Hellinger distance, mean over the views: 0 for equal distributions, 1 where no view has a bin in common.
     pub(crate) fn distance(&self, other: &Sketch) -> f64 {
+        self.distance_in(&VIEWS, other)
+    }
+
+    /// The same without sizes: of who sends to whom, and for which operation.
+    pub(crate) fn distance_of_partners(&self, other: &Sketch) -> f64 {
+        self.distance_in(&[OFFSET, PAIR, SRC, DST, OPERATION], other)
+    }
+
+    fn distance_in(&self, views: &[View], other: &Sketch) -> f64 {
         let of_view = |view: &View| -> f64 {
             let (one, other) = (view.of(&self.0[..]), view.of(&other.0[..]));
             let sums = one.iter().sum::<u64>() as f64 * other.iter().sum::<u64>() as f64;
             let overlap: f64 = one.iter().zip(other).map(|(a, b)| (*a as f64 * *b as f64).sqrt()).sum();
             if sums > 0.0 { (1.0 - overlap / sums.sqrt()).max(0.0) } else { 1.0 }
         };
-        (VIEWS.iter().map(of_view).sum::<f64>() / VIEWS.len() as f64).sqrt()
+        (views.iter().map(of_view).sum::<f64>() / views.len() as f64).sqrt()
     }
 }
 
