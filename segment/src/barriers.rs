@@ -108,8 +108,7 @@ mod tests {
             rank: Rank(rank),
             operation: Operation::Barrier,
             communicator: Some(communicator),
-            root: None,
-            bytes: None,
+            ..Call::default()
         }
     }
 

@@ -97,9 +97,7 @@ mod tests {
             leave_ns: Some(leave_ns),
             rank: Rank(rank),
             operation: Operation::Allreduce,
-            communicator: None,
-            root: None,
-            bytes: None,
+            ..Call::default()
         }
     }
 

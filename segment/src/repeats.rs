@@ -220,11 +220,8 @@ mod tests {
         let call = |enter_ns: &i64| Call {
             enter_ns: *enter_ns,
             leave_ns: Some(enter_ns + 5),
-            rank: Rank(0),
             operation: Operation::Barrier,
-            communicator: None,
-            root: None,
-            bytes: None,
+            ..Call::default()
         };
         repeats.add_calls(&calls.iter().map(call).collect::<Vec<_>>());
         let mut time_ns = 1000;

@@ -89,6 +89,7 @@ const KNOWN: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Sections {
     barriers: Barriers,
+    has_calls: bool,
     done: Vec<Section>,
     /// When the last rank entered each barrier.
     times_ns: Vec<i64>,
@@ -102,6 +103,7 @@ impl Default for Sections {
     fn default() -> Self {
         Self {
             barriers: Barriers::default(),
+            has_calls: false,
             done: Vec::new(),
             times_ns: Vec::new(),
             start_ns: None,
@@ -114,6 +116,7 @@ impl Default for Sections {
 impl Sections {
     /// Adds calls in trace order, before the messages that they govern.
     pub(crate) fn add_calls(&mut self, calls: &[Call]) {
+        self.has_calls |= !calls.is_empty();
         calls.iter().for_each(|call| self.barriers.add(call));
     }
 
@@ -155,6 +158,10 @@ impl Sections {
     }
 
     fn count(&mut self, block: &MessageBlock, rows: std::ops::Range<usize>) {
+        // Calls stand before what they send, so that ranks of which there are none will hardly meet.
+        if !self.has_calls {
+            return;
+        }
         let bytes = &block.columns().bytes[rows.clone()];
         match block.operations() {
             Some(codes) => {
@@ -218,7 +225,7 @@ mod tests {
 
     fn call(rank: u32, operation: Operation, enter_ns: i64, leave_ns: i64) -> Call {
         let leave_ns = Some(leave_ns);
-        Call { enter_ns, leave_ns, rank: Rank(rank), operation, communicator: None, root: None, bytes: None }
+        Call { enter_ns, leave_ns, rank: Rank(rank), operation, ..Call::default() }
     }
 
     fn messages(all: impl IntoIterator<Item = (i64, Operation, u64)>) -> MessageBlock {

@@ -361,8 +361,7 @@ fn second_of_two_allreduces(with_calls: bool) -> u64 {
         let end_ns = start_ns + 100 * i64::try_from(steps.len()).unwrap();
         for rank in (0..16).map(Rank).filter(|_| with_calls) {
             let (enter_ns, leave_ns) = (start_ns, Some(end_ns));
-            let call =
-                Call { enter_ns, leave_ns, rank, operation, communicator: None, root: None, bytes: None };
+            let call = Call { enter_ns, leave_ns, rank, operation, ..Call::default() };
             writer.call(&call).unwrap();
         }
         for step in steps {

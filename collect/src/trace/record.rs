@@ -41,7 +41,7 @@ pub struct Message {
 }
 
 /// An MPI call of one rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     /// When the rank entered it.
     pub enter_ns: i64,

@@ -20,7 +20,8 @@ use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
 
 pub(crate) use rounds::Rounds;
-pub(crate) use rounds::cutter::{Cutter, RoundWindow};
+pub(crate) use rounds::cutter::Cutter;
+pub(crate) use rounds::windows::RoundWindow;
 
 use crate::plan::Plan;
 use crate::survey::Run;

@@ -5,6 +5,7 @@
 //! in the end between half and all of the table is used. What a window holds is a [sketch] of its messages and how
 //! fast they return ([recurrence]); the table's size depends on neither ranks nor messages.
 
+pub(crate) mod counts;
 pub(crate) mod points;
 pub(crate) mod recurrence;
 pub(crate) mod sketch;

@@ -5,9 +5,9 @@
 //! random projection of the ranks × ranks matrix. Sizes go to the two nearest powers of two in proportion, so that a
 //! slowly growing message does not jump from one bin to the next.
 
-use std::sync::Arc;
-
 use phaseflow_collect::trace::MessageBlock;
+
+use super::counts::Counts;
 
 /// First bin and number of bins of a view.
 #[derive(Clone, Copy, Debug)]
@@ -47,20 +47,13 @@ pub(crate) const BINS: usize = OPERATION.first + OPERATION.bins;
 /// A message counts as this much, so that sizes can be shared between bins in whole numbers.
 const UNIT: u64 = 256;
 
-/// Counts of messages per bin, in 1/256. Copies share them until one is written, as many are only read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sketch(pub(crate) Arc<[u64; BINS]>);
-
-impl Default for Sketch {
-    fn default() -> Self {
-        Self(Arc::new([0; BINS]))
-    }
-}
+/// Counts of messages per bin, in 1/256.
+pub(crate) type Sketch = Counts<BINS>;
 
 impl Sketch {
     /// Counts the messages `rows` of a block.
     pub(crate) fn add_messages(&mut self, block: &MessageBlock, rows: std::ops::Range<usize>) {
-        let counts = Arc::make_mut(&mut self.0);
+        let counts = self.own();
         let columns = block.columns();
         let pairs = columns.src[rows.clone()].iter().zip(&columns.dst[rows.clone()]);
         for ((src, dst), bytes) in pairs.zip(&columns.bytes[rows.clone()]) {
@@ -76,37 +69,12 @@ impl Sketch {
 
     /// Counts messages given as columns of equal length.
     pub(crate) fn add_columns(&mut self, src: &[u32], dst: &[u32], bytes: &[u64], operations: &[u8]) {
-        let counts = Arc::make_mut(&mut self.0);
+        let counts = self.own();
         for (((src, dst), bytes), operation) in src.iter().zip(dst).zip(bytes).zip(operations) {
             for (bin, share) in bins(*src, *dst, *bytes) {
                 counts[bin] += share;
             }
             counts[operation_bin(i64::from(*operation))] += UNIT;
-        }
-    }
-
-    /// Adds another sketch.
-    pub(crate) fn merge(&mut self, other: &Sketch) {
-        Arc::make_mut(&mut self.0).iter_mut().zip(other.0.iter()).for_each(|(sum, count)| *sum += count);
-    }
-
-    /// Shares the counts of another sketch if they are the same.
-    pub(crate) fn share(&mut self, other: &Sketch) {
-        if self == other {
-            self.0 = Arc::clone(&other.0);
-        }
-    }
-
-    /// True if counts are shared.
-    pub(crate) fn is_shared_with(&self, other: &Sketch) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// Forgets all messages, keeps the memory if nobody shares it.
-    pub(crate) fn clear(&mut self) {
-        match Arc::get_mut(&mut self.0) {
-            Some(counts) => counts.fill(0),
-            None => *self = Self::default(),
         }
     }
 

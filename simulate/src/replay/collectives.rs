@@ -157,9 +157,8 @@ mod tests {
             leave_ns: Some(leave_ns),
             rank: Rank(rank),
             operation: Operation::Allreduce,
-            communicator: None,
-            root: None,
             bytes: Some(8),
+            ..Call::default()
         }
     }
 

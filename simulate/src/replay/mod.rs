@@ -19,6 +19,7 @@ mod collectives;
 mod dead_end;
 mod excerpt;
 mod ideal;
+mod inside;
 mod noise;
 mod options;
 mod packets;

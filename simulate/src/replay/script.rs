@@ -45,7 +45,8 @@ use phaseflow_collect::trace::Message;
 use phaseflow_collect::{Error, Result};
 
 use super::collectives::{Collective, Collectives};
-use super::excerpt::{Excerpt, Stay, too_many};
+use super::excerpt::{Excerpt, too_many};
+use super::inside::{Calls, Outside, is_inside};
 use super::replacement::Writer;
 
 /// What a rank does next. Numbers of messages are positions in [`Script::messages`].
@@ -271,7 +272,7 @@ impl Script {
                 _ => moment.class.completes() && !is_inside(calls, moment.time_ns),
             };
         }
-        let (mut at, mut calls) = (start_ns, Outside { calls, next: 0 });
+        let (mut at, mut calls) = (start_ns, Outside::new(calls));
         for (moment, is_wait) in moments.iter().zip(is_wait) {
             // What a rank computes beyond the end is the concern of the next excerpt.
             let time = moment.time_ns.clamp(at, end_ns.max(at));
@@ -566,73 +567,4 @@ impl Sends {
         let times = &self.times_ns[self.ends[rank as usize]..self.ends[rank as usize + 1]];
         times.get(times.partition_point(|time| *time <= time_ns)).copied().unwrap_or(i64::MAX)
     }
-}
-
-/// By rank: when it was inside MPI, as stretches in order of time that do not touch.
-struct Calls {
-    stretches: Vec<(i64, i64)>,
-    ends: Vec<usize>,
-}
-
-impl Calls {
-    fn new(stays: &[Stay], ranks: u32) -> Self {
-        let mut sorted: Vec<Stay> = stays.iter().filter(|stay| stay.rank < ranks).copied().collect();
-        sorted.sort_unstable_by_key(|stay| (stay.rank, stay.enter_ns, stay.leave_ns));
-        let mut calls = Self { stretches: Vec::with_capacity(sorted.len()), ends: Vec::new() };
-        for stay in sorted {
-            let mut start = calls.stretches.len();
-            while calls.ends.len() < stay.rank as usize {
-                calls.ends.push(start);
-            }
-            start = calls.ends.last().copied().unwrap_or(0);
-            match calls.stretches[start..].last_mut() {
-                Some(last) if stay.enter_ns <= last.1 => last.1 = last.1.max(stay.leave_ns),
-                _ => calls.stretches.push((stay.enter_ns, stay.leave_ns)),
-            }
-        }
-        calls.ends.resize(ranks as usize, calls.stretches.len());
-        calls
-    }
-
-    fn of(&self, rank: u32) -> &[(i64, i64)] {
-        let rank = rank as usize;
-        let start = if rank == 0 { 0 } else { self.ends[rank - 1] };
-        &self.stretches[start..self.ends[rank]]
-    }
-
-    /// When a rank that was in a call at a time left it; [`i64::MAX`] if it was in none.
-    fn leave(&self, rank: u32, time_ns: i64) -> i64 {
-        let calls = self.of(rank);
-        let next = calls.get(calls.partition_point(|(_, leave)| *leave <= time_ns));
-        next.filter(|(enter, _)| *enter <= time_ns).map_or(i64::MAX, |(_, leave)| *leave)
-    }
-}
-
-/// The time of a rank that it does not spend in calls, asked for in ascending order.
-struct Outside<'a> {
-    calls: &'a [(i64, i64)],
-    next: usize,
-}
-
-impl Outside<'_> {
-    /// Nanoseconds outside of calls from `from` to `to`.
-    fn until(&mut self, from: i64, to: i64) -> u64 {
-        let (mut at, mut outside) = (from, 0_u64);
-        while let Some((enter, leave)) = self.calls.get(self.next).copied().filter(|(enter, _)| *enter <= to)
-        {
-            outside = outside.saturating_add(enter.saturating_sub(at).max(0).cast_unsigned());
-            at = at.max(leave);
-            if leave >= to {
-                break;
-            }
-            self.next += 1;
-        }
-        outside.saturating_add(to.saturating_sub(at).max(0).cast_unsigned())
-    }
-}
-
-/// True in a call, its ends included.
-fn is_inside(calls: &[(i64, i64)], time_ns: i64) -> bool {
-    let next = calls.get(calls.partition_point(|(_, leave)| *leave < time_ns));
-    next.is_some_and(|(enter, _)| *enter <= time_ns)
 }

@@ -244,9 +244,7 @@ mod tests {
                 leave_ns: Some(now + 1),
                 rank: Rank(rank),
                 operation: Operation::Barrier,
-                communicator: None,
-                root: None,
-                bytes: None,
+                ..Call::default()
             };
             sections.add_calls(&[enter(0), enter(1)]);
             let mut block = MessageBlock::default();

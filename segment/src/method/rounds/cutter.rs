@@ -20,17 +20,11 @@ use super::Rounds;
 use super::batch::Batch;
 use super::gaps::Gaps;
 use super::pace::{Pace, Turn};
-use super::pairs::Pairs;
 use super::rhythm::Rhythm;
+use super::streak::Streak;
 use super::tokens::Tokens;
+use super::windows::{RoundWindow, Windows};
 use crate::tags::{Tags, Watch, is_tagged};
-use crate::window::sketch::Sketch;
-
-/// Most windows; they take 3 KiB each.
-const MOST: usize = 8192;
-
-/// A streak sinks by so much when a message does not belong to it, and rises by 1 when it does.
-const SINK: f32 = 1.5;
 
 /// A streak is one when its sum has reached this, or a quarter of the tokens of the round if that is less.
 const STREAK: f32 = 8.0;
@@ -62,90 +56,6 @@ const APART: u64 = 3;
 
 /// Messages of one time and source that are put in order at most.
 const ORDERED: usize = 1 << 17;
-
-/// A stretch of messages.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RoundWindow {
-    /// Time of its first message.
-    pub(crate) first_ns: i64,
-    /// Time of its last message.
-    pub(crate) last_ns: i64,
-    /// Messages.
-    pub(crate) messages: u64,
-    /// Whole rounds; 0 if it was not repeated.
-    pub(crate) rounds: u64,
-    /// Messages whose token is followed, those of them whose token was there before, and of these the sum of the binary logarithms, in quarters, of the numbers of messages since then.
-    pub(crate) watched: u64,
-    pub(crate) returned: u64,
-    pub(crate) log_quarters: u64,
-    /// It begins with tokens that were not there before.
-    pub(crate) fresh: bool,
-    /// It is a part of a longer round.
-    pub(crate) part: bool,
-    /// It holds stray messages of a [lull](super::pace).
-    pub(crate) stray: bool,
-    /// What its messages look like.
-    pub(crate) sketch: Sketch,
-    /// Who talks to whom.
-    pub(crate) pairs: Pairs,
-}
-
-impl RoundWindow {
-    fn merge(&mut self, next: &RoundWindow) {
-        self.last_ns = next.last_ns;
-        self.messages += next.messages;
-        self.rounds += next.rounds;
-        self.watched += next.watched;
-        self.returned += next.returned;
-        self.log_quarters += next.log_quarters;
-        self.part &= next.part;
-        self.stray &= next.stray;
-        self.sketch.merge(&next.sketch);
-        self.pairs.merge(&next.pairs);
-    }
-
-    /// Keeps what this window has seen but once if another one saw the same, as rounds of most programs do.
-    fn share(&mut self, other: &RoundWindow) {
-        self.sketch.share(&other.sketch);
-        self.pairs.share(&other.pairs);
-    }
-
-    /// Forgets all, keeps the memory if nobody shares it.
-    fn clear(&mut self) {
-        let Self { first_ns, last_ns, messages, rounds, watched, returned, log_quarters, .. } = self;
-        (*first_ns, *last_ns, *messages, *rounds) = Default::default();
-        (*watched, *returned, *log_quarters) = Default::default();
-        (self.fresh, self.part, self.stray) = Default::default();
-        self.sketch.clear();
-        self.pairs.clear();
-    }
-}
-
-/// A cumulative sum, and where it rose from 0.
-#[derive(Clone, Copy, Debug, Default)]
-struct Streak {
-    sum: f32,
-    /// Number of messages before it.
-    start: u64,
-    /// Number of messages before the first of those that it repeats.
-    from: u64,
-}
-
-impl Streak {
-    /// A message that has `before` messages before it and was last seen with `last` before it.
-    #[inline]
-    fn step(&mut self, belongs: bool, before: u64, last: u64) {
-        if belongs {
-            if self.sum <= 0.0 {
-                *self = Streak { sum: 0.0, start: before, from: last };
-            }
-            self.from = self.from.min(last);
-            self.sum += 1.0;
-        } else {
-            self.sum = (self.sum - SINK).max(0.0);
-        }
-    }
-}
 
 /// Binary logarithm in quarters.
 #[inline]
@@ -192,10 +102,7 @@ pub(crate) struct Cutter {
     /// The window that is not full yet, and the message after it.
     open: RoundWindow,
     folded: u64,
-    windows: Vec<RoundWindow>,
-    /// Windows that were merged into others; their memory is used again.
-    spare: Vec<RoundWindow>,
-    least: u64,
+    windows: Windows,
     gaps: Gaps,
     /// When all ranks meet, and how many windows have begun there.
     meetings: VecDeque<i64>,
@@ -233,9 +140,7 @@ impl Default for Cutter {
             foreign: Streak::default(),
             open: RoundWindow::default(),
             folded: 0,
-            windows: Vec::new(),
-            spare: Vec::new(),
-            least: 1,
+            windows: Windows::default(),
             gaps: Gaps::default(),
             meetings: VecDeque::new(),
             met: 0,
@@ -277,9 +182,9 @@ impl Cutter {
         self.fold(self.next);
         self.close_window(self.rounds_here == 0);
         self.clear_pauses();
-        let all = self.windows.iter().map(|window| window.sketch.messages_of(is_tagged)).sum();
+        let all = self.windows.list.iter().map(|window| window.sketch.messages_of(is_tagged)).sum();
         let tags = self.tags.unwrap_or_else(|| self.watch.finish(all));
-        Rounds { windows: self.windows, silences: self.gaps.finish(), tags }
+        Rounds { windows: self.windows.list, silences: self.gaps.finish(), tags }
     }
 
     /// Looks at the rows of the batch before `end`.
@@ -412,23 +317,13 @@ impl Cutter {
     /// Parts from `start` on are of the round that is now known to be one.
     fn join_parts(&mut self, start: u64) {
         let mut reached = self.folded - self.open.messages;
-        while let Some(part) = self.windows.last().filter(|window| window.part) {
+        while let Some(part) = self.windows.list.last().filter(|window| window.part) {
             reached -= part.messages;
             if reached < start {
                 break;
             }
-            self.reopen();
+            self.windows.reopen(&mut self.open);
         }
-    }
-
-    /// The last window becomes a part of the open one.
-    fn reopen(&mut self) {
-        let Some(mut last) = self.windows.pop() else { return };
-        (last.part, last.stray) = (false, false);
-        if self.open.messages > 0 {
-            last.merge(&self.open);
-        }
-        self.spare.push(std::mem::replace(&mut self.open, last));
     }
 
     /// A piece is over, which is a round or a part of one.
@@ -444,7 +339,7 @@ impl Cutter {
         if self.pieces.is_multiple_of(period) {
             self.open.rounds += 1;
             self.pieces = 0;
-            if self.open.messages >= self.least {
+            if self.open.messages >= self.windows.least {
                 self.close_window(false);
             }
         }
@@ -454,12 +349,12 @@ impl Cutter {
     fn gather(&mut self, pieces: usize, period: usize) {
         let start = self.rhythm.start(pieces - 1);
         let mut reached = self.folded - self.open.messages;
-        while let Some(last) = self.windows.last() {
+        while let Some(last) = self.windows.list.last() {
             if reached - last.messages < start {
                 break;
             }
             reached -= last.messages;
-            self.reopen();
+            self.windows.reopen(&mut self.open);
         }
         self.open.rounds = (pieces / period) as u64;
         self.pieces = pieces % period;
@@ -552,9 +447,9 @@ impl Cutter {
     /// What was long when the run was young, may have been a pause.
     fn clear_pauses(&mut self) {
         let since_ns = |from: i64, to: i64| to.wrapping_sub(from).cast_unsigned();
-        let ends = self.windows.first().zip(self.windows.last());
+        let ends = self.windows.list.first().zip(self.windows.list.last());
         let least_ns = ends.map_or(0, |(first, last)| since_ns(first.first_ns, last.last_ns) / LONG);
-        let lulls = self.windows.chunk_by_mut(|one, other| one.stray == other.stray);
+        let lulls = self.windows.list.chunk_by_mut(|one, other| one.stray == other.stray);
         for lull in lulls {
             let ends = lull.first().zip(lull.last());
             if ends.is_some_and(|(first, last)| since_ns(first.first_ns, last.last_ns) < least_ns) {
@@ -566,7 +461,7 @@ impl Cutter {
     /// The last lull was none.
     fn clear_strays(&mut self) {
         self.strays = 0..0;
-        let windows = self.windows.iter_mut().rev().skip_while(|window| !window.stray);
+        let windows = self.windows.list.iter_mut().rev().skip_while(|window| !window.stray);
         windows.take_while(|window| window.stray).for_each(|window| window.stray = false);
     }
 
@@ -641,59 +536,13 @@ impl Cutter {
         }
         self.open.part = part;
         self.open.stray = self.straying;
-        if let Some(last) = self.windows.last() {
-            self.open.share(last);
-        }
-        let next = self.spare.pop().map(|mut window| {
-            window.clear();
-            window
-        });
-        self.windows.push(std::mem::replace(&mut self.open, next.unwrap_or_default()));
-        if self.windows.len() >= MOST {
-            self.halve();
-        }
-    }
-
-    /// Merges neighbours until half of the table is free.
-    fn halve(&mut self) {
-        // First windows that go on with what is before them, then all.
-        for sparing in [true, false] {
-            while self.windows.len() > MOST / 2 {
-                self.least = self.least.saturating_mul(2);
-                let before = self.windows.len();
-                let least = self.least;
-                let joins = |last: &RoundWindow, window: &RoundWindow| {
-                    last.messages + window.messages <= least.saturating_mul(2)
-                        && !(sparing && (window.fresh || last.part != window.part))
-                };
-                let mut kept: Vec<RoundWindow> = Vec::with_capacity(MOST);
-                for window in self.windows.drain(..) {
-                    match kept.last_mut().filter(|last| joins(last, &window)) {
-                        Some(last) => {
-                            last.merge(&window);
-                            self.spare.push(window);
-                        }
-                        None => {
-                            if let [.., before, last] = &mut kept[..] {
-                                last.share(before);
-                            }
-                            kept.push(window);
-                        }
-                    }
-                }
-                self.windows = kept;
-                // Windows of less than the mean would have been merged by now.
-                let full = self.least.saturating_mul(before as u64) > self.folded;
-                if sparing && full && before - self.windows.len() < MOST / 64 {
-                    break;
-                }
-            }
-        }
+        self.windows.close(&mut self.open, self.folded);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::windows::MOST;
     use super::*;
     use phaseflow_collect::trace::{Message, Rank};
 

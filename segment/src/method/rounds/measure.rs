@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use phaseflow_collect::trace::Operation;
 
-use super::cutter::RoundWindow;
 use super::pairs::{self, GROUPS, Pairs};
+use super::windows::RoundWindow;
 use crate::window::sketch::{BINS, Sketch, VIEWS};
 
 /// Standard deviations of the sampling error that a difference must exceed.

@@ -72,7 +72,7 @@ type Stretch = ((Behaviour, Spread), f32);
 
 #[cfg(test)]
 mod tests {
-    use super::super::cutter::RoundWindow;
+    use super::super::windows::RoundWindow;
     use super::*;
 
     const LIMITS: Tolerance = Tolerance { least: 0.012, most: 0.17, times: 3.0 };

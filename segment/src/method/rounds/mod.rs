@@ -43,7 +43,9 @@ mod passage;
 mod repair;
 mod rhythm;
 mod segments;
+mod streak;
 mod tokens;
+pub(crate) mod windows;
 
 use phaseflow_collect::Result;
 
@@ -53,11 +55,11 @@ use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
 use crate::tags::Tags;
 use crate::tree::{leaves, loops};
-use cutter::RoundWindow;
 use gaps::Silence;
 use measure::Behaviour;
 use merge::Tolerance;
 use segments::Segments;
+use windows::RoundWindow;
 
 /// Neighbours that differ by less are one stretch: a little more than half of what a complete change in one of the six views
 /// makes.

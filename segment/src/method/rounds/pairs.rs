@@ -4,8 +4,7 @@
 //! pairs are divided by their hash into groups of which each has a quarter as many as the one before; in the group whose
 //! pairs are about as many as its bins two sets of pairs are told apart best.
 
-use std::sync::Arc;
-
+use crate::window::counts::Counts;
 use crate::window::sketch::scatter;
 
 /// Groups.
@@ -13,47 +12,15 @@ pub(super) const GROUPS: usize = 4;
 /// Bins of each group.
 pub(super) const BINS: usize = 64;
 
-/// Messages by group and bin of their pair; copies share them, as those of a [`Sketch`](crate::window::sketch::Sketch) do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pairs(pub(super) Arc<[u64; GROUPS * BINS]>);
-
-impl Default for Pairs {
-    fn default() -> Self {
-        Self(Arc::new([0; GROUPS * BINS]))
-    }
-}
+/// Messages by group and bin of their pair.
+pub(crate) type Pairs = Counts<{ GROUPS * BINS }>;
 
 impl Pairs {
     /// Counts messages given as columns of equal length.
     pub(super) fn add_columns(&mut self, src: &[u32], dst: &[u32]) {
-        let counts = Arc::make_mut(&mut self.0);
+        let counts = self.own();
         for (src, dst) in src.iter().zip(dst) {
             counts[bin(*src, *dst)] += 1;
-        }
-    }
-
-    /// Adds other messages.
-    pub(super) fn merge(&mut self, other: &Pairs) {
-        Arc::make_mut(&mut self.0).iter_mut().zip(other.0.iter()).for_each(|(sum, count)| *sum += count);
-    }
-
-    /// Shares the counts of other messages if they are the same.
-    pub(super) fn share(&mut self, other: &Pairs) {
-        if self == other {
-            self.0 = Arc::clone(&other.0);
-        }
-    }
-
-    /// True if counts are shared.
-    pub(super) fn is_shared_with(&self, other: &Pairs) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// Forgets all messages, keeps the memory if nobody shares it.
-    pub(super) fn clear(&mut self) {
-        match Arc::get_mut(&mut self.0) {
-            Some(counts) => counts.fill(0),
-            None => *self = Self::default(),
         }
     }
 }

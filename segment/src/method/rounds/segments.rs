@@ -1,9 +1,9 @@
 //! The run as segments: stretches of windows that behave alike.
 
-use super::cutter::RoundWindow;
 use super::idle::{self, Idle};
 use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance, merge_neighbours};
+use super::windows::RoundWindow;
 use crate::plan::Stretch;
 use crate::survey::Run;
 
