@@ -315,6 +315,23 @@ fn a_dead_end_says_who_waits_for_what() {
     assert_eq!(play(&script, eager).makespan, L + (100 << 20));
 }
 
+/// A rank that starts long before the others is done before time begins: it counts as done at once, and its time is none.
+#[test]
+fn a_rank_can_end_before_the_last_one_starts() {
+    let script = script(2, 100, &[message(0, 1, 8, 0, [50, 50, 90])], &[]);
+    let topology = star(2);
+    let mut player = Player::new(ideal(&topology));
+    let options = Options { receive_overhead_ps: 600, ..no_compute() };
+    player.begin(&[0, 5 * L], (1, 0), &script, (&[HostId(0), HostId(1)], &[]), options);
+    let mut ended = Vec::new();
+    while let Some(now) = player.next(u64::MAX) {
+        player.advance(now, &mut ended);
+    }
+    let found = &ended[0];
+    assert_eq!((found.end, found.makespan), (5 * L + 600, 600));
+    assert_eq!((found.stretches[0].time, found.stretches[0].mean_time), (600, 300));
+}
+
 /// CORRECTNESS: scripts side by side on hosts of their own, over a network that nobody has to share, do as each does alone.
 #[test]
 fn scripts_side_by_side() {

@@ -480,7 +480,9 @@ impl Act<'_> {
         let (paths, details) = critical_path(&self, end, transport);
         let ends = self.boundaries.iter().chain([&end]);
         let ranks = self.ranks.len().max(1) as u128;
-        let ended = self.ranks.iter().map(|rank| u128::from(rank.ended.unwrap_or(end) - self.began)).sum();
+        // A rank that starts first can end before the last one starts, which is when time begins.
+        let ended = |rank: &Rank| u128::from(rank.ended.unwrap_or(end).saturating_sub(self.began));
+        let ended = self.ranks.iter().map(ended).sum();
         let means = self.passed.iter().chain([&ended]).map(|sum| (sum / ranks) as Picoseconds); // at most the latest
         let (mut since, mut mean_since) = (self.began, 0);
         let stretch =
