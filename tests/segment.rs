@@ -193,7 +193,7 @@ fn wrong_requests_say_what_would_be_right() {
             &["--method", "kmean"][..],
             "--method: unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)",
         ),
-        (&["--method", "rounds[k=1]"], "--method: unknown parameter of `rounds` `k` (known: )"),
+        (&["--method", "rounds[k=1]"], "--method: unknown parameter of `rounds` `k` (there is none)"),
         (&["--method", "gmm[k=x]"], "--method: `gmm[k=x]`: k is `x`, expected a whole number"),
         (
             &["--method", "dbscan[radius=-1]"],

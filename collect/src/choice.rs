@@ -188,7 +188,9 @@ pub fn unknown_name(axis: &str, found: &str, known: &[&str]) -> Error {
     near.sort_by_key(|(distance, _)| *distance);
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, name)| name).collect();
     let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
-    Error::usage(format!("unknown {axis} `{found}`{hint} (known: {})", known.join(", ")))
+    let known =
+        if known.is_empty() { "there is none".into() } else { format!("known: {}", known.join(", ")) };
+    Error::usage(format!("unknown {axis} `{found}`{hint} ({known})"))
 }
 
 /// `exec:PROGRAM` or `table:FILE` (to the next comma), or `name[…]`; the label is the text itself.

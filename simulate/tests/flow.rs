@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod point;
+
 use std::io::Cursor;
 
 use phaseflow_collect::choice::Choice;
@@ -9,13 +11,11 @@ use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::import::Input;
 use phaseflow_collect::pattern::{PatternName, Run};
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
-use phaseflow_simulate::result::{Cause, RunLabels, RunResult, StepKind};
-use phaseflow_simulate::run::{
-    Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission, run,
-};
+use phaseflow_simulate::result::{Cause, RunResult, StepKind};
+use phaseflow_simulate::run::{JobSource, Model, Setup, Submission, run};
 use phaseflow_simulate::topology::{Topology, TopologyChoice, TopologyOptions, topology};
 use phaseflow_simulate::workload::{Reading, Workload};
-use phaseflow_simulate::{host_selection, process_mapping, routing, scheduling};
+use point::{algorithms, setup};
 
 /// Bytes a picosecond and latency of a route through the star.
 const BYTE_PS: u64 = 100;
@@ -66,43 +66,9 @@ fn try_simulate(
     jobs: &[JobSource],
     model: &str,
 ) -> phaseflow_collect::Result<RunResult> {
-    let label = String::new;
-    let labels = RunLabels {
-        run: 0,
-        topology: label(),
-        scheduler: label(),
-        host_selector: label(),
-        process_mapper: label(),
-        router: label(),
-        model: label(),
-        transport: label(),
-        collective: label(),
-        phases: label(),
-        seed: 1,
-    };
-    let plain = Choice::plain;
-    let algorithms = Algorithms {
-        scheduler: scheduling::scheduler(&plain("fcfs")).unwrap(),
-        host_selector: host_selection::host_selector(&plain("linear"), 1).unwrap(),
-        process_mapper: process_mapping::process_mapper(&plain("block"), 1).unwrap(),
-        router: routing::router(&plain("dmodk"), 1).unwrap(),
-    };
-    let setup = Setup {
-        progress: None,
-        labels,
-        topology,
-        topology_index: 0,
-        workloads,
-        jobs,
-        duration_s: None,
-        merged: false,
-        reroute: Reroute::Job,
-        snapshots_s: &[],
-        record_routes: false,
-        link_statistics: LinkStatistics::Jobs,
-        model: Model::new(&Choice::parse(model).unwrap(), &Choice::plain(""), &Choice::plain("recorded"), 1)?,
-    };
-    run(&setup, algorithms)
+    let model =
+        Model::new(&Choice::parse(model).unwrap(), &Choice::plain(""), &Choice::plain("recorded"), 1)?;
+    run(&Setup { model, ..setup(topology, workloads, jobs) }, algorithms("fcfs", "linear", "dmodk"))
 }
 
 fn simulate(topology: &Topology, workloads: &[Workload], jobs: &[JobSource], model: &str) -> RunResult {

@@ -2,18 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::float_cmp, reason = "tests")]
 
-use phaseflow_collect::choice::Choice;
+mod point;
+
 use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, TrafficMatrix};
 use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::distribution::Distribution;
-use phaseflow_simulate::result::{RunLabels, RunResult, Series};
-use phaseflow_simulate::run::{
-    Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission, run,
-};
+use phaseflow_simulate::result::{RunResult, Series};
+use phaseflow_simulate::run::{JobSource, LinkStatistics, Reroute, Setup, Submission, run};
 use phaseflow_simulate::topology::{LinkId, Topology, TopologyChoice, TopologyOptions, topology};
 use phaseflow_simulate::workload::Workload;
-use phaseflow_simulate::{host_selection, process_mapping, routing, scheduling};
+use point::algorithms;
 use proptest::prelude::*;
 
 fn network(text: &str) -> Topology {
@@ -66,44 +65,7 @@ fn fixed(workload: usize, at_s: f64, duration_s: Option<f64>) -> JobSource {
 }
 
 fn setup<'a>(topology: &'a Topology, workloads: &'a [Workload], jobs: &'a [JobSource]) -> Setup<'a> {
-    let name = String::new;
-    Setup {
-        progress: None,
-        labels: RunLabels {
-            run: 0,
-            topology: name(),
-            scheduler: name(),
-            host_selector: name(),
-            process_mapper: name(),
-            router: name(),
-            model: name(),
-            transport: name(),
-            collective: name(),
-            phases: name(),
-            seed: 1,
-        },
-        topology,
-        topology_index: 0,
-        workloads,
-        jobs,
-        duration_s: None,
-        merged: false,
-        reroute: Reroute::Job,
-        snapshots_s: &[],
-        record_routes: true,
-        link_statistics: LinkStatistics::Jobs,
-        model: Model::Traffic,
-    }
-}
-
-fn algorithms(scheduler: &str, selector: &str, router: &str) -> Algorithms {
-    let choice = |name: &str| Choice::parse(name).unwrap();
-    Algorithms {
-        scheduler: scheduling::scheduler(&choice(scheduler)).unwrap(),
-        host_selector: host_selection::host_selector(&choice(selector), 1).unwrap(),
-        process_mapper: process_mapping::process_mapper(&choice("block"), 1).unwrap(),
-        router: routing::router(&choice(router), 1).unwrap(),
-    }
+    Setup { record_routes: true, ..point::setup(topology, workloads, jobs) }
 }
 
 fn simulate(setup: &Setup<'_>) -> RunResult {

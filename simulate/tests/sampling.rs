@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod point;
+
 use std::io::Cursor;
 
 use phaseflow_collect::choice::Choice;
@@ -9,13 +11,11 @@ use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::import::Input;
 use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
-use phaseflow_simulate::result::{Cause, RunLabels, RunResult};
-use phaseflow_simulate::run::{
-    Algorithms, JobSource, LinkStatistics, Model, Reroute, Setup, Submission, run,
-};
+use phaseflow_simulate::result::{Cause, RunResult};
+use phaseflow_simulate::run::{JobSource, Model, Setup, Submission, run};
 use phaseflow_simulate::topology::{TopologyChoice, TopologyOptions, topology};
 use phaseflow_simulate::workload::{Reading, Workload};
-use phaseflow_simulate::{host_selection, process_mapping, routing, scheduling};
+use point::{algorithms, setup};
 
 /// A generated run of 16 ranks, split at its marks, as an archive with windows and one with all messages.
 fn archives(program: &str, jitter: f64) -> [Vec<u8>; 2] {
@@ -39,49 +39,11 @@ fn simulate(archive: &[u8], reading: Reading, sampling: &str) -> RunResult {
     // A tree with half of the capacity above its leaves: neighbouring rounds meet in it.
     let network = TopologyChoice::parse("xgft[m=4:4,w=1:2]").unwrap();
     let topology = topology(&network, &TopologyOptions::default()).unwrap();
-    let label = String::new;
-    let labels = RunLabels {
-        run: 0,
-        topology: label(),
-        scheduler: label(),
-        host_selector: label(),
-        process_mapper: label(),
-        router: label(),
-        model: label(),
-        transport: label(),
-        collective: label(),
-        phases: label(),
-        seed: 1,
-    };
-    let plain = Choice::plain;
-    let algorithms = Algorithms {
-        scheduler: scheduling::scheduler(&plain("fcfs")).unwrap(),
-        host_selector: host_selection::host_selector(&plain("linear"), 1).unwrap(),
-        process_mapper: process_mapping::process_mapper(&plain("block"), 1).unwrap(),
-        router: routing::router(&plain("dmodk"), 1).unwrap(),
-    };
-    let setup = Setup {
-        progress: None,
-        labels,
-        topology: &topology,
-        topology_index: 0,
-        workloads: &workloads,
-        jobs: &[JobSource { workload: 0, submission: Submission::Fixed { at_s: 0.0, duration_s: None } }],
-        duration_s: None,
-        merged: false,
-        reroute: Reroute::Job,
-        snapshots_s: &[],
-        record_routes: false,
-        link_statistics: LinkStatistics::Jobs,
-        model: Model::new(
-            &Choice::parse(&format!("flow[sampling={sampling},blame=on,path-steps=5]")).unwrap(),
-            &Choice::plain(""),
-            &Choice::plain("recorded"),
-            1,
-        )
-        .unwrap(),
-    };
-    run(&setup, algorithms).unwrap()
+    let model = Choice::parse(&format!("flow[sampling={sampling},blame=on,path-steps=5]")).unwrap();
+    let model = Model::new(&model, &Choice::plain(""), &Choice::plain("recorded"), 1).unwrap();
+    let jobs = [JobSource { workload: 0, submission: Submission::Fixed { at_s: 0.0, duration_s: None } }];
+    run(&Setup { model, ..setup(&topology, &workloads, &jobs) }, algorithms("fcfs", "linear", "dmodk"))
+        .unwrap()
 }
 
 /// Phases from samples and from the whole run: each within `most` of it, as part of it, and within what it says of itself.

@@ -157,13 +157,13 @@ mod tests {
     #[test]
     fn what_is_not_there_is_a_usage_error() {
         let error = |text| Method::parse(&Choice::parse(text).unwrap()).unwrap_err().to_string();
-        assert_eq!(error("rounds[k=1]"), "unknown parameter of `rounds` `k` (known: )");
+        assert_eq!(error("rounds[k=1]"), "unknown parameter of `rounds` `k` (there is none)");
         assert_eq!(
             error("kmean"),
             "unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)"
         );
         assert_eq!(error("kmeans[kk=3]"), "unknown parameter of `kmeans` `kk`; did you mean k? (known: k)");
         assert_eq!(error("kmeans[k=0]"), "`kmeans[k=0]`: k is 0, expected at least 1");
-        assert_eq!(error("none[k=1]"), "unknown parameter of `none` `k` (known: )");
+        assert_eq!(error("none[k=1]"), "unknown parameter of `none` `k` (there is none)");
     }
 }

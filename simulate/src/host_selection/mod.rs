@@ -148,7 +148,7 @@ mod tests {
                 "compakt",
                 "unknown host selector `compakt`; did you mean compact? (known: linear, random, compact, exec)",
             ),
-            ("linear[a=1]", "unknown parameter of `linear` `a` (known: )"),
+            ("linear[a=1]", "unknown parameter of `linear` `a` (there is none)"),
         ] {
             let error = host_selector(&Choice::parse(text).unwrap(), 1).err().unwrap();
             assert_eq!(error.to_string(), expected);

@@ -44,7 +44,7 @@ impl ResultHeader {
 }
 
 /// Which point of a sweep a run is: the labels of its choices, in the order of the product.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLabels {
     /// Number of the run in the product, from 0 in the order topology × scheduler × host selector × process mapper ×
     /// router × …

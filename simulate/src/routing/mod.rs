@@ -195,7 +195,7 @@ mod tests {
                 "dmodk[variant=pfsin]",
                 "`dmodk[variant=pfsin]`: variant is `pfsin`, expected published or pfsim",
             ),
-            ("ecmp[salt=1]", "unknown parameter of `ecmp` `salt` (known: )"),
+            ("ecmp[salt=1]", "unknown parameter of `ecmp` `salt` (there is none)"),
             (
                 "exec:/no/such/program",
                 "exec:/no/such/program: cannot be started: No such file or directory (os error 2)",

@@ -117,7 +117,7 @@ mod tests {
             ("conservative", "scheduler `conservative` is not available yet"),
             ("fcsf", "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
             ("fcfs[variant=pfsin]", "unknown variant of `fcfs` `pfsin`; did you mean pfsim? (known: pfsim)"),
-            ("easy[depth=1]", "unknown parameter of `easy` `depth` (known: )"),
+            ("easy[depth=1]", "unknown parameter of `easy` `depth` (there is none)"),
         ] {
             let error = scheduler(&Choice::parse(text).unwrap()).err().unwrap();
             assert_eq!(error.to_string(), expected);

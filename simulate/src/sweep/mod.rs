@@ -439,7 +439,7 @@ mod tests {
                 "model: 'packet[fairness=rtt]'\n",
                 "unknown parameter of `packet` `fairness` (known: compute-scale, host-speed, send-overhead, receive-overhead, eager, sampling, blame, path-steps, interference, memory, noise, stragglers, slowdown, mtu, buffer, shared, pause, ecn, loss, duplicate, reorder, paths, verify, allow-hang)",
             ),
-            ("phases: merged[x=1]\n", "unknown parameter of `merged` `x` (known: )"),
+            ("phases: merged[x=1]\n", "unknown parameter of `merged` `x` (there is none)"),
             (
                 "jobs: [{submit: {exponential: {lambd: 1}}}]\n",
                 "jobs are submitted without end: a `duration` (--duration) is needed",

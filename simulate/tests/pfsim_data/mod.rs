@@ -85,19 +85,7 @@ pub(crate) fn setup<'a>(
 }
 
 fn labels(seed: u64) -> RunLabels {
-    RunLabels {
-        run: 0,
-        topology: String::new(),
-        scheduler: String::new(),
-        host_selector: String::new(),
-        process_mapper: String::new(),
-        router: String::new(),
-        model: "traffic".into(),
-        transport: String::new(),
-        collective: String::new(),
-        phases: "segmented".into(),
-        seed,
-    }
+    RunLabels { model: "traffic".into(), phases: "segmented".into(), seed, ..RunLabels::default() }
 }
 
 /// Algorithms by the names that users give them.

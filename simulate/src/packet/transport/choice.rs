@@ -159,7 +159,7 @@ mod tests {
                 "dctp",
                 "unknown transport `dctp`; did you mean dctcp? (known: ideal, usnic-2013, usnic-4.1, dctcp, roce)",
             ),
-            ("ideal[mtu=3]", "unknown parameter of `ideal` `mtu` (known: )"),
+            ("ideal[mtu=3]", "unknown parameter of `ideal` `mtu` (there is none)"),
             ("roce[rate-control=of]", "unknown rate-control `of`; did you mean on or off? (known: on, off)"),
             (
                 "usnic-4.1[pass=0ns]",
