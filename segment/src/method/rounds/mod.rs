@@ -170,11 +170,20 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
             }
         }
     }
-    snap(&mut stretches, run.duration_ns, &rounds);
     let mut examples: Vec<Option<&Behaviour>> = vec![None; rounds.len()];
     for (segment, label) in segments.list.iter().zip(labels) {
         examples[*label as usize].get_or_insert(&segment.behaviour);
     }
+    let is_own = |(from_ns, to_ns): (u64, u64), own: u32, other: u32| {
+        let piece = segments.between(from_ns, to_ns);
+        let (Some(piece), Some(own), Some(other)) = (piece, examples[own as usize], examples[other as usize])
+        else {
+            return false;
+        };
+        let to_other = piece.difference_of_messages(other);
+        to_other.sure >= LIMIT && !piece.is_barrier() && piece.difference_of_messages(own).all < to_other.all
+    };
+    snap(&mut stretches, run.duration_ns, &rounds, is_own);
     let slack = |start_ns: u64, a: u32, b: u32| {
         let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
         let tells = one.difference_of_messages(other).all >= TELLING;
@@ -203,8 +212,13 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
 
 /// Where a phase ends beside an idle stretch, a round of the next one may have been taken for its own, or one of its own for the next
 /// one's: a piece of at most [`BESIDE`] rounds between an idle stretch, on whose other side the same phase lasts longer, and
-/// another phase belongs to that.
-fn snap(stretches: &mut Vec<Stretch>, duration_ns: u64, rounds: &[u64]) {
+/// another phase belongs to that, unless its messages tell that it `is_own` (from, to, its label, the other one).
+fn snap(
+    stretches: &mut Vec<Stretch>,
+    duration_ns: u64,
+    rounds: &[u64],
+    is_own: impl Fn((u64, u64), u32, u32) -> bool,
+) {
     stretches.dedup_by(|next, before| next.label == before.label);
     let end =
         |stretches: &[Stretch], at: usize| stretches.get(at + 1).map_or(duration_ns, |next| next.start_ns);
@@ -219,13 +233,16 @@ fn snap(stretches: &mut Vec<Stretch>, duration_ns: u64, rounds: &[u64]) {
         let round_ns = |label: u32| rounds.get(label as usize).copied().unwrap_or(0);
         let most = |other: u32| round_ns(label).max(round_ns(other)).saturating_mul(BESIDE);
         let other = |at: Option<usize>| at.and_then(|at| stretches.get(at)).and_then(|stretch| stretch.label);
-        if second < first {
-            if let Some(next) = other(Some(idle + 2)).filter(|next| second <= most(*next)) {
-                stretches[idle + 1].label = Some(next);
-            }
-        } else if let Some(previous) = other(idle.checked_sub(2)).filter(|previous| first <= most(*previous))
-        {
-            stretches[idle - 1].label = Some(previous);
+        let (piece, length, beyond) = if second < first {
+            (idle + 1, second, Some(idle + 2))
+        } else {
+            (idle - 1, first, idle.checked_sub(2))
+        };
+        let from_ns = stretches[piece].start_ns;
+        let belongs =
+            |other: &u32| length <= most(*other) && !is_own((from_ns, from_ns + length), label, *other);
+        if let Some(label) = other(beyond).filter(belongs) {
+            stretches[piece].label = Some(label);
         }
     }
 }

@@ -244,6 +244,14 @@ impl<'a> Segments<'a> {
         Some(all)
     }
 
+    /// What the units do that begin from one time on and before another; `None` if there are none, or if the last one goes on.
+    pub(super) fn between(&self, from_ns: u64, to_ns: u64) -> Option<Behaviour> {
+        let first = self.units.partition_point(|unit| unit.start_ns < from_ns);
+        let end = self.units.partition_point(|unit| unit.start_ns < to_ns).max(first);
+        let last = self.units[first..end].last()?;
+        (last.last_ns <= to_ns).then(|| self.behaviour(first..end))?
+    }
+
     /// The begin of a segment as a stretch of `label`: within the units around it, and at the first segment anywhere among
     /// those in which the program starts.
     pub(super) fn begin(&self, number: usize, label: u32) -> Stretch {
