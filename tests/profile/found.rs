@@ -11,7 +11,7 @@ use crate::labelled::{Labelled, labelled, lammps};
 use crate::mpi::{self, Recorded};
 
 /// Recordings at most.
-const TRIES: usize = 4;
+const TRIES: usize = 8;
 
 /// Scores of one of them, at least: of boundaries, of exact ones, of the covering. Asked are 0.98 for exact ones, in the mean of many
 /// recordings (benches/README.md).
