@@ -170,7 +170,13 @@ impl MatrixBuilder {
     pub fn add_messages(&mut self, src: &[u32], dst: &[u32], bytes: &[u64]) -> Result<()> {
         self.count(src.len() as u64, sum_of_bytes(bytes))?;
         for ((src, dst), bytes) in src.iter().zip(dst).zip(bytes) {
-            let slot = self.slot(*src, *dst)?;
+            let pair = pair(*src, *dst);
+            let first = place(pair, self.multiplier, self.slots.len());
+            let slot = match self.slots.get(first) {
+                // Most pairs are where they are looked for first.
+                Some(slot) if slot.pair == pair && pair != NOBODY => &mut self.slots[first],
+                _ => self.slot(*src, *dst)?,
+            };
             slot.messages += 1;
             slot.bytes += bytes;
         }
@@ -234,12 +240,18 @@ pub fn sum_of_bytes(bytes: &[u64]) -> u64 {
     u64::try_from((u128::from(high) << 32) + u128::from(low)).unwrap_or(u64::MAX)
 }
 
+/// Where `pair` is looked for first among `slots`, a power of two of them or none.
+#[inline]
+fn place(pair: u64, multiplier: u64, slots: usize) -> usize {
+    // The product's high bits depend on all bits of the pair.
+    (pair.wrapping_mul(multiplier) >> 32) as usize & slots.wrapping_sub(1)
+}
+
 /// Where `pair` is, or the free slot where it belongs; `slots` are a power of two and not all in use.
 #[inline]
 fn find(slots: &[Slot], multiplier: u64, pair: u64) -> usize {
     let mask = slots.len() - 1;
-    // The product's high bits depend on all bits of the pair.
-    let mut at = (pair.wrapping_mul(multiplier) >> 32) as usize & mask;
+    let mut at = place(pair, multiplier, slots.len());
     while slots[at].pair != pair && slots[at].pair != NOBODY {
         at = (at + 1) & mask;
     }
@@ -248,8 +260,14 @@ fn find(slots: &[Slot], multiplier: u64, pair: u64) -> usize {
 
 /// Source and destination as one number.
 #[inline]
+fn pair(src: u32, dst: u32) -> u64 {
+    u64::from(src) << 32 | u64::from(dst)
+}
+
+/// The same, if it is not [`NOBODY`].
+#[inline]
 fn checked_pair(src: u32, dst: u32) -> Result<u64> {
-    let pair = u64::from(src) << 32 | u64::from(dst);
+    let pair = pair(src, dst);
     if pair == NOBODY {
         return Err(Error::data(format!("rank {src} is beyond the largest, {}", u32::MAX - 1)));
     }

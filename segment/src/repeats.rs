@@ -15,12 +15,16 @@ use phaseflow_collect::trace::{Call, MessageBlock};
 
 /// Longest period, in messages.
 const LONGEST: usize = 1 << 17;
+/// Messages that are looked at together; with them, those of the longest period that is found are still remembered.
+const CHUNK: usize = 1 << 12;
 /// Fingerprints that are the same before it is a repeat; of short periods these are several of them.
 const ALIKE: usize = 64;
 /// Shorter repeats are forgotten.
 const SHORTEST: u64 = 4096;
 /// Series in each table; a series is of eight messages.
 const SERIES: usize = 1 << 12;
+/// What stands for times that are not known.
+static UNKNOWN: [i64; CHUNK] = [0; CHUNK];
 /// One series in so many is in the table that keeps them for long.
 const FEW: u64 = 64;
 
@@ -105,43 +109,75 @@ impl Repeats {
             self.end();
             (self.is_sure, self.valid) = (is_sure, self.messages);
         }
-        let columns = block.columns();
         let before = self.messages;
         self.repeated = 0;
-        for row in 0..columns.src.len() {
-            let (time_ns, bytes) = (columns.send_post_ns[row], columns.bytes[row]);
-            let pair = u64::from(columns.src[row]) << 32 | u64::from(columns.dst[row]);
-            let mut print = mixed(time_ns.wrapping_sub(self.last_ns).cast_unsigned(), pair, bytes);
-            if is_sure {
-                let [free, ready, there] =
-                    block.more_times().map(|times| times.get(row).map_or(0, |time| time.cast_unsigned()));
-                print = mixed(print ^ free, ready, there);
+        let mut row = 0;
+        while row < block.len() {
+            let place = self.messages as usize % LONGEST;
+            let end = block.len().min(row + CHUNK - place % CHUNK);
+            self.keep(block, row..end, place);
+            let after = self.messages + (end - row) as u64;
+            while self.messages < after {
+                self.go_on(after);
             }
-            while let Some((enter_ns, call)) = self.calls.pop_front_if(|call| call.0 <= time_ns) {
-                print = mixed(print, call, enter_ns.wrapping_sub(self.last_ns).cast_unsigned());
-            }
-            self.last_ns = time_ns;
-            self.print((print >> 32) as u32, time_ns);
+            row = end;
         }
         if let Some(repeat) = &self.current {
             self.repeated += self.messages - repeat.messages.start.max(before);
         }
     }
 
-    /// The next fingerprint.
-    #[inline]
-    fn print(&mut self, print: u32, time_ns: i64) {
-        let (at, place) = (self.messages, self.messages as usize % LONGEST);
-        if let Some(Repeat { period, .. }) = self.current
-            && self.prints[(at - period) as usize % LONGEST] != print
+    /// Remembers the fingerprints and times of some messages, from `place` on.
+    fn keep(&mut self, block: &MessageBlock, rows: Range<usize>, place: usize) {
+        let columns = block.columns();
+        let (times, bytes) = (&columns.send_post_ns[rows.clone()], &columns.bytes[rows.clone()]);
+        let pairs = columns.src[rows.clone()].iter().zip(&columns.dst[rows.clone()]);
+        let places = place..place + rows.len();
+        self.times_ns[places.clone()].copy_from_slice(times);
+        let more = block.more_times().map(|times| times.get(rows.clone()).unwrap_or(&UNKNOWN[..rows.len()]));
+        let more = more[0].iter().zip(more[1]).zip(more[2]);
+        let known = pairs.zip(bytes).zip(more);
+        let (is_sure, mut last_ns) = (self.is_sure, self.last_ns);
+        let mut call_ns = self.calls.front().map_or(i64::MAX, |call| call.0);
+        for ((kept, time_ns), (((src, dst), bytes), ((free, ready), there))) in
+            self.prints[places].iter_mut().zip(times).zip(known)
         {
+            let pair = u64::from(*src) << 32 | u64::from(*dst);
+            let mut print = mixed(time_ns.wrapping_sub(last_ns).cast_unsigned(), pair, *bytes);
+            if is_sure {
+                print = mixed(print ^ free.cast_unsigned(), ready.cast_unsigned(), there.cast_unsigned());
+            }
+            if call_ns <= *time_ns {
+                while let Some((enter_ns, call)) = self.calls.pop_front_if(|call| call.0 <= *time_ns) {
+                    print = mixed(print, call, enter_ns.wrapping_sub(last_ns).cast_unsigned());
+                }
+                call_ns = self.calls.front().map_or(i64::MAX, |call| call.0);
+            }
+            last_ns = *time_ns;
+            *kept = (print >> 32) as u32;
+        }
+        self.last_ns = last_ns;
+    }
+
+    /// The next message, or all before `end` that go on with a repeat; they are of one chunk.
+    fn go_on(&mut self, end: u64) {
+        if let Some(Repeat { period, .. }) = self.current {
+            let place = |message: u64| message as usize % LONGEST;
+            let count = (end - self.messages) as usize;
+            let own = &self.prints[place(self.messages)..][..count];
+            let before = &self.prints[place(self.messages - period)..];
+            let mut same = same(own, before);
+            if same == before.len() {
+                same += self::same(&own[same..], &self.prints);
+            }
+            self.messages += same as u64;
+            if same == count {
+                return;
+            }
             self.end();
             self.series = 0;
         }
-        (self.prints[place], self.times_ns[place]) = (print, time_ns);
-        if self.current.is_none() {
-            self.search(print);
-        }
+        self.search(self.prints[self.messages as usize % LONGEST]);
         self.messages += 1;
     }
 
@@ -194,6 +230,18 @@ impl Repeats {
         self.end();
         self.found
     }
+}
+
+/// How many of the first ones are the same.
+fn same(own: &[u32], before: &[u32]) -> usize {
+    let len = own.len().min(before.len());
+    let (own, before) = (&own[..len], &before[..len]);
+    let mut at = 0;
+    // Without a way out among them they are compared as vectors.
+    while at + ALIKE <= len && own[at..at + ALIKE] == before[at..at + ALIKE] {
+        at += ALIKE;
+    }
+    at + own[at..].iter().zip(&before[at..]).take_while(|(own, before)| own == before).count()
 }
 
 /// Odd numbers without pattern (the golden ratio; Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014).

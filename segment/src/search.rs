@@ -309,12 +309,12 @@ impl Search {
 mod tests {
     use super::*;
     use crate::representative::Volumes;
-    use crate::window::sketch::Sketch;
+    use crate::window::sketch::{Sketch, pair_hash};
 
     fn sketch(pairs: &[(u32, u32)]) -> Sketch {
         let mut sketch = Sketch::default();
         for (src, dst) in pairs {
-            sketch.add_columns(&[*src], &[*dst], &[64], &[0]);
+            sketch.add_columns((&[*src], &[*dst]), &[pair_hash(*src, *dst)], &[64], &[0]);
         }
         sketch
     }

@@ -126,8 +126,8 @@ impl Sections {
         let times = &columns.send_post_ns;
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return Vec::new() };
         self.start_ns.get_or_insert(*first);
-        let highest = columns.src.iter().chain(&columns.dst).max();
-        highest.into_iter().for_each(|rank| self.barriers.see_rank(*rank));
+        let highest = |ranks: &[u32]| ranks.iter().fold(0, |most, rank| (*rank).max(most));
+        self.barriers.see_rank(highest(&columns.src).max(highest(&columns.dst)));
         let mut barriers_ns = Vec::new();
         let mut row = 0;
         for (entered_ns, meeting) in self.barriers.passed(*last) {

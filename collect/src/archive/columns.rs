@@ -116,10 +116,18 @@ fn pack(group: &[i64], bytes: &mut Vec<u8>) {
     match width {
         0 => {}
         1 => bytes.extend(group.iter().map(|v| offset(*v) as u8)),
-        2 => bytes.extend(group.iter().flat_map(|v| (offset(*v) as u16).to_le_bytes())),
-        4 => bytes.extend(group.iter().flat_map(|v| (offset(*v) as u32).to_le_bytes())),
-        _ => bytes.extend(group.iter().flat_map(|v| offset(*v).to_le_bytes())),
+        2 => put(bytes, group, |v| (offset(v) as u16).to_le_bytes()),
+        4 => put(bytes, group, |v| (offset(v) as u32).to_le_bytes()),
+        _ => put(bytes, group, |v| offset(v).to_le_bytes()),
     }
+}
+
+/// Appends what `packed` makes of each value.
+fn put<const WIDTH: usize>(bytes: &mut Vec<u8>, group: &[i64], packed: impl Fn(i64) -> [u8; WIDTH]) {
+    let start = bytes.len();
+    bytes.resize(start + WIDTH * group.len(), 0);
+    let places = bytes[start..].as_chunks_mut::<WIDTH>().0;
+    places.iter_mut().zip(group).for_each(|(place, value)| *place = packed(*value));
 }
 
 /// A checked block, its columns not decoded yet.
@@ -182,7 +190,7 @@ impl<'a> BlockReader<'a> {
     ///
     /// # Errors
     /// A column that does not hold as many values as the block has rows, or a value outside `T`.
-    pub fn column<T: TryFrom<i64> + Default>(&self, id: u8, out: &mut Vec<T>) -> Result<bool> {
+    pub fn column<T: Value>(&self, id: u8, out: &mut Vec<T>) -> Result<bool> {
         out.clear();
         let Some((_, transform, data)) = self.columns.iter().find(|column| column.0 == id) else {
             return Ok(false);
@@ -190,29 +198,24 @@ impl<'a> BlockReader<'a> {
         out.reserve(self.rows);
         let mut rest = *data;
         let mut previous = 0i64;
-        let mut group = [0i64; GROUP];
+        let mut doubtful: Vec<i64> = Vec::new();
         while out.len() < self.rows {
-            let n = GROUP.min(self.rows - out.len());
-            rest = unpack(rest, &mut group[..n]).ok_or_else(|| {
+            let (group, after) = Group::first(rest, GROUP.min(self.rows - out.len())).ok_or_else(|| {
                 Error::data(format!("column {id}: ends after {} of {} values", out.len(), self.rows))
             })?;
-            if *transform == Transform::Delta {
-                for value in &mut group[..n] {
-                    previous = previous.wrapping_add(*value);
-                    *value = previous;
-                }
+            rest = after;
+            if group.fits::<T>(*transform) {
+                group.decode(*transform, &mut previous, out);
+                continue;
             }
-            // Two loops without branches: as vectors they take less time than one with a way out.
-            let values = group[..n].iter().map(|value| T::try_from(*value));
-            if !values.clone().fold(true, |fit, value| fit & value.is_ok()) {
-                let row = values.take_while(Result::is_ok).count();
-                return Err(Error::data(format!(
-                    "column {id}: row {}: value {} is out of range",
-                    out.len() + row,
-                    group[row]
-                )));
+            doubtful.clear();
+            group.decode(*transform, &mut previous, &mut doubtful);
+            for value in &doubtful {
+                let row = out.len();
+                out.push(T::try_from(*value).map_err(|_| {
+                    Error::data(format!("column {id}: row {row}: value {value} is out of range"))
+                })?);
             }
-            out.extend(values.map(Result::unwrap_or_default));
         }
         if !rest.is_empty() {
             return Err(Error::data(format!("column {id}: {} bytes after the last value", rest.len())));
@@ -224,7 +227,7 @@ impl<'a> BlockReader<'a> {
     ///
     /// # Errors
     /// As [`column`](Self::column), and a block without it.
-    pub fn required<T: TryFrom<i64> + Default>(&self, id: u8, name: &str, out: &mut Vec<T>) -> Result<()> {
+    pub fn required<T: Value>(&self, id: u8, name: &str, out: &mut Vec<T>) -> Result<()> {
         if self.column(id, out)? {
             return Ok(());
         }
@@ -232,29 +235,91 @@ impl<'a> BlockReader<'a> {
     }
 }
 
-/// Decodes one group from the front of `bytes`; the rest, or `None` if `bytes` are too few or the width is unknown.
-fn unpack<'a>(bytes: &'a [u8], group: &mut [i64]) -> Option<&'a [u8]> {
-    let (head, rest) = bytes.split_at_checked(9)?;
-    let width = usize::from(head[0]);
-    let base = i64::from_le_bytes(head[1..].try_into().ok()?);
-    let (data, rest) = rest.split_at_checked(width * group.len())?;
-    match width {
-        0 => group.fill(base),
-        1 => unpack_width::<1>(data, base, group),
-        2 => unpack_width::<2>(data, base, group),
-        4 => unpack_width::<4>(data, base, group),
-        8 => unpack_width::<8>(data, base, group),
-        _ => return None,
+/// An integer that columns are decoded into.
+pub trait Value: Copy + TryFrom<i64> {
+    /// `value`, which is in range.
+    fn wrapped(value: i64) -> Self;
+
+    /// True if all values from `least` to `greatest` are in range.
+    fn holds(least: i64, greatest: i64) -> bool {
+        Self::try_from(least).is_ok() && Self::try_from(greatest).is_ok()
     }
-    Some(rest)
 }
 
-fn unpack_width<const WIDTH: usize>(data: &[u8], base: i64, group: &mut [i64]) {
-    for (value, bytes) in group.iter_mut().zip(data.as_chunks::<WIDTH>().0) {
+macro_rules! values {
+    ($($integer:ty),*) => {$(
+        impl Value for $integer {
+            fn wrapped(value: i64) -> Self {
+                value as $integer
+            }
+        }
+    )*};
+}
+
+values!(u8, u32, u64, i32, i64);
+
+/// Neighbouring values, at most [`GROUP`], that are not decoded yet.
+struct Group<'a> {
+    len: usize,
+    width: usize,
+    base: i64,
+    data: &'a [u8],
+}
+
+impl<'a> Group<'a> {
+    /// The group of `len` values at the front of `bytes`, and the rest; `None` if `bytes` are too few or the width is unknown.
+    fn first(bytes: &'a [u8], len: usize) -> Option<(Self, &'a [u8])> {
+        let (head, rest) = bytes.split_at_checked(9)?;
+        let width = usize::from(head[0]);
+        let base = i64::from_le_bytes(head[1..].try_into().ok()?);
+        let (data, rest) = rest.split_at_checked(width * len)?;
+        matches!(width, 0 | 1 | 2 | 4 | 8).then_some((Self { len, width, base, data }, rest))
+    }
+
+    /// True if no value can be out of range, so that nobody has to look at each.
+    fn fits<T: Value>(&self, transform: Transform) -> bool {
+        let greatest = |width: usize| self.base.checked_add((1 << (8 * width)) - 1);
+        T::holds(i64::MIN, i64::MAX)
+            || transform == Transform::Plain
+                && self.width < 8
+                && greatest(self.width).is_some_and(|greatest| T::holds(self.base, greatest))
+    }
+
+    /// Appends the values, which are in range; `previous` is the one before them, and the last one of them afterwards.
+    fn decode<T: Value>(&self, transform: Transform, previous: &mut i64, out: &mut Vec<T>) {
+        let base = self.base;
+        match transform {
+            Transform::Plain => self.extend(out, |offset| base.wrapping_add(offset)),
+            Transform::Delta => {
+                let mut sum = *previous;
+                self.extend(out, |offset| {
+                    sum = sum.wrapping_add(base.wrapping_add(offset));
+                    sum
+                });
+                *previous = sum;
+            }
+        }
+    }
+
+    /// Appends what `value` makes of the differences to the base. A loop for each width, without branches: they become vectors.
+    fn extend<T: Value>(&self, out: &mut Vec<T>, mut value: impl FnMut(i64) -> i64) {
+        match self.width {
+            0 => out.extend((0..self.len).map(|_| T::wrapped(value(0)))),
+            1 => out.extend(offsets::<1>(self.data).map(|offset| T::wrapped(value(offset)))),
+            2 => out.extend(offsets::<2>(self.data).map(|offset| T::wrapped(value(offset)))),
+            4 => out.extend(offsets::<4>(self.data).map(|offset| T::wrapped(value(offset)))),
+            _ => out.extend(offsets::<8>(self.data).map(|offset| T::wrapped(value(offset)))),
+        }
+    }
+}
+
+/// Little-endian numbers of so many bytes.
+fn offsets<const WIDTH: usize>(data: &[u8]) -> impl ExactSizeIterator<Item = i64> {
+    data.as_chunks::<WIDTH>().0.iter().map(|bytes| {
         let mut wide = [0; 8];
         wide[..WIDTH].copy_from_slice(bytes);
-        *value = base.wrapping_add(i64::from_le_bytes(wide));
-    }
+        i64::from_le_bytes(wide)
+    })
 }
 
 fn le_u32(bytes: &[u8]) -> u32 {

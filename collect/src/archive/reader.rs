@@ -171,17 +171,28 @@ impl<R: BufRead> ArchiveReader<R> {
     /// # Errors
     /// As [`bytes`](Self::bytes).
     pub fn bytes_into(&mut self, member: &MemberInfo, largest: u64, bytes: &mut Vec<u8>) -> Result<()> {
-        bytes.clear();
         if member.size > largest {
+            bytes.clear();
             let problem =
                 format!("claims {} bytes, a member of this kind has at most {largest}", member.size);
             return Err(Error::data(problem).at(&member.name));
         }
-        let read = (&mut self.input).take(self.left).read_to_end(bytes).at(|| &member.name)?;
-        self.left -= read as u64;
-        if self.left > 0 {
-            return Err(Error::from(io::Error::from(io::ErrorKind::UnexpectedEof)).at(&member.name));
+        // What was there is written over; a claim is believed no further than twice as far as there were bytes for it.
+        let (mut read, end) = (0, self.left as usize);
+        while read < end {
+            let next = end.min(bytes.len().max(2 * read).max(BUFFER));
+            bytes.resize(next, 0);
+            self.input
+                .read_exact(&mut bytes[read..next])
+                .map_err(|error| match error.kind() {
+                    io::ErrorKind::UnexpectedEof => io::Error::from(io::ErrorKind::UnexpectedEof),
+                    _ => error,
+                })
+                .at(|| &member.name)?;
+            self.left -= (next - read) as u64;
+            read = next;
         }
+        bytes.truncate(end);
         Ok(())
     }
 

@@ -149,13 +149,15 @@ impl MessageBlock {
 
     /// The longest times by which what is known of a message, as sent and received, is before and after its post: not negative.
     pub fn reach_ns(&self) -> (i64, i64) {
-        let (mut earliest, mut latest) = (0, 0);
-        for offset in self.optional[3..6].iter().flatten() {
-            let known = if *offset == UNKNOWN { 0 } else { *offset };
-            earliest = known.min(earliest);
-            latest = known.max(latest);
+        // What is not known is the least number; below it comes the greatest one, so neither end takes notice of it.
+        let (mut below, mut latest) = (-1, 0);
+        for column in &self.optional[3..6] {
+            for offset in column {
+                below = offset.wrapping_sub(1).min(below);
+                latest = (*offset).max(latest);
+            }
         }
-        (earliest.saturating_neg(), latest)
+        ((below + 1).saturating_neg(), latest)
     }
 
     /// All messages in order.

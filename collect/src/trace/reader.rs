@@ -178,8 +178,8 @@ impl<R: BufRead> TraceReader<R> {
         self.seen.messages += self.messages.len() as u64;
         self.seen.bytes = self.seen.bytes.saturating_add(sum_of_bytes(&columns.bytes));
         for ranks in [&columns.src, &columns.dst] {
-            let highest = ranks.iter().max();
-            self.seen.ranks = self.seen.ranks.max(highest.map_or(0, |rank| rank.saturating_add(1)));
+            let after_highest = ranks.iter().fold(0, |most: u32, rank| most.max(rank.saturating_add(1)));
+            self.seen.ranks = self.seen.ranks.max(after_highest);
         }
         Ok(true)
     }
@@ -322,8 +322,14 @@ pub fn decode_calls(bytes: &[u8], calls: &mut Vec<Call>) -> Result<()> {
 /// Checks that `times` ascend from `last` on; the new last. The rank of a row is named where it is known.
 fn ascending(last: i64, times: &[i64], rank: impl Fn(usize) -> Option<u32>) -> Result<i64> {
     let first = times.first().is_none_or(|first| last <= *first);
-    // No way out of the loop: as vectors it takes a fraction of the time.
-    if first && times.windows(2).fold(true, |ascend, pair| ascend & (pair[0] <= pair[1])) {
+    // The sign of what `next` is less than `time` by, overflow or not (Warren, Hacker's Delight, section 2-12); no way out of the loop:
+    // as vectors it takes a fraction of the time.
+    let descends = |time: i64, next: i64| {
+        let difference = next.wrapping_sub(time);
+        difference ^ ((next ^ time) & (difference ^ next))
+    };
+    let pairs = times.iter().zip(times.get(1..).unwrap_or_default());
+    if first && pairs.fold(0, |sign, (time, next)| sign | descends(*time, *next)) >= 0 {
         return Ok(times.last().copied().unwrap_or(last));
     }
     let mut before = last;

@@ -23,11 +23,9 @@ impl<const BINS: usize> Counts<BINS> {
         self.own().iter_mut().zip(other.0.iter()).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Shares the bins of others if they are the same.
-    pub(crate) fn share(&mut self, other: &Self) {
-        if self == other {
-            self.0 = Arc::clone(&other.0);
-        }
+    /// Shares the bins of others if they are the same; its own, which nobody needs any more, are the answer then.
+    pub(crate) fn share(&mut self, other: &Self) -> Option<Self> {
+        (self == other).then(|| std::mem::replace(self, other.clone()))
     }
 
     /// True if bins are shared.

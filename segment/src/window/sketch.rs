@@ -67,14 +67,24 @@ impl Sketch {
         }
     }
 
-    /// Counts messages given as columns of equal length.
-    pub(crate) fn add_columns(&mut self, src: &[u32], dst: &[u32], bytes: &[u64], operations: &[u8]) {
+    /// Counts messages given as columns of equal length; `pairs` are [hashes](pair_hash).
+    pub(crate) fn add_columns(
+        &mut self,
+        (src, dst): (&[u32], &[u32]),
+        pairs: &[u64],
+        bytes: &[u64],
+        operations: &[u8],
+    ) {
         let counts = self.own();
-        for (((src, dst), bytes), operation) in src.iter().zip(dst).zip(bytes).zip(operations) {
-            for (bin, share) in bins(*src, *dst, *bytes) {
-                counts[bin] += share;
-            }
-            counts[operation_bin(i64::from(*operation))] += UNIT;
+        for ((src, dst), pair) in src.iter().zip(dst).zip(pairs) {
+            partner_bins(*src, *dst, *pair).iter().for_each(|bin| counts[*bin] += UNIT);
+        }
+        // Neighbours are often of one size, and of one operation.
+        for same in bytes.chunk_by(|one, next| one == next) {
+            size_bins(same[0]).iter().for_each(|(bin, share)| counts[*bin] += share * same.len() as u64);
+        }
+        for same in operations.chunk_by(|one, next| one == next) {
+            counts[operation_bin(i64::from(same[0]))] += UNIT * same.len() as u64;
         }
     }
 
@@ -186,19 +196,40 @@ fn common(one: &[u64], other: &[u64], ratios: &[f64]) -> f64 {
 /// Where a message counts, and how much.
 #[inline]
 fn bins(src: u32, dst: u32, bytes: u64) -> [(usize, u64); 6] {
+    let [offset, pair, src, dst] = partner_bins(src, dst, pair_hash(src, dst)).map(|bin| (bin, UNIT));
+    let [size, larger] = size_bins(bytes);
+    [offset, pair, src, dst, size, larger]
+}
+
+/// Where it counts for who sends to whom: by offset, pair, source and destination.
+#[inline]
+fn partner_bins(src: u32, dst: u32, pair: u64) -> [usize; 4] {
+    [
+        OFFSET.first + (scatter(u64::from(dst.wrapping_sub(src))) >> 58) as usize,
+        PAIR.first + (pair >> 57) as usize,
+        SRC.first + (src & 31) as usize,
+        DST.first + (dst & 31) as usize,
+    ]
+}
+
+/// Where it counts for its size, and how much.
+#[inline]
+fn size_bins(bytes: u64) -> [(usize, u64); 2] {
     // log2(bytes + 1) in 1/256: the exponent, and the eight bits after the leading one.
     let size = bytes.saturating_add(1);
     let exponent = size.ilog2();
     let above = size.rotate_left(64 - exponent) >> 56;
     let exponent = exponent as usize;
     [
-        (OFFSET.first + (scatter(u64::from(dst.wrapping_sub(src))) >> 58) as usize, UNIT),
-        (PAIR.first + (scatter(u64::from(src) << 32 | u64::from(dst)) >> 57) as usize, UNIT),
-        (SRC.first + (src & 31) as usize, UNIT),
-        (DST.first + (dst & 31) as usize, UNIT),
         (SIZE.first + exponent.min(SIZE.bins - 1), UNIT - above),
         (SIZE.first + (exponent + 1).min(SIZE.bins - 1), above),
     ]
+}
+
+/// A source and a destination, scattered.
+#[inline]
+pub(crate) fn pair_hash(src: u32, dst: u32) -> u64 {
+    scatter(u64::from(src) << 32 | u64::from(dst))
 }
 
 fn operation_bin(code: i64) -> usize {

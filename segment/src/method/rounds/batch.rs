@@ -79,26 +79,32 @@ impl Batch {
     /// Sorts messages of equal time and source among `from..to`.
     fn sort(&mut self, from: usize, to: usize) {
         let mut row = from + 1;
-        while row < to {
-            let group = self.times[row] == self.times[row - 1] && self.src[row] == self.src[row - 1];
-            if group && self.dst[row] <= self.dst[row - 1] && self.kind(row) < self.kind(row - 1) {
-                let start = self.group_start(row);
-                let src = self.src[row];
-                let time = self.times[row];
-                let end = (row..to).find(|r| self.times[*r] != time || self.src[*r] != src).unwrap_or(to);
-                let mut kinds: Vec<_> = (start..end).map(|row| self.kind(row)).collect();
+        while let Some(next) = self.next_backwards(row, to) {
+            row = next + 1;
+            if self.kind(next) < self.kind(next - 1) {
+                let start = self.group_start(next);
+                let (src, time) = (self.src[next], self.times[next]);
+                row = (row..to).find(|r| self.times[*r] != time || self.src[*r] != src).unwrap_or(to);
+                let mut kinds: Vec<_> = (start..row).map(|row| self.kind(row)).collect();
                 kinds.sort_unstable();
-                for (row, (dst, bytes, kind, tag)) in (start..end).zip(kinds) {
+                for (row, (dst, bytes, kind, tag)) in (start..row).zip(kinds) {
                     (self.dst[row], self.bytes[row], self.kinds[row]) = (dst, bytes, kind);
                     if let Some(own) = self.tags.get_mut(row) {
                         *own = tag;
                     }
                 }
-                row = end;
-            } else {
-                row += 1;
             }
         }
+    }
+
+    /// The first row from `row` on and before `to` of the time and source of the one before it whose destination is no higher.
+    fn next_backwards(&self, row: usize, to: usize) -> Option<usize> {
+        let rows = row.checked_sub(1)?..to;
+        let times = self.times.get(rows.clone())?.windows(2);
+        let both = times.zip(self.src[rows.clone()].windows(2)).zip(self.dst[rows].windows(2));
+        let mut both =
+            both.map(|((times, src), dst)| times[0] == times[1] && src[0] == src[1] && dst[1] <= dst[0]);
+        both.position(|backwards| backwards).map(|before| row + before)
     }
 
     fn kind(&self, row: usize) -> (u32, u64, u8, i64) {

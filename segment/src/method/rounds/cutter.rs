@@ -22,12 +22,14 @@ use super::gaps::Gaps;
 use super::pace::{Pace, Turn};
 use super::rhythm::Rhythm;
 use super::streak::Streak;
-use super::tokens::Tokens;
+use super::tokens::{Token, Tokens};
 use super::windows::{RoundWindow, Windows};
 use crate::tags::{Tags, Watch, is_tagged};
 
 /// A streak is one when its sum has reached this, or a quarter of the tokens of the round if that is less.
 const STREAK: f32 = 8.0;
+/// With so many tokens in a round the goal is as high as ever.
+const HIGHEST: u32 = 32;
 
 /// Messages of a round that is not over: so many wait at least, this part of all so far at most, and never more than that.
 /// Longer rounds are cut in parts, which are put together when the round is repeated.
@@ -56,6 +58,15 @@ const APART: u64 = 3;
 
 /// Messages of one time and source that are put in order at most.
 const ORDERED: usize = 1 << 17;
+
+/// The streaks' goal in a round of so many tokens.
+#[inline]
+fn goal(distinct: u32) -> f32 {
+    (distinct as f32 / 4.0).clamp(1.0, STREAK)
+}
+
+/// Messages whose tokens are looked up together.
+const TOGETHER: usize = 256;
 
 /// Binary logarithm in quarters.
 #[inline]
@@ -189,91 +200,113 @@ impl Cutter {
 
     /// Looks at the rows of the batch before `end`.
     fn look(&mut self, end: usize) {
-        let end = self.base + end as u64;
-        while self.next < end {
-            let place = self.next;
-            let row = (place - self.base) as usize;
-            self.next += 1;
-            let silence_ns = self.gaps.see(self.batch.times[row]);
-            if self.rounds_here == 0
-                && !self.straying
-                && self.longest_ns > 0
-                && silence_ns / PAUSE > self.longest_ns
-            {
-                // Nothing of this round came again, so it may be over.
-                self.fold(place);
-                self.close_window(true);
-                self.longest_ns = 0;
-                self.pace.forget();
-            } else {
-                let usual_ns = self.longest_ns.max(self.before_ns);
-                if self.rounds_here > 0 && usual_ns > 0 && silence_ns / PAUSE > usual_ns {
-                    self.begin_after_silence(place);
-                } else {
-                    self.longest_ns = self.longest_ns.max(silence_ns);
-                }
-            }
-            if self.meetings.front().is_some_and(|meeting| *meeting <= self.batch.times[row]) {
-                self.begin_after_meeting(place);
-            }
+        let mut row = (self.next - self.base) as usize;
+        let mut tokens = [Token::default(); TOGETHER];
+        while row < end {
+            let rows = row..end.min(row + TOGETHER);
+            row = rows.end;
             let batch = &self.batch;
-            let hash = Tokens::hash(batch.src[row], batch.dst[row], batch.bytes[row], batch.kinds[row]);
-            if let Some(tag) = batch.tags.get(row)
-                && is_tagged(batch.kinds[row])
-            {
-                self.watch.see(hash, *tag);
-            }
-            let seen = self.tokens.see(hash, place + 1);
-            if let Some(turn) =
-                self.pace.see(silence_ns, place, seen.is_some_and(|seen| seen > self.previous))
-            {
-                self.begin_at_turn(turn, row);
-            }
-            if let Some(seen) = seen {
-                // Counted from 1: 0 was never seen.
-                self.open.watched += 1;
-                if seen > self.strays.start && seen <= self.strays.end {
-                    self.returns += 1;
-                    if self.returns * AGAIN > self.strays.end - self.strays.start {
-                        self.clear_strays();
-                    }
-                }
-                if seen > 0 {
-                    self.open.returned += 1;
-                    self.open.log_quarters += log_quarters(place + 1 - seen);
-                }
-                let repeats = seen > self.round;
-                if !repeats {
-                    self.distinct += 1;
-                    self.goal = (self.distinct as f32 / 4.0).clamp(1.0, STREAK);
-                }
-                self.rhythm.message(hash, seen);
-                if self.rhythm.period() > 1 {
-                    self.foreign.step(seen <= self.rhythm.before(), place, place);
-                    if self.foreign.sum >= STREAK.max(self.known / MUCH) {
-                        self.leave_rhythm();
-                        continue;
-                    }
-                }
-                self.repeat.step(repeats, place, seen.saturating_sub(1));
-                if self.repeat.sum >= self.goal {
-                    self.end_round();
-                    continue;
-                }
-                if self.rounds_here > 0 {
-                    self.novel.step(seen <= self.previous, place, place);
-                    if self.novel.sum >= self.goal.max(self.known / MUCH) {
-                        self.begin_anew();
-                        continue;
+            self.tokens.see_all(
+                (&batch.src[rows.clone()], &batch.dst[rows.clone()]),
+                (&batch.bytes[rows.clone()], &batch.kinds[rows.clone()]),
+                self.next + 1,
+                &mut tokens,
+            );
+            if let Some(tags) = batch.tags.get(rows.clone()) {
+                for ((tag, kind), token) in tags.iter().zip(&batch.kinds[rows.clone()]).zip(&tokens) {
+                    if is_tagged(*kind) {
+                        self.watch.see(token.hash, *tag);
                     }
                 }
             }
-            let (least, part, most) = WAITING;
-            let waiting = self.next - self.folded;
+            rows.zip(&tokens).for_each(|(row, token)| self.look_at(row, *token));
+        }
+    }
+
+    /// Looks at the next message, which is in `row` of the batch.
+    #[inline]
+    fn look_at(&mut self, row: usize, token: Token) {
+        let place = self.next;
+        self.next += 1;
+        let time_ns = self.batch.times[row];
+        let silence_ns = self.gaps.see(time_ns);
+        if silence_ns > self.longest_ns {
+            self.look_at_silence(silence_ns, place);
+        }
+        if self.meetings.front().is_some_and(|meeting| *meeting <= time_ns) {
+            self.begin_after_meeting(place);
+        }
+        let seen = token.seen();
+        if let Some(turn) = self.pace.see(silence_ns, place, seen.is_some_and(|seen| seen > self.previous)) {
+            self.begin_at_turn(turn, row);
+        }
+        if let Some(seen) = seen {
+            // Counted from 1: 0 was never seen.
+            self.open.watched += 1;
+            if seen <= self.strays.end && seen > self.strays.start {
+                self.returns += 1;
+                if self.returns * AGAIN > self.strays.end - self.strays.start {
+                    self.clear_strays();
+                }
+            }
+            if seen > 0 {
+                self.open.returned += 1;
+                self.open.log_quarters += log_quarters(place + 1 - seen);
+            }
+            let repeats = seen > self.round;
+            if !repeats {
+                self.distinct += 1;
+                if self.distinct <= HIGHEST {
+                    self.goal = goal(self.distinct);
+                }
+            }
+            self.rhythm.message(token.hash, seen);
+            if self.rhythm.period() > 1 {
+                self.foreign.step(seen <= self.rhythm.before(), place, place);
+                if self.foreign.sum >= STREAK.max(self.known / MUCH) {
+                    return self.leave_rhythm();
+                }
+            }
+            self.repeat.step(repeats, place, seen.saturating_sub(1));
+            if self.repeat.sum >= self.goal {
+                return self.end_round();
+            }
+            if self.rounds_here > 0 {
+                self.novel.step(seen <= self.previous, place, place);
+                if self.novel.sum >= self.goal && self.novel.sum >= self.known / MUCH {
+                    return self.begin_anew();
+                }
+            }
+        }
+        let (least, part, most) = WAITING;
+        let waiting = self.next - self.folded;
+        if waiting > least {
             let enough = (self.next / part).clamp(least, most);
             if waiting > enough && (waiting > 2 * enough || !self.pace.slows()) {
                 self.end_part();
             }
+        }
+    }
+
+    /// No silence of this round was as long as that before the message at `place`.
+    fn look_at_silence(&mut self, silence_ns: u64, place: u64) {
+        if self.rounds_here == 0
+            && !self.straying
+            && self.longest_ns > 0
+            && silence_ns / PAUSE > self.longest_ns
+        {
+            // Nothing of this round came again, so it may be over.
+            self.fold(place);
+            self.close_window(true);
+            self.longest_ns = 0;
+            self.pace.forget();
+            return;
+        }
+        let usual_ns = self.longest_ns.max(self.before_ns);
+        if self.rounds_here > 0 && usual_ns > 0 && silence_ns / PAUSE > usual_ns {
+            self.begin_after_silence(place);
+        } else {
+            self.longest_ns = silence_ns;
         }
     }
 
@@ -497,7 +530,7 @@ impl Cutter {
         self.known = self.distinct as f32;
         self.round = at;
         self.distinct = u32::try_from(self.next - at).unwrap_or(u32::MAX);
-        self.goal = (self.distinct as f32 / 4.0).clamp(1.0, STREAK);
+        self.goal = goal(self.distinct);
         self.repeat = Streak::default();
         self.novel = Streak::default();
     }
@@ -520,13 +553,8 @@ impl Cutter {
         self.open.last_ns = self.batch.times[to - 1];
         self.open.messages += (to - from) as u64;
         let batch = &self.batch;
-        self.open.sketch.add_columns(
-            &batch.src[from..to],
-            &batch.dst[from..to],
-            &batch.bytes[from..to],
-            &batch.kinds[from..to],
-        );
-        self.open.pairs.add_columns(&batch.src[from..to], &batch.dst[from..to]);
+        let (src, dst) = (&batch.src[from..to], &batch.dst[from..to]);
+        self.open.add_columns(src, dst, &batch.bytes[from..to], &batch.kinds[from..to]);
         self.folded = end;
     }
 

@@ -439,8 +439,7 @@ mod tests {
             messages.iter().map(|m| m.2).collect(),
         );
         let mut window = RoundWindow { messages: messages.len() as u64, ..RoundWindow::default() };
-        window.sketch.add_columns(&columns.0, &columns.1, &columns.2, &vec![0; messages.len()]);
-        window.pairs.add_columns(&columns.0, &columns.1);
+        window.add_columns(&columns.0, &columns.1, &columns.2, &vec![0; messages.len()]);
         let mut behaviour = Behaviour::new(&window, Some(active_ns), None);
         // As if known from many windows.
         behaviour.active_windows = TRUSTED;
@@ -479,8 +478,7 @@ mod tests {
         let (src, dst): (Vec<u32>, Vec<u32>) = ring(64, 1, 0, 3).iter().map(|m| (m.0, m.1)).unzip();
         let bytes: Vec<u64> = (0..src.len()).map(|at| 100 + 7 * at as u64).collect();
         let mut window = RoundWindow { messages: src.len() as u64, ..RoundWindow::default() };
-        window.sketch.add_columns(&src, &dst, &bytes, &vec![0; src.len()]);
-        window.pairs.add_columns(&src, &dst);
+        window.add_columns(&src, &dst, &bytes, &vec![0; src.len()]);
         let one = Behaviour::new(&window, Some(100), None);
         let mut both = Behaviour::new(&window.clone(), Some(100), Some(&one));
         both.merge(&one);

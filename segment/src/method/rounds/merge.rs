@@ -82,8 +82,7 @@ mod tests {
         let window = |kind: &u32| {
             let (src, dst): (Vec<u32>, Vec<u32>) = (0..64).map(|rank| (rank, (rank + kind) % 64)).unzip();
             let mut window = RoundWindow { messages: 64, ..RoundWindow::default() };
-            window.sketch.add_columns(&src, &dst, &[8; 64], &[0; 64]);
-            window.pairs.add_columns(&src, &dst);
+            window.add_columns(&src, &dst, &[8; 64], &[0; 64]);
             Behaviour::new(&window, None, None)
         };
         let mut items: Vec<Behaviour> = kinds.iter().map(window).collect();

@@ -103,18 +103,13 @@ impl Pace {
 
     /// Notes a message `interval_ns` after the one before, with `place` messages before it; `known` if it was in the last rounds. The answer
     /// is where the pace has changed, if that is clear now. [`enter`](Self::enter) has to follow where it is slower.
-    #[inline]
+    #[inline(always)]
     pub(super) fn see(&mut self, interval_ns: u64, place: u64, known: bool) -> Option<Turn> {
-        let ns = interval_ns as f64;
+        // No run is longer than what a signed number holds.
+        let ns = interval_ns.cast_signed() as f64;
         self.elapsed_ns += ns;
-        if let Some(lull) = &mut self.lull {
-            lull.see(interval_ns, place);
-            if lull.sum >= lull.goal {
-                let start = lull.start;
-                self.forget();
-                return Some(Turn::Faster(start));
-            }
-            return None;
+        if self.lull.is_some() {
+            return self.see_in_lull(interval_ns, place);
         }
         self.now.messages += 1;
         self.now.ns += ns;
@@ -123,10 +118,7 @@ impl Pace {
         self.known += u64::from(known);
         if self.sum_ns <= 0.0 {
             if self.highest_ns > self.now.highest_ns {
-                self.now.highest_ns = self.highest_ns;
-                if self.goal_ns > 0.0 {
-                    self.set_goal();
-                }
+                self.set_highest();
             }
             self.begin_at(place + 1);
         } else {
@@ -144,18 +136,43 @@ impl Pace {
                 }
             }
         }
-        if self.now.messages >= self.round.clamp(LEAST, MOST) {
-            // Nothing adds up before it is known how much a message accounts for.
-            if self.allowed_ns > 0.0 {
-                self.usual = std::mem::take(&mut self.now);
-                self.set_goal();
-            } else {
-                self.begin_at(place + 1);
-                self.usual = std::mem::take(&mut self.now);
-            }
-            self.allowed_ns = ALLOWED * self.usual.ns / self.usual.messages as f64;
+        if self.now.messages >= LEAST && self.now.messages >= self.round.min(MOST) {
+            self.end_span(place);
         }
         None
+    }
+
+    /// Notes a message in a lull.
+    fn see_in_lull(&mut self, interval_ns: u64, place: u64) -> Option<Turn> {
+        let lull = self.lull.as_mut()?;
+        lull.see(interval_ns, place);
+        if lull.sum < lull.goal {
+            return None;
+        }
+        let start = lull.start;
+        self.forget();
+        Some(Turn::Faster(start))
+    }
+
+    /// The sum has been higher than any before.
+    fn set_highest(&mut self) {
+        self.now.highest_ns = self.highest_ns;
+        if self.goal_ns > 0.0 {
+            self.set_goal();
+        }
+    }
+
+    /// A span is over with message `place`.
+    fn end_span(&mut self, place: u64) {
+        // Nothing adds up before it is known how much a message accounts for.
+        if self.allowed_ns > 0.0 {
+            self.usual = std::mem::take(&mut self.now);
+            self.set_goal();
+        } else {
+            self.begin_at(place + 1);
+            self.usual = std::mem::take(&mut self.now);
+        }
+        self.allowed_ns = ALLOWED * self.usual.ns / self.usual.messages as f64;
     }
 
     /// Nothing is left over before this message.

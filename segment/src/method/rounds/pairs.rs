@@ -5,7 +5,6 @@
 //! pairs are about as many as its bins two sets of pairs are told apart best.
 
 use crate::window::counts::Counts;
-use crate::window::sketch::scatter;
 
 /// Groups.
 pub(super) const GROUPS: usize = 4;
@@ -16,18 +15,17 @@ pub(super) const BINS: usize = 64;
 pub(crate) type Pairs = Counts<{ GROUPS * BINS }>;
 
 impl Pairs {
-    /// Counts messages given as columns of equal length.
-    pub(super) fn add_columns(&mut self, src: &[u32], dst: &[u32]) {
+    /// Counts messages by the [hashes](crate::window::sketch::pair_hash) of their pairs.
+    pub(super) fn add_hashes(&mut self, hashes: &[u64]) {
         let counts = self.own();
-        for (src, dst) in src.iter().zip(dst) {
-            counts[bin(*src, *dst)] += 1;
+        for hash in hashes {
+            counts[bin(*hash)] += 1;
         }
     }
 }
 
 #[inline]
-fn bin(src: u32, dst: u32) -> usize {
-    let hash = scatter(u64::from(src) << 32 | u64::from(dst));
+fn bin(hash: u64) -> usize {
     let group = (hash.leading_zeros() as usize / 2).min(GROUPS - 1);
     group * BINS + (hash as usize >> 8 & (BINS - 1))
 }
@@ -35,12 +33,13 @@ fn bin(src: u32, dst: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::window::sketch::pair_hash;
 
     #[test]
     fn each_group_has_a_quarter_of_the_pairs_of_the_one_before() {
         let mut pairs = Pairs::default();
         let ranks: Vec<u32> = (0..1 << 16).collect();
-        pairs.add_columns(&ranks, &ranks.iter().map(|rank| rank / 7).collect::<Vec<_>>());
+        pairs.add_hashes(&ranks.iter().map(|rank| pair_hash(*rank, rank / 7)).collect::<Vec<_>>());
         let sums: Vec<u64> = pairs.0.chunks(BINS).map(|group| group.iter().sum()).collect();
         for (sum, expected) in sums.iter().zip([0.75, 0.1875, 0.046875, 0.015625]) {
             let expected = expected * f64::from(1 << 16);

@@ -59,6 +59,8 @@ impl Piece {
 pub(super) struct Rhythm {
     pieces: [Piece; KEPT],
     count: u64,
+    /// Where the oldest piece begins that is remembered.
+    recent: u64,
     /// Which of the pieces before the last one were like it, the one before it at 1.
     like: [bool; LONGEST + 1],
     /// For each length of a period: how many pieces in a row were like the one a period before.
@@ -82,6 +84,7 @@ impl Default for Rhythm {
         Self {
             pieces: [Piece::default(); KEPT],
             count: 0,
+            recent: 0,
             like: [false; LONGEST + 1],
             alike: [0; LONGEST + 1],
             monotonous: 0,
@@ -100,14 +103,9 @@ impl Rhythm {
         // The middle of the hash: its ends say where the token is, and whether it is followed.
         let (bin, hash) = (hash as usize >> 20 & (BINS - 1), (hash >> 24) as u32);
         self.all[bin] = self.all[bin].min(hash);
-        if seen > self.recent() {
+        if seen > self.recent {
             self.known[bin] = self.known[bin].min(hash);
         }
-    }
-
-    /// Where the oldest piece begins that is remembered.
-    fn recent(&self) -> u64 {
-        self.pieces[(self.count % KEPT as u64) as usize].start
     }
 
     /// Ends a piece that began at `start`. The length of the period that it continues or completes; 1 if there is none.
@@ -131,6 +129,7 @@ impl Rhythm {
         }
         self.pieces[(self.count % KEPT as u64) as usize] = piece;
         self.count += 1;
+        self.recent = self.pieces[(self.count % KEPT as u64) as usize].start;
         if equal {
             self.monotonous = self.count;
         }

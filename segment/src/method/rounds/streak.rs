@@ -23,7 +23,7 @@ impl Streak {
             }
             self.from = self.from.min(last);
             self.sum += 1.0;
-        } else {
+        } else if self.sum > 0.0 {
             self.sum = (self.sum - SINK).max(0.0);
         }
     }

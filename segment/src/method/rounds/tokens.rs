@@ -20,6 +20,24 @@ struct Slot {
     last: u64,
 }
 
+/// What is known of a message's token.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Token {
+    pub(super) hash: u64,
+    seen: u64,
+}
+
+/// Not followed.
+const UNFOLLOWED: u64 = u64::MAX;
+
+impl Token {
+    /// The index of the message before this one that has it, counted from 1; 0 if there was none, `None` if it is not followed.
+    #[inline]
+    pub(super) fn seen(self) -> Option<u64> {
+        Some(self.seen).filter(|seen| *seen != UNFOLLOWED)
+    }
+}
+
 const FREE: Slot = Slot { hash: 0, last: 0 };
 
 /// The last message of each token of a sample.
@@ -37,9 +55,24 @@ impl Tokens {
         Self { slots: vec![FREE; 1 << 10], used: 0, below: u64::MAX }
     }
 
+    /// Notes messages given as columns of equal length, the first one of `index`, counted from 1.
+    pub(super) fn see_all(
+        &mut self,
+        (src, dst): (&[u32], &[u32]),
+        (bytes, kinds): (&[u64], &[u8]),
+        index: u64,
+        tokens: &mut [Token],
+    ) {
+        let messages = src.iter().zip(dst).zip(bytes).zip(kinds).zip(index..);
+        for (((((src, dst), bytes), kind), index), token) in messages.zip(tokens) {
+            let hash = Self::hash(*src, *dst, *bytes, *kind);
+            *token = Token { hash, seen: self.see(hash, index).unwrap_or(UNFOLLOWED) };
+        }
+    }
+
     /// The hash of a message's token.
     #[inline]
-    pub(super) fn hash(src: u32, dst: u32, bytes: u64, operation: u8) -> u64 {
+    fn hash(src: u32, dst: u32, bytes: u64, operation: u8) -> u64 {
         let size = bytes | 1;
         let exponent = size.ilog2();
         // The bit after the leading one halves the power of two.
@@ -50,11 +83,22 @@ impl Tokens {
 
     /// Notes that message `index`, counted from 1, has this token. The index of the one before it, 0 if there was none;
     /// `None` if the token is not followed.
-    #[inline]
-    pub(super) fn see(&mut self, hash: u64, index: u64) -> Option<u64> {
+    #[inline(always)]
+    fn see(&mut self, hash: u64, index: u64) -> Option<u64> {
         if hash >= self.below {
             return None;
         }
+        let mask = self.slots.len() - 1;
+        let slot = &mut self.slots[hash as usize & mask];
+        // Most are where they are looked for first.
+        if slot.hash == hash && slot.last != 0 {
+            return Some(std::mem::replace(&mut slot.last, index));
+        }
+        self.find(hash, index)
+    }
+
+    /// As [`see`](Self::see), for a token that is followed, wherever it is.
+    fn find(&mut self, hash: u64, index: u64) -> Option<u64> {
         let mask = self.slots.len() - 1;
         let first = hash as usize;
         for probe in 0..PROBES {

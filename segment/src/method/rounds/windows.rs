@@ -1,7 +1,7 @@
 //! The table of windows: as many as fit, then neighbours become one.
 
 use super::pairs::Pairs;
-use crate::window::sketch::Sketch;
+use crate::window::sketch::{Sketch, pair_hash};
 
 /// Most windows; they take 3 KiB each.
 pub(super) const MOST: usize = 8192;
@@ -33,7 +33,24 @@ pub(crate) struct RoundWindow {
     pub(crate) pairs: Pairs,
 }
 
+/// Messages that are counted together.
+const TOGETHER: usize = 256;
+
 impl RoundWindow {
+    /// Counts in its histograms messages given as columns of equal length.
+    pub(super) fn add_columns(&mut self, src: &[u32], dst: &[u32], bytes: &[u64], kinds: &[u8]) {
+        let mut hashes = [0; TOGETHER];
+        for first in (0..src.len()).step_by(TOGETHER) {
+            let rows = first..src.len().min(first + TOGETHER);
+            let (src, dst) = (&src[rows.clone()], &dst[rows.clone()]);
+            let hashes = &mut hashes[..rows.len()];
+            let pairs = src.iter().zip(dst);
+            hashes.iter_mut().zip(pairs).for_each(|(hash, (src, dst))| *hash = pair_hash(*src, *dst));
+            self.sketch.add_columns((src, dst), hashes, &bytes[rows.clone()], &kinds[rows]);
+            self.pairs.add_hashes(hashes);
+        }
+    }
+
     pub(super) fn merge(&mut self, next: &RoundWindow) {
         self.last_ns = next.last_ns;
         self.messages += next.messages;
@@ -46,21 +63,42 @@ impl RoundWindow {
         self.sketch.merge(&next.sketch);
         self.pairs.merge(&next.pairs);
     }
+}
 
-    /// Keeps what this window has seen but once if another one saw the same, as rounds of most programs do.
-    fn share(&mut self, other: &RoundWindow) {
-        self.sketch.share(&other.sketch);
-        self.pairs.share(&other.pairs);
+/// Histograms that nobody needs any more; the next window takes their memory.
+#[derive(Debug, Default)]
+struct Spare {
+    sketch: Option<Sketch>,
+    pairs: Option<Pairs>,
+}
+
+impl Spare {
+    /// An empty window.
+    fn window(&mut self) -> RoundWindow {
+        let mut sketch = self.sketch.take().unwrap_or_default();
+        let mut pairs = self.pairs.take().unwrap_or_default();
+        sketch.clear();
+        pairs.clear();
+        RoundWindow {
+            first_ns: 0,
+            last_ns: 0,
+            messages: 0,
+            rounds: 0,
+            watched: 0,
+            returned: 0,
+            log_quarters: 0,
+            fresh: false,
+            part: false,
+            stray: false,
+            sketch,
+            pairs,
+        }
     }
 
-    /// Forgets all, keeps the memory if nobody shares it.
-    fn clear(&mut self) {
-        let Self { first_ns, last_ns, messages, rounds, watched, returned, log_quarters, .. } = self;
-        (*first_ns, *last_ns, *messages, *rounds) = Default::default();
-        (*watched, *returned, *log_quarters) = Default::default();
-        (self.fresh, self.part, self.stray) = Default::default();
-        self.sketch.clear();
-        self.pairs.clear();
+    /// Keeps what a window has seen but once if another one saw the same, as rounds of most programs do.
+    fn share(&mut self, window: &mut RoundWindow, other: &RoundWindow) {
+        self.sketch = window.sketch.share(&other.sketch).or(self.sketch.take());
+        self.pairs = window.pairs.share(&other.pairs).or(self.pairs.take());
     }
 }
 
@@ -68,15 +106,14 @@ impl RoundWindow {
 #[derive(Debug)]
 pub(super) struct Windows {
     pub(super) list: Vec<RoundWindow>,
-    /// Those that were merged into others; their memory is used again.
-    spare: Vec<RoundWindow>,
+    spare: Spare,
     /// Messages of a window, at least.
     pub(super) least: u64,
 }
 
 impl Default for Windows {
     fn default() -> Self {
-        Self { list: Vec::new(), spare: Vec::new(), least: 1 }
+        Self { list: Vec::new(), spare: Spare::default(), least: 1 }
     }
 }
 
@@ -84,13 +121,9 @@ impl Windows {
     /// Adds a window, takes its place an empty one; `messages` are those of all windows.
     pub(super) fn close(&mut self, open: &mut RoundWindow, messages: u64) {
         if let Some(last) = self.list.last() {
-            open.share(last);
+            self.spare.share(open, last);
         }
-        let next = self.spare.pop().map(|mut window| {
-            window.clear();
-            window
-        });
-        self.list.push(std::mem::replace(open, next.unwrap_or_default()));
+        self.list.push(std::mem::replace(open, self.spare.window()));
         if self.list.len() >= MOST {
             self.halve(messages);
         }
@@ -103,7 +136,7 @@ impl Windows {
         if open.messages > 0 {
             last.merge(open);
         }
-        self.spare.push(std::mem::replace(open, last));
+        *open = last;
     }
 
     /// Merges neighbours until half of the table is free; `messages` are those of all windows.
@@ -121,13 +154,10 @@ impl Windows {
                 let mut kept: Vec<RoundWindow> = Vec::with_capacity(MOST);
                 for window in self.list.drain(..) {
                     match kept.last_mut().filter(|last| joins(last, &window)) {
-                        Some(last) => {
-                            last.merge(&window);
-                            self.spare.push(window);
-                        }
+                        Some(last) => last.merge(&window),
                         None => {
                             if let [.., before, last] = &mut kept[..] {
-                                last.share(before);
+                                self.spare.share(last, before);
                             }
                             kept.push(window);
                         }
