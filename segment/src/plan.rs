@@ -153,22 +153,38 @@ impl Plan {
         doubtful
     }
 
-    /// What the messages on one side of the change at the begin of stretch `next` look like, by the windows nearest to it that
-    /// are sure to be on that side: behaviour may drift, and a phase not be here what it is elsewhere. `None` if there are
-    /// none, or if windows do not follow rounds.
-    pub(crate) fn behaviour_near(&self, run: &Run, next: usize, after: bool) -> Option<Sketch> {
+    /// What the messages on one side of the change at the begin of stretch `next` look like, by the windows nearest to it:
+    /// behaviour may drift, and a phase not be here what it is elsewhere. Of windows that begin where the change is expected, `skipped` may hold
+    /// something of both sides. `None` if there are none, or if windows do not follow rounds.
+    pub(crate) fn behaviour_near(
+        &self,
+        run: &Run,
+        next: usize,
+        after: bool,
+        skipped: usize,
+    ) -> Option<Sketch> {
         let at = if after { next } else { next.checked_sub(1)? };
         let (own, following) = (self.stretches.get(at)?, self.stretches.get(at + 1));
         let windows = &run.rounds.windows;
         let since = |window: &RoundWindow| run.since_start(window.first_ns);
-        let first = windows.partition_point(|window| since(window) < own.latest_ns);
+        let before = |time_ns: u64| windows.partition_point(|window| since(window) < time_ns);
+        // What is sure to be on that side is so without skipping.
+        let first = match own.label {
+            Some(_) if at > 0 => (before(own.start_ns) + skipped).min(before(own.latest_ns)),
+            _ => before(own.latest_ns),
+        };
         let end = following.map_or(windows.len(), |following| {
             if own.label.is_none() && at > 0 {
                 // The windows of stray messages are their own. Those of the program's start reach into its first phase.
-                return windows.partition_point(|window| since(window) < following.start_ns);
+                return before(following.start_ns);
             }
             // A window ends where the next one begins.
-            windows.partition_point(|window| since(window) <= following.earliest_ns).saturating_sub(1)
+            let sure =
+                windows.partition_point(|window| since(window) <= following.earliest_ns).saturating_sub(1);
+            match following.label {
+                Some(_) => before(following.start_ns).saturating_sub(skipped).max(sure),
+                None => sure,
+            }
         });
         let windows = windows.get(first..end)?;
         let mut near = Sketch::default();

@@ -179,12 +179,17 @@ impl<'a> Sums<'a> {
                 // Of what is alike as a whole, parts of rounds near to the change may not be.
                 let alike = usual(true).zip(usual(false));
                 let alike = alike.is_some_and(|(new, old)| new.distance_of_partners(old) < ALIKE);
-                let behaviour = |after: bool| {
-                    let near = self.plan.behaviour_near(self.run, self.at + 1, after);
-                    near.filter(|_| !alike).or_else(|| usual(after).cloned()).unwrap_or_default()
+                // Sizes may drift, though.
+                let skipped = usize::from(!alike);
+                let near = |after: bool| {
+                    let near = self.plan.behaviour_near(self.run, self.at + 1, after, skipped);
+                    near.or_else(|| usual(after).cloned()).unwrap_or_default()
                 };
-                let (new, old) = (behaviour(true), behaviour(false));
-                let ratio = Ratio::new(&new, &old);
+                let (new, old) = (near(true), near(false));
+                let ratio = match usual(true).zip(usual(false)).filter(|_| alike) {
+                    Some(of) => Ratio::with_sizes(of, (&new, &old)),
+                    None => Ratio::new(&new, &old),
+                };
                 let barrier = Operation::Barrier as usize;
                 let barriers = new.operation() == barrier || old.operation() == barrier;
                 let before = match self.plan.stretches[self.at].label {

@@ -99,6 +99,13 @@ impl Sketch {
         counts.filter(|(code, _)| operation(*code)).map(|(_, count)| count / UNIT).sum()
     }
 
+    /// The mean of the binary logarithms of sizes.
+    pub(crate) fn octaves_of_size(&self) -> f64 {
+        let counts = SIZE.of(&self.0[..]);
+        let sum: f64 = (0u32..).zip(counts).map(|(bin, count)| f64::from(bin) * *count as f64).sum();
+        sum / counts.iter().sum::<u64>().max(1) as f64
+    }
+
     /// The code of the operation that most messages belong to.
     pub(crate) fn operation(&self) -> usize {
         let counts = OPERATION.of(&self.0[..]).iter().enumerate();
@@ -135,9 +142,15 @@ pub(crate) struct Ratio {
 impl Ratio {
     /// Positive for messages that are more likely in `one` than in `other`.
     pub(crate) fn new(one: &Sketch, other: &Sketch) -> Self {
+        Self::with_sizes((one, other), (one, other))
+    }
+
+    /// The same, sizes as `sized` have them.
+    pub(crate) fn with_sizes(of: (&Sketch, &Sketch), sized: (&Sketch, &Sketch)) -> Self {
         let mut of_bins = [0.0; BINS];
         let mut all_common = 0.0;
         for view in VIEWS {
+            let (one, other) = if view.first == SIZE.first { sized } else { of };
             let log = |sketch: &Sketch| -> Vec<f64> {
                 let counts = view.of(&sketch.0[..]);
                 let sum: u64 = counts.iter().sum();

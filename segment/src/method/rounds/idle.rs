@@ -87,6 +87,17 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         };
         let reach = ROUNDS.saturating_mul(usual).max(2 * length);
         let stands_out = || others(reach).all(|other| is_idle(&other));
+        // Between two phases, it is enough to be longer than all in them: a round may be longer still.
+        let divides = || {
+            let phases = left.first().zip(right.last()).filter(|_| !within && stretches.len() > 1);
+            phases.is_some_and(|(first, last)| {
+                let amid = |other: &&Silence| {
+                    run.since_start(other.to_ns) > first.start_ns
+                        && run.since_start(other.from_ns) < last.last_ns
+                };
+                others(reach).filter(amid).all(|other| is_idle(&other))
+            })
+        };
         // A side without rounds may have a rhythm for all that, of silences.
         let around = units.get(before..after).unwrap_or_default();
         let known = around.iter().all(|unit| unit.round.is_some())
@@ -94,7 +105,10 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
             && (right_ns.is_some() || right.is_empty());
         let is_usual =
             || !known && others(RHYTHM * length).take(RHYTHM as usize - 1).count() + 1 == RHYTHM as usize;
-        if (length > ROUNDS.saturating_mul(usual) && !is_usual()) || (length > usual && stands_out()) {
+        if (length > ROUNDS.saturating_mul(usual) && !is_usual())
+            || (length > usual && stands_out())
+            || divides()
+        {
             // The last message belongs to what is before.
             let pause = pause(left).clamp(1, (to - from).div_ceil(2));
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });

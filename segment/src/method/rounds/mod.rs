@@ -45,6 +45,7 @@ mod rhythm;
 mod segments;
 mod streak;
 mod tokens;
+mod trend;
 pub(crate) mod windows;
 
 use phaseflow_collect::Result;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::measure::Behaviour;
 use super::segments::{Segment, Segments};
-use super::{LIMIT, LIMITS};
+use super::{LIMIT, LIMITS, trend};
 
 /// Behaviour drifts, and the two ends of a long stretch can differ as much as two phases. A boundary is a boundary if there
 /// is a difference between what is near to it: this part of the stretches, …
@@ -157,7 +157,7 @@ fn is_slower(segments: &Segments<'_>, pieces: std::ops::Range<usize>, host: usiz
 fn gradual(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number + 1 < segments.list.len() {
-        if is_gradual(segments, number) {
+        if is_gradual(segments, number) || trend::goes_on(segments, number) {
             segments.join(number);
             number = number.saturating_sub(1);
         } else {

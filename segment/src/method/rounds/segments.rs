@@ -3,6 +3,7 @@
 use super::idle::{self, Idle};
 use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance, merge_neighbours};
+use super::trend::Point;
 use super::windows::RoundWindow;
 use crate::plan::Stretch;
 use crate::survey::Run;
@@ -250,6 +251,19 @@ impl<'a> Segments<'a> {
         let end = self.units.partition_point(|unit| unit.start_ns < to_ns).max(first);
         let last = self.units[first..end].last()?;
         (last.last_ns <= to_ns).then(|| self.behaviour(first..end))?
+    }
+
+    /// Some neighbouring units as points of a trend.
+    pub(super) fn points(&self, units: std::ops::Range<usize>) -> Vec<Point> {
+        let mut before = 0.0;
+        let units = self.windows[units.clone()].iter().zip(&self.units[units]);
+        let point = units.map(|(window, unit)| {
+            let place = before + unit.messages / 2.0;
+            before += unit.messages;
+            let rate = unit.active_ns.map(|ns| (unit.messages / ns.max(1) as f64).log2());
+            Point { place, size: window.sketch.octaves_of_size(), rate }
+        });
+        point.collect()
     }
 
     /// The begin of a segment as a stretch of `label`: within the units around it, and at the first segment anywhere among
