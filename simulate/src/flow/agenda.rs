@@ -10,7 +10,7 @@ const ARITY: usize = 4;
 /// Not in the heap.
 const ABSENT: u32 = u32::MAX;
 /// Who has popped one part in so many of the heap by one time will pop more.
-const MANY: usize = 16;
+const MANY: usize = 8;
 
 /// Times by number, none negative: the earliest first; ties by number.
 #[derive(Clone, Debug, Default)]

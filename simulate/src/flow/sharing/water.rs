@@ -265,8 +265,8 @@ impl State<'_> {
                 continue;
             }
             class.note(*member, self.water);
-            let level = class.level;
-            let rate = class.weight * level;
+            let (level, weight) = (class.level, class.weight);
+            let rate = weight * level;
             class.level = f64::INFINITY;
             class.bottleneck = NONE;
             for other in self.routes.get(class.route) {
@@ -276,7 +276,7 @@ impl State<'_> {
                 let at = &mut self.links[*other as usize];
                 if level <= at.above {
                     at.held -= rate;
-                    at.weight += class.weight;
+                    at.weight += weight;
                     at.free += 1;
                     self.water.soil(at, *other);
                 }
@@ -362,15 +362,17 @@ fn fix(
         return;
     }
     class.note(number, water);
-    let rate = class.weight * level;
-    let less = class.weight * (class.level - level);
+    let (before, was, weight) = (class.level, class.bottleneck, class.weight);
+    (class.level, class.bottleneck) = (level, link);
+    let rate = weight * level;
+    let less = weight * (before - level);
     for other in routes.get(class.route) {
         if *other == link {
             continue;
         }
         let at = &mut links[*other as usize];
-        let was_own = class.bottleneck == *other;
-        if was_own || class.level > at.above {
+        let was_own = was == *other;
+        if was_own || before > at.above {
             if was_own {
                 at.lose_own();
             }
@@ -379,7 +381,7 @@ fn fix(
             }
             if level <= at.above {
                 at.held += rate;
-                at.lose_free(class.weight);
+                at.lose_free(weight);
             }
             if !at.dirty && at.stop < f64::INFINITY && level <= at.stop && at.own == 0 && at.tolerance <= 0.0
             {
@@ -392,8 +394,6 @@ fn fix(
         }
         water.soil(at, *other);
     }
-    class.level = level;
-    class.bottleneck = link;
 }
 
 impl Class {
