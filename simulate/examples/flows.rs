@@ -19,6 +19,9 @@ use phaseflow_simulate::topology::{HostId, TopologyChoice, TopologyOptions, topo
 /// Bytes of a line, about; more make the list grow.
 const USUAL_LINE: usize = 12;
 
+/// Digits of numbers that are sure to fit.
+const MOST_DIGITS: usize = 19;
+
 struct Flow {
     start_ns: u64,
     src: u32,
@@ -48,22 +51,20 @@ fn read(path: &str, hosts: u32) -> Result<Vec<Flow>> {
 
 /// Whole numbers between commas up to the end of the line: how many they are, and what comes after.
 fn parse<'a>(text: &'a [u8], fields: &mut [u64; 4]) -> Option<(usize, &'a [u8])> {
-    let mut at = 0;
+    let mut rest = text;
     for (count, field) in (1..).zip(fields) {
-        let start = at;
-        while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
-            *field = field.checked_mul(10)?.checked_add(u64::from(digit))?;
-            at += 1;
+        let (mut number, mut digits) = (0_u64, rest);
+        while let [digit @ b'0'..=b'9', after @ ..] = digits {
+            number = number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            digits = after;
         }
-        if at == start {
+        if !(1..=MOST_DIGITS).contains(&(rest.len() - digits.len())) {
             return None;
         }
-        match text[at..] {
-            [b',', ..] => at += 1,
-            [b'\n', ..] | [b'\r', b'\n', ..] | [] => {
-                let after = at + 1 + usize::from(text.get(at) == Some(&b'\r'));
-                return Some((count, text.get(after..).unwrap_or_default()));
-            }
+        *field = number;
+        match digits {
+            [b',', after @ ..] => rest = after,
+            [b'\n', after @ ..] | [b'\r', b'\n', after @ ..] | after @ [] => return Some((count, after)),
             _ => return None,
         }
     }
@@ -95,8 +96,9 @@ fn run(arguments: &[String]) -> Result<()> {
     }
     let net = topology(&TopologyChoice::parse(network)?, &options)?;
     let flows = read(list, net.host_count() as u32)?;
-    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+    let mut order = Vec::new();
     if !flows.is_sorted_by_key(|flow| flow.start_ns) {
+        order.extend(0..flows.len() as u32);
         order.sort_by_key(|flow| flows[*flow as usize].start_ns);
     }
     let mut ends = vec![0.0; flows.len()];
@@ -104,7 +106,8 @@ fn run(arguments: &[String]) -> Result<()> {
     let began = Instant::now();
     let mut engine = FlowNetwork::new(&net, router(&Choice::parse(router_name)?, 1)?, &flow_options);
     engine.reserve(flows.len());
-    for key in order {
+    for place in 0..flows.len() {
+        let key = order.get(place).copied().unwrap_or(place as u32);
         let flow = &flows[key as usize];
         let now = flow.start_ns.saturating_mul(1000);
         engine.advance(now, |key, end| ends[key as usize] = end);

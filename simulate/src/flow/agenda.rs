@@ -1,4 +1,4 @@
-//! What is numbered, by the time when it is due: the class of flows that has the next flow to finish, the next link to be full.
+//! What is numbered, by the time when it is due: classes of flows by the end of the next flow to finish.
 //!
 //! An implicit 4-ary heap with the place of each number, so that a time can be changed. Rates that fall make times later, and
 //! under contention most do so again before they come up: a later time is only noted and put right when it surfaces.
@@ -145,7 +145,8 @@ impl Agenda {
     }
 
     /// Takes the earliest out.
-    pub(super) fn pop(&mut self) -> Option<(f64, u32)> {
+    #[cfg(test)]
+    fn pop(&mut self) -> Option<(f64, u32)> {
         let first = self.first()?;
         self.remove(first.1);
         Some(first)
@@ -210,13 +211,6 @@ impl Agenda {
         self.heap.reserve(count);
         self.places.reserve(count);
         self.times.reserve(count);
-    }
-
-    /// Takes out all.
-    pub(super) fn clear(&mut self) {
-        for entry in self.heap.drain(..) {
-            self.places[entry as u32 as usize] = ABSENT;
-        }
     }
 
     /// Puts an entry in place of another one. It mostly belongs near the bottom: the gap goes there without comparing to it, then the

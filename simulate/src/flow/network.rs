@@ -22,8 +22,7 @@ use rustc_hash::FxHashMap;
 use super::agenda::Agenda;
 use super::holds::{Hold, Holds, Loss, Pair, rivals};
 use super::progress::{Flow, Progress};
-use super::sharing::{ClassId, Sharing};
-use super::spans::{Span, Spans};
+use super::sharing::{ClassId, Route, Sharing};
 use super::usage::{LinkUsage, Usage};
 use super::{Fairness, FlowOptions};
 use crate::engine::Picoseconds;
@@ -62,8 +61,6 @@ pub struct FlowNetwork<'a> {
     pairs: FxHashMap<(u32, u32), u32>,
     paths: Vec<Path>,
     unused_paths: Vec<u32>,
-    /// Links of all paths.
-    path_links: Spans,
 
     /// By the time when they begin to share, in the order of their start: there are few latencies, and many start at once.
     waiting: BTreeMap<Picoseconds, Vec<Waiting>>,
@@ -92,7 +89,7 @@ pub struct FlowNetwork<'a> {
 /// A route with what is known of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
-    links: Span,
+    route: Route,
     latency_ps: Picoseconds,
     /// The class of its flows without a cap, or `NONE`.
     class: u32,
@@ -135,7 +132,6 @@ impl<'a> FlowNetwork<'a> {
             pairs: FxHashMap::default(),
             paths: Vec::new(),
             unused_paths: Vec::new(),
-            path_links: Spans::default(),
             waiting: BTreeMap::new(),
             clock: 0.0,
             now: 0,
@@ -155,7 +151,6 @@ impl<'a> FlowNetwork<'a> {
     pub fn reserve(&mut self, pairs: usize) {
         self.pairs.reserve(pairs);
         self.paths.reserve(pairs);
-        self.path_links.reserve(pairs * USUAL_LINKS);
         self.progress.reserve(pairs);
         self.finishing.reserve(pairs);
         self.sharing.reserve(pairs, pairs * USUAL_LINKS);
@@ -192,7 +187,7 @@ impl<'a> FlowNetwork<'a> {
         let under_way = under_way.filter_map(|(key, bytes)| holds.trip(key, bytes, now));
         let finished = holds.trips_after(first.from).iter().copied();
         let crosses =
-            |path: u32, link: LinkId| self.path_links.get(self.paths[path as usize].links).contains(&link.0);
+            |path: u32, link: LinkId| self.sharing.links(self.paths[path as usize].route).contains(&link.0);
         rivals(losses, finished.chain(under_way), crosses)
     }
 
@@ -226,7 +221,9 @@ impl<'a> FlowNetwork<'a> {
         let path = self.path(src, dst, bytes)?;
         let cap = cap_gbps.map_or(f64::INFINITY, |cap| cap * BYTES_PER_PS);
         let waiting = Waiting { bytes, cap, path, key };
-        self.expect(&waiting, 1.0);
+        if !self.load.is_empty() {
+            self.expect(&waiting, 1.0);
+        }
         if let Some(holds) = &mut self.holds {
             holds.start(key);
         }
@@ -312,9 +309,11 @@ impl<'a> FlowNetwork<'a> {
 
     /// A flow has paid its latency.
     fn begin(&mut self, waiting: &Waiting, finished: &mut impl FnMut(u32, f64)) {
-        self.expect(waiting, -1.0);
+        if !self.load.is_empty() {
+            self.expect(waiting, -1.0);
+        }
         let path = &mut self.paths[waiting.path as usize];
-        let links = self.path_links.get(path.links);
+        let links = self.sharing.links(path.route);
         if waiting.bytes == 0 || links.is_empty() {
             if let Some(holds) = &mut self.holds {
                 holds.skip(waiting.key);
@@ -349,8 +348,9 @@ impl<'a> FlowNetwork<'a> {
             Fairness::Rtt => 1e6 / path.latency_ps.max(1) as f64,
         };
         let cap = (waiting.cap < f64::INFINITY).then_some(waiting.cap);
-        let class = self.sharing.open(links, weight, cap).0;
+        let class = self.sharing.open(path.route, weight, cap).0;
         if let Some(holds) = &mut self.holds {
+            let links = self.sharing.links(path.route);
             holds.open(class, waiting.key, waiting.cap, links, self.clock);
         }
         if cap.is_none() {
@@ -367,7 +367,7 @@ impl<'a> FlowNetwork<'a> {
         let progress = &mut self.progress[class as usize];
         let (flow, is_last) = progress.leave(self.clock);
         let path = &mut self.paths[flow.path as usize];
-        let links = self.path_links.get(path.links);
+        let links = self.sharing.links(path.route);
         self.usage.end(links, flow.bytes, self.clock);
         if let Some(holds) = &mut self.holds {
             holds.leave(class, &flow, links, is_last, self.clock);
@@ -388,15 +388,15 @@ impl<'a> FlowNetwork<'a> {
     /// pair alone. A changed route costs the memory of the old one.
     pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
         let same = |path: &u32| {
-            let known = self.path_links.get(self.paths[*path as usize].links);
+            let known = self.sharing.links(self.paths[*path as usize].route);
             known.len() == links.len() && known.iter().zip(links).all(|(known, link)| *known == link.0)
         };
         if self.pairs.get(&(src.0, dst.0)).is_some_and(same) {
             return;
         }
         let latency_ps = latency_ps(self.topology, links);
-        let links = self.path_links.insert(links.iter().map(|link| link.0));
-        self.paths.push(Path { links, latency_ps, class: NONE, is_kept: true });
+        let route = self.sharing.add_route(links.iter().map(|link| link.0));
+        self.paths.push(Path { route, latency_ps, class: NONE, is_kept: true });
         self.pairs.insert((src.0, dst.0), (self.paths.len() - 1) as u32);
     }
 
@@ -421,14 +421,14 @@ impl<'a> FlowNetwork<'a> {
             };
             self.router.route(&request, &mut self.routes)?;
         }
-        let route = self.routes.iter().next().unwrap_or_default();
-        let latency_ps = latency_ps(self.topology, route);
-        let links = if src == dst && self.slow_memory {
-            self.path_links.insert(iter::once(self.topology.link_count() as u32 + src.0))
+        let links = self.routes.iter().next().unwrap_or_default();
+        let latency_ps = latency_ps(self.topology, links);
+        let route = if src == dst && self.slow_memory {
+            self.sharing.add_route(iter::once(self.topology.link_count() as u32 + src.0))
         } else {
-            self.path_links.insert(route.iter().map(|link| link.0))
+            self.sharing.add_route(links.iter().map(|link| link.0))
         };
-        let path = Path { links, latency_ps, class: NONE, is_kept };
+        let path = Path { route, latency_ps, class: NONE, is_kept };
         let number = self.unused_paths.pop().unwrap_or(self.paths.len() as u32);
         match self.paths.get_mut(number as usize) {
             Some(place) => *place = path,
@@ -445,7 +445,7 @@ impl<'a> FlowNetwork<'a> {
         let path = &self.paths[number as usize];
         // Who asks afterwards has to know which way flows went.
         if !path.is_kept && self.holds.is_none() {
-            self.path_links.remove(path.links);
+            self.sharing.drop_route(path.route);
             self.unused_paths.push(number);
         }
     }
@@ -453,10 +453,7 @@ impl<'a> FlowNetwork<'a> {
     /// A flow that pays latency begins (1) or ceases (−1) to be expected on its links, with the highest rate that it could have:
     /// routers that look would else send all flows of one instant the same way.
     fn expect(&mut self, waiting: &Waiting, sign: f64) {
-        if self.load.is_empty() {
-            return;
-        }
-        let links = self.path_links.get(self.paths[waiting.path as usize].links);
+        let links = self.sharing.links(self.paths[waiting.path as usize].route);
         let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);
         // Whole numbers, so that nothing is left when all have gone.
         let rate = sign * (least * 1e12).round();

@@ -29,12 +29,6 @@ impl Spans {
         self.links.reserve(links);
     }
 
-    /// Room for all lists so far.
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.links.len()
-    }
-
     #[inline]
     pub(super) fn insert(&mut self, list: impl ExactSizeIterator<Item = u32>) -> Span {
         let len = list.len();

@@ -20,19 +20,22 @@ impl Walker {
         mut choose: impl FnMut(NodeId, &[LinkId]) -> usize,
     ) {
         let paths = topology.paths_to(dst);
-        let mut pick = |node: NodeId, candidates: &[LinkId]| match candidates {
-            [] => None,
-            [only] => Some(*only),
-            several => several.get(choose(node, several)).copied(),
-        };
+        let mut node = topology.host(src);
+        let mut candidates = paths.departures(src, &mut self.room);
         // A frozen topology has a path between all hosts: no hop is without candidates.
-        let mut link = pick(topology.host(src), paths.departures(src, &mut self.room));
-        while let Some(taken) = link {
+        while let [first, others @ ..] = candidates {
+            let taken = if others.is_empty() {
+                *first
+            } else {
+                candidates.get(choose(node, candidates)).copied().unwrap_or(*first)
+            };
             routes.push_link(taken);
             let Some(switch) = topology.switch_after(taken) else { break };
-            let onward = paths.candidates(switch);
-            let candidates = if onward.is_empty() { paths.deliveries(switch) } else { onward };
-            link = pick(topology.dst(taken), candidates);
+            node = topology.dst(taken);
+            candidates = match paths.candidates(switch) {
+                [] => paths.deliveries(switch),
+                onward => onward,
+            };
         }
         routes.end_route();
     }

@@ -16,8 +16,8 @@ mod freeze;
 mod graphml;
 mod leaf_spine;
 mod paths;
-mod predecessors;
 mod scale;
+mod search;
 #[cfg(test)]
 pub(crate) mod sketch;
 mod star;

@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::adjacency::Adjacency;
-use super::predecessors::Predecessors;
-use super::{HostId, LinkId, NodeId, Topology};
+use super::{HostId, LinkId, NodeId, Topology, search};
 
 /// No switch, no link, no path.
 pub(super) const NONE: u32 = u32::MAX;
@@ -37,8 +36,8 @@ pub(super) struct PathTables {
     multihomed: Vec<bool>,
     /// True if some link joins two hosts.
     back_to_back: bool,
-    /// For breadth-first search, where that is quicker with it.
-    predecessors: OnceLock<Option<Predecessors>>,
+    /// By block of attachments: how many of them have been searched for.
+    searches: Arc<[AtomicU32]>,
     /// By attachment, then switch: links to the nearest switch of the attachment.
     distances: Vec<OnceLock<Vec<u32>>>,
     /// By attachment: candidates by switch.
@@ -65,6 +64,9 @@ struct Scattered {
     ends: Vec<u32>,
     links: Vec<LinkId>,
 }
+
+/// Of a block of attachments so many are searched for one by one; who asks for one more will ask for the others.
+const FEW: u32 = 4;
 
 /// What may be known of candidates besides a range.
 const UNKNOWN: u32 = u32::MAX;
@@ -131,7 +133,7 @@ impl PathTables {
             multihomed: hosts.iter().map(|host| outgoing.of(*host).len() > 1).collect(),
             back_to_back: src.iter().zip(dst).any(|(src, dst)| is_host(*src) && is_host(*dst)),
             outgoing: nodes.iter().map(|node| outgoing.range(*node).0).collect(),
-            predecessors: OnceLock::new(),
+            searches: (0..attachments.len().div_ceil(search::PLACES)).map(|_| AtomicU32::new(0)).collect(),
             distances: vec![OnceLock::new(); attachments.len()],
             hops: vec![OnceLock::new(); attachments.len()],
             counts: vec![OnceLock::new(); attachments.len()],
@@ -199,19 +201,33 @@ impl Topology {
     }
 
     fn distances(&self, attachment: u32) -> &[u32] {
-        self.paths.distances[attachment as usize].get_or_init(|| self.find_distances(attachment))
+        let known = &self.paths.distances;
+        let number = attachment as usize;
+        if known[number].get().is_none() {
+            let block = number / search::PLACES;
+            if self.paths.searches[block].fetch_add(1, Ordering::Relaxed) < FEW {
+                return known[number].get_or_init(|| self.find_distances(attachment));
+            }
+            let first = block * search::PLACES;
+            let places = &self.paths.attachments[first..];
+            let found = search::distances(self.switch_count(), places, |switch| self.before(switch));
+            for (known, found) in known[first..].iter().zip(found) {
+                // Whoever was first has found the same.
+                let _ = known.set(found);
+            }
+        }
+        known[number].get_or_init(|| self.find_distances(attachment))
+    }
+
+    /// The switches with a link to a switch, by number; `NONE` for hosts.
+    fn before(&self, switch: u32) -> &[u32] {
+        let (start, end) = self.incoming.range(self.paths.nodes[switch as usize]);
+        &self.paths.before[start as usize..end as usize]
     }
 
     /// Breadth-first search against the links, from all switches of the attachment at once.
     fn find_distances(&self, attachment: u32) -> Vec<u32> {
         let tables = &self.paths;
-        let ends =
-            tables.leads_to.iter().zip(&self.src).map(|(to, from)| (tables.switch[from.0 as usize], *to));
-        let links = ends.filter(|(from, to)| *from != NONE && *to != NONE);
-        let predecessors = || Predecessors::new(tables.nodes.len(), links, self.link_count());
-        if let Some(predecessors) = tables.predecessors.get_or_init(predecessors) {
-            return predecessors.distances(&tables.attachments[attachment as usize]);
-        }
         let mut distances = vec![NONE; tables.nodes.len()];
         let mut queue: Vec<u32> = Vec::with_capacity(tables.nodes.len());
         queue.extend(&tables.attachments[attachment as usize]);
@@ -223,8 +239,7 @@ impl Topology {
         while let Some(&switch) = queue.get(next) {
             next += 1;
             let further = distances[switch as usize] + 1;
-            let (start, end) = self.incoming.range(tables.nodes[switch as usize]);
-            for before in &tables.before[start as usize..end as usize] {
+            for before in self.before(switch) {
                 // No switch has no distance.
                 if let Some(distance) = distances.get_mut(*before as usize)
                     && *distance == NONE
@@ -350,6 +365,13 @@ impl<'a> ShortestPaths<'a> {
         if !self.topology.paths.multihomed[src.0 as usize] && !self.topology.paths.back_to_back {
             return links;
         }
+        self.nearest(src, room)
+    }
+
+    /// Of several links those by which a host may leave.
+    #[cold]
+    fn nearest<'s>(&self, src: HostId, room: &'s mut Vec<LinkId>) -> &'s [LinkId] {
+        let links = self.topology.outgoing(self.topology.host(src));
         let distances = self.topology.distances_to(self.to);
         let after = |link: &LinkId| match self.topology.switch_after(*link) {
             Some(switch) => distances.from(self.topology.switch(switch)),
@@ -374,6 +396,12 @@ impl<'a> ShortestPaths<'a> {
         if links.len() == 1 {
             return links;
         }
+        self.parallel(links, switch)
+    }
+
+    /// Of the links that lead to the host those that leave a switch.
+    #[cold]
+    fn parallel(&self, links: &'a [LinkId], switch: usize) -> &'a [LinkId] {
         let node = self.topology.switch(switch);
         let is_from = |link: &&LinkId| self.topology.src(**link) == node;
         let Some(first) = links.iter().position(|link| is_from(&link)) else { return &[] };
@@ -391,11 +419,9 @@ impl<'a> ShortestPaths<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::OnceLock;
-
     use crate::topology::{HostId, TopologyChoice, TopologyOptions, topology};
 
-    /// Distances by lists, which only sparse networks of many switches need, are those by sets.
+    /// Distances of the first that are asked for, and of those that are found together.
     #[test]
     fn distances_do_not_depend_on_how_they_are_found() {
         for text in ["xgft[m=4:4:3,w=1:2:2]", "torus[dims=9x9]", "torus[dims=300]"] {
@@ -404,11 +430,11 @@ mod tests {
             let far: Vec<Option<u32>> = (0..net.host_count() as u32)
                 .map(|host| net.distances_to(HostId(0)).from(net.host(HostId(host))))
                 .collect();
-            let mut lists = net.clone();
-            lists.paths.predecessors = OnceLock::from(None);
-            lists.paths.distances.fill_with(OnceLock::new);
-            let again = |host| lists.distances_to(HostId(0)).from(lists.host(HostId(host)));
-            assert_eq!(far, (0..net.host_count() as u32).map(again).collect::<Vec<_>>(), "{text}");
+            let again = topology(&choice, &TopologyOptions::default()).unwrap();
+            let hosts = || (0..net.host_count() as u32).map(HostId);
+            hosts().rev().for_each(|to| assert_eq!(again.distances_to(to).from(again.host(to)), Some(0)));
+            let found = hosts().map(|from| again.distances_to(HostId(0)).from(again.host(from)));
+            assert_eq!(far, found.collect::<Vec<_>>(), "{text}");
         }
     }
 }

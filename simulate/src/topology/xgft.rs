@@ -41,6 +41,12 @@ impl Arity {
     }
 }
 
+/// There are many names, and formatting takes several times as long.
+fn named(prefix: &str, number: u64) -> String {
+    let number = number.to_string();
+    [prefix, &number].concat()
+}
+
 /// Builds the tree: hosts `h0`…, then the switches `s1.0`… level by level.
 pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
     let levels = arity.m.len();
@@ -50,14 +56,15 @@ pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
     fabric.reserve(counts.iter().copied().fold(0, sum), up.fold(0, sum))?;
 
     for host in 0..counts[0] {
-        fabric.host(format!("h{host}"));
+        fabric.host(named("h", host));
     }
     let (mut below, mut first) = (0, counts[0]);
     let mut lower_y = 1;
     for level in 0..levels {
         let (m, w) = (u64::from(arity.m[level]), u64::from(arity.w[level]));
+        let prefix = format!("s{}.", level + 1);
         for index in 0..counts[level + 1] {
-            fabric.switch(format!("s{}.{index}", level + 1));
+            fabric.switch(named(&prefix, index));
         }
         // A node's number is x·lower_y + y, where x and y hold the digits above and up to this level.
         for index in 0..counts[level] {

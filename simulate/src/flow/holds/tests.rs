@@ -193,7 +193,8 @@ proptest! {
                 let mut links: Vec<u32> = route.iter().map(|link| link.index(capacities.len()) as u32).collect();
                 links.sort_unstable();
                 links.dedup();
-                let class = sharing.open(&links, 1.0, None);
+                let route = sharing.add_route(links.iter().copied());
+                let class = sharing.open(route, 1.0, None);
                 holds.belong(*owner, (0, 0));
                 holds.start(number as u32);
                 holds.open(class.0, number as u32, f64::INFINITY, &links, now);

@@ -12,28 +12,34 @@
 //! links whose level changes and to the routes of classes whose rate changes. Memory: about 70 bytes a class and 16 for
 //! each link of its route, 130 bytes a link.
 
-mod incidence;
+mod members;
 #[cfg(test)]
 pub(crate) mod oracle;
+mod stops;
 #[cfg(test)]
 mod tests;
 mod water;
 
-use incidence::Incidence;
+use members::Members;
 use water::Water;
 
-use crate::flow::spans::Span;
+use crate::flow::spans::{Span, Spans};
 
 /// Flows of equal route and weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
+
+/// Links that a class crosses, in the order of the way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Route(Span);
 
 /// Links with what flows through them; units of capacities and rates are the caller's.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     links: Vec<Link>,
     classes: Vec<Class>,
-    incidence: Incidence,
+    routes: Spans,
+    members: Members,
     unused_classes: Vec<u32>,
     /// By private link, which limits one class: the cap of each flow.
     caps: Vec<f64>,
@@ -86,7 +92,10 @@ struct Class {
     was: u32,
     /// Number of flows.
     count: u32,
-    span: Span,
+    /// Links that it is still a member of, once it has no flow.
+    stale: u32,
+    /// With the private link at its end, if there is one: then it is the class's own.
+    route: Span,
     /// Private link, or `NONE`.
     cap: u32,
     changed: bool,
@@ -125,7 +134,8 @@ impl Sharing {
     pub fn new(capacities: impl IntoIterator<Item = f64>) -> Self {
         let links: Vec<Link> = capacities.into_iter().map(Link::new).collect();
         Self {
-            incidence: Incidence::new(links.len()),
+            routes: Spans::default(),
+            members: Members::new(links.len()),
             shared_links: links.len() as u32,
             links,
             classes: Vec::new(),
@@ -136,10 +146,27 @@ impl Sharing {
         }
     }
 
-    /// Room for so many classes with so many links on their routes together.
-    pub fn reserve(&mut self, classes: usize, links: usize) {
-        self.classes.reserve(classes);
-        self.incidence.reserve(links);
+    /// Room for so many routes with so many links together, and a class for each.
+    pub fn reserve(&mut self, routes: usize, links: usize) {
+        self.classes.reserve(routes);
+        self.routes.reserve(links);
+        self.members.reserve(links);
+    }
+
+    /// Keeps a route, for any number of classes.
+    pub fn add_route(&mut self, links: impl ExactSizeIterator<Item = u32>) -> Route {
+        Route(self.routes.insert(links))
+    }
+
+    /// Forgets a route that no class takes any more.
+    pub fn drop_route(&mut self, route: Route) {
+        self.routes.remove(route.0);
+    }
+
+    /// The links of a route.
+    #[inline]
+    pub fn links(&self, route: Route) -> &[u32] {
+        self.routes.get(route.0)
     }
 
     /// From now on links count as full that are so to this part, below 1, of what the flows have that they stop. Rates are then as near to fair
@@ -149,24 +176,27 @@ impl Sharing {
         self.links.iter_mut().for_each(|link| link.tolerance = tolerance);
     }
 
-    /// Makes a class of one flow. `route` names at least one link, none twice; `weight` is positive; no flow gets more than
+    /// Makes a class of one flow. `route` has at least one link, none twice; `weight` is positive; no flow gets more than
     /// `cap`, if there is one. Rates are those of before until the next [`solve`](Self::solve).
-    pub fn open(&mut self, route: &[u32], weight: f64, cap: Option<f64>) -> ClassId {
+    pub fn open(&mut self, route: Route, weight: f64, cap: Option<f64>) -> ClassId {
         let number = self.unused_classes.pop().unwrap_or(self.classes.len() as u32);
         let class = ClassId(number);
-        let cap_link = cap.map_or(NONE, |cap| self.private_link(cap));
-        let links = route.iter().copied();
-        let span = if cap_link == NONE {
-            self.incidence.insert(class, links)
-        } else {
-            self.incidence.insert(class, WithLast { links, last: Some(cap_link) })
+        let (route, cap) = match cap {
+            Some(cap) => self.with_cap(route, cap),
+            None => (route.0, NONE),
         };
-        for link in self.incidence.route(span) {
-            let at = &mut self.links[*link as usize];
+        let Self { links, classes, routes, members, unused_classes, water, .. } = self;
+        water.unseal();
+        for link in routes.get(route) {
+            let at = &mut links[*link as usize];
+            if !members.push(*link, class) {
+                members.make_room(*link, at.members, classes, unused_classes);
+                members.push(*link, class);
+            }
             at.members += 1;
             at.free += 1;
             at.weight += weight;
-            self.water.soil(at, *link);
+            water.soil(at, *link);
         }
         let state = Class {
             level: f64::INFINITY,
@@ -176,13 +206,14 @@ impl Sharing {
             bottleneck: NONE,
             was: NONE,
             count: 1,
-            span,
-            cap: cap_link,
+            stale: 0,
+            route,
+            cap,
             changed: false,
         };
-        match self.classes.get_mut(number as usize) {
+        match classes.get_mut(number as usize) {
             Some(place) => *place = state,
-            None => self.classes.push(state),
+            None => classes.push(state),
         }
         class
     }
@@ -225,7 +256,7 @@ impl Sharing {
     #[inline]
     pub fn route(&self, class: ClassId) -> &[u32] {
         let class = &self.classes[class.0 as usize];
-        let route = self.incidence.route(class.span);
+        let route = self.routes.get(class.route);
         &route[..route.len() - usize::from(class.cap != NONE)]
     }
 
@@ -256,16 +287,19 @@ impl Sharing {
         self.water.touched.iter().copied().filter(|link| *link < self.shared_links)
     }
 
-    fn private_link(&mut self, cap: f64) -> u32 {
+    /// A route that ends with a private link, and that link.
+    #[cold]
+    fn with_cap(&mut self, route: Route, cap: f64) -> (Span, u32) {
         let number = self.unused_caps.pop().unwrap_or_else(|| {
-            self.incidence.add_link();
+            self.members.add_link();
             self.links.push(Link::new(cap));
             self.caps.push(cap);
             (self.links.len() - 1) as u32
         });
         self.links[number as usize].capacity = cap;
         self.caps[(number - self.shared_links) as usize] = cap;
-        number
+        let links: Vec<u32> = self.links(route).iter().copied().chain([number]).collect();
+        (self.routes.insert(links.into_iter()), number)
     }
 
     fn set_count(&mut self, class: ClassId, count: u32) {
@@ -278,7 +312,8 @@ impl Sharing {
             let cap = self.caps[(state.cap - self.shared_links) as usize];
             self.links[state.cap as usize].capacity = cap * f64::from(count);
         }
-        for link in self.incidence.route(state.span) {
+        self.water.unseal();
+        for link in self.routes.get(state.route) {
             let at = &mut self.links[*link as usize];
             if state.bottleneck == *link || state.level > at.above {
                 at.weight += more;
@@ -290,10 +325,13 @@ impl Sharing {
     }
 
     fn close(&mut self, class: ClassId) {
-        let state = std::mem::take(&mut self.classes[class.0 as usize]);
-        self.incidence.remove(state.span);
-        for link in self.incidence.route(state.span) {
-            let at = &mut self.links[*link as usize];
+        let Self { links, classes, routes, water, .. } = self;
+        let state = &mut classes[class.0 as usize];
+        let route = routes.get(state.route);
+        (state.count, state.stale) = (0, route.len() as u32);
+        water.unseal();
+        for link in route {
+            let at = &mut links[*link as usize];
             if state.bottleneck == *link {
                 at.lose_own();
                 at.lose_free(state.weight);
@@ -307,12 +345,13 @@ impl Sharing {
                 // Not even what rounding left.
                 at.held = 0.0;
             }
-            self.water.soil(at, *link);
+            water.soil(at, *link);
         }
         if state.cap != NONE {
-            self.unused_caps.push(state.cap);
+            let (cap, route) = (state.cap, state.route);
+            self.unused_caps.push(cap);
+            self.routes.remove(route);
         }
-        self.unused_classes.push(class.0);
     }
 }
 
@@ -337,24 +376,3 @@ impl Link {
         }
     }
 }
-
-/// An iterator of known length with one item more.
-struct WithLast<I> {
-    links: I,
-    last: Option<u32>,
-}
-
-impl<I: ExactSizeIterator<Item = u32>> Iterator for WithLast<I> {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        self.links.next().or_else(|| self.last.take())
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = self.links.len() + usize::from(self.last.is_some());
-        (len, Some(len))
-    }
-}
-
-impl<I: ExactSizeIterator<Item = u32>> ExactSizeIterator for WithLast<I> {}

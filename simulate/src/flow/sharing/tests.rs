@@ -94,7 +94,8 @@ fn lockstep(capacities: &[f64], steps: Vec<Step>, tolerance: f32) -> Result<(), 
                 route.iter_mut().for_each(|link| *link %= capacities.len() as u32);
                 route.sort_unstable();
                 route.dedup();
-                let class = sharing.open(&route, weight, cap);
+                let links = sharing.add_route(route.iter().copied());
+                let class = sharing.open(links, weight, cap);
                 flows.push((class, Demand { route, weight, cap: cap.unwrap_or(f64::INFINITY) }));
             }
             Step::Join(number) if !flows.is_empty() => {

@@ -19,8 +19,10 @@
 //! of levels on lower levels has been called the bottleneck structure (Ros-Giralt et al., *On the bottleneck structure of
 //! congestion-controlled networks*, SIGMETRICS 2020).
 
-use super::{Class, ClassId, Incidence, Link, NONE, Sharing};
-use crate::flow::agenda::Agenda;
+use super::members::Members;
+use super::stops::Stops;
+use super::{Class, ClassId, Link, NONE, Sharing};
+use crate::flow::spans::Spans;
 
 /// What rounding does to the sum of the rates of a link: this part of its capacity for each of its members, and for a few more.
 /// What differs by no more than that is the same.
@@ -34,7 +36,7 @@ const PATIENCE: usize = 4;
 #[derive(Clone, Debug)]
 pub(super) struct Water {
     /// Links by their `stop`.
-    stops: Agenda,
+    stops: Stops,
     dirty: Vec<u32>,
     pub(super) touched: Vec<u32>,
     pub(super) changed: Vec<ClassId>,
@@ -46,25 +48,29 @@ pub(super) struct Water {
 
 impl Default for Water {
     fn default() -> Self {
-        let (stops, dirty) = (Agenda::default(), Vec::new());
+        let (stops, dirty) = (Stops::default(), Vec::new());
         let (touched, changed, moved) = (Vec::new(), Vec::new(), Vec::new());
         Self { stops, dirty, touched, changed, moved, number: 1, complete: false }
     }
 }
 
 impl Water {
-    /// Something happened to a link.
+    /// Something will happen to links: what was known of the last solution is over.
     #[inline]
-    pub(super) fn soil(&mut self, at: &mut Link, link: u32) {
+    pub(super) fn unseal(&mut self) {
         if self.complete {
             self.begin();
         }
-        if at.dirty {
-            return;
+    }
+
+    /// Something happened to a link.
+    #[inline]
+    pub(super) fn soil(&mut self, at: &mut Link, link: u32) {
+        if !at.dirty {
+            at.dirty = true;
+            self.dirty.push(link);
+            self.touch(at, link);
         }
-        at.dirty = true;
-        self.dirty.push(link);
-        self.touch(at, link);
     }
 
     /// The sum of the rates of a link may have changed.
@@ -94,7 +100,7 @@ impl Water {
             // A stop that only rounding would lower stays: links full at one level are many.
             if stop < at.stop && (at.stop == f64::INFINITY || at.rest_at(at.stop) < 0.0) {
                 at.stop = stop;
-                stops.set(link, stop);
+                stops.push(stop, link);
             }
         }
     }
@@ -105,16 +111,16 @@ impl Water {
             return false;
         }
         self.place_stops(links);
-        let later = self.stops.earliest().is_some_and(|earliest| earliest < level);
+        let later = self.stops.first(links).is_some_and(|(first, _)| first < level);
         if later {
             links[link as usize].stop = level;
-            self.stops.set(link, level);
+            self.stops.push(level, link);
         }
         later
     }
 
     fn next_stop(&mut self, links: &mut [Link]) -> Option<(f64, u32)> {
-        let (stop, link) = self.stops.pop()?;
+        let (stop, link) = self.stops.first(links)?;
         links[link as usize].stop = f64::INFINITY;
         Some((stop, link))
     }
@@ -164,9 +170,7 @@ impl Link {
 
 /// Brings all rates up to date.
 pub(super) fn solve(sharing: &mut Sharing) {
-    if sharing.water.complete {
-        sharing.water.begin();
-    }
+    sharing.water.unseal();
     let patience = PATIENCE * (sharing.links.len() + sharing.classes.len());
     if !sweep(sharing, patience) {
         forget(sharing);
@@ -188,14 +192,15 @@ pub(super) fn solve(sharing: &mut Sharing) {
 
 /// Begins from scratch: no class has a level.
 fn forget(sharing: &mut Sharing) {
-    let Sharing { links, classes, incidence, water, .. } = sharing;
+    let Sharing { links, classes, members, unused_classes, water, .. } = sharing;
     water.stops.clear();
     for class in classes.iter_mut().filter(|class| class.count > 0) {
         class.level = f64::INFINITY;
         class.bottleneck = NONE;
     }
     for (number, link) in (0..).zip(links) {
-        let members = incidence.members(number);
+        members.clean(number, link.members, classes, unused_classes);
+        let members = members.of(number);
         if members.is_empty() {
             continue;
         }
@@ -204,7 +209,7 @@ fn forget(sharing: &mut Sharing) {
         link.held = 0.0;
         link.own = 0;
         link.free = members.len() as u32;
-        link.weight = members.iter().map(|member| classes[member.class.0 as usize].weight).sum();
+        link.weight = members.iter().map(|member| classes[member.0 as usize].weight).sum();
         link.stop = f64::INFINITY;
         water.soil(link, number);
     }
@@ -212,12 +217,13 @@ fn forget(sharing: &mut Sharing) {
 
 /// False if it took more than `patience` stops.
 fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
-    let Sharing { links, classes, incidence, water, .. } = sharing;
+    let Sharing { links, classes, routes, members, unused_classes, water, .. } = sharing;
     water.place_stops(links);
     for _ in 0..patience {
         let Some((reached, link)) = water.next_stop(links) else { return true };
         let at = links[link as usize];
-        let mut state = State { links, classes, incidence, water };
+        members.clean(link, at.members, classes, unused_classes);
+        let mut state = State { links, classes, routes, members, water };
         if at.own == 0 {
             if at.bound() < f64::INFINITY {
                 state.fill(link, reached);
@@ -233,7 +239,7 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
         }
         // Links that are full at one level are many, and what they leave to others, or take, these feel above. With a tolerance it matters who
         // is first.
-        if at.tolerance > 0.0 || water.stops.first().is_none_or(|(stop, _)| stop > reached) {
+        if at.tolerance > 0.0 || water.stops.first(links).is_none_or(|(stop, _)| stop > reached) {
             water.place_stops(links);
         }
     }
@@ -244,31 +250,33 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
 struct State<'a> {
     links: &'a mut [Link],
     classes: &'a mut [Class],
-    incidence: &'a Incidence,
+    routes: &'a Spans,
+    /// Those of the link that the sweep has stopped at are not stale.
+    members: &'a Members,
     water: &'a mut Water,
 }
 
 impl State<'_> {
     /// The link is not full at its present level: nobody is stopped by it any more.
     fn release(&mut self, link: u32) {
-        for member in self.incidence.members(link) {
-            let class = &mut self.classes[member.class.0 as usize];
+        for member in self.members.of(link) {
+            let class = &mut self.classes[member.0 as usize];
             if class.bottleneck != link {
                 continue;
             }
-            class.note(member.class, self.water);
-            let level = class.level;
-            let rate = class.weight * level;
+            class.note(*member, self.water);
+            let (level, weight) = (class.level, class.weight);
+            let rate = weight * level;
             class.level = f64::INFINITY;
             class.bottleneck = NONE;
-            for other in self.incidence.route(class.span) {
+            for other in self.routes.get(class.route) {
                 if *other == link {
                     continue;
                 }
                 let at = &mut self.links[*other as usize];
                 if level <= at.above {
                     at.held -= rate;
-                    at.weight += class.weight;
+                    at.weight += weight;
                     at.free += 1;
                     self.water.soil(at, *other);
                 }
@@ -285,10 +293,10 @@ impl State<'_> {
     fn fill_at_once(&mut self, link: u32) {
         let at = &self.links[link as usize];
         let level = at.bound();
-        let Water { stops, dirty, .. } = &*self.water;
+        let Water { stops, dirty, .. } = &mut *self.water;
         let is_next = level < f64::INFINITY
             && level <= at.lowest
-            && stops.earliest().is_none_or(|earliest| earliest >= level)
+            && stops.first(self.links).is_none_or(|(first, _)| first >= level)
             && dirty.iter().all(|other| *other == link || self.links[*other as usize].rest_at(level) >= 0.0);
         if is_next {
             self.fill(link, level);
@@ -331,10 +339,10 @@ impl State<'_> {
         at.own = at.free;
         at.level = level;
         (at.above, at.lowest) = (above.max(level), f64::INFINITY);
-        for member in self.incidence.members(link) {
-            let class = &mut self.classes[member.class.0 as usize];
+        for member in self.members.of(link) {
+            let class = &mut self.classes[member.0 as usize];
             if class.level > above || class.bottleneck == link {
-                fix(class, member.class, (link, level), self.links, self.incidence, self.water);
+                fix(class, *member, (link, level), self.links, self.routes, self.water);
             }
         }
     }
@@ -347,22 +355,24 @@ fn fix(
     number: ClassId,
     (link, level): (u32, f64),
     links: &mut [Link],
-    incidence: &Incidence,
+    routes: &Spans,
     water: &mut Water,
 ) {
     if class.bottleneck == link && class.level.to_bits() == level.to_bits() {
         return;
     }
     class.note(number, water);
-    let rate = class.weight * level;
-    let less = class.weight * (class.level - level);
-    for other in incidence.route(class.span) {
+    let (before, was, weight) = (class.level, class.bottleneck, class.weight);
+    (class.level, class.bottleneck) = (level, link);
+    let rate = weight * level;
+    let less = weight * (before - level);
+    for other in routes.get(class.route) {
         if *other == link {
             continue;
         }
         let at = &mut links[*other as usize];
-        let was_own = class.bottleneck == *other;
-        if was_own || class.level > at.above {
+        let was_own = was == *other;
+        if was_own || before > at.above {
             if was_own {
                 at.lose_own();
             }
@@ -371,9 +381,10 @@ fn fix(
             }
             if level <= at.above {
                 at.held += rate;
-                at.lose_free(class.weight);
+                at.lose_free(weight);
             }
-            if at.own == 0 && level <= at.stop && at.stop < f64::INFINITY && at.tolerance <= 0.0 {
+            if !at.dirty && at.stop < f64::INFINITY && level <= at.stop && at.own == 0 && at.tolerance <= 0.0
+            {
                 // It is full later than it was, and will be looked at.
                 water.touch(at, *other);
                 continue;
@@ -383,8 +394,6 @@ fn fix(
         }
         water.soil(at, *other);
     }
-    class.level = level;
-    class.bottleneck = link;
 }
 
 impl Class {
@@ -418,8 +427,8 @@ impl Filling {
     fn raise(&mut self, link: u32, state: &State<'_>) -> bool {
         let (mut held, mut weight, mut free) = (0.0, 0.0, 0);
         let mut lowest = f64::INFINITY;
-        for member in state.incidence.members(link) {
-            let class = &state.classes[member.class.0 as usize];
+        for member in state.members.of(link) {
+            let class = &state.classes[member.0 as usize];
             let is_own = class.bottleneck == link;
             if is_own || class.level > self.level {
                 weight += class.weight;

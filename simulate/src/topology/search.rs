@@ -1,0 +1,102 @@
+//! Breadth-first search from up to 64 places at once: each switch has a bit for each of the places that it has been reached from, and a link
+//! passes all of them on together.
+//!
+//! After Then et al., *The more the merrier: efficient multi-source graph traversal* (PVLDB 8(4), 2014). Searches that reach the same
+//! switches at about the same distance share most of the work, as in trees and other networks of small diameter; from places that are far apart
+//! in a torus they share little, and one after the other takes as long.
+
+use super::paths::NONE;
+
+/// Most places.
+pub(super) const PLACES: usize = u64::BITS as usize;
+
+/// By place, then switch: links from the switch to the nearest of the place's switches, or `NONE`. `before` has the switches (and numbers
+/// above them, which are none) with a link to a switch.
+pub(super) fn distances<'a>(
+    switches: usize,
+    places: &[Vec<u32>],
+    before: impl Fn(u32) -> &'a [u32],
+) -> Vec<Vec<u32>> {
+    let places = &places[..places.len().min(PLACES)];
+    let mut distances = vec![vec![NONE; switches]; places.len()];
+    // By switch: from where it has been reached, so far and at the present distance.
+    let (mut reached, mut next) = (vec![0_u64; switches], vec![0_u64; switches]);
+    let (mut front, mut touched) = (Vec::new(), Vec::new());
+    let reach = |touched: &mut Vec<u32>, next: &mut [u64], switch: u32, bits: u64| {
+        if let Some(place) = next.get_mut(switch as usize) {
+            if *place == 0 {
+                touched.push(switch);
+            }
+            *place |= bits;
+        }
+    };
+    for (bit, starts) in places.iter().enumerate() {
+        starts.iter().for_each(|start| reach(&mut touched, &mut next, *start, 1 << bit));
+    }
+    let mut distance = 0;
+    while !touched.is_empty() {
+        front.clear();
+        for switch in touched.drain(..) {
+            let at = switch as usize;
+            let bits = std::mem::take(&mut next[at]) & !reached[at];
+            reached[at] |= bits;
+            if bits != 0 {
+                front.push((switch, bits));
+            }
+            let mut rest = bits;
+            while rest != 0 {
+                distances[rest.trailing_zeros() as usize][at] = distance;
+                rest &= rest - 1;
+            }
+        }
+        for (switch, bits) in &front {
+            before(*switch).iter().for_each(|from| reach(&mut touched, &mut next, *from, *bits));
+        }
+        distance += 1;
+    }
+    distances
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The oracle goes from link to link, from one place.
+    fn by_links(switches: u32, links: &[(u32, u32)], starts: &[u32]) -> Vec<u32> {
+        let mut distances = vec![NONE; switches as usize];
+        let mut queue: VecDeque<u32> = starts.iter().copied().collect();
+        starts.iter().for_each(|start| distances[*start as usize] = 0);
+        while let Some(to) = queue.pop_front() {
+            for (from, _) in links.iter().filter(|(_, at)| *at == to) {
+                if distances[*from as usize] == NONE {
+                    distances[*from as usize] = distances[to as usize] + 1;
+                    queue.push_back(*from);
+                }
+            }
+        }
+        distances
+    }
+
+    proptest! {
+        /// One-way links, several at once, islands, links from no switch, places of several switches, as many places as there can be.
+        #[test]
+        fn distances_are_those_of_a_walk_along_links(
+            switches in 1..150_u32,
+            links in prop::collection::vec((0..1000_u32, 0..1000_u32), 0..600),
+            places in prop::collection::vec(prop::collection::vec(0..1000_u32, 1..4), 0..=PLACES),
+        ) {
+            let links: Vec<(u32, u32)> = links.iter().map(|(a, b)| (a % switches, b % switches)).collect();
+            let place = |starts: &Vec<u32>| starts.iter().map(|start| start % switches).collect();
+            let places: Vec<Vec<u32>> = places.iter().map(place).collect();
+            let before = |switch: u32| links.iter().filter(move |(_, to)| *to == switch).map(|(from, _)| *from);
+            let before: Vec<Vec<u32>> = (0..switches).map(|switch| before(switch).chain([NONE]).collect()).collect();
+            let found = distances(switches as usize, &places, |switch| &before[switch as usize]);
+            let expected: Vec<Vec<u32>> = places.iter().map(|starts| by_links(switches, &links, starts)).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
