@@ -12,6 +12,7 @@ use phaseflow_collect::trace::{
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
 
+use crate::critical::Critical;
 use crate::excerpt;
 use crate::replay::Replay;
 use crate::representative::Representatives;
@@ -125,7 +126,13 @@ pub fn write_with_messages<W: Write>(
     all: bool,
     trace: &mut dyn Replay,
 ) -> Result<W> {
-    let samples = Samples::choose(segmentation, representatives);
+    let critical = if Samples::wants_critical(segmentation, representatives) {
+        let messages = segmentation.phases.iter().map(|phase| phase.matrix.messages()).sum();
+        Critical::read(trace, representatives.start_ns, segmentation.header.ranks, messages)?
+    } else {
+        None
+    };
+    let samples = Samples::choose(segmentation, representatives, critical.as_ref());
     write_parts(out, gzip, segmentation, representatives, Some(&samples), |archive| {
         excerpt::write(archive, segmentation, representatives, (!all).then_some(&samples.windows), trace)
     })

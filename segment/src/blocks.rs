@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::archive::{Occurrence, Segmentation};
+use crate::critical::Critical;
 use crate::repeats::Repeat;
 use crate::representative::Representatives;
 use crate::sample::{Span, Traits};
@@ -55,12 +56,18 @@ pub(crate) struct Blocks<'a> {
     pub(crate) blocks: Vec<Block>,
     pub(crate) messages: u64,
     chosen: &'a Representatives,
+    critical: Option<&'a Critical>,
 }
 
 impl<'a> Blocks<'a> {
     /// Blocks of about `size` messages.
-    pub(crate) fn new(segmentation: &Segmentation, chosen: &'a Representatives, size: u64) -> Self {
-        let mut run = Self { rows: Vec::new(), blocks: Vec::new(), messages: 0, chosen };
+    pub(crate) fn new(
+        segmentation: &Segmentation,
+        chosen: &'a Representatives,
+        critical: Option<&'a Critical>,
+        size: u64,
+    ) -> Self {
+        let mut run = Self { rows: Vec::new(), blocks: Vec::new(), messages: 0, chosen, critical };
         for occurrence in segmentation.occurrences.iter().filter(|row| row.depth == 0) {
             let Occurrence { phase, start_ns, end_ns, messages, bytes, .. } = *occurrence;
             run.rows.push(Row {
@@ -162,7 +169,9 @@ impl<'a> Blocks<'a> {
         let number = repeats.partition_point(|repeat| repeat.messages.end < end.saturating_add(after));
         let repeat =
             repeats.get(number).filter(|repeat| repeat.messages.start.saturating_add(before) <= start)?;
-        let parts = self.parts(block).map(|(phase, _, traits)| (phase, traits)).collect();
+        // What is rounded differs from period to period.
+        let exact = |traits: Traits| Traits { critical_ns: 0, ..traits };
+        let parts = self.parts(block).map(|(phase, _, traits)| (phase, exact(traits))).collect();
         let offset = (start - repeat.messages.start) % repeat.period;
         Some(Content { repeat: number, offset, parts })
     }
@@ -180,7 +189,7 @@ impl<'a> Blocks<'a> {
     /// The stretches of a block and what is known of each.
     pub(crate) fn parts(&self, block: usize) -> impl Iterator<Item = (Option<u32>, Span, Traits)> {
         let block = &self.blocks[block];
-        self.rows[block.rows.clone()].iter().map(|row| {
+        self.rows[block.rows.clone()].iter().zip(block.rows.clone()).map(|(row, number)| {
             let whole = Span { start_ns: row.span.start_ns, end_ns: row.span.end_ns };
             let span = Span {
                 start_ns: whole.start_ns.max(block.span.start_ns),
@@ -196,9 +205,35 @@ impl<'a> Blocks<'a> {
                 duration_ns: span.end_ns - span.start_ns,
                 messages: own(end) - own(start),
                 bytes: if is_whole { row.bytes } else { bytes(end) - bytes(start) },
+                critical_ns: self.critical_ns(number, start..end),
             };
             (row.phase, span, traits)
         })
+    }
+
+    /// How long a block takes, as far as that is known beforehand: how far the clocks of ranks go on, or how long it took.
+    pub(crate) fn length_ns(&self, block: usize) -> u64 {
+        match self.critical {
+            Some(_) => self.parts(block).map(|(_, _, traits)| traits.critical_ns).sum(),
+            None => self.blocks[block].span.end_ns - self.blocks[block].span.start_ns,
+        }
+    }
+
+    /// True if it is known how far clocks of ranks go on.
+    pub(crate) fn knows_critical(&self) -> bool {
+        self.critical.is_some()
+    }
+
+    /// How far the clocks of ranks go on in the part of a row that lies in these messages.
+    fn critical_ns(&self, number: usize, messages: Range<u64>) -> u64 {
+        let (Some(critical), row) = (self.critical, self.rows[number]) else { return 0 };
+        let [start, end] = [messages.start, messages.end]
+            .map(|message| message.clamp(row.before, row.before + row.messages));
+        let time_ns = critical.at(end) - critical.at(start);
+        // What ranks compute while nobody sends shows when they send again.
+        let before = number.checked_sub(1).map(|before| self.rows[before]);
+        let idle = before.filter(|before| before.phase.is_none() && messages.start <= row.before);
+        time_ns.saturating_sub(idle.map_or(0, |idle| idle.span.end_ns - idle.span.start_ns))
     }
 
     /// The window of a block with so many messages before it and after it, as time and as positions of messages.

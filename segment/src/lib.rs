@@ -16,6 +16,7 @@ mod archive;
 mod barriers;
 mod blocks;
 mod collectives;
+mod critical;
 mod excerpt;
 mod level;
 mod list;

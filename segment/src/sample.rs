@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::Segmentation;
 use crate::blocks::Blocks;
+use crate::critical::Critical;
 use crate::representative::Representatives;
 
 /// Messages of a unit, and before it in its window, a rank; half as many come after it. A unit that holds more rounds has a smaller part of one too
@@ -49,6 +50,8 @@ const CLASS: usize = 4;
 const CLASSES: usize = 16;
 /// A run with no more messages is simulated whole, which takes no time worth saving.
 const SMALL: u64 = 1 << 17;
+/// Of a run with more messages it is not looked for how long ranks compute and wait for each other: it can be sampled enough without.
+const LARGE: u64 = 1 << 22;
 
 /// A stretch of time; nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,6 +71,9 @@ pub struct Traits {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// How long ranks compute in it and wait for each other where messages take no time, the mean of all of them; 0 if that is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub critical_ns: u64,
 }
 
 impl Traits {
@@ -76,6 +82,7 @@ impl Traits {
         self.duration_ns = self.duration_ns.saturating_add(other.duration_ns);
         self.messages = self.messages.saturating_add(other.messages);
         self.bytes = self.bytes.saturating_add(other.bytes);
+        self.critical_ns = self.critical_ns.saturating_add(other.critical_ns);
     }
 
     /// Takes away a part.
@@ -83,6 +90,7 @@ impl Traits {
         self.duration_ns = self.duration_ns.saturating_sub(part.duration_ns);
         self.messages = self.messages.saturating_sub(part.messages);
         self.bytes = self.bytes.saturating_sub(part.bytes);
+        self.critical_ns = self.critical_ns.saturating_sub(part.critical_ns);
     }
 }
 
@@ -99,6 +107,9 @@ pub struct Units {
     pub samples: Vec<Vec<Span>>,
     /// Units that stand for themselves alone, likewise.
     pub certain: Vec<Vec<Span>>,
+    /// [`Traits::critical_ns`] of each of `samples`, then of each of `certain`; none if that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub critical_ns: Vec<u64>,
     /// True if all units are the same, with what surrounds them, so that one stands for all of them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub identical: bool,
@@ -106,6 +117,10 @@ pub struct Units {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 impl Units {
@@ -125,16 +140,29 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// Whether it is worth a look how long ranks of a run compute and wait for each other: not where most of it is the same again and again.
+    pub(crate) fn wants_critical(segmentation: &Segmentation, representatives: &Representatives) -> bool {
+        let rows = segmentation.occurrences.iter().filter(|row| row.depth == 0);
+        let messages = rows.fold(0_u64, |sum, row| sum.saturating_add(row.messages));
+        let repeated: u64 =
+            representatives.repeats.iter().map(|repeat| repeat.messages.end - repeat.messages.start).sum();
+        (SMALL + 1..=LARGE).contains(&messages) && repeated < messages / 2
+    }
+
     /// Chooses for a run with occurrences.
     #[must_use]
-    pub fn choose(segmentation: &Segmentation, representatives: &Representatives) -> Self {
+    pub(crate) fn choose(
+        segmentation: &Segmentation,
+        representatives: &Representatives,
+        critical: Option<&Critical>,
+    ) -> Self {
         let ranks = u64::from(segmentation.header.ranks);
         let mut sampled = Self::default();
         for (number, sizes) in SIZES.iter().enumerate() {
             let is_last = number + 1 == SIZES.len();
             let [unit, before] =
                 [sizes.0, sizes.1].map(|size| size.saturating_mul(ranks).max(LEAST_MESSAGES));
-            let run = Blocks::new(segmentation, representatives, unit);
+            let run = Blocks::new(segmentation, representatives, critical, unit);
             let drawing =
                 Drawing { run: &run, kinds: run.kinds(), notable: run.notable(segmentation), before };
             if run.messages <= SMALL {
@@ -178,6 +206,11 @@ impl Samples {
             if units.units < units.samples.len() as u64 || (units.samples.is_empty() && units.units > 0) {
                 let (found, all) = (units.samples.len(), units.units);
                 return wrong(format!("has {found} samples of {all} units, expected 1 to {all}"));
+            }
+            let all = units.samples.len() + units.certain.len();
+            if !matches!(units.critical_ns.len(), found if found == 0 || found == all) {
+                let found = units.critical_ns.len();
+                return wrong(format!("has {found} critical times of {all} samples, expected none or all"));
             }
             for stretches in [&units.samples, &units.certain] {
                 let mut reached_ns = 0;
@@ -315,8 +348,23 @@ impl Drawing<'_> {
                 };
                 blocks.iter().map(own).collect()
             };
-            let units = (blocks.len() - certain.len()) as u64;
-            Units { phase, units, total, samples: spans(drawn), certain: spans(certain), identical }
+            let critical_ns = |block: &usize| -> u64 {
+                let own = self.run.parts(*block).filter(|part| part.0 == phase);
+                own.map(|(_, _, traits)| traits.critical_ns).sum()
+            };
+            Units {
+                phase,
+                units: (blocks.len() - certain.len()) as u64,
+                total,
+                samples: spans(drawn),
+                certain: spans(certain),
+                critical_ns: if self.run.knows_critical() {
+                    drawn.iter().chain(certain).map(critical_ns).collect()
+                } else {
+                    Vec::new()
+                },
+                identical,
+            }
         };
         of_phase.into_iter().map(units).collect()
     }
@@ -326,10 +374,7 @@ impl Drawing<'_> {
         if blocks.len() <= most {
             return (Vec::new(), blocks.to_vec());
         }
-        let length = |block: usize| {
-            let Span { start_ns, end_ns } = self.run.blocks[block].span;
-            end_ns - start_ns
-        };
+        let length = |block: usize| self.run.length_ns(block);
         let whole: u64 = blocks.iter().map(|block| length(*block)).sum();
         let long = (whole / blocks.len() as u64).saturating_mul(LONG);
         let mut certain: Vec<usize> = blocks.iter().copied().filter(|block| length(*block) > long).collect();
@@ -412,7 +457,7 @@ mod tests {
     }
 
     fn chosen(segmentation: &Segmentation) -> Samples {
-        Samples::choose(segmentation, &Representatives::default())
+        Samples::choose(segmentation, &Representatives::default(), None)
     }
 
     fn lengths(spans: &[Span]) -> u64 {
@@ -480,7 +525,7 @@ mod tests {
         representatives.deviation[3004] = Some(0.0);
         representatives.deviation[6006] = Some(0.125);
         representatives.deviation[8001] = Some(1.0);
-        let samples = Samples::choose(&segmentation, &representatives);
+        let samples = Samples::choose(&segmentation, &representatives, None);
         let certain: Vec<Span> =
             samples.of_phase.iter().flat_map(|units| units.certain.iter().flatten()).copied().collect();
         for row in [3003, 3004, 6006, 8001] {

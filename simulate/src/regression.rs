@@ -7,7 +7,7 @@
 //! few units that nothing tells apart from the others take most of the time.
 
 /// Traits of a unit.
-pub const TRAITS: usize = 2;
+pub const TRAITS: usize = 3;
 
 /// Units for each trait that is used.
 const UNITS_A_TRAIT: usize = 4;
@@ -34,8 +34,9 @@ pub struct Total {
     pub error: f64,
 }
 
-/// The sum of the values of `units` units that are `all` together, of which some were measured.
-pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)]) -> Total {
+/// The sum of the values of `units` units that are `all` together, of which some were measured. `others` are none of them, but tell as well
+/// what traits count: best where there is much of these.
+pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)], others: &[(Unit, f64)]) -> Total {
     let sum: f64 = sample.iter().map(|(_, value)| value).sum();
     let size: f64 = sample.iter().map(|(unit, _)| unit.size).sum();
     if sample.is_empty() || sample.len() as u64 >= units {
@@ -46,11 +47,12 @@ pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)]) -> Total {
     }
     // What is left of each value, and of each trait beside those used before; and how far all are from the sample in it.
     let rate = sum / size;
-    let mut left: Vec<f64> = sample.iter().map(|(unit, value)| value - rate * unit.size).collect();
+    let measured = || sample.iter().chain(others);
+    let mut left: Vec<f64> = measured().map(|(unit, value)| value - rate * unit.size).collect();
     let mut columns: Vec<Column> =
-        (0..TRAITS).map(|number| Column::new(number, all, sample, rate, size)).collect();
+        (0..TRAITS).map(|number| Column::new(number, all, (sample, others), rate, size)).collect();
     let (mut value, mut leverage, mut used) = (rate * all.size, 0.0, 0);
-    while sample.len() >= (used + 1) * UNITS_A_TRAIT + 2 {
+    while left.len() >= (used + 1) * UNITS_A_TRAIT + 2 {
         let worth = columns.iter().map(|column| column.explains(&left)).enumerate();
         let Some((best, part)) = worth.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))) else { break };
         if part < WORTH {
@@ -70,10 +72,13 @@ pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)]) -> Total {
         f64::INFINITY
     } else {
         let count = sample.len() as f64;
-        let variance = dot(&left, &left) / freedom;
+        let own = &left[..sample.len()];
+        let variance = dot(own, own) / freedom;
+        // What says most of traits may be less even than the sample.
+        let widest = variance.max(dot(&left, &left) / (freedom + others.len() as f64));
         let scale = all.size / size;
         let finite = 1.0 - count / units as f64;
-        student(freedom) * (variance * finite * (scale * scale * count + leverage)).sqrt()
+        student(freedom) * (finite * (variance * scale * scale * count + widest * leverage)).sqrt()
     };
     Total { value: value.max(0.0), error }
 }
@@ -90,11 +95,17 @@ struct Column {
 }
 
 impl Column {
-    fn new(number: usize, all: &Unit, sample: &[(Unit, f64)], rate: f64, size: f64) -> Self {
+    fn new(
+        number: usize,
+        all: &Unit,
+        (sample, others): (&[(Unit, f64)], &[(Unit, f64)]),
+        rate: f64,
+        size: f64,
+    ) -> Self {
         let sum: f64 = sample.iter().map(|(unit, _)| unit.traits[number]).sum();
-        let values: Vec<f64> =
-            sample.iter().map(|(unit, _)| unit.traits[number] - sum / size * unit.size).collect();
-        let scale = sample.iter().map(|(unit, _)| unit.traits[number].powi(2)).sum();
+        let measured = || sample.iter().chain(others).map(|(unit, _)| unit);
+        let values: Vec<f64> = measured().map(|unit| unit.traits[number] - sum / size * unit.size).collect();
+        let scale = measured().map(|unit| unit.traits[number].powi(2)).sum();
         let steepest = if sum > 0.0 { rate * size / sum } else { 0.0 };
         Self { values, apart: all.traits[number] - sum / size * all.size, scale, steepest }
     }
@@ -139,7 +150,7 @@ mod tests {
     fn sum(units: &[Unit]) -> Unit {
         units.iter().fold(Unit::default(), |sum, unit| Unit {
             size: sum.size + unit.size,
-            traits: [sum.traits[0] + unit.traits[0], sum.traits[1] + unit.traits[1]],
+            traits: std::array::from_fn(|number| sum.traits[number] + unit.traits[number]),
         })
     }
 
@@ -153,18 +164,19 @@ mod tests {
 
     #[test]
     fn all_units_are_their_sum_and_one_of_many_says_nothing_of_its_error() {
-        let unit = |value| (Unit { size: 1.0, traits: [2.0, 3.0] }, value);
-        let all = Unit { size: 5.0, traits: [10.0, 15.0] };
-        assert_eq!(total(3, &all, &[unit(1.0), unit(2.0), unit(4.0)]), Total { value: 7.0, error: 0.0 });
-        assert_eq!(total(5, &all, &[unit(2.0)]), Total { value: 10.0, error: f64::INFINITY });
-        assert_eq!(total(5, &all, &[]), Total::default());
+        let unit = |value| (Unit { size: 1.0, traits: [2.0, 3.0, 0.0] }, value);
+        let all = Unit { size: 5.0, traits: [10.0, 15.0, 0.0] };
+        assert_eq!(total(3, &all, &[unit(1.0), unit(2.0), unit(4.0)], &[]), Total { value: 7.0, error: 0.0 });
+        assert_eq!(total(5, &all, &[unit(2.0)], &[]), Total { value: 10.0, error: f64::INFINITY });
+        assert_eq!(total(5, &all, &[], &[]), Total::default());
     }
 
     #[test]
     fn the_ratio_estimator_of_a_textbook() {
         // By hand: rate 6/3 = 2, of 30 units of size: 60. Residuals 1 − 2, 5 − 4: s² = 2, error t·√(2·(1 − 2/20)·(10²·2)).
-        let unit = |size: f64, value: f64| (Unit { size, traits: [0.0; 2] }, value);
-        let found = total(20, &Unit { size: 30.0, traits: [0.0; 2] }, &[unit(1.0, 1.0), unit(2.0, 5.0)]);
+        let unit = |size: f64, value: f64| (Unit { size, traits: [0.0; TRAITS] }, value);
+        let found =
+            total(20, &Unit { size: 30.0, traits: [0.0; TRAITS] }, &[unit(1.0, 1.0), unit(2.0, 5.0)], &[]);
         assert_eq!(found.value, 60.0);
         assert!((found.error - student(1.0) * (2.0_f64 * 0.9 * 200.0).sqrt()).abs() < 1e-9);
     }
@@ -173,9 +185,9 @@ mod tests {
         /// What goes with the size is found exactly, however large units are.
         #[test]
         fn a_proportion_is_found(sizes in prop::collection::vec(0.1_f64..10.0, 3..40), rate in 0.1_f64..10.0) {
-            let units: Vec<Unit> = sizes.iter().map(|size| Unit { size: *size, traits: [size * 3.0, 0.0] }).collect();
+            let units: Vec<Unit> = sizes.iter().map(|size| Unit { size: *size, traits: [size * 3.0, 0.0, 0.0] }).collect();
             let sample: Vec<(Unit, f64)> = units.iter().take(2).map(|unit| (*unit, rate * unit.size)).collect();
-            let found = total(units.len() as u64, &sum(&units), &sample);
+            let found = total(units.len() as u64, &sum(&units), &sample, &[]);
             prop_assert!((found.value / (rate * sizes.iter().sum::<f64>()) - 1.0).abs() < 1e-9);
             prop_assert!(found.error <= 1e-6 * found.value);
         }
@@ -183,13 +195,15 @@ mod tests {
         /// What goes with the size and with traits is found, or the error says how far it is off.
         #[test]
         fn a_law_is_found(
-            units in prop::collection::vec((0.5_f64..2.0, prop::array::uniform2(0.5_f64..2.0)), 24..60),
-            law in prop::array::uniform3(0.0_f64..5.0),
+            units in prop::collection::vec((0.5_f64..2.0, prop::array::uniform3(0.5_f64..2.0)), 24..60),
+            law in prop::array::uniform4(0.0_f64..5.0),
         ) {
             let units: Vec<Unit> = units.into_iter().map(|(size, traits)| Unit { size, traits }).collect();
-            let value = |unit: &Unit| law[0] * unit.size + law[1] * unit.traits[0] + law[2] * unit.traits[1];
+            let value = |unit: &Unit| {
+                law[0] * unit.size + law[1..].iter().zip(&unit.traits).map(|(law, of)| law * of).sum::<f64>()
+            };
             let sample: Vec<(Unit, f64)> = units.iter().take(20).map(|unit| (*unit, value(unit))).collect();
-            let found = total(units.len() as u64, &sum(&units), &sample);
+            let found = total(units.len() as u64, &sum(&units), &sample, &[]);
             let expected: f64 = units.iter().map(value).sum();
             prop_assert!((found.value - expected).abs() <= 1e-6 * expected + 3.0 * found.error);
         }

@@ -111,7 +111,7 @@ impl Sampled {
                 identical: units.identical,
                 ..Stratum::default()
             };
-            let sample = |spans: &Vec<Span>| {
+            let sample = |(number, spans): (usize, &Vec<Span>)| {
                 let mut sample = Sample::default();
                 for span in spans {
                     let window = samples.window_of(*span)?;
@@ -129,16 +129,15 @@ impl Sampled {
                     sample.is_piece |= !rows.get(row).is_some_and(is_whole);
                     sample.begins |= samples.windows[window].start_ns > 0;
                 }
+                sample.traits.critical_ns = units.critical_ns.get(number).copied().unwrap_or(0);
                 let is_again = sample.again.len() == sample.stretches.len();
                 sample.again.truncate(if is_again { sample.again.len() } else { 0 });
                 Some(sample)
             };
-            let (Some(among), Some(certain)) =
-                (units.samples.iter().map(sample).collect(), units.certain.iter().map(sample).collect())
-            else {
-                return Ok(None);
-            };
-            (stratum.samples, stratum.certain) = (among, certain);
+            let all = units.samples.iter().chain(&units.certain).enumerate().map(sample);
+            let Some(mut all) = all.collect::<Option<Vec<Sample>>>() else { return Ok(None) };
+            stratum.certain = all.split_off(units.samples.len());
+            stratum.samples = all;
             let all = || stratum.samples.iter().chain(&stratum.certain);
             if all().all(|sample| sample.traits.messages == 0) && stratum.total.messages > 0 {
                 return Ok(None);
@@ -196,6 +195,7 @@ fn traits(excerpt: &Excerpt, span: Span, is_last: bool, start_ns: i64) -> Traits
         duration_ns: span.end_ns - span.start_ns,
         messages: rows.len() as u64,
         bytes: bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)),
+        critical_ns: 0,
     }
 }
 

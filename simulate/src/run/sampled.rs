@@ -2,7 +2,8 @@
 //!
 //! The windows are replayed one after the other as one run, with nothing else in the network; each sample is a stretch of it, and takes from its
 //! last rank's entry to the last rank's entry into what comes next, as stages do in a replay of the whole run. What a phase takes is made of its
-//! samples by [regression](crate::regression) on what is known of all its units: how long they took when they were recorded, their messages and bytes.
+//! samples by [regression](crate::regression) on what is known of all its units: how long they took when they were recorded, their messages and bytes, how long
+//! ranks computed and waited for each other.
 //!
 //! The error has two parts. That of the sample is the regression's. That of what is left out before a window is told by some windows that are
 //! replayed again with half of what comes before their samples: by so much as the samples change, they may still be off.
@@ -16,7 +17,7 @@ use phaseflow_segment::Traits;
 use super::flow::{Bounds, Flow, On};
 use crate::engine::Picoseconds;
 use crate::flow::HoldSums;
-use crate::regression::{Total, Unit, total};
+use crate::regression::{TRAITS, Total, Unit, total};
 use crate::replay::{
     Account, PathShare, Performance, Sample, Sampled, Script, Step, Stratum, Stretch, keep_longest,
 };
@@ -200,14 +201,16 @@ impl Found {
         let time = |sample: &Sample| self.time(stratum, sample);
         // Idle stretches have no messages to speak of.
         let unit = |traits: &Traits| unit(traits, stratum.phase.is_none());
-        let sample: Vec<(Unit, f64)> =
-            stratum.samples.iter().map(|sample| (unit(&sample.traits), time(sample))).collect();
+        let measured = |samples: &[Sample]| -> Vec<(Unit, f64)> {
+            samples.iter().map(|sample| (unit(&sample.traits), time(sample))).collect()
+        };
+        let (sample, alone) = (measured(&stratum.samples), measured(&stratum.certain));
         let others = if stratum.identical {
             identical(stratum, &sample)
         } else {
-            total(stratum.units, &unit(&stratum.total), &sample)
+            total(stratum.units, &unit(&stratum.total), &sample, &alone)
         };
-        let certain: f64 = stratum.certain.iter().map(time).sum();
+        let certain: f64 = alone.iter().map(|(_, value)| value).sum();
         let value = others.value + certain;
 
         let shifts = self.shifts(stratum);
@@ -359,11 +362,12 @@ impl Sum {
 
 /// What a stretch is in proportion to is its messages, or the time that it took.
 fn unit(traits: &Traits, is_idle: bool) -> Unit {
-    let [duration, messages, bytes] =
-        [traits.duration_ns, traits.messages, traits.bytes].map(|number| number as f64);
+    let Traits { duration_ns, messages, bytes, critical_ns } = *traits;
+    let [duration, messages, bytes, critical] =
+        [duration_ns, messages, bytes, critical_ns].map(|number| number as f64);
     if is_idle {
-        Unit { size: duration, traits: [0.0; 2] }
+        Unit { size: duration, traits: [0.0; TRAITS] }
     } else {
-        Unit { size: messages, traits: [duration, bytes] }
+        Unit { size: messages, traits: [critical, duration, bytes] }
     }
 }
