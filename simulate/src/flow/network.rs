@@ -9,7 +9,7 @@
 //! Flows that finish within [`INSTANT_PS`] of each other finish together: what is equal by right differs by rounding.
 //!
 //! Flows of one pair of hosts share one class of [`Sharing`] if the router always gives them one route, and cost one update
-//! together. Memory: about 250 bytes a pair under way, 32 bytes for each further flow of a pair, 24 for each that pays
+//! together. Memory: about 230 bytes a pair under way, 32 bytes for each further flow of a pair, 24 for each that pays
 //! latency.
 
 use std::collections::BTreeMap;

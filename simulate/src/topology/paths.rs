@@ -2,7 +2,8 @@
 //!
 //! A switch at distance `d` from the destination may send to any neighbour at distance `d − 1`: these *candidates* of each
 //! hop are all that routing needs, whatever the number of paths (a three-level fat tree of 2 048 hosts has 256 between two
-//! hosts, a torus of 16³ millions). Distances to an attachment are found at once, candidates of a switch when a route first passes there.
+//! hosts, a torus of 16³ millions). Distances to an attachment are found at once, those to 64 together where several are asked for, candidates of a switch when a route
+//! first passes there.
 //! Memory: 8 bytes per pair of a switch and an attachment that is routed to, as the candidates of most hops are neighbours in the CSR and
 //! need only be pointed at; 8 more where numbers of paths are asked for.
 
