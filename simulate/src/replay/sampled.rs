@@ -11,7 +11,7 @@ use super::Script;
 use super::excerpt::{Excerpt, since};
 
 /// Windows of a phase that are played a second time with a shorter beginning, at most.
-const CHECKS: usize = 2;
+const CHECKS: usize = 1;
 
 /// What stands for all of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,7 +165,7 @@ fn checked(samples: &Samples) -> BTreeSet<usize> {
             units.samples.iter().flatten().filter_map(|span| samples.window_of(*span)).collect();
         of_phase.dedup();
         let step = of_phase.len().div_ceil(CHECKS).max(1);
-        checked.extend(of_phase.into_iter().step_by(step));
+        checked.extend(of_phase.into_iter().skip(step / 2).step_by(step));
     }
     checked
 }
