@@ -139,7 +139,7 @@ impl Clocks {
         self.knows_receives |= !times[2].is_empty();
         for row in 0..columns.src.len() {
             let now_ns = columns.send_post_ns[row];
-            if self.messages % self.step == 0 {
+            if self.messages.is_multiple_of(self.step) {
                 self.note(now_ns);
             }
             self.messages += 1;

@@ -27,13 +27,13 @@ fn archives(program: &str, jitter: f64) -> [Vec<u8>; 2] {
     let run = LabelledRun { disturbance, ..LabelledRun::new(program, 16) };
     let mut trace = Vec::new();
     run.generate(&mut ArchiveExport::new(&mut trace, false), &mut |_| Ok(())).unwrap();
-    archives_of(trace)
+    archives_of(trace, Method::Marks)
 }
 
-/// A trace, split at its marks, likewise.
-fn archives_of(trace: Vec<u8>) -> [Vec<u8>; 2] {
+/// A trace, likewise.
+fn archives_of(trace: Vec<u8>, method: Method) -> [Vec<u8>; 2] {
     let mut trace = Rewind(Cursor::new(trace));
-    let found = segment(&mut trace, &Options { method: Method::Marks, ..Options::default() }).unwrap();
+    let found = segment(&mut trace, &Options { method, ..Options::default() }).unwrap();
     let mut archive = |all| {
         let (segmentation, chosen) = (&found.segmentation, &found.representatives);
         write_with_messages(Vec::new(), false, segmentation, chosen, all, &mut trace).unwrap()
@@ -64,7 +64,7 @@ fn uneven(rounds: u32) -> Vec<u8> {
             });
         }
     }
-    messages.sort_by_key(|message| message.send_post_ns);
+    messages.sort_by_key(|message| (message.send_post_ns, message.src));
     let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
     messages.iter().for_each(|message| writer.message(message).unwrap());
     writer.finish(&RunFacts::default()).unwrap().1
@@ -164,7 +164,7 @@ fn check(program: &str, jitter: f64, most: f64) {
 
 #[test]
 fn computation_that_is_rare_and_long() {
-    let [windows, whole] = archives_of(uneven(20_000));
+    let [windows, whole] = archives_of(uneven(20_000), Method::None);
     let makespan = |result: &RunResult| result.phases[0].makespan_s.unwrap();
     let (result, entire) =
         (simulate(&windows, Reading::Samples, "on"), simulate(&whole, Reading::Messages, "off"));
