@@ -27,7 +27,7 @@ use crate::blocks::Blocks;
 use crate::critical::Critical;
 use crate::representative::Representatives;
 
-/// Messages of a unit, and before it in its window, a rank; a quarter as many come after it. A unit that holds more rounds has a smaller part of one too
+/// Messages of a unit, and before it in its window, a rank; half as many come after it. A unit that holds more rounds has a smaller part of one too
 /// many or too few, and what comes before it has to bring the ranks into their rhythm: the largest ones that the run allows for.
 const SIZES: [(u64, u64); 11] = [
     (512, 64),
@@ -56,7 +56,7 @@ const LONG: u64 = 2;
 const PART: u64 = 21;
 const REST: u64 = 2 << 10;
 /// … or than these, if [`LEAST`] blocks of each kind do not need more.
-const MESSAGES: u64 = 6 << 10;
+const MESSAGES: u64 = 6_400;
 /// Blocks that are the same, so many at least, stand for each other.
 const CLASS: usize = 4;
 /// So many sorts of them of a kind, at most.
@@ -284,7 +284,7 @@ impl Drawing<'_> {
         let (mut windows, mut positions, mut again) = (Vec::new(), Vec::new(), 0);
         for Stratum { blocks, certain, drawn, identical } in self.strata(most) {
             for block in certain.iter().chain(&drawn) {
-                let (window, messages) = self.run.window(*block, self.before, self.before / 4);
+                let (window, messages) = self.run.window(*block, self.before, self.before / 2);
                 windows.push(window);
                 positions.push(messages);
             }
@@ -341,7 +341,7 @@ impl Drawing<'_> {
     fn classes(&self, blocks: &[usize]) -> (Vec<Vec<usize>>, Vec<usize>) {
         let mut classes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for block in blocks {
-            if let Some(content) = self.run.content(*block, self.before, self.before / 4) {
+            if let Some(content) = self.run.content(*block, self.before, self.before / 2) {
                 classes.entry(content).or_default().push(*block);
             }
         }
