@@ -139,7 +139,7 @@ impl Clocks {
         self.knows_receives |= !times[2].is_empty();
         for row in 0..columns.src.len() {
             let now_ns = columns.send_post_ns[row];
-            if self.messages % self.step == 0 {
+            if self.messages.is_multiple_of(self.step) {
                 self.note(now_ns);
             }
             self.messages += 1;
@@ -236,5 +236,81 @@ impl Clock {
         self.owe(until_ns);
         self.shows_ns = self.shows_ns.saturating_add(std::mem::take(&mut self.owed_ns));
         self.shows_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rewind;
+    use phaseflow_collect::trace::{Message, Operation, Rank, RunFacts, TraceWriter};
+    use std::io::Cursor;
+
+    /// A message from one rank to another that is posted, received, and for which the receiver is ready at these times.
+    fn message((src, dst): (u32, u32), [post, ready, received]: [i64; 3]) -> Message {
+        Message {
+            send_post_ns: post,
+            src: Rank(src),
+            dst: Rank(dst),
+            send_complete_ns: Some(post),
+            receive_post_ns: Some(ready),
+            receive_complete_ns: Some(received),
+            ..Message::default()
+        }
+    }
+
+    fn call(rank: u32, enter_ns: i64, leave_ns: i64) -> Call {
+        Call {
+            enter_ns,
+            leave_ns: Some(leave_ns),
+            rank: Rank(rank),
+            operation: Operation::Barrier,
+            ..Call::default()
+        }
+    }
+
+    /// The mean of the clocks of two ranks before each message and at the end, if the run starts at 1000.
+    fn means(calls: &[Call], messages: &[Message]) -> Vec<u64> {
+        let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+        calls.iter().for_each(|call| writer.call(call).unwrap());
+        messages.iter().for_each(|message| writer.message(message).unwrap());
+        let mut trace = Rewind(Cursor::new(writer.finish(&RunFacts::default()).unwrap().1));
+        let critical = Critical::read(&mut trace, 1000, 2, messages.len() as u64).unwrap().unwrap();
+        (0..=messages.len() as u64).map(|number| critical.at(number)).collect()
+    }
+
+    #[test]
+    fn who_waits_has_the_time_of_who_sends_and_not_what_the_message_took() {
+        // Rank 0 computes 100 ns; rank 1 is ready after 40, waits, computes 30 after it has the message, and sends it back. Rank 0 waits for it.
+        let there = message((0, 1), [1100, 1040, 1150]);
+        let back = message((1, 0), [1180, 1100, 1300]);
+        // At the second message rank 0 has 100 and rank 1 100 + 30, then both have 130. The table has every second message.
+        let found = means(&[], &[there, back]);
+        assert_eq!(found, [0, 65, 130]);
+    }
+
+    #[test]
+    fn time_in_calls_is_none_and_time_before_a_receive_is_posted_is_computation() {
+        // Rank 0 computes 20, is in a call for 60, computes 20 more and sends; rank 1 computes 70, and waits.
+        let only = message((0, 1), [1100, 1070, 1110]);
+        assert_eq!(means(&[call(0, 1020, 1080)], &[only]), [0, (40 + 70) / 2]);
+        assert_eq!(means(&[], &[only]), [0, 100]);
+    }
+
+    #[test]
+    fn computation_before_a_receive_inside_of_a_call_counts() {
+        // Rank 1 is ready at once, and computes 90 before the call in which it has the message of rank 0, which computed 50.
+        let only = message((0, 1), [1050, 1000, 1100]);
+        assert_eq!(means(&[call(1, 1090, 1200)], &[only]), [0, (50 + 90) / 2]);
+        // Without the call it waited all the time.
+        assert_eq!(means(&[], &[only]), [0, 50]);
+    }
+
+    #[test]
+    fn nothing_is_known_without_receives() {
+        let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+        writer.message(&Message { send_post_ns: 5, dst: Rank(1), ..Message::default() }).unwrap();
+        let mut trace = Rewind(Cursor::new(writer.finish(&RunFacts::default()).unwrap().1));
+        assert_eq!(Critical::read(&mut trace, 0, 2, 1).unwrap(), None);
     }
 }

@@ -28,22 +28,35 @@ use crate::critical::Critical;
 use crate::representative::Representatives;
 
 /// Messages of a unit, and before it in its window, a rank; half as many come after it. A unit that holds more rounds has a smaller part of one too
-/// many or too few, and what comes before it has to bring the ranks into their rhythm; smaller ones where the run does not allow for these.
-const SIZES: [(u64, u64); 9] =
-    [(512, 64), (384, 64), (256, 64), (192, 64), (128, 64), (128, 32), (64, 32), (32, 16), (16, 16)];
+/// many or too few, and what comes before it has to bring the ranks into their rhythm: the largest ones that the run allows for.
+const SIZES: [(u64, u64); 11] = [
+    (512, 64),
+    (384, 64),
+    (256, 64),
+    (192, 48),
+    (160, 48),
+    (128, 32),
+    (96, 32),
+    (64, 32),
+    (48, 16),
+    (32, 8),
+    (16, 8),
+];
 /// Messages of these at least, all ranks together.
 const LEAST_MESSAGES: u64 = 256;
 /// Blocks of a kind that are sampled at most, and at least if there are as many.
-const MOST: usize = 24;
+const MOST: usize = 32;
 const LEAST: usize = 8;
 /// One in so many of them is among the longest that stand for themselves, …
 const LONGEST: usize = 4;
 /// … if it took so many times as long as the mean.
 const LONG: u64 = 2;
-/// Windows have no more messages than this part of the run, …
-const PART: u64 = 22;
+/// Windows, and those that are played again, have no more messages than this part of the run less what takes as long as all the rest of
+/// the process, …
+const PART: u64 = 21;
+const REST: u64 = 2 << 10;
 /// … or than these, if [`LEAST`] blocks of each kind do not need more.
-const MESSAGES: u64 = 6 << 10;
+const MESSAGES: u64 = 6_400;
 /// Blocks that are the same, so many at least, stand for each other.
 const CLASS: usize = 4;
 /// So many sorts of them of a kind, at most.
@@ -158,8 +171,7 @@ impl Samples {
     ) -> Self {
         let ranks = u64::from(segmentation.header.ranks);
         let mut sampled = Self::default();
-        for (number, sizes) in SIZES.iter().enumerate() {
-            let is_last = number + 1 == SIZES.len();
+        for sizes in SIZES {
             let [unit, before] =
                 [sizes.0, sizes.1].map(|size| size.saturating_mul(ranks).max(LEAST_MESSAGES));
             let run = Blocks::new(segmentation, representatives, critical, unit);
@@ -168,18 +180,11 @@ impl Samples {
             if run.messages <= SMALL {
                 return drawing.samples(usize::MAX).0;
             }
-            let budget = (run.messages / PART).max(MESSAGES);
-            let mut most = MOST;
-            loop {
-                let volume;
-                (sampled, volume) = drawing.samples(most);
-                if volume <= budget || (is_last && most <= LEAST) {
-                    return sampled;
-                }
-                if most <= LEAST {
-                    break;
-                }
-                most = (most * 3 / 4).max(LEAST);
+            let budget = (run.messages / PART).saturating_sub(REST).max(MESSAGES);
+            let volume;
+            (sampled, volume) = drawing.within(budget);
+            if volume <= budget {
+                break;
             }
         }
         sampled
@@ -259,20 +264,37 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// At most so many blocks of each kind, the windows around them, and the messages in these.
+    /// As many blocks of each kind as so many messages allow, [`LEAST`] to [`MOST`].
+    fn within(&self, budget: u64) -> (Samples, u64) {
+        let mut most = MOST;
+        loop {
+            let (samples, volume) = self.samples(most);
+            if volume <= budget || most <= LEAST {
+                return (samples, volume);
+            }
+            let part = (most as u128 * u128::from(budget) / u128::from(volume)) as usize; // less
+            most = part.clamp(LEAST, most - 1);
+        }
+    }
+
+    /// At most so many blocks of each kind, the windows around them, and the messages in these and in those that are played again, one of
+    /// each kind.
     fn samples(&self, most: usize) -> (Samples, u64) {
         let mut of_phase = Vec::new();
-        let (mut windows, mut positions) = (Vec::new(), Vec::new());
+        let (mut windows, mut positions, mut again) = (Vec::new(), Vec::new(), 0);
         for Stratum { blocks, certain, drawn, identical } in self.strata(most) {
             for block in certain.iter().chain(&drawn) {
                 let (window, messages) = self.run.window(*block, self.before, self.before / 2);
                 windows.push(window);
                 positions.push(messages);
             }
+            let last = positions.last().filter(|_| !drawn.is_empty());
+            let length = last.map_or(0, |messages| messages.end_ns - messages.start_ns);
+            again += length.saturating_sub(self.before / 2);
             of_phase.extend(self.units(&blocks, &certain, &drawn, identical));
         }
-        let messages = joined(positions).iter().map(|span| span.end_ns - span.start_ns).sum();
-        (Samples { windows: joined(windows), of_phase }, messages)
+        let messages: u64 = joined(positions).iter().map(|span| span.end_ns - span.start_ns).sum();
+        (Samples { windows: joined(windows), of_phase }, messages + again)
     }
 
     /// All blocks, and which of them are simulated.
@@ -352,17 +374,14 @@ impl Drawing<'_> {
                 let own = self.run.parts(*block).filter(|part| part.0 == phase);
                 own.map(|(_, _, traits)| traits.critical_ns).sum()
             };
+            let simulated = drawn.iter().chain(certain).filter(|_| self.run.knows_critical());
             Units {
                 phase,
                 units: (blocks.len() - certain.len()) as u64,
                 total,
                 samples: spans(drawn),
                 certain: spans(certain),
-                critical_ns: if self.run.knows_critical() {
-                    drawn.iter().chain(certain).map(critical_ns).collect()
-                } else {
-                    Vec::new()
-                },
+                critical_ns: simulated.map(critical_ns).collect(),
                 identical,
             }
         };

@@ -49,8 +49,12 @@ pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)], others: &[(Unit, f6
     let rate = sum / size;
     let measured = || sample.iter().chain(others);
     let mut left: Vec<f64> = measured().map(|(unit, value)| value - rate * unit.size).collect();
-    let mut columns: Vec<Column> =
-        (0..TRAITS).map(|number| Column::new(number, all, (sample, others), rate, size)).collect();
+    let mut columns: Vec<Column> = (0..TRAITS)
+        .map(|number| {
+            let sum = sample.iter().map(|(unit, _)| unit.traits[number]).sum();
+            Column::new(number, all, sum, measured().map(|(unit, _)| unit), (rate, size))
+        })
+        .collect();
     let (mut value, mut leverage, mut used) = (rate * all.size, 0.0, 0);
     while left.len() >= (used + 1) * UNITS_A_TRAIT + 2 {
         let worth = columns.iter().map(|column| column.explains(&left)).enumerate();
@@ -95,17 +99,16 @@ struct Column {
 }
 
 impl Column {
-    fn new(
+    fn new<'a>(
         number: usize,
         all: &Unit,
-        (sample, others): (&[(Unit, f64)], &[(Unit, f64)]),
-        rate: f64,
-        size: f64,
+        sum: f64,
+        measured: impl Iterator<Item = &'a Unit> + Clone,
+        (rate, size): (f64, f64),
     ) -> Self {
-        let sum: f64 = sample.iter().map(|(unit, _)| unit.traits[number]).sum();
-        let measured = || sample.iter().chain(others).map(|(unit, _)| unit);
-        let values: Vec<f64> = measured().map(|unit| unit.traits[number] - sum / size * unit.size).collect();
-        let scale = measured().map(|unit| unit.traits[number].powi(2)).sum();
+        let values: Vec<f64> =
+            measured.clone().map(|unit| unit.traits[number] - sum / size * unit.size).collect();
+        let scale = measured.map(|unit| unit.traits[number].powi(2)).sum();
         let steepest = if sum > 0.0 { rate * size / sum } else { 0.0 };
         Self { values, apart: all.traits[number] - sum / size * all.size, scale, steepest }
     }

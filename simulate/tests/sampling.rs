@@ -10,12 +10,15 @@ use phaseflow_collect::choice::Choice;
 use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::import::Input;
 use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
+use phaseflow_collect::trace::{Message, Rank, RunFacts, TraceWriter};
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
 use phaseflow_simulate::result::{Cause, RunResult};
 use phaseflow_simulate::run::{JobSource, Model, Setup, Submission, run};
 use phaseflow_simulate::topology::{TopologyChoice, TopologyOptions, topology};
 use phaseflow_simulate::workload::{Reading, Workload};
 use point::{algorithms, setup};
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A generated run of 16 ranks, split at its marks, as an archive with windows and one with all messages.
 fn archives(program: &str, jitter: f64) -> [Vec<u8>; 2] {
@@ -24,13 +27,47 @@ fn archives(program: &str, jitter: f64) -> [Vec<u8>; 2] {
     let run = LabelledRun { disturbance, ..LabelledRun::new(program, 16) };
     let mut trace = Vec::new();
     run.generate(&mut ArchiveExport::new(&mut trace, false), &mut |_| Ok(())).unwrap();
+    archives_of(trace, Method::Marks)
+}
+
+/// A trace, likewise.
+fn archives_of(trace: Vec<u8>, method: Method) -> [Vec<u8>; 2] {
     let mut trace = Rewind(Cursor::new(trace));
-    let found = segment(&mut trace, &Options { method: Method::Marks, ..Options::default() }).unwrap();
+    let found = segment(&mut trace, &Options { method, ..Options::default() }).unwrap();
     let mut archive = |all| {
         let (segmentation, chosen) = (&found.segmentation, &found.representatives);
         write_with_messages(Vec::new(), false, segmentation, chosen, all, &mut trace).unwrap()
     };
     [archive(false), archive(true)]
+}
+
+/// A ring of eight ranks in which each sends to the next one, waits for the one before it, and computes: 10 us, but one time in 500 two milliseconds.
+fn uneven(rounds: u32) -> Vec<u8> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let (mut free_ns, mut messages) = ([0_i64; 8], Vec::new());
+    for _ in 0..rounds {
+        let posts =
+            free_ns.map(|free_ns| free_ns + if random.gen_ratio(1, 500) { 2_000_000 } else { 10_000 });
+        for dst in 0..8 {
+            let src = (dst + 7) % 8;
+            // A message takes 3 us.
+            free_ns[dst] = posts[dst].max(posts[src] + 3_000);
+            messages.push(Message {
+                send_post_ns: posts[src],
+                src: Rank(src as u32),
+                dst: Rank(dst as u32),
+                bytes: 1000,
+                send_complete_ns: Some(posts[src]),
+                receive_post_ns: Some(posts[dst]),
+                receive_complete_ns: Some(free_ns[dst]),
+                ..Message::default()
+            });
+        }
+    }
+    messages.sort_by_key(|message| (message.send_post_ns, message.src));
+    let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+    messages.iter().for_each(|message| writer.message(message).unwrap());
+    writer.finish(&RunFacts::default()).unwrap().1
 }
 
 fn simulate(archive: &[u8], reading: Reading, sampling: &str) -> RunResult {
@@ -85,6 +122,19 @@ fn check(program: &str, jitter: f64, most: f64) {
         let (lost, expected) = (waited(&result, &[Cause::Sharing]), waited(&entire, &[Cause::Sharing]));
         assert!((lost - expected).abs() <= 0.05 * on, "{name}: lost {lost} instead of {expected}");
     }
+}
+
+#[test]
+fn computation_that_is_rare_and_long() {
+    let [windows, whole] = archives_of(uneven(20_000), Method::None);
+    let makespan = |result: &RunResult| result.phases[0].makespan_s.unwrap();
+    let (result, entire) =
+        (simulate(&windows, Reading::Samples, "on"), simulate(&whole, Reading::Messages, "off"));
+    let (on, off) = (makespan(&result), makespan(&entire));
+    // Eight ranks of which one in 500 is late make most of the time of a few rounds.
+    assert!(off > 20_000.0 * 30e-6, "{off}");
+    assert!((on - off).abs() <= 0.02 * off, "{on} instead of {off}");
+    assert!((on - off).abs() <= result.phases[0].replayed.unwrap().makespan_error.unwrap() * on);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use phaseflow_segment::{Occurrence, Samples, Segmentation, Span, Traits, Units};
 use super::Script;
 use super::excerpt::{Excerpt, since};
 
-/// Windows of a phase that are played a second time with a shorter beginning, at most.
+/// Windows of a phase that are played a second time with a shorter beginning, at most, where nothing is left to chance; where samples are drawn one
+/// is enough.
 const CHECKS: usize = 2;
 
 /// What stands for all of a run.
@@ -164,8 +165,13 @@ fn checked(samples: &Samples) -> BTreeSet<usize> {
         let mut of_phase: Vec<usize> =
             units.samples.iter().flatten().filter_map(|span| samples.window_of(*span)).collect();
         of_phase.dedup();
-        let step = of_phase.len().div_ceil(CHECKS).max(1);
-        checked.extend(of_phase.into_iter().step_by(step));
+        let is_drawn = (units.samples.len() as u64) < units.units && !units.identical;
+        if is_drawn {
+            checked.extend(of_phase.get(of_phase.len() / 2));
+        } else {
+            let step = of_phase.len().div_ceil(CHECKS).max(1);
+            checked.extend(of_phase.into_iter().step_by(step));
+        }
     }
     checked
 }
