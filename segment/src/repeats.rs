@@ -315,6 +315,19 @@ mod tests {
     }
 
     #[test]
+    fn a_long_loop_is_found_wherever_the_table_of_fingerprints_begins_anew() {
+        // One message of the last period differs, long after the table was full for the first time.
+        let mut run = period(40_000).repeat(6);
+        run[230_000] = (3, 3);
+        for block in [60_000, 777] {
+            let found = found(&run, &[], block);
+            let [repeat] = &found[..] else { panic!("{found:?}") };
+            assert_eq!((repeat.period, repeat.messages.end), (40_000, 230_000));
+            assert!(repeat.messages.start < 4096, "{repeat:?}");
+        }
+    }
+
+    #[test]
     fn calls_and_times_of_receives_have_to_be_the_same_too() {
         let run = period(50).repeat(400);
         assert_eq!(found(&run, &[], 1000).len(), 1);

@@ -340,12 +340,42 @@ mod tests {
         back
     }
 
+    fn decoded<T: Value>(block: &BlockReader<'_>, id: u8) -> Option<Vec<T>> {
+        let mut values = Vec::new();
+        block.column(id, &mut values).ok().map(|_| values)
+    }
+
+    fn all_in_range<T: Value>(values: &[i64]) -> Option<Vec<T>> {
+        values.iter().map(|value| T::try_from(*value).ok()).collect()
+    }
+
     proptest! {
         #[test]
         fn values_come_back(values in prop::collection::vec(any::<i64>(), 0..700), small in prop::collection::vec(-300i64..300, 0..700)) {
             for transform in [Transform::Plain, Transform::Delta] {
                 prop_assert_eq!(&round_trip(transform, &values), &values);
                 prop_assert_eq!(&round_trip(transform, &small), &small);
+            }
+        }
+
+        /// Values near to the ends of a type, and groups with a base near to them, of all widths.
+        #[test]
+        fn a_type_takes_what_is_in_range_and_nothing_else(
+            base in prop::sample::select(vec![i64::MIN, -(1 << 31), -1, 0, 250, 1 << 31, (1 << 32) - 300, i64::MAX - 9]),
+            above in prop::collection::vec(prop_oneof![0i64..10, 0i64..300, any::<i64>()], 1..600),
+        ) {
+            let values: Vec<i64> = above.iter().map(|above| base.wrapping_add(*above)).collect();
+            let mut writer = BlockWriter::new(values.len(), Vec::new());
+            writer.column(3, Transform::Plain, values.iter().copied());
+            writer.column(4, Transform::Delta, values.iter().copied());
+            let bytes = writer.finish();
+            let block = BlockReader::new(&bytes).unwrap();
+            for id in [3, 4] {
+                prop_assert_eq!(decoded::<u8>(&block, id), all_in_range(&values));
+                prop_assert_eq!(decoded::<u32>(&block, id), all_in_range(&values));
+                prop_assert_eq!(decoded::<i32>(&block, id), all_in_range(&values));
+                prop_assert_eq!(decoded::<u64>(&block, id), all_in_range(&values));
+                prop_assert_eq!(decoded::<i64>(&block, id), all_in_range(&values));
             }
         }
 

@@ -344,3 +344,28 @@ fn ascending(last: i64, times: &[i64], rank: impl Fn(usize) -> Option<u32>) -> R
     }
     Ok(before)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn times_ascend_however_far_they_are_apart(
+            times in prop::collection::vec(prop_oneof![
+                prop::sample::select(vec![i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX]),
+                any::<i64>(),
+            ], 0..6),
+            last in prop::sample::select(vec![i64::MIN, 0]),
+            sorted in any::<bool>(),
+        ) {
+            let mut times = times;
+            if sorted {
+                times.sort_unstable();
+            }
+            let all: Vec<i64> = std::iter::once(last).chain(times.iter().copied()).collect();
+            prop_assert_eq!(ascending(last, &times, |_| None).ok(), all.last().copied().filter(|_| all.is_sorted()));
+        }
+    }
+}

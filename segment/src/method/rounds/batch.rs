@@ -1,5 +1,7 @@
 //! Messages that wait until it is known which window they belong to.
 
+use std::ops::Range;
+
 use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::MessageBlock;
 
@@ -25,27 +27,27 @@ impl Batch {
         self.times.len()
     }
 
-    /// Appends messages; without `tags` their own are kept. Rows from the answer on may still change place when more come.
-    pub(super) fn push(&mut self, block: &MessageBlock, tags: Option<&Tags>) -> usize {
-        let first = self.len();
+    /// Appends some rows of a block; without `tags` their own are kept. Rows from the answer on may still change place when more come.
+    pub(super) fn push(&mut self, block: &MessageBlock, rows: Range<usize>, tags: Option<&Tags>) -> usize {
+        let (first, end) = (self.len(), self.len() + rows.len());
         let columns = block.columns();
-        self.times.extend_from_slice(&columns.send_post_ns);
-        self.src.extend_from_slice(&columns.src);
-        self.dst.extend_from_slice(&columns.dst);
-        self.bytes.extend_from_slice(&columns.bytes);
+        self.times.extend_from_slice(&columns.send_post_ns[rows.clone()]);
+        self.src.extend_from_slice(&columns.src[rows.clone()]);
+        self.dst.extend_from_slice(&columns.dst[rows.clone()]);
+        self.bytes.extend_from_slice(&columns.bytes[rows.clone()]);
         match (tags, block.operations()) {
-            (Some(tags), _) => self.kinds.extend((0..block.len()).map(|row| tags.kind(block, row))),
-            (None, Some(codes)) => self.kinds.extend(codes.iter().map(|code| *code as u8)),
-            (None, None) => self.kinds.resize(first + block.len(), 0),
+            (Some(tags), _) => self.kinds.extend(rows.clone().map(|row| tags.kind(block, row))),
+            (None, Some(codes)) => self.kinds.extend(codes[rows.clone()].iter().map(|code| *code as u8)),
+            (None, None) => self.kinds.resize(end, 0),
         }
         match block.tags().filter(|_| tags.is_none()) {
             Some(own) => {
                 self.tags.resize(first, UNKNOWN);
                 let kinds = &self.kinds[first..];
-                self.tags.extend(own.iter().zip(kinds).map(|(tag, kind)| key(*kind, *tag)));
+                self.tags.extend(own[rows].iter().zip(kinds).map(|(tag, kind)| key(*kind, *tag)));
             }
             None if self.tags.is_empty() => {}
-            None => self.tags.resize(first + block.len(), UNKNOWN),
+            None => self.tags.resize(end, UNKNOWN),
         }
         let open = self.group_start(self.len());
         self.sort(self.group_start(first), open);
@@ -133,7 +135,7 @@ mod tests {
                 for part in [&order[..cut], &order[cut..]] {
                     let mut block = MessageBlock::default();
                     part.iter().for_each(|message| block.push(message));
-                    batch.push(&block, None);
+                    batch.push(&block, 0..block.len(), None);
                 }
                 batch.close();
                 assert_eq!(batch.dst, [1, 2, 3, 0, 3], "cut at {cut}");

@@ -12,6 +12,8 @@
 //! neighbours are merged and the least number of messages of a window doubles. Windows that begin with something new are
 //! the last to be merged with what is before them.
 
+mod look;
+
 use std::collections::VecDeque;
 
 use phaseflow_collect::trace::MessageBlock;
@@ -22,31 +24,12 @@ use super::gaps::Gaps;
 use super::pace::{Pace, Turn};
 use super::rhythm::Rhythm;
 use super::streak::Streak;
-use super::tokens::{Token, Tokens};
+use super::tokens::Tokens;
 use super::windows::{RoundWindow, Windows};
 use crate::tags::{Tags, Watch, is_tagged};
 
-/// A streak is one when its sum has reached this, or a quarter of the tokens of the round if that is less.
-const STREAK: f32 = 8.0;
-/// With so many tokens in a round the goal is as high as ever.
-const HIGHEST: u32 = 32;
-
-/// Messages of a round that is not over: so many wait at least, this part of all so far at most, and never more than that.
-/// Longer rounds are cut in parts, which are put together when the round is repeated.
-const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
-
-/// A silence so many times as long as any before it in a round that is not repeated ends a part of it; if any in this round
-/// and the one before it, it ends a window.
-const PAUSE: u64 = 16;
-
-/// Something new is more than one part in so many of a round; less is noise between two rounds.
-const MUCH: f32 = 4.0;
-
 /// What comes before a repeated round is a window of its own if it has more than this part of that round's messages.
 const BEFORE: u64 = 3;
-
-/// Of stray messages less than one in so many come again.
-const AGAIN: u64 = 4;
 
 /// Stray messages over less than this part of the run are in a pause.
 const LONG: u64 = 256;
@@ -56,24 +39,11 @@ const MET: usize = 1024;
 /// … and so many rounds come between two of them, at least.
 const APART: u64 = 3;
 
+/// Messages that are added at once: they are looked at while a cache still has them.
+const AT_ONCE: usize = 1 << 13;
+
 /// Messages of one time and source that are put in order at most.
 const ORDERED: usize = 1 << 17;
-
-/// The streaks' goal in a round of so many tokens.
-#[inline]
-fn goal(distinct: u32) -> f32 {
-    (distinct as f32 / 4.0).clamp(1.0, STREAK)
-}
-
-/// Messages whose tokens are looked up together.
-const TOGETHER: usize = 256;
-
-/// Binary logarithm in quarters.
-#[inline]
-fn log_quarters(number: u64) -> u64 {
-    let exponent = number.ilog2();
-    u64::from(4 * exponent) + (number.rotate_left(64 - exponent) >> 62)
-}
 
 /// Cuts a stream of messages into windows. Places are numbers of messages before them.
 #[derive(Debug)]
@@ -175,11 +145,17 @@ impl Cutter {
 
     /// Adds messages in trace order.
     pub(crate) fn add(&mut self, block: &MessageBlock) {
-        let settled = self.batch.push(block, self.tags.as_ref());
-        self.look(settled.max(self.batch.len().saturating_sub(ORDERED)));
-        let done = (self.folded - self.base) as usize;
-        self.batch.drain(done);
-        self.base = self.folded;
+        for first in (0..block.len()).step_by(AT_ONCE) {
+            let rows = first..block.len().min(first + AT_ONCE);
+            let settled = self.batch.push(block, rows, self.tags.as_ref());
+            self.look(settled.max(self.batch.len().saturating_sub(ORDERED)));
+            let done = (self.folded - self.base) as usize;
+            // What waits is moved to the front, which pays if it is the smaller part.
+            if 2 * done >= self.batch.len() {
+                self.batch.drain(done);
+                self.base = self.folded;
+            }
+        }
     }
 
     /// The windows and the longest silences.
@@ -196,118 +172,6 @@ impl Cutter {
         let all = self.windows.list.iter().map(|window| window.sketch.messages_of(is_tagged)).sum();
         let tags = self.tags.unwrap_or_else(|| self.watch.finish(all));
         Rounds { windows: self.windows.list, silences: self.gaps.finish(), tags }
-    }
-
-    /// Looks at the rows of the batch before `end`.
-    fn look(&mut self, end: usize) {
-        let mut row = (self.next - self.base) as usize;
-        let mut tokens = [Token::default(); TOGETHER];
-        while row < end {
-            let rows = row..end.min(row + TOGETHER);
-            row = rows.end;
-            let batch = &self.batch;
-            self.tokens.see_all(
-                (&batch.src[rows.clone()], &batch.dst[rows.clone()]),
-                (&batch.bytes[rows.clone()], &batch.kinds[rows.clone()]),
-                self.next + 1,
-                &mut tokens,
-            );
-            if let Some(tags) = batch.tags.get(rows.clone()) {
-                for ((tag, kind), token) in tags.iter().zip(&batch.kinds[rows.clone()]).zip(&tokens) {
-                    if is_tagged(*kind) {
-                        self.watch.see(token.hash, *tag);
-                    }
-                }
-            }
-            rows.zip(&tokens).for_each(|(row, token)| self.look_at(row, *token));
-        }
-    }
-
-    /// Looks at the next message, which is in `row` of the batch.
-    #[inline]
-    fn look_at(&mut self, row: usize, token: Token) {
-        let place = self.next;
-        self.next += 1;
-        let time_ns = self.batch.times[row];
-        let silence_ns = self.gaps.see(time_ns);
-        if silence_ns > self.longest_ns {
-            self.look_at_silence(silence_ns, place);
-        }
-        if self.meetings.front().is_some_and(|meeting| *meeting <= time_ns) {
-            self.begin_after_meeting(place);
-        }
-        let seen = token.seen();
-        if let Some(turn) = self.pace.see(silence_ns, place, seen.is_some_and(|seen| seen > self.previous)) {
-            self.begin_at_turn(turn, row);
-        }
-        if let Some(seen) = seen {
-            // Counted from 1: 0 was never seen.
-            self.open.watched += 1;
-            if seen <= self.strays.end && seen > self.strays.start {
-                self.returns += 1;
-                if self.returns * AGAIN > self.strays.end - self.strays.start {
-                    self.clear_strays();
-                }
-            }
-            if seen > 0 {
-                self.open.returned += 1;
-                self.open.log_quarters += log_quarters(place + 1 - seen);
-            }
-            let repeats = seen > self.round;
-            if !repeats {
-                self.distinct += 1;
-                if self.distinct <= HIGHEST {
-                    self.goal = goal(self.distinct);
-                }
-            }
-            self.rhythm.message(token.hash, seen);
-            if self.rhythm.period() > 1 {
-                self.foreign.step(seen <= self.rhythm.before(), place, place);
-                if self.foreign.sum >= STREAK.max(self.known / MUCH) {
-                    return self.leave_rhythm();
-                }
-            }
-            self.repeat.step(repeats, place, seen.saturating_sub(1));
-            if self.repeat.sum >= self.goal {
-                return self.end_round();
-            }
-            if self.rounds_here > 0 {
-                self.novel.step(seen <= self.previous, place, place);
-                if self.novel.sum >= self.goal && self.novel.sum >= self.known / MUCH {
-                    return self.begin_anew();
-                }
-            }
-        }
-        let (least, part, most) = WAITING;
-        let waiting = self.next - self.folded;
-        if waiting > least {
-            let enough = (self.next / part).clamp(least, most);
-            if waiting > enough && (waiting > 2 * enough || !self.pace.slows()) {
-                self.end_part();
-            }
-        }
-    }
-
-    /// No silence of this round was as long as that before the message at `place`.
-    fn look_at_silence(&mut self, silence_ns: u64, place: u64) {
-        if self.rounds_here == 0
-            && !self.straying
-            && self.longest_ns > 0
-            && silence_ns / PAUSE > self.longest_ns
-        {
-            // Nothing of this round came again, so it may be over.
-            self.fold(place);
-            self.close_window(true);
-            self.longest_ns = 0;
-            self.pace.forget();
-            return;
-        }
-        let usual_ns = self.longest_ns.max(self.before_ns);
-        if self.rounds_here > 0 && usual_ns > 0 && silence_ns / PAUSE > usual_ns {
-            self.begin_after_silence(place);
-        } else {
-            self.longest_ns = silence_ns;
-        }
     }
 
     /// A repeat streak: the round ends where the streak began.
@@ -530,7 +394,7 @@ impl Cutter {
         self.known = self.distinct as f32;
         self.round = at;
         self.distinct = u32::try_from(self.next - at).unwrap_or(u32::MAX);
-        self.goal = goal(self.distinct);
+        self.goal = look::goal(self.distinct);
         self.repeat = Streak::default();
         self.novel = Streak::default();
     }
