@@ -29,7 +29,7 @@ const SHORT_ROUNDS: f64 = 1.75;
 const STRAYS: usize = 16;
 /// A hiccup has less than this part of the messages of what it joins.
 const SHARE: f64 = 0.06;
-/// A sliver has so many times less time and fewer messages than what it joins, whether that repeats itself or not.
+/// A sliver has so many times less time and fewer messages than what it joins, if that has no rounds.
 const SLIVER: f64 = 64.0;
 
 /// Joins stray messages between two phases, as long as they are stray messages together.
@@ -72,11 +72,13 @@ fn host(segments: &Segments<'_>, number: usize) -> Option<usize> {
     let neighbours = neighbours.filter(|neighbour| !segments.meet(number, *neighbour));
     let large = neighbours.filter_map(|neighbour| {
         let other = segments.list.get(neighbour)?;
-        let round = segments.round(other).filter(|_| repeats(segments, other, ROUNDS));
-        let few = round.is_some_and(|round| {
-            own.behaviour.messages < (ROUNDS * round).min(SHARE * other.behaviour.messages)
-        });
-        let fits = few || is_sliver(segments, own, other);
+        let fits = match segments.round(other) {
+            None => is_sliver(segments, own, other),
+            Some(round) => {
+                let few = (ROUNDS * round).min(SHARE * other.behaviour.messages);
+                repeats(segments, other, ROUNDS) && own.behaviour.messages < few
+            }
+        };
         fits.then(|| (own.behaviour.difference_of_messages(&other.behaviour).all, neighbour))
     });
     large.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, neighbour)| neighbour)
