@@ -13,7 +13,7 @@ const QUIET: f64 = 4.0;
 /// … and so many times fewer; …
 const FEW: f64 = 8.0;
 /// … and they last so many of its rounds, …
-const ROUNDS: u64 = 3;
+const ROUNDS: u64 = 6;
 /// … and this part of the run.
 const PART: u64 = 256;
 
