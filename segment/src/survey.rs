@@ -9,6 +9,7 @@ use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 use crate::method::{Cutter, Rounds};
 use crate::replay::Replay;
 use crate::sections::{Section, Sections};
+use crate::ticks::Ticks;
 use crate::window::Windows;
 use crate::window::sketch::Sketch;
 
@@ -51,6 +52,8 @@ pub(crate) struct Run {
     pub(crate) sections: Vec<Section>,
     /// When the last rank entered each of these barriers, if they are not very many.
     pub(crate) barriers_ns: Vec<i64>,
+    /// When messages were posted, since the first one; empty if nobody asked for windows along rounds.
+    pub(crate) ticks: Ticks,
     /// When marks changed.
     pub(crate) changes: Vec<Change>,
 }
@@ -113,6 +116,7 @@ impl Survey {
         let mut marks = Marks::default();
         let mut matrix = MatrixBuilder::default();
         let mut span: Option<(i64, i64)> = None;
+        let mut ticks = Ticks::default();
         while let Some(block) = reader.next_block()? {
             match block {
                 Block::Messages(block) => {
@@ -126,6 +130,9 @@ impl Survey {
                     if let (Some(cutter), Some(sections)) = (&mut cutter, &mut sections) {
                         cutter.meet(&sections.add(block));
                         cutter.add(block);
+                        if let Some((first, _)) = span {
+                            ticks.add(times, |time| time.wrapping_sub(first).cast_unsigned());
+                        }
                     }
                 }
                 Block::Marks(block) => block.iter().for_each(|mark| marks.add(*mark)),
@@ -165,6 +172,7 @@ impl Survey {
                     rounds: cutter.map(Cutter::finish).unwrap_or_default(),
                     sections,
                     barriers_ns,
+                    ticks,
                     changes,
                 })
             }

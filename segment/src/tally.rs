@@ -187,7 +187,8 @@ impl<'a> Sums<'a> {
                 };
                 let (new, old) = (near(true), near(false));
                 let ratio = match usual(true).zip(usual(false)).filter(|_| alike) {
-                    Some(of) => Ratio::with_sizes(of, (&new, &old)),
+                    Some(of) if new.distance_of_sizes(&old) >= ALIKE => Ratio::with_sizes(of, (&new, &old)),
+                    Some((new, old)) => Ratio::new(new, old),
                     None => Ratio::new(&new, &old),
                 };
                 let barrier = Operation::Barrier as usize;

@@ -122,6 +122,11 @@ impl Sketch {
         self.distance_in(&[OFFSET, PAIR, SRC, DST, OPERATION], other)
     }
 
+    /// The same of sizes alone.
+    pub(crate) fn distance_of_sizes(&self, other: &Sketch) -> f64 {
+        self.distance_in(&[SIZE], other)
+    }
+
     fn distance_in(&self, views: &[View], other: &Sketch) -> f64 {
         let of_view = |view: &View| -> f64 {
             let (one, other) = (view.of(&self.0[..]), view.of(&other.0[..]));

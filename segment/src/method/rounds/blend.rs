@@ -29,6 +29,8 @@ const SHORT_ROUNDS: f64 = 1.75;
 const STRAYS: usize = 16;
 /// A hiccup has less than this part of the messages of what it joins.
 const SHARE: f64 = 0.06;
+/// A sliver has so many times less time and fewer messages than what it joins, if that has no rounds.
+const SLIVER: f64 = 64.0;
 
 /// Joins stray messages between two phases, as long as they are stray messages together.
 pub(super) fn strays(segments: &mut Segments<'_>) {
@@ -49,7 +51,10 @@ pub(super) fn hiccups(segments: &mut Segments<'_>) {
     while number < segments.list.len() {
         match host(segments, number) {
             Some(host) => {
-                segments.join(number.min(host));
+                let stray = segments.list[host].behaviour.stray;
+                let joined = number.min(host);
+                segments.join(joined);
+                segments.list[joined].behaviour.stray = stray;
                 number = number.saturating_sub(1);
             }
             None => number += 1,
@@ -66,12 +71,22 @@ fn host(segments: &Segments<'_>, number: usize) -> Option<usize> {
     let neighbours = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
     let neighbours = neighbours.filter(|neighbour| !segments.meet(number, *neighbour));
     let large = neighbours.filter_map(|neighbour| {
-        let other = segments.list.get(neighbour).filter(|other| repeats(segments, other, ROUNDS))?;
-        let rounds = (ROUNDS * segments.round(other)?).min(SHARE * other.behaviour.messages);
-        let few = own.behaviour.messages < rounds;
-        few.then(|| (own.behaviour.difference_of_messages(&other.behaviour).all, neighbour))
+        let other = segments.list.get(neighbour)?;
+        let fits = match segments.round(other) {
+            None => is_sliver(segments, own, other),
+            Some(round) => {
+                let few = (ROUNDS * round).min(SHARE * other.behaviour.messages);
+                repeats(segments, other, ROUNDS) && own.behaviour.messages < few
+            }
+        };
+        fits.then(|| (own.behaviour.difference_of_messages(&other.behaviour).all, neighbour))
     });
     large.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, neighbour)| neighbour)
+}
+
+fn is_sliver(segments: &Segments<'_>, own: &Segment, other: &Segment) -> bool {
+    let shorter = segments.active_ns(own) as f64 * SLIVER < segments.active_ns(other) as f64;
+    shorter && own.behaviour.messages * SLIVER < other.behaviour.messages
 }
 
 fn repeats(segments: &Segments<'_>, segment: &Segment, rounds: f64) -> bool {

@@ -268,6 +268,7 @@ mod tests {
             rounds: crate::method::Rounds::default(),
             sections,
             barriers_ns,
+            ticks: crate::ticks::Ticks::default(),
             changes: Vec::new(),
         };
         let begins = chapters(&run).into_iter().map(|chapter| chapter.span_ns.start);

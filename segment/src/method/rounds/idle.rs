@@ -89,7 +89,8 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         let stands_out = || others(reach).all(|other| is_idle(&other));
         // Between two phases, it is enough to be longer than all in them: a round may be longer still.
         let divides = || {
-            let phases = left.first().zip(right.last()).filter(|_| !within && stretches.len() > 1);
+            let long = length > run.duration_ns / END;
+            let phases = left.first().zip(right.last()).filter(|_| long && !within && stretches.len() > 1);
             phases.is_some_and(|(first, last)| {
                 let amid = |other: &&Silence| {
                     run.since_start(other.to_ns) > first.start_ns

@@ -8,11 +8,11 @@
 //!    apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only
-//!    gradual, and windows that straddle a boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers; and so do [pieces of rounds](between) beside a
+//!    gradual or in the midst of a [trend], and windows that straddle a boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers; and so do [pieces of rounds](between) beside a
 //!    barrier.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
-//! 5. [Silences](idle) that the program's rhythm does not explain are idle, and so are stray messages; a round on the wrong side
-//!    of a silence changes sides.
+//! 5. [Silences](idle) that the program's rhythm does not explain are idle, and so are stray messages, at the [head](heads) of a phase too;
+//!    a round on the wrong side of a silence changes sides.
 //! 6. Labels that come again and again in one order are [loops](crate::tree); the [level](crate::level) says which of them is shown.
 //!    If there are too many, an [outline] gathers neighbours in the [chapters] of the program.
 //! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::search)), or only the
@@ -32,6 +32,7 @@ mod blend;
 mod chapters;
 pub(crate) mod cutter;
 pub(crate) mod gaps;
+mod heads;
 mod idle;
 mod label;
 mod measure;
@@ -159,8 +160,13 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
             while idle.next_if(|idle| idle.from_ns < end_ns).is_some() {}
             continue;
         }
-        let begin = segments.begin(number, *label);
-        if number > 0 && segments.is_quiet(number - 1) {
+        let mut begin = segments.begin(number, *label);
+        let head = heads::quiet(run, segments, number);
+        if let Some(head) = head {
+            stretches.push(Stretch::exact(None, begin.start_ns));
+            begin = Stretch { label: Some(*label), ..head };
+        }
+        if head.is_some() || (number > 0 && segments.is_quiet(number - 1)) {
             after_strays.push(begin);
         }
         stretches.push(begin);

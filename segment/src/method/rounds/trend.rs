@@ -31,8 +31,11 @@ pub(super) struct Point {
 /// Whether segment `number` and the one after it have the same partners, and a trend of sizes that goes through their boundary.
 pub(super) fn goes_on(segments: &Segments<'_>, number: usize) -> bool {
     let (one, other) = (&segments.list[number], &segments.list[number + 1]);
+    let difference = one.behaviour.difference_of_messages(&other.behaviour);
+    // Only what sizes set apart can be a trend of theirs.
     if one.units.len().min(other.units.len()) < KNOWN
-        || one.behaviour.difference_of_messages(&other.behaviour).sure_partners >= LIMITS.least
+        || difference.sure_partners >= LIMITS.least
+        || difference.sure < LIMITS.most
     {
         return false;
     }
