@@ -2,7 +2,7 @@
 //!
 //! [Lulls](super::pace) are only known after thousands of messages at one pace, and what a phase of a few long rounds leaves behind looks like
 //! the begin of the next one, whose rate it would dilute. By then that is known: where next to nothing comes for some of its rounds, it has
-//! not begun. It begins where the messages so far are fewest beside those that a part of its rate would have brought (CUSUM, Page 1954).
+//! not begun, unless all ranks meet at a barrier: then some were late. It begins where the messages so far are fewest beside those that a part of its rate would have brought (CUSUM, Page 1954).
 
 use super::segments::Segments;
 use crate::plan::Stretch;
@@ -36,7 +36,9 @@ pub(super) fn quiet(run: &Run, segments: &Segments<'_>, number: usize) -> Option
     let length_ns = from_ns - start_ns;
     let active_ns = segments.active_ns(segment).saturating_sub(length_ns).max(1) as f64;
     let rate = (segment.behaviour.messages - messages) / active_ns;
-    let is_quiet = length_ns > segments.round_ns(segment).saturating_mul(ROUNDS)
+    let meets = run.barriers(start_ns..from_ns.saturating_add(length_ns)).next().is_some();
+    let is_quiet = !meets
+        && length_ns > segments.round_ns(segment).saturating_mul(ROUNDS)
         && length_ns > run.duration_ns / PART
         && messages * FEW < segment.behaviour.messages
         && messages * QUIET < rate * length_ns as f64;
