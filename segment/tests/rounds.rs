@@ -385,6 +385,28 @@ fn a_barrier_between_phases_is_none() {
 }
 
 #[test]
+fn ranks_that_are_late_after_a_barrier_do_not_make_it_idle() {
+    // Some ranks begin, the others have no core for a while.
+    let begin = |src: u32| (203_000 + 3000 * i64::from(src), src, (src + 5) % 16, Operation::PointToPoint);
+    let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
+    for rank in (0..16).map(Rank) {
+        let (enter_ns, leave_ns) = (200_000 + 60 * i64::from(rank.0), Some(202_000));
+        let call = Call { enter_ns, leave_ns, rank, operation: Operation::Barrier, ..Call::default() };
+        writer.call(&call).unwrap();
+    }
+    for (send_post_ns, src, dst, operation) in
+        ring(0, 200, 1).chain((0..8).map(begin)).chain(ring(230, 400, 5))
+    {
+        let (src, dst) = (Rank(src), Rank(dst));
+        let message = Message { send_post_ns, src, dst, bytes: 64, operation, ..Message::default() };
+        writer.message(&message).unwrap();
+    }
+    let found = split(&writer.finish(&RunFacts::default()).unwrap().1, Level::Leaf);
+    let rows: Vec<_> = found.occurrences.iter().map(|row| (row.phase, row.messages)).collect();
+    assert_eq!(rows, [(Some(0), 3200), (Some(1), 8 + 2720)], "{:?}", found.occurrences);
+}
+
+#[test]
 fn stragglers_belong_to_the_phase_that_they_make_whole() {
     // Ranks 0 to 2 are at half the speed of the others, and go on alone, more slowly, until they have done as much.
     let slow = |src: u32| src < 3;

@@ -36,7 +36,8 @@ pub(super) fn quiet(run: &Run, segments: &Segments<'_>, number: usize) -> Option
     let length_ns = from_ns - start_ns;
     let active_ns = segments.active_ns(segment).saturating_sub(length_ns).max(1) as f64;
     let rate = (segment.behaviour.messages - messages) / active_ns;
-    let meets = run.barriers(start_ns..from_ns.saturating_add(length_ns)).next().is_some();
+    let meets = segments.begins_at_meeting(number)
+        || run.barriers(start_ns..from_ns.saturating_add(length_ns)).next().is_some();
     let is_quiet = !meets
         && length_ns > segments.round_ns(segment).saturating_mul(ROUNDS)
         && length_ns > run.duration_ns / PART
