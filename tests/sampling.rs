@@ -6,23 +6,80 @@ mod stages;
 
 use stages::{Row, collect, number, output, segment, simulate, table};
 
-/// The table `phases` with and without sampling.
-fn on_and_off(collected: &[&str], topology: &str) -> [Vec<Row>; 2] {
-    let trace = collect(collected);
+/// The table `phases` of a trace with and without sampling.
+fn on_and_off(trace: &[u8], method: &str, topology: &str, model: &str) -> [Vec<Row>; 2] {
     ["on", "off"].map(|sampling| {
         let keep: &[&str] = if sampling == "off" { &["--keep-messages"] } else { &[] };
-        let phases = segment(&[&["--method", "marks"], keep].concat(), &trace);
-        let model = format!("flow[sampling={sampling}]");
+        let phases = segment(&[&["--method", method], keep].concat(), trace);
+        let model = format!("{model}[sampling={sampling}]");
         table("phases", &output(simulate(&["--topology", topology, "--model", &model]), &phases))
     })
+}
+
+/// Asks that every phase from samples is as far from the whole run as it says, or nearer; returns how many
+/// phases are not simulated whole.
+fn covered(name: &str, trace: &[u8], method: &str, topology: &str, model: &str) -> usize {
+    let [on, off] = on_and_off(trace, method, topology, model);
+    for sampled in &on {
+        let whole = off.iter().find(|row| row["phase"] == sampled["phase"]).unwrap();
+        let [time, expected] = [sampled, whole].map(|row| number(row, "makespan_s"));
+        let error = number(sampled, "makespan_error");
+        let phase = &sampled["phase"];
+        assert!(
+            (time - expected).abs() <= error * time + 1e-9 * expected,
+            "{name}, {model}, phase {phase}: {time} s ± {error}, the whole run takes {expected} s"
+        );
+    }
+    on.iter().filter(|row| number(row, "makespan_error") > 0.0).count()
+}
+
+/// More than 131 072 messages, so that not all of them are simulated. In the last three, one occurrence of hundreds carries nearly
+/// all bytes: at one place, at the end, or once in a while.
+#[test]
+fn phases_from_samples_are_as_near_as_they_say() {
+    let generated = [
+        ("16", "xgft[m=4:4,w=1:2]", "(halo2d[bytes=64]*20,allreduce[bytes=512]*5)*80"),
+        ("16", "xgft[m=4:4,w=1:2]", "halo2d[bytes=64]*1500,random[bytes=64]*4000"),
+        ("64", "xgft[m=8:8,w=1:4]", "halo3d[bytes=1KiB]*200,alltoall[bytes=64]*20,allreduce[bytes=64]*5"),
+        (
+            "8",
+            "xgft[m=4:2,w=1:2]",
+            "(shift[bytes=8]*200,alltoall[bytes=8]*10)*50,alltoall[bytes=512KiB],(shift[bytes=8]*200,alltoall[bytes=8]*10)*50",
+        ),
+        ("8", "xgft[m=4:2,w=1:2]", "(shift[bytes=8]*200,alltoall[bytes=8]*10)*80,alltoall[bytes=512KiB]"),
+        ("8", "xgft[m=4:2,w=1:2]", "((shift[bytes=8]*200,alltoall[bytes=8]*10)*25,shift[bytes=1MiB])*4"),
+    ];
+    let mut sampled = 0;
+    for (ranks, topology, pattern) in generated {
+        let trace = collect(&["--pattern", pattern, "--ranks", ranks, "--gap", "5us", "--jitter", "0.3"]);
+        for model in ["flow", "packet"] {
+            sampled += covered(pattern, &trace, "rounds", topology, model);
+        }
+    }
+    assert!(sampled > 0, "all of them were simulated whole");
+}
+
+/// The bundled recording; and, where they are at hand, recordings of other programs.
+#[test]
+fn recordings_from_samples_are_as_near_as_they_say() {
+    let bundled = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/quickstart.trace.tar.gz");
+    let others = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/applications");
+    let others = std::fs::read_dir(others).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let others = others.filter(|path| path.to_string_lossy().ends_with(".trace.tar.gz"));
+    for path in [bundled.into()].into_iter().chain(others) {
+        let trace = std::fs::read(&path).unwrap();
+        for model in ["flow", "packet"] {
+            covered(&path.to_string_lossy(), &trace, "rounds", "xgft[m=4:3,w=1:2]", model);
+        }
+    }
 }
 
 /// Ten thousand equal steps on a ring: a few blocks are simulated, one of them for nearly all, and nothing is lost by that.
 #[test]
 fn a_loop_of_equal_rounds_is_simulated_once() {
     for pattern in ["shift*10000", "allreduce*500"] {
-        let collected = ["--pattern", pattern, "--ranks", "16", "--gap", "20us"];
-        let [on, off] = on_and_off(&collected, "star[hosts=16]");
+        let trace = collect(&["--pattern", pattern, "--ranks", "16", "--gap", "20us"]);
+        let [on, off] = on_and_off(&trace, "marks", "star[hosts=16]", "flow");
         let [sampled, whole] = [&on[0], &off[0]].map(|row| number(row, "makespan_s"));
         assert!(
             (sampled / whole - 1.0).abs() < 1e-9,
@@ -30,23 +87,5 @@ fn a_loop_of_equal_rounds_is_simulated_once() {
         );
         assert_eq!(number(&on[0], "makespan_error"), 0.0, "{pattern}");
         assert!(number(&on[0], "simulated") <= 6.0, "{pattern}: {}", on[0]["simulated"]);
-    }
-}
-
-/// Phases in turn whose messages are late at random: the estimate covers how far they are off.
-#[test]
-fn the_error_of_phases_in_turn_is_covered() {
-    let collected =
-        ["--pattern", "(allreduce,halo2d)*500", "--ranks", "16", "--gap", "20us", "--jitter", "0.5"];
-    let [on, off] = on_and_off(&collected, "xgft[m=4:4,w=1:2]");
-    assert_eq!((on.len(), off.len()), (2, 2));
-    for (sampled, whole) in on.iter().zip(&off) {
-        let [time, expected] = [sampled, whole].map(|row| number(row, "makespan_s"));
-        let error = number(sampled, "makespan_error");
-        assert!(error > 0.0 && number(sampled, "simulated") < 500.0);
-        assert!(
-            (time - expected).abs() <= error * time,
-            "{time} s ± {error}, the whole run takes {expected} s"
-        );
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use phaseflow_simulate::topology::LinkId;
 
+use crate::makespan::Makespan;
 use crate::view::{RunView, rates};
 
 /// The most loaded link of a phase, or of the whole run.
@@ -19,8 +20,10 @@ pub struct HotSpot {
     pub worst: Option<(u32, u32)>,
     /// Occurrences of the phase in a job.
     pub occurrences: Option<u64>,
-    /// Time of the phase in a job, seconds.
+    /// Recorded time of the phase in a job, seconds.
     pub duration_s: Option<f64>,
+    /// Simulated time of the phase in a job.
+    pub makespan: Option<Makespan>,
     /// Bytes of the phase in a job, or over the link in the whole run.
     pub bytes: u64,
     /// The link; `None` if the network carried nothing.
@@ -51,6 +54,7 @@ pub fn hot_spots(view: &RunView<'_>) -> Vec<HotSpot> {
                 worst: Some((job.job, position)),
                 occurrences: Some(phase.occurrences),
                 duration_s: phase.duration_s,
+                makespan: Makespan::of_phase(phase),
                 bytes: phase.bytes,
                 link,
                 load,
@@ -94,6 +98,7 @@ fn whole_run(view: &RunView<'_>) -> Option<HotSpot> {
         worst: None,
         occurrences: None,
         duration_s: None,
+        makespan: Makespan::of_run(view),
         bytes: table.bytes[row],
         link: Some(link),
         load,

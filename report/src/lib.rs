@@ -14,10 +14,12 @@
 mod axes;
 mod blame;
 mod directory;
+mod disagreement;
 mod gexf;
 mod graph_file;
 mod graphml;
 mod hotspot;
+mod makespan;
 mod merge;
 mod number;
 mod page;
@@ -28,6 +30,7 @@ mod xml;
 
 pub use directory::{ENTRIES, write_directory};
 pub use hotspot::{HotSpot, hot_spots};
+pub use makespan::Makespan;
 pub use merge::Results;
 pub use page::Page;
 pub use summary::Summary;

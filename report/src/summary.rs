@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use crate::axes::{self, Choices};
+use crate::disagreement::Disagreements;
 use crate::hotspot::{HotSpot, hot_spots};
+use crate::makespan::Makespan;
 use crate::number;
 use crate::view::RunView;
 
@@ -13,19 +15,22 @@ const ROWS: usize = 40;
 /// Characters of a cell shown.
 const WIDEST: usize = 60;
 
-const HEADING: [&str; 7] = ["run", "choice", "phase", "", "hottest link", "load", "used"];
+const COLUMNS: usize = 8;
+const HEADING: [&str; COLUMNS] = ["run", "choice", "phase", "", "time", "hottest link", "load", "used"];
 
 /// Collects the rows of [`hot_spots`] run by run.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// The choices of a row's run and its cells; the column `choice` is filled when all runs are known.
-    rows: Vec<(Choices, [String; 7])>,
+    rows: Vec<(Choices, [String; COLUMNS])>,
     total: usize,
+    disagreements: Disagreements,
 }
 
 impl Summary {
     /// Takes note of a run.
     pub fn run(&mut self, view: &RunView<'_>) {
+        self.disagreements.run(view);
         let spots = hot_spots(view);
         let again = |spot: &HotSpot| {
             spots.iter().any(|s| s.phase.is_some() && s.link == spot.link && s.congestion >= spot.congestion)
@@ -48,6 +53,7 @@ impl Summary {
                 String::new(),
                 spot.phase.unwrap_or_else(|| "all".into()),
                 spot.occurrences.map_or_else(String::new, |n| format!("{n} ×")),
+                spot.makespan.map_or_else(String::new, Makespan::text),
                 link,
                 load,
                 spot.utilization.map_or_else(String::new, number::percent),
@@ -69,8 +75,9 @@ impl Summary {
             rows.push(cells.map(|cell| shown(&cell)));
         }
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: [usize; 7] = std::array::from_fn(width);
-        let used: Vec<usize> = (0..7).filter(|c| rows[1..].iter().any(|row| !row[*c].is_empty())).collect();
+        let widths: [usize; COLUMNS] = std::array::from_fn(width);
+        let used: Vec<usize> =
+            (0..COLUMNS).filter(|c| rows[1..].iter().any(|row| !row[*c].is_empty())).collect();
         let mut text = String::new();
         for row in &rows {
             let mut line = String::new();
@@ -78,7 +85,7 @@ impl Summary {
                 let (cell, width) = (&row[*column], widths[*column]);
                 // Numbers to the right, words to the left.
                 let _ = match column {
-                    0 | 3 | 5 | 6 => write!(line, "{cell:>width$}  "),
+                    0 | 3 | 4 | 6 | 7 => write!(line, "{cell:>width$}  "),
                     _ => write!(line, "{cell:<width$}  "),
                 };
             }
@@ -88,12 +95,21 @@ impl Summary {
         if self.total > self.rows.len() {
             let _ = writeln!(text, "… and {} more: --table phases, or -o DIR", self.total - self.rows.len());
         }
+        for sentence in self.disagreements.sentences() {
+            text.push_str(&printable(&sentence));
+            text.push('\n');
+        }
         text
     }
 }
 
 /// A terminal obeys control characters; a name has no business commanding it.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// The beginning of a cell.
 fn shown(cell: &str) -> String {
-    let cell: String = cell.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let cell = printable(cell);
     if cell.chars().count() <= WIDEST { cell } else { cell.chars().take(WIDEST - 1).chain(['…']).collect() }
 }

@@ -219,6 +219,11 @@ impl<'a> Blocks<'a> {
         }
     }
 
+    /// Bytes of a block, and of a few messages around it in a long run.
+    pub(crate) fn bytes(&self, block: usize) -> u64 {
+        self.chosen.ticks.bytes_around(&self.blocks[block].messages)
+    }
+
     /// True if it is known how far clocks of ranks go on.
     pub(crate) fn knows_critical(&self) -> bool {
         self.critical.is_some()
@@ -256,7 +261,12 @@ impl<'a> Blocks<'a> {
         for (number, (row, occurrence)) in outermost().enumerate() {
             let Some(phase) = occurrence.phase else { continue };
             if of_phase.get(phase as usize).copied().flatten() == Some(row) {
-                notable.push(self.blocks_of(number).collect());
+                let blocks: Vec<usize> = self.blocks_of(number).collect();
+                // Ranks enter a phase and leave it further apart than they are within it.
+                if let [first, _, .., last] = blocks[..] {
+                    notable.extend([vec![first], vec![last]]);
+                }
+                notable.push(blocks);
             } else if let Some(deviation) = deviation.get(row).copied().flatten() {
                 // Millionths, as the archive has them.
                 others.entry(phase).or_default().push(((deviation * 1e6).round() as u64, number));

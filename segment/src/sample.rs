@@ -7,8 +7,9 @@
 //! statistical sampling*, ISCA 2003). Where there are no more blocks than that, all are taken, and nothing is left to chance.
 //!
 //! - Blocks that are the same to the nanosecond, with what surrounds them ([`repeats`](crate::repeats)), are represented by one of them.
-//! - What took much longer than others stands for itself and for no other. So does the block of the occurrence that represents a phase, and those
-//!   of the ones nearest to it and farthest from it, unless others that are as near or far are among the samples.
+//! - A block whose share of the time or of the bytes is so large that a sample drawn in proportion to it would always hold it stands for
+//!   itself and for no other (Särndal, Swensson and Wretman, *Model assisted survey sampling*, 1992, section 3.6). So does the block of the
+//!   occurrence that represents a phase, and those of the ones nearest to it and farthest from it, unless others as near or far are sampled.
 //!
 //! A unit is simulated in its surroundings, as messages of neighbouring stretches meet in the network and ranks do not leave a stretch
 //! together: a *window* begins some messages before it and ends some after it (SMARTS: detailed warming). Windows that touch are one.
@@ -47,16 +48,12 @@ const LEAST_MESSAGES: u64 = 256;
 /// Blocks of a kind that are sampled at most, and at least if there are as many.
 const MOST: usize = 32;
 const LEAST: usize = 8;
-/// One in so many of them is among the longest that stand for themselves, …
-const LONGEST: usize = 4;
-/// … if it took so many times as long as the mean.
-const LONG: u64 = 2;
 /// Windows, and those that are played again, have no more messages than this part of the run less what takes as long as all the rest of
 /// the process, …
 const PART: u64 = 21;
 const REST: u64 = 2 << 10;
-/// … or than these, if [`LEAST`] blocks of each kind do not need more.
-const MESSAGES: u64 = 6_400;
+/// … or than what is simulated whole anyway, if [`LEAST`] blocks of each kind do not need more.
+const MESSAGES: u64 = SMALL;
 /// Blocks that are the same, so many at least, stand for each other.
 const CLASS: usize = 4;
 /// So many sorts of them of a kind, at most.
@@ -388,17 +385,40 @@ impl Drawing<'_> {
         of_phase.into_iter().map(units).collect()
     }
 
+    /// Blocks that samples in proportion to size would always hold, half of `most` at the most. The size is the share of the time
+    /// or of the bytes, whichever is larger: on a network of unknown speed either may decide how long a block takes.
+    fn too_large(&self, blocks: &[usize], most: usize) -> Vec<usize> {
+        let shares = |of: &dyn Fn(usize) -> u64| -> Vec<f64> {
+            let all: f64 = blocks.iter().map(|block| of(*block) as f64).sum();
+            blocks.iter().map(|block| of(*block) as f64 / all.max(1.0)).collect()
+        };
+        let time = shares(&|block| self.run.length_ns(block));
+        let bytes = shares(&|block| self.run.bytes(block));
+        let mut sizes: Vec<(f64, usize)> = time
+            .iter()
+            .zip(&bytes)
+            .map(|(time, bytes)| time.max(*bytes))
+            .zip(blocks.iter().copied())
+            .collect();
+        sizes.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut rest: f64 = sizes.iter().map(|(size, _)| size).sum();
+        let mut large = Vec::new();
+        for (size, block) in sizes.into_iter().take(most / 2) {
+            if size * (most - large.len()) as f64 <= rest {
+                break;
+            }
+            rest -= size;
+            large.push(block);
+        }
+        large
+    }
+
     /// Blocks that stand for themselves, and one of each stratum of the others; all if there are no more than `most`.
     fn chosen(&self, kind: u64, blocks: &[usize], only: &[usize], most: usize) -> (Vec<usize>, Vec<usize>) {
         if blocks.len() <= most {
             return (Vec::new(), blocks.to_vec());
         }
-        let length = |block: usize| self.run.length_ns(block);
-        let whole: u64 = blocks.iter().map(|block| length(*block)).sum();
-        let long = (whole / blocks.len() as u64).saturating_mul(LONG);
-        let mut certain: Vec<usize> = blocks.iter().copied().filter(|block| length(*block) > long).collect();
-        certain.sort_unstable_by_key(|block| (Reverse(length(*block)), *block));
-        certain.truncate(most / LONGEST);
+        let mut certain = self.too_large(blocks, most);
         certain.extend(only.iter().filter(|block| blocks.binary_search(block).is_ok()));
         certain.sort_unstable();
         certain.dedup();
@@ -499,9 +519,9 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_repetitions_are_sampled_in_a_small_part() {
+    fn many_repetitions_are_sampled_in_a_small_part() {
         // As many occurrences, or as many rounds in one of them.
-        for messages in [&[256].repeat(10_000)[..], &[2_000_000, 600_000]] {
+        for messages in [&[256].repeat(20_000)[..], &[4_000_000, 1_200_000]] {
             let segmentation = run(16, messages);
             let samples = chosen(&segmentation);
             let (all, part) = (segmentation.header.duration_ns.unwrap(), lengths(&samples.windows));

@@ -131,7 +131,9 @@ impl Survey {
                         cutter.meet(&sections.add(block));
                         cutter.add(block);
                         if let Some((first, _)) = span {
-                            ticks.add(times, |time| time.wrapping_sub(first).cast_unsigned());
+                            ticks.add(times, &block.columns().bytes, |time| {
+                                time.wrapping_sub(first).cast_unsigned()
+                            });
                         }
                     }
                 }

@@ -64,7 +64,8 @@ pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Ta
         match block {
             Block::Messages(block) => {
                 sums.add(block)?;
-                ticks.add(&block.columns().send_post_ns, |time| run.since_start(time));
+                let columns = block.columns();
+                ticks.add(&columns.send_post_ns, &columns.bytes, |time| run.since_start(time));
                 repeats.add(block);
             }
             Block::Calls(calls) => {

@@ -8,6 +8,7 @@ use phaseflow_simulate::result::PathRow;
 use super::kept::KeptRun;
 use super::text::{counted, escape, shortened};
 use crate::axes;
+use crate::makespan::Makespan;
 use crate::number;
 use crate::view::RunView;
 
@@ -23,7 +24,7 @@ type Pair = (u32, u32, u32);
 pub(super) struct KeptPath {
     job: u32,
     phase: String,
-    makespan: f64,
+    makespan: Makespan,
     network: f64,
     same_job: f64,
     other_jobs: f64,
@@ -49,7 +50,10 @@ pub(super) fn paths(view: &RunView<'_>) -> Vec<KeptPath> {
             paths.push(KeptPath {
                 job: job.job,
                 phase: phase.phase.clone(),
-                makespan: replayed.path_ranks_s + replayed.path_network_s,
+                makespan: Makespan {
+                    seconds: replayed.path_ranks_s + replayed.path_network_s,
+                    error: replayed.makespan_error,
+                },
                 network: replayed.path_network_s,
                 same_job: slowed.same_job_s,
                 other_jobs: slowed.other_jobs_s,
@@ -117,7 +121,11 @@ pub(super) fn table(runs: &[KeptRun], differ: &[usize]) -> String {
     html.push_str("</tr></thead><tbody>");
     for (run, path) in rows().take(ROWS) {
         let share = |part: f64| {
-            if path.makespan > 0.0 { number::percent(part / path.makespan) } else { String::new() }
+            if path.makespan.seconds > 0.0 {
+                number::percent(part / path.makespan.seconds)
+            } else {
+                String::new()
+            }
         };
         let _ = write!(
             html,
@@ -127,7 +135,7 @@ pub(super) fn table(runs: &[KeptRun], differ: &[usize]) -> String {
             escape(&shortened(&axes::told_by(&run.choices, differ), 60)),
             path.job,
             escape(&shortened(&path.phase, 40)),
-            number::seconds(path.makespan),
+            path.makespan.text(),
             share(path.network),
             share(path.same_job),
             share(path.other_jobs),

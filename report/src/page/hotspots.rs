@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::kept::{KeptRun, KeptSpot};
 use super::text::{counted, escape, shortened};
 use crate::axes;
+use crate::makespan::Makespan;
 use crate::number;
 
 /// Columns and rows of the comparison.
@@ -119,7 +120,7 @@ fn lowest(runs: &[KeptRun], column: Column<'_>) -> Option<f64> {
 pub(super) fn list(runs: &[KeptRun], differ: &[usize]) -> String {
     let mut html = String::from(
         "<div class=\"wide\" tabindex=\"0\"><table><caption>Hot spots</caption><thead><tr><th scope=\"col\">run</th><th scope=\"col\">choice</th>\
-         <th scope=\"col\">phase</th><th scope=\"col\">jobs</th><th scope=\"col\">occurrences</th><th scope=\"col\">duration</th>\
+         <th scope=\"col\">phase</th><th scope=\"col\">jobs</th><th scope=\"col\">occurrences</th><th scope=\"col\">duration</th><th scope=\"col\">simulated</th>\
          <th scope=\"col\">bytes</th><th scope=\"col\">hottest link</th><th scope=\"col\">load</th><th scope=\"col\">utilization</th></tr></thead><tbody>",
     );
     let rows = || runs.iter().flat_map(|run| run.spots.iter().map(move |spot| (run, spot)));
@@ -128,13 +129,14 @@ pub(super) fn list(runs: &[KeptRun], differ: &[usize]) -> String {
         let _ = write!(
             html,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+             <td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             run.labels.run,
             escape(&shortened(&axes::told_by(&run.choices, differ), 60)),
             escape(&shortened(spot.phase.as_deref().unwrap_or("all jobs"), 40)),
             spot.jobs,
             spot.occurrences.map_or_else(String::new, |n| n.to_string()),
             spot.duration_s.map_or_else(String::new, number::seconds),
+            spot.makespan.map_or_else(String::new, Makespan::text),
             number::scaled(spot.bytes as f64, "B"),
             escape(&shortened(&kept.link, 60)),
             number::load(spot.load, spot.rates),

@@ -6,6 +6,7 @@ use super::blame::{self, KeptPath};
 use super::map;
 use crate::axes::{self, Choices};
 use crate::hotspot::{HotSpot, hot_spots};
+use crate::makespan::Makespan;
 use crate::view::RunView;
 
 /// Points of a curve of link loads.
@@ -30,6 +31,7 @@ pub(super) struct KeptRun {
     pub(super) choices: Choices,
     pub(super) topology: usize,
     pub(super) statistics: RunStatistics,
+    pub(super) makespan: Option<Makespan>,
     pub(super) jobs: usize,
     pub(super) spots: Vec<KeptSpot>,
     pub(super) series: Vec<KeptSeries>,
@@ -84,6 +86,7 @@ impl KeptRun {
             choices: axes::choices(&run.labels),
             topology: run.topology,
             statistics: run.statistics,
+            makespan: Makespan::of_run(view),
             jobs: run.jobs.len(),
             spots: spots.collect(),
             series: if details { series.collect() } else { Vec::new() },

@@ -23,9 +23,10 @@ use phaseflow_simulate::workload::Workload;
 use serde_json::Value;
 
 use crate::axes;
+use crate::disagreement::Disagreements;
 use crate::view::RunView;
 use kept::KeptRun;
-use text::counted;
+use text::{counted, escape};
 
 /// Runs with charts.
 const DETAILED: usize = 100;
@@ -44,16 +45,18 @@ const HEAD: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8
 pub struct Page {
     configurations: Vec<Value>,
     runs: Vec<KeptRun>,
+    disagreements: Disagreements,
 }
 
 impl Page {
     /// A page of runs of these configurations.
     pub fn new(configurations: Vec<Value>) -> Self {
-        Self { configurations, runs: Vec::new() }
+        Self { configurations, runs: Vec::new(), disagreements: Disagreements::default() }
     }
 
     /// Takes note of a run.
     pub fn run(&mut self, view: &RunView<'_>) {
+        self.disagreements.run(view);
         self.runs.push(KeptRun::new(view, self.runs.len() < DETAILED));
     }
 
@@ -78,6 +81,9 @@ impl Page {
                 "<p class=\"note\">A trace here does not know how long its phases last: its loads are bytes, not bytes per \
                  second, and say nothing of utilization.</p>",
             );
+        }
+        for sentence in self.disagreements.sentences() {
+            let _ = write!(html, "<p class=\"note\">Models disagree on {}.</p>", escape(&sentence));
         }
         section(&mut html, "Hot spots", &hotspots::comparison(runs, &differ, &names));
         folded(&mut html, "Every hot spot with its numbers", &hotspots::list(runs, &differ));

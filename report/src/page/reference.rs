@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::kept::KeptRun;
 use super::text::{counted, escape, shortened};
 use crate::axes::AXES;
+use crate::makespan::Makespan;
 use crate::number;
 
 /// Runs listed.
@@ -41,7 +42,7 @@ pub(super) fn runs(runs: &[KeptRun]) -> String {
         let statistics = &run.statistics;
         let plain = |value: Option<f64>| value.map(|value| number::scaled(value, ""));
         for cell in [
-            statistics.makespan_s.map(number::seconds),
+            run.makespan.map(Makespan::text),
             plain(statistics.max_congestion),
             plain(statistics.mean_congestion),
             plain(statistics.stddev_congestion),

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use phaseflow_collect::Result;
-use phaseflow_simulate::result::RunLabels;
 
 use super::Rows;
+use crate::disagreement::all_but_model;
 use crate::view::{RunView, rates};
 
 /// A row of a phase has no link, and a row of a link no makespan. A ratio is that of the run to its reference.
@@ -65,7 +65,7 @@ pub(super) fn write<W: Write>(
     view: &RunView<'_>,
     rows: &mut Rows<W>,
 ) -> Result<()> {
-    let key = key(&view.run.labels);
+    let key = all_but_model(&view.run.labels);
     let phases = phases(view);
     let Some(reference) = references.known.get(&key) else {
         let labels = &view.run.labels;
@@ -120,14 +120,6 @@ fn row<W: Write>(
         .float(other.utilization)?
         .float(ratio(carried.utilization, other.utilization))?
         .end()
-}
-
-/// All that two runs to compare have in common. The transport is part of the model.
-fn key(labels: &RunLabels) -> Vec<String> {
-    let RunLabels { topology, scheduler, host_selector, process_mapper, router, collective, phases, .. } =
-        labels;
-    let words = [topology, scheduler, host_selector, process_mapper, router, collective, phases];
-    words.into_iter().cloned().chain([labels.seed.to_string()]).collect()
 }
 
 /// The phases of a run by job and position, with their names.

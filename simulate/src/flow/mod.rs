@@ -7,6 +7,7 @@
 mod agenda;
 mod holds;
 mod network;
+mod order;
 mod progress;
 pub mod sharing;
 mod spans;
@@ -16,6 +17,7 @@ mod usage;
 
 pub use holds::{Hold, HoldSums, Loss, Pair};
 pub use network::FlowNetwork;
+pub use order::Order;
 pub use usage::LinkUsage;
 
 /// Who gets how much of a full link.
@@ -36,6 +38,8 @@ pub struct FlowOptions {
     pub fairness: Fairness,
     /// Gbit/s that messages within one host share; without it they take no time.
     pub memory_gbps: Option<f64>,
+    /// `--order`: which messages wait for earlier ones.
+    pub order: Order,
     /// `--tolerance`: how far [rates](sharing::Sharing::set_tolerance) may be from fair ones; 0: not at all.
     pub tolerance: f32,
 }

@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 
 use super::agenda::Agenda;
 use super::holds::{Hold, Holds, Loss, Pair, rivals};
+use super::order::Connections;
 use super::progress::{Flow, Progress};
 use super::sharing::{ClassId, Route, Sharing};
 use super::usage::{LinkUsage, Usage};
@@ -64,6 +65,8 @@ pub struct FlowNetwork<'a> {
 
     /// By the time when they begin to share, in the order of their start: there are few latencies, and many start at once.
     waiting: BTreeMap<Picoseconds, Vec<Waiting>>,
+    /// Flows that wait for others of their connection.
+    connections: Connections<Waiting>,
     /// Time of the last change of rates, picoseconds.
     clock: f64,
     /// What the caller knows of the time.
@@ -97,14 +100,31 @@ struct Path {
     is_kept: bool,
 }
 
-/// A flow that pays latency.
+/// A flow that pays latency, or waits for its connection.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     bytes: u64,
+    /// When it has paid its latency, picoseconds.
+    since: f64,
     /// ∞ if there is none.
     cap: f64,
     path: u32,
     key: u32,
+    connection: u32,
+}
+
+impl Waiting {
+    /// What it is when it shares.
+    fn flow(&self, sequence: &mut u64) -> Flow {
+        *sequence += 1;
+        let Self { bytes, path, key, connection, .. } = *self;
+        Flow { bytes, sequence: *sequence, key, path, connection }
+    }
+
+    /// True if it goes on where another one has finished, at the rate of that one's class.
+    fn takes_over(&self, finished: &Flow) -> bool {
+        self.path == finished.path && self.bytes > 0 && self.cap == f64::INFINITY
+    }
 }
 
 impl<'a> FlowNetwork<'a> {
@@ -133,6 +153,7 @@ impl<'a> FlowNetwork<'a> {
             paths: Vec::new(),
             unused_paths: Vec::new(),
             waiting: BTreeMap::new(),
+            connections: Connections::new(options.order),
             clock: 0.0,
             now: 0,
             sequence: 0,
@@ -169,6 +190,7 @@ impl<'a> FlowNetwork<'a> {
 
     /// Flows that start from now on are of this owner, and of this pair of its ranks.
     pub fn belong(&mut self, owner: u32, pair: Pair) {
+        self.connections.belong(owner, pair);
         if let Some(holds) = &mut self.holds {
             holds.belong(owner, pair);
         }
@@ -220,14 +242,15 @@ impl<'a> FlowNetwork<'a> {
         self.now = self.now.max(now);
         let path = self.path(src, dst, bytes)?;
         let cap = cap_gbps.map_or(f64::INFINITY, |cap| cap * BYTES_PER_PS);
-        let waiting = Waiting { bytes, cap, path, key };
+        let begin = self.now.saturating_add(self.paths[path as usize].latency_ps);
+        let connection = self.connections.of(src);
+        let waiting = Waiting { bytes, since: begin as f64, cap, path, key, connection };
         if !self.load.is_empty() {
             self.expect(&waiting, 1.0);
         }
         if let Some(holds) = &mut self.holds {
             holds.start(key);
         }
-        let begin = self.now.saturating_add(self.paths[path as usize].latency_ps);
         self.waiting.entry(begin).or_default().push(waiting);
         Ok(())
     }
@@ -282,7 +305,9 @@ impl<'a> FlowNetwork<'a> {
         while self.next_begin().is_some_and(|begin| begin as f64 <= instant) {
             let Some((_, waiting)) = self.waiting.pop_first() else { break };
             for waiting in waiting {
-                self.begin(&waiting, finished);
+                if let Some(flow) = self.connections.enter(waiting.connection, waiting) {
+                    self.begin(flow, finished);
+                }
             }
         }
         self.sharing.solve();
@@ -307,28 +332,37 @@ impl<'a> FlowNetwork<'a> {
         self.finishing.first();
     }
 
-    /// A flow has paid its latency.
-    fn begin(&mut self, waiting: &Waiting, finished: &mut impl FnMut(u32, f64)) {
-        if !self.load.is_empty() {
-            self.expect(waiting, -1.0);
-        }
-        let path = &mut self.paths[waiting.path as usize];
-        let links = self.sharing.links(path.route);
-        if waiting.bytes == 0 || links.is_empty() {
-            if let Some(holds) = &mut self.holds {
-                holds.skip(waiting.key);
+    /// A flow has paid its latency and has its connection to itself. So have those that wait for it, if there
+    /// is nothing to send.
+    fn begin(&mut self, flow: Waiting, finished: &mut impl FnMut(u32, f64)) {
+        let mut next = Some(flow);
+        while let Some(flow) = next {
+            if !self.load.is_empty() {
+                self.expect(&flow, -1.0);
             }
-            finished(waiting.key, self.clock);
-            self.drop_path(waiting.path);
-            return;
+            let links = self.sharing.links(self.paths[flow.path as usize].route);
+            let is_sent = flow.bytes > 0 && !links.is_empty();
+            if let Some(holds) = &mut self.holds {
+                let first = links.first().copied();
+                holds.begin(flow.key, flow.path, (flow.since, self.clock), first);
+            }
+            if is_sent {
+                return self.share(&flow);
+            }
+            if let Some(holds) = &mut self.holds {
+                holds.skip(flow.key);
+            }
+            finished(flow.key, self.clock);
+            self.drop_path(flow.path);
+            next = self.connections.leave(flow.connection);
         }
-        self.usage.begin(links, self.clock);
-        let sequence = self.sequence;
-        self.sequence += 1;
-        let flow = Flow { bytes: waiting.bytes, sequence, key: waiting.key, path: waiting.path };
-        if let Some(holds) = &mut self.holds {
-            holds.begin(waiting.key, waiting.path, self.clock);
-        }
+    }
+
+    /// A flow begins to share its links.
+    fn share(&mut self, waiting: &Waiting) {
+        let path = &mut self.paths[waiting.path as usize];
+        self.usage.begin(self.sharing.links(path.route), self.clock);
+        let flow = waiting.flow(&mut self.sequence);
         let joins = waiting.cap == f64::INFINITY && path.class != NONE;
         // Flows of several owners are no class where it matters whose they are.
         if joins && self.holds.as_ref().is_none_or(|holds| holds.are_alike(waiting.key, path.class)) {
@@ -369,10 +403,18 @@ impl<'a> FlowNetwork<'a> {
         let path = &mut self.paths[flow.path as usize];
         let links = self.sharing.links(path.route);
         self.usage.end(links, flow.bytes, self.clock);
+        let next = self.connections.leave(flow.connection);
+        let goes_on = next.as_ref().is_some_and(|next| {
+            let is_alike = |holds: &Box<Holds>| holds.are_alike(next.key, class);
+            path.class == class && next.takes_over(&flow) && self.holds.as_ref().is_none_or(is_alike)
+        });
         if let Some(holds) = &mut self.holds {
-            holds.leave(class, &flow, links, is_last, self.clock);
+            holds.leave(class, &flow, links, is_last && !goes_on, self.clock);
         }
         finished(flow.key, self.clock);
+        if let Some(next) = next.filter(|_| goes_on) {
+            return self.follow(class, &next, is_last);
+        }
         self.sharing.leave(ClassId(class));
         if is_last {
             if path.class == class {
@@ -380,8 +422,32 @@ impl<'a> FlowNetwork<'a> {
             }
             self.drop_path(flow.path);
         } else {
-            self.finishing.set(class, progress.end());
+            self.finishing.set(class, self.progress[class as usize].end());
         }
+        if let Some(next) = next {
+            self.begin(next, finished);
+        }
+    }
+
+    /// A flow takes the place of one of its connection that has just finished: nobody's rate changes.
+    fn follow(&mut self, class: u32, next: &Waiting, alone: bool) {
+        if !self.load.is_empty() {
+            self.expect(next, -1.0);
+        }
+        let links = self.sharing.links(self.paths[next.path as usize].route);
+        self.usage.begin(links, self.clock);
+        if let Some(holds) = &mut self.holds {
+            holds.begin(next.key, next.path, (next.since, self.clock), links.first().copied());
+            holds.join(class, next.key, self.clock);
+        }
+        let next = next.flow(&mut self.sequence);
+        let progress = &mut self.progress[class as usize];
+        if alone {
+            progress.follow(next)
+        } else {
+            progress.join(self.clock, next)
+        }
+        self.finishing.set(class, progress.end());
     }
 
     /// Flows of a pair that start from now on take these links, whatever the router would say; for routers whose answer depends on the

@@ -14,6 +14,7 @@ pub(super) struct Flow {
     pub(super) sequence: u64,
     pub(super) key: u32,
     pub(super) path: u32,
+    pub(super) connection: u32,
 }
 
 /// The flows of one class, which take one path.
@@ -32,8 +33,8 @@ pub(super) struct Progress {
     rest: Option<Box<Rest>>,
 }
 
-/// Target by its bits, sequence, key, bytes.
-type Rest = BinaryHeap<Reverse<(u64, u64, u32, u64)>>;
+/// Target by its bits, sequence, key, bytes, connection.
+type Rest = BinaryHeap<Reverse<(u64, u64, u32, u64, u32)>>;
 
 impl Progress {
     /// A class begins with one flow.
@@ -52,7 +53,8 @@ impl Progress {
             std::mem::swap(&mut self.target, &mut later_target);
         }
         let rest = self.rest.get_or_insert_default();
-        rest.push(Reverse((later_target.to_bits(), later.sequence, later.key, later.bytes)));
+        let Flow { bytes, sequence, key, connection, .. } = later;
+        rest.push(Reverse((later_target.to_bits(), sequence, key, bytes, connection)));
     }
 
     /// The first flow has finished; true if it was the last one.
@@ -60,11 +62,16 @@ impl Progress {
         let flow = self.first;
         self.serve(now);
         let next = self.rest.as_mut().and_then(|rest| rest.pop());
-        if let Some(Reverse((target, sequence, key, bytes))) = next {
+        if let Some(Reverse((target, sequence, key, bytes, connection))) = next {
             self.target = f64::from_bits(target);
-            self.first = Flow { bytes, sequence, key, path: flow.path };
+            self.first = Flow { bytes, sequence, key, path: flow.path, connection };
         }
         (flow, next.is_none())
+    }
+
+    /// A flow goes on at the rate of the last one, which has just left.
+    pub(super) fn follow(&mut self, flow: Flow) {
+        (self.target, self.first) = (self.served + flow.bytes as f64, flow);
     }
 
     /// The flows, by key, and how many bytes each has got.
@@ -72,7 +79,7 @@ impl Progress {
         let served = self.served + self.rate * (now - self.since);
         let first = (self.first.key, self.first.bytes, self.target);
         let rest = self.rest.iter().flat_map(|rest| rest.iter());
-        let rest = rest.map(|Reverse((target, _, key, bytes))| (*key, *bytes, f64::from_bits(*target)));
+        let rest = rest.map(|Reverse((target, _, key, bytes, _))| (*key, *bytes, f64::from_bits(*target)));
         let got =
             move |(key, bytes, target): (u32, u64, f64)| (key, (bytes as f64 - (target - served)).max(0.0));
         std::iter::once(first).chain(rest).map(got)

@@ -37,6 +37,28 @@ pub struct LinkTraffic {
 }
 
 impl LinkTraffic {
+    /// So many times the counts; queues are as long.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let times = |count: u64| (count as f64 * factor).round() as u64; // saturates
+        Self {
+            bytes: times(self.bytes),
+            packets: times(self.packets),
+            drops: times(self.drops),
+            dropped_bytes: times(self.dropped_bytes),
+            losses: times(self.losses),
+            lost_bytes: times(self.lost_bytes),
+            duplicates: times(self.duplicates),
+            duplicate_bytes: times(self.duplicate_bytes),
+            marks: times(self.marks),
+            queue_median: self.queue_median,
+            queue_p99: self.queue_p99,
+            queue_max: self.queue_max,
+            pauses: times(self.pauses),
+            paused_ps: times(self.paused_ps),
+        }
+    }
+
     /// Adds what another time brought; queues are the longer ones.
     pub fn add(&mut self, other: &Self) {
         self.bytes += other.bytes;

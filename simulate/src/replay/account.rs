@@ -56,8 +56,11 @@ impl Account {
 pub struct Stretch {
     /// From the last rank's entry into it to the last rank's entry into the next.
     pub time: Picoseconds,
-    /// From the mean of the ranks' entries into it to the mean of their entries into the next, but for less than a picosecond.
-    pub mean_time: Picoseconds,
+    /// How much later the last rank enters it than ranks do in the mean, to a picosecond; `time` less this and plus that of the next
+    /// stretch is from mean to mean.
+    pub lag: Picoseconds,
+    /// The same for the next stretch, or for the end.
+    pub next_lag: Picoseconds,
     /// What ranks did while they were in it, summed up.
     pub account: Account,
     /// The critical path's part in its time.

@@ -6,7 +6,7 @@ use phaseflow_collect::{At, Error, Result};
 
 use super::Noise;
 use crate::engine::Picoseconds;
-use crate::flow::{Fairness, FlowOptions};
+use crate::flow::{Fairness, FlowOptions, Order};
 
 /// Parameters of the flow model, in brackets: `flow[compute-scale=0.5,eager=64KiB]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Options {
     /// and whose buffer was free by then, are eager whatever their size.
     pub eager_bytes: u64,
     /// Who gets how much of a full link: `fairness`, `maxmin` or `rtt`, and `memory`, the rate of messages within one host: they take
-    /// no time without it; and `tolerance`, 0 by default.
+    /// no time without it; `tolerance`, 0 by default; and `order`, `connection` by default.
     pub network: FlowOptions,
     /// `sampling`: `on` or `off`, on by default.
     pub sampling: Sampling,
@@ -84,6 +84,7 @@ impl Options {
         "fairness",
         "memory",
         "tolerance",
+        "order",
         "noise",
         "stragglers",
         "slowdown",
@@ -130,6 +131,10 @@ impl Options {
             Some("rtt") => Fairness::Rtt,
             Some(other) => return Err(unknown_name("fairness", other, &["maxmin", "rtt"])),
         };
+        let order = match choice.get("order") {
+            None => Order::default(),
+            Some(name) => Order::named(name).ok_or_else(|| unknown_name("order", name, Order::NAMES))?,
+        };
         let memory_gbps =
             choice.get("memory").map(parse_rate_gbps).transpose().at(|| format!("`{choice}`: memory"))?;
         let eager = choice.get("eager").map(parse_size).transpose().at(|| format!("`{choice}`: eager"))?;
@@ -141,6 +146,7 @@ impl Options {
             network: FlowOptions {
                 fairness,
                 memory_gbps,
+                order,
                 tolerance: within("tolerance", 0.0, (0.0, 0.1))? as f32,
             },
             sampling,
@@ -190,7 +196,7 @@ mod tests {
     #[test]
     fn parameters_and_their_defaults() {
         assert_eq!(of("flow").unwrap(), Options::default());
-        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G,noise=0.1,blame=on,path-steps=7,tolerance=0.015625]";
+        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G,noise=0.1,blame=on,path-steps=7,tolerance=0.015625,order=adapter]";
         let expected = Options {
             compute_scale: 1.5,
             send_overhead_ps: 2_000_000,
@@ -199,6 +205,7 @@ mod tests {
             network: FlowOptions {
                 fairness: Fairness::Rtt,
                 memory_gbps: Some(80.0),
+                order: Order::Adapter,
                 tolerance: 0.5_f32.powi(6),
             },
             sampling: Sampling::Off,

@@ -102,6 +102,10 @@ pub(super) struct Act<'s> {
     pub(super) boundaries: Vec<Picoseconds>,
     /// By boundary: when ranks passed it since the script began, summed up.
     passed: Vec<u128>,
+    /// By boundary: how many ranks passed it.
+    passers: Vec<u32>,
+    /// Boundaries that all ranks have passed.
+    behind: usize,
     /// By stretch.
     accounts: Vec<Account>,
     /// By stretch, then rank; empty where nobody wants to know.
@@ -228,6 +232,8 @@ impl<'s, T: Transport> Player<'s, T> {
             began,
             boundaries: vec![began; script.stretches() - 1],
             passed: vec![0; script.stretches() - 1],
+            passers: vec![0; script.stretches() - 1],
+            behind: 0,
             accounts: vec![Account::default(); script.stretches()],
             in_detail: vec![
                 Account::default();
@@ -284,6 +290,12 @@ impl<'s, T: Transport> Player<'s, T> {
                 self.stage.transport.forget(earliest.unwrap_or(now));
             }
         }
+    }
+
+    /// How many boundaries all ranks of the oldest script have passed; `None` if none runs.
+    pub fn boundaries_behind(&self) -> Option<usize> {
+        let oldest = self.acts.iter().flatten().min_by_key(|act| act.number)?;
+        Some(oldest.behind)
     }
 
     /// Where nothing happens next although scripts have not ended: who waits for what, and the script's token.
@@ -368,6 +380,10 @@ impl Act<'_> {
                     // Time ascends: the last rank to pass has the last word.
                     self.boundaries[number as usize] = now;
                     self.passed[number as usize] += u128::from(now.saturating_sub(self.began));
+                    self.passers[number as usize] += 1;
+                    if self.passers[number as usize] == script.ranks() {
+                        self.behind = number as usize + 1;
+                    }
                 }
             }
         }
@@ -484,13 +500,19 @@ impl Act<'_> {
         let ended = |rank: &Rank| u128::from(rank.ended.unwrap_or(end).saturating_sub(self.began));
         let ended = self.ranks.iter().map(ended).sum();
         let means = self.passed.iter().chain([&ended]).map(|sum| (sum / ranks) as Picoseconds); // at most the latest
-        let (mut since, mut mean_since) = (self.began, 0);
+        // Time and its mean count from the last rank's start.
+        let (mut since, mut lag) = (self.began, 0);
+        let began = self.began;
         let stretch =
-            |(((time, mean), account), path): (((&Picoseconds, Picoseconds), Account), PathShare)| Stretch {
-                time: time - std::mem::replace(&mut since, *time),
-                mean_time: mean.saturating_sub(std::mem::replace(&mut mean_since, mean)),
-                account,
-                path,
+            |(((time, mean), account), path): (((&Picoseconds, Picoseconds), Account), PathShare)| {
+                let next_lag = (time - began).saturating_sub(mean);
+                Stretch {
+                    time: time - std::mem::replace(&mut since, *time),
+                    lag: std::mem::replace(&mut lag, next_lag),
+                    next_lag,
+                    account,
+                    path,
+                }
             };
         Performance {
             token: self.token,

@@ -55,8 +55,8 @@ pub struct Sample {
     pub again: Vec<usize>,
     /// True if what comes before it in the run is left out.
     pub begins: bool,
-    /// True if it is a part of an occurrence.
-    pub is_piece: bool,
+    /// By stretch: whether it begins and whether it ends with an occurrence, of which it may be a part.
+    pub edges: Vec<(bool, bool)>,
 }
 
 impl Sampled {
@@ -125,9 +125,9 @@ impl Sampled {
                         .again
                         .extend(shorter_firsts[window].filter(|_| stretch > 0).map(|first| first + stretch));
                     let row = rows.partition_point(|row| row.end_ns <= span.start_ns);
-                    let is_whole =
-                        |row: &&Occurrence| row.start_ns == span.start_ns && row.end_ns == span.end_ns;
-                    sample.is_piece |= !rows.get(row).is_some_and(is_whole);
+                    let edges =
+                        |row: &&Occurrence| (row.start_ns == span.start_ns, row.end_ns == span.end_ns);
+                    sample.edges.push(rows.get(row).map_or((true, true), edges));
                     sample.begins |= samples.windows[window].start_ns > 0;
                 }
                 sample.traits.critical_ns = units.critical_ns.get(number).copied().unwrap_or(0);

@@ -234,6 +234,24 @@ pub struct PacketCounts {
 }
 
 impl PacketCounts {
+    /// So many times all counts, each to the nearest one.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let times = |count: u64| (count as f64 * factor).round() as u64; // saturates
+        Self {
+            hops: times(self.hops),
+            drops: times(self.drops),
+            losses: times(self.losses),
+            marks: times(self.marks),
+            pauses: times(self.pauses),
+            retransmits: times(self.retransmits),
+            checked_sums: times(self.checked_sums),
+            wrong_sums: times(self.wrong_sums),
+            fallbacks: times(self.fallbacks),
+            duplicates: times(self.duplicates),
+        }
+    }
+
     /// Adds other ones.
     pub fn add(&mut self, other: &Self) {
         self.hops += other.hops;

@@ -31,7 +31,7 @@ use crate::packet::FabricOptions;
 use crate::replay::{
     Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Stretch, Transport, play_alone,
 };
-use crate::result::{Chosen, Replayed, RunStatistics};
+use crate::result::{Chosen, PacketCounts, Replayed, RunStatistics};
 use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId, Topology};
 
@@ -77,6 +77,8 @@ pub(super) struct Replays {
     pub(super) paths: Paths,
     /// What the latest occurrence that met other jobs would have taken without them, where that is asked for.
     pub(super) apart: Option<Picoseconds>,
+    /// What samples say of it, and for which part of it that was taken.
+    estimated: Option<(Rc<Estimate>, f64)>,
 }
 
 /// What came of a stage that had the network to itself.
@@ -188,6 +190,27 @@ impl<'a> Flow<'a> {
         leads: &[Picoseconds],
         on: On,
     ) -> Result<(Option<Performance>, Option<PhasePackets>)> {
+        let (performance, packets) = self.by_stretch(job, script, cast, leads, on)?;
+        let sum = |packets: Vec<PhasePackets>| {
+            let mut sum = PhasePackets::default();
+            packets.iter().for_each(|part| sum.add(part));
+            sum
+        };
+        Ok((performance, packets.map(sum)))
+    }
+
+    /// The same with packets by stretch, each counted from the last rank's entry into it to the last rank's entry into the next.
+    ///
+    /// # Errors
+    /// Those of [`alone`](Self::alone).
+    pub(super) fn by_stretch(
+        &mut self,
+        job: u32,
+        script: &'a Script,
+        cast: (&[HostId], &[HostId]),
+        leads: &[Picoseconds],
+        on: On,
+    ) -> Result<(Option<Performance>, Option<Vec<PhasePackets>>)> {
         let solo = match (on, &mut self.fluid, &mut self.apart) {
             (On::Flows, Some((fluid, _)), _) => fluid,
             (On::Apart, _, Some(apart)) => apart,
@@ -195,7 +218,8 @@ impl<'a> Flow<'a> {
         };
         let last = self.solo_now.saturating_add(leads.iter().copied().max().unwrap_or(0));
         let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
-        let before = solo.transport().take_counts();
+        let mut before = solo.transport().take_counts();
+        let mut packets: Vec<PhasePackets> = Vec::new();
         let options = if on == On::Apart { self.options.without_paths() } else { self.options };
         solo.begin(&starts, (0, job), script, cast, options);
         let mut ended = Vec::new();
@@ -203,6 +227,14 @@ impl<'a> Flow<'a> {
         while let Some(now) = solo.next(Picoseconds::MAX) {
             solo.advance(now, &mut ended);
             self.solo_now = now;
+            let behind = solo.boundaries_behind().unwrap_or(packets.len());
+            if before.is_some() && behind > packets.len() {
+                let (counted, after) = counted(before, solo.transport().take_counts());
+                before = after;
+                // Boundaries that were passed at one moment have nothing between them.
+                packets.resize(behind - 1, PhasePackets::default());
+                packets.extend(counted);
+            }
         }
         if let Some(failure) = solo.transport().failure() {
             return Err(failure);
@@ -212,12 +244,14 @@ impl<'a> Flow<'a> {
             let dead_end = solo.dead_end().map_or_else(String::new, |(_, text)| text);
             return Err(Error::data(dead_end));
         }
-        let after = solo.transport().take_counts();
-        let packets = before.zip(after).map(|(before, after)| PhasePackets::between(&before, after));
-        if let Some(packets) = packets.as_ref().filter(|_| !self.allow_hang) {
-            check_sums(packets.counts.checked_sums, packets.counts.wrong_sums)?;
+        let (last, _) = counted(before, solo.transport().take_counts());
+        let Some(last) = last else { return Ok((performance, None)) };
+        packets.push(last);
+        if !self.allow_hang {
+            let sum = |part: fn(&PacketCounts) -> u64| packets.iter().map(|of| part(&of.counts)).sum();
+            check_sums(sum(|counts| counts.checked_sums), sum(|counts| counts.wrong_sums))?;
         }
-        Ok((performance, packets))
+        Ok((performance, Some(packets)))
     }
 
     /// How long a job's script takes without other jobs, if its ranks begin together and it has an end. Noise is drawn anew.
@@ -308,6 +342,12 @@ impl<'a> Flow<'a> {
     }
 }
 
+/// What packets came to between two looks, and the later look.
+fn counted(before: Option<Counts>, after: Option<Counts>) -> (Option<PhasePackets>, Option<Counts>) {
+    let counted = before.zip(after.clone());
+    (counted.map(|(before, after)| PhasePackets::between(&before, after)), after)
+}
+
 /// Refuses sums that are wrong.
 pub(super) fn check_sums(checked: u64, wrong: u64) -> Result<()> {
     if wrong == 0 {
@@ -367,7 +407,9 @@ impl Replays {
     }
 
     /// Adds a part of what a phase takes; `is_first` if nothing of it was added before.
-    pub(super) fn add_share(&mut self, estimate: &Estimate, share: f64, is_first: bool, steps: u32) {
+    pub(super) fn add_share(&mut self, estimate: &Rc<Estimate>, share: f64, is_first: bool, steps: u32) {
+        let so_far = self.estimated.take().map_or(0.0, |(_, share)| share);
+        self.estimated = Some((Rc::clone(estimate), so_far + share));
         let ranks = estimate.accounts.len().max(1) as f64;
         let part = |time: Picoseconds| seconds(time) * share;
         let (sum, account) = (&mut self.sum, &estimate.account);
@@ -393,6 +435,12 @@ impl Replays {
             sum.simulated += estimate.simulated;
             sum.makespan_error = Some(estimate.error()).filter(|error| error.is_finite());
         }
+    }
+
+    /// What packets came to according to samples.
+    pub(super) fn packets(&self) -> Option<PhasePackets> {
+        let (estimate, share) = self.estimated.as_ref()?;
+        Some(estimate.packets.as_ref()?.scaled(share.min(1.0)))
     }
 
     fn add_ranks(&mut self, performance: &Performance) {

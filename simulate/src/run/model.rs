@@ -144,7 +144,7 @@ impl PacketModel {
     fn new(model: &Choice, transport: &Choice, collective: CollectiveChoice, seed: u64) -> Result<Self> {
         let known: Vec<&str> = Options::NAMES
             .iter()
-            .filter(|name| !["fairness", "tolerance"].contains(*name))
+            .filter(|name| !["fairness", "tolerance", "order"].contains(*name))
             .chain(NAMES)
             .copied()
             .collect();

@@ -36,6 +36,12 @@ impl PhasePackets {
         Self { links, counts }
     }
 
+    /// So many times the counts; queues are as long.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        let links = self.links.iter().map(|(link, traffic)| (*link, traffic.scaled(factor))).collect();
+        Self { links, counts: self.counts.scaled(factor) }
+    }
+
     /// Adds an occurrence. Queues are those of the worst one.
     pub(super) fn add(&mut self, other: &Self) {
         let mut links = Vec::with_capacity(self.links.len().max(other.links.len()));

@@ -139,7 +139,10 @@ impl<'a> Record<'a> {
         for (position, (number, phase)) in (0..).zip(begun) {
             let PhaseOfJob { shares, recorded, picture, routes, time, replays, packets, met_others, chosen } =
                 *phase;
-            let packets = packets.filter(|_| !met_others);
+            let mut packets = packets.filter(|_| !met_others);
+            if let Some(sampled) = replays.as_ref().and_then(Replays::packets).filter(|_| !met_others) {
+                packets.get_or_insert_default().add(&sampled);
+            }
             let of_program = &program.phases[number];
             let mut row = PhaseRow {
                 job: job.number,

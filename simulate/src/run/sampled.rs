@@ -15,6 +15,7 @@ use phaseflow_collect::{Error, Result};
 use phaseflow_segment::Traits;
 
 use super::flow::{Bounds, Flow, On};
+use super::packets::PhasePackets;
 use crate::engine::Picoseconds;
 use crate::flow::HoldSums;
 use crate::regression::{TRAITS, Total, Unit, total};
@@ -55,6 +56,8 @@ pub(super) struct Estimate {
     pub(super) steps: Vec<Step>,
     /// What held up messages on the path, where that is asked for.
     pub(super) holds: Option<HoldSums>,
+    /// What packets came to.
+    pub(super) packets: Option<PhasePackets>,
     /// Shares of its time.
     pub(super) unshared: Option<f64>,
     pub(super) unlimited: Option<f64>,
@@ -96,6 +99,9 @@ impl Estimate {
         if let Some(holds) = &other.holds {
             self.holds.get_or_insert_default().add_all(holds, 1.0);
         }
+        if let Some(packets) = &other.packets {
+            self.packets.get_or_insert_default().add(packets);
+        }
     }
 
     /// The part of it in a stretch that took this long when it was recorded.
@@ -130,14 +136,15 @@ impl Estimates {
     ) -> Result<Self> {
         let together = vec![0; hosts.len()];
         let mut replay = |script: &'a Script| {
-            let (performance, _) = flow.alone(job, script, (hosts, &[]), &together, On::Own)?;
-            performance.ok_or_else(|| Error::data("its samples have no end"))
+            let (performance, packets) = flow.by_stretch(job, script, (hosts, &[]), &together, On::Own)?;
+            let performance = performance.ok_or_else(|| Error::data("its samples have no end"))?;
+            Ok::<_, Error>((performance, packets.unwrap_or_default()))
         };
-        let performance = replay(&sampled.script)?;
+        let (performance, packets) = replay(&sampled.script)?;
         let again = sampled.again.as_ref().map(replay).transpose()?;
+        let again = again.map(|(again, _)| again.stretches).unwrap_or_default();
         let bounds = flow.bounds(&sampled.script, hosts, &together);
-        let found =
-            Found { performance, bounds, again: again.map(|again| again.stretches).unwrap_or_default() };
+        let found = Found { performance, packets, bounds, again };
         let usual = found.usual_shift(&sampled.strata);
         let mut of_phase: BTreeMap<Option<u32>, Estimate> = BTreeMap::new();
         for stratum in &sampled.strata {
@@ -163,6 +170,8 @@ impl Estimates {
 /// What came of the windows.
 struct Found {
     performance: Performance,
+    /// By stretch; none of flows.
+    packets: Vec<PhasePackets>,
     bounds: Bounds,
     /// With less before samples.
     again: Vec<Stretch>,
@@ -170,21 +179,21 @@ struct Found {
 
 impl Found {
     /// How long a sample took, picoseconds.
-    fn time(&self, stratum: &Stratum, sample: &Sample) -> f64 {
-        time_of(&self.performance.stretches, &sample.stretches, by_mean(stratum, sample))
+    fn time(&self, sample: &Sample) -> f64 {
+        time_of(&self.performance.stretches, &sample.stretches, &sample.edges)
     }
 
     /// How long it took with less before it.
-    fn time_again(&self, stratum: &Stratum, sample: &Sample) -> f64 {
-        time_of(&self.again, &sample.again, by_mean(stratum, sample))
+    fn time_again(&self, sample: &Sample) -> f64 {
+        time_of(&self.again, &sample.again, &sample.edges)
     }
 
     /// By how much of its mean time a sample of a stratum changes with what comes before it; one each that was played again.
     fn shifts(&self, stratum: &Stratum) -> Vec<f64> {
         let all = || stratum.samples.iter().chain(&stratum.certain);
-        let mean = all().map(|sample| self.time(stratum, sample)).sum::<f64>() / all().count().max(1) as f64;
+        let mean = all().map(|sample| self.time(sample)).sum::<f64>() / all().count().max(1) as f64;
         let again = all().filter(|sample| mean > 0.0 && !sample.again.is_empty());
-        again.map(|sample| (self.time(stratum, sample) - self.time_again(stratum, sample)) / mean).collect()
+        again.map(|sample| (self.time(sample) - self.time_again(sample)) / mean).collect()
     }
 
     /// The mean square of all shifts.
@@ -198,7 +207,7 @@ impl Found {
     }
 
     fn estimate(&self, stratum: &Stratum, usual_shift: f64) -> Estimate {
-        let time = |sample: &Sample| self.time(stratum, sample);
+        let time = |sample: &Sample| self.time(sample);
         // Idle stretches have no messages to speak of.
         let unit = |traits: &Traits| unit(traits, stratum.phase.is_none());
         let measured = |samples: &[Sample]| -> Vec<(Unit, f64)> {
@@ -232,6 +241,12 @@ impl Found {
         for sample in stratum.samples.iter().chain(&stratum.certain) {
             sample.stretches.iter().for_each(|stretch| sum.add(self, *stretch));
         }
+        // Packets go with bytes, of which all are known.
+        let bytes = |samples: &[Sample]| samples.iter().map(|sample| sample.traits.bytes as f64).sum::<f64>();
+        let all = stratum.total.bytes as f64 + bytes(&stratum.certain);
+        let simulated = bytes(&stratum.samples) + bytes(&stratum.certain);
+        let factor = if simulated > 0.0 { all / simulated } else { 1.0 };
+        let packets = sum.packets.take().map(|packets| packets.scaled(factor));
         let is_drawn = (stratum.samples.len() as u64) < stratum.units && !stratum.identical;
         let left_out = is_drawn || shift > SAME;
         Estimate {
@@ -246,6 +261,7 @@ impl Found {
                 .chain(&stratum.certain)
                 .filter(|sample| !sample.stretches.is_empty())
                 .count() as u64,
+            packets,
             ..sum.scaled(value)
         }
     }
@@ -260,15 +276,17 @@ const SAME: f64 = 1e-9;
 /// Deviations of a mean of few.
 const SHIFTS: f64 = 3.0;
 
-/// Where a part of an occurrence stands for others, ranks are as far apart at its end as at its beginning but by chance, and the mean of the ranks
-/// has less of that than the last of them.
-fn by_mean(stratum: &Stratum, sample: &Sample) -> bool {
-    sample.is_piece && (stratum.samples.len() as u64) < stratum.units
-}
-
-fn time_of(stretches: &[Stretch], numbers: &[usize], by_mean: bool) -> f64 {
-    let time = |stretch: &Stretch| if by_mean { stretch.mean_time } else { stretch.time };
-    numbers.iter().filter_map(|number| stretches.get(*number)).map(|stretch| time(stretch) as f64).sum()
+/// How long stretches took, picoseconds: from last entry to last entry where an occurrence begins or ends, from mean entry to mean entry
+/// within one, where ranks are as far apart at the end of a piece as at its beginning but by chance. Added up over all pieces of
+/// an occurrence that is its time.
+fn time_of(stretches: &[Stretch], numbers: &[usize], edges: &[(bool, bool)]) -> f64 {
+    let time = |(number, (begins, ends)): (&usize, &(bool, bool))| {
+        let Some(stretch) = stretches.get(*number) else { return 0.0 };
+        let before = if *begins { 0 } else { stretch.lag };
+        let after = if *ends { 0 } else { stretch.next_lag };
+        stretch.time as f64 + before as f64 - after as f64
+    };
+    numbers.iter().zip(edges).map(time).sum()
 }
 
 fn mean_square(values: &[f64]) -> f64 {
@@ -290,6 +308,7 @@ struct Sum {
     path: PathShare,
     steps: Vec<Step>,
     holds: Option<HoldSums>,
+    packets: Option<PhasePackets>,
     unshared: Option<Picoseconds>,
     unlimited: Option<Picoseconds>,
 }
@@ -336,6 +355,9 @@ impl Sum {
         let Some(stretch) = performance.stretches.get(number) else { return };
         self.time += stretch.time;
         self.account.add(&stretch.account, 1);
+        if let Some(packets) = found.packets.get(number) {
+            self.packets.get_or_insert_default().add(packets);
+        }
         self.path.ranks += stretch.path.ranks;
         self.path.network += stretch.path.network;
         self.path.messages += stretch.path.messages;

@@ -156,6 +156,10 @@ pub(crate) struct FlowOptions {
     #[arg(long, value_name = "F")]
     tolerance: Option<String>,
 
+    /// Messages that go one after the other: those of one rank to another, connection, all that leave a host, adapter, or none [default: connection]
+    #[arg(long, value_name = "NAME")]
+    order: Option<String>,
+
     /// Rate of messages within one host [default: they take no time]
     #[arg(long, value_name = "RATE")]
     memory: Option<String>,
@@ -384,8 +388,12 @@ type Parameter<'a> = (&'static str, Option<&'a str>);
 
 impl FlowOptions {
     /// What packets do not have.
-    fn of_sharing(&self) -> [Parameter<'_>; 2] {
-        [("fairness", self.fairness.as_deref()), ("tolerance", self.tolerance.as_deref())]
+    fn of_sharing(&self) -> [Parameter<'_>; 3] {
+        [
+            ("fairness", self.fairness.as_deref()),
+            ("tolerance", self.tolerance.as_deref()),
+            ("order", self.order.as_deref()),
+        ]
     }
 
     fn given(&self) -> [Parameter<'_>; 13] {

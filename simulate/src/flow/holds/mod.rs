@@ -61,13 +61,15 @@ pub(super) struct Holds {
 }
 
 /// A flow under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Flying {
     owner: u32,
     pair: Pair,
     path: u32,
     /// When it began to share, picoseconds.
     begin: f64,
+    /// How long it waited for its connection before that, and the first link of its route.
+    waited: (f64, Option<LinkId>),
     /// What its class had lost before it joined.
     before: Vec<Hold>,
 }
@@ -135,7 +137,7 @@ impl Holds {
     /// A flow starts.
     pub(super) fn start(&mut self, key: u32) {
         let (owner, pair) = (self.owner, self.pair);
-        self.flows.insert(key, Flying { owner, pair, path: 0, begin: 0.0, before: Vec::new() });
+        self.flows.insert(key, Flying { owner, pair, ..Flying::default() });
     }
 
     /// True if the flow is of the same owner as the class.
@@ -144,10 +146,12 @@ impl Holds {
         owner == self.classes.get(class as usize).map(|class| class.owner)
     }
 
-    /// A flow has paid its latency and begins to share, on a path.
-    pub(super) fn begin(&mut self, key: u32, path: u32, now: f64) {
+    /// A flow begins to share, on a path; it had paid its latency `since` then.
+    pub(super) fn begin(&mut self, key: u32, path: u32, (since, now): (f64, f64), first: Option<u32>) {
+        let first = first.filter(|link| *link < self.topology_links).map(LinkId);
         if let Some(flow) = self.flows.get_mut(&key) {
             (flow.path, flow.begin) = (path, now);
+            flow.waited = (now - since, first);
         }
     }
 
@@ -180,7 +184,11 @@ impl Holds {
 
     /// A flow that shared nothing has finished.
     pub(super) fn skip(&mut self, key: u32) {
-        self.flows.remove(&key);
+        let Some(flow) = self.flows.remove(&key) else { return };
+        let (time, link) = flow.waited;
+        if time > 0.0 {
+            self.told.insert(key, vec![Hold { link, by: Some(flow.owner), time }]);
+        }
     }
 
     /// A flow of a class has finished; `is_last` if it has no other one.
@@ -188,12 +196,14 @@ impl Holds {
         self.add_up(class, now);
         let key = flow.key;
         self.trips.extend(self.trip(key, flow.bytes as f64, now));
-        let before = self.flows.remove(&key).map(|flow| flow.before).unwrap_or_default();
+        let flow = self.flows.remove(&key).unwrap_or_default();
         let held = &mut self.classes[class as usize];
         let mut holds = if is_last { std::mem::take(&mut held.holds) } else { held.holds.clone() };
-        for (hold, before) in holds.iter_mut().zip(before) {
+        for (hold, before) in holds.iter_mut().zip(&flow.before) {
             hold.time -= before.time;
         }
+        let (time, link) = flow.waited;
+        add(&mut holds, Hold { link, by: Some(flow.owner), time });
         holds.retain(|hold| hold.time > 0.0);
         self.told.insert(key, holds);
         if is_last {

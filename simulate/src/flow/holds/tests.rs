@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::engine::Picoseconds;
-use crate::flow::{FlowNetwork, FlowOptions};
+use crate::flow::{FlowNetwork, FlowOptions, Order};
 use crate::routing::router;
 use crate::topology::sketch::sketch;
 use crate::topology::{HostId, PortOrder, Topology};
@@ -15,18 +15,23 @@ fn drawn(text: &str) -> Topology {
     Topology::freeze("net", sketch(text), PortOrder::Number, 0).unwrap()
 }
 
-/// By flow `(owner, start, src, dst, bytes)`: when it ends, and what held it up.
-fn play(net: &Topology, flows: &[(u32, Picoseconds, u32, u32, u64)], ask: bool) -> Vec<(f64, Vec<Hold>)> {
-    let options = FlowOptions::default();
+/// Owner, start, source, destination, bytes.
+type Listed = (u32, Picoseconds, u32, u32, u64);
+
+/// By flow: when it ends, and what held it up.
+type Told = (f64, Vec<Hold>);
+
+fn play(net: &Topology, flows: &[Listed], order: Order, ask: bool) -> Vec<Told> {
+    let options = FlowOptions { order, ..FlowOptions::default() };
     let mut network = FlowNetwork::new(net, router(&Choice::plain("dmodk"), 1).unwrap(), &options);
     if ask {
         network.tell_holds();
     }
     let mut ends = vec![(f64::NAN, Vec::new()); flows.len()];
-    let mut order: Vec<usize> = (0..flows.len()).collect();
-    order.sort_by_key(|flow| flows[*flow].1);
+    let mut by_start: Vec<usize> = (0..flows.len()).collect();
+    by_start.sort_by_key(|flow| flows[*flow].1);
     let mut told = Vec::new();
-    for flow in order {
+    for flow in by_start {
         let (owner, start, src, dst, bytes) = flows[flow];
         network.advance(start, |key, end| told.push((key, end)));
         network.belong(owner, (src, dst));
@@ -54,14 +59,32 @@ fn sums(holds: &[Hold]) -> (f64, Vec<(u32, f64)>) {
 }
 
 #[track_caller]
-fn check(net: &Topology, flows: &[(u32, Picoseconds, u32, u32, u64)], expected: &[(f64, &[(u32, f64)])]) {
+fn check(net: &Topology, flows: &[Listed], expected: &[(f64, &[(u32, f64)])]) {
+    check_in(Order::None, net, flows, expected);
+}
+
+#[track_caller]
+fn check_in(order: Order, net: &Topology, flows: &[Listed], expected: &[(f64, &[(u32, f64)])]) {
     let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-9 * expected.max(1.0);
-    for ((_, holds), (own, by)) in play(net, flows, true).iter().zip(expected) {
+    for ((_, holds), (own, by)) in play(net, flows, order, true).iter().zip(expected) {
         let (found_own, found_by) = sums(holds);
         let same = found_by.len() == by.len()
             && found_by.iter().zip(*by).all(|(found, by)| found.0 == by.0 && near(found.1, by.1));
         assert!(same && near(found_own, *own), "{holds:?} instead of {own}, {by:?}");
     }
+}
+
+#[test]
+fn a_flow_that_waits_for_its_connection_loses_the_time_to_its_own_job() {
+    let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0");
+    // The second has the link to itself once it goes; the third, to another host, shares the sender's link
+    // with both: 0 to 16 µs with the first, 16 to 20 µs with the second.
+    let flows = [(5, 0, 0, 1, 1000), (5, 0, 0, 1, 1000), (5, 0, 0, 2, 1250)];
+    let connection: [(f64, &[(u32, f64)]); 3] =
+        [(8e6, &[(5, 8e6)]), (8e6, &[(5, 18e6)]), (10e6, &[(5, 10e6)])];
+    check_in(Order::Connection, &net, &flows, &connection);
+    let adapter: [(f64, &[(u32, f64)]); 3] = [(8e6, &[]), (8e6, &[(5, 8e6)]), (10e6, &[(5, 16e6)])];
+    check_in(Order::Adapter, &net, &flows, &adapter);
 }
 
 #[test]
@@ -93,7 +116,7 @@ fn of_n_flows_into_a_host_each_loses_to_all_others() {
     let first: (f64, &[(u32, f64)]) = (8e6, &[(1, 8e6), (2, 40e6)]);
     let second: (f64, &[(u32, f64)]) = (8e6, &[(1, 16e6), (2, 32e6)]);
     check(&net, &flows, &[first, first, second, second, second, second, second]);
-    for (_, holds) in play(&net, &flows, true) {
+    for (_, holds) in play(&net, &flows, Order::None, true) {
         let last = |hold: &Hold| hold.link.is_some_and(|link| net.dst(link) == net.host(HostId(7)));
         assert!(holds.iter().all(last), "{holds:?}");
     }
@@ -105,7 +128,7 @@ fn time_goes_to_the_link_that_held_the_flow_up() {
     // at a half.
     let net = drawn("h0-s0 h1-s0 h2-s0 h3-s1 h4-s1 h5-s2 h6-s2 s0-s1 s1-s2");
     let flows = [(0, 0, 0, 5, 2000), (1, 0, 1, 3, 1000), (2, 0, 2, 4, 1000), (3, 0, 3, 6, 4000)];
-    let found = play(&net, &flows, true);
+    let found = play(&net, &flows, Order::None, true);
     let mut told: Vec<(u32, f64, Option<u32>)> = found[0]
         .1
         .iter()
@@ -210,12 +233,13 @@ proptest! {
     #[test]
     fn holds_are_the_time_of_a_flow(
         flows in prop::collection::vec((0..40_000_000_u64, 0..6_u32, 0..6_u32, 0..5_000_u64), 1..40),
+        order in prop::sample::select(vec![Order::Connection, Order::Adapter, Order::None]),
     ) {
         // A host has one owner, as jobs do not share hosts.
         let flows: Vec<_> = flows.into_iter().map(|(start, src, dst, bytes)| (src % 3, start, src, dst, bytes)).collect();
         let net = drawn("h0-s0 h1-s0 h2-s0 h3-s1 h4-s1 h5-s1 s0-s1");
-        let found = play(&net, &flows, true);
-        let plain = play(&net, &flows, false);
+        let found = play(&net, &flows, order, true);
+        let plain = play(&net, &flows, order, false);
         for (((_, start, src, dst, bytes), (end, holds)), (same, nothing)) in flows.iter().zip(&found).zip(&plain) {
             prop_assert_eq!(end.to_bits(), same.to_bits());
             prop_assert!(nothing.is_empty());

@@ -170,8 +170,13 @@ impl Simulation<'_> {
     fn begin_alone(&mut self, job: &mut Job, place: u32) -> Result<bool> {
         let program = &self.programs[job.workload];
         // Where routes change with the phase, there is no one answer for all its occurrences.
-        let is_flow = matches!(self.setup.model, Model::Flow(..));
-        let Some(sampled) = program.sampled().filter(|_| is_flow && self.setup.reroute == Reroute::Job)
+        let takes_samples = match &self.setup.model {
+            Model::Traffic => false,
+            Model::Flow(..) => true,
+            // What hangs is told of phases.
+            Model::Packet(model) => !model.is_chosen && !model.allow_hang,
+        };
+        let Some(sampled) = program.sampled().filter(|_| takes_samples && self.setup.reroute == Reroute::Job)
         else {
             return Ok(false);
         };
