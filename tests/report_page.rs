@@ -174,6 +174,20 @@ fn the_page_says_what_slowed_the_critical_path() {
 }
 
 #[test]
+fn the_page_says_how_sure_times_are_and_where_models_disagree() {
+    let html = fs::read_to_string(page("models", &example::archive(json!({}), &example::models()))).unwrap();
+    let note = "<p class=\"note\">Models disagree on phase halo: 342 ms ± 96 % by flow (run 0), 26 ms by packet, ideal (run 1), \
+                13.2 times apart. The stated error covers that: trust packet, ideal, or ask with --sampling off.</p>";
+    assert!(html.contains(note), "{html}");
+    assert_eq!(html.matches("Models disagree on").count(), 1);
+    // Phase by phase, and of the run, whose 5 s may be off by the 328 ms of that phase: that is 6.6 %.
+    assert!(
+        html.contains("<td class=\"n\">342 ms ± 96 %</td>") && html.contains("<td class=\"n\">5 s</td>"),
+        "{html}"
+    );
+}
+
+#[test]
 fn the_page_says_what_the_tables_say() {
     let page = page("example", &example::example());
     let html = fs::read_to_string(&page).unwrap();

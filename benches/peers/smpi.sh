@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makespans of recorded runs in the flow model and in SimGrid's SMPI (3.32, Debian's libsimgrid-dev), equal parameters: a star of
-# 100 Gbit/s and 1 us a link, no overheads, all messages eager. Needs a release build, Open MPI, HPCC, mpi4py.
+# 100 Gbit/s and 1 us a link, no overheads, all messages eager, no order among them. Needs a release build, Open MPI, HPCC, mpi4py.
 # COMPUTE_SCALE (default 1) multiplies computation, so that the network decides.
 # usage: smpi.sh NAME RANKS COMMAND…
 set -eu
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 "$bin/pf-profile" --quiet -o "$work/run" -- mpirun --oversubscribe -n "$ranks" "$@" >"$work/log" 2>&1
 "$bin/pf-collect" --quiet "$work/run" | "$bin/pf-segment" --quiet --method none --keep-messages -o "$work/phases.tar"
 ours=$("$bin/pf-simulate" --quiet "$work/phases.tar" --topology "star[hosts=$ranks,slots=1]" --capacity 100 --latency 1us --switch-latency 0ns \
-    --model 'flow[sampling=off,eager=1GiB,compute-scale='$scale']' | "$bin/pf-report" --quiet --table runs | python3 -c 'import csv, sys; print(next(csv.DictReader(sys.stdin))["makespan_s"])')
+    --model 'flow[order=none,sampling=off,eager=1GiB,compute-scale='$scale']' | "$bin/pf-report" --quiet --table runs | python3 -c 'import csv, sys; print(next(csv.DictReader(sys.stdin))["makespan_s"])')
 "$bin/examples/ti" "$work/phases.tar" "$work/ti" >"$work/log"
 cat >"$work/platform.xml" <<XML
 <?xml version='1.0'?>

@@ -11,7 +11,7 @@ use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, TrafficMatrix};
 use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::result::{
-    JobRow, Link, LinkTable, Network, PhaseRow, ResultHeader, ResultWriter, RunLabels, RunResult,
+    JobRow, Link, LinkTable, Network, PhaseRow, Replayed, ResultHeader, ResultWriter, RunLabels, RunResult,
     RunStatistics, Series, SeriesSummary, Snapshot,
 };
 use phaseflow_simulate::topology::{LinkId, Node, NodeId};
@@ -243,4 +243,22 @@ pub(crate) fn archive_of(
 /// The archive of both runs.
 pub(crate) fn example() -> Vec<u8> {
     archive(json!({"routers": ["dmodk", "greedy"]}), &runs())
+}
+
+/// Two runs that differ in their model: one, from samples, is not sure of a phase that takes 342 ms; the other says 26 ms.
+#[allow(dead_code, reason = "not every test has use for them")]
+pub(crate) fn models() -> [RunResult; 2] {
+    let [mut flow, mut packet] = runs();
+    for (run, model, times, error) in
+        [(&mut flow, "flow", [0.342, 0.08], Some(0.96)), (&mut packet, "packet", [0.026, 0.12], None)]
+    {
+        run.labels.router = "dmodk".into();
+        run.labels.model = model.into();
+        run.labels.transport = if model == "packet" { "ideal".into() } else { String::new() };
+        for (row, makespan_s) in run.phases.iter_mut().zip(times) {
+            row.makespan_s = Some(makespan_s);
+        }
+        run.phases[0].replayed = Some(Replayed { makespan_error: error, ..Replayed::default() });
+    }
+    [flow, packet]
 }
