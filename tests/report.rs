@@ -228,11 +228,11 @@ fn times_that_are_not_sure_and_models_that_disagree_say_so() {
     let directory = files(&[("r.tar.gz", example::archive(json!({}), &example::models()))]);
     // 96 % of 342 ms are 328 ms: more than the difference of 316 ms.
     let expected = "\
-run  choice  phase                  time  hottest link       load   used
-  0  flow    halo   25 ×  342 ms ± 96 %  h0 → e0        625 MB/s   50 %
-  0  flow    a/2a   25 ×          80 ms  e0 → c0        2.5 GB/s  200 %
-  1  packet  halo   25 ×          26 ms  h0 → e0        625 MB/s   50 %
-  1  packet  a/2a   25 ×         120 ms  h0 → e0       1.25 GB/s  100 %
+run  choice          phase                 time  hottest link       load   used
+  0  flow            halo   25 ×  342 ms ± 96 %  h0 → e0        625 MB/s   50 %
+  0  flow            a/2a   25 ×          80 ms  e0 → c0        2.5 GB/s  200 %
+  1  packet · ideal  halo   25 ×          26 ms  h0 → e0        625 MB/s   50 %
+  1  packet · ideal  a/2a   25 ×         120 ms  h0 → e0       1.25 GB/s  100 %
 phase halo: 342 ms ± 96 % by flow (run 0), 26 ms by packet, ideal (run 1), 13.2 times apart. \
 The stated error covers that: trust packet, ideal, or ask with --sampling off
 ";
