@@ -7,6 +7,7 @@ use phaseflow_collect::Result;
 
 use super::Rows;
 use crate::disagreement::all_but_model;
+use crate::makespan::Makespan;
 use crate::view::{RunView, rates};
 
 /// A row of a phase has no link, and a row of a link no makespan. A ratio is that of the run to its reference.
@@ -28,6 +29,8 @@ pub(super) const COLUMNS: &[&str] = &[
     "utilization",
     "reference_utilization",
     "utilization_ratio",
+    "makespan_error",
+    "reference_makespan_error",
 ];
 
 /// The first run of each kind, by its labels without number and model.
@@ -46,7 +49,7 @@ struct Reference {
 
 #[derive(Debug, Default)]
 struct Phase {
-    makespan_s: Option<f64>,
+    makespan: Option<Makespan>,
     peak: Carried,
     /// By number of the link.
     links: HashMap<u32, Carried>,
@@ -77,7 +80,7 @@ pub(super) fn write<W: Write>(
     let nothing = Phase::default();
     for (place, name, phase) in &phases {
         let other = reference.phases.get(place).unwrap_or(&nothing);
-        let makespans = (phase.makespan_s, other.makespan_s);
+        let makespans = (phase.makespan, other.makespan);
         row(rows, view, reference, (place.0, name), ("", ""), makespans, (phase.peak, other.peak))?;
         let mut links: Vec<u32> = phase.links.keys().chain(other.links.keys()).copied().collect();
         links.sort_unstable();
@@ -97,11 +100,13 @@ fn row<W: Write>(
     reference: &Reference,
     (job, phase): (u32, &str),
     (src, dst): (&str, &str),
-    (makespan, other_makespan): (Option<f64>, Option<f64>),
+    (makespan, other_makespan): (Option<Makespan>, Option<Makespan>),
     (carried, other): (Carried, Carried),
 ) -> Result<()> {
     let ratio = |a: Option<f64>, b: Option<f64>| Some(a? / b.filter(|b| *b > 0.0)?);
     let number = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
+    let seconds = |makespan: Option<Makespan>| makespan.map(|makespan| makespan.seconds);
+    let error = |makespan: Option<Makespan>| makespan.and_then(|makespan| makespan.error);
     rows.integer(view.run.labels.run)?
         .integer(reference.run)?
         .text(&view.run.labels.model)?
@@ -110,15 +115,17 @@ fn row<W: Write>(
         .text(phase)?
         .text(src)?
         .text(dst)?
-        .float(makespan)?
-        .float(other_makespan)?
-        .float(ratio(makespan, other_makespan))?
+        .float(seconds(makespan))?
+        .float(seconds(other_makespan))?
+        .float(ratio(seconds(makespan), seconds(other_makespan)))?
         .count(carried.bytes)?
         .count(other.bytes)?
         .float(ratio(number(carried.bytes), number(other.bytes)))?
         .float(carried.utilization)?
         .float(other.utilization)?
         .float(ratio(carried.utilization, other.utilization))?
+        .float(error(makespan))?
+        .float(error(other_makespan))?
         .end()
 }
 
@@ -137,7 +144,8 @@ fn phases<'a>(view: &RunView<'a>) -> Vec<((u32, u32), &'a str, Phase)> {
             };
             let links = view.links_of(Some(job), Some(position)).iter().map(carried).collect();
             let peak = Carried { bytes: row.max_link_bytes, utilization: row.max_utilization };
-            all.push(((job, position), &row.phase[..], Phase { makespan_s: row.makespan_s, peak, links }));
+            let makespan = Makespan::of_phase(row);
+            all.push(((job, position), &row.phase[..], Phase { makespan, peak, links }));
         }
     }
     all

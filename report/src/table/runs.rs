@@ -4,9 +4,10 @@ use phaseflow_collect::Result;
 
 use super::Rows;
 use crate::hotspot::peak_loads;
+use crate::makespan::Makespan;
 use crate::view::RunView;
 
-/// From `max_link_load` on: over all links, of each link's highest load in the run, those without traffic included.
+/// The four that end in `link_load`: over all links, of each link's highest load in the run, those without traffic included.
 pub(super) const COLUMNS: &[&str] = &[
     "run",
     "topology",
@@ -30,6 +31,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "min_link_load",
     "mean_link_load",
     "variance_link_load",
+    "makespan_error",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
@@ -64,5 +66,5 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(mean)?
             .float(variance)?;
     }
-    rows.end()
+    rows.float(Makespan::of_run(view).and_then(|makespan| makespan.error))?.end()
 }
