@@ -4,7 +4,7 @@
 # Prints a line for each run, `name messages phases error % estimate % covered seconds-off seconds-on ratio`, where error is the largest of a
 # phase and estimate the largest one, then all phases of all runs together. Needs a release build (PHASEFLOW_BIN, default target/release) and
 # Python; recorded runs need Open MPI.
-# Usage: benches/sampling.sh [NAME...]
+# Usage: [SEEDS="1 2 3"] benches/sampling.sh [NAME...]
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 bin=${PHASEFLOW_BIN:-$here/target/release}
@@ -48,12 +48,12 @@ print(f"{name:20} {messages:>9} {len(found):3} {100 * max(errors):7.2f} {100 * m
 PYTHON
 }
 
-# generated NAME RANKS NETWORK PATTERN [OPTION OF pf-collect...]: three seeds.
+# generated NAME RANKS NETWORK PATTERN [OPTION OF pf-collect...], with each of SEEDS.
 generated() {
     local name=$1 ranks=$2 network=$3 pattern=$4
     shift 4
     wanted "$name" || return 0
-    for seed in 1 2 3; do
+    for seed in ${SEEDS:-1 2 3}; do
         "$bin/pf-collect" --quiet --pattern "$pattern" --ranks "$ranks" --seed $seed "$@" -o "$work/trace.tar"
         compare "$name.$seed" "$work/trace.tar" "$network" --method marks
     done
