@@ -3,6 +3,8 @@
 
 mod calls;
 mod clocks;
+#[path = "../slurm/mod.rs"]
+mod cluster;
 mod collected;
 mod conduct;
 mod found;
