@@ -168,11 +168,8 @@ fn snakemake_goes_on_after_a_killed_shard() {
         let mut command = Command::new(&python);
         command.args(["-m", "snakemake", "--cores", "2", "--directory", "sweep", "--snakefile"]);
         command.arg(pipelines().join("Snakefile")).arg("--config");
-        // Values are quoted, as brackets are the shell's. Snakemake takes the quotes from a text that begins and ends with them.
-        let pairs = sweep.options[1..].chunks(2).map(|pair| format!("{} '{}'", pair[0], pair[1]));
-        let words: Vec<String> = pairs.collect();
         command.arg(format!("input={}", sweep.options[0])).arg(format!("shards={SHARDS}"));
-        command.arg(format!("options={}", words.join(" ")));
+        command.arg(format!("options={}", sweep.options[1..].join(" ")));
         run(sweep.with_environment(command), b"")
     };
     let killed = begin();
