@@ -30,7 +30,8 @@ impl Sweep {
         let trace = collect(&["--pattern", "halo2d,alltoall", "--ranks", "16", "--repeat", "2"]);
         std::fs::write(at("phases.tar"), segment(&[], &trace)).unwrap();
         let router = pipelines().join("plugins/router.py");
-        let script = format!("#!/bin/sh\ncd {}\n{once}\nexec {}\n", folder.path().display(), router.display());
+        let script =
+            format!("#!/bin/sh\ncd {}\n{once}\nexec {}\n", folder.path().display(), router.display());
         std::fs::write(at("router.sh"), script).unwrap();
         std::fs::set_permissions(at("router.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
         // No time limit for the program: what it waits for may take its time.
@@ -58,7 +59,10 @@ impl Sweep {
 
     fn with_environment(&self, mut command: Command) -> Command {
         let commands = Path::new(env!("CARGO_BIN_EXE_pf-simulate")).parent().unwrap();
-        command.current_dir(self.folder.path()).env("PHASEFLOW_BIN", commands).env("HOME", self.folder.path());
+        command
+            .current_dir(self.folder.path())
+            .env("PHASEFLOW_BIN", commands)
+            .env("HOME", self.folder.path());
         command
     }
 
@@ -67,7 +71,13 @@ impl Sweep {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
         let results = output(simulate(&options), b"");
         let mut report = Command::new(env!("CARGO_BIN_EXE_pf-report"));
-        output(self.with_environment({ report.args(["-o", "whole"]); report }), &results);
+        output(
+            self.with_environment({
+                report.args(["-o", "whole"]);
+                report
+            }),
+            &results,
+        );
         let (whole, merged) = (files(&self.path("whole")), files(&self.path("sweep/report")));
         assert_eq!(merged.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>());
         for (name, bytes) in &whole {
@@ -104,8 +114,9 @@ fn text(bytes: &[u8]) -> &str {
 /// Task 2 has points 1, 8, 15 and 22; the program is the router of point 8. It stops there until the task is killed.
 #[test]
 fn a_slurm_array_goes_on_after_a_killed_task() {
-    let sweep =
-        Sweep::new("[ \"$SLURM_ARRAY_TASK_ID\" = 2 ] && mkdir held 2>/dev/null && touch waits && exec cat >answers");
+    let sweep = Sweep::new(
+        "[ \"$SLURM_ARRAY_TASK_ID\" = 2 ] && mkdir held 2>/dev/null && touch waits && exec cat >answers",
+    );
     let mut cluster = Cluster::up();
     let script = pipelines().join("sweep-slurm.sh");
     let begun = sweep.begin(cluster.command(script.to_str().unwrap()));
@@ -190,6 +201,7 @@ fn a_merge_refuses_what_is_of_another_sweep() {
     sweep.options.extend(["--capacity", "40"].map(String::from));
     let merge = sweep.begin(Command::new(pipelines().join("sweep-merge.sh")));
     assert_eq!(merge.status.code(), Some(1));
-    let expected = "pf-simulate: sweep/shards/1.tar.gz: is of another sweep: other options, networks or traces\n";
+    let expected =
+        "pf-simulate: sweep/shards/1.tar.gz: is of another sweep: other options, networks or traces\n";
     assert_eq!(text(&merge.stderr), expected);
 }

@@ -7,7 +7,6 @@ mod clocks;
 mod cluster;
 mod collected;
 mod conduct;
-mod found;
 mod guards;
 mod labelled;
 mod loss;

@@ -56,7 +56,9 @@ impl Cluster {
         cluster.start("slurmctld");
         cluster.start("slurmd");
         // A machine may be as slow as it likes; a daemon that has ended will not come up.
-        while cluster.command("sinfo").args(["--noheader", "--format=%t"]).output().unwrap().stdout != b"idle\n" {
+        while cluster.command("sinfo").args(["--noheader", "--format=%t"]).output().unwrap().stdout
+            != b"idle\n"
+        {
             cluster.is_alive();
             sleep(GLANCE);
         }
