@@ -5,8 +5,8 @@
 #   REPEATS=5 MBIT=100 BURST=3000 LIMIT=1000000 benches/reality/reality.sh
 #
 # In each repeat every kind of run is done once, in turn: a recording by pf-profile on the network, one in the shared memory of one machine, the
-# real run with Open MPI as it comes, and the one without PUT (btl_tcp_flags 1), which uses both directions of a link better. Models get the
-# rate of the links, 5 us a link (an idle round trip is 20 us), the queue, and no computation, as there is none. Needs root, Open MPI,
+# real run with Open MPI as it comes, and one without PUT and with small socket buffers, which uses both directions of a link: requests
+# of PUT wait behind what is in the buffers. Models get the rate of the links, 5 us a link (an idle round trip is 20 us), the queue, and no computation, as there is none. Needs root, Open MPI,
 # iproute2 and the commands in PHASEFLOW_BIN (default target/release). Processor time has to be left: look at `idle_percent`.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -78,7 +78,7 @@ for repeat in $(seq "$repeats"); do
   modelled "$repeat" "" "$work/agent 10.88.0.1" "$launch"
   modelled "$repeat" " (recorded in shared memory)" "sh -c" "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -n 8"
   real "$repeat" "Open MPI"
-  real "$repeat" "Open MPI without PUT" --mca btl_tcp_flags 1
+  real "$repeat" "Open MPI, no PUT, socket buffers of 64 KiB" --mca btl_tcp_flags 1 --mca btl_tcp_sndbuf 65536 --mca btl_tcp_rcvbuf 65536
 done | tee -a "$work/rows"
 echo
 awk -F';' -v about="$mbit Mbit/s, burst $burst bytes, queue $limit bytes; ${arguments[*]}; medians of $repeats, least and most in brackets" '
