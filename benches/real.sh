@@ -1,14 +1,14 @@
 #!/bin/sh
-# How near each method comes to the marks of real MPI runs. Prints `ranks program method boundary_f1 exact_f1 covering label_ari`,
-# then the means of each method. Needs a release build (PHASEFLOW_BIN, default target/release) and Open MPI.
-# Usage: benches/real.sh [METHOD...]
+# How near each method comes to the marks of real MPI runs. Prints `ranks program method boundary_f1 exact_f1 covering label_ari` of every
+# recording, then the means and the worst of each method. Needs a release build (PHASEFLOW_BIN, default target/release) and Open MPI.
+# Usage: [REPEATS=3] benches/real.sh [METHOD...]
 set -eu
 here=$(dirname "$0")
 bin=${PHASEFLOW_BIN:-$here/../target/release}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-[ $# -gt 0 ] || set -- jsd kmeans dbscan optics gmm
+[ $# -gt 0 ] || set -- rounds jsd kmeans dbscan optics gmm
 mpicc.openmpi -O1 -o "$work/phases" "$here/../tests/mpi/phases.c"
 
 # HPCC with its sections as marks, if it is there; a small problem.
@@ -56,7 +56,8 @@ sections() {
         }' "$work/truth.csv" "$work/list.csv"
 }
 
-for ranks in 8 24; do
+for repeat in $(seq "${REPEATS:-1}"); do
+for ranks in 8 16 24; do
     number=0
     for program in \
         'halo*200,alltoall*60,transpose*200,hotspot:1024*200' \
@@ -68,10 +69,12 @@ for ranks in 8 24; do
         number=$((number + 1))
         measure $ranks phases-$number "$*" "$work/phases" -c 50 "$program"
     done
+done
 done | tee "$work/table"
-awk '{ count[$3]++; for (i = 4; i <= 7; i++) sum[$3, i] += $i }
-    END { for (name in count) { line = "mean phases " name; for (i = 4; i <= 7; i++) line = line sprintf(" %.3f", sum[name, i] / count[name]); print line } }' \
-    "$work/table" | sort
+awk '{ count[$3]++; for (i = 4; i <= 7; i++) { sum[$3, i] += $i; if (count[$3] == 1 || $i < worst[$3, i]) worst[$3, i] = $i } }
+    END { for (name in count) { mean = "mean phases " name; least = "worst phases " name
+        for (i = 4; i <= 7; i++) { mean = mean sprintf(" %.3f", sum[name, i] / count[name]); least = least sprintf(" %.3f", worst[name, i]) }
+        print mean; print least } }' "$work/table" | sort
 if [ -x "$work/stages" ]; then
     measure 8 lammps "$*" "$work/stages" "$here/../tests/data/stages.lammps"
 fi

@@ -6,14 +6,35 @@ mod stages;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use stages::{collect, output, run, segment, simulate};
 use tempfile::TempDir;
 
-/// 40 runs of some 50 ms each.
-const SWEEP: [&str; 7] =
-    ["phases.tar", "--topology", "xgft[m=8:8,w=1:4]", "--model", "flow[noise=0.1]", "--repeat", "40"];
+/// 40 runs, each of which asks a program for its hosts, without a time limit.
+const SWEEP: [&str; 9] = [
+    "phases.tar",
+    "--topology",
+    "xgft[m=8:8,w=1:4]",
+    "--model",
+    "flow[noise=0.1]",
+    "--repeat",
+    "40",
+    "--host-selector",
+    "exec:sh select.sh[timeout=100000s]",
+];
+
+/// Says the hosts in their order. In a folder `asked` it counts the runs, and stops at the fifth until that is killed.
+const SELECT: &str = "read -r greeting
+if [ -d asked ]; then
+  run=1
+  until mkdir asked/$run; do run=$((run + 1)); done 2>/dev/null
+  [ $run -lt 5 ] || exec cat >/dev/null
+fi
+echo '{\"phaseflow\": 1}'
+read -r question
+echo \"{\\\"hosts\\\": [$(seq -s, -f '\"h%g\"' 0 63)]}\"
+read -r end
+";
 
 fn folder() -> TempDir {
     let folder = TempDir::new().unwrap();
@@ -50,26 +71,29 @@ fn errors(done: &Output) -> String {
 fn a_killed_sweep_leaves_its_runs_and_goes_on() {
     let folder = folder();
     let folder = folder.path();
+    std::fs::write(folder.join("select.sh"), SELECT).unwrap();
     for (file, whole) in [("r.tar", "whole.tar"), ("r.tar.gz", "whole.tar.gz")] {
         output(sweep(folder, &["-o", whole]), b"");
         let partial = format!("{file}.partial");
+        std::fs::create_dir(folder.join("asked")).unwrap();
         let mut child = sweep(folder, &["-o", file, "--threads", "1"]).stderr(Stdio::null()).spawn().unwrap();
-        let patience = Instant::now();
-        while lines(folder, "runs", &partial).len() < 4 {
-            assert!(patience.elapsed() < Duration::from_secs(100), "no runs in {partial}");
-            assert_eq!(child.try_wait().unwrap(), None, "the sweep is too short for this test");
+        while !folder.join("asked/5").exists() {
+            assert_eq!(child.try_wait().unwrap(), None, "it asks for the hosts of each run");
+            std::thread::sleep(std::time::Duration::from_millis(10));
         }
         child.kill().unwrap();
         child.wait().unwrap();
+        std::fs::remove_dir_all(folder.join("asked")).unwrap();
         assert!(!folder.join(file).exists());
 
         // What is there is the beginning of what would have been.
         for table in ["runs", "phases", "ranks"] {
             let (found, all) = (lines(folder, table, &partial), lines(folder, table, whole));
-            assert!(found.len() > 3 && found.len() < all.len(), "{table}: {} of {}", found.len(), all.len());
+            assert!(found.len() > 4 && found.len() < all.len(), "{table}: {} of {}", found.len(), all.len());
             assert_eq!(found, all[..found.len()], "{table}");
         }
-        let runs = lines(folder, "runs", &partial).len() - 1;
+        let runs = 4;
+        assert_eq!(lines(folder, "runs", &partial).len() - 1, runs);
         let told = errors(&report(folder, &["--partial", &partial]));
         assert_eq!(
             told,
@@ -100,7 +124,7 @@ fn a_killed_sweep_leaves_its_runs_and_goes_on() {
         assert!(bytes(file) == bytes(whole), "{file}");
         assert!(!folder.join(&partial).exists());
     }
-    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 5, "nothing else is left");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 6, "nothing else is left");
 }
 
 #[test]

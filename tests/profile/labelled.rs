@@ -1,6 +1,5 @@
 //! Recorded runs of programs that mark their phases, with the marks as truth.
 
-use std::collections::BTreeMap;
 use std::process::Command;
 
 use crate::mpi::{self, Recorded};
@@ -27,37 +26,6 @@ pub(crate) fn labelled(recorded: Recorded) -> Labelled {
     text(env!("CARGO_BIN_EXE_pf-collect"), &["--quiet", &run, "-o", &trace, "--truth", &truth]);
     Labelled { trace, truth, recorded }
 }
-
-impl Labelled {
-    /// What `--score` says.
-    pub(crate) fn scores(&self) -> BTreeMap<String, f64> {
-        let scores =
-            text(env!("CARGO_BIN_EXE_pf-segment"), &["--quiet", &self.trace, "--score", &self.truth]);
-        let lines = scores.lines().filter_map(|line| line.split_once(": "));
-        lines.filter_map(|(name, value)| Some((name.into(), value.parse().ok()?))).collect()
-    }
-
-    /// Rows of depth 0, in order: begin and messages.
-    pub(crate) fn rows(&self) -> Vec<(u64, u64)> {
-        let list = text(env!("CARGO_BIN_EXE_pf-segment"), &["--quiet", &self.trace, "--list"]);
-        let fields = list.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
-        let outer = fields.filter(|row| row[2] == "0");
-        outer.map(|row| (row[3].parse().unwrap(), row[5].parse().unwrap())).collect()
-    }
-
-    /// The truth's stretches.
-    pub(crate) fn stretches(&self) -> Vec<Stretch> {
-        let mut reader = csv::Reader::from_path(&self.truth).unwrap();
-        let stretch = |row: csv::StringRecord| {
-            let number = |at: usize| row[at].parse::<u64>().ok();
-            (number(0).unwrap(), number(1).unwrap(), number(4).zip(number(5)))
-        };
-        reader.records().map(|row| stretch(row.unwrap())).collect()
-    }
-}
-
-/// Begin, end, first and last message.
-pub(crate) type Stretch = (u64, u64, Option<(u64, u64)>);
 
 /// LAMMPS in four stages on four ranks, if its library is there.
 pub(crate) fn lammps() -> Option<Recorded> {

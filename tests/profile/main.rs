@@ -3,9 +3,10 @@
 
 mod calls;
 mod clocks;
+#[path = "../slurm/mod.rs"]
+mod cluster;
 mod collected;
 mod conduct;
-mod found;
 mod guards;
 mod labelled;
 mod loss;
