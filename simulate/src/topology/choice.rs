@@ -138,7 +138,7 @@ fn generate(choice: &Choice, options: &TopologyOptions) -> Result<Topology> {
     let generator = generator(choice)?;
     let own: &[&str] = match generator {
         Generator::Star => &["hosts"],
-        Generator::Xgft => &["m", "w"],
+        Generator::Xgft => &["m", "w", "variant"],
         Generator::FatTree => &["k"],
         Generator::LeafSpine => &["leaves", "spines", "hosts"],
         Generator::Torus => &["dims", "hosts"],
@@ -301,6 +301,10 @@ mod tests {
                 "unknown parameter of `star` `host`; did you mean hosts? (known: hosts, slots, capacity)",
             ),
             ("xgft[m=4:4,w=1]", "`xgft[m=4:4,w=1]`: m has 2 levels and w has 1, expected the same number"),
+            (
+                "xgft[m=4:4,w=1:2,variant=paper]",
+                "`xgft[m=4:4,w=1:2,variant=paper]`: variant is `paper`, expected published or pfsim",
+            ),
             ("xgft[m=4:0,w=1:1]", "`xgft[m=4:0,w=1:1]`: m and w have no zeros"),
             ("fat-tree[k=5]", "`fat-tree[k=5]`: k is 5, expected an even number of ports"),
             ("torus[dims=4x0]", "`torus[dims=4x0]`: dims has no zeros"),
