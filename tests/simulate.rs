@@ -1,12 +1,7 @@
 //! pf-simulate as a user calls it: a closed form, the order of runs, the same bytes however it is
 //! fed, and what it says of bad input.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test that cannot go on says so and fails"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
 mod stages;
 

@@ -43,3 +43,4 @@ pub mod sweep;
 pub mod topology;
 mod traffic;
 pub mod workload;
+pub mod xml;

@@ -147,6 +147,9 @@ pub struct JobRow {
     pub finished_s: Option<f64>,
     /// The nodes of its hosts.
     pub hosts: Vec<NodeId>,
+    /// The node of each rank's host; empty where only the whole run is told of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<NodeId>,
     /// How long it would have run in the same place without other jobs, seconds; flow and packet model, where it is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_s: Option<f64>,

@@ -129,9 +129,10 @@ pub fn topology(choice: &TopologyChoice, options: &TopologyOptions) -> Result<To
 fn from_file(path: &Path, options: &TopologyOptions) -> Result<Topology> {
     let label = path.display().to_string();
     let file = std::fs::File::open(path).map_err(|error| Error::from(error).at(&label))?;
-    let graph = graphml::read(std::io::BufReader::with_capacity(1 << 16, file), options);
-    let graph = graph.map_err(|error| error.at(&label))?;
-    Topology::freeze(&label, graph, PortOrder::Name, options.switch_latency_ps.unwrap_or(0))
+    let document = graphml::read(std::io::BufReader::with_capacity(1 << 16, file), options);
+    let document = document.map_err(|error| error.at(&label))?;
+    let switch_latency_ps = options.switch_latency_ps.or(document.switch_latency_ps).unwrap_or(0);
+    Topology::freeze(&label, document.graph, document.order, switch_latency_ps)
 }
 
 fn generate(choice: &Choice, options: &TopologyOptions) -> Result<Topology> {
