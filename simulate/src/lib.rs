@@ -23,6 +23,7 @@ mod demand;
 pub mod distribution;
 pub mod engine;
 pub mod flow;
+pub mod flow_list;
 pub mod forwarding;
 pub mod host_selection;
 pub mod packet;

@@ -186,6 +186,7 @@ prop_compose! {
                 flows: snapshot.iter().map(|s| s.1).collect(),
             }],
             routes: vec![],
+            flow_ends: Vec::new(),
         }
     }
 }

@@ -216,6 +216,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             flows: dense(|row| row.3),
         }],
         routes: vec![],
+        flow_ends: Vec::new(),
     }
 }
 

@@ -323,6 +323,7 @@ impl<R: BufRead> ResultReader<R> {
                 .map(|t| Snapshot { time_s: *t, load: Vec::new(), flows: Vec::new() })
                 .collect(),
             routes: Vec::new(),
+            flow_ends: Vec::new(),
         };
         self.parts(member, |archive, bytes, member, place| match place.numbered() {
             Some(("jobs", _)) => lines(archive, member, &mut run.jobs),

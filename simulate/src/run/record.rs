@@ -71,6 +71,7 @@ impl<'a> Record<'a> {
                 series: Vec::new(),
                 snapshots: Vec::new(),
                 routes: Vec::new(),
+                flow_ends: Vec::new(),
             },
         })
     }
