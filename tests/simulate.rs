@@ -352,7 +352,7 @@ fn scenarios_that_are_wrong_say_where() {
             "topology: star[hosts=4]\nalgorithms:\n  routre: dmodk\n",
             2,
             "s.yml: line 3, column 3: unknown key of algorithms `routre`; did you mean router? (known: scheduler, \
-             host_selector, process_mapper, router, model, transport, collective, phases)",
+             host_selector, process_mapper, router, model, transport, collective, phases, node_selector)",
         ),
         (
             "topology: star[hosts=4]\nsnapshots: [1s, soon]\n",
@@ -369,11 +369,6 @@ fn scenarios_that_are_wrong_say_where() {
             "topology: [gone.graphml]\njobs: [{trace: run.csv}]\n",
             1,
             "gone.graphml: No such file or directory (os error 2)",
-        ),
-        (
-            "topology: star[hosts=4]\njobs: [{submit: {exponential: {lambd: 1}}, trace: run.csv}]\n",
-            2,
-            "jobs are submitted without end: a `duration` (--duration) is needed",
         ),
         (
             "topology: [star\n",
