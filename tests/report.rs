@@ -373,8 +373,9 @@ fn networkx_and_igraph_read_the_graphs() {
 import sys, networkx
 g = networkx.read_graphml(sys.argv[1])
 assert g.is_directed() and g.is_multigraph() and g.graph['phase'] == 'a/2a' and g.graph['load_unit'] == 'bytes/s', g.graph
+assert g.graph['model'] == 'traffic' and g.graph['router'] == 'greedy' and g.graph['process_mapper'] == 'block', g.graph
 assert g.number_of_nodes() == 8 and g.number_of_edges() == 17 and g.number_of_edges('e0', 'c0') == 2
-assert g.nodes['h1'] == {'typ': 'host', 'capacity': 1, 'mac': '02:00:00:00:00:01'}, g.nodes['h1']
+assert g.nodes['h1'] == {'typ': 'host', 'capacity': 1, 'mac': '02:00:00:00:00:01', 'ranks': '1'}, g.nodes['h1']
 assert g.nodes['c0'] == {'typ': 'switch', 'dpid': 7}, g.nodes['c0']
 for u, v, d in g.edges(data=True):
     assert set(d) == {'capacity', 'latency_ps', 'port', 'bytes', 'load', 'utilization', 'flows'}, d

@@ -267,8 +267,8 @@ fn traces_of_next_to_nothing_have_an_answer() {
     let one_time = "all messages have one time: they are one phase of unknown duration";
     for (what, messages, rows, note, phases) in [
         ("empty", &[][..], &[][..], none, 0),
-        ("one", &[(5, 0, 1)], &[], one_time, 1),
-        ("at-once", &at_once, &[], one_time, 1),
+        ("one", &[(5, 0, 1)], &["0,0,0,0,0,1,8"], one_time, 1),
+        ("at-once", &at_once, &["0,0,0,0,0,50,400"], one_time, 1),
         ("alone", &alone, &["0,0,0,0,490,50,400"], "", 1),
         ("two", &[(0, 0, 1), (9, 1, 0)], &["0,0,0,0,9,2,16"], "", 1),
     ] {

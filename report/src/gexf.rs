@@ -6,10 +6,10 @@
 use std::io::{self, Write};
 
 use phaseflow_segment::Occurrence;
+use phaseflow_simulate::xml::Xml;
 
 use crate::number;
 use crate::view::{RunView, rates};
-use crate::xml::Xml;
 
 /// Values of a file that Gephi still opens with ease; occurrences beyond it are left out, and the description says so.
 const LARGEST_VALUES: usize = 200_000;

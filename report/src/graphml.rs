@@ -1,23 +1,20 @@
 //! Graphs of the network with what its links carry, as networkx, python-igraph, Gephi and Cytoscape read them.
 //!
-//! The keys are PFSim's (`typ`, `capacity`, `mac`, `dpid`, `port`), so a graph is a cluster file too, and on links `bytes`,
-//! `load`, `utilization` and `flows`. Every key is declared, every known value is written: a link without traffic has 0 bytes.
-//! What is unknown is left out. Links stand in the order of the topology and have no ids: networkx then gives parallel ones
-//! keys of its own.
+//! The network itself is written by [`write_graphml`], so a graph is a cluster file too. On links it has `bytes`, `load`,
+//! `utilization` and `flows`, and drops and queues where there were packets; on hosts their `ranks`; on the graph what was simulated and
+//! how long it took. Every key is declared, every known value is written: a link without traffic has 0 bytes. What is unknown is
+//! left out.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use phaseflow_simulate::result::{Network, Snapshot};
-use phaseflow_simulate::topology::LinkId;
+use phaseflow_simulate::result::{JobRow, LinkPackets, Network, Snapshot};
+use phaseflow_simulate::topology::{Annotations, Attribute, LinkId, NodeId, write_graphml};
 
-use crate::number;
 use crate::view::{RunView, rates};
-use crate::xml::Xml;
 
-const NAMESPACE: &str = "http://graphml.graphdrawing.org/xmlns";
-
-/// igraph keeps numbers as doubles: whole ones up to this are exact.
-const LARGEST_EXACT: u64 = 1 << 53;
+/// Columns of packets that a link of a graph has.
+const OF_PACKETS: [&str; 6] = ["drops", "losses", "marks", "queue_median", "queue_p99", "queue_max"];
 
 /// What the links of one graph carry, by link.
 pub(crate) struct Carried {
@@ -27,6 +24,10 @@ pub(crate) struct Carried {
     pub(crate) flows: Vec<u64>,
     /// True if loads are bytes per second.
     pub(crate) rates: bool,
+    /// Empty where no packets were simulated.
+    pub(crate) packets: Vec<Option<LinkPackets>>,
+    /// By node: the ranks on it, `JOB:RANK` where several jobs are there.
+    pub(crate) ranks: HashMap<NodeId, String>,
     /// Facts about the graph: name, value.
     pub(crate) about: Vec<(&'static str, String)>,
 }
@@ -37,14 +38,30 @@ impl Carried {
         let phase = view.phase(Some(job), Some(position));
         let mut carried =
             Self::rows(view, phase.is_some_and(rates), view.links_of(Some(job), Some(position)));
+        carried.ranks = ranks(view.job(job).into_iter());
         carried.about.push(("job", job.to_string()));
-        carried.about.extend(phase.map(|phase| ("phase", phase.phase.clone())));
+        if let Some(phase) = phase {
+            let seconds = |value: Option<f64>| value.map(|value| value.to_string());
+            let count = |value: Option<u64>| value.map(|value| value.to_string());
+            let facts = [
+                ("phase", Some(phase.phase.clone())),
+                ("duration_s", seconds(phase.duration_s)),
+                ("makespan_s", seconds(phase.makespan_s)),
+                ("drops", count(phase.drops)),
+                ("retransmits", count(phase.retransmits)),
+            ];
+            carried.about.extend(facts.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        }
         carried
     }
 
     /// What the whole run carries, where the run tells it.
     pub(crate) fn by_run(view: &RunView<'_>) -> Self {
-        Self::rows(view, view.rates(), view.links_of(None, None))
+        let mut carried = Self::rows(view, view.rates(), view.links_of(None, None));
+        carried.ranks = ranks(view.run.jobs.iter());
+        let makespan = view.run.statistics.makespan_s;
+        carried.about.extend(makespan.map(|makespan| ("makespan_s", makespan.to_string())));
+        carried
     }
 
     /// What the network carries at one moment.
@@ -52,7 +69,12 @@ impl Carried {
         let mut about = Self::about(view, view.rates());
         about.push(("time_s", snapshot.time_s.to_string()));
         let (load, flows) = (snapshot.load.clone(), snapshot.flows.clone());
-        Self { bytes: None, load, flows, rates: view.rates(), about }
+        let runs_then = |job: &&JobRow| {
+            job.started_s.is_some_and(|start| start <= snapshot.time_s)
+                && job.finished_s.is_none_or(|end| end > snapshot.time_s)
+        };
+        let ranks = ranks(view.run.jobs.iter().filter(runs_then));
+        Self { bytes: None, load, flows, rates: view.rates(), packets: Vec::new(), ranks, about }
     }
 
     fn rows(view: &RunView<'_>, rates: bool, rows: &[usize]) -> Self {
@@ -65,30 +87,48 @@ impl Carried {
             load[link as usize] = table.load[row];
             flows[link as usize] = table.flows[row];
         }
-        Self { bytes: Some(bytes), load, flows, rates, about: Self::about(view, rates) }
+        let mut packets = Vec::new();
+        if rows.iter().any(|row| table.packets.get(*row).copied().flatten().is_some()) {
+            packets.resize(links, None);
+            for row in rows.iter().copied() {
+                packets[table.link[row].0 as usize] = table.packets[row];
+            }
+        }
+        let about = Self::about(view, rates);
+        Self { bytes: Some(bytes), load, flows, rates, packets, ranks: HashMap::new(), about }
     }
 
     fn about(view: &RunView<'_>, rates: bool) -> Vec<(&'static str, String)> {
         let labels = &view.run.labels;
         vec![
-            ("name", view.network.label.clone()),
             ("run", labels.run.to_string()),
+            ("scheduler", labels.scheduler.clone()),
+            ("host_selector", labels.host_selector.clone()),
+            ("process_mapper", labels.process_mapper.clone()),
             ("router", labels.router.clone()),
+            ("model", labels.model.clone()),
+            ("transport", labels.transport.clone()),
+            ("collective", labels.collective.clone()),
+            ("seed", labels.seed.to_string()),
             ("load_unit", if rates { "bytes/s" } else { "bytes" }.into()),
         ]
     }
 }
 
-/// A declared attribute.
-struct Key {
-    id: &'static str,
-    of: &'static str,
-    name: &'static str,
-    kind: &'static str,
-}
-
-const fn key(id: &'static str, of: &'static str, name: &'static str, kind: &'static str) -> Key {
-    Key { id, of, name, kind }
+/// By node, the ranks of the jobs on it, a blank between them.
+fn ranks<'a>(jobs: impl Iterator<Item = &'a JobRow> + Clone) -> HashMap<NodeId, String> {
+    let several = jobs.clone().count() > 1;
+    let mut ranks: HashMap<NodeId, String> = HashMap::new();
+    for job in jobs {
+        for (rank, node) in job.ranks.iter().enumerate() {
+            let text = ranks.entry(*node).or_default();
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&if several { format!("{}:{rank}", job.job) } else { rank.to_string() });
+        }
+    }
+    ranks
 }
 
 /// Writes the graph of `network` with what its links carry.
@@ -96,87 +136,31 @@ const fn key(id: &'static str, of: &'static str, name: &'static str, kind: &'sta
 /// # Errors
 /// What the output reports.
 pub(crate) fn write<W: Write>(out: W, network: &Network, carried: &Carried) -> io::Result<W> {
-    let mut xml = Xml::new(out)?;
-    xml.open("graphml", &[("xmlns", NAMESPACE)])?;
-    let dpid = whole_or_text(network.nodes.iter().filter_map(|node| node.dpid.as_deref()));
-    let port = whole_or_text(network.links.iter().filter_map(|link| link.port.as_deref()));
-    let mut keys = vec![
-        key("typ", "node", "typ", "string"),
-        key("slots", "node", "capacity", "long"),
-        key("mac", "node", "mac", "string"),
-        key("dpid", "node", "dpid", dpid),
-        key("capacity", "edge", "capacity", "double"),
-        key("latency_ps", "edge", "latency_ps", "long"),
-        key("port", "edge", "port", port),
-        key("bytes", "edge", "bytes", "long"),
-        key("load", "edge", "load", "double"),
-        key("utilization", "edge", "utilization", "double"),
-        key("flows", "edge", "flows", "long"),
+    let Carried { bytes, load, flows, packets, ranks, .. } = carried;
+    let utilization =
+        |at: usize| carried.rates.then(|| (load[at] * 8.0 / (network.links[at].capacity * 1e9)).to_string());
+    let mut links = vec![
+        attribute("bytes", "long", |at| bytes.as_ref().map(|bytes| bytes[at].to_string())),
+        attribute("load", "double", |at| Some(load[at].to_string())),
+        attribute("utilization", "double", utilization),
+        attribute("flows", "long", |at| Some(flows[at].to_string())),
     ];
-    keys.extend(carried.about.iter().map(|(name, _)| key(name, "graph", name, "string")));
-    for key in &keys {
-        let attributes = [("id", key.id), ("for", key.of), ("attr.name", key.name), ("attr.type", key.kind)];
-        xml.empty("key", &attributes)?;
-    }
-    xml.open("graph", &[("edgedefault", "directed")])?;
-    for (name, value) in &carried.about {
-        xml.text("data", &[("key", name)], value)?;
-    }
-    write_nodes(&mut xml, network)?;
-    write_links(&mut xml, network, carried)?;
-    xml.close("graph")?;
-    xml.close("graphml")?;
-    xml.finish()
-}
-
-fn write_nodes<W: Write>(xml: &mut Xml<W>, network: &Network) -> io::Result<()> {
-    for node in &network.nodes {
-        xml.open("node", &[("id", &node.name)])?;
-        xml.text("data", &[("key", "typ")], if node.slots.is_some() { "host" } else { "switch" })?;
-        for (key, value) in [
-            ("slots", node.slots.map(|slots| slots.to_string())),
-            ("mac", node.mac.clone()),
-            ("dpid", node.dpid.clone()),
-        ] {
-            if let Some(value) = value {
-                xml.text("data", &[("key", key)], &value)?;
-            }
+    for (_, name, value) in LinkPackets::COLUMNS {
+        if OF_PACKETS.contains(&name) {
+            links.push(attribute(name, "long", move |at| {
+                let mut row = packets.get(at).copied().flatten()?;
+                Some(value(&mut row).to_string())
+            }));
         }
-        xml.close("node")?;
     }
-    Ok(())
+    let nodes = vec![attribute("ranks", "string", |at| ranks.get(&NodeId(at as u32)).cloned())];
+    write_graphml(out, network, &Annotations { graph: carried.about.clone(), nodes, links })
 }
 
-fn write_links<W: Write>(xml: &mut Xml<W>, network: &Network, carried: &Carried) -> io::Result<()> {
-    let mut text = String::new();
-    let mut exact = |value: f64| {
-        text.clear();
-        number::exact(value, &mut text);
-        text.clone()
-    };
-    for (at, link) in network.links.iter().enumerate() {
-        let load = carried.load[at];
-        let utilization = carried.rates.then(|| load * 8.0 / (link.capacity * 1e9));
-        xml.open("edge", &[("source", network.name(link.src)), ("target", network.name(link.dst))])?;
-        for (key, value) in [
-            ("capacity", Some(exact(link.capacity))),
-            ("latency_ps", Some(link.latency_ps.to_string())),
-            ("port", link.port.clone()),
-            ("bytes", carried.bytes.as_ref().map(|bytes| bytes[at].to_string())),
-            ("load", Some(exact(load))),
-            ("utilization", utilization.map(&mut exact)),
-            ("flows", Some(carried.flows[at].to_string())),
-        ] {
-            if let Some(value) = value {
-                xml.text("data", &[("key", key)], &value)?;
-            }
-        }
-        xml.close("edge")?;
-    }
-    Ok(())
-}
-
-/// `long` if all values are whole numbers that every reader keeps exactly, else `string`.
-fn whole_or_text<'a>(mut values: impl Iterator<Item = &'a str>) -> &'static str {
-    if values.all(|value| value.parse::<u64>().is_ok_and(|n| n <= LARGEST_EXACT)) { "long" } else { "string" }
+fn attribute<'a>(
+    name: &'static str,
+    kind: &'static str,
+    value: impl Fn(usize) -> Option<String> + 'a,
+) -> Attribute<'a> {
+    Attribute { name, kind, value: Box::new(value) }
 }

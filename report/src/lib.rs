@@ -26,7 +26,6 @@ mod page;
 mod summary;
 pub mod table;
 mod view;
-mod xml;
 
 pub use directory::{ENTRIES, write_directory};
 pub use hotspot::{HotSpot, hot_spots};

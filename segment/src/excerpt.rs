@@ -126,7 +126,8 @@ fn folders(segmentation: &Segmentation, representatives: &Representatives, windo
     let clock = |since_ns: u64| representatives.start_ns.wrapping_add(since_ns.cast_signed());
     let folder = |prefix: &'static str, number: usize, span: Span| {
         // What happens at the very end of the run belongs to what comes before it.
-        let last = segmentation.header.duration_ns == Some(span.end_ns);
+        // A run whose length is unknown has messages of one time only.
+        let last = segmentation.header.duration_ns.unwrap_or(0) == span.end_ns;
         let own_ns = clock(span.start_ns)..clock(span.end_ns);
         let mut folder = Folder::of(own_ns.clone());
         (folder.prefix, folder.suffix, folder.near_ns) = (prefix, format!("-{number}"), near(&own_ns));

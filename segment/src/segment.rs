@@ -100,10 +100,21 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
             let whole_run = Method::None.split(run, &limits(options))?.plan;
             let matrix = tally(trace, run, &whole_run)?.matrices.into_iter().next().unwrap_or_default();
             let mut segmentation = whole(header("none".into(), None), matrix);
-            let mut of_phase = vec![None];
+            // Of no length, so that its messages have a place.
+            let instant = |phase: &Phase| Occurrence {
+                phase: Some(0),
+                depth: 0,
+                start_ns: 0,
+                end_ns: 0,
+                messages: phase.matrix.messages(),
+                bytes: phase.matrix.bytes(),
+            };
+            segmentation.occurrences = segmentation.phases.iter().map(instant).collect();
+            let mut of_phase = vec![Some(0)];
             let mut notes = Vec::new();
             if run.messages == 0 {
                 segmentation.phases.clear();
+                segmentation.occurrences.clear();
                 of_phase.clear();
                 notes.push("the trace has no messages: there are no phases".to_string());
             } else {

@@ -68,7 +68,7 @@ fn one_message() {
         let phase = &outcome.segmentation.phases[0];
         assert_eq!(
             (phase.duration_ns, phase.matrix.messages(), list(&outcome).len()),
-            (None, 1, 0),
+            (None, 1, 1),
             "{method}"
         );
         let facts = RunFacts { span_ns: Some((0, 100)), ..RunFacts::default() };

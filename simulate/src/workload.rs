@@ -114,6 +114,7 @@ impl Whole {
 
     fn into_segmentation(self) -> Segmentation {
         let Summary { ranks, messages, bytes, unmatched_receives, .. } = self.summary;
+        let is_instant = self.timed && messages > 0;
         // No rate can be worked out for a run of no length.
         let duration_ns = self.summary.duration_ns.filter(|duration| *duration > 0);
         let stretch = |end_ns| Occurrence { phase: Some(0), depth: 0, start_ns: 0, end_ns, messages, bytes };
@@ -129,7 +130,8 @@ impl Whole {
                 unmatched_receives,
             },
             phases: vec![phase],
-            occurrences: duration_ns.map(stretch).into_iter().collect(),
+            // Messages of one time can be replayed.
+            occurrences: duration_ns.or(is_instant.then_some(0)).map(stretch).into_iter().collect(),
         }
     }
 }

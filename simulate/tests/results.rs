@@ -15,7 +15,7 @@ use phaseflow_simulate::result::{
     RankRow, Replayed, ResultHeader, ResultReader, ResultWriter, RunLabels, RunResult, RunStatistics, Series,
     SeriesSummary, Snapshot, StepKind,
 };
-use phaseflow_simulate::topology::{LinkId, Node, NodeId};
+use phaseflow_simulate::topology::{Faults, LinkId, Node, NodeId, PortOrder};
 use phaseflow_simulate::workload::Workload;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -34,10 +34,12 @@ fn network() -> Network {
         capacity: 0.1 + 0.2,
         latency_ps: 1_000_000,
         port: (src == 2).then(|| dst.to_string()),
+        faults: Faults { loss: if src == 0 { 0.25 } else { 0.0 }, ..Faults::default() },
     };
     Network {
         label: "star[hosts=2]".into(),
         switch_latency_ps: 7,
+        port_order: PortOrder::default(),
         nodes: vec![node("h0", Some(1)), node("h1", Some(2)), node("s", None)],
         links: vec![link(0, 2), link(2, 0), link(1, 2), link(2, 1)],
     }
@@ -100,7 +102,7 @@ fn float() -> impl Strategy<Value = f64> {
 
 prop_compose! {
     fn job()(job in any::<u32>(), submitted in maybe(), started_s in maybe(), finished_s in maybe(), hosts in prop::collection::vec((0_u32..3).prop_map(NodeId), 0..3)) -> JobRow {
-        JobRow { job, workload: 0, submitted_s: submitted.unwrap_or(0.0), started_s, finished_s, hosts, alone_s: started_s }
+        JobRow { job, workload: 0, submitted_s: submitted.unwrap_or(0.0), started_s, finished_s, ranks: hosts.iter().rev().copied().collect(), hosts, alone_s: started_s }
     }
 }
 
@@ -184,6 +186,7 @@ prop_compose! {
                 flows: snapshot.iter().map(|s| s.1).collect(),
             }],
             routes: vec![],
+            flow_ends: Vec::new(),
         }
     }
 }
@@ -411,6 +414,7 @@ fn references_are_checked() {
                     started_s: None,
                     finished_s: None,
                     hosts: vec![],
+                    ranks: vec![],
                     alone_s: None,
                 }];
             },

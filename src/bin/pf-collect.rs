@@ -9,7 +9,9 @@ use phaseflow::command::{self, Common};
 use phaseflow::input::Input;
 use phaseflow::output::Output;
 use phaseflow_collect::expand::Rules;
-use phaseflow_collect::export::{ArchiveExport, CsvExport, NdjsonExport, PairsExport, SummaryExport};
+use phaseflow_collect::export::{
+    ArchiveExport, CsvExport, NdjsonExport, PairsExport, PfprofExport, SummaryExport,
+};
 use phaseflow_collect::import::{self, Format, Imported, Reading};
 use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
 use phaseflow_collect::trace::Sink;
@@ -33,7 +35,7 @@ struct Arguments {
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
 
-    /// What to write: the trace archive, or the messages as text
+    /// What to write: the trace archive, the messages as text, or the sums by pair as PFProf has them
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = To::Archive)]
     to: To,
 
@@ -141,6 +143,8 @@ enum To {
     Ndjson,
     /// A line a message: t_ns,src,dst,bytes,tag,op
     Csv,
+    /// A PFProf archive, as PFSim reads it: a JSON file a rank with sums by peer
+    Pfprof,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -169,8 +173,8 @@ fn main() -> ExitCode {
 
 fn collect(arguments: &Arguments) -> Result<()> {
     let source = Source::of(arguments)?;
-    let binary = arguments.to == To::Archive && !arguments.summary && !arguments.pairs;
-    let mut out = Output::create(arguments.common.output.as_deref(), binary)?;
+    let is_text = arguments.summary || arguments.pairs || matches!(arguments.to, To::Ndjson | To::Csv);
+    let mut out = Output::create(arguments.common.output.as_deref(), !is_text)?;
     let gzip = arguments.common.gzip || out.gzip();
     let mut truth = Truth::of(arguments)?;
     let send = |sink: &mut dyn Sink| match &mut truth {
@@ -186,6 +190,7 @@ fn collect(arguments: &Arguments) -> Result<()> {
             To::Archive => send(&mut ArchiveExport::new(&mut out, gzip)),
             To::Ndjson => send(&mut NdjsonExport::new(&mut out)),
             To::Csv => send(&mut CsvExport::new(&mut out)),
+            To::Pfprof => send(&mut PfprofExport::new(&mut out, gzip)),
         }
     }?;
     imported.remarks.iter().for_each(|remark| arguments.common.note(remark));

@@ -14,7 +14,7 @@ use phaseflow_simulate::result::{
     JobRow, Link, LinkTable, Network, PhaseRow, Replayed, ResultHeader, ResultWriter, RunLabels, RunResult,
     RunStatistics, Series, SeriesSummary, Snapshot,
 };
-use phaseflow_simulate::topology::{LinkId, Node, NodeId};
+use phaseflow_simulate::topology::{Faults, LinkId, Node, NodeId, PortOrder};
 use phaseflow_simulate::workload::Workload;
 use serde_json::json;
 
@@ -34,10 +34,12 @@ pub(crate) fn network() -> Network {
         capacity: 10.0,
         latency_ps: 1_000_000,
         port: Some(dst.to_string()),
+        faults: Faults::default(),
     };
     Network {
         label: "xgft[m=2:2,w=1:2]".into(),
         switch_latency_ps: 0,
+        port_order: PortOrder::default(),
         nodes: nodes.to_vec(),
         links: cables.into_iter().flat_map(|(a, b)| [link(a, b), link(b, a)]).collect(),
     }
@@ -186,6 +188,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             started_s: Some(0.5),
             finished_s: Some(5.5),
             hosts: [0, 1, 2, 3].map(NodeId).to_vec(),
+            ranks: [0, 1, 2, 3].map(NodeId).to_vec(),
             alone_s: None,
         }],
         links: LinkTable {
@@ -213,6 +216,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             flows: dense(|row| row.3),
         }],
         routes: vec![],
+        flow_ends: Vec::new(),
     }
 }
 

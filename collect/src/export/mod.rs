@@ -1,4 +1,4 @@
-//! What a trace can become: its archive, text formats, a summary, a table of pairs.
+//! What a trace can become: its archive, text formats, a PFProf archive, a summary, a table of pairs.
 //!
 //! Each is a [`Sink`](crate::trace::Sink), one file each, over anything that can be written to.
 
@@ -6,12 +6,14 @@ mod archive;
 mod csv;
 mod ndjson;
 mod pairs;
+mod pfprof;
 mod summary;
 
 pub use archive::ArchiveExport;
 pub use csv::CsvExport;
 pub use ndjson::NdjsonExport;
 pub use pairs::PairsExport;
+pub use pfprof::PfprofExport;
 pub use summary::SummaryExport;
 
 use crate::trace::{Header, Kind};

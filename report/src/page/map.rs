@@ -137,7 +137,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use phaseflow_simulate::topology::{Node, NodeId};
+    use phaseflow_simulate::topology::{Faults, Node, NodeId, PortOrder};
 
     fn network(slots: &[Option<u32>], cables: &[(u32, u32)]) -> Network {
         let node = |(at, slots): (usize, &Option<u32>)| Node {
@@ -152,10 +152,12 @@ mod tests {
             capacity: 1.0,
             latency_ps: 0,
             port: None,
+            faults: Faults::default(),
         };
         Network {
             label: "test".into(),
             switch_latency_ps: 0,
+            port_order: PortOrder::default(),
             nodes: slots.iter().enumerate().map(node).collect(),
             links: cables.iter().map(link).collect(),
         }

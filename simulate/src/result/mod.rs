@@ -98,6 +98,17 @@ pub struct RunResult {
     pub snapshots: Vec<Snapshot>,
     /// Routes of each phase of each job, where forwarding tables are asked for; not archived.
     pub routes: Vec<PhaseRoutes>,
+    /// The end of each flow of a [list](crate::flow_list::FlowList), in its order; not archived.
+    pub flow_ends: Vec<FlowEnd>,
+}
+
+/// When a flow of a list ended, seconds; unknown for one that never did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowEnd {
+    /// Since the start of the run.
+    pub end_s: Option<f64>,
+    /// Since its own start.
+    pub duration_s: Option<f64>,
 }
 
 /// The routes in force in one phase of one job.
@@ -147,6 +158,9 @@ pub struct JobRow {
     pub finished_s: Option<f64>,
     /// The nodes of its hosts.
     pub hosts: Vec<NodeId>,
+    /// The node of each rank's host; empty where only the whole run is told of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<NodeId>,
     /// How long it would have run in the same place without other jobs, seconds; flow and packet model, where it is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_s: Option<f64>,

@@ -1,8 +1,8 @@
-//! The network as a result remembers it: what is needed to name links and to draw them, without what only a simulation needs.
+//! The network as a result remembers it: what is needed to name links, to draw them, and to build it again.
 
 use serde::{Deserialize, Serialize};
 
-use crate::topology::{LinkId, Node, NodeId, Topology};
+use crate::topology::{Faults, LinkId, Node, NodeId, PortOrder, Topology};
 
 /// Nodes and links of a topology; their positions are the [`NodeId`]s and [`LinkId`]s of the results.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,8 @@ pub struct Network {
     pub label: String,
     /// Time that a packet's head spends in a switch, picoseconds.
     pub switch_latency_ps: u64,
+    /// How routing decisions order switches.
+    pub port_order: PortOrder,
     /// Hosts and switches.
     pub nodes: Vec<Node>,
     /// Directed links.
@@ -30,6 +32,9 @@ pub struct Link {
     pub latency_ps: u64,
     /// Output port at the source.
     pub port: Option<String>,
+    /// What it does to packets besides carrying them.
+    #[serde(default, skip_serializing_if = "Faults::is_none")]
+    pub faults: Faults,
 }
 
 impl Network {
@@ -55,11 +60,13 @@ impl From<&Topology> for Network {
                 capacity: spec.capacity,
                 latency_ps: spec.latency_ps,
                 port: spec.port.clone(),
+                faults: spec.faults,
             }
         });
         Self {
             label: topology.label().into(),
             switch_latency_ps: topology.switch_latency_ps(),
+            port_order: topology.port_order(),
             nodes: nodes.collect(),
             links: links.collect(),
         }

@@ -232,8 +232,8 @@ impl<R: BufRead> ResultReader<R> {
             Some(("links", _)) => lines(archive, member, &mut links),
             _ => Ok(()),
         })?;
-        let network =
-            Network { label: entry.label, switch_latency_ps: entry.switch_latency_ps, nodes, links };
+        let NetworkEntry { label, switch_latency_ps, port_order, .. } = entry;
+        let network = Network { label, switch_latency_ps, port_order, nodes, links };
         let check = || {
             count("nodes", entry.nodes, network.nodes.len())?;
             count("links", entry.links, network.links.len())?;
@@ -323,6 +323,7 @@ impl<R: BufRead> ResultReader<R> {
                 .map(|t| Snapshot { time_s: *t, load: Vec::new(), flows: Vec::new() })
                 .collect(),
             routes: Vec::new(),
+            flow_ends: Vec::new(),
         };
         self.parts(member, |archive, bytes, member, place| match place.numbered() {
             Some(("jobs", _)) => lines(archive, member, &mut run.jobs),
@@ -373,7 +374,11 @@ impl<R: BufRead> ResultReader<R> {
             )));
         }
         let nodes = network.nodes.len();
-        let hosts = run.jobs.iter().flat_map(|job| &job.hosts).chain(run.ranks.iter().map(|rank| &rank.host));
+        let hosts = run
+            .jobs
+            .iter()
+            .flat_map(|job| job.hosts.iter().chain(&job.ranks))
+            .chain(run.ranks.iter().map(|rank| &rank.host));
         if let Some(NodeId(node)) = hosts.into_iter().find(|node| node.0 as usize >= nodes) {
             return Err(Error::data(format!("host is node {node}, the topology has {nodes}")));
         }

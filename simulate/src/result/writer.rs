@@ -19,6 +19,7 @@ use super::{
     LinkPackets, LinkTable, Network, ResultHeader, RunLabels, RunResult, RunStatistics, Series,
     SeriesSummary, Snapshot,
 };
+use crate::topology::PortOrder;
 use crate::workload::Workload;
 
 /// A member of lines ends with the line that passes this many bytes.
@@ -29,6 +30,8 @@ const LINES_BYTES: usize = 4 << 20;
 pub(super) struct NetworkEntry {
     pub label: String,
     pub switch_latency_ps: u64,
+    #[serde(default)]
+    pub port_order: PortOrder,
     pub nodes: usize,
     pub links: usize,
 }
@@ -207,6 +210,7 @@ fn write_network<W: Write>(archive: &mut ArchiveWriter<W>, number: usize, networ
     let entry = NetworkEntry {
         label: network.label.clone(),
         switch_latency_ps: network.switch_latency_ps,
+        port_order: network.port_order,
         nodes: network.nodes.len(),
         links: network.links.len(),
     };

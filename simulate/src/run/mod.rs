@@ -17,6 +17,7 @@
 mod courses;
 mod fidelity;
 mod flow;
+mod independent;
 mod job;
 mod model;
 mod network;
@@ -46,6 +47,8 @@ use crate::scheduling::Scheduler;
 use crate::topology::Topology;
 use crate::workload::Workload;
 
+pub(crate) use independent::refusal;
+pub use independent::run_flows;
 pub use model::{Model, PacketModel};
 pub use progress::{Progress, RunProgress};
 

@@ -218,11 +218,15 @@ impl PacketModel {
         Ok(made)
     }
 
-    /// An idle network.
+    /// An idle network, as what carries the messages of replays.
     pub(super) fn network<'a>(&self, topology: &'a Topology) -> Result<Packets<'a>> {
+        Ok(Packets::new(self.bare_network(topology)?, self.options.network.memory_gbps))
+    }
+
+    /// An idle network.
+    pub(super) fn bare_network<'a>(&self, topology: &'a Topology) -> Result<PacketNetwork<'a>> {
         let aggregation = self.collective.aggregation(self.seed, self.verify)?;
-        let network = PacketNetwork::new(topology, &self.fabric, &self.transport, aggregation)?;
-        Ok(Packets::new(network, self.options.network.memory_gbps))
+        PacketNetwork::new(topology, &self.fabric, &self.transport, aggregation)
     }
 
     /// True if packets take the routes of the router, and not such as hosts and switches choose.

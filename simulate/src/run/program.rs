@@ -307,10 +307,11 @@ fn stages(workload: &Workload, phases: &[ProgramPhase<'_>]) -> Result<(Vec<Stage
         end_ns = occurrence.end_ns;
         stages.push(Stage { phase: occurrence.phase, end_ns });
     }
-    if !stages.is_empty() {
+    if end_ns > 0 {
         return Ok((stages, true));
     }
-    // Nothing is known of the order in time: one phase after the other.
+    stages.clear();
+    // Nothing is known of the order in time, or all is at one time: one phase after the other.
     let timed = workload.segmentation.header.duration_ns.is_some() || !phases.is_empty();
     let timed = timed && phases.iter().all(|phase| phase.duration_ns.is_some());
     for (phase, number) in phases.iter().zip(0..) {

@@ -71,6 +71,7 @@ impl<'a> Record<'a> {
                 series: Vec::new(),
                 snapshots: Vec::new(),
                 routes: Vec::new(),
+                flow_ends: Vec::new(),
             },
         })
     }
@@ -104,17 +105,21 @@ impl<'a> Record<'a> {
             started_s: None,
             finished_s: None,
             hosts: Vec::new(),
+            ranks: Vec::new(),
             alone_s: None,
         });
         job
     }
 
-    pub(super) fn started(&mut self, job: u32, hosts: &[HostId], now: Picoseconds) {
+    pub(super) fn started(&mut self, job: u32, hosts: &[HostId], of_rank: &[HostId], now: Picoseconds) {
         let topology = self.setup.topology;
         let row = &mut self.result.jobs[job as usize];
         row.started_s = Some(seconds(now));
-        row.started_s = Some(seconds(now));
-        row.hosts = hosts.iter().map(|host| topology.host(*host)).collect();
+        let nodes = |hosts: &[HostId]| hosts.iter().map(|host| topology.host(*host)).collect();
+        row.hosts = nodes(hosts);
+        if self.setup.link_statistics == LinkStatistics::Jobs {
+            row.ranks = nodes(of_rank);
+        }
     }
 
     /// A job finished, or still runs when the run ends.

@@ -291,7 +291,8 @@ impl<'a> Simulation<'a> {
 
         self.population.waiting -= 1;
         self.population.running += 1;
-        self.record.started(waiting.job, &hosts, self.now);
+        let of_rank = placement.hosts.get(..program.ranks as usize).unwrap_or_default();
+        self.record.started(waiting.job, &hosts, of_rank, self.now);
         let mut job = Box::new(Job {
             number: waiting.job,
             workload: waiting.workload,

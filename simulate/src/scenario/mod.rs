@@ -45,6 +45,9 @@ pub struct Scenario {
     pub notes: Vec<String>,
 }
 
+/// End of runs whose jobs come without end where nothing else is said, seconds: that of PFSim's example scenarios.
+const USUAL_END_S: f64 = 1000.0;
+
 /// One line of a scenario's job list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -65,6 +68,9 @@ pub struct Trace {
     pub path: PathBuf,
 }
 
+/// The paper says node selection for what PFSim's files call `host_selector`.
+const NODE_SELECTOR: &str = "node_selector";
+
 const KEYS: &[&str] = &[
     "duration",
     "topology",
@@ -76,6 +82,7 @@ const KEYS: &[&str] = &[
     "algorithms",
     "scheduler",
     "host_selector",
+    NODE_SELECTOR,
     "process_mapper",
     "router",
     "model",
@@ -170,14 +177,30 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// The same with an end, and a remark about it, where jobs come without end and nothing is said of one, as in the listing of
+    /// the PFAnalyzer paper.
+    #[must_use]
+    pub fn ended(mut self) -> Self {
+        let is_endless = |job: &Job| matches!(job.submission, Submission::Endless { .. });
+        if self.duration_s.is_none() && self.jobs.iter().any(is_endless) {
+            self.duration_s = Some(USUAL_END_S);
+            self.notes.push(format!(
+                "jobs are submitted without end: each run ends after {USUAL_END_S} s; `duration` or --duration says another time"
+            ));
+        }
+        self
+    }
+}
+
 /// The axes at the top of the file and in PFSim's `algorithms`.
 fn axes(map: Map<'_>, folder: &Path) -> Result<Axes> {
-    let keys = Axis::ALL.map(Axis::key);
+    let keys: Vec<&str> = Axis::ALL.map(Axis::key).into_iter().chain([NODE_SELECTOR]).collect();
     let algorithms = map.get("algorithms").map(|node| node.map("algorithms", &keys)).transpose()?;
     let mut axes = Axes::default();
     for axis in Axis::ALL {
-        let inner = algorithms.and_then(|algorithms| algorithms.get(axis.key()));
-        let node = match (map.get(axis.key()), inner) {
+        let inner = algorithms.map_or(Ok(None), |algorithms| of_axis(axis, algorithms))?;
+        let node = match (of_axis(axis, map)?, inner) {
             (Some(node), Some(_)) => {
                 return Err(node.error(format!("{axis} is given here and in `algorithms`, expected once")));
             }
@@ -188,6 +211,16 @@ fn axes(map: Map<'_>, folder: &Path) -> Result<Axes> {
         }
     }
     Ok(axes)
+}
+
+/// What a mapping says of an axis, whose key may have two names.
+fn of_axis<'a>(axis: Axis, map: Map<'a>) -> Result<Option<&'a Node>> {
+    let other = (axis == Axis::HostSelector).then(|| map.get(NODE_SELECTOR)).flatten();
+    match (map.get(axis.key()), other) {
+        (Some(_), Some(node)) => Err(node
+            .error(format!("`{NODE_SELECTOR}` is another name of `{}`, expected one of them", axis.key()))),
+        (node, other) => Ok(node.or(other)),
+    }
 }
 
 fn network_options(map: Map<'_>) -> Result<TopologyOptions> {
@@ -271,8 +304,22 @@ mod tests {
             labels,
             ["xgft[m=4:8,w=1:2,slots=8,capacity=2.5]", "torus[dims=4x4x2,slots=1,capacity=1]"]
         );
+        // PFSim's defaults are 1 Gbit/s and one process; below the top, several uplinks lead to all of the level above.
+        let said_less = "topology:\n- kind: pfsim.topology.XGFTTopology\n  params: {h: 3, m: [4, 4, 3], w: [1, 2, 2]}\n\
+                         - {kind: NDTorusTopology, params: {n: 1, dims: [4]}}\n";
+        let networks = parse(said_less).unwrap().networks;
+        let labels: Vec<&str> = networks.iter().map(|network| network.label.as_str()).collect();
+        assert_eq!(labels, ["xgft[m=4:4:3,w=1:2:2,variant=pfsim,capacity=1]", "torus[dims=4,capacity=1]"]);
         let error = parse(&text.replace("h: 2", "h: 3")).unwrap_err();
         assert_eq!(error.to_string(), "line 3, column 21: m has 2 numbers, expected 3 (h)");
+    }
+
+    /// The paper speaks of node selection.
+    #[test]
+    fn node_selector_is_host_selector() {
+        for text in ["node_selector: compact\n", "algorithms: {node_selector: compact}\n"] {
+            assert_eq!(labels(&parse(text).unwrap(), Axis::HostSelector), ["compact"], "{text}");
+        }
     }
 
     #[test]
@@ -311,7 +358,7 @@ mod tests {
             (
                 "algorithms:\n  routre: dmodk\n",
                 "line 2, column 3: unknown key of algorithms `routre`; did you mean router? (known: scheduler, \
-                 host_selector, process_mapper, router, model, transport, collective, phases)",
+                 host_selector, process_mapper, router, model, transport, collective, phases, node_selector)",
             ),
             (
                 "router: pfsim.router.DmodKRoutr\n",
@@ -327,6 +374,10 @@ mod tests {
             (
                 "router: a\nalgorithms:\n  router: b\n",
                 "line 1, column 9: router is given here and in `algorithms`, expected once",
+            ),
+            (
+                "algorithms:\n  host_selector: linear\n  node_selector: random\n",
+                "line 3, column 18: `node_selector` is another name of `host_selector`, expected one of them",
             ),
             (
                 "duration: soon\n",

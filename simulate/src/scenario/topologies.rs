@@ -35,8 +35,11 @@ pub(super) fn networks(node: &Node, folder: &Path) -> Result<Vec<NetworkChoice>>
     Ok(networks)
 }
 
+/// Capacity of PFSim's generated links where a scenario has no `bw`.
+const PFSIM_CAPACITY: f64 = 1.0;
+
 /// PFSim's `{kind: module.Class, params: {…}}`. `npe` is the number of process slots per host, `bw` the capacity of every
-/// link in Gbit/s.
+/// link in Gbit/s, both 1 by default.
 fn class(item: &Node) -> Result<TopologyChoice> {
     let entry = item.map("topology", &["kind", "params"])?;
     let kind = entry.required("topology", "kind")?;
@@ -52,17 +55,19 @@ fn class(item: &Node) -> Result<TopologyChoice> {
             return Ok(TopologyChoice::File(PathBuf::from(path)));
         }
         "XGFTTopology" => {
-            let m = numbers(params, "m", "h")?;
-            format!("xgft[m={},w={}", m.join(":"), numbers(params, "w", "h")?.join(":"))
+            let (m, w) = (numbers(params, "m", "h")?, numbers(params, "w", "h")?);
+            // Two levels with one uplink a host, and the like, are the published tree: no other name for the same network.
+            let is_published = w.split_last().is_none_or(|(_, below)| below.iter().all(|w| w == "1"));
+            let variant = if is_published { "" } else { ",variant=pfsim" };
+            format!("xgft[m={},w={}{variant}", m.join(":"), w.join(":"))
         }
         _ => format!("torus[dims={}", numbers(params, "dims", "n")?.join("x")),
     };
     if let Some(slots) = params.get("npe") {
         spelling += &format!(",slots={}", slots.whole32("npe")?);
     }
-    if let Some(capacity) = params.get("bw") {
-        spelling += &format!(",capacity={}", capacity.rate_gbps("bw")?);
-    }
+    let capacity = params.get("bw").map_or(Ok(PFSIM_CAPACITY), |bw| bw.rate_gbps("bw"))?;
+    spelling += &format!(",capacity={capacity}");
     item.locate(Choice::parse(&(spelling + "]")).map(TopologyChoice::Generated))
 }
 

@@ -9,7 +9,9 @@ use rayon::prelude::*;
 
 use super::{Axis, Point, Sweep};
 use crate::result::RunResult;
-use crate::run::{Algorithms, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, run};
+use crate::run::{
+    Algorithms, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, run, run_flows,
+};
 use crate::{host_selection, process_mapping, routing, scheduling};
 
 /// Results in memory per thread: one that is written, one that is computed.
@@ -58,8 +60,20 @@ impl Sweep {
 
     /// Runs one point.
     fn run(&self, point: &Point, record_routes: bool, progress: &Progress) -> Result<RunResult> {
-        let progress = RunProgress::new(progress, self.work(point));
         let seed = point.seed;
+        if let Some(list) = &self.flows {
+            let router = routing::router(self.choice(point, Axis::Router), seed)?;
+            let topology = &self.topologies[point.topology];
+            return run_flows(
+                topology,
+                point.topology,
+                list,
+                &self.model(point)?,
+                router,
+                self.labels(point),
+            );
+        }
+        let progress = RunProgress::new(progress, self.work(point));
         let algorithms = Algorithms {
             scheduler: scheduling::scheduler(self.choice(point, Axis::Scheduler))?,
             host_selector: host_selection::host_selector(self.choice(point, Axis::HostSelector), seed)?,

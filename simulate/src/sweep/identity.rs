@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Axis, Point, Settings, Sweep};
+use crate::flow_list::FlowList;
 use crate::replay::Sampled;
 use crate::run::{JobSource, Submission};
 use crate::topology::{LinkId, NodeId, Topology};
@@ -120,6 +121,17 @@ pub(super) fn of_recordings(workloads: &[Workload]) -> String {
         for script in sampled.into_iter().flat_map(Sampled::scripts) {
             script.digest(&mut |number| hash.number(number));
         }
+    }
+    hash.hex()
+}
+
+/// Digest of a list of flows.
+pub(super) fn of_flows(list: &FlowList) -> String {
+    let mut hash = Fnv::default();
+    list.host_names().for_each(|name| hash.text(name));
+    for flow in list.flows() {
+        let numbers = [u64::from(flow.src), u64::from(flow.dst), flow.bytes, flow.start_ns];
+        numbers.into_iter().for_each(|number| hash.number(number));
     }
     hash.hex()
 }

@@ -30,8 +30,9 @@ use phaseflow_collect::{At, Error, Result};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::flow_list::FlowList;
 use crate::result::RunLabels;
-use crate::run::{JobSource, Submission};
+use crate::run::{JobSource, Submission, refusal};
 use crate::scenario::Job;
 use crate::topology::Topology;
 use crate::workload::{Reading, Workload};
@@ -42,6 +43,8 @@ pub struct Sweep {
     topologies: Vec<Topology>,
     topology_digests: Vec<String>,
     workloads: Vec<Workload>,
+    /// What is run instead of jobs, if anything.
+    flows: Option<FlowList>,
     workload_digests: Vec<String>,
     jobs_digest: String,
     recordings_digest: String,
@@ -72,25 +75,63 @@ impl Sweep {
     /// # Errors
     /// A network or trace that cannot be read, or more or fewer inputs than jobs that run one.
     pub fn load(plan: Plan, inputs: Vec<Workload>, scratch: Scratch) -> Result<Self> {
-        let topologies: Vec<Topology> =
-            plan.networks.par_iter().map(|network| network.build(&plan.options)).collect::<Result<_>>()?;
+        let topologies = plan.topologies()?;
         let reading = plan.reading(inputs.len());
         let (workloads, jobs) = assign(&plan.jobs, inputs, scratch, reading)?;
+        let recordings = identity::of_recordings(&workloads);
+        Ok(Self::loaded(plan, topologies, (workloads, jobs), recordings))
+    }
+
+    /// Loads the networks of a plan on which a list of flows is run, in place of jobs.
+    ///
+    /// # Errors
+    /// A network that cannot be read or lacks a host of the list; a plan with jobs, a duration, or a model that has no messages.
+    pub fn load_flows(plan: Plan, list: FlowList) -> Result<Self> {
+        if !plan.jobs.is_empty() {
+            return Err(Error::usage(
+                "a scenario has jobs and there is a list of flows, expected one of them",
+            ));
+        }
+        if plan.settings.duration_s.is_some() {
+            return Err(Error::usage("a list of flows ends with its last flow, expected no duration"));
+        }
+        let has_messages = |model: &Choice| ["flow", "packet"].contains(&model.name());
+        let is_recorded = |collective: &Choice| collective.name() == "recorded";
+        if !plan.axes.get(Axis::Model).iter().all(has_messages)
+            || !plan.axes.get(Axis::Collective).iter().all(is_recorded)
+        {
+            return Err(refusal());
+        }
+        let topologies = plan.topologies()?;
+        topologies.iter().try_for_each(|topology| list.hosts(topology).map(drop))?;
+        let work = assign(&[], vec![list.workload()?], no_scratch, Reading::Matrices)?;
+        let recordings = identity::of_flows(&list);
+        let sweep = Self::loaded(plan, topologies, work, recordings);
+        Ok(Self { flows: Some(list), ..sweep })
+    }
+
+    fn loaded(
+        plan: Plan,
+        topologies: Vec<Topology>,
+        (workloads, jobs): (Vec<Workload>, Vec<JobSource>),
+        recordings_digest: String,
+    ) -> Self {
         let workload_digests: Vec<String> = workloads.par_iter().map(identity::of_workload).collect();
         let points = plan.points();
-        Ok(Self {
+        Self {
             topology_digests: topologies.iter().map(identity::of_topology).collect(),
             topologies,
             jobs_digest: identity::of_jobs(&jobs, &workload_digests),
-            recordings_digest: identity::of_recordings(&workloads),
+            recordings_digest,
             workloads,
+            flows: None,
             workload_digests,
             axes: plan.axes,
             jobs,
             settings: plan.settings,
             repeat: plan.repeat,
             points,
-        })
+        }
     }
 
     /// The networks, in the order of the first axis.
@@ -115,9 +156,14 @@ impl Sweep {
 
     /// True if some workload has no duration, so that its loads are bytes instead of bytes per second.
     pub fn loads_are_bytes(&self) -> bool {
-        self.jobs.iter().any(|job| {
-            self.workloads[job.workload].segmentation.phases.iter().any(|phase| phase.duration_ns.is_none())
-        })
+        self.flows.is_none()
+            && self.jobs.iter().any(|job| {
+                self.workloads[job.workload]
+                    .segmentation
+                    .phases
+                    .iter()
+                    .any(|phase| phase.duration_ns.is_none())
+            })
     }
 
     /// What the user should know of the workloads, a sentence each.
@@ -196,6 +242,11 @@ impl Sweep {
             },
         })
     }
+}
+
+/// A list of flows names no trace that would have to be kept.
+fn no_scratch() -> std::io::Result<std::fs::File> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// The workloads of all jobs, each trace once, and the jobs that run them.

@@ -2,12 +2,13 @@
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::{Error, Result};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Axes, Axis, NetworkChoice};
 use crate::run::{Model, Reroute, Submission};
 use crate::scenario::{Job, Scenario};
-use crate::topology::TopologyOptions;
+use crate::topology::{Topology, TopologyOptions};
 use crate::workload::Reading;
 use crate::{host_selection, process_mapping, routing, scheduling};
 
@@ -124,6 +125,14 @@ impl Plan {
         let fixed = self.jobs.iter().all(|job| matches!(job.submission, Submission::Fixed { .. }));
         let all = self.settings.reroute == Reroute::Phase || any(Axis::Phases, "merged");
         if jobs > 1 || !fixed || all || others || replaced { Reading::Messages } else { Reading::Samples }
+    }
+
+    /// Reads or generates the networks.
+    ///
+    /// # Errors
+    /// As [`topology`](crate::topology::topology).
+    pub fn topologies(&self) -> Result<Vec<Topology>> {
+        self.networks.par_iter().map(|network| network.build(&self.options)).collect()
     }
 
     pub(super) fn points(&self) -> u32 {

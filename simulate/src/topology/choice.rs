@@ -129,16 +129,17 @@ pub fn topology(choice: &TopologyChoice, options: &TopologyOptions) -> Result<To
 fn from_file(path: &Path, options: &TopologyOptions) -> Result<Topology> {
     let label = path.display().to_string();
     let file = std::fs::File::open(path).map_err(|error| Error::from(error).at(&label))?;
-    let graph = graphml::read(std::io::BufReader::with_capacity(1 << 16, file), options);
-    let graph = graph.map_err(|error| error.at(&label))?;
-    Topology::freeze(&label, graph, PortOrder::Name, options.switch_latency_ps.unwrap_or(0))
+    let document = graphml::read(std::io::BufReader::with_capacity(1 << 16, file), options);
+    let document = document.map_err(|error| error.at(&label))?;
+    let switch_latency_ps = options.switch_latency_ps.or(document.switch_latency_ps).unwrap_or(0);
+    Topology::freeze(&label, document.graph, document.order, switch_latency_ps)
 }
 
 fn generate(choice: &Choice, options: &TopologyOptions) -> Result<Topology> {
     let generator = generator(choice)?;
     let own: &[&str] = match generator {
         Generator::Star => &["hosts"],
-        Generator::Xgft => &["m", "w"],
+        Generator::Xgft => &["m", "w", "variant"],
         Generator::FatTree => &["k"],
         Generator::LeafSpine => &["leaves", "spines", "hosts"],
         Generator::Torus => &["dims", "hosts"],
@@ -301,6 +302,10 @@ mod tests {
                 "unknown parameter of `star` `host`; did you mean hosts? (known: hosts, slots, capacity)",
             ),
             ("xgft[m=4:4,w=1]", "`xgft[m=4:4,w=1]`: m has 2 levels and w has 1, expected the same number"),
+            (
+                "xgft[m=4:4,w=1:2,variant=paper]",
+                "`xgft[m=4:4,w=1:2,variant=paper]`: variant is `paper`, expected published or pfsim",
+            ),
             ("xgft[m=4:0,w=1:1]", "`xgft[m=4:0,w=1:1]`: m and w have no zeros"),
             ("fat-tree[k=5]", "`fat-tree[k=5]`: k is 5, expected an even number of ports"),
             ("torus[dims=4x0]", "`torus[dims=4x0]`: dims has no zeros"),

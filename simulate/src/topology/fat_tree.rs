@@ -14,5 +14,5 @@ pub(super) fn arity(choice: &Choice) -> Result<Arity> {
     if k == 0 || !k.is_multiple_of(2) {
         return Err(Error::usage(format!("`{choice}`: k is {k}, expected an even number of ports")));
     }
-    Ok(Arity { m: vec![k / 2, k / 2, k], w: vec![1, k / 2, k / 2] })
+    Ok(Arity::published(vec![k / 2, k / 2, k], vec![1, k / 2, k / 2]))
 }

@@ -1,7 +1,9 @@
 //! What a link does to packets besides carrying them.
 
+use serde::{Deserialize, Serialize};
+
 /// Faults of a link, each by chance and anew for every packet that passes. Only the packet model looks at them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Faults {
     /// Probability that a packet is lost, below 1.
     pub loss: f64,
@@ -12,6 +14,11 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// True for a link that only carries.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Both causes at once: what either loses or doubles, and the longer one of the delays.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

@@ -128,7 +128,8 @@ fn assemble(label: &str, graph: NetworkGraph, order: PortOrder, switch_latency_p
     let dst: Vec<NodeId> = edges.iter().map(|edge| node(edge.target().index())).collect();
     let links = edges.into_iter().map(|edge| edge.weight).collect();
 
-    let order = ranks(&nodes, order);
+    let port_order = order;
+    let order = ranks(&nodes, port_order);
     let rank = |ends: &[NodeId], link: LinkId| order[ends[link.0 as usize].0 as usize];
     let outgoing = Adjacency::new(nodes.len(), &src, |link| rank(&dst, link));
     let incoming = Adjacency::new(nodes.len(), &dst, |link| rank(&src, link));
@@ -144,6 +145,7 @@ fn assemble(label: &str, graph: NetworkGraph, order: PortOrder, switch_latency_p
         hosts,
         slots,
         order,
+        port_order,
         src,
         dst,
         links,

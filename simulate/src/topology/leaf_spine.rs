@@ -11,5 +11,5 @@ use super::xgft::Arity;
 /// Parameters `leaves`, `spines` and `hosts` (per leaf).
 pub(super) fn arity(choice: &Choice) -> Result<Arity> {
     let (hosts, leaves) = (positive(choice, "hosts")?, positive(choice, "leaves")?);
-    Ok(Arity { m: vec![hosts, leaves], w: vec![1, positive(choice, "spines")?] })
+    Ok(Arity::published(vec![hosts, leaves], vec![1, positive(choice, "spines")?]))
 }

@@ -32,6 +32,7 @@ use paths::PathTables;
 
 pub use choice::{TopologyChoice, TopologyOptions, topology};
 pub use faults::Faults;
+pub use graphml::{Annotations, Attribute, write_graphml};
 pub use paths::{Distances, ShortestPaths};
 pub use scale::Scale;
 
@@ -85,6 +86,7 @@ pub struct Topology {
     slots: Vec<u32>,
     /// Position of a node among the alternatives of a routing decision.
     order: Vec<u32>,
+    port_order: PortOrder,
     src: Vec<NodeId>,
     dst: Vec<NodeId>,
     links: Vec<LinkSpec>,
@@ -95,12 +97,29 @@ pub struct Topology {
 }
 
 /// How routing decisions order the switches they choose from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PortOrder {
     /// By name, bytewise, as PFSim sorts the names of a file.
+    #[default]
     Name,
     /// By node number: generated topologies, whose numbers are their coordinates.
     Number,
+}
+
+impl PortOrder {
+    /// `name` or `number`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Number => "number",
+        }
+    }
+
+    /// The order of that name.
+    fn parse(name: &str) -> Option<Self> {
+        [Self::Name, Self::Number].into_iter().find(|order| order.as_str() == name)
+    }
 }
 
 impl Topology {
@@ -154,6 +173,11 @@ impl Topology {
     /// Where the node stands among the alternatives of a routing decision.
     pub fn order(&self, node: NodeId) -> u32 {
         self.order[node.0 as usize]
+    }
+
+    /// What the positions of [`order`](Self::order) come from.
+    pub fn port_order(&self) -> PortOrder {
+        self.port_order
     }
 
     /// Source of a link.

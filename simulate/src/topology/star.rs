@@ -7,5 +7,5 @@ use super::xgft::Arity;
 
 /// Parameter `hosts`.
 pub(super) fn arity(choice: &Choice) -> Result<Arity> {
-    Ok(Arity { m: vec![super::choice::positive(choice, "hosts")?], w: vec![1] })
+    Ok(Arity::published(vec![super::choice::positive(choice, "hosts")?], vec![1]))
 }

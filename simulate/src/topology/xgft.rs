@@ -5,6 +5,9 @@
 //! parents are the nodes that differ from it by a digit y_{l+1} in place of x_{l+1}. Level 0 are the hosts, their number
 //! d = x₁ + m₁·(x₂ + m₂·(…)) is the one that D-mod-K divides; within a level, nodes are numbered by their digits, the x
 //! above the y, so that the parents of a node ascend by y_{l+1}.
+//!
+//! PFSim's generator joins a node with every node of the next level in its subtree, whatever y_l … y_1: where all w but the
+//! last are 1 that is the same tree, else it has w₁·…·w_l times the links. `variant=pfsim` builds that.
 
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
@@ -15,10 +18,38 @@ use super::choice::Fabric;
 pub(super) struct Arity {
     pub(super) m: Vec<u32>,
     pub(super) w: Vec<u32>,
+    pub(super) wiring: Wiring,
+}
+
+/// Which nodes of the next level a node is joined with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wiring {
+    /// Those that differ from it in one digit.
+    Published,
+    /// All in its subtree.
+    Pfsim,
+}
+
+impl Wiring {
+    /// Parameter `variant`: `published` (default) or `pfsim`.
+    fn parse(choice: &Choice) -> Result<Self> {
+        match choice.get("variant") {
+            None | Some("published") => Ok(Self::Published),
+            Some("pfsim") => Ok(Self::Pfsim),
+            Some(other) => {
+                Err(Error::usage(format!("`{choice}`: variant is `{other}`, expected published or pfsim")))
+            }
+        }
+    }
 }
 
 impl Arity {
-    /// Parameters `m` and `w`, lists of equal length.
+    /// A tree as published.
+    pub(super) fn published(m: Vec<u32>, w: Vec<u32>) -> Self {
+        Self { m, w, wiring: Wiring::Published }
+    }
+
+    /// Parameters `m` and `w`, lists of equal length, and `variant`.
     pub(super) fn parse(choice: &Choice) -> Result<Self> {
         let (m, w): (Vec<u32>, Vec<u32>) = (choice.required_list("m")?, choice.required_list("w")?);
         if m.len() != w.len() {
@@ -31,13 +62,22 @@ impl Arity {
         if m.iter().chain(&w).any(|arity| *arity == 0) {
             return Err(Error::usage(format!("`{choice}`: m and w have no zeros")));
         }
-        Ok(Self { m, w })
+        Ok(Self { m, w, wiring: Wiring::parse(choice)? })
     }
 
     /// Number of nodes of a level, or `u64::MAX` if it does not fit.
     fn nodes(&self, level: usize) -> u64 {
         let digits = self.m[level..].iter().chain(&self.w[..level]);
         digits.fold(1, |product: u64, digit| product.saturating_mul(u64::from(*digit)))
+    }
+
+    /// Parents of a node of a level, or `u64::MAX` if they do not fit.
+    fn parents(&self, level: usize) -> u64 {
+        let digits = match self.wiring {
+            Wiring::Published => &self.w[level..=level],
+            Wiring::Pfsim => &self.w[..=level],
+        };
+        digits.iter().fold(1, |product: u64, digit| product.saturating_mul(u64::from(*digit)))
     }
 }
 
@@ -51,7 +91,7 @@ fn named(prefix: &str, number: u64) -> String {
 pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
     let levels = arity.m.len();
     let counts: Vec<u64> = (0..=levels).map(|level| arity.nodes(level)).collect();
-    let up = (0..levels).map(|level| counts[level].saturating_mul(2 * u64::from(arity.w[level])));
+    let up = (0..levels).map(|level| counts[level].saturating_mul(arity.parents(level).saturating_mul(2)));
     let sum = |a: u64, b: u64| a.saturating_add(b);
     fabric.reserve(counts.iter().copied().fold(0, sum), up.fold(0, sum))?;
 
@@ -69,9 +109,13 @@ pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
         // A node's number is x·lower_y + y, where x and y hold the digits above and up to this level.
         for index in 0..counts[level] {
             let (x, y) = (index / lower_y, index % lower_y);
-            for parent in 0..w {
-                let above = (x / m * w + parent) * lower_y + y;
-                fabric.cable(below + index, first + above);
+            let subtree = x / m * w * lower_y;
+            for parent in 0..arity.parents(level) {
+                let above = match arity.wiring {
+                    Wiring::Published => parent * lower_y + y,
+                    Wiring::Pfsim => parent,
+                };
+                fabric.cable(below + index, first + subtree + above);
             }
         }
         lower_y *= w;
@@ -116,6 +160,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The sizes that PFSim 1.0.0 generates: nodes and links by `XGFTTopology(h, m, w).generate()`, counted there.
+    #[test]
+    fn pfsims_wiring_joins_all_of_a_subtree() {
+        for (text, nodes, links) in [
+            ("xgft[m=4:4:3,w=1:2:2,variant=pfsim]", 70, 192),
+            ("xgft[m=4:4,w=1:2,variant=pfsim]", 22, 48),
+            ("xgft[m=2:2:2,w=2:2:2,variant=pfsim]", 32, 224),
+        ] {
+            let net = made(text);
+            assert_eq!((net.node_count(), net.link_count()), (nodes, links), "{text}");
+        }
+        let links = |text: &str| -> Vec<_> {
+            let net = made(text);
+            (0..net.link_count() as u32)
+                .map(crate::topology::LinkId)
+                .map(|link| (net.src(link), net.dst(link)))
+                .collect()
+        };
+        let same = "xgft[m=4:3:2,w=1:1:5]";
+        assert_eq!(links(same), links(&same.replace(']', ",variant=pfsim]")));
     }
 
     #[test]

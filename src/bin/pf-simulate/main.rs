@@ -15,10 +15,12 @@ use phaseflow::input::Input;
 use phaseflow::output::{self, Output};
 use phaseflow_collect::import;
 use phaseflow_collect::{At, Error, ErrorKind, Result};
+use phaseflow_simulate::flow_list::FlowList;
 use phaseflow_simulate::forwarding::forwarding_tables;
-use phaseflow_simulate::result::{ResultHeader, ResultReader, ResultWriter, RunResult};
+use phaseflow_simulate::result::{Network, ResultHeader, ResultReader, ResultWriter, RunResult};
 use phaseflow_simulate::run::Progress;
 use phaseflow_simulate::sweep::{Axis, Plan, Selection, Sweep};
+use phaseflow_simulate::topology::{Annotations, write_graphml};
 use phaseflow_simulate::workload::{Reading, Workload};
 
 use crate::options::Arguments;
@@ -41,7 +43,14 @@ fn simulate(arguments: &Arguments) -> Result<()> {
         arguments.common.note("only the traffic model takes snapshots");
     }
     let plan = Plan::new(scenario)?;
-    let inputs = arguments.inputs(&plan)?;
+    if let Some((file, is_all)) = arguments.written_topology() {
+        write_topology(&plan, file)?;
+        if is_all {
+            return Ok(());
+        }
+    }
+    let list = arguments.flows.as_deref().map(read_flows).transpose()?;
+    let inputs = if list.is_some() { Vec::new() } else { arguments.inputs(&plan)? };
     let file = arguments.output_file()?;
     // Asked for the status of a file, the answer is not for that file.
     let name = arguments.common.output.as_deref().filter(|_| !arguments.sweep.status);
@@ -51,8 +60,13 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     }
     let mut output = Output::create(name, !is_text)?;
     let reading = plan.reading(inputs.len());
-    let workloads = inputs.iter().map(|input| read(input, reading)).collect::<Result<Vec<_>>>()?;
-    let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
+    let sweep = match list {
+        Some(list) => Sweep::load_flows(plan, list)?,
+        None => {
+            let workloads = inputs.iter().map(|input| read(input, reading)).collect::<Result<Vec<_>>>()?;
+            Sweep::load(plan, workloads, tempfile::tempfile)?
+        }
+    };
     sweep.remarks().for_each(|remark| arguments.common.note(remark));
     if arguments.sweep.list || arguments.sweep.status {
         let done = file.filter(|_| arguments.sweep.status).map(|file| done(&sweep, file)).transpose()?;
@@ -86,6 +100,7 @@ fn run(
         std::fs::create_dir_all(folder).at(|| folder.display())?;
     }
     let runs: Vec<u32> = selection.points(sweep)?.map(|point| point.run).collect();
+    let mut ends = ends_file(arguments, runs.len())?;
     let header = ResultHeader::new(sweep.configuration());
     let mut results = ResultWriter::new(output, gzip, &header, sweep.topologies(), sweep.workloads())?;
     let file = arguments.output_file()?;
@@ -107,6 +122,9 @@ fn run(
             if let Some(folder) = tables {
                 write_forwarding_tables(folder, sweep, &result)?;
             }
+            if let Some(ends) = &mut ends {
+                write_ends(ends, &result)?;
+            }
             results.run(&result)?;
             results.output().save()?;
             done += 1;
@@ -121,7 +139,50 @@ fn run(
             "{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them"
         ));
     }
-    outcome.and_then(|()| results.finish())
+    outcome?;
+    ends.map_or(Ok(()), Output::finish)?;
+    results.finish()
+}
+
+/// The file of `--ends`, for one run.
+fn ends_file(arguments: &Arguments, runs: usize) -> Result<Option<Output>> {
+    let Some(path) = arguments.ends.as_deref() else { return Ok(None) };
+    if runs != 1 {
+        return Err(Error::usage(format!(
+            "is for one run, and there are {runs}: choose with --only or --shard"
+        ))
+        .at("--ends"));
+    }
+    if path == Path::new("-") || Some(path) == arguments.common.output.as_deref() {
+        return Err(Error::usage("is where the results go, expected another file").at("--ends"));
+    }
+    Output::create(Some(path), false).map(Some)
+}
+
+fn write_ends(out: &mut Output, result: &RunResult) -> Result<()> {
+    writeln!(out, "end_s,duration_s")?;
+    let seconds = |time: Option<f64>| time.map_or(String::new(), |time| format!("{time:.12}"));
+    for end in &result.flow_ends {
+        writeln!(out, "{},{}", seconds(end.end_s), seconds(end.duration_s))?;
+    }
+    Ok(())
+}
+
+fn read_flows(path: &Path) -> Result<FlowList> {
+    let input = Input::of(path);
+    FlowList::read(input.open()?, &input.to_string())
+}
+
+/// Writes the only network of a plan.
+fn write_topology(plan: &Plan, file: &Path) -> Result<()> {
+    let networks = plan.topologies()?;
+    let [network] = &networks[..] else {
+        let problem = format!("is for one network, and there are {}", networks.len());
+        return Err(Error::usage(problem).at("--write-topology"));
+    };
+    let mut out = Output::create(Some(file), false)?;
+    write_graphml(&mut out, &Network::from(network), &Annotations::default())?;
+    out.finish()
 }
 
 /// The numbers of the runs that are in the file, or in what there is of it so far.

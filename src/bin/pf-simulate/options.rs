@@ -30,6 +30,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
+    /// Run a list of flows instead of PHASES, each independent of the others: CSV lines src,dst,bytes[,start_ns], hosts by number or
+    /// name. For --model flow, which is the default here, and packet
+    #[arg(long, value_name = "LIST.csv", conflicts_with = "inputs")]
+    pub(crate) flows: Option<PathBuf>,
+
+    /// Write the end and the duration of each flow of --flows as CSV, in the order of the list: end_s,duration_s, seconds
+    #[arg(long, value_name = "FILE", requires = "flows", conflicts_with = "resume")]
+    pub(crate) ends: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) common: Common,
 
@@ -56,6 +65,8 @@ const EXAMPLES: &str = "\
 Examples:
   pf-collect run.csv | pf-segment | pf-simulate --topology cluster.graphml --router dmodk,greedy | pf-report -o out/
   pf-simulate phases.tar.gz --topology 'xgft[m=16:16:8,w=1:16:16],torus[dims=8x8x8]' --capacity 100 -o results.tar.gz
+  pf-simulate --flows flows.csv --topology star[hosts=8] --ends ends.csv -o results.tar.gz
+  pf-simulate --topology xgft[m=4:4,w=1:2] --write-topology cluster.graphml
   pf-simulate --scenario scenario.yml --list";
 
 #[derive(Args, Debug)]
@@ -122,6 +133,11 @@ pub(crate) struct NetworkOptions {
     /// Time in a switch [default: 0s]
     #[arg(long, value_name = "TIME")]
     switch_latency: Option<String>,
+
+    /// Write the network as GraphML that --topology reads as the same network. Without PHASES (`-` for standard input), a scenario or
+    /// --flows that is all
+    #[arg(long, value_name = "FILE")]
+    write_topology: Option<PathBuf>,
 }
 
 /// Parameters of `--model flow` and the replay of `--model packet`, for those that do not have them in brackets.
@@ -315,7 +331,8 @@ impl Arguments {
     pub(crate) fn scenario(&self) -> Result<Scenario> {
         let said = self.said()?;
         let written = self.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
-        let mut scenario = complete(said.or(written), self.flow.given(), &["flow", "packet", "auto"])?;
+        let mut scenario =
+            complete(said.or(written).ended(), self.flow.given(), &["flow", "packet", "auto"])?;
         scenario = complete(scenario, self.flow.of_sharing(), &["flow"])?;
         scenario = complete(scenario, self.packet.given(), &["packet", "auto"])?;
         scenario.networks = self.network.what_if(scenario.networks)?;
@@ -342,6 +359,12 @@ impl Arguments {
     pub(crate) fn selection(&self) -> Result<Selection> {
         let shard = self.sweep.shard.as_deref().map(Selection::parse_shard).transpose().at(|| "--shard")?;
         Ok(Selection { shard, only: self.sweep.only.clone() })
+    }
+
+    /// Where the network goes, and whether that is all that is asked for.
+    pub(crate) fn written_topology(&self) -> Option<(&Path, bool)> {
+        let is_all = self.inputs.is_empty() && self.scenario.is_none() && self.flows.is_none();
+        self.network.write_topology.as_deref().map(|file| (file, is_all))
     }
 
     /// The inputs that the plan needs; inputs that it would not use are a mistake.

@@ -10,12 +10,15 @@ use super::xml::{Item, Tag, Xml};
 /// Whose attribute it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Scope {
+    Graph,
     Node,
     Edge,
 }
 
 /// The attributes that matter, by what they belong to.
 const KNOWN: &[(Scope, &str)] = &[
+    (Scope::Graph, "switch_latency_ps"),
+    (Scope::Graph, "routing_order"),
     (Scope::Node, "typ"),
     (Scope::Node, "capacity"),
     (Scope::Node, "mac"),
@@ -23,9 +26,11 @@ const KNOWN: &[(Scope, &str)] = &[
     (Scope::Edge, "capacity"),
     (Scope::Edge, "port"),
     (Scope::Edge, "latency_ns"),
+    (Scope::Edge, "latency_ps"),
     (Scope::Edge, "loss"),
     (Scope::Edge, "duplicate"),
     (Scope::Edge, "reorder_ns"),
+    (Scope::Edge, "reorder_ps"),
 ];
 
 /// The keys of a file: by scope and id, a place in [`KNOWN`].
@@ -35,7 +40,7 @@ pub(super) struct Keys {
     defaults: [Option<String>; KNOWN.len()],
 }
 
-/// The data of one node or edge, by place in [`KNOWN`].
+/// The data of one node or edge, or of the graph, by place in [`KNOWN`].
 #[derive(Default)]
 pub(super) struct Values([Option<String>; KNOWN.len()]);
 
@@ -57,6 +62,7 @@ impl Keys {
         for (place, (scope, known)) in KNOWN.iter().enumerate() {
             let fits = match belongs.as_str() {
                 "all" => true,
+                "graph" => *scope == Scope::Graph,
                 "node" => *scope == Scope::Node,
                 "edge" => *scope == Scope::Edge,
                 _ => false,

@@ -1,11 +1,13 @@
 //! Networks in GraphML, as networkx writes it and PFSim reads it.
 //!
 //! Nodes carry `typ` (`host` or `switch`); hosts `capacity` (process slots) and optionally `mac`; switches optionally
-//! `dpid`. Edges carry `capacity` (Gbit/s), and optionally `port` (the output port at their source), `latency_ns`, and the
-//! [`Faults`] `loss`, `duplicate` and `reorder_ns`. Other data is passed over. An undirected edge becomes a link each way, parallel edges stay apart, nested graphs and hyperedges
+//! `dpid`. Edges carry `capacity` (Gbit/s), and optionally `port` (the output port at their source), `latency_ns` or `latency_ps`,
+//! and the [`Faults`] `loss`, `duplicate` and `reorder_ns` or `reorder_ps`. The graph may carry `switch_latency_ps` and `routing_order`
+//! (`name`, or `number`: that of the file). Other data is passed over. An undirected edge becomes a link each way, parallel edges stay apart, nested graphs and hyperedges
 //! are refused. Format: Brandes, Eiglsperger, Lerner and Pich, "Graph markup language (GraphML)", 2013.
 
 mod keys;
+mod write;
 mod xml;
 
 use std::collections::HashMap;
@@ -16,24 +18,38 @@ use phaseflow_collect::{At, Error, Result};
 
 use super::choice::{DEFAULT_LATENCY_PS, TopologyOptions};
 use super::freeze::{MAX_LINKS, MAX_NODES};
-use super::{Faults, LinkSpec, NetworkGraph, Node};
+use super::{Faults, LinkSpec, NetworkGraph, Node, PortOrder};
+pub use write::{Annotations, Attribute, write_graphml};
+
 use keys::{Keys, Scope, Values};
 use xml::{Item, Tag, Xml};
+
+/// What a file says.
+pub(super) struct Document {
+    pub(super) graph: NetworkGraph,
+    /// How routing decisions order switches: by name, unless the file says that its order is meant.
+    pub(super) order: PortOrder,
+    pub(super) switch_latency_ps: Option<u64>,
+}
 
 /// Reads a network; options replace what the file says.
 ///
 /// # Errors
 /// Text that is no XML, or XML that is no network: with line and byte.
-pub(super) fn read<R: BufRead>(input: R, options: &TopologyOptions) -> Result<NetworkGraph> {
-    let mut file = File { xml: Xml::new(input), keys: Keys::default(), options, draft: Draft::default() };
+pub(super) fn read<R: BufRead>(input: R, options: &TopologyOptions) -> Result<Document> {
+    let (xml, keys, about) = (Xml::new(input), Keys::default(), Values::default());
+    let mut file = File { xml, keys, options, about, draft: Draft::default() };
     file.read_document()?;
-    file.draft.finish()
+    let (order, switch_latency_ps) = (file.order()?, file.switch_latency()?);
+    Ok(Document { graph: file.draft.finish()?, order, switch_latency_ps })
 }
 
 struct File<'a, R> {
     xml: Xml<R>,
     keys: Keys,
     options: &'a TopologyOptions,
+    /// Data of the graph.
+    about: Values,
     draft: Draft,
 }
 
@@ -91,6 +107,9 @@ impl<R: BufRead> File<'_, R> {
             match self.xml.next()? {
                 Item::Open(tag) if tag.name == "node" => self.read_node(tag)?,
                 Item::Open(tag) if tag.name == "edge" => self.read_edge(tag, directed)?,
+                Item::Open(tag) if tag.name == "data" => {
+                    self.keys.data(&mut self.xml, &tag, Scope::Graph, &mut self.about)?;
+                }
                 Item::Open(tag) if tag.name == "hyperedge" => {
                     return Err(self.error("has a hyperedge; a link has two ends: use edges"));
                 }
@@ -180,26 +199,45 @@ impl<R: BufRead> File<'_, R> {
             })?,
             (None, None) => return Err(Error::data("has no `capacity` (Gbit/s)")),
         };
-        let latency_ps = match (self.options.link_latency_ps, get("latency_ns")) {
-            (Some(latency), _) => latency,
-            (None, Some(text)) => picoseconds(&text).ok_or_else(|| {
-                Error::data(format!("latency_ns is `{text}`, expected nanoseconds, at most 1e12"))
-            })?,
-            (None, None) => DEFAULT_LATENCY_PS,
+        let latency_ps = match self.options.link_latency_ps {
+            Some(latency) => latency,
+            None => self.time(values, "latency_ns", "latency_ps")?.unwrap_or(DEFAULT_LATENCY_PS),
         };
         let chance = |key| match get(key) {
             None => Ok(0.0),
             Some(text) => share(&text)
                 .ok_or_else(|| Error::data(format!("{key} is `{text}`, expected a probability below 1"))),
         };
-        let reorder_ps = match get("reorder_ns") {
-            None => 0,
-            Some(text) => picoseconds(&text).ok_or_else(|| {
-                Error::data(format!("reorder_ns is `{text}`, expected nanoseconds, at most 1e12"))
-            })?,
-        };
+        let reorder_ps = self.time(values, "reorder_ns", "reorder_ps")?.unwrap_or(0);
         let faults = Faults { loss: chance("loss")?, duplicate: chance("duplicate")?, reorder_ps };
         Ok(LinkSpec { capacity, latency_ps, port: get("port"), faults })
+    }
+
+    /// A time of a link under one of its two names, picoseconds.
+    fn time(&self, values: &Values, in_ns: &str, in_ps: &str) -> Result<Option<u64>> {
+        let get = |key| self.keys.get(values, Scope::Edge, key);
+        match (get(in_ns), get(in_ps)) {
+            (Some(_), Some(_)) => {
+                Err(Error::data(format!("has `{in_ns}` and `{in_ps}`, expected one of them")))
+            }
+            (Some(text), None) => picoseconds(&text).map(Some).ok_or_else(|| {
+                Error::data(format!("{in_ns} is `{text}`, expected nanoseconds, at most 1e12"))
+            }),
+            (None, text) => text.map(|text| whole_picoseconds(in_ps, &text)).transpose(),
+        }
+    }
+
+    fn order(&self) -> Result<PortOrder> {
+        match self.keys.get(&self.about, Scope::Graph, "routing_order") {
+            None => Ok(PortOrder::Name),
+            Some(text) => PortOrder::parse(&text)
+                .ok_or_else(|| Error::data(format!("routing_order is `{text}`, expected name or number"))),
+        }
+    }
+
+    fn switch_latency(&self) -> Result<Option<u64>> {
+        let text = self.keys.get(&self.about, Scope::Graph, "switch_latency_ps");
+        text.map(|text| whole_picoseconds("switch_latency_ps", &text)).transpose()
     }
 
     fn error(&self, problem: impl Into<String>) -> Error {
@@ -210,6 +248,14 @@ impl<R: BufRead> File<'_, R> {
 /// `8`, or `8.0` from tools that know one kind of number.
 fn slots(text: &str) -> Option<u32> {
     text.strip_suffix(".0").unwrap_or(text).parse().ok().filter(|slots| *slots > 0)
+}
+
+/// `1000`, or `1000.0` from tools that know one kind of number.
+fn whole_picoseconds(key: &str, text: &str) -> Result<u64> {
+    let digits = text.strip_suffix(".0").unwrap_or(text);
+    digits.parse().map_err(|_| {
+        Error::data(format!("{key} is `{text}`, expected a whole number of picoseconds below 2^64"))
+    })
 }
 
 fn positive(text: &str) -> Option<f64> {

@@ -23,7 +23,7 @@ fn document(edgedefault: &str, graph: &str) -> String {
 }
 
 fn read_text(text: &str) -> Result<NetworkGraph> {
-    read(text.as_bytes(), &TopologyOptions::default())
+    read(text.as_bytes(), &TopologyOptions::default()).map(|document| document.graph)
 }
 
 #[track_caller]
@@ -73,7 +73,8 @@ fn options_replace_what_the_file_says() {
         ..TopologyOptions::default()
     };
     let text = document("undirected", &format!("{PAIR}{edge}"));
-    let net = Topology::freeze("net", read(text.as_bytes(), &options).unwrap(), PortOrder::Name, 0).unwrap();
+    let net =
+        Topology::freeze("net", read(text.as_bytes(), &options).unwrap().graph, PortOrder::Name, 0).unwrap();
     assert_eq!(net.slots(), [9]);
     let faults = Faults::default();
     assert_eq!(*net.link(LinkId(1)), LinkSpec { capacity: 3.0, latency_ps: 5, port: None, faults });
@@ -201,8 +202,8 @@ proptest::proptest! {
             let place = place % bytes.len();
             bytes[place] = byte;
         }
-        if let Ok(graph) = read(&bytes[..], &TopologyOptions::default()) {
-            let _ = Topology::freeze("net", graph, PortOrder::Name, 0);
+        if let Ok(document) = read(&bytes[..], &TopologyOptions::default()) {
+            let _ = Topology::freeze("net", document.graph, document.order, 0);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! XML elements, whatever the names in the data are.
+//! Writing XML: elements, whatever the names in the data are.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -7,42 +7,61 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 /// A writer of indented elements.
-pub(crate) struct Xml<W: Write> {
+#[allow(missing_debug_implementations, reason = "a writer of the library has none")]
+pub struct Xml<W: Write> {
     writer: Writer<W>,
 }
 
 impl<W: Write> Xml<W> {
     /// Starts a document.
-    pub(crate) fn new(out: W) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn new(out: W) -> io::Result<Self> {
         let mut writer = Writer::new_with_indent(out, b' ', 1);
         writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
         Ok(Self { writer })
     }
 
     /// `<name attributes>`
-    pub(crate) fn open(&mut self, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn open(&mut self, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
         self.writer.write_event(Event::Start(start(name, attributes)))
     }
 
     /// `</name>`
-    pub(crate) fn close(&mut self, name: &str) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn close(&mut self, name: &str) -> io::Result<()> {
         self.writer.write_event(Event::End(BytesEnd::new(name)))
     }
 
     /// `<name attributes/>`
-    pub(crate) fn empty(&mut self, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn empty(&mut self, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
         self.writer.write_event(Event::Empty(start(name, attributes)))
     }
 
     /// `<name attributes>text</name>`
-    pub(crate) fn text(&mut self, name: &str, attributes: &[(&str, &str)], text: &str) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn text(&mut self, name: &str, attributes: &[(&str, &str)], text: &str) -> io::Result<()> {
         self.open(name, attributes)?;
         self.writer.write_event(Event::Text(BytesText::new(&sayable(text))))?;
         self.close(name)
     }
 
     /// Ends the document with a line of its own.
-    pub(crate) fn finish(self) -> io::Result<W> {
+    ///
+    /// # Errors
+    /// What the output reports.
+    pub fn finish(self) -> io::Result<W> {
         let mut out = self.writer.into_inner();
         out.write_all(b"\n")?;
         out.flush()?;
