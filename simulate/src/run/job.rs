@@ -24,6 +24,8 @@ pub(super) struct Job {
     /// True if its length means something, and is not made up for want of any time.
     pub(super) timed: bool,
     pub(super) started: Picoseconds,
+    /// How long it runs, where it is not replayed.
+    pub(super) length: Picoseconds,
     pub(super) end: Picoseconds,
     pub(super) hosts: Vec<HostId>,
     pub(super) slots: u64,

@@ -52,6 +52,9 @@ pub use progress::{Progress, RunProgress};
 use program::Program;
 use simulation::Simulation;
 
+/// Most jobs of one run: about a gigabyte of rows. A line that submits more does so without pause, and is a slip.
+pub const MOST_JOBS: u32 = 1_000_000;
+
 /// When jobs of a line are submitted, and how long each runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
