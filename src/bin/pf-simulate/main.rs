@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use phaseflow::command;
+use phaseflow::drafts;
 use phaseflow::input::Input;
 use phaseflow::output::{self, Output};
 use phaseflow_collect::import;
@@ -50,6 +51,9 @@ fn simulate(arguments: &Arguments) -> Result<()> {
         output::nobody_writes(file)?;
     }
     let mut output = Output::create(name, !is_text)?;
+    if !is_text {
+        output.hold();
+    }
     let reading = plan.reading(inputs.len());
     let workloads = inputs.iter().map(|input| read(input, reading)).collect::<Result<Vec<_>>>()?;
     let sweep = Sweep::load(plan, workloads, tempfile::tempfile)?;
@@ -97,6 +101,9 @@ fn run(
     results.output().show()?;
     if done > 0 {
         results.output().save()?;
+        if let Some(file) = file {
+            drafts::keeps(kept(file, done, runs.len()));
+        }
     }
     let rest = &runs[done..];
     let progress = Progress::default();
@@ -111,17 +118,23 @@ fn run(
             results.output().save()?;
             done += 1;
             tell(done);
+            if let Some(file) = file {
+                drafts::keeps(kept(file, done, runs.len()));
+            }
             Ok(())
         })
     });
     if let (Err(_), Some(file), 1..) = (&outcome, file, done) {
-        let (partial, of) = (output::partial_name(file), runs.len());
-        let partial = partial.display();
-        arguments.common.note(&format!(
-            "{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them"
-        ));
+        arguments.common.note(&kept(file, done, runs.len()));
     }
     outcome.and_then(|()| results.finish())
+}
+
+/// What there is of a sweep that is ended.
+fn kept(file: &Path, done: usize, of: usize) -> String {
+    let partial = output::partial_name(file);
+    let partial = partial.display();
+    format!("{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them")
 }
 
 /// The numbers of the runs that are in the file, or in what there is of it so far.
