@@ -90,6 +90,11 @@ fn begin<A: Parser>(common: &Common) -> Result<bool> {
     Ok(true)
 }
 
+/// Ends with a usage error that was found before arguments could be parsed.
+pub fn refuse(error: &Error) -> ExitCode {
+    failed(error, 2)
+}
+
 fn failed(error: &Error, code: u8) -> ExitCode {
     let _ = writeln!(io::stderr(), "{}: {error}", name());
     pipe::tell_failure();

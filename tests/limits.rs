@@ -47,8 +47,8 @@ fn a_run_longer_than_the_clock_is_refused_by_every_model() {
         ("traffic", "pf-simulate: run 0: job 0 (csv): "),
         ("flow", "pf-simulate: run 0: job 0 (csv): phase 0: "),
         ("packet", "pf-simulate: run 0: job 0 (csv): phase 0: "),
-        ("flow[sampling=off]", "pf-simulate: run 0: "),
-        ("packet[sampling=off]", "pf-simulate: run 0: "),
+        ("flow[sampling=off]", "pf-simulate: run 0: job 0 (csv): "),
+        ("packet[sampling=off]", "pf-simulate: run 0: job 0 (csv): "),
     ] {
         let mut command = simulate(&network);
         command.args(["--model", model]);
@@ -95,7 +95,10 @@ fn links_and_messages_that_take_longer_than_the_clock_are_refused() {
     );
     let huge = 4_500_000_000_000_000_000;
     assert_eq!(of("flow", "1", huge), format!("pf-simulate: run 0: job 0 (csv): phase 0: {end}"));
-    assert_eq!(of("packet", "1", huge), "");
+    assert_eq!(
+        of("packet", "1", huge),
+        "pf-simulate: run 0: job 0 (csv): phase 0: more than 2^32 packets from host 0 to host 1: a larger MTU is needed\n"
+    );
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn jobs_without_number_are_refused_before_the_first_one() {
     std::fs::write(&scenario, text).unwrap();
     let arguments = ["-", "--topology", "star[hosts=2]", "--scenario", scenario.to_str().unwrap()];
     assert_eq!(
-        refused(small("pf-simulate", &arguments), &trace, 1),
+        refused(small("pf-simulate", &arguments), &trace, 2),
         "pf-simulate: run 0: job 0: about 1000000000000 jobs would be submitted within 1000 s, expected at most 1000000\n"
     );
 }
@@ -144,8 +147,24 @@ fn files_without_end_are_not_read_to_it() {
         refused(small("pf-segment", &["--score", "/dev/zero"]), &trace, 1),
         "pf-segment: /dev/zero: is longer than 134217728 bytes, the most of a truth\n"
     );
-    for topology in ["/dev/zero", "xgft[m=4000000000:4000000000,w=1:1]", "star[hosts=4194304]"] {
-        let error = refused(small("pf-simulate", &["-", "--topology", topology]), &trace, if topology.starts_with('/') { 1 } else { 2 });
-        assert!(error.contains("one tag or text takes more than") || error.contains("nodes, at most 4194304 are possible"), "{error}");
+    assert_eq!(
+        refused(small("pf-simulate", &["-", "--topology", "/dev/zero"]), &trace, 1),
+        "pf-simulate: /dev/zero: line 1, byte 1114112: has a tag or text of more than 1048576 bytes\n"
+    );
+}
+
+#[test]
+fn networks_beyond_any_machine_are_refused_before_they_are_built() {
+    let trace = two_messages(1000, 1000);
+    for (topology, nodes) in [
+        ("xgft[m=4000000000:4000000000,w=1:1]", "16000000004000000001"),
+        ("star[hosts=4194304]", "4194305"),
+        ("fat-tree[k=4000000000]", "18446744073709551615"),
+        ("torus[dims=100000x100000x100000]", "2000000000000000"),
+    ] {
+        assert_eq!(
+            refused(small("pf-simulate", &["-", "--topology", topology]), &trace, 2),
+            format!("pf-simulate: `{topology}` has {nodes} nodes, at most 4194304 are possible\n")
+        );
     }
 }

@@ -47,7 +47,7 @@ const SLOWEST: f64 = 1e-9;
 ///
 /// # Errors
 /// The first one of them.
-pub(super) fn check_rates(topology: &Topology) -> Result<()> {
+pub(crate) fn check_rates(topology: &Topology) -> Result<()> {
     let slow = |link: &LinkId| topology.link(*link).capacity < SLOWEST;
     let Some(link) = (0..topology.link_count() as u32).map(LinkId).find(slow) else { return Ok(()) };
     let name = |node| &topology.node(node).name;

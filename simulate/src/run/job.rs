@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use phaseflow_collect::{Error, Result};
+
 use super::flow::{Bounds, Replays};
 use super::packets::PhasePackets;
 use super::pattern::Pattern;
@@ -118,6 +120,17 @@ impl Job {
             }
         }
     }
+}
+
+/// Refuses a job that has more processes than the network slots.
+///
+/// # Errors
+/// That job.
+pub(crate) fn check_slots(line: usize, (name, ranks): (&str, u32), (label, slots): (&str, u64)) -> Result<()> {
+    if u64::from(ranks) <= slots {
+        return Ok(());
+    }
+    Err(Error::data(format!("job {line} ({name}) has {ranks} processes, the topology {label} {slots} slots")))
 }
 
 /// Which hosts are free. They are never shared between jobs.

@@ -49,6 +49,8 @@ use crate::workload::Workload;
 pub use model::{Model, PacketModel};
 pub use progress::{Progress, RunProgress};
 
+pub(crate) use job::check_slots;
+
 use program::Program;
 use simulation::Simulation;
 

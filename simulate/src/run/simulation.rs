@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::courses::Population;
 use super::flow::Flow;
-use super::job::{Job, Machine};
+use super::job::{Job, Machine, check_slots};
 use super::network::{Network, Question};
 use super::pattern::Pattern;
 use super::picture::Picture;
@@ -87,15 +87,7 @@ impl<'a> Simulation<'a> {
             let program = programs.get(source.workload).ok_or_else(|| {
                 Error::usage(format!("job {line} runs workload {}, which does not exist", source.workload))
             })?;
-            if u64::from(program.ranks) > machine.free_slots {
-                return Err(Error::data(format!(
-                    "job {line} ({}) has {} processes, the topology {} {} slots",
-                    program.name,
-                    program.ranks,
-                    topology.label(),
-                    machine.free_slots
-                )));
-            }
+            check_slots(line, (program.name, program.ranks), (topology.label(), machine.free_slots))?;
         }
         if let Some(options) = setup.model.replay() {
             let mut used = setup.jobs.iter().filter_map(|source| programs.get(source.workload));

@@ -89,7 +89,7 @@ fn run(
     if let Some(folder) = tables {
         std::fs::create_dir_all(folder).at(|| folder.display())?;
     }
-    let runs: Vec<u32> = selection.points(sweep)?.map(|point| point.run).collect();
+    let runs = fitting(arguments, sweep, selection)?;
     let header = ResultHeader::new(sweep.configuration());
     let mut results = ResultWriter::new(output, gzip, &header, sweep.topologies(), sweep.workloads())?;
     let file = arguments.output_file()?;
@@ -128,6 +128,32 @@ fn run(
         arguments.common.note(&kept(file, done, runs.len()));
     }
     outcome.and_then(|()| results.finish())
+}
+
+/// Points that one selection leaves out and names, at most.
+const NAMED: usize = 5;
+
+/// The selected points whose choices go together; the user is told of the others, which are an error only if there are no more.
+fn fitting(arguments: &Arguments, sweep: &Sweep, selection: &Selection) -> Result<Vec<u32>> {
+    let (mut runs, mut misfits) = (Vec::new(), Vec::new());
+    for point in selection.points(sweep)? {
+        match sweep.check(&point) {
+            Ok(()) => runs.push(point.run),
+            Err(misfit) => misfits.push(misfit.at(format!("run {}", point.run))),
+        }
+    }
+    let is_any = |sweep: &Sweep| (0..sweep.len()).any(|run| sweep.check(&sweep.point(run)).is_ok());
+    // A shard may have only points that do not fit.
+    if runs.is_empty() && !misfits.is_empty() && !(selection.shard.is_some() && is_any(sweep)) {
+        return Err(misfits.swap_remove(0));
+    }
+    for misfit in misfits.iter().take(NAMED) {
+        arguments.common.note(&format!("{misfit}; this point is left out"));
+    }
+    if misfits.len() > NAMED {
+        arguments.common.note(&format!("{} points are left out in all", misfits.len()));
+    }
+    Ok(runs)
 }
 
 /// What there is of a sweep that is ended.
