@@ -8,6 +8,9 @@ use clap::{Args, Parser};
 use clap_complete::Shell;
 use phaseflow_collect::{Error, ErrorKind, Result};
 
+use crate::input::STANDARD_INPUT;
+use crate::{drafts, pipe};
+
 /// Options that every command has.
 #[derive(Args, Debug)]
 pub struct Common {
@@ -49,10 +52,19 @@ impl Common {
 /// 1 for a data or run-time failure, 2 for a usage error; failures in one line on standard error.
 pub fn run<A: Parser>(common: impl FnOnce(&A) -> &Common, body: impl FnOnce(&A) -> Result<()>) -> ExitCode {
     let arguments = A::parse();
+    // Without it, drafts are left behind by a signal: no reason not to begin.
+    let _ = drafts::watch(name());
     match begin::<A>(common(&arguments)).and_then(|begun| if begun { body(&arguments) } else { Ok(()) }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.kind() {
             ErrorKind::ClosedPipe => ExitCode::SUCCESS,
+            // The command before this one has said why there is no input.
+            ErrorKind::Data | ErrorKind::Truncated
+                if error.place() == Some(STANDARD_INPUT) && pipe::has_failed_before() =>
+            {
+                pipe::tell_failure();
+                ExitCode::from(1)
+            }
             ErrorKind::Data | ErrorKind::Truncated => failed(&error, 1),
             ErrorKind::Usage => failed(&error, 2),
         },
@@ -78,8 +90,14 @@ fn begin<A: Parser>(common: &Common) -> Result<bool> {
     Ok(true)
 }
 
+/// Ends with a usage error that was found before arguments could be parsed.
+pub fn refuse(error: &Error) -> ExitCode {
+    failed(error, 2)
+}
+
 fn failed(error: &Error, code: u8) -> ExitCode {
     let _ = writeln!(io::stderr(), "{}: {error}", name());
+    pipe::tell_failure();
     ExitCode::from(code)
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use phaseflow_collect::{At, Error, Result};
 use tempfile::TempDir;
 
+use crate::drafts;
+
 /// A directory whose files appear when all of them are complete.
 ///
 /// They are written to a draft on the same file system and moved in at the end. A directory that is there keeps what is in
@@ -40,6 +42,7 @@ impl OutputDirectory {
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
         let draft = builder.tempdir_in(parent).at(|| path.display())?;
+        drafts::add(draft.path());
         Ok(Self { path: path.into(), draft })
     }
 
@@ -73,6 +76,12 @@ impl OutputDirectory {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for OutputDirectory {
+    fn drop(&mut self) {
+        drafts::forget(self.draft.path());
     }
 }
 

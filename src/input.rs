@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use phaseflow_collect::{At, Error, Result};
 
+/// How standard input is called.
+pub const STANDARD_INPUT: &str = "standard input";
+
 /// Bytes read at once.
 const BUFFER: usize = 256 << 10;
 
@@ -56,7 +59,7 @@ impl Input {
 impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Standard => f.write_str("standard input"),
+            Self::Standard => f.write_str(STANDARD_INPUT),
             Self::Path(path) => path.display().fmt(f),
         }
     }

@@ -5,5 +5,7 @@
 
 pub mod command;
 pub mod directory;
+pub mod drafts;
 pub mod input;
 pub mod output;
+pub mod pipe;

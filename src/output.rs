@@ -1,12 +1,14 @@
 //! Where a command writes to: whole files or nothing. Devices and pipes are written as they are.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use phaseflow_collect::{At, Error, Result};
 use tempfile::TempPath;
+
+use crate::drafts;
 
 /// Bytes written at once.
 const BUFFER: usize = 256 << 10;
@@ -24,10 +26,49 @@ pub struct Output {
 
 #[derive(Debug)]
 enum Sink {
-    Standard(BufWriter<io::Stdout>),
-    /// [`is_stream`].
-    Stream(BufWriter<File>),
+    Standard(Held<io::Stdout>),
+    /// [`is_stream`], and its name.
+    Stream(Held<File>, PathBuf),
     File(Draft),
+}
+
+/// What cannot be taken back once it is written: it gets nothing of an output that fails within its first [`BUFFER`] bytes, or before it
+/// is [saved](Output::save) if it is [held](Output::hold).
+#[derive(Debug)]
+struct Held<W> {
+    out: W,
+    bytes: Vec<u8>,
+    is_held: bool,
+}
+
+impl<W: Write> Held<W> {
+    fn new(out: W) -> Self {
+        Self { out, bytes: Vec::new(), is_held: false }
+    }
+
+    /// All of it goes out.
+    fn release(&mut self) -> io::Result<()> {
+        self.is_held = false;
+        self.out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Write for Held<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_held && self.bytes.len() + bytes.len() > BUFFER {
+            self.out.write_all(&self.bytes)?;
+            self.bytes.clear();
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    /// Nothing: what is written goes out when there is enough of it, or at the end.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A file that is being written.
@@ -40,6 +81,24 @@ struct Draft {
     to: PathBuf,
     /// When it was last put on the disk.
     synced: Instant,
+}
+
+impl Draft {
+    /// Gives a complete file its name.
+    fn finish(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        std::fs::rename(&self.at, &self.to)?;
+        // There is nothing to clean up.
+        self.at.disable_cleanup(true);
+        drafts::forget(&self.at);
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        drafts::forget(&self.at);
+    }
 }
 
 /// True for what is no file and has a name: a device, a pipe.
@@ -86,10 +145,7 @@ impl Output {
                     "will not write an archive to a terminal; use -o FILE or pipe it on",
                 ));
             }
-            return Ok(Self {
-                sink: Sink::Standard(BufWriter::with_capacity(BUFFER, io::stdout())),
-                gzip: false,
-            });
+            return Ok(Self { sink: Sink::Standard(Held::new(io::stdout())), gzip: false });
         };
         if path.is_dir() {
             return Err(Error::data("is a directory, expected a file to write").at(path.display()));
@@ -98,7 +154,7 @@ impl Output {
         // A file in the place of /dev/null would be one for all.
         if is_stream(path) {
             let stream = File::options().write(true).open(path).at(|| path.display())?;
-            return Ok(Self { sink: Sink::Stream(BufWriter::with_capacity(BUFFER, stream)), gzip });
+            return Ok(Self { sink: Sink::Stream(Held::new(stream), path.into()), gzip });
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
@@ -111,6 +167,7 @@ impl Output {
         }
         let file = builder.tempfile_in(folder).at(|| path.display())?;
         let (file, at) = file.into_parts();
+        drafts::add(&at);
         let out = BufWriter::with_capacity(BUFFER, file);
         Ok(Self { sink: Sink::File(Draft { out, at, to: path.into(), synced: Instant::now() }), gzip })
     }
@@ -126,6 +183,8 @@ impl Output {
         // Says to others that somebody is at it. Where there are no locks it goes without.
         let _ = draft.out.get_ref().try_lock();
         std::fs::rename(&draft.at, &partial).at(|| partial.display())?;
+        drafts::add(&partial);
+        drafts::forget(&draft.at);
         draft.at = TempPath::try_from_path(&partial).at(|| partial.display())?;
         Ok(())
     }
@@ -136,14 +195,43 @@ impl Output {
     /// # Errors
     /// What the operating system says.
     pub fn save(&mut self) -> Result<()> {
-        self.flush()?;
+        let released = match &mut self.sink {
+            Sink::Standard(held) => held.release(),
+            Sink::Stream(held, _) => held.release(),
+            Sink::File(draft) => draft.out.flush(),
+        };
+        released.map_err(|error| self.named(error))?;
         let Sink::File(draft) = &mut self.sink else { return Ok(()) };
         draft.at.disable_cleanup(true);
+        drafts::forget(&draft.at);
         if draft.synced.elapsed() >= SYNC {
             draft.out.get_ref().sync_data().at(|| draft.to.display())?;
             draft.synced = Instant::now();
         }
         Ok(())
+    }
+
+    /// What cannot be taken back, standard output and devices, gets nothing before something of use is [saved](Self::save).
+    pub fn hold(&mut self) {
+        match &mut self.sink {
+            Sink::Standard(held) => held.is_held = true,
+            Sink::Stream(held, _) => held.is_held = true,
+            Sink::File(_) => {}
+        }
+    }
+
+    /// A failure to write, with the name of the output and of nothing else.
+    fn named(&self, error: io::Error) -> io::Error {
+        if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) {
+            return error;
+        }
+        let error = Error::from(error);
+        let error = match &self.sink {
+            Sink::Standard(_) => error.at("standard output"),
+            Sink::Stream(_, path) => error.at(path.display()),
+            Sink::File(draft) => error.at(draft.to.display()),
+        };
+        error.placed().into()
     }
 
     /// True if the name asks for gzip.
@@ -155,33 +243,33 @@ impl Output {
     ///
     /// # Errors
     /// What the operating system says; then there is no file of its name.
-    pub fn finish(self) -> Result<()> {
-        match self.sink {
-            Sink::Standard(mut out) => Ok(out.flush()?),
-            Sink::Stream(mut out) => Ok(out.flush()?),
-            Sink::File(Draft { mut out, at, to, .. }) => {
-                out.flush().at(|| to.display())?;
-                at.persist(&to).map_err(|error| error.error).at(|| to.display())
-            }
-        }
+    pub fn finish(mut self) -> Result<()> {
+        let written = match &mut self.sink {
+            Sink::Standard(held) => held.release(),
+            Sink::Stream(held, _) => held.release(),
+            Sink::File(draft) => draft.finish(),
+        };
+        Ok(written.map_err(|error| self.named(error))?)
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.sink {
-            Sink::Standard(out) => out.write(bytes),
-            Sink::Stream(out) => out.write(bytes),
+        let written = match &mut self.sink {
+            Sink::Standard(held) => held.write(bytes),
+            Sink::Stream(held, _) => held.write(bytes),
             Sink::File(draft) => draft.out.write(bytes),
-        }
+        };
+        written.map_err(|error| self.named(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.sink {
-            Sink::Standard(out) => out.flush(),
-            Sink::Stream(out) => out.flush(),
+        let flushed = match &mut self.sink {
+            Sink::Standard(held) => held.flush(),
+            Sink::Stream(held, _) => held.flush(),
             Sink::File(draft) => draft.out.flush(),
-        }
+        };
+        flushed.map_err(|error| self.named(error))
     }
 }
 

@@ -23,32 +23,51 @@ pub struct Error {
     kind: ErrorKind,
     places: Vec<String>,
     problem: String,
+    /// No place goes in front.
+    is_placed: bool,
 }
 
 /// Result of everything that can fail in a stage.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    fn new(kind: ErrorKind, problem: impl Into<String>) -> Self {
+        Self { kind, places: Vec::new(), problem: problem.into(), is_placed: false }
+    }
+
     /// Broken or contradictory data, or an operating system that said no.
     pub fn data(problem: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Data, places: Vec::new(), problem: problem.into() }
+        Self::new(ErrorKind::Data, problem)
     }
 
     /// Data that ends before its end.
     pub fn truncated(problem: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Truncated, places: Vec::new(), problem: problem.into() }
+        Self::new(ErrorKind::Truncated, problem)
     }
 
     /// A request that no input could make right: an unknown name, a parameter out of range.
     pub fn usage(problem: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Usage, places: Vec::new(), problem: problem.into() }
+        Self::new(ErrorKind::Usage, problem)
     }
 
     /// The same failure seen from one level further out: `place` goes in front.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
-        self.places.insert(0, place.to_string());
+        if !self.is_placed {
+            self.places.insert(0, place.to_string());
+        }
         self
+    }
+
+    /// The same failure with its place complete: what fails in writing an output is no matter of the input that was being read.
+    #[must_use]
+    pub fn placed(self) -> Self {
+        Self { is_placed: true, ..self }
+    }
+
+    /// The outermost place.
+    pub fn place(&self) -> Option<&str> {
+        self.places.first().map(String::as_str)
     }
 
     /// The same failure with what the user can do about it.
@@ -87,11 +106,9 @@ impl From<io::Error> for Error {
             return Self::data("input or output failed");
         }
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self {
-                kind: ErrorKind::ClosedPipe,
-                places: Vec::new(),
-                problem: "the reader of the output went away".into(),
-            },
+            io::ErrorKind::BrokenPipe => {
+                Self::new(ErrorKind::ClosedPipe, "the reader of the output went away")
+            }
             io::ErrorKind::UnexpectedEof => Self::truncated("ends too early: the file is truncated"),
             _ => Self::data(error.to_string()),
         }
@@ -130,6 +147,12 @@ mod tests {
             error.to_string(),
             "run.tar.gz: rank-17.json: line 3: tx_bytes has 127 entries, expected 128 (n_procs)"
         );
+    }
+
+    #[test]
+    fn an_output_that_fails_is_no_fault_of_the_input() {
+        let full: io::Error = Error::data("No space left on device").at("out.tar").placed().into();
+        assert_eq!(Error::from(full).at("in.tar").to_string(), "out.tar: No space left on device");
     }
 
     #[test]

@@ -1,12 +1,16 @@
-//! What a launcher does with signals while its command runs: the command decides.
+//! What signals do: while a launcher's command runs, the command decides; elsewhere a process may tidy up before it ends.
 
 #![allow(unsafe_code, reason = "signal handlers are a matter of the C library")]
 
 use std::ffi::c_int;
+use std::io::{self, Read};
+use std::os::fd::IntoRawFd;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 unsafe extern "C" {
-    fn signal(number: c_int, handler: extern "C" fn(c_int)) -> usize;
+    fn signal(number: c_int, handler: usize) -> usize;
+    fn raise(number: c_int) -> c_int;
+    fn write(file: c_int, bytes: *const u8, count: usize) -> isize;
     fn kill(process: c_int, number: c_int) -> c_int;
 }
 
@@ -14,6 +18,10 @@ const HANGUP: c_int = 1;
 const INTERRUPT: c_int = 2;
 const QUIT: c_int = 3;
 const TERMINATE: c_int = 15;
+
+/// Dispositions of a signal.
+const DEFAULT: usize = 0;
+const IGNORE: usize = 1;
 
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
@@ -32,6 +40,45 @@ pub fn leave_to(child: u32) {
         [(INTERRUPT, ignore as extern "C" fn(c_int)), (QUIT, ignore), (HANGUP, pass_on), (TERMINATE, pass_on)]
     {
         // SAFETY: the handlers only do what handlers may.
-        unsafe { signal(number, handler) };
+        unsafe { signal(number, handler as usize) };
     }
+}
+
+/// Where handlers tell of a signal.
+static TELL: AtomicI32 = AtomicI32::new(-1);
+
+/// Has `act` done by a thread of its own when the process is told to end (SIGINT, SIGTERM, SIGHUP), and then lets the signal end it; what
+/// `act` hands out lives until then. Signals that are ignored stay so.
+///
+/// # Errors
+/// No pipe or thread is to be had.
+pub fn before_the_end<T>(act: impl FnOnce() -> T + Send + 'static) -> io::Result<()> {
+    extern "C" fn tell(number: c_int) {
+        let byte = number as u8;
+        // SAFETY: a system call that handlers may make, with one byte to read.
+        unsafe { write(TELL.load(Ordering::Relaxed), &raw const byte, 1) };
+    }
+    let (mut told, tells) = io::pipe()?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut number = [0];
+        if told.read_exact(&mut number).is_ok() {
+            let number = c_int::from(number[0]);
+            let _held = act();
+            // SAFETY: system calls without memory.
+            unsafe {
+                signal(number, DEFAULT);
+                raise(number);
+            }
+        }
+    })?;
+    TELL.store(tells.into_raw_fd(), Ordering::Relaxed);
+    for number in [HANGUP, INTERRUPT, TERMINATE] {
+        // SAFETY: the handler only does what handlers may.
+        unsafe {
+            if signal(number, tell as extern "C" fn(c_int) as usize) == IGNORE {
+                signal(number, IGNORE);
+            }
+        }
+    }
+    Ok(())
 }

@@ -5,9 +5,9 @@ use std::io::{BufRead, Write};
 use phaseflow_collect::archive::columns::{
     BlockReader, BlockWriter, LARGEST_BLOCK, LARGEST_BYTES, Transform, UNKNOWN,
 };
-use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, MemberInfo, SUMMARY};
+use phaseflow_collect::archive::{ArchiveReader, ArchiveWriter, HEADER, MemberInfo, SUMMARY};
 use phaseflow_collect::trace::{
-    Call, Details, MessageBlock, UnmatchedReceives, decode_calls, read_cells, write_matrix,
+    Call, Details, MOST_RANKS, MessageBlock, UnmatchedReceives, decode_calls, read_cells, write_matrix,
 };
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
@@ -288,6 +288,10 @@ fn read_parts<R: BufRead>(
     mut other: impl FnMut(&mut ArchiveReader<R>, &MemberInfo, &Known) -> Result<()>,
 ) -> Result<Chosen> {
     let header: Header = archive.header(FORMAT, VERSION)?;
+    if header.ranks > MOST_RANKS {
+        let problem = format!("says ranks {}, expected at most {MOST_RANKS}", header.ranks);
+        return Err(Error::data(problem).at(HEADER));
+    }
     let mut entries: Vec<PhaseEntry> = Vec::new();
     let mut occurrences: Vec<Occurrence> = Vec::new();
     let mut matrices: Vec<MatrixBuilder> = Vec::new();

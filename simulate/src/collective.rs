@@ -25,6 +25,16 @@ const NAMES: &[&str] = &[
     "atp",
 ];
 
+/// Most servers of a job: each is a rank, and stands on a host.
+const MOST_SERVERS: u32 = 1 << 16;
+
+fn check_servers(choice: &Choice, name: &str, count: u32) -> Result<()> {
+    if (1..=MOST_SERVERS).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("`{choice}`: {name} is {count}, expected 1 to {MOST_SERVERS}")))
+}
+
 /// A way to carry out collectives, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectiveChoice {
@@ -62,6 +72,7 @@ impl CollectiveChoice {
             "ps" => {
                 let ps = ParameterServer::new(choice)?;
                 servers = Servers { count: ps.shards, is_colocated: ps.is_colocated };
+                check_servers(choice, "shards", servers.count)?;
                 Some(Replacement::Servers(ps))
             }
             "switchml" | "switchml-lab" => {
@@ -70,9 +81,7 @@ impl CollectiveChoice {
             }
             "atp" => {
                 servers.count = choice.value("servers", 1)?;
-                if servers.count == 0 {
-                    return Err(Error::usage(format!("`{choice}`: servers is 0, expected 1 at least")));
-                }
+                check_servers(choice, "servers", servers.count)?;
                 aggregation(choice, 0, false)?;
                 Some(Replacement::Network)
             }

@@ -12,8 +12,17 @@
 //! A cancelled event stays in the heap until it surfaces or until half of the heap is cancelled events, when they are swept
 //! out; so cancelling costs O(1) (amortised) and memory is proportional to the events that are still to come.
 
+use phaseflow_collect::Error;
+
 /// Picoseconds since the start of a run.
 pub type Picoseconds = u64;
+
+/// What would go on when the clock has ended: sums of times stop at [`Picoseconds::MAX`], which is no time of a result.
+pub(crate) fn beyond_clock() -> Error {
+    Error::data(
+        "ends after 18446744 s (213 days), when the clock does; simulate a part of it, or less computation (--compute-scale)",
+    )
+}
 
 /// An event that can be cancelled: its slot, and which of the slot's successive users it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

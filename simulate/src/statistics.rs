@@ -141,6 +141,11 @@ pub(crate) fn seconds(time: Picoseconds) -> f64 {
     time as f64 / 1e12
 }
 
+/// Seconds of several ranks together.
+pub(crate) fn rank_seconds(sum: u128) -> f64 {
+    sum as f64 / 1e12
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, ValueEnum};
 use phaseflow::command::{self, Common};
 use phaseflow_collect::{At, Error, Result};
@@ -59,6 +60,12 @@ In a batch script:
 Environment: PHASEFLOW_LOG=1 makes every process print one line when it starts.";
 
 fn main() -> ExitCode {
+    if let Some(command) = without_dashes() {
+        return command::refuse(&Error::usage(format!(
+            "`{}`: the command to record goes after --: pf-profile -- {command}",
+            command.split(' ').next().unwrap_or_default()
+        )));
+    }
     let mut status = None;
     let ended = command::run(
         |arguments: &Arguments| &arguments.common,
@@ -68,6 +75,23 @@ fn main() -> ExitCode {
         },
     );
     status.map_or(ended, |status| ExitCode::from(code(status)))
+}
+
+/// The command, where it is given without `--` before it.
+fn without_dashes() -> Option<String> {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if words.iter().any(|word| word == "--") {
+        return None;
+    }
+    let error = Arguments::try_parse().err().filter(|error| error.kind() == ErrorKind::UnknownArgument)?;
+    let Some(ContextValue::String(stray)) = error.get(ContextKind::InvalidArg) else { return None };
+    // An option of that name, and not a command.
+    if stray.starts_with('-') {
+        return None;
+    }
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let first = words.iter().position(|word| word == stray)?;
+    Some(words[first..].join(" "))
 }
 
 /// As shells do: 128 and the signal's number for a command that a signal ended.
@@ -81,7 +105,7 @@ fn profile(arguments: &Arguments) -> Result<Option<ExitStatus>> {
         return Err(Error::data("recording needs Linux with the GNU C library"));
     }
     let named = arguments.common.output.as_deref().unwrap_or(Path::new("phaseflow-run"));
-    let directory = prepare(named, arguments.force).at(|| named.display())?;
+    let (directory, made) = prepare(named, arguments.force).at(|| named.display())?;
     let settings = Settings {
         directory: directory.clone(),
         level: arguments
@@ -104,26 +128,45 @@ fn profile(arguments: &Arguments) -> Result<Option<ExitStatus>> {
     let (wrapped, environment) = settings.wrap(launcher, &arguments.command);
     let mut words = wrapped.iter();
     let mut command = Command::new(words.next().unwrap_or(program));
-    let mut child =
-        command.args(words).envs(environment).spawn().at(|| program.to_string_lossy().into_owned())?;
+    let mut child = match command.args(words).envs(environment).spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let _ = std::fs::remove_file(directory.join(LIBRARY_FILE));
+            remove_empty(&made);
+            return Err(Error::from(error).at(program.to_string_lossy()));
+        }
+    };
     signals::leave_to(child.id());
     let status = child.wait()?;
     let _ = std::fs::remove_file(directory.join(LIBRARY_FILE));
     match closing_line(&directory, named) {
-        Ok(line) => arguments.common.note(&line),
+        Ok(line) => {
+            remove_empty(&made);
+            arguments.common.note(&line);
+        }
         // The command's own end matters more than ours.
         Err(error) => arguments.common.note(&error.to_string()),
     }
     Ok(Some(status))
 }
 
-/// Makes the run directory and puts the library into it; its absolute path.
-fn prepare(directory: &Path, force: bool) -> Result<PathBuf> {
+/// Removes directories of which nothing has come, the innermost first.
+fn remove_empty(made: &[PathBuf]) {
+    for directory in made {
+        // Only where it is empty.
+        let _ = std::fs::remove_dir(directory);
+    }
+}
+
+/// Makes the run directory and puts the library into it; its absolute path, and the directories that were not there before, the
+/// innermost first.
+fn prepare(directory: &Path, force: bool) -> Result<(PathBuf, Vec<PathBuf>)> {
     let absolute = std::path::absolute(directory)?;
     if absolute.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':')
     {
         return Err(Error::usage("has a space or colon in its path, which LD_PRELOAD cannot name"));
     }
+    let made = absolute.ancestors().take_while(|path| !path.exists()).map(PathBuf::from).collect();
     std::fs::create_dir_all(directory)?;
     let directory = directory.canonicalize()?;
     for entry in std::fs::read_dir(&directory)? {
@@ -143,7 +186,7 @@ fn prepare(directory: &Path, force: bool) -> Result<PathBuf> {
     // A process of an earlier run may still have the old one mapped.
     let _ = std::fs::remove_file(&file);
     std::fs::write(&file, library()).at(|| file.display())?;
-    Ok(directory)
+    Ok((directory, made))
 }
 
 /// What a launcher says of itself.

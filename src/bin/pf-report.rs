@@ -9,7 +9,7 @@ use phaseflow::command::{self, Common};
 use phaseflow::directory::OutputDirectory;
 use phaseflow::input::Input;
 use phaseflow::output::Output;
-use phaseflow_collect::{Error, ErrorKind, Result};
+use phaseflow_collect::{At, Error, ErrorKind, Result};
 use phaseflow_report::{Results, RunView, Summary, Table, TableWriter, write_directory};
 
 /// Turn simulation results into tables, graphs and a page to look at
@@ -90,8 +90,8 @@ fn report(arguments: &Arguments) -> Result<()> {
             }
         };
         let mut out = std::io::stdout().lock();
-        out.write_all(summary.text().as_bytes())?;
-        out.flush()?;
+        let written = out.write_all(summary.text().as_bytes()).and_then(|()| out.flush());
+        written.at(|| "standard output")?;
     }
     for note in results.notes() {
         common.note(note);

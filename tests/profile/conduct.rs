@@ -25,6 +25,39 @@ fn ends_as_its_command_ends() {
 }
 
 #[test]
+fn leaves_nothing_behind_where_nothing_was_recorded() {
+    let directory = tempfile::tempdir().unwrap();
+    let left = || std::fs::read_dir(directory.path()).unwrap().count();
+    let output = profile(directory.path(), &["-o", "a/run", "--", "./no-such-program"]);
+    assert_eq!((output.status.code(), left()), (Some(1), 0), "{}", stderr(&output));
+    // A program without MPI.
+    let output = profile(directory.path(), &["-o", "run", "--", "true"]);
+    assert_eq!(
+        stderr(&output),
+        "pf-profile: run: nothing was recorded: no process came out of MPI_Init, or the program is linked statically\n"
+    );
+    assert_eq!((output.status.code(), left()), (Some(0), 0));
+    // What was there before stays, empty as it was.
+    std::fs::create_dir(directory.path().join("run")).unwrap();
+    assert_eq!(profile(directory.path(), &["-o", "run", "--", "true"]).status.code(), Some(0));
+    assert_eq!(std::fs::read_dir(directory.path().join("run")).unwrap().count(), 0);
+}
+
+#[test]
+fn says_where_the_command_goes() {
+    let directory = tempfile::tempdir().unwrap();
+    for options in [&[][..], &["-o", "run"]] {
+        let output = profile(directory.path(), &[options, &["mpirun", "-n", "2", "./app"]].concat());
+        assert_eq!(
+            stderr(&output),
+            "pf-profile: `mpirun`: the command to record goes after --: pf-profile -- mpirun -n 2 ./app\n"
+        );
+        assert_eq!(output.status.code(), Some(2));
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn does_not_record_into_what_is_there() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("run")).unwrap();

@@ -7,7 +7,7 @@ use super::digits::digits;
 use super::field::{self, REQUIRED};
 use super::text::Lines;
 use crate::order::Posted;
-use crate::trace::Operation;
+use crate::trace::{MOST_RANKS, Operation};
 use crate::{Error, Result};
 
 /// What the columns of the file hold.
@@ -171,7 +171,7 @@ fn signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
 #[inline]
 fn rank(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (value, rest) = unsigned(bytes)?;
-    Some((u32::try_from(value).ok().filter(|rank| *rank < u32::MAX)?, rest))
+    Some((u32::try_from(value).ok().filter(|rank| *rank < MOST_RANKS)?, rest))
 }
 
 #[cfg(test)]
@@ -213,8 +213,8 @@ mod tests {
             "1,2,3,9223372036854775808,,",
             "bytes: found `9223372036854775808`, expected a whole number from 0 to 9223372036854775807",
         );
-        field("1,-2,3,4,,", "src: found `-2`, expected a whole number from 0 to 4294967294");
-        field("1,2,4294967295,4,,", "dst: found `4294967295`, expected a whole number from 0 to 4294967294");
+        field("1,-2,3,4,,", "src: found `-2`, expected a whole number from 0 to 16777215");
+        field("1,2,16777216,4,,", "dst: found `16777216`, expected a whole number from 0 to 16777215");
         field(
             "1.5,2,3,4,,",
             "t_ns: found `1.5`, expected a whole number from -9223372036854775807 to 9223372036854775807",

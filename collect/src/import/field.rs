@@ -3,14 +3,14 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use crate::trace::Operation;
+use crate::trace::{MOST_RANKS, Operation};
 use crate::{Error, Result};
 
 /// What every line has to have, in the order we write it.
 pub(super) const REQUIRED: [&str; 4] = ["t_ns", "src", "dst", "bytes"];
 
 pub(super) const TIMES: RangeInclusive<i64> = i64::MIN + 1..=i64::MAX;
-pub(super) const RANKS: RangeInclusive<i64> = 0..=u32::MAX as i64 - 1;
+pub(super) const RANKS: RangeInclusive<i64> = 0..=MOST_RANKS as i64 - 1;
 pub(super) const SIZES: RangeInclusive<i64> = 0..=i64::MAX;
 pub(super) const TAGS: RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
 

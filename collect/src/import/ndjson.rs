@@ -18,7 +18,7 @@ use super::digits::digits;
 use super::field::{self, REQUIRED};
 use super::text::Lines;
 use crate::order::Posted;
-use crate::trace::Operation;
+use crate::trace::{MOST_RANKS, Operation};
 use crate::{Error, Result};
 
 #[derive(Default)]
@@ -58,7 +58,7 @@ fn integer(input: &[u8]) -> IResult<&[u8], i64> {
 
 /// A message as we write it, with its line end.
 fn plain(input: &[u8]) -> IResult<&[u8], Posted> {
-    let rank = || map_opt(integer, |value| u32::try_from(value).ok().filter(|rank| *rank < u32::MAX));
+    let rank = || map_opt(integer, |value| u32::try_from(value).ok().filter(|rank| *rank < MOST_RANKS));
     let size = map_opt(integer, |value| u64::try_from(value).ok());
     let label = map_opt(integer, |value| i32::try_from(value).ok());
     let name = delimited(char('"'), take_while(|byte| byte != b'"'), char('"'));
@@ -162,11 +162,11 @@ mod tests {
             ),
             (
                 r#"{"t_ns":1,"src":4294967295,"dst":1,"bytes":8}"#,
-                "src: found `4294967295`, expected a whole number from 0 to 4294967294",
+                "src: found `4294967295`, expected a whole number from 0 to 16777215",
             ),
             (
                 r#"{"t_ns":1,"src":0,"dst":1.5,"bytes":8}"#,
-                "dst: found `1.5`, expected a whole number from 0 to 4294967294",
+                "dst: found `1.5`, expected a whole number from 0 to 16777215",
             ),
             (
                 r#"{"t_ns":1,"src":0,"dst":1,"bytes":8,"op":"foo"}"#,

@@ -49,11 +49,8 @@ pub use run::Run;
 pub use stream::{BYTES_PER_NS, OVERHEAD_NS};
 
 use crate::choice::unknown_name;
-use crate::trace::Operation;
+use crate::trace::{MOST_RANKS, Operation};
 use crate::{Error, Result};
-
-/// More ranks than any machine has; bounds what patterns with a table of partners hold.
-const MOST_RANKS: u32 = 1 << 24;
 
 /// One round of communication.
 pub trait Pattern {

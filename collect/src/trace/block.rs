@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::record::check_ranks;
 use super::{Message, Operation, Rank};
 use crate::Result;
 use crate::archive::columns::{BlockReader, BlockWriter, Transform, UNKNOWN};
@@ -298,6 +299,7 @@ impl MessageBlock {
         };
         block.required(id::SRC, "src", &mut self.columns.src)?;
         block.required(id::DST, "dst", &mut self.columns.dst)?;
+        check_ranks(&[&self.columns.src, &self.columns.dst])?;
         block.required(id::BYTES, "bytes", &mut self.columns.bytes)?;
         self.lacks_times = false;
         for (id, column) in OPTIONAL.iter().zip(&mut self.optional) {

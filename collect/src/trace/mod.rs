@@ -20,7 +20,7 @@ pub use block::{Details, MessageBlock, MessageColumns};
 pub use header::{FORMAT, Header, Kind, Summary, VERSION};
 pub use phaseflow_profiler::Operation;
 pub use reader::{Block, TraceReader, decode_calls, read_cells};
-pub use record::{Call, Mark, Message, Rank};
+pub use record::{Call, MOST_RANKS, Mark, Message, Rank};
 pub use sink::Sink;
 pub use tally::Tally;
 pub use unmatched::{UnmatchedReceive, UnmatchedReceives};

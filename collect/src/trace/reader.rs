@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::header::{FORMAT, VERSION};
-use super::record::{Call, Mark, Rank};
+use super::record::{Call, MOST_RANKS, Mark, Rank, check_ranks};
 use super::writer::MessageSize;
 use super::{Details, Header, MessageBlock, Operation, Summary};
 use crate::archive::columns::{BlockReader, LARGEST_BYTES, UNKNOWN};
@@ -200,6 +200,7 @@ impl<R: BufRead> TraceReader<R> {
         block.required(1, "time_ns", &mut time)?;
         block.required(2, "rank", &mut rank)?;
         block.required(3, "level", &mut level)?;
+        check_ranks(&[&rank])?;
         self.last_ns[2] = ascending(self.last_ns[2], &time, |row| rank.get(row).copied())?;
         self.seen.marks += time.len() as u64;
         self.marks.clear();
@@ -241,6 +242,9 @@ impl<R: BufRead> TraceReader<R> {
                 return Err(Error::data(format!("says {what} {expected}, the archive holds {found}")));
             }
         }
+        if summary.ranks > MOST_RANKS {
+            return Err(Error::data(format!("says ranks {}, expected at most {MOST_RANKS}", summary.ranks)));
+        }
         if self.seen.ranks > summary.ranks {
             return Err(Error::data(format!(
                 "says ranks {}, but rank {} occurs",
@@ -271,6 +275,7 @@ pub fn read_cells<R: BufRead>(
         block.required(2, "dst", &mut dst)?;
         block.required(3, "messages", &mut messages)?;
         block.required(4, "bytes", &mut volume)?;
+        check_ranks(&[&src, &dst])?;
         cells.clear();
         cells.extend((0..block.rows()).map(|i| Cell {
             src: Rank(src[i]),
@@ -300,6 +305,7 @@ pub fn decode_calls(bytes: &[u8], calls: &mut Vec<Call>) -> Result<()> {
     block.required(2, "leave_ns", &mut leave)?;
     block.required(3, "rank", &mut rank)?;
     block.required(4, "operation", &mut operation)?;
+    check_ranks(&[&rank])?;
     block.column(5, &mut communicator)?;
     block.column(6, &mut root)?;
     block.column(7, &mut volume)?;

@@ -3,6 +3,10 @@
 use std::fmt;
 
 use super::Operation;
+use crate::{Error, Result};
+
+/// Most ranks of a run: more than any machine has. Bounds every table by rank, so each reader checks it before one is made.
+pub const MOST_RANKS: u32 = 1 << 24;
 
 /// MPI process number in `MPI_COMM_WORLD`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,6 +16,28 @@ impl fmt::Display for Rank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// Refuses a rank that no run has: [`MOST_RANKS`].
+///
+/// # Errors
+/// That rank.
+#[inline]
+pub(crate) fn check_rank(rank: u32) -> Result<()> {
+    if rank < MOST_RANKS {
+        return Ok(());
+    }
+    Err(Error::data(format!("rank {rank} is beyond the largest, {}", MOST_RANKS - 1)))
+}
+
+/// Refuses the highest rank of columns, if no run has it.
+///
+/// # Errors
+/// That rank.
+pub(crate) fn check_ranks(columns: &[&[u32]]) -> Result<()> {
+    // No way out of the loops: as vectors they take a fraction of the time.
+    let highest = |column: &&[u32]| column.iter().fold(0, |most: u32, rank| most.max(*rank));
+    check_rank(columns.iter().map(highest).max().unwrap_or(0))
 }
 
 /// One matched or one-sided point-to-point transfer. Times are nanoseconds on the trace's one clock; what the recorder did not

@@ -1,6 +1,6 @@
 //! Counting a trace while it passes.
 
-use super::record::{Call, Mark};
+use super::record::{Call, MOST_RANKS, Mark, check_rank};
 use super::{MessageBlock, RunFacts, Summary};
 use crate::{Cell, Error, Result};
 
@@ -16,7 +16,7 @@ impl Tally {
     /// Counts messages.
     ///
     /// # Errors
-    /// More than 2⁶³−1 bytes in all, or the rank number 2³²−1.
+    /// More than 2⁶³−1 bytes in all, or a rank beyond [`MOST_RANKS`].
     pub fn messages(&mut self, block: &MessageBlock) -> Result<()> {
         let columns = block.columns();
         let volume: u128 = columns.bytes.iter().map(|bytes| u128::from(*bytes)).sum();
@@ -32,7 +32,7 @@ impl Tally {
     /// Counts calls.
     ///
     /// # Errors
-    /// The rank number 2³²−1.
+    /// A rank beyond [`MOST_RANKS`].
     pub fn calls(&mut self, calls: &[Call]) -> Result<()> {
         self.summary.calls += calls.len() as u64;
         for call in calls {
@@ -46,7 +46,7 @@ impl Tally {
     /// Counts marks.
     ///
     /// # Errors
-    /// The rank number 2³²−1.
+    /// A rank beyond [`MOST_RANKS`].
     pub fn marks(&mut self, marks: &[Mark]) -> Result<()> {
         self.summary.marks += marks.len() as u64;
         for mark in marks {
@@ -75,13 +75,18 @@ impl Tally {
     /// The summary, completed by what the source knows beyond its records.
     ///
     /// # Errors
-    /// A rank beyond those that the source says the run had.
+    /// A rank beyond those that the source says the run had, or more ranks than [`MOST_RANKS`].
     pub fn finish(&self, facts: &RunFacts) -> Result<Summary> {
         let mut summary = self.summary.clone();
         if let Some(ranks) = facts.ranks {
             if ranks < summary.ranks {
                 let highest = summary.ranks - 1;
                 return Err(Error::data(format!("rank {highest} occurs, the trace has {ranks} ranks")));
+            }
+            if ranks > MOST_RANKS {
+                return Err(Error::data(format!(
+                    "the trace has {ranks} ranks, expected at most {MOST_RANKS}"
+                )));
             }
             summary.ranks = ranks;
         }
@@ -107,9 +112,8 @@ impl Tally {
 
     fn rank(&mut self, rank: u32) -> Result<()> {
         if rank >= self.summary.ranks {
-            self.summary.ranks = rank
-                .checked_add(1)
-                .ok_or_else(|| Error::data(format!("rank {rank} is beyond the largest, {}", u32::MAX - 1)))?;
+            check_rank(rank)?;
+            self.summary.ranks = rank + 1;
         }
         Ok(())
     }

@@ -75,12 +75,25 @@ pub(super) fn join(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option
     }
 }
 
+/// The longest truth, bytes: millions of stretches.
+const LARGEST: u64 = 128 << 20;
+
 /// Reads a truth from CSV with the columns `start_ns,end_ns,label` and perhaps `outer` and `first_message,last_message`; others
 /// are skipped.
 ///
 /// # Errors
 /// Columns or values that are not these, stretches that overlap or are not in order, a last message before the first.
 pub fn read_truth(input: impl Read) -> Result<Truth> {
+    // What has no end, a device, has no line end either.
+    let mut bounded = input.take(LARGEST + 1);
+    let read = read_rows(&mut bounded);
+    if bounded.limit() == 0 {
+        return Err(Error::data(format!("is longer than {LARGEST} bytes, the most of a truth")));
+    }
+    read
+}
+
+fn read_rows(input: impl Read) -> Result<Truth> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input);
     let headers = reader.headers().map_err(|error| Error::data(format!("is not CSV: {error}")))?;
     let has = |name: &str| headers.iter().any(|header| header == name);

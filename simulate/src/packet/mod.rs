@@ -66,6 +66,8 @@ pub use options::{FabricOptions, Marking, Pause};
 pub use outcome::{Outcome, PairRoutes, simulate};
 pub use program::{Program, Timer, Verdict};
 pub use routes::Paths;
+
+pub(crate) use port::check_rates;
 pub use simulation::{Carrier, Message, Simulation};
 
 /// Bytes for which a frame of `frame` bytes (without frame check sequence) occupies an Ethernet link: at least 60, and 24 for check

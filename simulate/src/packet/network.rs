@@ -5,6 +5,7 @@ use std::fmt;
 use phaseflow_collect::{Error, Result};
 
 use super::aggregation::{Aggregated, Aggregation, AggregationReport, Group};
+use super::port::check_rates;
 use super::transport::usnic::Usnic;
 use super::transport::{Stack, TransportChoice};
 use super::{Carrier, Fabric, FabricOptions, LinkTraffic, Simulation};
@@ -69,6 +70,7 @@ impl<'a> PacketNetwork<'a> {
     ) -> Result<Self> {
         let largest = aggregation.as_ref().map_or(0, |aggregation| aggregation.largest_packet());
         options.check(transport.largest_packet().max(largest))?;
+        check_rates(topology)?;
         let fabric = Fabric::new(topology, options);
         // One arm for each transport, so that each gets an engine of its own.
         let simulation = match transport {

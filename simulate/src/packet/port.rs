@@ -4,6 +4,8 @@
 //! known, and the packet can be put down at once as arriving at the other end. The queue is then one number, the time at which
 //! the serializer will have worked it off, and one event per packet and link is enough.
 
+use phaseflow_collect::{Error, Result};
+
 use crate::engine::Picoseconds;
 use crate::topology::{LinkId, Topology};
 
@@ -37,6 +39,25 @@ pub(super) struct Port {
 const FRACTION: u32 = 20;
 /// Picoseconds per bit at 1 Gbit/s.
 const PS_PER_BIT: f64 = 1000.0;
+
+/// Slowest link, Gbit/s: 1 bit/s. The time of a byte on a slower one is soon more than a [`Port`] can count, and its packets take hours.
+const SLOWEST: f64 = 1e-9;
+
+/// Refuses links that are too slow for packets.
+///
+/// # Errors
+/// The first one of them.
+pub(crate) fn check_rates(topology: &Topology) -> Result<()> {
+    let slow = |link: &LinkId| topology.link(*link).capacity < SLOWEST;
+    let Some(link) = (0..topology.link_count() as u32).map(LinkId).find(slow) else { return Ok(()) };
+    let name = |node| &topology.node(node).name;
+    let (src, dst) = (name(topology.src(link)), name(topology.dst(link)));
+    let capacity = topology.link(link).capacity;
+    Err(Error::data(format!(
+        "link `{src} → {dst}` has capacity {capacity}, packets need {SLOWEST} Gbit/s (1 bit/s) or more; the flow model does not"
+    ))
+    .at(topology.label()))
+}
 
 impl Port {
     /// The port of an idle link; `host` is the host at its other end.

@@ -2,19 +2,35 @@
 
 use crate::engine::Picoseconds;
 
-/// Time of a rank, or of several ranks together, picoseconds.
+/// Time of a rank, picoseconds; of several ranks together, [`RankSum`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct Account<T = Picoseconds> {
     /// Computation.
-    pub compute: Picoseconds,
+    pub compute: T,
     /// Overheads of sending and receiving.
-    pub overhead: Picoseconds,
+    pub overhead: T,
     /// Waiting for a message that had not been sent yet.
-    pub late_sender: Picoseconds,
+    pub late_sender: T,
     /// Waiting, as a sender, for a receiver that was not ready yet.
-    pub late_receiver: Picoseconds,
+    pub late_receiver: T,
     /// Waiting for a message that was on its way.
-    pub network: Picoseconds,
+    pub network: T,
+}
+
+/// Time of several ranks together, picoseconds. The clock tells each one's, and not their sum: of 65 536 ranks, 282 s each are
+/// beyond it.
+pub type RankSum = Account<u128>;
+
+impl RankSum {
+    /// Adds the time of a rank, or of other ranks.
+    pub fn include<T: Copy + Into<u128>>(&mut self, other: &Account<T>) {
+        let sum = |a: &mut u128, b: T| *a = a.saturating_add(b.into());
+        sum(&mut self.compute, other.compute);
+        sum(&mut self.overhead, other.overhead);
+        sum(&mut self.late_sender, other.late_sender);
+        sum(&mut self.late_receiver, other.late_receiver);
+        sum(&mut self.network, other.network);
+    }
 }
 
 impl Account {
@@ -62,7 +78,7 @@ pub struct Stretch {
     /// The same for the next stretch, or for the end.
     pub next_lag: Picoseconds,
     /// What ranks did while they were in it, summed up.
-    pub account: Account,
+    pub account: RankSum,
     /// The critical path's part in its time.
     pub path: PathShare,
 }

@@ -34,7 +34,7 @@ mod splice;
 mod steps;
 mod sums;
 
-pub use account::{Account, PathShare, Stretch};
+pub use account::{Account, PathShare, RankSum, Stretch};
 pub use collectives::Collective;
 pub(crate) use excerpt::Excerpts;
 pub use excerpt::{Excerpt, Recording};

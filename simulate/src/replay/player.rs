@@ -3,11 +3,13 @@
 //! Every rank goes through its operations until it has to wait, for time to pass or for a message. Nothing here depends on the
 //! number of messages that are under way: an operation costs O(1), a wait one event.
 
+use phaseflow_collect::Error;
+
 use super::dead_end::describe;
 use super::path::{NONE, Wait, critical_path};
 use super::sums::{Joined, Sums};
-use super::{Account, Details, Op, Options, PathShare, Script, Stretch, Transport};
-use crate::engine::{EventQueue, Picoseconds};
+use super::{Account, Details, Op, Options, PathShare, RankSum, Script, Stretch, Transport};
+use crate::engine::{EventQueue, Picoseconds, beyond_clock};
 use crate::flow::Hold;
 use crate::topology::HostId;
 
@@ -24,6 +26,8 @@ pub struct Player<'s, T> {
     /// Scripts so far.
     begun: u64,
     in_detail: bool,
+    /// Something would happen when the clock has ended: nothing goes on.
+    is_beyond_clock: bool,
 }
 
 /// What all scripts share.
@@ -107,7 +111,7 @@ pub(super) struct Act<'s> {
     /// Boundaries that all ranks have passed.
     behind: usize,
     /// By stretch.
-    accounts: Vec<Account>,
+    accounts: Vec<RankSum>,
     /// By stretch, then rank; empty where nobody wants to know.
     in_detail: Vec<Account>,
 }
@@ -168,7 +172,15 @@ impl<'s, T: Transport> Player<'s, T> {
     /// Nothing runs yet.
     pub fn new(transport: T) -> Self {
         let stage = Stage { transport, queue: EventQueue::default(), keys: Keys::default() };
-        Self { stage, acts: Vec::new(), free: Vec::new(), arrived: Vec::new(), begun: 0, in_detail: false }
+        Self {
+            stage,
+            acts: Vec::new(),
+            free: Vec::new(),
+            arrived: Vec::new(),
+            begun: 0,
+            in_detail: false,
+            is_beyond_clock: false,
+        }
     }
 
     /// Of scripts that begin from now on it is told what each rank did in each stretch: 40 bytes for each of both.
@@ -234,7 +246,7 @@ impl<'s, T: Transport> Player<'s, T> {
             passed: vec![0; script.stretches() - 1],
             passers: vec![0; script.stretches() - 1],
             behind: 0,
-            accounts: vec![Account::default(); script.stretches()],
+            accounts: vec![RankSum::default(); script.stretches()],
             in_detail: vec![
                 Account::default();
                 if self.in_detail { script.stretches() * script.ranks() as usize } else { 0 }
@@ -250,6 +262,9 @@ impl<'s, T: Transport> Player<'s, T> {
 
     /// When something happens next; if that is not before `limit`, any time from `limit` on, before which no script may be begun any more.
     pub fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
+        if self.is_beyond_clock {
+            return None;
+        }
         let own = self.stage.queue.peek_time();
         let network = self.stage.transport.next(limit.min(own.unwrap_or(Picoseconds::MAX)));
         own.into_iter().chain(network).min()
@@ -257,6 +272,11 @@ impl<'s, T: Transport> Player<'s, T> {
 
     /// Does all that happens at `now`, which is [`next`](Self::next); appends what ended.
     pub fn advance(&mut self, now: Picoseconds, ended: &mut Vec<Performance>) {
+        // Times that the clock cannot tell are all put down to its end.
+        if now == Picoseconds::MAX {
+            self.is_beyond_clock = true;
+            return;
+        }
         let mut arrived = std::mem::take(&mut self.arrived);
         self.stage.transport.advance(now, &mut arrived);
         for key in arrived.drain(..) {
@@ -290,6 +310,12 @@ impl<'s, T: Transport> Player<'s, T> {
                 self.stage.transport.forget(earliest.unwrap_or(now));
             }
         }
+    }
+
+    /// What went wrong, if something did; looked at before a performance is believed: what the transport refuses, or an end beyond the clock.
+    pub fn failure(&mut self) -> Option<Error> {
+        let refused = self.stage.transport.failure();
+        refused.or_else(|| self.is_beyond_clock.then(beyond_clock))
     }
 
     /// How many boundaries all ranks of the oldest script have passed; `None` if none runs.
@@ -485,7 +511,7 @@ impl Act<'_> {
         let (ranks, number) = (self.ranks.len(), rank as usize);
         let rank = &mut self.ranks[number];
         rank.account.add(&time, 1);
-        self.accounts[rank.stretch].add(&time, 1);
+        self.accounts[rank.stretch].include(&time);
         if let Some(account) = self.in_detail.get_mut(rank.stretch * ranks + number) {
             account.add(&time, 1);
         }
@@ -504,7 +530,7 @@ impl Act<'_> {
         let (mut since, mut lag) = (self.began, 0);
         let began = self.began;
         let stretch =
-            |(((time, mean), account), path): (((&Picoseconds, Picoseconds), Account), PathShare)| {
+            |(((time, mean), account), path): (((&Picoseconds, Picoseconds), RankSum), PathShare)| {
                 let next_lag = (time - began).saturating_sub(mean);
                 Stretch {
                     time: time - std::mem::replace(&mut since, *time),

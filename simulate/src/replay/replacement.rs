@@ -55,6 +55,12 @@ impl Replacement {
                 }
                 Self::Binomial => writer.binomial(members, collective.bytes),
                 Self::Servers(servers) => {
+                    // Pieces may be single bytes: counted before any is made.
+                    let pieces = collective.bytes / servers.chunk + u64::from(servers.shards);
+                    let messages = pieces.saturating_mul(2 * members.len() as u64);
+                    if messages.saturating_add(writer.transfers.len() as u64) > u64::from(u32::MAX / 2) {
+                        return Err(too_many());
+                    }
                     servers.write(&mut writer, members, collective.bytes, script.ranks());
                 }
             }

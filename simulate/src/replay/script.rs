@@ -41,7 +41,7 @@
 //! waited all the time, if the recorder left out the short wait: its computation is lost. What a rank waited for at the start of an excerpt may
 //! have been sent before: nothing holds it up in the replay.
 
-use phaseflow_collect::trace::Message;
+use phaseflow_collect::trace::{Message, Operation};
 use phaseflow_collect::{Error, Result};
 
 use super::collectives::{Collective, Collectives};
@@ -527,13 +527,19 @@ fn is_received(message: &Message) -> bool {
     message.receive_complete_ns.is_some() || message.receive_post_ns.is_some()
 }
 
+fn is_one_sided(message: &Message) -> bool {
+    matches!(message.operation, Operation::Put | Operation::Get | Operation::Accumulate)
+}
+
 fn unmatched(excerpt: &Excerpt, knows_receives: bool) -> (Vec<u32>, u64) {
     // A source that knows of no receive at all does not tell of unmatched ones.
     if !knows_receives {
         return (Vec::new(), 0);
     }
     let messages = excerpt.messages();
-    let lacking = || (0..excerpt.len()).filter(|i| !is_received(&messages.get(*i)));
+    // Nobody receives what is put into memory, or got from it.
+    let is_lacking = |message: &Message| !is_received(message) && !is_one_sided(message);
+    let lacking = || (0..excerpt.len()).filter(|i| is_lacking(&messages.get(*i)));
     (lacking().take(NAMED).map(|i| i as u32).collect(), lacking().count() as u64)
 }
 

@@ -28,11 +28,9 @@ use super::sampled::Estimate;
 use super::wire::{Counts, Wire};
 use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
-use crate::replay::{
-    Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Stretch, Transport, play_alone,
-};
+use crate::replay::{Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Stretch, play_alone};
 use crate::result::{Chosen, PacketCounts, Replayed, RunStatistics};
-use crate::statistics::seconds;
+use crate::statistics::{rank_seconds, seconds};
 use crate::topology::{HostId, LinkId, Topology};
 
 /// All replays of a run.
@@ -236,7 +234,7 @@ impl<'a> Flow<'a> {
                 packets.extend(counted);
             }
         }
-        if let Some(failure) = solo.transport().failure() {
+        if let Some(failure) = solo.failure() {
             return Err(failure);
         }
         let performance = ended.pop();
@@ -329,7 +327,7 @@ impl<'a> Flow<'a> {
         job: impl Fn(u32) -> Option<&'j Job>,
         programs: &[Program<'_>],
     ) -> Result<()> {
-        if let Some(failure) = self.player.transport().failure() {
+        if let Some(failure) = self.player.failure() {
             return Err(failure);
         }
         let Some((token, text)) = self.player.dead_end().filter(|_| !self.allow_hang) else { return Ok(()) };
@@ -413,11 +411,11 @@ impl Replays {
         let ranks = estimate.accounts.len().max(1) as f64;
         let part = |time: Picoseconds| seconds(time) * share;
         let (sum, account) = (&mut self.sum, &estimate.account);
-        sum.compute_s += part(account.compute) / ranks;
-        sum.overhead_s += part(account.overhead) / ranks;
-        sum.late_sender_s += part(account.late_sender) / ranks;
-        sum.late_receiver_s += part(account.late_receiver) / ranks;
-        sum.network_s += part(account.network) / ranks;
+        sum.compute_s += rank_seconds(account.compute) * share / ranks;
+        sum.overhead_s += rank_seconds(account.overhead) * share / ranks;
+        sum.late_sender_s += rank_seconds(account.late_sender) * share / ranks;
+        sum.late_receiver_s += rank_seconds(account.late_receiver) * share / ranks;
+        sum.network_s += rank_seconds(account.network) * share / ranks;
         sum.path_ranks_s += part(estimate.path.ranks);
         sum.path_network_s += part(estimate.path.network);
         for (sum, bound) in
@@ -455,11 +453,11 @@ impl Replays {
         let ranks = performance.accounts.len().max(1) as f64;
         let Some(Stretch { account, path, .. }) = performance.stretches.get(stretch) else { return };
         let sum = &mut self.sum;
-        sum.compute_s += seconds(account.compute) / ranks;
-        sum.overhead_s += seconds(account.overhead) / ranks;
-        sum.late_sender_s += seconds(account.late_sender) / ranks;
-        sum.late_receiver_s += seconds(account.late_receiver) / ranks;
-        sum.network_s += seconds(account.network) / ranks;
+        sum.compute_s += rank_seconds(account.compute) / ranks;
+        sum.overhead_s += rank_seconds(account.overhead) / ranks;
+        sum.late_sender_s += rank_seconds(account.late_sender) / ranks;
+        sum.late_receiver_s += rank_seconds(account.late_receiver) / ranks;
+        sum.network_s += rank_seconds(account.network) / ranks;
         sum.path_ranks_s += seconds(path.ranks);
         sum.path_network_s += seconds(path.network);
         for (sum, bound) in

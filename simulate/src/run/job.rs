@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use phaseflow_collect::{Error, Result};
+
 use super::flow::{Bounds, Replays};
 use super::packets::PhasePackets;
 use super::pattern::Pattern;
@@ -24,6 +26,8 @@ pub(super) struct Job {
     /// True if its length means something, and is not made up for want of any time.
     pub(super) timed: bool,
     pub(super) started: Picoseconds,
+    /// How long it runs, where it is not replayed.
+    pub(super) length: Picoseconds,
     pub(super) end: Picoseconds,
     pub(super) hosts: Vec<HostId>,
     pub(super) slots: u64,
@@ -116,6 +120,21 @@ impl Job {
             }
         }
     }
+}
+
+/// Refuses a job that has more processes than the network slots.
+///
+/// # Errors
+/// That job.
+pub(crate) fn check_slots(
+    line: usize,
+    (name, ranks): (&str, u32),
+    (label, slots): (&str, u64),
+) -> Result<()> {
+    if u64::from(ranks) <= slots {
+        return Ok(());
+    }
+    Err(Error::data(format!("job {line} ({name}) has {ranks} processes, the topology {label} {slots} slots")))
 }
 
 /// Which hosts are free. They are never shared between jobs.

@@ -52,8 +52,13 @@ pub use independent::run_flows;
 pub use model::{Model, PacketModel};
 pub use progress::{Progress, RunProgress};
 
+pub(crate) use job::check_slots;
+
 use program::Program;
 use simulation::Simulation;
+
+/// Most jobs of one run: about a gigabyte of rows. A line that submits more does so without pause, and is a slip.
+pub const MOST_JOBS: u32 = 1_000_000;
 
 /// When jobs of a line are submitted, and how long each runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,7 +6,7 @@ use phaseflow_collect::{At, Error, Result};
 
 use crate::collective::CollectiveChoice;
 use crate::packet::transport::TransportChoice;
-use crate::packet::{FabricOptions, Marking, PacketNetwork, Paths, Pause};
+use crate::packet::{FabricOptions, Marking, PacketNetwork, Paths, Pause, check_rates};
 use crate::replay::{Options, Packets, Replacement, Sampling, switch};
 use crate::topology::Topology;
 
@@ -127,6 +127,20 @@ impl Model {
             Self::Flow(_, collective) => collective.as_ref(),
             Self::Packet(model) => Some(&model.collective).filter(|choice| choice.replacement.is_some()),
         }
+    }
+
+    /// Refuses a network that messages cannot be carried over in this model.
+    ///
+    /// # Errors
+    /// Links too slow for packets; a transport that cannot recover what the network loses.
+    pub(crate) fn check(&self, topology: &Topology) -> Result<()> {
+        let Self::Packet(model) = self else { return Ok(()) };
+        check_rates(topology)?;
+        // Where everything is summed in the network, the transport may have nothing to carry.
+        if model.collective.replacement == Some(Replacement::Network) {
+            return Ok(());
+        }
+        model.transport.check(&model.fabric.worst(topology))
     }
 
     /// How it is called in messages.

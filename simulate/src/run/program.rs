@@ -2,16 +2,13 @@
 
 use std::borrow::Cow;
 
-use phaseflow_collect::trace::Rank;
+use phaseflow_collect::trace::{MOST_RANKS, Rank};
 use phaseflow_collect::{At, Cell, Error, Result, TrafficMatrix};
 
 use crate::collective::{CollectiveChoice, Servers};
 use crate::engine::Picoseconds;
 use crate::replay::{Recording, Sampled, Sampling, Script};
 use crate::workload::Workload;
-
-/// Most ranks of a job: beyond any machine, and small enough to place.
-const MOST_RANKS: u32 = 1 << 24;
 
 /// A workload as jobs run it.
 #[derive(Debug)]

@@ -17,7 +17,10 @@ use crate::result::{
 use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId};
 use crate::traffic::{LinkLoads, LinkShare};
-use phaseflow_collect::Result;
+use phaseflow_collect::{Error, Result};
+
+/// Values of snapshots, one a link, at most: 3 GB.
+const MOST_VALUES: u64 = 1 << 28;
 
 /// Rows, series and snapshots.
 pub(super) struct Record<'a> {
@@ -47,6 +50,13 @@ struct LinkRows {
 
 impl<'a> Record<'a> {
     pub(super) fn new(setup: &'a Setup<'a>) -> Result<Self> {
+        let values = setup.snapshots_s.len() as u64 * setup.topology.link_count() as u64;
+        if values > MOST_VALUES {
+            let (snapshots, links) = (setup.snapshots_s.len(), setup.topology.link_count());
+            let problem =
+                format!("{snapshots} snapshots of {links} links, expected at most {MOST_VALUES} values");
+            return Err(Error::usage(problem));
+        }
         let times = setup.snapshots_s.iter().map(|time| clock_time("the time of a snapshot", *time));
         let mut snapshot_times = times.collect::<Result<Vec<_>>>()?;
         snapshot_times.sort_unstable_by(|a, b| b.cmp(a));

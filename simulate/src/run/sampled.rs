@@ -20,7 +20,7 @@ use crate::engine::Picoseconds;
 use crate::flow::HoldSums;
 use crate::regression::{TRAITS, Total, Unit, total};
 use crate::replay::{
-    Account, PathShare, Performance, Sample, Sampled, Script, Step, Stratum, Stretch, keep_longest,
+    Account, PathShare, Performance, RankSum, Sample, Sampled, Script, Step, Stratum, Stretch, keep_longest,
 };
 use crate::topology::HostId;
 
@@ -48,7 +48,7 @@ pub(super) struct Estimate {
     /// Samples that were simulated.
     pub(super) simulated: u64,
     /// All ranks together.
-    pub(super) account: Account,
+    pub(super) account: RankSum,
     /// By rank.
     pub(super) accounts: Vec<Account>,
     pub(super) path: PathShare,
@@ -89,7 +89,7 @@ impl Estimate {
         self.shift += other.shift;
         self.left_out |= other.left_out;
         self.simulated += other.simulated;
-        self.account.add(&other.account, 1);
+        self.account.include(&other.account);
         self.accounts.resize(self.accounts.len().max(other.accounts.len()), Account::default());
         self.accounts.iter_mut().zip(&other.accounts).for_each(|(sum, own)| sum.add(own, 1));
         self.path.ranks = self.path.ranks.saturating_add(other.path.ranks);
@@ -303,7 +303,7 @@ fn identical(stratum: &Stratum, sample: &[(Unit, f64)]) -> Total {
 #[derive(Default)]
 struct Sum {
     time: Picoseconds,
-    account: Account,
+    account: RankSum,
     accounts: Vec<Account>,
     path: PathShare,
     steps: Vec<Step>,
@@ -319,6 +319,7 @@ impl Sum {
         let measured = self.time as f64;
         let factor = if measured > 0.0 { value / measured } else { 0.0 };
         let scaled = |time: Picoseconds| (time as f64 * factor).round() as Picoseconds;
+        let scaled_sum = |time: u128| (time as f64 * factor).round() as u128;
         let account = |account: &Account| Account {
             compute: scaled(account.compute),
             overhead: scaled(account.overhead),
@@ -330,7 +331,13 @@ impl Sum {
             bound.filter(|_| measured > 0.0).map(|bound| bound as f64 / measured)
         };
         Estimate {
-            account: account(&self.account),
+            account: RankSum {
+                compute: scaled_sum(self.account.compute),
+                overhead: scaled_sum(self.account.overhead),
+                late_sender: scaled_sum(self.account.late_sender),
+                late_receiver: scaled_sum(self.account.late_receiver),
+                network: scaled_sum(self.account.network),
+            },
             accounts: self.accounts.iter().map(account).collect(),
             path: PathShare {
                 ranks: scaled(self.path.ranks),
@@ -354,7 +361,7 @@ impl Sum {
         let Found { performance, bounds, .. } = found;
         let Some(stretch) = performance.stretches.get(number) else { return };
         self.time += stretch.time;
-        self.account.add(&stretch.account, 1);
+        self.account.include(&stretch.account);
         if let Some(packets) = found.packets.get(number) {
             self.packets.get_or_insert_default().add(packets);
         }

@@ -9,17 +9,17 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::courses::Population;
 use super::flow::Flow;
-use super::job::{Job, Machine};
+use super::job::{Job, Machine, check_slots};
 use super::network::{Network, Question};
 use super::pattern::Pattern;
 use super::picture::Picture;
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
-use super::{Algorithms, Reroute, Setup, Submission, clock_time, picoseconds};
+use super::{Algorithms, MOST_JOBS, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::distribution::Distribution;
-use crate::engine::{EventQueue, Picoseconds};
+use crate::engine::{EventQueue, Picoseconds, beyond_clock};
 use crate::host_selection::{HostRequest, HostSelector};
 use crate::process_mapping::{MapRequest, ProcessMapper};
 use crate::replay::Sampling;
@@ -38,9 +38,6 @@ enum Event {
     /// The stage of the job at this place ends.
     StageEnds { place: u32 },
 }
-
-/// More jobs than this in one run: a line that submits without pause, not a workload.
-const MOST_JOBS: u32 = 10_000_000;
 
 pub(super) struct Simulation<'a> {
     setup: &'a Setup<'a>,
@@ -90,15 +87,7 @@ impl<'a> Simulation<'a> {
             let program = programs.get(source.workload).ok_or_else(|| {
                 Error::usage(format!("job {line} runs workload {}, which does not exist", source.workload))
             })?;
-            if u64::from(program.ranks) > machine.free_slots {
-                return Err(Error::data(format!(
-                    "job {line} ({}) has {} processes, the topology {} {} slots",
-                    program.name,
-                    program.ranks,
-                    topology.label(),
-                    machine.free_slots
-                )));
-            }
+            check_slots(line, (program.name, program.ranks), (topology.label(), machine.free_slots))?;
         }
         if let Some(options) = setup.model.replay() {
             let mut used = setup.jobs.iter().filter_map(|source| programs.get(source.workload));
@@ -112,6 +101,7 @@ impl<'a> Simulation<'a> {
             Some(duration) => clock_time("the duration of the run", duration)?,
             None => Picoseconds::MAX,
         };
+        check_jobs(setup)?;
         let are_rates = programs.iter().all(Program::has_durations);
         // Jobs do not share slots: that bounds how many can add up.
         let heaviest = programs.iter().flat_map(|program| {
@@ -175,10 +165,21 @@ impl<'a> Simulation<'a> {
             return self.run_flow();
         }
         while let Some((time, event)) = self.events.pop().filter(|(time, _)| *time <= self.end) {
+            self.check_clock(time)?;
             self.hold_until(time);
             self.happen(event)?;
         }
         Ok(self.finish())
+    }
+
+    /// Refuses the end of the clock as a time at which something happens: what is put down to it happens later.
+    fn check_clock(&self, time: Picoseconds) -> Result<()> {
+        if time < Picoseconds::MAX {
+            return Ok(());
+        }
+        let job = self.running.iter().flatten().min_by_key(|job| job.number);
+        let place = job.map(|job| format!("job {} ({})", job.number, self.programs[job.workload].name));
+        Err(beyond_clock().at(place.as_deref().unwrap_or("a job")))
     }
 
     fn happen(&mut self, event: Event) -> Result<()> {
@@ -218,6 +219,10 @@ impl<'a> Simulation<'a> {
                 length
             }
         };
+        // Its stages would be squeezed into what the clock can tell. Replays take their own time.
+        if length == Picoseconds::MAX && self.flow.is_none() {
+            return Err(beyond_clock().at(format!("job {line} ({})", program.name)));
+        }
         let job = self.record.submitted(source.workload, self.now);
         if job >= MOST_JOBS {
             let now = seconds(self.now);
@@ -265,9 +270,6 @@ impl<'a> Simulation<'a> {
         let program = &self.programs[waiting.workload];
         let topology = self.setup.topology;
         let end = self.now.saturating_add(waiting.length);
-        if end == Picoseconds::MAX && self.setup.duration_s.is_none() && self.flow.is_none() {
-            return Err(Error::data(format!("job {} ends after 213 days, when the clock does", waiting.job)));
-        }
         let hosts = self.host_selector.select(&HostRequest {
             topology,
             free: &self.machine.free,
@@ -298,6 +300,7 @@ impl<'a> Simulation<'a> {
             workload: waiting.workload,
             timed: waiting.timed || self.flow.is_some(),
             started: self.now,
+            length: waiting.length,
             end,
             hosts,
             slots,
@@ -338,7 +341,7 @@ impl<'a> Simulation<'a> {
                 self.network.loads.add(&phase.shares);
             }
         }
-        let end = job.started + program.end_of(job.stage, job.end - job.started);
+        let end = job.started.saturating_add(program.end_of(job.stage, job.length));
         self.events.push(end, Event::StageEnds { place });
         Ok(())
     }
@@ -436,6 +439,22 @@ impl<'a> Simulation<'a> {
         }
         result
     }
+}
+
+/// Refuses endless lines that are expected to submit more jobs than a run may have, before the first one is.
+fn check_jobs(setup: &Setup<'_>) -> Result<()> {
+    let Some(duration) = setup.duration_s else { return Ok(()) };
+    let mut sum = 0.0;
+    for (line, source) in setup.jobs.iter().enumerate() {
+        let Submission::Endless { submit, .. } = &source.submission else { continue };
+        sum += duration / submit.mean(&mut Stream::Jobs(line).generator(setup.labels.seed));
+        if sum > f64::from(MOST_JOBS) {
+            return Err(Error::usage(format!(
+                "job {line}: about {sum:.0} jobs would be submitted within {duration} s, expected at most {MOST_JOBS}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Seconds from a distribution; beyond the clock, its end: nothing happens then, as the run has ended before.

@@ -9,10 +9,7 @@ use super::algorithms::class_name;
 use super::node::Node;
 use super::{Job, Trace};
 use crate::distribution::Distribution;
-use crate::run::Submission;
-
-/// More jobs than any scenario submits at fixed times: a larger count is a slip.
-const MOST_JOBS: u32 = 1_000_000;
+use crate::run::{MOST_JOBS, Submission};
 
 /// The job lines of a scenario.
 pub(super) fn jobs(node: &Node, folder: &Path) -> Result<Vec<Job>> {

@@ -11,11 +11,13 @@ mod jobs;
 mod node;
 mod topologies;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use phaseflow_collect::{At, Error, Result};
 
-use self::node::{Map, Node};
+use self::node::{LARGEST_FILE, Map, Node};
 use crate::run::{Reroute, Submission};
 use crate::sweep::{Axes, Axis, NetworkChoice};
 use crate::topology::TopologyOptions;
@@ -102,7 +104,14 @@ impl Scenario {
     /// # Errors
     /// A file that cannot be read, is not YAML, or has a key or value that a scenario does not have; with line and column.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).at(|| path.display())?;
+        // What has no end has no length either: one byte too many is enough to know.
+        let file = File::open(path).at(|| path.display())?;
+        let mut text = Vec::new();
+        file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut text).at(|| path.display())?;
+        if text.len() > LARGEST_FILE {
+            let problem = format!("is longer than {LARGEST_FILE} bytes, the most of a scenario");
+            return Err(Error::usage(problem).at(path.display()));
+        }
         let text = String::from_utf8(text).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             Error::usage(format!("byte {at} is not UTF-8, expected a YAML document")).at(path.display())

@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
 /// The longest scenario file: thousands of job lines fit, nobody waits for malice.
-const LARGEST_FILE: usize = 4 << 20;
+pub(super) const LARGEST_FILE: usize = 4 << 20;
 
 /// A value and where it stands (where it is used, for aliases), both from 1.
 #[derive(Clone, Debug)]

@@ -10,9 +10,6 @@ use crate::stream::Stream;
 use crate::topology::{HostId, Topology};
 use crate::workload::Workload;
 
-/// Draws that the mean of a distribution is taken from: within some per cent, which is what an estimate is for.
-const DRAWS: u32 = 1000;
-
 /// Bytes of memory: measured sizes of the structures, rounded up.
 mod bytes {
     pub(super) const NODE: u64 = 160;
@@ -130,9 +127,7 @@ impl Sweep {
     }
 
     fn mean(&self, distribution: &Distribution, line: usize) -> f64 {
-        let mut generator = Stream::Jobs(line).generator(self.settings.seed);
-        let sum: f64 = (0..DRAWS).map(|_| distribution.sample(&mut generator)).sum();
-        sum / f64::from(DRAWS)
+        distribution.mean(&mut Stream::Jobs(line).generator(self.settings.seed))
     }
 }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::{Axis, Point, Sweep};
 use crate::result::RunResult;
 use crate::run::{
-    Algorithms, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, run, run_flows,
+    Algorithms, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, check_slots, run, run_flows,
 };
 use crate::{host_selection, process_mapping, routing, scheduling};
 
@@ -56,6 +56,22 @@ impl Sweep {
     pub(super) fn model(&self, point: &Point) -> Result<Model> {
         let choice = |axis| self.choice(point, axis);
         Model::new(choice(Axis::Model), choice(Axis::Transport), choice(Axis::Collective), point.seed)
+    }
+
+    /// Refuses a point whose choices do not go together: a job with more processes than the network has slots, a model that the network does not
+    /// suit. Other points of the product may well do.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check(&self, point: &Point) -> Result<()> {
+        let topology = &self.topologies[point.topology];
+        let slots = topology.slots().iter().map(|slots| u64::from(*slots)).sum();
+        for (line, source) in self.jobs.iter().enumerate() {
+            let workload = &self.workloads[source.workload];
+            let job = (&*workload.name, workload.segmentation.header.ranks);
+            check_slots(line, job, (topology.label(), slots))?;
+        }
+        self.model(point)?.check(topology)
     }
 
     /// Runs one point.

@@ -12,6 +12,9 @@ use crate::topology::{Topology, TopologyOptions};
 use crate::workload::Reading;
 use crate::{host_selection, process_mapping, routing, scheduling};
 
+/// Most points of a sweep: more than anybody waits for, and few enough to be listed in memory.
+const MOST_POINTS: u32 = 10_000_000;
+
 const PHASES: &[&str] = &["segmented", "merged"];
 
 /// What is common to all points.
@@ -93,7 +96,10 @@ impl Plan {
                 product.checked_mul(alternatives as u64)
             })
             .and_then(|points| u32::try_from(points).ok())
-            .ok_or_else(|| Error::usage("the product of all alternatives has more than 2^32-1 points"))?;
+            .filter(|points| *points <= MOST_POINTS)
+            .ok_or_else(|| {
+                Error::usage(format!("the product of all alternatives has more than {MOST_POINTS} points"))
+            })?;
         Ok(Self {
             networks: scenario.networks,
             options: scenario.options,

@@ -28,7 +28,7 @@ impl Sweep {
         runs: &[u32],
         mut sink: impl FnMut(&RunResult) -> Result<()>,
     ) -> Result<usize> {
-        self.check(archive)?;
+        self.check_archive(archive)?;
         let mut taken = 0;
         while let Some(run) = archive.next_run()? {
             let expected = runs.get(taken).copied();
@@ -49,7 +49,7 @@ impl Sweep {
     /// # Errors
     /// An archive of another sweep, or a damaged one.
     pub fn done<R: BufRead>(&self, archive: &mut ResultReader<R>) -> Result<HashSet<u32>> {
-        self.check(archive)?;
+        self.check_archive(archive)?;
         let mut done = HashSet::new();
         while let Some(run) = archive.next_run()? {
             done.insert(run.labels.run);
@@ -57,7 +57,7 @@ impl Sweep {
         Ok(done)
     }
 
-    fn check<R: BufRead>(&self, archive: &ResultReader<R>) -> Result<()> {
+    fn check_archive<R: BufRead>(&self, archive: &ResultReader<R>) -> Result<()> {
         if self.has_written(archive) {
             return Ok(());
         }

@@ -53,7 +53,13 @@ impl Scale {
             return Err(Error::usage(problem).at(topology.label()));
         }
         for LinkId(link) in links {
-            topology.links[link as usize].capacity *= self.factor;
+            let capacity = topology.links[link as usize].capacity * self.factor;
+            if !(capacity.is_finite() && capacity > 0.0) {
+                let problem =
+                    format!("`{self}` makes its capacity {capacity}, expected a positive number of Gbit/s");
+                return Err(Error::usage(problem).at(topology.label()));
+            }
+            topology.links[link as usize].capacity = capacity;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use phaseflow::command;
+use phaseflow::drafts;
 use phaseflow::input::Input;
 use phaseflow::output::{self, Output};
 use phaseflow_collect::import;
@@ -59,6 +60,9 @@ fn simulate(arguments: &Arguments) -> Result<()> {
         output::nobody_writes(file)?;
     }
     let mut output = Output::create(name, !is_text)?;
+    if !is_text {
+        output.hold();
+    }
     let reading = plan.reading(inputs.len());
     let sweep = match list {
         Some(list) => Sweep::load_flows(plan, list)?,
@@ -99,7 +103,7 @@ fn run(
     if let Some(folder) = tables {
         std::fs::create_dir_all(folder).at(|| folder.display())?;
     }
-    let runs: Vec<u32> = selection.points(sweep)?.map(|point| point.run).collect();
+    let runs = fitting(arguments, sweep, selection)?;
     let mut ends = ends_file(arguments, runs.len())?;
     let header = ResultHeader::new(sweep.configuration());
     let mut results = ResultWriter::new(output, gzip, &header, sweep.topologies(), sweep.workloads())?;
@@ -112,6 +116,9 @@ fn run(
     results.output().show()?;
     if done > 0 {
         results.output().save()?;
+        if let Some(file) = file {
+            drafts::keeps(kept(file, done, runs.len()));
+        }
     }
     let rest = &runs[done..];
     let progress = Progress::default();
@@ -129,15 +136,14 @@ fn run(
             results.output().save()?;
             done += 1;
             tell(done);
+            if let Some(file) = file {
+                drafts::keeps(kept(file, done, runs.len()));
+            }
             Ok(())
         })
     });
     if let (Err(_), Some(file), 1..) = (&outcome, file, done) {
-        let (partial, of) = (output::partial_name(file), runs.len());
-        let partial = partial.display();
-        arguments.common.note(&format!(
-            "{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them"
-        ));
+        arguments.common.note(&kept(file, done, runs.len()));
     }
     outcome?;
     ends.map_or(Ok(()), Output::finish)?;
@@ -183,6 +189,41 @@ fn write_topology(plan: &Plan, file: &Path) -> Result<()> {
     let mut out = Output::create(Some(file), false)?;
     write_graphml(&mut out, &Network::from(network), &Annotations::default())?;
     out.finish()
+}
+
+/// Points that one selection leaves out and names, at most.
+const NAMED: usize = 5;
+
+/// The selected points whose choices go together; the user is told of the others, which are an error only if there are no more.
+fn fitting(arguments: &Arguments, sweep: &Sweep, selection: &Selection) -> Result<Vec<u32>> {
+    let (mut runs, mut misfits) = (Vec::new(), Vec::new());
+    for point in selection.points(sweep)? {
+        match sweep.check(&point) {
+            Ok(()) => runs.push(point.run),
+            Err(misfit) => misfits.push(misfit.at(format!("run {}", point.run))),
+        }
+    }
+    let is_any = |sweep: &Sweep| (0..sweep.len()).any(|run| sweep.check(&sweep.point(run)).is_ok());
+    // A shard may have only points that do not fit.
+    if runs.is_empty() && !misfits.is_empty() && !(selection.shard.is_some() && is_any(sweep)) {
+        return Err(misfits.swap_remove(0));
+    }
+    for misfit in misfits.iter().take(NAMED) {
+        arguments.common.note(&format!("{misfit}; this point is left out"));
+    }
+    if misfits.len() > NAMED {
+        arguments.common.note(&format!("{} points are left out in all", misfits.len()));
+    }
+    Ok(runs)
+}
+
+/// What there is of a sweep that is ended.
+fn kept(file: &Path, done: usize, of: usize) -> String {
+    let partial = output::partial_name(file);
+    let partial = partial.display();
+    format!(
+        "{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them"
+    )
 }
 
 /// The numbers of the runs that are in the file, or in what there is of it so far.

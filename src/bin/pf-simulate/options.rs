@@ -19,7 +19,7 @@ use phaseflow_simulate::topology::{Scale, TopologyOptions};
 /// Every axis of choice takes a comma-separated list; all combinations are run. Parameters of a choice follow in brackets.
 /// What the command line says replaces what a scenario says.
 #[derive(Parser, Debug)]
-#[command(version, after_help = EXAMPLES)]
+#[command(name = "pf-simulate", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Phase archives; also trace archives and other traces that pf-collect reads, as one phase. Each is a job that is
     /// submitted at time 0, unless the scenario has jobs. `-` or nothing is standard input

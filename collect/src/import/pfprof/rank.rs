@@ -1,7 +1,7 @@
 //! One rank's file.
 
 use super::scanner::Scanner;
-use crate::trace::MessageSize;
+use crate::trace::{MOST_RANKS, MessageSize};
 use crate::{Error, Result};
 
 /// Peers and what was exchanged with them; only what is not 0.
@@ -95,8 +95,8 @@ impl RankFile {
         let rank = rank.ok_or_else(|| lacks("rank"))?;
         self.n_procs = u32::try_from(n_procs)
             .ok()
-            .filter(|n| *n > 0)
-            .ok_or_else(|| Error::data(format!("n_procs is {n_procs}, expected 1 to {}", u32::MAX)))?;
+            .filter(|n| (1..=MOST_RANKS).contains(n))
+            .ok_or_else(|| Error::data(format!("n_procs is {n_procs}, expected 1 to {MOST_RANKS}")))?;
         self.rank = u32::try_from(rank).ok().filter(|rank| *rank < self.n_procs).ok_or_else(|| {
             Error::data(format!("rank is {rank}, expected 0 to {} (n_procs is {n_procs})", n_procs - 1))
         })?;
@@ -175,7 +175,7 @@ mod tests {
             ("[2, 0]", "[]", "line 7: rx_messages has 0 entries, expected 2 (n_procs)"),
             ("\"rank\": 1", "\"rank\": 2", "rank is 2, expected 0 to 1 (n_procs is 2)"),
             ("\"rank\": 1,", "", "lacks `rank`: not a rank file of PFProf"),
-            ("\"n_procs\": 2", "\"n_procs\": 0", "n_procs is 0, expected 1 to 4294967295"),
+            ("\"n_procs\": 2", "\"n_procs\": 0", "n_procs is 0, expected 1 to 16777216"),
             ("\"tx_messages\": [3, 1],", "", "lacks `tx_messages`: not a rank file of PFProf"),
             ("\"rx_bytes\"", "\"tx_bytes\"", "line 5: `tx_bytes` occurs twice"),
             ("1.5\n", "-1.5\n", "line 9: duration is -1.5 s, expected 0 s to 292 years"),

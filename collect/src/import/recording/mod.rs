@@ -32,7 +32,7 @@ use self::process::Process;
 use self::remarks::Remarks;
 use super::Imported;
 use crate::expand::Rules;
-use crate::trace::{Block, Call, Header, Kind, Mark, MessageBlock, RunFacts, Sink};
+use crate::trace::{Block, Call, Header, Kind, MOST_RANKS, Mark, MessageBlock, RunFacts, Sink};
 use crate::{Error, Result};
 
 /// Pieces on their way from one thread to the next.
@@ -44,6 +44,9 @@ const IN_FLIGHT: usize = 4;
 /// A directory without recordings, two of one rank, damage, or what the operating system or `sink` says.
 pub(super) fn read(directory: &Path, expand: Option<Rules>, sink: &mut dyn Sink) -> Result<Imported> {
     let run = Run::open(directory)?;
+    if run.ranks() > MOST_RANKS {
+        return Err(Error::data(format!("has {} ranks, expected at most {MOST_RANKS}", run.ranks())));
+    }
     let processes = Process::all(&run);
     sink.begin(&Header::new(Kind::Timed, source(&run)))?;
     let remarks = pipeline(&processes, expand, sink)?;

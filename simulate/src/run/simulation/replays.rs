@@ -27,6 +27,7 @@ impl Simulation<'_> {
             let Some(time) = (if own_first { own } else { replays }).filter(|time| *time <= self.end) else {
                 break;
             };
+            self.check_clock(time)?;
             self.hold_until(time);
             if own_first {
                 if let Some((_, event)) = self.events.pop() {
