@@ -422,6 +422,21 @@ fn check_occurrences(header: &Header, phases: usize, occurrences: &[Occurrence])
             reached_ns = end_ns;
         }
     }
+    // Where a loop is, what it consists of tiles it.
+    let mut reached_ns = 0;
+    for (row, own) in occurrences.iter().enumerate() {
+        if occurrences.get(row + 1).is_some_and(|next| next.depth > own.depth) {
+            continue;
+        }
+        if own.start_ns != reached_ns {
+            let (found, depth) = (own.start_ns, own.depth);
+            let problem = format!(
+                "occurrence {row} of depth {depth} starts at {found} ns, expected {reached_ns} ns where the last one ends"
+            );
+            return Err(Error::data(problem));
+        }
+        reached_ns = own.end_ns;
+    }
     match header.duration_ns {
         Some(duration_ns) if !occurrences.is_empty() && reached_ns != duration_ns => {
             Err(Error::data(format!("occurrences end at {reached_ns} ns, the run at {duration_ns} ns")))

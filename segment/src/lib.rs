@@ -18,6 +18,7 @@ mod blocks;
 mod collectives;
 mod critical;
 mod excerpt;
+mod leaves;
 mod level;
 mod list;
 mod margin;
