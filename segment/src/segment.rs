@@ -24,7 +24,7 @@ pub struct Options {
     pub windows: usize,
     /// Most phases, at least 1; the most similar ones are merged.
     pub max_phases: Option<usize>,
-    /// Stretches shorter than this join a neighbour; 0 keeps all.
+    /// Stretches shorter than this join the neighbour that is most like them; 0 keeps all.
     pub min_duration_ns: u64,
     /// Which level of nested phases.
     pub level: Level,
@@ -73,7 +73,8 @@ pub struct Outcome {
 /// A damaged trace, or a method that finds nothing to go by.
 pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
     let rounds = options.method.needs_rounds();
-    let windows = options.method.needs_windows() || (options.max_phases.is_some() && !rounds);
+    let compares = options.max_phases.is_some() || options.min_duration_ns > 0;
+    let windows = options.method.needs_windows() || (compares && !rounds);
     let windows = windows.then_some(options.windows.clamp(2, LARGEST_WINDOWS));
     let survey = Survey::new(trace, windows, rounds)?;
     let header = |method: String, duration_ns| Header {
@@ -165,7 +166,7 @@ fn planned(run: &Run, options: &Options) -> Result<(Plan, String)> {
         parameters.push(answer.parameters);
     }
     if options.min_duration_ns > 0 {
-        plan = plan.join_short(run.duration_ns, |_| options.min_duration_ns);
+        plan = plan.at_least(run.duration_ns, options.min_duration_ns, run);
         parameters.push(format!("min-duration={}ns", options.min_duration_ns));
     }
     if let Some(most) = options.max_phases {

@@ -22,6 +22,10 @@ const BUFFER: usize = 256 << 10;
 /// Bytes that recognition looks at.
 const BEGINNING: u64 = 64 << 10;
 
+/// What there is to say of a trace that could have been split.
+const ONE_PHASE: &str =
+    "the whole trace is one phase; pf-segment tells its phases apart (pf-segment TRACE | pf-simulate …)";
+
 /// What there is to say of an archive in which loops come among what they consist of.
 const LOOPS: &str = "the phase archive is of an earlier version, which stands for loops of phases: each loop is simulated as one phase \
                      (run pf-segment again to tell its phases apart)";
@@ -231,8 +235,11 @@ fn segmented(input: impl Read, reading: Reading, remarks: &mut Vec<String>) -> R
 fn one_phase(input: Input, scratch: Scratch, reading: Reading) -> Result<(Parts, Vec<String>)> {
     let excerpts = (reading != Reading::Matrices).then(Excerpts::default);
     let mut whole = Whole { excerpts, ..Whole::default() };
-    let imported = import(input, import::Reading::new(scratch), &mut whole)?;
-    Ok((whole.into_parts()?, imported.remarks))
+    let mut remarks = import(input, import::Reading::new(scratch), &mut whole)?.remarks;
+    if whole.timed && whole.summary.duration_ns.is_some_and(|duration| duration > 0) {
+        remarks.push(ONE_PHASE.into());
+    }
+    Ok((whole.into_parts()?, remarks))
 }
 
 #[cfg(test)]
