@@ -12,6 +12,7 @@
 //! and what lies between them is passed over.
 
 mod agglomerate;
+mod agreement;
 mod archive;
 mod barriers;
 mod blocks;

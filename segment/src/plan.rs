@@ -256,7 +256,9 @@ impl Plan {
             let neighbours = [left.range(..own).next_back(), left.range(own + 1..).next()];
             let rank = |other: &usize| {
                 let is_idle = label[own].is_some() && label[*other].is_none();
-                let far = distance(label[own], label[*other]).unwrap_or(f64::INFINITY);
+                let is_same = label[own] == label[*other];
+                let far = if is_same { Some(0.0) } else { distance(label[own], label[*other]) }
+                    .unwrap_or(f64::INFINITY);
                 let longer = if is_idle { length[*other] } else { u64::MAX - length[*other] };
                 (is_idle, far, longer)
             };
