@@ -45,6 +45,9 @@ def members(path, expected):
         first = True
         for member in tar:
             data = tar.extractfile(member).read()
+            tar.fileobj.seek(member.offset + 500)
+            checksum = tar.fileobj.read(12).rstrip(b"\0")
+            assert not checksum or int(checksum, 16) == zlib.crc32(data), f"checksum of {member.name}"
             if first:
                 header = json.loads(data)
                 assert (header["format"], header["version"]) == (expected, 1), header

@@ -216,7 +216,7 @@ fn damaged_or_foreign_input_is_one_sentence() {
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     for (input, message) in [
-        (&phases[..], "standard input: header.json: holds `phaseflow.phases`, expected `phaseflow.trace`"),
+        (&phases[..], "standard input: is a phase archive, expected a trace archive; pf-simulate reads it"),
         (&csv, "standard input: ends too early: the file is truncated"),
         (b"", "standard input: ends too early: the file is truncated"),
     ] {

@@ -12,6 +12,7 @@ use phaseflow_collect::trace::{
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
 
+use crate::agreement::Sent;
 use crate::critical::Critical;
 use crate::excerpt;
 use crate::replay::Replay;
@@ -180,22 +181,23 @@ fn write_parts<W: Write>(
 /// Reads a phase archive.
 ///
 /// # Errors
-/// A damaged, truncated or contradictory archive.
+/// A damaged, truncated or contradictory archive; one whose messages are not those of its matrices.
 pub fn read_segmentation<R: BufRead>(archive: ArchiveReader<R>) -> Result<Segmentation> {
-    Ok(read_parts(archive, |_, _, _| Ok(()))?.segmentation)
+    Ok(read_with_messages(archive, false, &mut |_, _| Ok(()))?.segmentation)
 }
 
 /// Reads a phase archive with the messages and calls that it holds, which go to `take` block by block; those of representatives are passed over where
 /// there are windows, unless `representatives` are wanted.
 ///
 /// # Errors
-/// A damaged, truncated or contradictory archive, or what `take` reports.
+/// A damaged, truncated or contradictory archive, one whose messages are not those of its matrices, or what `take` reports.
 pub fn read_with_messages<R: BufRead>(
     archive: ArchiveReader<R>,
     representatives: bool,
     take: &mut dyn FnMut(Place, Records<'_>) -> Result<()>,
 ) -> Result<Chosen> {
     let (mut bytes, mut messages, mut calls) = (Vec::new(), MessageBlock::default(), Vec::new());
+    let mut sent = Sent::default();
     let parts = read_parts(archive, |archive, member, known| {
         let folder = member.name.split('/').next().unwrap_or_default();
         let (folder, in_window) = folder.strip_prefix("window-").map_or((folder, false), |rest| (rest, true));
@@ -227,6 +229,9 @@ pub fn read_with_messages<R: BufRead>(
             return take(place, Records::Calls(&calls)).at(|| &member.name);
         }
         messages.decode(&bytes, Details::ALL).at(|| &member.name)?;
+        if kind == "messages" {
+            sent.add(place, &messages, known.occurrences).at(|| &member.name)?;
+        }
         let records =
             if kind == "margin" { Records::Margin(&messages) } else { Records::Messages(&messages) };
         take(place, records).at(|| &member.name)
@@ -240,6 +245,7 @@ pub fn read_with_messages<R: BufRead>(
             return Err(Error::data(problem).at("phases.json"));
         }
     }
+    sent.check(&parts)?;
     Ok(parts)
 }
 
@@ -266,9 +272,10 @@ pub enum Place {
 }
 
 /// How much there is of what members are numbered by.
-struct Known {
+struct Known<'a> {
     phases: usize,
     windows: usize,
+    occurrences: &'a [Occurrence],
 }
 
 /// Messages or calls out of a phase archive; times are nanoseconds since the start of the run.
@@ -285,7 +292,7 @@ pub enum Records<'a> {
 /// Reads a phase archive; `other` gets the members that are no part of the segmentation.
 fn read_parts<R: BufRead>(
     mut archive: ArchiveReader<R>,
-    mut other: impl FnMut(&mut ArchiveReader<R>, &MemberInfo, &Known) -> Result<()>,
+    mut other: impl FnMut(&mut ArchiveReader<R>, &MemberInfo, &Known<'_>) -> Result<()>,
 ) -> Result<Chosen> {
     let header: Header = archive.header(FORMAT, VERSION)?;
     if header.ranks > MOST_RANKS {
@@ -327,7 +334,11 @@ fn read_parts<R: BufRead>(
                 let Some(number) = name.strip_prefix("matrix-").and_then(|rest| rest.split('/').next())
                 else {
                     let windows = samples.as_ref().map_or(0, |samples| samples.windows.len());
-                    other(&mut archive, &member, &Known { phases: entries.len(), windows })?;
+                    other(
+                        &mut archive,
+                        &member,
+                        &Known { phases: entries.len(), windows, occurrences: &occurrences },
+                    )?;
                     continue;
                 };
                 let builder = number.parse().ok().and_then(|n: usize| matrices.get_mut(n));
@@ -425,6 +436,21 @@ fn check_occurrences(header: &Header, phases: usize, occurrences: &[Occurrence])
             }
             reached_ns = end_ns;
         }
+    }
+    // Where a loop is, what it consists of tiles it.
+    let mut reached_ns = 0;
+    for (row, own) in occurrences.iter().enumerate() {
+        if occurrences.get(row + 1).is_some_and(|next| next.depth > own.depth) {
+            continue;
+        }
+        if own.start_ns != reached_ns {
+            let (found, depth) = (own.start_ns, own.depth);
+            let problem = format!(
+                "occurrence {row} of depth {depth} starts at {found} ns, expected {reached_ns} ns where the last one ends"
+            );
+            return Err(Error::data(problem));
+        }
+        reached_ns = own.end_ns;
     }
     match header.duration_ns {
         Some(duration_ns) if !occurrences.is_empty() && reached_ns != duration_ns => {

@@ -1,6 +1,6 @@
 //! A run cut into blocks, of which a few are simulated for all.
 //!
-//! A block is some neighbouring occurrences of depth 0, up to where the phase that it began with comes again: what comes in turn in the run comes in turn
+//! A block is some neighbouring innermost occurrences, up to where the phase that it began with comes again: what comes in turn in the run comes in turn
 //! in each block, so what one phase leaves to the next is in it, and the phases of an iteration are met together. An occurrence that is long
 //! for itself is cut into pieces of about equal numbers of messages. Blocks of the same phases are of a kind.
 
@@ -20,7 +20,7 @@ const ENOUGH: u64 = 2048;
 /// A kind with less than this part of the messages goes with one that has all of its phases.
 const RARE: u64 = 64;
 
-/// An outermost occurrence.
+/// An innermost occurrence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     phase: Option<u32>,
@@ -68,7 +68,7 @@ impl<'a> Blocks<'a> {
         size: u64,
     ) -> Self {
         let mut run = Self { rows: Vec::new(), blocks: Vec::new(), messages: 0, chosen, critical };
-        for occurrence in segmentation.occurrences.iter().filter(|row| row.depth == 0) {
+        for (_, occurrence) in segmentation.leaves() {
             let Occurrence { phase, start_ns, end_ns, messages, bytes, .. } = *occurrence;
             run.rows.push(Row {
                 phase,
@@ -255,10 +255,9 @@ impl<'a> Blocks<'a> {
     /// one is enough.
     pub(crate) fn notable(&self, segmentation: &Segmentation) -> Vec<Vec<usize>> {
         let Representatives { of_phase, deviation, .. } = self.chosen;
-        let outermost = || segmentation.occurrences.iter().enumerate().filter(|(_, row)| row.depth == 0);
         let mut others: BTreeMap<u32, Vec<(u64, usize)>> = BTreeMap::new();
         let mut notable = Vec::new();
-        for (number, (row, occurrence)) in outermost().enumerate() {
+        for (number, (row, occurrence)) in segmentation.leaves().enumerate() {
             let Some(phase) = occurrence.phase else { continue };
             if of_phase.get(phase as usize).copied().flatten() == Some(row) {
                 let blocks: Vec<usize> = self.blocks_of(number).collect();

@@ -1,5 +1,7 @@
 //! Which level of nested phases is shown.
 
+use std::ops::Range;
+
 use crate::plan::{Part, Plan};
 use crate::tree::{Node, leaves, loops, loops_of};
 
@@ -17,7 +19,8 @@ const COARSEST: u64 = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// What a person would draw: the innermost phases if there are few enough of them to be read (32), otherwise the
-    /// outermost; and if those are too many, without the shortest. Methods other than `rounds` show what they found.
+    /// outermost; and if those are too many, with the shortest gathered in their neighbours, below which they lie. Methods other than
+    /// `rounds` show what they found.
     #[default]
     Auto,
     /// The innermost phases; nothing lies below them.
@@ -32,7 +35,7 @@ impl Level {
         if self == Level::Auto { Level::Leaf } else { self }
     }
 
-    /// The stretches of `plan` as this level shows them. The plan changes where stretches are left out.
+    /// The stretches of `plan` as this level shows them; all of them are leaves. The plan changes where its outline divides stretches.
     pub(crate) fn nodes(self, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
         match self {
             Level::Leaf => leaves(plan),
@@ -43,16 +46,70 @@ impl Level {
                     return nodes;
                 }
                 let mut nodes = outlined(loops(plan), plan, duration_ns);
-                let mut part = FINEST;
+                if nodes.len() <= READABLE {
+                    return nodes;
+                }
+                // What is left out of the picture stays in the plan.
+                let (mut picture, mut part) = (plan.clone(), FINEST);
                 while nodes.len() > READABLE && part >= COARSEST {
-                    *plan = std::mem::take(plan).join_short(duration_ns, |_| duration_ns / part);
-                    nodes = loops(plan);
+                    picture = picture.join_short(duration_ns, |_| duration_ns / part);
+                    nodes = loops(&picture);
                     part /= 2;
                 }
-                if leaves(plan).len() <= READABLE { leaves(plan) } else { nodes }
+                if leaves(&picture).len() <= READABLE {
+                    nodes = leaves(&picture);
+                }
+                gathered(nodes, &picture, plan)
             }
         }
     }
+}
+
+/// `nodes` of a `picture` of the plan, in which stretches were joined, as nodes of the plan: what was joined lies below.
+fn gathered(nodes: Vec<Node>, picture: &Plan, plan: &Plan) -> Vec<Node> {
+    let place = |at: usize| {
+        let start_ns = picture.stretches.get(at).map(|stretch| stretch.start_ns);
+        start_ns.map_or(plan.stretches.len(), |start_ns| {
+            plan.stretches.partition_point(|stretch| stretch.start_ns < start_ns)
+        })
+    };
+    let mut below: Vec<Option<Node>> = Vec::new();
+    below.resize_with(plan.stretches.len(), || None);
+    for leaf in leaves(plan) {
+        let at = leaf.stretches.start;
+        below[at] = Some(leaf);
+    }
+    let highest = nodes.iter().flat_map(Node::labels).max().unwrap_or(0);
+    let first = plan.labels().max(picture.labels()).max(highest as usize + 1) as u32;
+    let end = plan.stretches.len();
+    placed(nodes, &place, first, 0..end, &mut below)
+}
+
+/// `nodes` where `place` says, and between them what no node holds; labels of joined stretches count from `first`.
+fn placed(
+    nodes: Vec<Node>,
+    place: &impl Fn(usize) -> usize,
+    first: u32,
+    all: Range<usize>,
+    below: &mut [Option<Node>],
+) -> Vec<Node> {
+    let mut placed_nodes = Vec::with_capacity(nodes.len());
+    let mut reached = all.start;
+    for node in nodes {
+        let stretches = place(node.stretches.start)..place(node.stretches.end);
+        placed_nodes.extend(below[reached..stretches.start].iter_mut().filter_map(Option::take));
+        reached = stretches.end;
+        let (label, children): (_, Vec<Node>) = if node.children.is_empty() {
+            (first + node.label, below[stretches.clone()].iter_mut().filter_map(Option::take).collect())
+        } else {
+            (node.label, placed(node.children, place, first, stretches.clone(), below))
+        };
+        if !children.is_empty() {
+            placed_nodes.push(Node { label, stretches, children });
+        }
+    }
+    placed_nodes.extend(below[reached..all.end].iter_mut().filter_map(Option::take));
+    placed_nodes
 }
 
 /// `nodes` gathered as the plan's outline says, if there is one and they are too many: those that begin in one of its parts are a
@@ -116,6 +173,13 @@ mod tests {
     use super::*;
     use crate::plan::Stretch;
 
+    fn add_innermost(node: &Node, stretches: &mut Vec<usize>) {
+        if node.children.is_empty() {
+            stretches.extend(node.stretches.clone());
+        }
+        node.children.iter().for_each(|child| add_innermost(child, stretches));
+    }
+
     /// A plan of stretches of 10 ns each.
     fn plan(labels: impl Iterator<Item = u32>) -> Plan {
         Plan::new(labels.zip(0..).map(|(label, i)| Stretch::exact(Some(label), 10 * i)).collect())
@@ -136,8 +200,14 @@ mod tests {
         // No order in the first 100 stretches, which are a thousandth of the run each; then a long one.
         let labels = (0..100u32).map(|i| (i * i * 7 + i / 3) % 97);
         let mut plan = plan(labels);
-        let shown = Level::Auto.nodes(&mut plan, 100_000).len();
-        assert!(shown <= READABLE, "{shown}");
+        let before = plan.clone();
+        let shown = Level::Auto.nodes(&mut plan, 100_000);
+        assert!(shown.len() <= READABLE, "{}", shown.len());
+        // It is left out of the picture only.
+        assert_eq!(plan, before);
+        let mut innermost = Vec::new();
+        shown.iter().for_each(|node| add_innermost(node, &mut innermost));
+        assert_eq!(innermost, (0..plan.stretches.len()).collect::<Vec<_>>());
     }
 
     #[test]

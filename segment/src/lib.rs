@@ -12,12 +12,14 @@
 //! and what lies between them is passed over.
 
 mod agglomerate;
+mod agreement;
 mod archive;
 mod barriers;
 mod blocks;
 mod collectives;
 mod critical;
 mod excerpt;
+mod leaves;
 mod level;
 mod list;
 mod margin;

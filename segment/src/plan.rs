@@ -235,8 +235,61 @@ impl Plan {
         self.with(relabelled.collect())
     }
 
+    /// Joins stretches that are shorter than `least_ns`, the shortest first, until none is: each to that of its neighbours whose messages are most
+    /// like its own, or to the longer one where neither is known to be nearer. A phase beside idleness takes that in, the shorter one of two, so
+    /// that no message is lost to idleness. The second pass moves no boundary so far that a stretch becomes shorter than that.
+    pub(crate) fn at_least(mut self, duration_ns: u64, least_ns: u64, run: &Run) -> Self {
+        let behaviours = self.behaviours(run);
+        let distance = |one: Option<u32>, other: Option<u32>| {
+            let (one, other) = (behaviours.get(&one?)?, behaviours.get(&other?)?);
+            Some(one.distance(other))
+        };
+        let ends = self.stretches.iter().skip(1).map(|next| next.start_ns).chain([duration_ns]);
+        // Stretches that are left: those before and after, length, label; by number.
+        let mut length: Vec<u64> =
+            self.stretches.iter().zip(ends).map(|(own, end)| end.saturating_sub(own.start_ns)).collect();
+        let mut label: Vec<Option<u32>> = self.stretches.iter().map(|own| own.label).collect();
+        let mut left: BTreeSet<usize> = (0..length.len()).collect();
+        let mut short: BTreeSet<(u64, usize)> =
+            length.iter().copied().zip(0..).filter(|(length, _)| *length < least_ns).collect();
+        while let Some((_, own)) = short.pop_first() {
+            let neighbours = [left.range(..own).next_back(), left.range(own + 1..).next()];
+            let rank = |other: &usize| {
+                let is_idle = label[own].is_some() && label[*other].is_none();
+                let is_same = label[own] == label[*other];
+                let far = if is_same { Some(0.0) } else { distance(label[own], label[*other]) }
+                    .unwrap_or(f64::INFINITY);
+                let longer = if is_idle { length[*other] } else { u64::MAX - length[*other] };
+                (is_idle, far, longer)
+            };
+            let nearest = neighbours.into_iter().flatten().copied().min_by(|one, other| {
+                let (one, other) = (rank(one), rank(other));
+                one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)).then(one.2.cmp(&other.2))
+            });
+            let Some(other) = nearest else { break };
+            let (kept, gone) = (own.min(other), own.max(other));
+            short.remove(&(length[other], other));
+            label[kept] = label[other].or(label[own]);
+            length[kept] += length[gone];
+            left.remove(&gone);
+            if length[kept] < least_ns {
+                short.insert((length[kept], kept));
+            }
+        }
+        self.outline.iter_mut().for_each(|part| part.exact = false);
+        let joined = left.into_iter().map(|own| Stretch { label: label[own], ..self.stretches[own] });
+        let mut plan = self.with(joined.collect());
+        let starts: Vec<u64> = plan.stretches.iter().map(|own| own.start_ns).chain([duration_ns]).collect();
+        for (number, own) in plan.stretches.iter_mut().enumerate().skip(1) {
+            let spare = |from: usize| (starts[from + 1] - starts[from]).saturating_sub(least_ns) / 2;
+            own.earliest_ns = own.earliest_ns.max(own.start_ns - spare(number - 1));
+            own.latest_ns = own.latest_ns.min(own.start_ns + spare(number));
+        }
+        plan
+    }
+
     /// Joins stretches that are shorter than `least_ns` of their label to the longer one of their neighbours, the shortest
-    /// first.
+    /// first; what two short ones become stays.
     pub(crate) fn join_short(self, duration_ns: u64, least_ns: impl Fn(Option<u32>) -> u64) -> Self {
         let stretches = &self.stretches;
         let count = stretches.len();

@@ -27,9 +27,9 @@ const MANY: usize = 1 << 16;
 pub struct Representatives {
     /// Start of the run on the trace's clock.
     pub start_ns: i64,
-    /// By phase: its row among the occurrences; `None` if nothing is known of time.
+    /// By phase: its row among the occurrences; `None` for loops, and if nothing is known of time.
     pub of_phase: Vec<Option<usize>>,
-    /// By row: the dissimilarity to the representative of its phase, 0 to 1; `None` where the run is idle.
+    /// By row: the dissimilarity to the representative of its phase, 0 to 1; `None` where the run is idle, and of loops.
     pub deviation: Vec<Option<f64>>,
     /// When messages were posted.
     pub ticks: Ticks,
@@ -55,8 +55,13 @@ impl Representatives {
                 members[phase as usize].push(row);
             }
         }
-        let of_phase: Vec<Option<usize>> =
-            members.iter().map(|members| nearest_to_mean(members, volumes.bins, of)).collect();
+        // Loops are not simulated as such: what they consist of is.
+        let leaves = segmentation.leaf_phases().unwrap_or(members.len());
+        let of_phase: Vec<Option<usize>> = members
+            .iter()
+            .enumerate()
+            .map(|(phase, members)| nearest_to_mean(members, volumes.bins, of).filter(|_| phase < leaves))
+            .collect();
         let deviation = |(row, occurrence): (usize, &Occurrence)| {
             let representative = of_phase[occurrence.phase? as usize]?;
             Some(dissimilarity(of(row), of(representative)))

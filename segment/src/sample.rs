@@ -145,15 +145,14 @@ impl Units {
 pub struct Samples {
     /// Stretches that are simulated as one, in order of time; they do not touch.
     pub windows: Vec<Span>,
-    /// By phase that has occurrences of depth 0; each sample lies in a window.
+    /// By innermost phase; each sample lies in a window.
     pub of_phase: Vec<Units>,
 }
 
 impl Samples {
     /// Whether it is worth a look how long ranks of a run compute and wait for each other: not where most of it is the same again and again.
     pub(crate) fn wants_critical(segmentation: &Segmentation, representatives: &Representatives) -> bool {
-        let rows = segmentation.occurrences.iter().filter(|row| row.depth == 0);
-        let messages = rows.fold(0_u64, |sum, row| sum.saturating_add(row.messages));
+        let messages = segmentation.leaves().fold(0_u64, |sum, (_, row)| sum.saturating_add(row.messages));
         let repeated: u64 =
             representatives.repeats.iter().map(|repeat| repeat.messages.end - repeat.messages.start).sum();
         (SMALL + 1..=LARGE).contains(&messages) && repeated < messages / 2

@@ -24,7 +24,7 @@ pub struct Options {
     pub windows: usize,
     /// Most phases, at least 1; the most similar ones are merged.
     pub max_phases: Option<usize>,
-    /// Stretches shorter than this join a neighbour; 0 keeps all.
+    /// Stretches shorter than this join the neighbour that is most like them; 0 keeps all.
     pub min_duration_ns: u64,
     /// Which level of nested phases.
     pub level: Level,
@@ -73,7 +73,8 @@ pub struct Outcome {
 /// A damaged trace, or a method that finds nothing to go by.
 pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
     let rounds = options.method.needs_rounds();
-    let windows = options.method.needs_windows() || (options.max_phases.is_some() && !rounds);
+    let compares = options.max_phases.is_some() || options.min_duration_ns > 0;
+    let windows = options.method.needs_windows() || (compares && !rounds);
     let windows = windows.then_some(options.windows.clamp(2, LARGEST_WINDOWS));
     let survey = Survey::new(trace, windows, rounds)?;
     let header = |method: String, duration_ns| Header {
@@ -153,8 +154,8 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
 
 /// What is in no phase.
 fn stray(segmentation: &Segmentation) -> Option<String> {
-    let idle = segmentation.occurrences.iter().filter(|row| row.depth == 0 && row.phase.is_none());
-    let (messages, bytes) = idle.fold((0, 0_u64), |(messages, bytes), row| {
+    let idle = segmentation.leaves().filter(|(_, row)| row.phase.is_none());
+    let (messages, bytes) = idle.fold((0, 0_u64), |(messages, bytes), (_, row)| {
         (messages + row.messages, bytes.saturating_add(row.bytes))
     });
     (messages > 0).then(|| {
@@ -176,7 +177,7 @@ fn planned(run: &Run, options: &Options) -> Result<(Plan, String)> {
         parameters.push(answer.parameters);
     }
     if options.min_duration_ns > 0 {
-        plan = plan.join_short(run.duration_ns, |_| options.min_duration_ns);
+        plan = plan.at_least(run.duration_ns, options.min_duration_ns, run);
         parameters.push(format!("min-duration={}ns", options.min_duration_ns));
     }
     if let Some(most) = options.max_phases {
@@ -235,7 +236,7 @@ fn relabel(plan: &mut Plan, node: &Node, path: &mut Vec<u32>, known: &mut BTreeM
 }
 
 /// Occurrences from what the second pass settled, and the stretches of each: those without length vanish, those without messages are idle, phases
-/// are numbered in order of appearance. Figures of a phase are those of its outermost occurrences.
+/// are numbered in order of appearance, loops after all others. Figures of a loop are those of its outermost occurrences.
 fn settled(
     header: Header,
     run: &Run,
@@ -251,11 +252,19 @@ fn settled(
         phases: BTreeMap::new(),
     };
     rows.add(nodes, 0, 0..tally.totals.len());
-    let Rows { occurrences, stretches, phases: numbers, .. } = rows;
+    let Rows { occurrences, stretches, phases: mut numbers, .. } = rows;
+    let mut segmentation = Segmentation { header, phases: Vec::new(), occurrences };
+    let leaves = leaves_first(&mut segmentation, &mut numbers);
     let mut figures = vec![Figures { depth: u32::MAX, ..Figures::default() }; numbers.len()];
-    for occurrence in &occurrences {
+    for occurrence in &segmentation.occurrences {
         let Some(phase) = occurrence.phase else { continue };
         let own = &mut figures[phase as usize];
+        if (phase as usize) < leaves {
+            // An innermost phase is itself wherever it is.
+            own.occurrences += 1;
+            own.duration_ns += occurrence.end_ns - occurrence.start_ns;
+            continue;
+        }
         if occurrence.depth < own.depth {
             *own = Figures { depth: occurrence.depth, ..Figures::default() };
         }
@@ -266,14 +275,12 @@ fn settled(
     }
     for (cell, path) in paths.of_label.iter().enumerate() {
         for (depth, label) in path.iter().enumerate() {
-            if let Some(number) = numbers.get(label)
-                && figures[*number as usize].depth == depth as u32
-            {
-                figures[*number as usize].cells.push(cell);
+            let Some(number) = numbers.get(label).map(|number| *number as usize) else { continue };
+            if number < leaves || figures[number].depth == depth as u32 {
+                figures[number].cells.push(cell);
             }
         }
     }
-    let mut phases = Vec::with_capacity(figures.len());
     for (number, figures) in figures.into_iter().enumerate() {
         let matrices = figures.cells.iter().map(|cell| &tally.matrices[*cell]);
         let matrix = match &figures.cells[..] {
@@ -281,12 +288,39 @@ fn settled(
             _ => TrafficMatrix::from_cells(matrices.flat_map(TrafficMatrix::cells))?,
         };
         let Figures { occurrences, duration_ns, .. } = figures;
-        phases.push(Phase { name: number.to_string(), occurrences, duration_ns: Some(duration_ns), matrix });
+        segmentation.phases.push(Phase {
+            name: number.to_string(),
+            occurrences,
+            duration_ns: Some(duration_ns),
+            matrix,
+        });
     }
-    Ok((Segmentation { header, phases, occurrences }, stretches))
+    Ok((segmentation, stretches))
 }
 
-/// What is known of a phase's outermost occurrences.
+/// Renumbers phases, so that the innermost ones come before loops of them, both in order of appearance; how many the innermost are.
+fn leaves_first(segmentation: &mut Segmentation, numbers: &mut BTreeMap<u32, u32>) -> usize {
+    let mut is_loop = vec![true; numbers.len()];
+    for phase in segmentation.leaves().filter_map(|(_, row)| row.phase) {
+        is_loop[phase as usize] = false;
+    }
+    let leaves = is_loop.iter().filter(|is_loop| !**is_loop).count();
+    let mut next = [0, leaves as u32];
+    let becomes: Vec<u32> = is_loop
+        .into_iter()
+        .map(|is_loop| {
+            let next = &mut next[usize::from(is_loop)];
+            *next += 1;
+            *next - 1
+        })
+        .collect();
+    let renumbered = |number: &mut u32| *number = becomes[*number as usize];
+    segmentation.occurrences.iter_mut().filter_map(|row| row.phase.as_mut()).for_each(renumbered);
+    numbers.values_mut().for_each(renumbered);
+    leaves
+}
+
+/// What is known of a phase's occurrences, of a loop's outermost ones.
 #[derive(Clone, Debug, Default)]
 struct Figures {
     depth: u32,
@@ -315,12 +349,17 @@ impl Rows<'_> {
         for node in nodes {
             last = self.row(None, depth, reached..node.stretches.start, last);
             last = self.row(Some(node.label), depth, node.stretches.clone(), last);
-            if !node.children.is_empty() {
+            // Where nothing is sent there is nothing below.
+            if !node.children.is_empty() && self.messages(&node.stretches) > 0 {
                 self.add(&node.children, depth + 1, node.stretches.clone());
             }
             reached = node.stretches.end;
         }
         self.row(None, depth, reached..stretches.end, last);
+    }
+
+    fn messages(&self, stretches: &Range<usize>) -> u64 {
+        self.tally.totals[stretches.clone()].iter().map(|total| total.messages).sum()
     }
 
     /// Adds a row, or adds to the `last` one of this depth if that is the same; which one it is now.
@@ -337,7 +376,7 @@ impl Rows<'_> {
             return last;
         }
         let totals = &self.tally.totals[stretches.clone()];
-        let messages = totals.iter().map(|total| total.messages).sum();
+        let messages = self.messages(&stretches);
         let bytes = totals.iter().fold(0, |sum: u64, total| sum.saturating_add(total.bytes));
         let phase = label.filter(|_| messages > 0).map(|label| {
             let next = self.phases.len() as u32;

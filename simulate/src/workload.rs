@@ -1,7 +1,7 @@
 //! What a job does: phases in time, each with a traffic matrix.
 //!
 //! A workload is read from a phase archive; a trace of any kind will do too and is one phase. Messages are summed up while
-//! they pass: memory is that of the matrices.
+//! they pass: memory is that of the matrices. Of loops of phases only the innermost phases are simulated.
 
 use std::io::{BufReader, Cursor, Read, Seek};
 
@@ -21,6 +21,14 @@ const BUFFER: usize = 256 << 10;
 
 /// Bytes that recognition looks at.
 const BEGINNING: u64 = 64 << 10;
+
+/// What there is to say of a trace that could have been split.
+const ONE_PHASE: &str =
+    "the whole trace is one phase; pf-segment tells its phases apart (pf-segment TRACE | pf-simulate …)";
+
+/// What there is to say of an archive in which loops come among what they consist of.
+const LOOPS: &str = "the phase archive is of an earlier version, which stands for loops of phases: each loop is simulated as one phase \
+                     (run pf-segment again to tell its phases apart)";
 
 /// A segmented run (or one of a single phase) that jobs repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,21 +205,31 @@ fn is_phase_archive(beginning: &[u8]) -> bool {
 type Parts = (Segmentation, Option<Recording>);
 
 fn phases(input: impl Read, reading: Reading) -> Result<(Parts, Vec<String>)> {
-    let parts = segmented(input, reading)?;
-    let remark = parts.0.header.unmatched_receives.sentence();
-    Ok((parts, remark.into_iter().collect()))
+    let mut remarks = Vec::new();
+    let parts = segmented(input, reading, &mut remarks)?;
+    remarks.extend(parts.0.header.unmatched_receives.sentence());
+    Ok((parts, remarks))
 }
 
-fn segmented(input: impl Read, reading: Reading) -> Result<Parts> {
+fn segmented(input: impl Read, reading: Reading, remarks: &mut Vec<String>) -> Result<Parts> {
     let archive = ArchiveReader::open(BufReader::with_capacity(BUFFER, input))?;
+    let mut innermost = |chosen: Chosen| {
+        chosen.leaves().unwrap_or_else(|| {
+            remarks.push(LOOPS.into());
+            chosen
+        })
+    };
     if reading == Reading::Matrices {
-        return Ok((read_segmentation(archive)?, None));
+        let segmentation = read_segmentation(archive)?;
+        let chosen = Chosen { segmentation, representatives: Vec::new(), samples: None };
+        return Ok((innermost(chosen).segmentation, None));
     }
     let mut excerpts = Excerpts::default();
     let chosen = read_with_messages(archive, reading == Reading::Messages, &mut |place, records| {
         excerpts.take(place, records);
         Ok(())
     })?;
+    let chosen = innermost(chosen);
     let recording = excerpts.into_recording(&chosen, 0)?;
     Ok((chosen.segmentation, Some(recording)))
 }
@@ -219,8 +237,11 @@ fn segmented(input: impl Read, reading: Reading) -> Result<Parts> {
 fn one_phase(input: Input, scratch: Scratch, reading: Reading) -> Result<(Parts, Vec<String>)> {
     let excerpts = (reading != Reading::Matrices).then(Excerpts::default);
     let mut whole = Whole { excerpts, ..Whole::default() };
-    let imported = import(input, import::Reading::new(scratch), &mut whole)?;
-    Ok((whole.into_parts()?, imported.remarks))
+    let mut remarks = import(input, import::Reading::new(scratch), &mut whole)?.remarks;
+    if whole.timed && whole.summary.duration_ns.is_some_and(|duration| duration > 0) {
+        remarks.push(ONE_PHASE.into());
+    }
+    Ok((whole.into_parts()?, remarks))
 }
 
 #[cfg(test)]

@@ -433,7 +433,7 @@ fn another_format_is_refused_with_both_names() {
     let header = json!({"format": "phaseflow.phases", "version": 1});
     let bytes = ArchiveWriter::new(Vec::new(), false, &header).unwrap().finish(&json!({})).unwrap();
     let error = ResultReader::open(&bytes[..]).err().unwrap();
-    assert_eq!(error.to_string(), "header.json: holds `phaseflow.phases`, expected `phaseflow.results`");
+    assert_eq!(error.to_string(), "is a phase archive; run pf-simulate first");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use phaseflow::directory::OutputDirectory;
 use phaseflow::input::Input;
 use phaseflow::output::Output;
 use phaseflow_collect::{At, Error, ErrorKind, Result};
+use phaseflow_profiler::Run;
 use phaseflow_report::{Results, RunView, Summary, Table, TableWriter, write_directory};
 
 /// Turn simulation results into tables, graphs and a page to look at
@@ -63,6 +64,13 @@ fn report(arguments: &Arguments) -> Result<()> {
     let common = &arguments.common;
     let table = arguments.table.as_deref().map(Table::named).transpose()?;
     let inputs = Input::all(&arguments.results)?;
+    if let Some(Input::Path(path)) = inputs.iter().find(|input| is_directory(input)) {
+        let problem = match Run::is_in(path) {
+            Ok(true) => "is a run directory; run pf-collect, pf-segment and pf-simulate first",
+            _ => "is a directory, expected a result archive of pf-simulate",
+        };
+        return Err(Error::data(problem).at(path.display()));
+    }
     let inputs = inputs.iter().map(|input| Ok((input.to_string(), input.open()?)));
     let mut results = Results::open(inputs.collect::<Result<Vec<_>>>()?, arguments.partial)?;
     if let Some(table) = table {
@@ -97,6 +105,10 @@ fn report(arguments: &Arguments) -> Result<()> {
         common.note(note);
     }
     Ok(())
+}
+
+fn is_directory(input: &Input) -> bool {
+    matches!(input, Input::Path(path) if path.is_dir())
 }
 
 fn each_run<R: BufRead>(

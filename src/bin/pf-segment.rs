@@ -39,7 +39,7 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = Options::default().windows)]
     windows: usize,
 
-    /// Which level of nested phases has depth 0; what it consists of has depth 1 and more
+    /// Which level of nested phases has depth 0; what it consists of has depth 1 and more. All innermost phases are simulated, whatever it is
     #[arg(long, value_enum, default_value_t = LevelName::Auto)]
     level: LevelName,
 
@@ -47,7 +47,7 @@ struct Arguments {
     #[arg(long, value_name = "N")]
     max_phases: Option<usize>,
 
-    /// Occurrences shorter than this join a neighbour: 250ns, 5us, 1ms, 2s
+    /// Innermost occurrences shorter than this join the neighbour whose messages are most like theirs: 250ns, 5us, 1ms, 2s
     #[arg(long, value_name = "TIME", default_value = "0ns")]
     min_duration: String,
 

@@ -12,6 +12,18 @@ mod writer;
 pub use reader::{ArchiveReader, MemberInfo, sniff_gzip};
 pub use writer::ArchiveWriter;
 
+use std::ops::Range;
+
+/// Where in a member's tar header the checksum of its content is: the bytes that ustar leaves unused.
+const CHECKSUM: Range<usize> = 500..512;
+
+/// CRC-32 of a member's content (IEEE 802.3, as in gzip) in eight hexadecimal digits, zeros after it.
+fn checksum(content: &[u8]) -> [u8; 12] {
+    let mut text = [0; 12];
+    text[..8].copy_from_slice(format!("{:08x}", crc32fast::hash(content)).as_bytes());
+    text
+}
+
 /// Name of the first member.
 pub const HEADER: &str = "header.json";
 /// Name of the last member.

@@ -6,7 +6,7 @@ use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::HEADER;
+use super::{CHECKSUM, HEADER, checksum};
 use crate::{At, Error, Result};
 
 /// No header, summary or other text member of ours comes near this; a larger claim is damage or malice.
@@ -33,6 +33,10 @@ pub struct ArchiveReader<R: BufRead> {
     /// Bytes of the current member, padding included, that nobody read yet.
     left: u64,
     padding: u64,
+    /// That of the current member, if the archive has any.
+    checksum: Option<[u8; 12]>,
+    /// Name of the current member.
+    name: String,
     header: Vec<u8>,
 }
 
@@ -76,7 +80,8 @@ impl<R: BufRead> ArchiveReader<R> {
         } else {
             Inflated::Plain(input)
         };
-        let mut reader = Self { input, left: 0, padding: 0, header: Vec::new() };
+        let mut reader =
+            Self { input, left: 0, padding: 0, checksum: None, name: String::new(), header: Vec::new() };
         match reader.next_member()? {
             Some(member) if member.name == HEADER => reader.header = reader.bytes(&member, LARGEST_JSON)?,
             Some(member) => {
@@ -109,7 +114,7 @@ impl<R: BufRead> ArchiveReader<R> {
     pub fn header<H: DeserializeOwned>(&self, format: &str, version: u32) -> Result<H> {
         let line = self.format_line()?;
         if line.format != format {
-            return Err(Error::data(format!("holds `{}`, expected `{format}`", line.format)).at(HEADER));
+            return Err(wrong_stage(&line.format, format));
         }
         if line.version == 0 || line.version > version {
             let found = line.version;
@@ -145,13 +150,21 @@ impl<R: BufRead> ArchiveReader<R> {
         let sum: u32 =
             block[..148].iter().chain(&[b' '; 8]).chain(&block[156..]).map(|byte| u32::from(*byte)).sum();
         if !header.cksum().is_ok_and(|stored| stored == sum) {
-            return Err(Error::data(
-                "is not a tar archive, or damaged: a member's header has a wrong checksum",
-            ));
+            let whose = match self.name.as_str() {
+                "" => "a member's header".into(),
+                name => format!("the header after `{name}`"),
+            };
+            let problem = format!("is not a tar archive, or damaged: {whose} has a wrong checksum");
+            return Err(Error::data(problem));
         }
         let name = String::from_utf8_lossy(&header.path_bytes()).into_owned();
         let size = header.entry_size().map_err(|error| Error::data(error.to_string()).at(&name))?;
         self.left = size;
+        self.name.clone_from(&name);
+        // Archives of earlier versions and those that other programs packed have none.
+        self.checksum = block[CHECKSUM].try_into().ok().filter(|sum: &[u8; 12]| {
+            sum[..8].iter().all(u8::is_ascii_hexdigit) && sum[8..].iter().all(|byte| *byte == 0)
+        });
         self.padding = size.next_multiple_of(512) - size;
         Ok(Some(MemberInfo { name, size }))
     }
@@ -193,7 +206,17 @@ impl<R: BufRead> ArchiveReader<R> {
             read = next;
         }
         bytes.truncate(end);
-        Ok(())
+        // What was read before has been checked before.
+        match self.checksum.take() {
+            Some(expected) if expected != checksum(bytes) => {
+                let text = |sum: [u8; 12]| String::from_utf8_lossy(&sum[..8]).into_owned();
+                let (found, expected) = (text(checksum(bytes)), text(expected));
+                let problem =
+                    format!("has the checksum {found}, expected {expected}: the archive is damaged");
+                Err(Error::data(problem).at(&member.name))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads the current member as JSON.
@@ -204,6 +227,28 @@ impl<R: BufRead> ArchiveReader<R> {
         let bytes = self.bytes(member, LARGEST_JSON)?;
         parse_json(&bytes).at(|| &member.name)
     }
+}
+
+/// Formats of archives, what they are called, and the command that writes each.
+const STAGES: [(&str, &str, &str); 3] = [
+    ("phaseflow.trace", "a trace archive", "pf-collect"),
+    ("phaseflow.phases", "a phase archive", "pf-segment"),
+    ("phaseflow.results", "a result archive", "pf-simulate"),
+];
+
+/// An archive of another format than expected, and which commands lead from one to the other.
+fn wrong_stage(found: &str, expected: &str) -> Error {
+    let stage = |format: &str| STAGES.iter().position(|stage| stage.0 == format);
+    let (Some(at), Some(to)) = (stage(found), stage(expected)) else {
+        return Error::data(format!("holds `{found}`, expected `{expected}`")).at(HEADER);
+    };
+    let (name, wanted) = (STAGES[at].1, STAGES[to].1);
+    if at < to {
+        let commands: Vec<&str> = STAGES[at + 1..=to].iter().map(|stage| stage.2).collect();
+        return Error::data(format!("is {name}; run {} first", commands.join(" and ")));
+    }
+    let reader = STAGES.get(at + 1).map_or("pf-report", |next| next.2);
+    Error::data(format!("is {name}, expected {wanted}; {reader} reads it"))
 }
 
 /// serde_json's message says line and column already.
@@ -256,6 +301,42 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "header.json: is version 9 of phaseflow.test, this program reads up to 1"
+        );
+    }
+
+    #[test]
+    fn a_flipped_bit_of_content_is_noticed_where_there_is_a_checksum() {
+        let bytes = sample(false);
+        let summary = bytes.windows(12).position(|name| name == b"summary.json").unwrap();
+        let read = |bytes: &[u8]| -> Result<()> {
+            let mut reader = ArchiveReader::open(bytes)?;
+            while let Some(member) = reader.next_member()? {
+                reader.bytes(&member, 1000)?;
+            }
+            Ok(())
+        };
+        let mut flipped = bytes.clone();
+        // {"n":2} becomes {"n":3}.
+        flipped[summary + 512 + 5] ^= 1;
+        let error = read(&flipped).unwrap_err().to_string();
+        let [found, expected] = [b"{\"n\":3}\n", b"{\"n\":2}\n"].map(|text| crc32fast::hash(text));
+        assert_eq!(
+            error,
+            format!(
+                "summary.json: has the checksum {found:08x}, expected {expected:08x}: the archive is damaged"
+            )
+        );
+        // An archive without checksums is read all the same: the header's own sum has to fit.
+        let block = &mut flipped[summary..summary + 512];
+        block[500..512].fill(0);
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        read(&flipped).unwrap();
+        flipped[summary + 20] ^= 1;
+        assert_eq!(
+            read(&flipped).unwrap_err().to_string(),
+            "is not a tar archive, or damaged: the header after `unknown` has a wrong checksum"
         );
     }
 

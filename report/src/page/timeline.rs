@@ -1,4 +1,4 @@
-//! The phases over time: one lane per phase, idle time below.
+//! The phases over time: one lane per phase, those that take least time in one where they are many, idle time below.
 //!
 //! A run may have more occurrences than a screen has pixels. Time is cut into as many columns as the drawing is wide; a
 //! column is as dark as the phase fills it, and neighbours of equal shade become one rectangle.
@@ -20,7 +20,7 @@ const LANE: f64 = 24.0;
 /// Shades of a column, from nothing to full.
 const SHADES: f64 = 5.0;
 
-/// Lanes shown; further phases are named below.
+/// Lanes shown; the phases that take least time share the last one where they are more.
 const LANES: usize = 16;
 
 /// How a workload's phases lie in time, and what there is to say where nothing is known of time.
@@ -39,9 +39,8 @@ pub(super) fn timeline(workload: &Workload) -> String {
             "{heading} Its trace does not say when messages were sent, so there is nothing to show.</p>"
         );
     }
-    let lanes = segmentation.phases.len().min(LANES);
-    let idle_ns = time_of(segmentation, None);
-    let all = lanes + usize::from(idle_ns > 0);
+    let lanes = Lanes::new(segmentation);
+    let all = lanes.phases + usize::from(time_of(segmentation, &lanes, lanes.phases) > 0);
     let height = LANE * all as f64 + 34.0;
     let about = escape(&format!("Phases of {} over time", workload.name));
     let mut svg = format!(
@@ -60,26 +59,21 @@ pub(super) fn timeline(workload: &Workload) -> String {
         );
     }
     for lane in 0..all {
-        let phase = (lane < lanes).then_some(lane as u32);
-        let (name, colour) = match phase {
-            Some(phase) => {
-                (segmentation.phases[phase as usize].name.as_str(), format!("f{}", lane % COLOURS))
-            }
-            None => ("idle", "idle".into()),
-        };
-        let share = time_of(segmentation, phase) as f64 / end_ns as f64;
-        let times = tiles(segmentation, phase).count();
+        let name = lanes.name(segmentation, lane);
+        let colour = if lane < lanes.phases { format!("f{}", lane % COLOURS) } else { "idle".into() };
+        let share = time_of(segmentation, &lanes, lane) as f64 / end_ns as f64;
+        let times = tiles(segmentation, &lanes, lane).count();
         let top = LANE * lane as f64;
         let _ = write!(
             svg,
             "<text x=\"0\" y=\"{:.1}\">{}</text><text class=\"end dim\" x=\"{:.1}\" y=\"{:.1}\">{times} × · {}</text><g class=\"{colour}\">",
             top + 16.0,
-            escape(&shortened(name, 16)),
+            escape(&shortened(&name, 16)),
             LEFT - 10.0,
             top + 16.0,
             number::percent(share),
         );
-        for (from, to, shade) in runs(&filled(segmentation, phase, end_ns)) {
+        for (from, to, shade) in runs(&filled(segmentation, &lanes, lane, end_ns)) {
             let x = LEFT + from as f64;
             let _ = write!(
                 svg,
@@ -91,28 +85,79 @@ pub(super) fn timeline(workload: &Workload) -> String {
         svg.push_str("</g>");
     }
     svg.push_str("</svg></div>");
-    if segmentation.phases.len() > lanes {
-        let rest = counted(segmentation.phases.len() - lanes, "further phase");
-        let _ = write!(svg, "<p>{rest} are not drawn.</p>");
+    if lanes.gathered > 0 {
+        let rest = counted(lanes.gathered, "phase");
+        let _ = write!(svg, "<p>The {rest} that take least time share a lane.</p>");
     }
     svg
 }
 
-/// Occurrences of a phase (or idle ones) that tile the run, as start and end.
-fn tiles(segmentation: &Segmentation, phase: Option<u32>) -> impl Iterator<Item = (u64, u64)> + '_ {
-    let tiles = segmentation.occurrences.iter().filter(move |o| o.depth == 0 && o.phase == phase);
+/// Which phases are drawn in which lane.
+struct Lanes {
+    /// By phase.
+    of_phase: Vec<usize>,
+    /// Lanes of phases; idle time is in the next one.
+    phases: usize,
+    /// How many phases share the last of them; 0 if each has its own.
+    gathered: usize,
+}
+
+impl Lanes {
+    /// A lane for each phase, in their order; where these are too many, the ones that take least time share one.
+    fn new(segmentation: &Segmentation) -> Self {
+        let count = segmentation.phases.len();
+        if count <= LANES {
+            return Self { of_phase: (0..count).collect(), phases: count, gathered: 0 };
+        }
+        let mut time_ns = vec![0_u64; count];
+        for occurrence in segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0) {
+            if let Some(time_ns) = occurrence.phase.and_then(|phase| time_ns.get_mut(phase as usize)) {
+                *time_ns = time_ns.saturating_add(occurrence.end_ns.saturating_sub(occurrence.start_ns));
+            }
+        }
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|phase| (std::cmp::Reverse(time_ns[*phase]), *phase));
+        let mut drawn = order[..LANES - 1].to_vec();
+        drawn.sort_unstable();
+        let of_phase = (0..count).map(|phase| drawn.binary_search(&phase).unwrap_or(LANES - 1)).collect();
+        Self { of_phase, phases: LANES, gathered: count - (LANES - 1) }
+    }
+
+    fn of(&self, phase: Option<u32>) -> usize {
+        phase.and_then(|phase| self.of_phase.get(phase as usize).copied()).unwrap_or(self.phases)
+    }
+
+    fn name(&self, segmentation: &Segmentation, lane: usize) -> String {
+        if lane == self.phases {
+            return "idle".into();
+        }
+        if self.gathered > 0 && lane + 1 == self.phases {
+            return format!("{} others", self.gathered);
+        }
+        let phase = self.of_phase.iter().position(|own| *own == lane);
+        phase.map(|phase| segmentation.phases[phase].name.clone()).unwrap_or_default()
+    }
+}
+
+/// Occurrences of a lane that tile the run, as start and end.
+fn tiles<'a>(
+    segmentation: &'a Segmentation,
+    lanes: &'a Lanes,
+    lane: usize,
+) -> impl Iterator<Item = (u64, u64)> + 'a {
+    let tiles = segmentation.occurrences.iter().filter(move |o| o.depth == 0 && lanes.of(o.phase) == lane);
     tiles.map(|occurrence| (occurrence.start_ns, occurrence.end_ns))
 }
 
-fn time_of(segmentation: &Segmentation, phase: Option<u32>) -> u64 {
-    tiles(segmentation, phase).fold(0, |sum, (start, end)| sum.saturating_add(end - start))
+fn time_of(segmentation: &Segmentation, lanes: &Lanes, lane: usize) -> u64 {
+    tiles(segmentation, lanes, lane).fold(0, |sum, (start, end)| sum.saturating_add(end - start))
 }
 
-/// How much of each column of time a phase fills, 0 to 1.
-fn filled(segmentation: &Segmentation, phase: Option<u32>, end_ns: u64) -> Vec<f64> {
+/// How much of each column of time a lane fills, 0 to 1.
+fn filled(segmentation: &Segmentation, lanes: &Lanes, lane: usize, end_ns: u64) -> Vec<f64> {
     let mut filled = vec![0.0; COLUMNS];
     let column = |time: u64| time as f64 / end_ns as f64 * COLUMNS as f64;
-    for (start, end) in tiles(segmentation, phase) {
+    for (start, end) in tiles(segmentation, lanes, lane) {
         let (start, end) = (column(start), column(end));
         for (at, part) in filled.iter_mut().enumerate().take(end.ceil() as usize).skip(start as usize) {
             *part += (end.min(at as f64 + 1.0) - start.max(at as f64)).max(0.0);
