@@ -460,19 +460,23 @@ impl Aggregation for Lab {
         Verdict::Consume
     }
 
-    fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
+    fn needs(&mut self, timer: Timer, _: Picoseconds) -> bool {
         let [id, chunk] = timer.words;
-        let Some(worker) = self.workers.get_mut(id as usize) else { return };
+        let Some(worker) = self.workers.get_mut(id as usize) else { return false };
         if timer.kind == WIRE {
-            if matches!(worker.state, State::Blocked(_)) && worker.chunk == chunk {
-                self.send(fabric, id, true);
-            }
-            return;
+            return matches!(worker.state, State::Blocked(_)) && worker.chunk == chunk;
         }
+        worker.has_alarm = worker.state == State::Waiting;
+        worker.has_alarm
+    }
+
+    fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
+        let id = timer.words[0];
+        if timer.kind == WIRE {
+            return self.send(fabric, id, true);
+        }
+        let worker = &mut self.workers[id as usize];
         worker.has_alarm = false;
-        if worker.state != State::Waiting {
-            return;
-        }
         if worker.deadline > fabric.now() {
             worker.has_alarm = true;
             fabric.call_at(worker.deadline, timer);

@@ -228,3 +228,12 @@ proptest! {
         prop_assert_eq!((report.checked, report.wrong), (elements * u64::from(workers), 0));
     }
 }
+
+/// Nobody's second is waited for once all have the sum: it rests when the last packet has arrived.
+#[test]
+fn it_rests_with_the_last_sum() {
+    let net = star(4, 10.0, MICROSECOND, 0);
+    let mut run = trial(&net, &lossy(0.0, 0), "switchml-lab");
+    let found = run.allreduce(252).unwrap();
+    assert_eq!((run.fabric.now(), run.fabric.pending()), (found, 0));
+}

@@ -34,6 +34,7 @@ use super::super::Carrier;
 use super::super::arena::{PROGRAM_FLAGS, Packet};
 use super::super::fabric::Fabric;
 use super::super::program::{Program, Timer};
+use crate::engine::Picoseconds;
 use crate::topology::HostId;
 use endpoint::Endpoint;
 use message::Message;
@@ -152,11 +153,12 @@ impl Program for Usnic {
         self.wake(fabric, host.0, fabric.now());
     }
 
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
+        self.modules[timer.words[0] as usize].next_pass == at
+    }
+
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
-        let host = timer.words[0];
-        if self.modules[host as usize].next_pass == fabric.now() {
-            self.pass(fabric, host);
-        }
+        self.pass(fabric, timer.words[0]);
     }
 }
 

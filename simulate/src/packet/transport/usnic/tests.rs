@@ -174,6 +174,10 @@ impl Program for Overheard<'_> {
         self.usnic.receive(fabric, host, packet);
     }
 
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
+        self.usnic.needs(timer, at)
+    }
+
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
         self.usnic.timer(fabric, timer);
     }

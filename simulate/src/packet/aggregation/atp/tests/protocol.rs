@@ -340,3 +340,16 @@ fn headers_say_who_and_how_many() {
     });
     assert_eq!(seen, [(1, 1, 2, 3, false), (2, 1, 2, 3, false), (1, 2, 1, 3, false), (1, 4, 1, 3, true)]);
 }
+
+/// Nobody's silence, 200 µs, is waited for once all have the sum: it rests when the last packet has arrived.
+#[test]
+fn it_rests_with_the_last_sum() {
+    let net = network("h0-s h1-s h2-s");
+    for choice in ["atp", "atp[profile=code]"] {
+        let mut run = Run::new(&net, &FabricOptions::default(), choice);
+        let group = run.open(0, &[0, 1], &[2]);
+        run.add_all(group, 10_000);
+        run.finish();
+        assert_eq!((run.done.len(), run.fabric.now()), (2, run.last()), "{choice}");
+    }
+}
