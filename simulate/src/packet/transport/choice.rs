@@ -193,14 +193,8 @@ mod tests {
                 "usnic-4.1[ack-delay=0us]",
                 "`usnic-4.1[ack-delay=0us]`: ack-delay: `0us`, expected more than 0 and less than 213 days",
             ),
-            (
-                "usnic-4.1[window=1]",
-                "`usnic-4.1[window=1]`: window is 1, expected 2 to 32768",
-            ),
-            (
-                "usnic-2013[window=32769]",
-                "`usnic-2013[window=32769]`: window is 32769, expected 2 to 32768",
-            ),
+            ("usnic-4.1[window=1]", "`usnic-4.1[window=1]`: window is 1, expected 2 to 32768"),
+            ("usnic-2013[window=32769]", "`usnic-2013[window=32769]`: window is 32769, expected 2 to 32768"),
             ("usnic-4.1[credits=0]", "`usnic-4.1[credits=0]`: credits is 0, expected 1 to 4095"),
             ("usnic-4.1[tiny=9001]", "`usnic-4.1[tiny=9001]`: tiny is 9001, expected 0 to 9000"),
         ];

@@ -42,8 +42,8 @@ use message::Message;
 use module::Module;
 use segment::{Fragment, Pool, Segment};
 
-pub use preset::Preset;
 pub(in crate::packet) use preset::MOST_WINDOW;
+pub use preset::Preset;
 
 /// Packet kinds are channels.
 const DATA: u8 = 0;

@@ -241,7 +241,8 @@ impl Usnic {
         }
         let channel = if self.preset.tiny_on_command { COMMAND } else { DATA };
         let has_credits = *self.modules[host as usize].credits(channel) >= self.preset.fast_path().max(1);
-        let is_tiny = bytes < u64::from(self.preset.tiny) && bytes <= u64::from(self.preset.largest_fragment());
+        let is_tiny =
+            bytes < u64::from(self.preset.tiny) && bytes <= u64::from(self.preset.largest_fragment());
         if is_tiny && has_credits && state.window_is_open() {
             self.post(fabric, endpoint, fragment, bytes as u32, channel);
         } else {

@@ -153,7 +153,10 @@ fn the_delay_of_acknowledgements_can_be_chosen() {
         let mut run = simulation(&net, &FabricOptions::default(), Preset { ack_delay, ..Preset::v4_1(9000) });
         run.start(HostId(0), HostId(1), 1000, 0).unwrap();
         while run.fabric.step(&mut run.carrier) {}
-        assert_eq!(run.carrier.counts(), Counts { acknowledgements: 1, most_in_flight: 1, ..Counts::default() });
+        assert_eq!(
+            run.carrier.counts(),
+            Counts { acknowledgements: 1, most_in_flight: 1, ..Counts::default() }
+        );
         run.fabric.now()
     };
     // 4 passes of 1.5 µs.

@@ -106,7 +106,11 @@ fn any_newcomer_frees_what_nobody_has_touched_for_long() {
             assert!(!table.add(&mut packet(&mut vectors, 6, 0, 0), now, &mut vectors, false));
             let mut last = packet(&mut vectors, 6, 2, 0);
             assert!(table.add(&mut last, now, &mut vectors, false));
-            assert_eq!((seen(&vectors, &last), last.flags), ((111, 7, 4), SECOND), "without the other's mark");
+            assert_eq!(
+                (seen(&vectors, &last), last.flags),
+                ((111, 7, 4), SECOND),
+                "without the other's mark"
+            );
         }
         // A resend frees it and goes on alone; a result likewise.
         for what in 0..3 {
