@@ -121,7 +121,15 @@ impl Calendar {
         self.len
     }
 
-    /// Adds a record, which must not lie before the last one that was taken out.
+    /// If nothing is pending, records from `now` on can be added again as fast as any.
+    #[inline]
+    pub(super) fn go_back(&mut self, now: Picoseconds) {
+        if self.len == 0 {
+            self.current = now >> self.shift;
+        }
+    }
+
+    /// Adds a record. It may lie before the last one that was taken out, and is next then; such records are kept in a heap.
     #[inline]
     pub(super) fn push(&mut self, time: Picoseconds, id: u32) {
         self.len += 1;

@@ -1,5 +1,6 @@
 //! What hosts and switches do with packets.
 
+use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, NodeId};
 
 use super::arena::Packet;
@@ -25,8 +26,8 @@ pub enum Verdict {
 
 /// The ends of the network, and the switches if they compute: one value for all hosts and switches.
 ///
-/// Time is [`Fabric::now`]. A program sends with [`Fabric::send`] and waits with [`Fabric::call_at`]; timers cannot be taken back, so
-/// a program compares what it finds with what it meant.
+/// Time is [`Fabric::now`]. A program sends with [`Fabric::send`] and waits with [`Fabric::call_at`]. Timers cannot be taken back, so a program is asked
+/// before one runs down whether it is [still needed](Self::needs).
 pub trait Program {
     /// True if switches are asked about each packet: [`transit`](Self::transit). Known when compiling, so that others do not pay.
     const AT_SWITCHES: bool = false;
@@ -49,6 +50,12 @@ pub trait Program {
     /// A link delivers a packet twice: what the program keeps for this one, the second copy, besides the packet itself.
     fn doubled(&mut self, packet: &mut Packet) {
         let _ = packet;
+    }
+
+    /// A timer is to run down at a time. False if what it was for is over: the program forgets it, and time does not pass for it.
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
+        let _ = (timer, at);
+        true
     }
 
     /// A timer has run down.

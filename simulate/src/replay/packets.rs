@@ -79,6 +79,11 @@ impl Transport for Packets<'_> {
             return self.local.push(now.saturating_add(time), key);
         }
         if !self.is_broken {
+            debug_assert!(
+                self.network.now() <= now,
+                "packets are ahead of the ranks: {} > {now}",
+                self.network.now()
+            );
             let started = self.network.start(src, dst, bytes, key);
             self.note(started);
         }
@@ -108,9 +113,14 @@ impl Transport for Packets<'_> {
         self.network.close(group);
     }
 
-    fn contribute(&mut self, _: Picoseconds, group: u32, worker: u32, bytes: u64, key: u32) {
+    fn contribute(&mut self, now: Picoseconds, group: u32, worker: u32, bytes: u64, key: u32) {
         // A group that could not be opened has no number.
         if !self.is_broken {
+            debug_assert!(
+                self.network.now() <= now,
+                "packets are ahead of the ranks: {} > {now}",
+                self.network.now()
+            );
             let added = self.network.contribute(group, worker, bytes, key);
             self.note(added);
         }

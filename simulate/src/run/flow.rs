@@ -234,6 +234,8 @@ impl<'a> Flow<'a> {
                 packets.extend(counted);
             }
         }
+        // Acknowledgements of what arrived last may have gone on: the next script begins when they have arrived, too.
+        self.solo_now = self.solo_now.max(solo.transport().now());
         if let Some(failure) = solo.failure() {
             return Err(failure);
         }

@@ -69,6 +69,14 @@ impl<'a> Wire<'a> {
         }
     }
 
+    /// Up to when packets have moved; flows begin whenever they are told to.
+    pub(super) fn now(&mut self) -> Picoseconds {
+        match &mut self.carrier {
+            Carrier::Flows(_) => 0,
+            Carrier::Packets(packets, _) => packets.network().now(),
+        }
+    }
+
     /// What packets came to since the last time that this was asked.
     pub(super) fn take_counts(&mut self) -> Option<Counts> {
         let Carrier::Packets(packets, _) = &mut self.carrier else { return None };

@@ -96,7 +96,8 @@ pub(crate) struct AxisOptions {
     #[arg(long, value_name = "LIST")]
     model: Option<String>,
 
-    /// How messages become packets: ideal, usnic-2013, usnic-4.1, dctcp, roce [default: ideal]
+    /// How messages become packets: ideal; usnic-2013 and usnic-4.1 with [pass,timeout,fast-retransmit,ack-delay,window,credits,tiny]; dctcp with
+    /// [initial-window,least-timeout]; roce with [timeout,rate-control] [default: ideal]
     #[arg(long, value_name = "LIST")]
     transport: Option<String>,
 

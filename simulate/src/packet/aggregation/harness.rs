@@ -60,6 +60,10 @@ impl<A: Aggregation> Program for Alone<A> {
         self.0.resumed(fabric, link);
     }
 
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
+        self.0.needs(timer, at)
+    }
+
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
         self.0.timer(fabric, timer);
     }

@@ -23,6 +23,7 @@ use super::arena::Packet;
 use super::fabric::Fabric;
 use super::program::{Program, Timer, Verdict};
 use super::simulation::Carrier;
+use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, NodeId};
 
 /// The lowest [kind](Packet::kind) of packets and [timers](Timer::kind) of aggregations; those below belong to transports.
@@ -98,6 +99,9 @@ pub trait Aggregation: std::fmt::Debug {
     /// As [`Program::doubled`].
     fn doubled(&mut self, packet: &mut Packet);
 
+    /// As [`Program::needs`].
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool;
+
     /// As [`Program::timer`].
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer);
 
@@ -162,6 +166,14 @@ impl<C: Carrier> Program for Aggregated<C> {
         self.carrier.resumed(fabric, link);
         self.aggregation.resumed(fabric, link);
         self.collect();
+    }
+
+    #[inline]
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
+        if timer.kind < AGGREGATION_KIND {
+            return self.carrier.needs(timer, at);
+        }
+        self.aggregation.needs(timer, at)
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 mod closed_forms;
 mod invariants;
 mod programs;
+mod timers;
 
 use super::transport::{Stack, Transport};
 use super::*;

@@ -4,7 +4,7 @@ use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 
-use super::usnic::Preset;
+use super::usnic::{MOST_WINDOW, Preset};
 use super::{Dctcp, Ideal, Roce, Transport};
 use crate::engine::Picoseconds;
 use crate::packet::{FabricOptions, Paths, wire_bytes};
@@ -18,7 +18,7 @@ pub enum TransportChoice {
     Dctcp(Dctcp),
     /// `roce[timeout=1049us,rate-control=on]`.
     Roce(Roce),
-    /// `usnic-2013`, `usnic-4.1`, both with `[pass=500ns,timeout=5ms,fast-retransmit=on]`.
+    /// `usnic-2013`, `usnic-4.1`, both with `[pass=500ns,timeout=5ms,fast-retransmit=on,ack-delay=50us,window=4096,credits=8,tiny=736]`.
     Usnic(Preset),
 }
 
@@ -69,12 +69,27 @@ impl TransportChoice {
                 })
             }
             name @ ("usnic-2013" | "usnic-4.1") => {
-                choice.only(&["pass", "timeout", "fast-retransmit"])?;
+                choice.only(&[
+                    "pass",
+                    "timeout",
+                    "fast-retransmit",
+                    "ack-delay",
+                    "window",
+                    "credits",
+                    "tiny",
+                ])?;
                 let mtu = mtu(JUMBO_MTU)?;
                 let mut preset = if name == "usnic-2013" { Preset::v2013(mtu) } else { Preset::v4_1(mtu) };
                 preset.pass = time(choice, "pass", preset.pass)?;
                 preset.timeout = time(choice, "timeout", preset.timeout)?;
                 preset.has_fast_retransmit = switch(choice, "fast-retransmit")?;
+                if choice.get("ack-delay").is_some() {
+                    preset.ack_delay = Some(time(choice, "ack-delay", 0)?);
+                }
+                preset.window = between(choice, "window", preset.window, 2, MOST_WINDOW)?;
+                preset.endpoint_credits =
+                    between(choice, "credits", preset.endpoint_credits, 1, preset.data_credits)?;
+                preset.tiny = between(choice, "tiny", preset.tiny, 0, preset.mtu)?;
                 Self::Usnic(preset)
             }
             other => return Err(unknown_name("transport", other, NAMES)),
@@ -140,6 +155,15 @@ pub(in crate::packet) fn time(choice: &Choice, name: &str, default: Picoseconds)
     }
 }
 
+fn between(choice: &Choice, name: &str, default: u32, least: u32, most: u32) -> Result<u32> {
+    let value = choice.value(name, default)?;
+    // A default may lie beyond what goes with a small MTU.
+    if choice.get(name).is_none() || (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    Err(Error::usage(format!("`{choice}`: {name} is {value}, expected {least} to {most}")))
+}
+
 fn switch(choice: &Choice, name: &str) -> Result<bool> {
     match choice.get(name) {
         None | Some("on") => Ok(true),
@@ -165,6 +189,14 @@ mod tests {
                 "usnic-4.1[pass=0ns]",
                 "`usnic-4.1[pass=0ns]`: pass: `0ns`, expected more than 0 and less than 213 days",
             ),
+            (
+                "usnic-4.1[ack-delay=0us]",
+                "`usnic-4.1[ack-delay=0us]`: ack-delay: `0us`, expected more than 0 and less than 213 days",
+            ),
+            ("usnic-4.1[window=1]", "`usnic-4.1[window=1]`: window is 1, expected 2 to 32768"),
+            ("usnic-2013[window=32769]", "`usnic-2013[window=32769]`: window is 32769, expected 2 to 32768"),
+            ("usnic-4.1[credits=0]", "`usnic-4.1[credits=0]`: credits is 0, expected 1 to 4095"),
+            ("usnic-4.1[tiny=9001]", "`usnic-4.1[tiny=9001]`: tiny is 9001, expected 0 to 9000"),
         ];
         for (text, expected) in cases {
             let made =
@@ -175,5 +207,22 @@ mod tests {
         assert_eq!(new("dctcp", Some(10)).unwrap_err().to_string(), "MTU is 10, expected 576 to 65535 bytes");
         let largest = NAMES.iter().map(|name| new(name, None).unwrap().largest_packet());
         assert_eq!(largest.collect::<Vec<_>>(), [4096, 9038, 9038, 1538, 4178]);
+    }
+
+    /// What the design notes say, where the code does something else: 100 ms, 50 µs, 768 bytes and fewer.
+    #[test]
+    fn usnic_takes_the_values_of_its_design_notes() {
+        let text = "usnic-2013[timeout=100ms,ack-delay=50us,window=4096,credits=8,tiny=769]";
+        let made = TransportChoice::new(&Choice::parse(text).unwrap(), None, Paths::Flow).unwrap();
+        let TransportChoice::Usnic(preset) = made else { panic!("{made:?}") };
+        let notes = Preset {
+            timeout: 100_000_000_000,
+            ack_delay: Some(50_000_000),
+            window: 4096,
+            endpoint_credits: 8,
+            tiny: 769,
+            ..Preset::v2013(9000)
+        };
+        assert_eq!(preset, notes);
     }
 }

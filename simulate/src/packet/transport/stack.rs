@@ -297,6 +297,30 @@ impl<T: Transport> Program for Stack<T> {
     }
 
     #[inline]
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
+        let id = timer.words[0];
+        match timer.kind {
+            WIRE_FREE => true,
+            PACE => {
+                let source = &mut self.sources[id as usize];
+                source.is_paced = self.transport.offer(&source.sender, at, source.end) != Offer::Nothing;
+                source.is_paced
+            }
+            _ => {
+                let source = &mut self.sources[id as usize];
+                if source.timer > at {
+                    return false;
+                }
+                let has_deadline = self.transport.deadline(&source.sender) < Picoseconds::MAX;
+                if !has_deadline {
+                    source.timer = Picoseconds::MAX;
+                }
+                has_deadline
+            }
+        }
+    }
+
+    #[inline]
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
         let id = timer.words[0];
         match timer.kind {
@@ -310,9 +334,6 @@ impl<T: Transport> Program for Stack<T> {
             }
             _ => {
                 let source = &mut self.sources[id as usize];
-                if source.timer > fabric.now() {
-                    return;
-                }
                 source.timer = Picoseconds::MAX;
                 if self.transport.deadline(&source.sender) <= fabric.now() {
                     self.transport.timeout(&mut source.sender, fabric.now());

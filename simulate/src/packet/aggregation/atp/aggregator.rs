@@ -1,7 +1,9 @@
 //! The aggregators of a switch, and what it does with a packet that asks for one (paper § 3.5, § 3.7).
 //!
 //! An aggregator is taken by the first contribution to its sum and free again when the result passes. It has no owner: whoever
-//! finds it taken by somebody else goes on to the server alone.
+//! finds it taken by somebody else goes on to the server alone. If nobody has added to it for a time, its job is held to be gone: any packet
+//! that asks for it, a contribution, a resend or a result, frees it, whatever job it belongs to (paper § 3.7, *Memory leak*). A packet of
+//! the same sum is no such packet: it finds what it looks for.
 //!
 //! ```text
 //!          contribution                    last contribution                parameter packet
@@ -40,6 +42,8 @@ const EMPTY: Row = Row { identifier: FREE, touched: 0, bitmap: 0, counter: 0, va
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) rows: Vec<Row>,
+    /// An aggregator that nobody has added to for longer is freed by whoever asks for it.
+    leak_timeout: Picoseconds,
     /// Packets that found their aggregator taken.
     pub(super) collisions: u64,
     /// Aggregators that were freed because their job seemed to be gone.
@@ -47,8 +51,21 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(aggregators: u32) -> Self {
-        Self { rows: vec![EMPTY; aggregators as usize], collisions: 0, leaks: 0 }
+    pub(super) fn new(aggregators: u32, leak_timeout: Picoseconds) -> Self {
+        Self { rows: vec![EMPTY; aggregators as usize], leak_timeout, collisions: 0, leaks: 0 }
+    }
+
+    /// The aggregator that a packet asks for; free if it was another sum's and that one's job seems to be gone.
+    #[inline]
+    fn asked(&mut self, packet: &Packet, now: Picoseconds, vectors: &mut Vectors) -> Option<&mut Row> {
+        let row = self.rows.get_mut(packet.words[2] as usize)?;
+        let is_others = row.identifier != FREE && row.identifier != identifier(packet);
+        if is_others && now.saturating_sub(row.touched) > self.leak_timeout {
+            self.leaks += 1;
+            vectors.release(row.value);
+            *row = EMPTY;
+        }
+        Some(row)
     }
 
     /// A contribution that was not sent before; true if it goes on, perhaps as the whole sum.
@@ -62,13 +79,11 @@ impl Table {
     ) -> bool {
         let identifier = identifier(packet);
         let (bitmap, fan_in) = contribution(packet);
-        let row = match self.rows.get_mut(packet.words[2] as usize) {
-            Some(row) if row.identifier == identifier || row.identifier == FREE => row,
-            _ => {
-                self.collisions += 1;
-                packet.flags |= COLLISION;
-                return true;
-            }
+        let is_open = |row: &&mut Row| row.identifier == identifier || row.identifier == FREE;
+        let Some(row) = self.asked(packet, now, vectors).filter(is_open) else {
+            self.collisions += 1;
+            packet.flags |= COLLISION;
+            return true;
         };
         row.identifier = identifier;
         row.is_marked |= is_marked(packet);
@@ -93,9 +108,9 @@ impl Table {
 
     /// A contribution that was sent before, at the switch of its worker's rack: takes along what is there. It always goes on and
     /// never takes an aggregator, as those who are still to come may have contributed already.
-    pub(super) fn resend_first(&mut self, packet: &mut Packet, vectors: &mut Vectors) {
+    pub(super) fn resend_first(&mut self, packet: &mut Packet, now: Picoseconds, vectors: &mut Vectors) {
         let identifier = identifier(packet);
-        let Some(row) = self.rows.get_mut(packet.words[2] as usize) else { return };
+        let Some(row) = self.asked(packet, now, vectors) else { return };
         if row.identifier != identifier {
             return;
         }
@@ -112,9 +127,9 @@ impl Table {
 
     /// A contribution that was sent before, at the switch of the server's rack: the sum there is given up, as each rack will resend
     /// its own.
-    pub(super) fn resend_second(&mut self, packet: &mut Packet, vectors: &mut Vectors) {
+    pub(super) fn resend_second(&mut self, packet: &mut Packet, now: Picoseconds, vectors: &mut Vectors) {
         let identifier = identifier(packet);
-        let Some(row) = self.rows.get_mut(packet.words[2] as usize) else { return };
+        let Some(row) = self.asked(packet, now, vectors) else { return };
         if row.identifier == identifier {
             // The sum is lost, the mark is not.
             if row.is_marked {
@@ -125,21 +140,11 @@ impl Table {
         }
     }
 
-    /// A result passes: its aggregator is free, and so is that of a job that has not been heard of for `leak_timeout`.
+    /// A result passes: its aggregator is free.
     #[inline]
-    pub(super) fn free(
-        &mut self,
-        packet: &Packet,
-        now: Picoseconds,
-        leak_timeout: Picoseconds,
-        vectors: &mut Vectors,
-    ) {
-        let Some(row) = self.rows.get_mut(packet.words[2] as usize) else { return };
+    pub(super) fn free(&mut self, packet: &Packet, now: Picoseconds, vectors: &mut Vectors) {
+        let Some(row) = self.asked(packet, now, vectors) else { return };
         if row.identifier == identifier(packet) {
-            vectors.release(row.value);
-            *row = EMPTY;
-        } else if row.identifier != FREE && now.saturating_sub(row.touched) > leak_timeout {
-            self.leaks += 1;
             vectors.release(row.value);
             *row = EMPTY;
         }

@@ -7,6 +7,7 @@ use super::numbers::Numbers;
 use super::server::Answer;
 use super::worker::Worker;
 use super::{Atp, SILENCE, group};
+use crate::engine::Picoseconds;
 use crate::packet::arena::{NONE, Packet};
 use crate::packet::fabric::Fabric;
 use crate::packet::program::Timer;
@@ -102,15 +103,24 @@ impl Atp {
         }
     }
 
+    /// A worker's timer is about to run down; false, and it is off, if the worker waits for nothing or has a later one.
+    pub(super) fn needs_silence(&mut self, number: u32, member: usize, at: Picoseconds) -> bool {
+        let patience = self.patience();
+        let worker = group(&mut self.groups, number).and_then(|group| group.workers.get_mut(member));
+        let Some(worker) = worker.filter(|worker| worker.timer <= at) else { return false };
+        let waits = worker.deadline(patience).is_some();
+        if !waits {
+            worker.timer = Picoseconds::MAX;
+        }
+        waits
+    }
+
     /// A worker's timer has run down.
     pub(super) fn silence(&mut self, fabric: &mut Fabric<'_>, number: u32, member: usize) {
         let (patience, now) = (self.patience(), fabric.now());
         let Some(group) = group(&mut self.groups, number) else { return };
         let Some(worker) = group.workers.get_mut(member) else { return };
-        if worker.timer > now {
-            return;
-        }
-        worker.timer = u64::MAX;
+        worker.timer = Picoseconds::MAX;
         if worker.deadline(patience).is_some_and(|deadline| deadline <= now) {
             worker.lose_patience(now, patience);
             if worker.has_given_up && self.stuck.is_none() {

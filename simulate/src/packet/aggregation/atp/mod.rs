@@ -52,6 +52,7 @@ use self::window::Window;
 use self::wires::Wires;
 use self::worker::{Patience, Worker};
 use super::{AGGREGATION_KIND, Aggregation, AggregationReport, Group as Members};
+use crate::engine::Picoseconds;
 use crate::packet::arena::Packet;
 use crate::packet::chance::mix;
 use crate::packet::fabric::Fabric;
@@ -214,6 +215,11 @@ impl Aggregation for Atp {
         }
         self.multicast(fabric, switch, packet);
         Verdict::Consume
+    }
+
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
+        let [number, member] = timer.words;
+        timer.kind != SILENCE || self.needs_silence(number, member as usize, at)
     }
 
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {

@@ -16,7 +16,7 @@ impl Atp {
         let table = &mut self.table_of[switch.0 as usize];
         if *table == NONE {
             *table = self.tables.len() as u32;
-            self.tables.push(Table::new(self.options.aggregators));
+            self.tables.push(Table::new(self.options.aggregators, self.options.leak_timeout));
         }
     }
 
@@ -46,9 +46,9 @@ impl Atp {
                 return Verdict::Consume;
             }
         } else if is_first && !is_second {
-            table.resend_first(packet, &mut self.vectors);
+            table.resend_first(packet, now, &mut self.vectors);
         } else {
-            table.resend_second(packet, &mut self.vectors);
+            table.resend_second(packet, now, &mut self.vectors);
         }
         let pass = fabric.topology().switch_latency_ps();
         let more = pass.saturating_mul(u64::from(self.options.passes - 1));
@@ -82,14 +82,14 @@ impl Atp {
     /// A result is at a switch: its aggregator is free, and all links of the tree get a copy.
     #[inline]
     pub(super) fn multicast(&mut self, fabric: &mut Fabric<'_>, switch: NodeId, packet: &Packet) {
-        let (leak_timeout, now) = (self.options.leak_timeout, fabric.now());
+        let now = fabric.now();
         // The code keeps the aggregator while floats are asked for.
         let frees = packet.kind == PARAMETER || !self.options.is_code;
         if frees
             && let Some(table) = self.table_of.get(switch.0 as usize)
             && let Some(table) = self.tables.get_mut(*table as usize)
         {
-            table.free(packet, now, leak_timeout, &mut self.vectors);
+            table.free(packet, now, &mut self.vectors);
         }
         let Some(group) = group(&mut self.groups, packet.flow) else { return };
         let mut copy = *packet;

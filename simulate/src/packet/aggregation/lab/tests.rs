@@ -51,7 +51,7 @@ fn loss_costs_what_was_simulated() {
         for (workers, expected) in rows {
             let net = star(workers, 1e9, MILLISECOND, 0);
             let chunks = if loss < 0.1 { 30_000 } else { 8000 };
-            let mut run = trial(&net, &lossy(loss, 1), "switchml-lab");
+            let mut run = trial(&net, &lossy(loss, 1), "switchml-lab[invalid=ignore]");
             let found = run.allreduce(252 * chunks).unwrap() as f64 / chunks as f64 / 1e12;
             assert!(
                 (0.9..1.1).contains(&(found / expected)),
@@ -92,7 +92,7 @@ fn overtaken_resends_stop_it() {
     let net = star(2, 10.0, MICROSECOND, 0);
     let stuck = (0..6).filter(|seed| {
         let options = FabricOptions { reorder_ps: 100 * MICROSECOND, ..lossy(0.3, *seed) };
-        let mut run = trial(&net, &options, "switchml-lab[timeout=110us]");
+        let mut run = trial(&net, &options, "switchml-lab[timeout=110us,invalid=ignore]");
         let ended = run.allreduce(252 * 20_000).is_some();
         assert_eq!(run.program.0.stuck().is_none(), ended, "a hang has to be reported");
         assert_eq!(run.program.0.report().wrong, 0, "chunks are told apart");
@@ -110,10 +110,40 @@ fn resends_at_once_multiply() {
         let ended = run.allreduce(252 * 200).is_some();
         (ended, run.program.0.report().retransmits, run.program.0.stuck())
     };
-    let (ended, calm, _) = resent("switchml-lab");
+    let (ended, calm, _) = resent("switchml-lab[invalid=ignore]");
     assert!(ended && calm < 1000, "{calm}");
-    let (ended, many, stuck) = resent("switchml-lab[invalid=resend]");
+    let (ended, many, stuck) = resent("switchml-lab");
     assert!(!ended && many > 20 * calm && stuck.is_some());
+}
+
+/// Section 3 of the report: when workers "declare a response invalid", "the original packet is retransmitted", and the worker waits on.
+#[test]
+fn an_invalid_response_is_answered_as_chosen() {
+    let packet = (14 + 5 + 252 + 24) * 800;
+    let net = star(2, 10.0, MILLISECOND, 0);
+    for (choice, resends) in
+        [("switchml-lab", 1), ("switchml-lab[invalid=resend]", 1), ("switchml-lab[invalid=ignore]", 0)]
+    {
+        let lab = Lab::new(&Choice::parse(choice).unwrap(), 0, false).unwrap();
+        let mut run = Trial::new(&net, &lossy(0.0, 0), lab);
+        let number = run.open(&group(0, 0..2)).unwrap();
+        run.add(number, 0, 252, 0).unwrap();
+        // The sum of chunk 6 reaches worker 0, which waits for that of chunk 0.
+        let mut invalid = Packet { flow: 0, seq: 6, kind: DOWN, ..Packet::default() };
+        invalid.words[PLACE] = NOWHERE;
+        run.program.0.receive(&mut run.fabric, HostId(0), &invalid);
+        while run.fabric.next_time().is_some_and(|time| time <= 2 * packet) {
+            run.step();
+        }
+        assert_eq!(run.program.0.report().retransmits, resends, "{choice}");
+        assert_eq!(run.fabric.traffic()[run.program.0.workers[0].wire.0 as usize].packets, 1 + resends);
+        // It waits on, for a second from what it sent last, and takes the sum when it comes.
+        let worker = &run.program.0.workers[0];
+        assert_eq!((worker.state, worker.chunk), (State::Waiting, 0));
+        assert_eq!(worker.deadline, TIMEOUT_PS + resends * packet);
+        run.program.0.receive(&mut run.fabric, HostId(0), &Packet { seq: 0, ..invalid });
+        assert_eq!(run.program.0.workers[0].chunk, 1);
+    }
 }
 
 #[test]
@@ -148,6 +178,7 @@ fn what_cannot_work_is_refused() {
             "switchml-lab[variant=base]",
             "unknown variant `base`; did you mean basic? (known: fault-tolerant, basic)",
         ),
+        ("switchml-lab[invalid=drop]", "unknown invalid `drop` (known: resend, ignore)"),
         ("switchml-lab[carries=yes]", "unknown carries `yes` (known: off, on)"),
     ];
     for (choice, expected) in cases {
@@ -192,7 +223,7 @@ proptest! {
     ) {
         let net = star(workers, 10.0, MICROSECOND, 0);
         let options = FabricOptions { duplicate, ..lossy(loss, seed) };
-        let mut run = trial(&net, &options, &format!("switchml-lab[timeout={timeout}us]"));
+        let mut run = trial(&net, &options, &format!("switchml-lab[timeout={timeout}us,invalid=ignore]"));
         let number = run.open(&group(0, 0..workers)).unwrap();
         let mut to_add = (0..reductions.len()).flat_map(|reduction| (0..workers).map(move |worker| (worker, reduction)));
         let mut steps = 0;
@@ -227,4 +258,13 @@ proptest! {
         let report = run.program.0.report();
         prop_assert_eq!((report.checked, report.wrong), (elements * u64::from(workers), 0));
     }
+}
+
+/// Nobody's second is waited for once all have the sum: it rests when the last packet has arrived.
+#[test]
+fn it_rests_with_the_last_sum() {
+    let net = star(4, 10.0, MICROSECOND, 0);
+    let mut run = trial(&net, &lossy(0.0, 0), "switchml-lab");
+    let found = run.allreduce(252).unwrap();
+    assert_eq!((run.fabric.now(), run.fabric.pending()), (found, 0));
 }

@@ -37,6 +37,7 @@ use self::switch::Level;
 use self::worker::Worker;
 use super::tree::Tree;
 use super::{AGGREGATION_KIND, Aggregation, AggregationReport, ELEMENT_BYTES, Group};
+use crate::engine::Picoseconds;
 use crate::packet::arena::NONE;
 use crate::packet::{Fabric, Packet, Timer, Verdict};
 use crate::topology::{HostId, LinkId, NodeId};
@@ -264,6 +265,11 @@ impl Aggregation for SwitchMl {
     }
 
     #[inline]
+    fn needs(&mut self, timer: Timer, _: Picoseconds) -> bool {
+        let Some(worker) = self.workers.get_mut(timer.words[0] as usize) else { return false };
+        !worker.is_closed() && (matches!(timer.kind, WIRE | QUEUE) || worker.needs_alarm())
+    }
+
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
         let Some(worker) = self.workers.get_mut(timer.words[0] as usize) else { return };
         if worker.is_closed() {

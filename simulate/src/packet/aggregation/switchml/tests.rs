@@ -360,3 +360,12 @@ fn the_repository_waits_longer_and_longer() {
         assert_eq!(run.program.0.report().retransmits, expected, "after {until} ms");
     }
 }
+
+/// Nobody's time-out is waited for once all have the sum: it rests when the last packet has arrived.
+#[test]
+fn it_rests_with_the_last_sum() {
+    let net = star(4, 10.0, MICROSECOND, 0);
+    let mut run = trial(&net, &FabricOptions::default(), "switchml", true);
+    let found = run.allreduce(100_000).unwrap();
+    assert_eq!((run.fabric.now(), run.fabric.pending()), (found, 0));
+}

@@ -266,6 +266,12 @@ impl Worker {
         }
     }
 
+    /// Its alarm is about to ring; false, and it is off, if no packet waits for a result.
+    pub(super) fn needs_alarm(&mut self) -> bool {
+        self.has_alarm = self.waiting.first().is_some();
+        self.has_alarm
+    }
+
     /// Sends again what has waited too long. All workers have added vectors up to packet `settled`: only of these a result is owed.
     pub(super) fn wake(
         &mut self,

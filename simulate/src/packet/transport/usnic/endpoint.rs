@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::super::super::arena::NONE;
-use super::preset::{ENDPOINT_CREDITS, SLOTS, WINDOW};
+use super::preset::{Preset, SLOTS};
 use crate::engine::Picoseconds;
 
 /// One process's end of the relation with another one.
@@ -32,6 +32,7 @@ pub(super) struct Endpoint {
     pub(super) acknowledged: u64,
     /// Packets before this one have all arrived.
     pub(super) next_contiguous: u64,
+    window: u64,
     /// One bit per packet of the window that has arrived.
     received: Vec<u64>,
     /// When an acknowledgement is due that has not been sent.
@@ -56,7 +57,7 @@ pub(super) enum Arrival {
 }
 
 impl Endpoint {
-    pub(super) fn new(host: u32, peer_host: u32, peer: u32, route: u32) -> Self {
+    pub(super) fn new((host, peer_host): (u32, u32), peer: u32, route: u32, preset: &Preset) -> Self {
         Self {
             host,
             peer,
@@ -64,14 +65,15 @@ impl Endpoint {
             route,
             first: NONE,
             last: NONE,
-            credits: ENDPOINT_CREDITS,
+            credits: preset.endpoint_credits.cast_signed(),
             is_listed: false,
             next_fragment: 1,
             next_seq: FIRST,
             sent: VecDeque::new(),
             acknowledged: FIRST - 1,
             next_contiguous: FIRST,
-            received: vec![0; WINDOW as usize / 64],
+            window: u64::from(preset.window),
+            received: vec![0; preset.window.div_ceil(64) as usize],
             ack_due: None,
             slots: FxHashMap::default(),
             next_match: 0,
@@ -81,7 +83,7 @@ impl Endpoint {
     }
 
     pub(super) fn window_is_open(&self) -> bool {
-        self.next_seq < self.acknowledged + WINDOW
+        self.next_seq < self.acknowledged + self.window
     }
 
     /// The segment of a sequence number, if it is not acknowledged.
@@ -92,10 +94,11 @@ impl Endpoint {
 
     /// Takes note of a packet.
     pub(super) fn arrive(&mut self, seq: u64) -> Arrival {
-        let bit = |seq: u64| ((seq % WINDOW / 64) as usize, 1_u64 << (seq % 64));
+        let window = self.window;
+        let bit = |seq: u64| ((seq % window / 64) as usize, 1_u64 << (seq % window % 64));
         let (word, mask) = bit(seq);
         if seq < self.next_contiguous
-            || seq - self.next_contiguous >= WINDOW
+            || seq - self.next_contiguous >= window
             || self.received[word] & mask != 0
         {
             return Arrival::Duplicate;
@@ -160,19 +163,30 @@ mod tests {
 
     #[test]
     fn packets_are_accepted_once_and_within_the_window() {
-        let mut endpoint = Endpoint::new(0, 1, 0, 0);
+        for window in [4, 65, 4096, 32_768] {
+            accepts_once(u64::from(window), &Preset { window, ..Preset::v4_1(9000) });
+        }
+    }
+
+    fn accepts_once(window: u64, preset: &Preset) {
+        let mut endpoint = Endpoint::new((0, 1), 0, 0, preset);
         let first = endpoint.next_contiguous;
         assert_eq!(endpoint.arrive(first + 2), Arrival::Accepted);
         assert_eq!(endpoint.arrive(first + 2), Arrival::Duplicate);
-        assert_eq!(endpoint.arrive(first + WINDOW), Arrival::Duplicate);
+        assert_eq!(endpoint.arrive(first + window), Arrival::Duplicate);
         assert_eq!((endpoint.arrive(first), endpoint.next_contiguous), (Arrival::Accepted, first + 1));
         assert_eq!((endpoint.arrive(first + 1), endpoint.next_contiguous), (Arrival::Accepted, first + 3));
         assert_eq!(endpoint.arrive(first), Arrival::Duplicate);
+        // Once round, each bit is used again.
+        for seq in first + 3..first + 3 + 2 * window {
+            assert_eq!((endpoint.arrive(seq), endpoint.arrive(seq)), (Arrival::Accepted, Arrival::Duplicate));
+        }
+        assert_eq!(endpoint.next_contiguous, first + 3 + 2 * window);
     }
 
     #[test]
     fn a_slot_belongs_to_one_fragment_at_a_time() {
-        let mut endpoint = Endpoint::new(0, 1, 0, 0);
+        let mut endpoint = Endpoint::new((0, 1), 0, 0, &Preset::v4_1(9000));
         assert!(!endpoint.put_together(1, 300, 100));
         assert!(endpoint.has_slot(1) && !endpoint.has_slot(1 + SLOTS) && endpoint.has_slot(2));
         assert!(!endpoint.put_together(1, 300, 100) && endpoint.put_together(1, 300, 100));

@@ -145,7 +145,7 @@ impl Usnic {
             let module = &mut self.modules[host as usize];
             let Some((deadline, noted)) = module.hotel.front().copied() else { return };
             let segment = &mut self.segments[noted.0];
-            let is_there = segment.generation == noted.1 && segment.place == Place::Hotel(deadline);
+            let is_there = segment.has_timer(noted, deadline);
             if is_there && deadline > now {
                 return;
             }
@@ -210,7 +210,13 @@ impl Usnic {
 
     /// When there is something to do next about packets that are sent.
     fn plan_sends(&mut self, fabric: &mut Fabric<'_>, host: u32) {
-        let module = &self.modules[host as usize];
+        let module = &mut self.modules[host as usize];
+        // Nobody makes a pass for the timer of a packet that is acknowledged.
+        while let Some((deadline, noted)) = module.hotel.front().copied()
+            && !self.segments[noted.0].has_timer(noted, deadline)
+        {
+            module.hotel.pop_front();
+        }
         let has_work = !module.resend.is_empty() || !module.ready.is_empty();
         let times = [
             // Without credits only a completion helps.
@@ -235,7 +241,9 @@ impl Usnic {
         }
         let channel = if self.preset.tiny_on_command { COMMAND } else { DATA };
         let has_credits = *self.modules[host as usize].credits(channel) >= self.preset.fast_path().max(1);
-        if bytes < u64::from(self.preset.tiny) && has_credits && state.window_is_open() {
+        let is_tiny =
+            bytes < u64::from(self.preset.tiny) && bytes <= u64::from(self.preset.largest_fragment());
+        if is_tiny && has_credits && state.window_is_open() {
             self.post(fabric, endpoint, fragment, bytes as u32, channel);
         } else {
             self.fragments[fragment].next = NONE;

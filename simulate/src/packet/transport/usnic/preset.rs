@@ -22,13 +22,19 @@ pub struct Preset {
     pub sequence_bits: u32,
     /// Unacknowledged for so long, a packet is sent again: 1 ms and 5 ms.
     pub timeout: Picoseconds,
-    /// Progress passes before an acknowledgement goes out on its own.
+    /// Progress passes before an acknowledgement goes out on its own, at the latest at the next [`TICK`].
     pub acknowledge_after: u32,
+    /// In place of passes and ticks: the time before an acknowledgement goes out on its own. The design notes say 50 µs.
+    pub ack_delay: Option<Picoseconds>,
+    /// Packets are numbered within a window of this; one less may be unacknowledged. 2 to [`MOST_WINDOW`].
+    pub window: u32,
+    /// Packets that an endpoint may have with the adapter, at least 1.
+    pub endpoint_credits: u32,
     /// Resends in one pass.
     pub resends: u32,
     /// The first duplicate acknowledgement sends the packet after it again.
     pub has_fast_retransmit: bool,
-    /// Fragments below this many bytes may overtake the queue.
+    /// Fragments below this many bytes, header of ob1 included, may overtake the queue if they fit into one packet.
     pub tiny: u32,
     /// These use the command channel.
     pub tiny_on_command: bool,
@@ -51,9 +57,11 @@ pub(super) const OB1_HEADER: u64 = 56;
 /// Bytes that travel with a rendezvous.
 pub(super) const RENDEZVOUS_BYTES: u64 = 500;
 /// Packets that an endpoint may have with the adapter.
-pub(super) const ENDPOINT_CREDITS: i32 = 8;
-/// Packets are numbered within a window of this; one less may be unacknowledged.
-pub(super) const WINDOW: u64 = 4096;
+const ENDPOINT_CREDITS: u32 = 8;
+/// WINDOW_SIZE.
+const WINDOW: u32 = 4096;
+/// Widest window that numbers of 16 bits bear: what is older and what is newer have to differ.
+pub(in crate::packet) const MOST_WINDOW: u32 = 1 << 15;
 /// Fragments that a receiver can put together at a time.
 pub(super) const SLOTS: u32 = 2048;
 /// A clock tick that makes all delayed acknowledgements due.
@@ -71,6 +79,9 @@ impl Preset {
             sequence_bits: 16,
             timeout: 5_000_000_000,
             acknowledge_after: 4,
+            ack_delay: None,
+            window: WINDOW,
+            endpoint_credits: ENDPOINT_CREDITS,
             resends: 16,
             has_fast_retransmit: true,
             tiny: 736,
@@ -93,6 +104,9 @@ impl Preset {
             sequence_bits: 64,
             timeout: 1_000_000_000,
             acknowledge_after: 5,
+            ack_delay: None,
+            window: WINDOW,
+            endpoint_credits: ENDPOINT_CREDITS,
             resends: u32::MAX,
             has_fast_retransmit: true,
             tiny: 680,

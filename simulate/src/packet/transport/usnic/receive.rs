@@ -6,6 +6,7 @@ use super::endpoint::{Arrival, expand};
 use super::preset::TICK;
 use super::segment::Place;
 use super::{CHUNK, HAS_ACK, ONLY_ACK, Usnic};
+use crate::engine::Picoseconds;
 
 impl Usnic {
     /// A packet that the adapter has put into a ring.
@@ -39,9 +40,10 @@ impl Usnic {
             return;
         }
         if !owes {
-            let passes = u64::from(self.preset.acknowledge_after).saturating_mul(self.preset.pass);
-            let tick = (fabric.now() / TICK + 1).saturating_mul(TICK);
-            state.ack_due = Some(fabric.now().saturating_add(passes).min(tick));
+            let due = |delay: Picoseconds| fabric.now().saturating_add(delay);
+            let passes = || u64::from(self.preset.acknowledge_after).saturating_mul(self.preset.pass);
+            let tick = || (fabric.now() / TICK + 1).saturating_mul(TICK);
+            state.ack_due = Some(self.preset.ack_delay.map_or_else(|| due(passes()).min(tick()), due));
             self.modules[host as usize].owing.push(endpoint);
         }
         if is_chunk {

@@ -55,6 +55,13 @@ pub(super) struct Segment {
     pub(super) next: u32,
 }
 
+impl Segment {
+    /// True if it is what was noted down, and its timer still runs until `deadline`.
+    pub(super) fn has_timer(&self, noted: Noted, deadline: Picoseconds) -> bool {
+        self.generation == noted.1 && self.place == Place::Hotel(deadline)
+    }
+}
+
 /// Where a segment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {

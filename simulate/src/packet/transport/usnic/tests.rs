@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::super::super::arena::NONE;
-use super::preset::{ENDPOINT_CREDITS, SLOTS, WINDOW};
+use super::preset::SLOTS;
 use super::segment::{Noted, Place};
 use super::*;
 use crate::engine::Picoseconds;
@@ -124,6 +124,67 @@ fn v12_without_fast_retransmit_timeouts_repair() {
     assert_eq!(counts.most_in_flight, 4095);
 }
 
+/// 63 packets of 8924 bytes a round trip of 10 ms; a window of 4096 has room for all.
+#[test]
+fn the_window_can_be_chosen() {
+    let preset = Preset { window: 64, timeout: 1_000_000_000_000, ..bulk() };
+    let (gbps, counts) = goodput(preset, 10_000_000_000, 0.0, 16 * 63 * 8924);
+    let expected = 63.0 * 8924.0 * 8.0 / 10e6;
+    assert!((gbps / expected - 1.0).abs() < 0.01, "{gbps} {expected}");
+    assert_eq!((counts.most_in_flight, counts.resends), (63, 0));
+}
+
+/// As many packets of 8924 bytes a pass of 100 µs as there are credits.
+#[test]
+fn credits_can_be_chosen() {
+    for credits in [1, 2, 4] {
+        let preset = Preset { endpoint_credits: credits, pass: 100_000_000, ..bulk() };
+        let (gbps, _) = goodput(preset, 10_000_000, 0.0, 20_000_000);
+        let expected = f64::from(credits) * 8924.0 * 8.0 / 100e3;
+        assert!((gbps / expected - 1.0).abs() < 0.002, "{credits}: {gbps} {expected}");
+    }
+}
+
+/// A lone packet is acknowledged so much later, in whole passes; the 1 ms tick does not end the delay.
+#[test]
+fn the_delay_of_acknowledgements_can_be_chosen() {
+    let net = network("h0-h1", 1_000_000);
+    let rests = |ack_delay| {
+        let mut run = simulation(&net, &FabricOptions::default(), Preset { ack_delay, ..Preset::v4_1(9000) });
+        run.start(HostId(0), HostId(1), 1000, 0).unwrap();
+        while run.fabric.step(&mut run.carrier) {}
+        assert_eq!(
+            run.carrier.counts(),
+            Counts { acknowledgements: 1, most_in_flight: 1, ..Counts::default() }
+        );
+        run.fabric.now()
+    };
+    // 4 passes of 1.5 µs.
+    let usual = rests(None);
+    assert_eq!(rests(Some(6_000_000)), usual);
+    assert_eq!(rests(Some(51_000_000)) - usual, 45_000_000);
+    // 50 µs are over 1 µs before the 34th pass.
+    assert_eq!(rests(Some(50_000_000)) - usual, 45_000_000);
+    assert_eq!(rests(Some(3_000_000_000)) - usual, 2_994_000_000);
+}
+
+/// With ob1's 14 bytes of header: a tiny fragment leaves at once, another one with the next pass.
+#[test]
+fn what_is_tiny_can_be_chosen() {
+    let net = network("h0-h1", 1_000_000);
+    let leaves_at_once = |tiny, mtu, bytes| {
+        let mut run = simulation(&net, &FabricOptions::default(), Preset { tiny, ..Preset::v4_1(mtu) });
+        run.start(HostId(0), HostId(1), bytes, 0).unwrap();
+        run.fabric.packets() == 1
+    };
+    for (tiny, largest) in [(736, 735), (769, 768), (1, 0)] {
+        assert!(largest < 14 || leaves_at_once(tiny, 9000, largest - 14), "{tiny}");
+        assert!(!leaves_at_once(tiny, 9000, (largest + 1_u64).saturating_sub(14)), "{tiny}");
+    }
+    // What takes two packets is not tiny, whatever is asked for: an MTU of 576 takes 516 bytes.
+    assert!(leaves_at_once(736, 576, 516 - 14) && !leaves_at_once(736, 576, 517 - 14));
+}
+
 #[test]
 fn put_needs_no_pipeline_and_tells_when_it_is_done() {
     let (gbps, counts) = goodput(Preset::v2013(9000), 10_000_000, 0.0, 80_000_000);
@@ -174,6 +235,10 @@ impl Program for Overheard<'_> {
         self.usnic.receive(fabric, host, packet);
     }
 
+    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
+        self.usnic.needs(timer, at)
+    }
+
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
         self.usnic.timer(fabric, timer);
     }
@@ -217,7 +282,7 @@ impl Usnic {
             assert!(end.acknowledged < peer.next_contiguous && peer.next_contiguous <= end.next_seq);
             assert!(before[id].0 <= end.acknowledged && before[id].1 <= end.next_contiguous);
             before[id] = (end.acknowledged, end.next_contiguous);
-            assert!((end.sent.len() as u64) < WINDOW);
+            assert!(end.sent.len() < self.preset.window as usize);
             assert_eq!(end.next_seq - 1 - end.acknowledged, end.sent.len() as u64);
             assert!(end.slots_used() <= SLOTS as usize);
             for (place, seq) in end.sent.iter().zip(end.acknowledged + 1..) {
@@ -242,7 +307,7 @@ impl Usnic {
                 );
             }
             let (with_adapter, _) = self.modules[end.host as usize].with_adapter(id as u32);
-            assert_eq!(end.credits + with_adapter, ENDPOINT_CREDITS);
+            assert_eq!(end.credits + with_adapter, self.preset.endpoint_credits.cast_signed());
             // An acknowledgement is on its way out by the next tick.
             assert!(end.ack_due.is_none_or(|due| due <= now + 1_000_000_000));
         }
@@ -301,7 +366,7 @@ proptest! {
             prop_assert_eq!((delivered.len(), distinct.len()), (messages.len(), messages.len()));
             for end in &run.carrier.endpoints {
                 prop_assert!(end.sent.is_empty() && end.slots_used() == 0 && end.early.is_empty() && end.first == NONE);
-                prop_assert_eq!(end.credits, ENDPOINT_CREDITS);
+                prop_assert_eq!(end.credits, preset.endpoint_credits.cast_signed());
             }
             for module in &run.carrier.modules {
                 prop_assert_eq!(module.data_credits, preset.data_credits);

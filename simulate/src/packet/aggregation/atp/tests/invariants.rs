@@ -82,7 +82,7 @@ impl Watch {
         self.rows.resize(atp.tables.len(), Vec::new());
         for (place, (table, before)) in atp.tables.iter().zip(&mut self.rows).enumerate() {
             let node = atp.table_of.iter().position(|table| *table as usize == place).unwrap();
-            before.resize(table.rows.len(), Table::new(1).rows[0]);
+            before.resize(table.rows.len(), Table::new(1, 0).rows[0]);
             for (row, before) in table.rows.iter().zip(before) {
                 if row == before {
                     continue;

@@ -104,9 +104,9 @@ fn a_job_that_is_gone_loses_its_aggregators_after_a_while() {
     };
     let leak = u64::from(gone) << 32;
     assert_eq!(add(&mut run), (leak, 2));
-    // The next result finds that nobody has touched it for more than 1 ms.
-    assert_eq!(add(&mut run), (FREE, 4));
-    assert_eq!(add(&mut run), (FREE, 4));
+    // The next contribution finds that nobody has touched it for more than 1 ms, and takes it.
+    assert_eq!(add(&mut run), (FREE, 2));
+    assert_eq!(add(&mut run), (FREE, 2));
     assert_eq!((run.done.len(), checked(&run), run.atp.0.tables[0].leaks), (6, 6 * 62, 1));
 }
 
@@ -339,4 +339,17 @@ fn headers_say_who_and_how_many() {
         (first, second, packet.ack & 0xff, packet.ack >> 8, packet.flags & header::SECOND != 0)
     });
     assert_eq!(seen, [(1, 1, 2, 3, false), (2, 1, 2, 3, false), (1, 2, 1, 3, false), (1, 4, 1, 3, true)]);
+}
+
+/// Nobody's silence, 200 µs, is waited for once all have the sum: it rests when the last packet has arrived.
+#[test]
+fn it_rests_with_the_last_sum() {
+    let net = network("h0-s h1-s h2-s");
+    for choice in ["atp", "atp[profile=code]"] {
+        let mut run = Run::new(&net, &FabricOptions::default(), choice);
+        let group = run.open(0, &[0, 1], &[2]);
+        run.add_all(group, 10_000);
+        run.finish();
+        assert_eq!((run.done.len(), run.fabric.now()), (2, run.last()), "{choice}");
+    }
 }
