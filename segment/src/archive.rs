@@ -133,7 +133,11 @@ pub fn write_with_messages<W: Write>(
     } else {
         None
     };
-    let samples = Samples::choose(segmentation, representatives, critical.as_ref());
+    // A run of one time has no windows: its messages are those of its only occurrence.
+    let samples = match segmentation.header.duration_ns {
+        Some(_) => Samples::choose(segmentation, representatives, critical.as_ref()),
+        None => Samples::default(),
+    };
     write_parts(out, gzip, segmentation, representatives, Some(&samples), |archive| {
         excerpt::write(archive, segmentation, representatives, (!all).then_some(&samples.windows), trace)
     })

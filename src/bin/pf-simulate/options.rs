@@ -332,8 +332,11 @@ impl Arguments {
     pub(crate) fn scenario(&self) -> Result<Scenario> {
         let said = self.said()?;
         let written = self.scenario.as_deref().map(Scenario::read).transpose()?.unwrap_or_default();
-        let mut scenario =
-            complete(said.or(written).ended(), self.flow.given(), &["flow", "packet", "auto"])?;
+        let mut scenario = said.or(written).ended();
+        if self.flows.is_some() && scenario.axes.get(Axis::Model).is_empty() {
+            scenario.axes.set(Axis::Model, vec![Choice::plain("flow")]);
+        }
+        scenario = complete(scenario, self.flow.given(), &["flow", "packet", "auto"])?;
         scenario = complete(scenario, self.flow.of_sharing(), &["flow"])?;
         scenario = complete(scenario, self.packet.given(), &["packet", "auto"])?;
         scenario.networks = self.network.what_if(scenario.networks)?;
