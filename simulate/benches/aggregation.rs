@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "its figures are its output")]
 
 use phaseflow_collect::choice::Choice;
+use phaseflow_simulate::engine::Picoseconds;
 use phaseflow_simulate::packet::aggregation::lab::Lab;
 use phaseflow_simulate::packet::aggregation::switchml::SwitchMl;
 use phaseflow_simulate::packet::{
