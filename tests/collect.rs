@@ -381,7 +381,7 @@ fn damaged_archives() {
     let output = collect(folder, &[], &flipped);
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(
-        message.starts_with("pf-collect: standard input: messages/000000: is damaged: checksum "),
+        message.starts_with("pf-collect: standard input: messages/000000: has the checksum "),
         "{message}"
     );
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());

@@ -225,7 +225,7 @@ fn damaged_or_foreign_input_is_one_sentence() {
     let (code, message) = failure(&["--list"], &damaged);
     assert_eq!(code, 1);
     assert!(
-        message.starts_with("pf-segment: standard input: messages/000003: is damaged: checksum "),
+        message.starts_with("pf-segment: standard input: messages/000003: has the checksum "),
         "{message}"
     );
     let done = segment(&["--list", "--method", "marks"], &marksless());

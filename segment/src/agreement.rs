@@ -68,11 +68,16 @@ impl Sent {
         let duration_ns = segmentation.header.duration_ns;
         let windows = chosen.samples.iter().flat_map(|samples| &samples.windows);
         let is_all = windows.clone().any(|window| window.start_ns == 0 && Some(window.end_ns) == duration_ns);
-        for (kind, builders) in self.of.into_iter().enumerate() {
+        for (kind, mut builders) in self.of.into_iter().enumerate() {
+            // Where all is there, a phase without messages lacks its own.
+            if !builders.is_empty() && (kind == 0 || kind == 2 && is_all) {
+                builders.resize_with(segmentation.phases.len(), MatrixBuilder::default);
+            }
             for (number, builder) in builders.into_iter().enumerate() {
                 let Some(phase) = segmentation.phases.get(number) else { continue };
                 // Earlier versions have matrices of outermost occurrences alone.
-                let counts_all = rows[number] == phase.occurrences || segmentation.occurrences.is_empty();
+                let counts_all = rows[number] == phase.occurrences && rows[number] > 0
+                    || segmentation.occurrences.is_empty();
                 if !counts_all {
                     continue;
                 }
@@ -82,7 +87,6 @@ impl Sent {
                     _ => ("window-messages".into(), is_all),
                 };
                 let found = builder.finish();
-                // Of a phase without any messages there is nothing to compare.
                 if let Some([matrix, own]) = contradiction(&phase.matrix, &found, is_whole) {
                     let problem = format!(
                         "from rank {} to rank {} it has {} messages of {} bytes, `{member}` has {} of {}: the archive contradicts itself",
