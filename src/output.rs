@@ -145,10 +145,7 @@ impl Output {
                     "will not write an archive to a terminal; use -o FILE or pipe it on",
                 ));
             }
-            return Ok(Self {
-                sink: Sink::Standard(Held::new(io::stdout())),
-                gzip: false,
-            });
+            return Ok(Self { sink: Sink::Standard(Held::new(io::stdout())), gzip: false });
         };
         if path.is_dir() {
             return Err(Error::data("is a directory, expected a file to write").at(path.display()));

@@ -100,7 +100,11 @@ fn a_full_disk_is_the_outputs_fault() {
         (&format!("{simulate} | pf-report >/dev/full"), "pf-report", "standard output"),
     ] {
         let done = shell(folder.path(), line);
-        assert_eq!(said(&done), format!("{command}: {output}: No space left on device (os error 28)\n"), "{line}");
+        assert_eq!(
+            said(&done),
+            format!("{command}: {output}: No space left on device (os error 28)\n"),
+            "{line}"
+        );
         assert_eq!(done.status.code(), Some(1), "{line}");
     }
 }
@@ -136,7 +140,9 @@ fn a_signal_leaves_no_draft_behind() {
         let folder = TempDir::new().unwrap();
         let folder = folder.path();
         let mut command = Command::new(COMMANDS[0].1);
-        command.args(["--pattern", "halo2d*1000000000", "--ranks", "64", "-o", "run.tar"]).current_dir(folder);
+        command
+            .args(["--pattern", "halo2d*1000000000", "--ranks", "64", "-o", "run.tar"])
+            .current_dir(folder);
         let is_draft = |name: &String| name.starts_with(".phaseflow-");
         let done = ended_by(command, signal, || names(folder).iter().any(is_draft));
         assert_eq!(said(&done), "pf-collect: interrupted: nothing is kept\n");
@@ -156,7 +162,9 @@ fn a_signal_says_what_is_kept_of_a_sweep() {
     command.args(["--repeat", "4000", "-o", "r.tar"]).current_dir(folder);
     let mut partial = Command::new(COMMANDS[2].1);
     partial.args(["--quiet", "--partial", "--table", "runs", "r.tar.partial"]).current_dir(folder);
-    let done = ended_by(command, "INT", || partial.output().unwrap().stdout.split(|byte| *byte == b'\n').count() > 4);
+    let done = ended_by(command, "INT", || {
+        partial.output().unwrap().stdout.split(|byte| *byte == b'\n').count() > 4
+    });
     let said = said(&done);
     let runs = said.strip_prefix("pf-simulate: interrupted: r.tar.partial has the first ").unwrap();
     let (runs, rest) = runs.split_once(' ').unwrap();

@@ -76,15 +76,8 @@ fn links_and_messages_that_take_longer_than_the_clock_are_refused() {
     let end = "ends after 18446744 s (213 days), when the clock does; simulate a part of it, or less computation \
                (--compute-scale)\n";
     let of = |model: &str, capacity: &str, bytes: u64| {
-        let command = simulate(&[
-            "-",
-            "--topology",
-            "star[hosts=2]",
-            "--model",
-            model,
-            "--capacity",
-            capacity,
-        ]);
+        let command =
+            simulate(&["-", "--topology", "star[hosts=2]", "--model", model, "--capacity", capacity]);
         refused(command, &two_messages(1000, bytes), 1)
     };
     assert_eq!(of("flow", "1e-15", 1000), format!("pf-simulate: run 0: job 0 (csv): phase 0: {end}"));
@@ -104,7 +97,8 @@ fn links_and_messages_that_take_longer_than_the_clock_are_refused() {
 #[test]
 fn ranks_that_no_machine_has_are_refused_before_tables_of_them_are_made() {
     let text = b"t_ns,src,dst,bytes\n0,0,4294967294,8\n5,4294967294,0,8\n";
-    let said = "standard input: line 2: dst: found `4294967294`, expected a whole number from 0 to 16777215\n";
+    let said =
+        "standard input: line 2: dst: found `4294967294`, expected a whole number from 0 to 16777215\n";
     for program in ["pf-collect", "pf-simulate"] {
         let arguments: &[&str] = match program {
             "pf-simulate" => &["--topology", "star[hosts=2]"],

@@ -106,7 +106,9 @@ impl From<io::Error> for Error {
             return Self::data("input or output failed");
         }
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::new(ErrorKind::ClosedPipe, "the reader of the output went away"),
+            io::ErrorKind::BrokenPipe => {
+                Self::new(ErrorKind::ClosedPipe, "the reader of the output went away")
+            }
             io::ErrorKind::UnexpectedEof => Self::truncated("ends too early: the file is truncated"),
             _ => Self::data(error.to_string()),
         }

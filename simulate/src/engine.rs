@@ -19,7 +19,9 @@ pub type Picoseconds = u64;
 
 /// What would go on when the clock has ended: sums of times stop at [`Picoseconds::MAX`], which is no time of a result.
 pub(crate) fn beyond_clock() -> Error {
-    Error::data("ends after 18446744 s (213 days), when the clock does; simulate a part of it, or less computation (--compute-scale)")
+    Error::data(
+        "ends after 18446744 s (213 days), when the clock does; simulate a part of it, or less computation (--compute-scale)",
+    )
 }
 
 /// An event that can be cancelled: its slot, and which of the slot's successive users it is.

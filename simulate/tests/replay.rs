@@ -291,8 +291,7 @@ fn sends_without_a_receive_are_named() {
 fn one_sided_operations_lack_no_receive() {
     for operation in [Operation::Put, Operation::Get, Operation::Accumulate] {
         let plain = Message { send_post_ns: 30, src: Rank(1), dst: Rank(0), bytes: 77, ..Message::default() };
-        let script =
-            script(2, 100, &[message(1, 0, 8, 0, [1, 0, 20]), Message { operation, ..plain }], &[]);
+        let script = script(2, 100, &[message(1, 0, 8, 0, [1, 0, 20]), Message { operation, ..plain }], &[]);
         assert_eq!(script.unmatched(), None, "{operation:?}");
         assert_eq!(play(&script, no_compute()).makespan, L + 800, "{operation:?}");
     }

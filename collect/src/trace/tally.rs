@@ -84,7 +84,9 @@ impl Tally {
                 return Err(Error::data(format!("rank {highest} occurs, the trace has {ranks} ranks")));
             }
             if ranks > MOST_RANKS {
-                return Err(Error::data(format!("the trace has {ranks} ranks, expected at most {MOST_RANKS}")));
+                return Err(Error::data(format!(
+                    "the trace has {ranks} ranks, expected at most {MOST_RANKS}"
+                )));
             }
             summary.ranks = ranks;
         }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use phaseflow_collect::{Error, Result};
 
-use super::port::check_rates;
 use super::aggregation::{Aggregated, Aggregation, AggregationReport, Group};
+use super::port::check_rates;
 use super::transport::usnic::Usnic;
 use super::transport::{Stack, TransportChoice};
 use super::{Carrier, Fabric, FabricOptions, LinkTraffic, Simulation};

@@ -172,7 +172,15 @@ impl<'s, T: Transport> Player<'s, T> {
     /// Nothing runs yet.
     pub fn new(transport: T) -> Self {
         let stage = Stage { transport, queue: EventQueue::default(), keys: Keys::default() };
-        Self { stage, acts: Vec::new(), free: Vec::new(), arrived: Vec::new(), begun: 0, in_detail: false, is_beyond_clock: false }
+        Self {
+            stage,
+            acts: Vec::new(),
+            free: Vec::new(),
+            arrived: Vec::new(),
+            begun: 0,
+            in_detail: false,
+            is_beyond_clock: false,
+        }
     }
 
     /// Of scripts that begin from now on it is told what each rank did in each stretch: 40 bytes for each of both.

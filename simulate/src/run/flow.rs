@@ -28,9 +28,7 @@ use super::sampled::Estimate;
 use super::wire::{Counts, Wire};
 use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
-use crate::replay::{
-    Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Stretch, play_alone,
-};
+use crate::replay::{Account, Ideal, MOST_KNOWN, Options, Performance, Player, Script, Stretch, play_alone};
 use crate::result::{Chosen, PacketCounts, Replayed, RunStatistics};
 use crate::statistics::{rank_seconds, seconds};
 use crate::topology::{HostId, LinkId, Topology};

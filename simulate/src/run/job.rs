@@ -126,7 +126,11 @@ impl Job {
 ///
 /// # Errors
 /// That job.
-pub(crate) fn check_slots(line: usize, (name, ranks): (&str, u32), (label, slots): (&str, u64)) -> Result<()> {
+pub(crate) fn check_slots(
+    line: usize,
+    (name, ranks): (&str, u32),
+    (label, slots): (&str, u64),
+) -> Result<()> {
     if u64::from(ranks) <= slots {
         return Ok(());
     }

@@ -53,7 +53,8 @@ impl<'a> Record<'a> {
         let values = setup.snapshots_s.len() as u64 * setup.topology.link_count() as u64;
         if values > MOST_VALUES {
             let (snapshots, links) = (setup.snapshots_s.len(), setup.topology.link_count());
-            let problem = format!("{snapshots} snapshots of {links} links, expected at most {MOST_VALUES} values");
+            let problem =
+                format!("{snapshots} snapshots of {links} links, expected at most {MOST_VALUES} values");
             return Err(Error::usage(problem));
         }
         let times = setup.snapshots_s.iter().map(|time| clock_time("the time of a snapshot", *time));

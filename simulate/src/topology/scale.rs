@@ -55,7 +55,8 @@ impl Scale {
         for LinkId(link) in links {
             let capacity = topology.links[link as usize].capacity * self.factor;
             if !(capacity.is_finite() && capacity > 0.0) {
-                let problem = format!("`{self}` makes its capacity {capacity}, expected a positive number of Gbit/s");
+                let problem =
+                    format!("`{self}` makes its capacity {capacity}, expected a positive number of Gbit/s");
                 return Err(Error::usage(problem).at(topology.label()));
             }
             topology.links[link as usize].capacity = capacity;

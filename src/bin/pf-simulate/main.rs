@@ -160,7 +160,9 @@ fn fitting(arguments: &Arguments, sweep: &Sweep, selection: &Selection) -> Resul
 fn kept(file: &Path, done: usize, of: usize) -> String {
     let partial = output::partial_name(file);
     let partial = partial.display();
-    format!("{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them")
+    format!(
+        "{partial} has the first {done} of {of} runs: pf-report --partial reads them, --resume goes on after them"
+    )
 }
 
 /// The numbers of the runs that are in the file, or in what there is of it so far.
