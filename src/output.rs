@@ -183,9 +183,10 @@ impl Output {
         // Says to others that somebody is at it. Where there are no locks it goes without.
         let _ = draft.out.get_ref().try_lock();
         std::fs::rename(&draft.at, &partial).at(|| partial.display())?;
-        drafts::add(&partial);
         drafts::forget(&draft.at);
         draft.at = TempPath::try_from_path(&partial).at(|| partial.display())?;
+        // By the path that the handle has, which is absolute.
+        drafts::add(&draft.at);
         Ok(())
     }
 

@@ -347,7 +347,7 @@ fn bad_messages() {
     );
     refuse(
         "t_ns,src,dst,bytes\n2,0,4294967295,1\n",
-        "line 2: dst: found `4294967295`, expected a whole number from 0 to 4294967294",
+        "line 2: dst: found `4294967295`, expected a whole number from 0 to 16777215",
     );
     refuse(
         "{\"t_ns\":1,\"src\":0,\"dst\":1,\"bytes\":8}\n{\"t_ns\":1,\"src\":0,\"dst\":1}\n",
@@ -359,7 +359,7 @@ fn bad_messages() {
     );
     refuse(
         "{\"t_ns\":1,\"src\":-1,\"dst\":1,\"bytes\":8}\n",
-        "line 1: src: found `-1`, expected a whole number from 0 to 4294967294",
+        "line 1: src: found `-1`, expected a whole number from 0 to 16777215",
     );
     refuse(
         "t_ns,src,dst,bytes\n1,0,1,9223372036854775807\n1,0,1,1\n",

@@ -99,7 +99,7 @@ fn ranks_that_no_machine_has_are_refused_before_tables_of_them_are_made() {
     let text = b"t_ns,src,dst,bytes\n0,0,4294967294,8\n5,4294967294,0,8\n";
     let said =
         "standard input: line 2: dst: found `4294967294`, expected a whole number from 0 to 16777215\n";
-    for program in ["pf-collect", "pf-segment", "pf-simulate"] {
+    for program in ["pf-collect", "pf-simulate"] {
         let arguments: &[&str] = match program {
             "pf-simulate" => &["--topology", "star[hosts=2]"],
             _ => &[],
@@ -108,8 +108,8 @@ fn ranks_that_no_machine_has_are_refused_before_tables_of_them_are_made() {
     }
     let lines = b"{\"t_ns\":0,\"src\":16777216,\"dst\":1,\"bytes\":8}\n";
     assert_eq!(
-        refused(small("pf-segment", &[]), lines, 1),
-        "pf-segment: standard input: line 1: src: found `16777216`, expected a whole number from 0 to 16777215\n"
+        refused(small("pf-collect", &[]), lines, 1),
+        "pf-collect: standard input: line 1: src: found `16777216`, expected a whole number from 0 to 16777215\n"
     );
 }
 
