@@ -13,7 +13,7 @@ use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
 use phaseflow_collect::trace::{Message, Rank, RunFacts, TraceWriter};
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
 use phaseflow_simulate::result::{Cause, RunResult};
-use phaseflow_simulate::run::{JobSource, Model, Setup, Submission, run};
+use phaseflow_simulate::run::{JobSource, Model, Reroute, Setup, Submission, run};
 use phaseflow_simulate::topology::{TopologyChoice, TopologyOptions, topology};
 use phaseflow_simulate::workload::{Reading, Workload};
 use point::{algorithms, setup};
@@ -145,4 +145,46 @@ fn one_long_phase() {
 #[test]
 fn two_phases_in_turn() {
     check("(allreduce[gap=20us],shift[gap=20us])*400", 0.0, 0.02);
+}
+
+/// Makespans and what they say of their error, over a switch, by packets; ranks take no time to compute.
+fn by_packets(archive: &[u8], sampling: &str, transport: &str, reroute: Reroute) -> Vec<(f64, f64)> {
+    let input = Input::Stream(Box::new(Cursor::new(archive.to_vec())));
+    // Stage by stage it is the representatives that are replayed.
+    let is_sampled = sampling == "on" && reroute == Reroute::Job;
+    let reading = if is_sampled { Reading::Samples } else { Reading::Messages };
+    let workloads = [Workload::read(input, tempfile::tempfile, reading).unwrap()];
+    let network = TopologyChoice::parse("star[hosts=16]").unwrap();
+    let options = TopologyOptions { capacity_gbps: Some(100.0), ..TopologyOptions::default() };
+    let topology = topology(&network, &options).unwrap();
+    let model = Choice::parse(&format!("packet[sampling={sampling},compute-scale=0]")).unwrap();
+    let model =
+        Model::new(&model, &Choice::parse(transport).unwrap(), &Choice::plain("recorded"), 1).unwrap();
+    let jobs = [JobSource { workload: 0, submission: Submission::Fixed { at_s: 0.0, duration_s: None } }];
+    let setup = Setup { model, reroute, ..setup(&topology, &workloads, &jobs) };
+    let result = run(&setup, algorithms("fcfs", "linear", "dmodk")).unwrap();
+    let error = |replayed: Option<phaseflow_simulate::result::Replayed>| {
+        replayed.and_then(|replayed| replayed.makespan_error).unwrap_or(0.0)
+    };
+    result.phases.iter().map(|phase| (phase.makespan_s.unwrap(), error(phase.replayed))).collect()
+}
+
+/// The transports' timers, 1 ms and more, run down long after what comes next has begun.
+#[test]
+fn no_phase_waits_for_timers_of_the_one_before() {
+    let [windows, whole] = archives("halo2d*5,(alltoall[bytes=4KiB]*5,allreduce*5)*3", 0.0);
+    for transport in ["dctcp", "ideal", "roce", "usnic-2013", "usnic-4.1"] {
+        let entire = by_packets(&whole, "off", transport, Reroute::Job);
+        assert_eq!(entire.len(), 3, "halo, alltoall, allreduce");
+        // What begins anew with each stage may change its time a bit, and is not told.
+        for (reroute, margin) in [(Reroute::Job, 1e-9), (Reroute::Phase, 0.1)] {
+            let sampled = by_packets(&windows, "on", transport, reroute);
+            for ((time, error), (expected, _)) in sampled.iter().zip(&entire) {
+                assert!(
+                    (time - expected).abs() <= error * time + margin * expected,
+                    "{transport} {reroute:?}: {sampled:?}, the whole run takes {entire:?}"
+                );
+            }
+        }
+    }
 }
