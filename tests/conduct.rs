@@ -189,15 +189,16 @@ fn points_that_do_not_fit_are_left_out_of_a_sweep() {
         format!("pf-simulate: run {run}: job 0 (csv) has 10 processes, the topology star[hosts=4] 4 slots")
     };
     let left_out = "; this point is left out\n";
-    assert_eq!(said(&done), format!("{}{left_out}{}{left_out}", why(0), why(1)));
+    let whole = "pf-simulate: the whole trace is one phase; pf-segment tells its phases apart (pf-segment TRACE | pf-simulate …)\n";
+    assert_eq!(said(&done), format!("{whole}{}{left_out}{}{left_out}", why(0), why(1)));
     assert_eq!(done.status.code(), Some(0));
     let results = std::fs::read(folder.join("r.tar")).unwrap();
     let runs: Vec<String> = stages::table("runs", &results).iter().map(|row| row["run"].clone()).collect();
     assert_eq!(runs, ["2", "3"]);
     // A shard of nothing else is empty; the whole of nothing else is an error.
     let shard = sweep("star[hosts=4],star[hosts=16]", &["--shard", "1/2", "-o", "shard.tar"]);
-    assert_eq!((said(&shard), shard.status.code()), (format!("{}{left_out}", why(0)), Some(0)));
+    assert_eq!((said(&shard), shard.status.code()), (format!("{whole}{}{left_out}", why(0)), Some(0)));
     let none = sweep("star[hosts=4],star[hosts=8]", &["-o", "none.tar"]);
-    assert_eq!((said(&none), none.status.code()), (format!("{}\n", why(0)), Some(1)));
+    assert_eq!((said(&none), none.status.code()), (format!("{whole}{}\n", why(0)), Some(1)));
     assert_eq!(names(folder), ["r.tar", "run.csv", "shard.tar"]);
 }

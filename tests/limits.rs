@@ -15,7 +15,8 @@ fn two_messages(apart_ns: u64, bytes: u64) -> Vec<u8> {
 }
 
 /// What a command says that has to end with exit code 1 and without output.
-fn refused(command: Command, input: &[u8], code: i32) -> String {
+fn refused(mut command: Command, input: &[u8], code: i32) -> String {
+    command.arg("--quiet");
     let shown = format!("{command:?}");
     let done = run(command, input);
     let error = String::from_utf8(done.stderr).unwrap();

@@ -225,7 +225,7 @@ fn refused(files: &[(&str, &str)], arguments: &[&str], code: i32) -> String {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let mut command = simulate(arguments);
-    command.current_dir(folder.path()).args(["-o", "results.tar.gz"]);
+    command.current_dir(folder.path()).args(["-o", "results.tar.gz", "--quiet"]);
     let done = run(command, b"");
     let error = String::from_utf8(done.stderr).unwrap();
     assert_eq!(done.status.code(), Some(code), "{error}");

@@ -30,7 +30,7 @@ pub(crate) struct Survey {
 #[derive(Debug)]
 pub(crate) enum Content {
     /// Messages with times.
-    Timed(Run),
+    Timed(Box<Run>),
     /// One matrix, and the length of the run if the source knew it.
     Aggregate(TrafficMatrix, Option<u64>),
 }
@@ -166,7 +166,7 @@ impl Survey {
                 }
                 let changes = marks.changes;
                 let (sections, barriers_ns) = sections.map(Sections::finish).unwrap_or_default();
-                Content::Timed(Run {
+                Content::Timed(Box::new(Run {
                     start_ns,
                     duration_ns,
                     messages: summary.messages,
@@ -176,7 +176,7 @@ impl Survey {
                     barriers_ns,
                     ticks,
                     changes,
-                })
+                }))
             }
         };
         let Summary { ranks, unmatched_receives, .. } = summary;

@@ -405,8 +405,8 @@ impl<'a> FlowNetwork<'a> {
         self.usage.end(links, flow.bytes, self.clock);
         let next = self.connections.leave(flow.connection);
         let goes_on = next.as_ref().is_some_and(|next| {
-            let is_alike = |holds: &Box<Holds>| holds.are_alike(next.key, class);
-            path.class == class && next.takes_over(&flow) && self.holds.as_ref().is_none_or(is_alike)
+            let is_alike = |holds: &Holds| holds.are_alike(next.key, class);
+            path.class == class && next.takes_over(&flow) && self.holds.as_deref().is_none_or(is_alike)
         });
         if let Some(holds) = &mut self.holds {
             holds.leave(class, &flow, links, is_last && !goes_on, self.clock);
@@ -443,9 +443,9 @@ impl<'a> FlowNetwork<'a> {
         let next = next.flow(&mut self.sequence);
         let progress = &mut self.progress[class as usize];
         if alone {
-            progress.follow(next)
+            progress.follow(next);
         } else {
-            progress.join(self.clock, next)
+            progress.join(self.clock, next);
         }
         self.finishing.set(class, progress.end());
     }
