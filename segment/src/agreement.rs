@@ -1,122 +1,136 @@
 //! Whether the messages in a phase archive are those of its matrices.
 //!
-//! What the whole run sends, or a phase with one occurrence, or a window as long as the run, has to be what the matrices say, pair by pair;
-//! what a part of them sends must not be more. Memory: as much again as the matrices of phases whose messages are there.
+//! Where an archive has the messages of the whole run, those of each phase have to be what its matrix says, pair by pair. Which phase a message is of
+//! is told by how many each occurrence has: at one moment an occurrence can end and the next begin. Where it has a part of the
+//! run, no pair may send more in it than in all matrices. Memory: as much again as the matrices.
 
 use phaseflow_collect::trace::MessageBlock;
 use phaseflow_collect::{Cell, Error, MatrixBuilder, Result, TrafficMatrix};
 
 use crate::archive::{Chosen, Occurrence, Place};
 
-/// What was sent in each phase, by where the archive has it.
+/// What an archive tells of itself before its messages come.
+pub(crate) struct Told<'a> {
+    /// All occurrences.
+    pub(crate) occurrences: &'a [Occurrence],
+    /// True if its only window is as long as the run.
+    pub(crate) window_is_all: bool,
+}
+
+/// What was sent, by where the archive has it.
 #[derive(Default)]
 pub(crate) struct Sent {
-    /// Of the run, of representatives, in windows.
-    of: [Vec<MatrixBuilder>; 3],
+    /// In the whole run, by phase.
+    whole: Vec<MatrixBuilder>,
+    /// Where the whole run is.
+    whole_in: Option<&'static str>,
+    /// The row that the next message of the run is of, and how many of it have come.
+    row: usize,
+    taken: u64,
+    /// In representatives, and in windows that are a part of the run.
+    parts: [MatrixBuilder; 2],
 }
 
 impl Sent {
-    /// Adds messages in order of time; `occurrences` is all of them.
-    pub(crate) fn add(
-        &mut self,
-        place: Place,
-        block: &MessageBlock,
-        occurrences: &[Occurrence],
-    ) -> Result<()> {
+    /// Adds messages in the order of the trace.
+    pub(crate) fn add(&mut self, place: Place, block: &MessageBlock, told: &Told<'_>) -> Result<()> {
         let columns = block.columns();
-        let (kind, mut row) = match place {
-            Place::Run => (0, 0),
-            Place::Phase(phase) => {
-                let builder = builder(&mut self.of[1], phase);
-                return builder.add_messages(&columns.src, &columns.dst, &columns.bytes);
-            }
-            Place::Window(_) => (2, 0),
+        let part = match place {
+            Place::Run => None,
+            Place::Window(_) => (!told.window_is_all).then_some(1),
+            Place::Phase(_) => Some(0),
         };
-        let rows = columns.send_post_ns.len();
-        let mut last = 0;
-        while row < rows {
-            let post_ns = u64::try_from(columns.send_post_ns[row]).unwrap_or(0).max(last);
-            last = post_ns;
-            let (phase, end_ns) = innermost(occurrences, post_ns);
-            let same = columns.send_post_ns[row..]
-                .iter()
-                .take_while(|post| end_ns.is_none_or(|end_ns| u64::try_from(**post).unwrap_or(0) < end_ns))
-                .count();
-            let own = row..row + same.max(1);
+        if let Some(part) = part {
+            return self.parts[part].add_messages(&columns.src, &columns.dst, &columns.bytes);
+        }
+        self.whole_in = Some(if matches!(place, Place::Run) { "messages" } else { "window-messages" });
+        let rows = columns.src.len();
+        let mut from = 0;
+        while from < rows {
+            let (phase, left) = self.next_row(told.occurrences);
+            let to = left.map_or(rows, |left| rows.min(from.saturating_add(left as usize))); // 64 bits
             if let Some(phase) = phase {
-                builder(&mut self.of[kind], phase).add_messages(
-                    &columns.src[own.clone()],
-                    &columns.dst[own.clone()],
-                    &columns.bytes[own.clone()],
+                if self.whole.len() <= phase {
+                    self.whole.resize_with(phase + 1, MatrixBuilder::default);
+                }
+                self.whole[phase].add_messages(
+                    &columns.src[from..to],
+                    &columns.dst[from..to],
+                    &columns.bytes[from..to],
                 )?;
             }
-            row = own.end;
+            self.taken += (to - from) as u64;
+            from = to;
         }
         Ok(())
+    }
+
+    /// The phase that the next message is of, and how many more of that occurrence there are; `None`: without end.
+    fn next_row(&mut self, occurrences: &[Occurrence]) -> (Option<usize>, Option<u64>) {
+        if occurrences.is_empty() {
+            return (Some(0), None);
+        }
+        while let Some(row) = occurrences.get(self.row) {
+            // What deeper rows hold is counted there.
+            let is_leaf = occurrences.get(self.row + 1).is_none_or(|next| next.depth <= row.depth);
+            if is_leaf && self.taken < row.messages {
+                return (row.phase.map(|phase| phase as usize), Some(row.messages - self.taken));
+            }
+            (self.row, self.taken) = (self.row + 1, 0);
+        }
+        // More than all occurrences have: with the last phase, whose matrix they are not in.
+        (occurrences.iter().rev().find_map(|row| row.phase).map(|phase| phase as usize), None)
     }
 
     /// Compares with the matrices.
     ///
     /// # Errors
-    /// The first pair of which there are more messages or bytes than its matrix says, or less where all are there.
+    /// The first pair of which there is something else than its matrix says, or in a part more than in all matrices.
     pub(crate) fn check(self, chosen: &Chosen) -> Result<()> {
         let segmentation = &chosen.segmentation;
         let mut rows = vec![0; segmentation.phases.len()];
         for phase in segmentation.leaves().filter_map(|(_, row)| row.phase) {
             rows[phase as usize] += 1;
         }
-        let duration_ns = segmentation.header.duration_ns;
-        let windows = chosen.samples.iter().flat_map(|samples| &samples.windows);
-        let is_all = windows.clone().any(|window| window.start_ns == 0 && Some(window.end_ns) == duration_ns);
-        for (kind, mut builders) in self.of.into_iter().enumerate() {
-            // Where all is there, a phase without messages lacks its own.
-            if !builders.is_empty() && (kind == 0 || kind == 2 && is_all) {
-                builders.resize_with(segmentation.phases.len(), MatrixBuilder::default);
+        // Earlier versions have matrices of outermost occurrences alone.
+        let is_counted = |number: usize| {
+            segmentation.occurrences.is_empty()
+                || rows[number] > 0 && rows[number] == segmentation.phases[number].occurrences
+        };
+        if let Some(whole_in) = self.whole_in {
+            let mut whole: Vec<TrafficMatrix> = self.whole.into_iter().map(MatrixBuilder::finish).collect();
+            whole.resize_with(segmentation.phases.len().max(whole.len()), TrafficMatrix::default);
+            for (number, phase) in
+                segmentation.phases.iter().enumerate().filter(|(number, _)| is_counted(*number))
+            {
+                if let Some(cells) = contradiction(&phase.matrix, &whole[number], true) {
+                    return Err(told_twice(&cells, "it has", whole_in).at(format!("matrix-{number}")));
+                }
             }
-            for (number, builder) in builders.into_iter().enumerate() {
-                let Some(phase) = segmentation.phases.get(number) else { continue };
-                // Earlier versions have matrices of outermost occurrences alone.
-                let counts_all = rows[number] == phase.occurrences && rows[number] > 0
-                    || segmentation.occurrences.is_empty();
-                if !counts_all {
-                    continue;
-                }
-                let (member, is_whole) = match kind {
-                    0 => ("messages".into(), true),
-                    1 => (format!("messages-{number}"), phase.occurrences == 1),
-                    _ => ("window-messages".into(), is_all),
-                };
-                let found = builder.finish();
-                if let Some([matrix, own]) = contradiction(&phase.matrix, &found, is_whole) {
-                    let problem = format!(
-                        "from rank {} to rank {} it has {} messages of {} bytes, `{member}` has {} of {}: the archive contradicts itself",
-                        own.src.0, own.dst.0, matrix.messages, matrix.bytes, own.messages, own.bytes
-                    );
-                    return Err(Error::data(problem).at(format!("matrix-{number}")));
-                }
+        }
+        // What is sent while a run is idle is in no matrix.
+        let is_known = |row: &Occurrence| row.phase.is_some() || row.messages == 0;
+        if !segmentation.leaves().all(|(_, row)| is_known(row)) {
+            return Ok(());
+        }
+        let mut all = MatrixBuilder::default();
+        let leaves = segmentation.phases.iter().enumerate().filter(|(number, _)| rows[*number] > 0);
+        leaves.flat_map(|(_, phase)| phase.matrix.cells()).try_for_each(|cell| all.add(cell))?;
+        let all = all.finish();
+        for (part, name) in self.parts.into_iter().zip(["messages-N", "window-messages-N"]) {
+            if let Some(cells) = contradiction(&all, &part.finish(), false) {
+                return Err(told_twice(&cells, "all of them have", name).at("matrix-N"));
             }
         }
         Ok(())
     }
 }
 
-fn builder(builders: &mut Vec<MatrixBuilder>, phase: usize) -> &mut MatrixBuilder {
-    if builders.len() <= phase {
-        builders.resize_with(phase + 1, MatrixBuilder::default);
-    }
-    &mut builders[phase]
-}
-
-/// The phase of what is posted at a time, and when its innermost occurrence ends; `None`: with the run.
-fn innermost(occurrences: &[Occurrence], time_ns: u64) -> (Option<usize>, Option<u64>) {
-    if occurrences.is_empty() {
-        return (Some(0), None);
-    }
-    // Rows are in order of start; the last that has begun is the innermost.
-    let begun = occurrences.partition_point(|row| row.start_ns <= time_ns);
-    let Some(row) = begun.checked_sub(1).and_then(|row| occurrences.get(row)) else { return (None, None) };
-    let end_ns = occurrences.get(begun).map(|next| next.start_ns);
-    (row.phase.map(|phase| phase as usize), end_ns)
+fn told_twice([matrix, own]: &[Cell; 2], has: &str, member: &str) -> Error {
+    Error::data(format!(
+        "from rank {} to rank {} {has} {} messages of {} bytes, `{member}` has {} of {}: the archive contradicts itself",
+        own.src.0, own.dst.0, matrix.messages, matrix.bytes, own.messages, own.bytes
+    ))
 }
 
 /// The first pair for which `found` is more than `matrix`, or less where it `is_whole`: its cells in both.

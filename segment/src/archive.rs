@@ -12,12 +12,12 @@ use phaseflow_collect::trace::{
 use phaseflow_collect::{At, Error, MatrixBuilder, Result, TrafficMatrix};
 use serde::{Deserialize, Serialize};
 
-use crate::agreement::Sent;
+use crate::agreement::{Sent, Told};
 use crate::critical::Critical;
 use crate::excerpt;
 use crate::replay::Replay;
 use crate::representative::Representatives;
-use crate::sample::Samples;
+use crate::sample::{Samples, Span};
 
 /// Name of the format.
 pub const FORMAT: &str = "phaseflow.phases";
@@ -234,7 +234,7 @@ pub fn read_with_messages<R: BufRead>(
         }
         messages.decode(&bytes, Details::ALL).at(|| &member.name)?;
         if kind == "messages" {
-            sent.add(place, &messages, known.occurrences).at(|| &member.name)?;
+            sent.add(place, &messages, &known.told).at(|| &member.name)?;
         }
         let records =
             if kind == "margin" { Records::Margin(&messages) } else { Records::Messages(&messages) };
@@ -279,7 +279,7 @@ pub enum Place {
 struct Known<'a> {
     phases: usize,
     windows: usize,
-    occurrences: &'a [Occurrence],
+    told: Told<'a>,
 }
 
 /// Messages or calls out of a phase archive; times are nanoseconds since the start of the run.
@@ -337,12 +337,12 @@ fn read_parts<R: BufRead>(
             name => {
                 let Some(number) = name.strip_prefix("matrix-").and_then(|rest| rest.split('/').next())
                 else {
-                    let windows = samples.as_ref().map_or(0, |samples| samples.windows.len());
-                    other(
-                        &mut archive,
-                        &member,
-                        &Known { phases: entries.len(), windows, occurrences: &occurrences },
-                    )?;
+                    let windows = samples.as_ref().map_or(&[][..], |samples| &samples.windows);
+                    let is_all = |only: &Span| only.start_ns == 0 && Some(only.end_ns) == header.duration_ns;
+                    let window_is_all = matches!(windows, [only] if is_all(only));
+                    let told = Told { occurrences: &occurrences, window_is_all };
+                    let known = Known { phases: entries.len(), windows: windows.len(), told };
+                    other(&mut archive, &member, &known)?;
                     continue;
                 };
                 let builder = number.parse().ok().and_then(|n: usize| matrices.get_mut(n));

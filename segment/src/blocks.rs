@@ -2,7 +2,8 @@
 //!
 //! A block is some neighbouring innermost occurrences, up to where the phase that it began with comes again: what comes in turn in the run comes in turn
 //! in each block, so what one phase leaves to the next is in it, and the phases of an iteration are met together. An occurrence that is long
-//! for itself is cut into pieces of about equal numbers of messages. Blocks of the same phases are of a kind.
+//! for itself is cut into pieces of about equal numbers of messages. Blocks of the same phases are of a kind; the first and the last piece of a long
+//! occurrence are kinds of their own.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +18,7 @@ use crate::sample::{Span, Traits};
 const MOST: u64 = 3;
 /// Of what comes again, a piece of so many messages is as good as a longer one.
 const ENOUGH: u64 = 2048;
-/// A kind with less than this part of the messages goes with one that has all of its phases.
+/// A kind of whole occurrences with less than this part of the messages goes with one that has all of its phases.
 const RARE: u64 = 64;
 
 /// An innermost occurrence.
@@ -39,6 +40,20 @@ pub(crate) struct Block {
     pub(crate) messages: Range<u64>,
     pub(crate) span: Span,
 }
+
+/// Where a block lies in its occurrence. Ranks enter a phase and leave it further apart than they are within it, so the first piece of an
+/// occurrence and the last one take another time than the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Position {
+    /// It is all of it, or of several.
+    Whole,
+    First,
+    Inner,
+    Last,
+}
+
+/// Blocks of a kind are alike: the phases in them, in order, and where in an occurrence they are.
+pub(crate) type Kind = (Vec<Option<u32>>, Position);
 
 /// Blocks in a repeat of which this is the same are the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -260,12 +275,7 @@ impl<'a> Blocks<'a> {
         for (number, (row, occurrence)) in segmentation.leaves().enumerate() {
             let Some(phase) = occurrence.phase else { continue };
             if of_phase.get(phase as usize).copied().flatten() == Some(row) {
-                let blocks: Vec<usize> = self.blocks_of(number).collect();
-                // Ranks enter a phase and leave it further apart than they are within it.
-                if let [first, _, .., last] = blocks[..] {
-                    notable.extend([vec![first], vec![last]]);
-                }
-                notable.push(blocks);
+                notable.push(self.blocks_of(number).collect());
             } else if let Some(deviation) = deviation.get(row).copied().flatten() {
                 // Millionths, as the archive has them.
                 others.entry(phase).or_default().push(((deviation * 1e6).round() as u64, number));
@@ -298,28 +308,42 @@ impl<'a> Blocks<'a> {
         phases
     }
 
-    /// Blocks by the phases that are in them.
-    pub(crate) fn kinds(&self) -> BTreeMap<Vec<Option<u32>>, Vec<usize>> {
-        let mut kinds: BTreeMap<Vec<Option<u32>>, Vec<usize>> = BTreeMap::new();
+    fn position(&self, block: usize) -> Position {
+        let Block { rows, messages, .. } = &self.blocks[block];
+        let (first, last) = (self.rows[rows.start], self.rows[rows.end - 1]);
+        match (messages.start == first.before, messages.end == last.before + last.messages) {
+            (true, true) => Position::Whole,
+            (true, false) => Position::First,
+            (false, true) => Position::Last,
+            (false, false) => Position::Inner,
+        }
+    }
+
+    /// Blocks by their kinds. Rare ones that are no edge of a long occurrence go with those that have more phases, or with its pieces.
+    pub(crate) fn kinds(&self) -> BTreeMap<Kind, Vec<usize>> {
+        let mut kinds: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
         for block in 0..self.blocks.len() {
-            kinds.entry(self.phases(block)).or_default().push(block);
+            kinds.entry((self.phases(block), self.position(block))).or_default().push(block);
         }
         let messages = |blocks: &[usize]| -> u64 {
             blocks.iter().map(|block| &self.blocks[*block].messages).map(|of| of.end - of.start).sum()
         };
-        let mut rare: Vec<(u64, Vec<Option<u32>>)> = kinds
+        let mut rare: Vec<(u64, Kind)> = kinds
             .iter()
-            .map(|(phases, blocks)| (messages(blocks), phases.clone()))
+            .filter(|((_, position), _)| *position == Position::Whole)
+            .map(|(kind, blocks)| (messages(blocks), kind.clone()))
             .filter(|(messages, _)| *messages < self.messages / RARE)
             .collect();
         rare.sort_unstable();
-        for (_, phases) in rare {
-            let has_all = |other: &&Vec<Option<u32>>| {
-                **other != phases && phases.iter().all(|phase| other.binary_search(phase).is_ok())
+        for (_, kind) in rare {
+            let has_all = |other: &&Kind| {
+                matches!(other.1, Position::Whole | Position::Inner)
+                    && **other != kind
+                    && kind.0.iter().all(|phase| other.0.binary_search(phase).is_ok())
             };
-            let host = kinds.keys().filter(has_all).min_by_key(|other| other.len()).cloned();
-            if let (Some(host), Some(mut blocks)) = (host, kinds.get(&phases).cloned()) {
-                kinds.remove(&phases);
+            let host = kinds.keys().filter(has_all).min_by_key(|other| other.0.len()).cloned();
+            if let (Some(host), Some(mut blocks)) = (host, kinds.get(&kind).cloned()) {
+                kinds.remove(&kind);
                 let all = kinds.entry(host).or_default();
                 all.append(&mut blocks);
                 all.sort_unstable();

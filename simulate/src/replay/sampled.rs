@@ -2,7 +2,7 @@
 //!
 //! The windows are [spliced](Script::spliced) into one script; the edges of the samples are its boundaries, so that each sample is a stretch of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use phaseflow_collect::{At, Result};
 use phaseflow_segment::{Occurrence, Samples, Segmentation, Span, Traits, Units};
@@ -103,6 +103,8 @@ impl Sampled {
             stretches += edges[number].len() + 1;
         }
         let mut strata = Vec::with_capacity(samples.of_phase.len());
+        // In samples, and in all units, by phase.
+        let mut messages: BTreeMap<Option<u32>, (u64, u64)> = BTreeMap::new();
         for units in &samples.of_phase {
             let mut stratum = Stratum {
                 phase: units.phase,
@@ -139,14 +141,19 @@ impl Sampled {
             let Some(mut all) = all.collect::<Option<Vec<Sample>>>() else { return Ok(None) };
             stratum.certain = all.split_off(units.samples.len());
             stratum.samples = all;
-            let all = || stratum.samples.iter().chain(&stratum.certain);
-            if all().all(|sample| sample.traits.messages == 0) && stratum.total.messages > 0 {
-                return Ok(None);
-            }
+            let all = stratum.samples.iter().chain(&stratum.certain);
+            let (sampled, total) = messages.entry(units.phase).or_default();
+            *sampled += all.map(|sample| sample.traits.messages).sum::<u64>();
+            *total += stratum.total.messages;
             for Sample { traits, .. } in &stratum.certain {
                 stratum.total.without(traits);
             }
             strata.push(stratum);
+        }
+        // Of the stray messages of idle stretches there need not be any in those that are sampled.
+        messages.remove(&None);
+        if messages.values().any(|(sampled, total)| *sampled == 0 && *total > 0) {
+            return Ok(None);
         }
         let again = if shorter.is_empty() { None } else { Some(Script::spliced(&shorter)?) };
         Ok(Some(Self { script: Script::spliced(&scripts)?, again, strata }))
