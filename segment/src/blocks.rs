@@ -300,7 +300,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// The phases of a block, in order.
-    fn phases(&self, block: usize) -> Vec<Option<u32>> {
+    pub(crate) fn phases(&self, block: usize) -> Vec<Option<u32>> {
         let mut phases: Vec<Option<u32>> =
             self.rows[self.blocks[block].rows.clone()].iter().map(|row| row.phase).collect();
         phases.sort_unstable();

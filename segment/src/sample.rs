@@ -370,10 +370,15 @@ impl Drawing<'_> {
                 let own = self.run.parts(*block).filter(|part| part.0 == phase);
                 own.map(|(_, _, traits)| traits.critical_ns).sum()
             };
+            // What only blocks have that stand for themselves is not drawn from the others.
+            let is_other = |block: &&usize| certain.binary_search(block).is_err();
+            let is_drawn =
+                blocks.iter().filter(is_other).any(|block| self.run.phases(*block).contains(&phase));
+            let (drawn, units) = if is_drawn { (drawn, blocks.len() - certain.len()) } else { (&[][..], 0) };
             let simulated = drawn.iter().chain(certain).filter(|_| self.run.knows_critical());
             Units {
                 phase,
-                units: (blocks.len() - certain.len()) as u64,
+                units: units as u64,
                 total,
                 samples: spans(drawn),
                 certain: spans(certain),
@@ -419,18 +424,36 @@ impl Drawing<'_> {
         }
         let mut certain = self.too_large(blocks, most);
         certain.extend(only.iter().filter(|block| blocks.binary_search(block).is_ok()));
-        certain.sort_unstable();
-        certain.dedup();
-        let others: Vec<usize> =
-            blocks.iter().copied().filter(|block| certain.binary_search(block).is_err()).collect();
-        let strata = (most - certain.len().min(most)).max(most / 2).max(1);
-        let edge = |stratum: usize| (others.len() as u128 * stratum as u128 / strata as u128) as usize;
-        let one = |stratum: usize| {
-            let (start, end) = (edge(stratum), edge(stratum + 1));
-            others[start + (drawn(kind, stratum as u64) % (end - start).max(1) as u64) as usize]
-        };
-        (certain, (0..strata.min(others.len())).map(one).collect())
+        loop {
+            certain.sort_unstable();
+            certain.dedup();
+            let others: Vec<usize> =
+                blocks.iter().copied().filter(|block| certain.binary_search(block).is_err()).collect();
+            let drawn = drawn_of(kind, &others, (most - certain.len().min(most)).max(most / 2).max(1));
+            // A phase that few of these blocks have, and none that was drawn, has them stand for themselves.
+            let found: BTreeSet<Option<u32>> =
+                drawn.iter().flat_map(|block| self.run.phases(*block)).collect();
+            let is_missed = |block: &usize| {
+                let phases = self.run.phases(*block);
+                phases.iter().any(|phase| phase.is_some() && !found.contains(phase))
+            };
+            let missed: Vec<usize> = others.into_iter().filter(is_missed).take(most).collect();
+            if missed.is_empty() || certain.len() > 2 * most {
+                return (certain, drawn);
+            }
+            certain.extend(missed);
+        }
     }
+}
+
+/// One block of each of so many equal parts.
+fn drawn_of(kind: u64, blocks: &[usize], strata: usize) -> Vec<usize> {
+    let edge = |stratum: usize| (blocks.len() as u128 * stratum as u128 / strata as u128) as usize;
+    let one = |stratum: usize| {
+        let (start, end) = (edge(stratum), edge(stratum + 1));
+        blocks[start + (drawn(kind, stratum as u64) % (end - start).max(1) as u64) as usize]
+    };
+    (0..strata.min(blocks.len())).map(one).collect()
 }
 
 /// A number that is as good as drawn at random, the same each time (SplitMix64: Steele, Lea and Flood, *Fast splittable pseudorandom number
