@@ -34,11 +34,14 @@ struct Said {
     resent: Option<f64>,
 }
 
+/// What runs have in common, then job and position of a phase.
+type Place = (Vec<String>, u32, u32);
+
 /// Runs that differ in their model alone, phase by phase.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disagreements {
-    /// By what runs have in common, then job and position of the phase: its name and what is said of it.
-    phases: BTreeMap<(Vec<String>, u32, u32), (String, Vec<Said>)>,
+    /// Its name and what is said of it.
+    phases: BTreeMap<Place, (String, Vec<Said>)>,
 }
 
 impl Disagreements {
