@@ -22,11 +22,11 @@ pub struct Preset {
     pub sequence_bits: u32,
     /// Unacknowledged for so long, a packet is sent again: 1 ms and 5 ms.
     pub timeout: Picoseconds,
-    /// Progress passes before an acknowledgement goes out on its own, at the latest at the next [`TICK`].
+    /// Progress passes before an acknowledgement goes out on its own, at the latest at the next tick, of which there is one a millisecond.
     pub acknowledge_after: u32,
     /// In place of passes and ticks: the time before an acknowledgement goes out on its own. The design notes say 50 µs.
     pub ack_delay: Option<Picoseconds>,
-    /// Packets are numbered within a window of this; one less may be unacknowledged. 2 to [`MOST_WINDOW`].
+    /// Packets are numbered within a window of this; one less may be unacknowledged. 2 to 32 768.
     pub window: u32,
     /// Packets that an endpoint may have with the adapter, at least 1.
     pub endpoint_credits: u32,
