@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
-    /// Run a list of flows instead of PHASES, each independent of the others: CSV lines src,dst,bytes[,start_ns], hosts by number or
+    /// Run a list of flows instead of PHASES, each independent of the others: CSV lines src,dst,bytes and, if they differ, start_ns, hosts by number or
     /// name. For --model flow, which is the default here, and packet
     #[arg(long, value_name = "LIST.csv", conflicts_with = "inputs")]
     pub(crate) flows: Option<PathBuf>,
