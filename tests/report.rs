@@ -328,17 +328,15 @@ fn rows(csv_text: &str) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_reader(csv_text.as_bytes()).deserialize().map(|row| row.unwrap()).collect()
 }
 
-/// Runs a Python program, if Python has the modules it imports; its standard output.
-fn python(modules: &str, program: &str, arguments: &[&Path]) -> Option<String> {
+/// Runs a Python program with the modules that tests/install installs; its standard output.
+fn python(modules: &str, program: &str, arguments: &[&Path]) -> String {
     let python = std::env::var("PHASEFLOW_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
     let there = Command::new(&python).args(["-c", &format!("import {modules}")]).output();
-    if !there.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: {python} cannot import {modules}; tests/install installs it");
-        return None;
-    }
+    let is_there = there.is_ok_and(|output| output.status.success());
+    assert!(is_there, "{python} cannot import {modules}; tests/install installs it");
     let output = Command::new(&python).args(["-c", program]).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(String::from_utf8(output.stdout).unwrap())
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// `src,dst,capacity,bytes,flows,load,utilization` of the links with traffic in a phase, from links.csv.
@@ -391,7 +389,7 @@ for e in g.es:
         print(g.vs[e.source]['id'], g.vs[e.target]['id'], e['capacity'], e['bytes'], e['flows'], e['load'], e['utilization'], sep=',')
 ";
     for (module, program) in [("networkx", networkx), ("igraph", igraph)] {
-        let Some(read) = python(module, program, &[&graph]) else { continue };
+        let read = python(module, program, &[&graph]);
         let mut read: Vec<_> = read.lines().map(numbers).collect();
         read.sort();
         let expected = traffic(directory.path(), "1", "a/2a");
@@ -437,7 +435,7 @@ fn a_reader_in_python_finds_the_same_links() {
     let program =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/read_archives.py")).unwrap();
     let arguments = [Path::new("results"), &directory.path().join("r.tar.gz")];
-    let Some(read) = python("tarfile", &program, &arguments) else { return };
+    let read = python("tarfile", &program, &arguments);
     let mut lines = read.lines();
     assert_eq!(lines.next(), Some("run,src,dst,bytes,flows,load"));
     let links = table("links");
@@ -460,13 +458,12 @@ edge = next(e for e in g.iter('{http://gexf.net/1.3}edge') if e.get('label') == 
 spells = [v for v in edge.iter('{http://gexf.net/1.3}attvalue') if v.get('for') == 'load']
 print(len(spells), spells[1].get('value'), spells[1].get('start'), spells[1].get('end'))
 ";
-    if let Some(read) = python("xml", program, &[&directory.path().join("out/fabric.gexf")]) {
-        // The job starts at 0.5 s, its second round of 0.2 s has the phase from 0.12 s on.
-        let [spells, load, start, end] = read.split_whitespace().collect::<Vec<_>>()[..] else {
-            panic!("{read}")
-        };
-        assert_eq!((spells, load), ("25", "2500000000"));
-        let near = |text: &str, value: f64| (text.parse::<f64>().unwrap() - value).abs() < 1e-9;
-        assert!(near(start, 0.82) && near(end, 0.9), "{read}");
-    }
+    let read = python("xml", program, &[&directory.path().join("out/fabric.gexf")]);
+    // The job starts at 0.5 s, its second round of 0.2 s has the phase from 0.12 s on.
+    let [spells, load, start, end] = read.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{read}")
+    };
+    assert_eq!((spells, load), ("25", "2500000000"));
+    let near = |text: &str, value: f64| (text.parse::<f64>().unwrap() - value).abs() < 1e-9;
+    assert!(near(start, 0.82) && near(end, 0.9), "{read}");
 }

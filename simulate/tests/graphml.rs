@@ -1,4 +1,4 @@
-//! GraphML from elsewhere: PFSim's clusters, and what networkx writes (skipped where Python has no networkx).
+//! GraphML from elsewhere: PFSim's clusters, and what networkx writes.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -26,18 +26,18 @@ fn spelt_out(net: &Topology) -> Vec<String> {
     nodes.chain(links).collect()
 }
 
-/// Runs a Python script with networkx; `None` if there is none.
-fn networkx(script: &str, arguments: &[&Path]) -> Option<()> {
+/// Runs a Python script with networkx, which tests/install installs.
+fn networkx(script: &str, arguments: &[&Path]) {
     let python = std::env::var("PHASEFLOW_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
     let has = Command::new(&python).args(["-c", "import networkx"]).output();
-    if !has.is_ok_and(|done| done.status.success()) {
-        println!("skipped: {python} has no networkx");
-        return None;
-    }
+    let is_there = has.is_ok_and(|done| done.status.success());
+    assert!(
+        is_there,
+        "{python} has no networkx: tests/install installs it, see PHASEFLOW_TEST_PYTHON in tests/run"
+    );
     let script = format!("import sys, networkx as nx\n{script}");
     let done = Command::new(&python).args(["-c", &script]).args(arguments).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    Some(())
 }
 
 #[test]
@@ -55,9 +55,8 @@ fn clusters_of_pfsim() {
         let written = tempfile::tempdir().unwrap();
         let copy = written.path().join("copy.graphml");
         let script = "nx.write_graphml(nx.read_graphml(sys.argv[1]), sys.argv[2])";
-        if networkx(script, &[&folder.join(file), &copy]).is_some() {
-            assert_eq!(spelt_out(&read(copy)), spelt_out(&net));
-        }
+        networkx(script, &[&folder.join(file), &copy]);
+        assert_eq!(spelt_out(&read(copy)), spelt_out(&net));
     }
 }
 
@@ -77,9 +76,7 @@ for a, b in cables:
     if g.is_directed(): g.add_edge(b, a, capacity=2.5, latency_ns=500)
 nx.write_graphml(g, sys.argv[1])"
         );
-        if networkx(&script, &[&path]).is_none() {
-            return;
-        }
+        networkx(&script, &[&path]);
         let net = read(path);
         assert_eq!((net.host_count(), net.link_count()), (3, links), "{kind}");
         let host = net.node(net.host(HostId(1)));

