@@ -245,6 +245,15 @@ The stated error covers that: trust packet, ideal, or ask with --sampling off
     assert_eq!(errors("runs", "makespan_error"), ["0.065664", ""]);
     let of_phases = errors("agreement", "reference_makespan_error");
     assert_eq!(of_phases.iter().filter(|error| !error.is_empty()).collect::<Vec<_>>(), ["0.96"]);
+    // The graph of the phase has it beside the time.
+    text(&report(directory.path(), &["r.tar.gz", "-o", "out"]));
+    let program = "
+import sys, networkx
+g = networkx.read_graphml(sys.argv[1]).graph
+print(g['makespan_s'], g['makespan_error'])
+";
+    let graph = directory.path().join("out/graphml/0-halo.graphml");
+    assert_eq!(python("networkx", program, &[&graph]), "0.342 0.96\n");
 }
 
 #[test]

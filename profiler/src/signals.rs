@@ -19,7 +19,7 @@ const INTERRUPT: c_int = 2;
 const QUIT: c_int = 3;
 const TERMINATE: c_int = 15;
 
-/// Dispositions of a signal.
+/// Dispositions of a signal: SIG_DFL and SIG_IGN of Linux's signal.h.
 const DEFAULT: usize = 0;
 const IGNORE: usize = 1;
 

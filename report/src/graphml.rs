@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use phaseflow_simulate::result::{JobRow, LinkPackets, Network, Snapshot};
 use phaseflow_simulate::topology::{Annotations, Attribute, LinkId, NodeId, write_graphml};
 
+use crate::makespan::Makespan;
 use crate::view::{RunView, rates};
 
 /// Columns of packets that a link of a graph has.
@@ -47,6 +48,7 @@ impl Carried {
                 ("phase", Some(phase.phase.clone())),
                 ("duration_s", seconds(phase.duration_s)),
                 ("makespan_s", seconds(phase.makespan_s)),
+                ("makespan_error", seconds(Makespan::of_phase(phase).and_then(|makespan| makespan.error))),
                 ("drops", count(phase.drops)),
                 ("retransmits", count(phase.retransmits)),
             ];
@@ -59,8 +61,10 @@ impl Carried {
     pub(crate) fn by_run(view: &RunView<'_>) -> Self {
         let mut carried = Self::rows(view, view.rates(), view.links_of(None, None));
         carried.ranks = ranks(view.run.jobs.iter());
-        let makespan = view.run.statistics.makespan_s;
-        carried.about.extend(makespan.map(|makespan| ("makespan_s", makespan.to_string())));
+        if let Some(Makespan { seconds, error }) = Makespan::of_run(view) {
+            carried.about.push(("makespan_s", seconds.to_string()));
+            carried.about.extend(error.map(|error| ("makespan_error", error.to_string())));
+        }
         carried
     }
 

@@ -15,6 +15,7 @@ const ROWS: usize = 40;
 /// Characters of a cell shown.
 const WIDEST: usize = 60;
 
+/// Columns of the summary; the fourth has no heading and says how often a phase occurs.
 const COLUMNS: usize = 8;
 const HEADING: [&str; COLUMNS] = ["run", "choice", "phase", "", "time", "hottest link", "load", "used"];
 

@@ -48,11 +48,12 @@ const LEAST_MESSAGES: u64 = 256;
 /// Blocks of a kind that are sampled at most, and at least if there are as many.
 const MOST: usize = 32;
 const LEAST: usize = 8;
-/// Windows, and those that are played again, have no more messages than this part of the run less what takes as long as all the rest of
-/// the process, …
+/// Windows, and those that are played again, have this part of the messages of a long run at most, less [`REST`].
 const PART: u64 = 21;
+/// Messages whose simulation takes as long as all the rest of the process: measured with `benches/sampling.sh`.
 const REST: u64 = 2 << 10;
-/// … or than what is simulated whole anyway, if [`LEAST`] blocks of each kind do not need more.
+/// Messages that windows may always have, however short the run is: as many as a run has that is simulated whole. [`LEAST`] blocks of each kind
+/// may need more.
 const MESSAGES: u64 = SMALL;
 /// Blocks that are the same, so many at least, stand for each other.
 const CLASS: usize = 4;
@@ -446,7 +447,7 @@ impl Drawing<'_> {
     }
 }
 
-/// One block of each of so many equal parts.
+/// Cuts blocks into `strata` equal parts in order of time and draws one block of each.
 fn drawn_of(kind: u64, blocks: &[usize], strata: usize) -> Vec<usize> {
     let edge = |stratum: usize| (blocks.len() as u128 * stratum as u128 / strata as u128) as usize;
     let one = |stratum: usize| {

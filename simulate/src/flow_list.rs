@@ -19,6 +19,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// Latest start: later ones do not fit a clock of picoseconds.
 const LATEST_START_NS: u64 = u64::MAX / 1000;
 
+/// Fields of a line: hosts, bytes, and nanoseconds since the start of the run, 0 where they are left out.
 const COLUMNS: &str = "src,dst,bytes[,start_ns]";
 
 /// One flow of a list.

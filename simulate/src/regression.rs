@@ -145,7 +145,7 @@ impl Law {
 /// A trait beyond what goes with the size.
 struct Column {
     values: Vec<f64>,
-    /// It is the sum of so many times each coordinate.
+    /// How many times each coordinate is in it: the trait is the sum of them.
     weights: Coordinates,
     /// The sum of squares that it had at first.
     scale: f64,

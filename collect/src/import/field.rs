@@ -10,6 +10,7 @@ use crate::{Error, Result};
 pub(super) const REQUIRED: [&str; 4] = ["t_ns", "src", "dst", "bytes"];
 
 pub(super) const TIMES: RangeInclusive<i64> = i64::MIN + 1..=i64::MAX;
+/// Numbers of ranks, below the most that a trace may have.
 pub(super) const RANKS: RangeInclusive<i64> = 0..=MOST_RANKS as i64 - 1;
 pub(super) const SIZES: RangeInclusive<i64> = 0..=i64::MAX;
 pub(super) const TAGS: RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;

@@ -167,7 +167,7 @@ pub struct JobRow {
 }
 
 /// One phase of one job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRow {
     /// Number of the job within the run.
     pub job: u32,

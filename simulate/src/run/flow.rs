@@ -75,7 +75,7 @@ pub(super) struct Replays {
     pub(super) paths: Paths,
     /// What the latest occurrence that met other jobs would have taken without them, where that is asked for.
     pub(super) apart: Option<Picoseconds>,
-    /// What samples say of it, and for which part of it that was taken.
+    /// The estimate from samples, and the part of the phase, 0 to 1, that it was taken for.
     estimated: Option<(Rc<Estimate>, f64)>,
 }
 

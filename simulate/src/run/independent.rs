@@ -214,19 +214,11 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
         duration_s: Some(last_s),
         makespan_s,
         bytes: listed.list.flows().iter().map(|flow| flow.bytes).sum(),
-        max_link_bytes: None,
-        max_link_load: None,
-        max_utilization: None,
-        mean_utilization: None,
-        bottleneck: None,
-        min_link_load: None,
-        mean_link_load: None,
-        variance_link_load: None,
         drops: packets.as_ref().map(|packets| packets.counts.drops),
         retransmits: packets.as_ref().map(|packets| packets.counts.retransmits),
-        replayed: None,
         packets: packets.as_ref().map(|packets| packets.counts),
-        chosen: None,
+        // Links come from the picture below; a list is not replayed.
+        ..PhaseRow::default()
     };
     Picture::of(topology, &shares, |bytes| bytes as f64 / divisor).describe(true, &mut phase);
     let rows = shares.len();

@@ -166,14 +166,6 @@ impl<'a> Record<'a> {
                 duration_s: of_program.duration_ns.map(|ns| ns as f64 / 1e9),
                 makespan_s: (finished.is_some() && job.timed).then(|| seconds(time)),
                 bytes: of_program.bytes,
-                max_link_bytes: None,
-                max_link_load: None,
-                max_utilization: None,
-                mean_utilization: None,
-                bottleneck: None,
-                min_link_load: None,
-                mean_link_load: None,
-                variance_link_load: None,
                 drops: packets.as_ref().map(|packets| packets.counts.drops),
                 retransmits: packets.as_ref().map(|packets| packets.counts.retransmits),
                 replayed: replays.as_ref().filter(|_| finished.is_some()).map(|replays| replays.sum),
@@ -185,6 +177,8 @@ impl<'a> Record<'a> {
                         chosen
                     }
                 }),
+                // Of links, see the picture below.
+                ..PhaseRow::default()
             };
             let accounts =
                 replays.as_ref().filter(|_| finished.is_some()).map(|replays| &replays.accounts[..]);
