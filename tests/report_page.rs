@@ -1,10 +1,5 @@
 //! The page as a browser sees it. The pages are left in the target directory (`tmp/report-page`), to be looked at.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test fails by panicking and says why it skips"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod example;
 

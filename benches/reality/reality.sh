@@ -7,7 +7,8 @@
 # In each repeat every kind of run is done once, in turn: a recording by pf-profile on the network, one in the shared memory of one machine, the
 # real run with Open MPI as it comes, and one without PUT and with small socket buffers, which uses both directions of a link: requests
 # of PUT wait behind what is in the buffers. Models get the rate of the links, 5 us a link (an idle round trip is 20 us), the queue, and no computation, as there is none. Needs root, Open MPI,
-# iproute2 and the commands in PHASEFLOW_BIN (default target/release). Processor time has to be left: look at `idle_percent`.
+# iproute2 and the commands in PHASEFLOW_BIN (default target/release). Ranks poll, so no processor time is left on a quiet machine either; what others took of it
+# while a real run lasted is `others_percent`.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(realpath "${PHASEFLOW_BIN:-$here/../../target/release}")
@@ -42,11 +43,16 @@ real() {
   local repeat=$1 kind=$2
   shift 2
   read -r _ user nice system idle rest < /proc/stat
-  local busy=$((user + nice + system)) before=$idle
+  local busy=$((user + nice + system)) before=$((user + nice + system + idle))
   "$work/agent" 10.88.0.1 "$launch $* $work/program ${arguments[*]}" > "$work/said"
   read -r _ user nice system idle rest < /proc/stat
-  busy=$((user + nice + system - busy)) before=$((idle - before))
-  awk -v row="$repeat;$kind" -v idle=$((100 * before / (before + busy + 1))) '{ print row ";" $1 ";" $2 ";" idle }' "$work/said"
+  local passed=$((user + nice + system + idle - before))
+  busy=$((user + nice + system - busy))
+  # All of it is in ticks.
+  awk -v row="$repeat;$kind" -v busy="$busy" -v passed="$passed" -v ticks="$(getconf CLK_TCK)" '
+    $1 == "processor" { others = 100 * (busy - $2 * ticks) / passed; next }
+    { rows[++n] = row ";" $1 ";" $2 }
+    END { for (i = 1; i <= n; i++) printf "%s;%.0f\n", rows[i], others }' "$work/said"
 }
 
 # modelled REPEAT SUFFIX COMMAND: seconds of both phases by each model, from a recording by COMMAND; SUFFIX says in the table which
@@ -73,7 +79,7 @@ modelled() {
   done
 }
 
-echo "repeat;kind;phase;seconds;idle_percent" | tee "$work/rows"
+echo "repeat;kind;phase;seconds;others_percent" | tee "$work/rows"
 for repeat in $(seq "$repeats"); do
   modelled "$repeat" "" "$work/agent 10.88.0.1" "$launch"
   modelled "$repeat" " (recorded in shared memory)" "sh -c" "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -n 8"

@@ -24,6 +24,7 @@ mod level;
 mod list;
 mod margin;
 mod method;
+mod phases;
 mod plan;
 mod repeats;
 mod replay;

@@ -74,9 +74,10 @@ pub struct Outcome {
 pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
     let rounds = options.method.needs_rounds();
     let compares = options.max_phases.is_some() || options.min_duration_ns > 0;
-    let windows = options.method.needs_windows() || (compares && !rounds);
+    let evidence = options.method.needs_evidence();
+    let windows = options.method.needs_windows() || (compares && !rounds && !evidence);
     let windows = windows.then_some(options.windows.clamp(2, LARGEST_WINDOWS));
-    let survey = Survey::new(trace, windows, rounds)?;
+    let survey = Survey::new(trace, windows, rounds, evidence)?;
     let header = |method: String, duration_ns| Header {
         format: FORMAT.into(),
         version: VERSION,
@@ -128,8 +129,11 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
         Content::Timed(run) => {
             let (mut plan, method) = planned(run, options)?;
             // What the user marked or cut is shown as it is.
-            let level =
-                if options.method == Method::Rounds { options.level } else { options.level.or_leaf() };
+            let level = if matches!(options.method, Method::Rounds | Method::Evidence) {
+                options.level
+            } else {
+                options.level.or_leaf()
+            };
             let nodes = level.nodes(&mut plan, run.duration_ns);
             let paths = Paths::new(&mut plan, &nodes);
             let tally = tally(trace, run, &plan)?;

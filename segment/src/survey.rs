@@ -6,7 +6,8 @@ use std::ops::Range;
 use phaseflow_collect::trace::{Block, Details, Kind, Mark, Summary, TraceReader, UnmatchedReceives};
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
-use crate::method::{Cutter, Rounds};
+use crate::method::{Cutter, RoundWindow, Rounds};
+use crate::phases::{self, FirstPass};
 use crate::replay::Replay;
 use crate::sections::{Section, Sections};
 use crate::ticks::Ticks;
@@ -48,6 +49,8 @@ pub(crate) struct Run {
     pub(crate) windows: Windows,
     /// Its windows along rounds and its silences; empty if nobody asked for them.
     pub(crate) rounds: Rounds,
+    /// What the model of evidence compares; empty if nobody asked for it.
+    pub(crate) evidence: phases::Rounds,
     /// What lies between barriers of all ranks; empty if nobody asked for it, or if there are none.
     pub(crate) sections: Vec<Section>,
     /// When the last rank entered each of these barriers, if they are not very many.
@@ -97,17 +100,28 @@ pub(crate) struct Change {
 impl Survey {
     /// Reads `trace` once. Windows are only made if there are any to make: `windows` is their largest number; those along
     /// `rounds` on request; for these it is read twice if there are [tags](crate::tags) that tell messages apart.
-    pub(crate) fn new(trace: &mut dyn Replay, windows: Option<usize>, rounds: bool) -> Result<Self> {
-        let survey = Self::read(trace, windows, rounds.then(Cutter::default))?;
+    pub(crate) fn new(
+        trace: &mut dyn Replay,
+        windows: Option<usize>,
+        rounds: bool,
+        evidence: bool,
+    ) -> Result<Self> {
+        let first_pass = if evidence { Some(first_pass(trace)?) } else { None };
+        let survey = Self::read(trace, windows, rounds.then(Cutter::default), first_pass)?;
         match &survey.content {
             Content::Timed(run) if !run.rounds.tags.is_empty() => {
-                Self::read(trace, windows, Some(Cutter::with_tags(run.rounds.tags.clone())))
+                Self::read(trace, windows, Some(Cutter::with_tags(run.rounds.tags.clone())), None)
             }
             _ => Ok(survey),
         }
     }
 
-    fn read(trace: &mut dyn Replay, windows: Option<usize>, mut cutter: Option<Cutter>) -> Result<Self> {
+    fn read(
+        trace: &mut dyn Replay,
+        windows: Option<usize>,
+        mut cutter: Option<Cutter>,
+        mut first_pass: Option<FirstPass>,
+    ) -> Result<Self> {
         let details = Details { tags: cutter.is_some(), ..Details::default() };
         let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
         let header = reader.header().clone();
@@ -126,6 +140,9 @@ impl Survey {
                     }
                     if windows.is_some() {
                         table.add(block);
+                    }
+                    if let Some(first_pass) = &mut first_pass {
+                        first_pass.add(block);
                     }
                     if let (Some(cutter), Some(sections)) = (&mut cutter, &mut sections) {
                         cutter.meet(&sections.add(block));
@@ -166,12 +183,23 @@ impl Survey {
                 }
                 let changes = marks.changes;
                 let (sections, barriers_ns) = sections.map(Sections::finish).unwrap_or_default();
+                let evidence = first_pass.map(FirstPass::finish).unwrap_or_default();
+                let mut rounds = cutter.map(Cutter::finish).unwrap_or_default();
+                // The second pass knows behaviours by them.
+                rounds.windows.extend(evidence.windows.iter().map(|window| RoundWindow {
+                    first_ns: window.first_ns,
+                    last_ns: window.last_ns,
+                    messages: window.messages,
+                    sketch: window.sketch.clone(),
+                    ..RoundWindow::default()
+                }));
                 Content::Timed(Box::new(Run {
                     start_ns,
                     duration_ns,
                     messages: summary.messages,
                     windows: table,
-                    rounds: cutter.map(Cutter::finish).unwrap_or_default(),
+                    rounds,
+                    evidence,
                     sections,
                     barriers_ns,
                     ticks,
@@ -182,6 +210,15 @@ impl Survey {
         let Summary { ranks, unmatched_receives, .. } = summary;
         Ok(Self { source: header.source, ranks, unmatched_receives, content })
     }
+}
+
+/// A first pass for what the summary of a trace says of its size; no block is looked into.
+fn first_pass(trace: &mut dyn Replay) -> Result<FirstPass> {
+    let mut reader = TraceReader::open(trace.replay()?)?;
+    while reader.next_block_where(|_, _| false)?.is_some() {}
+    Ok(reader
+        .summary()
+        .map_or_else(FirstPass::default, |summary| FirstPass::new(summary.messages, summary.ranks)))
 }
 
 /// Finds changes among the marks of all ranks: all ranks set the same sequence of marks, so the nth mark of each belongs

@@ -217,7 +217,7 @@ fn stray_messages_do_not_hide_that_a_run_is_idle() {
     // One message in twenty is stray, while the run is idle too; ranks are late and messages irregular.
     let text = "halo2d[bytes=8KiB,gap=90us]*250,idle[time=20ms],permutation[bytes=16KiB,gap=80us]*400,idle[time=20ms],random[gap=90us]*200";
     for ranks in [64, 256] {
-        let disturbance = Disturbance { jitter: 1.0, noise: 0.05, drift: 0.0, skew_ns: 50_000 };
+        let disturbance = Disturbance { jitter: 1.0, noise: 0.05, skew_ns: 50_000, ..Disturbance::default() };
         let run = LabelledRun { disturbance, ..LabelledRun::new(Program::parse(text).unwrap(), ranks) };
         let (trace, truth) = generate(&run);
         let found = split(&trace, Level::Leaf);

@@ -1,6 +1,5 @@
 //! Whole runs: PFSim's CG scenario, and the same trace on a fat tree of 2 048 hosts with 40 jobs at a time.
 
-#[path = "../tests/pfsim_data/mod.rs"]
 mod pfsim_data;
 
 use criterion::{Criterion, criterion_group, criterion_main};

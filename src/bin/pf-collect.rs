@@ -13,7 +13,7 @@ use phaseflow_collect::export::{
     ArchiveExport, CsvExport, NdjsonExport, PairsExport, PfprofExport, SummaryExport,
 };
 use phaseflow_collect::import::{self, Format, Imported, Reading};
-use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
+use phaseflow_collect::pattern::{Disturbance, Irregular, LabelledRun, Program};
 use phaseflow_collect::trace::Sink;
 use phaseflow_collect::truth::{TRUTH_COLUMNS, TrueStretch, TruthOfMarks, write_truth};
 use phaseflow_collect::units::{parse_size, parse_time_ns};
@@ -54,13 +54,13 @@ struct Arguments {
     expand: Expand,
 
     /// Generate instead of reading: a comma-separated list of permutation, shift, alltoall, allreduce, halo2d, halo3d,
-    /// transpose, incast, bisection, random, sweep
+    /// transpose, incast, bisection, random, sweep, broadcast, scatter, rows, columns, contacts, farm, pair
     ///
     /// With --repeat 2, `a,b` makes the run a a b b: one phase for each pattern. A name may come again (`a,b,a`). Every rank marks
     /// the beginning of a pattern with the position, from 1, at which it is named first.
     ///
     /// A pattern may have parameters of its own, `halo2d[bytes=4KiB,gap=5us,drift=1,seed=2]`, and a number of rounds,
-    /// `halo2d*20`. `a+b` is one round of a, then one of b; `a|b` divides the ranks between a and b. `idle[time=1ms]` is a pause.
+    /// `halo2d*20`; with `every=4` only ranks 0, 4, 8, … take part. `a+b` is one round of a, then one of b; `a|b` divides the ranks between a and b. `idle[time=1ms]` is a pause.
     /// `(a*5,b)*10` is a loop; loops may stand in loops.
     #[arg(long, value_name = "NAMES", conflicts_with_all = ["inputs", "from"], requires = "ranks")]
     pattern: Option<String>,
@@ -111,6 +111,34 @@ struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
     skew: String,
 
+    /// Give each rank a clock of its own: it goes on when its own message has left and those to it have arrived
+    ///
+    /// So messages alone keep ranks together; nobody is more than a round ahead. Otherwise time is nominal: all begin a step
+    /// together, nobody waits for who is late.
+    #[arg(long, requires = "pattern")]
+    waits: bool,
+
+    /// Draw each pause between rounds anew, with its length as mean: exponential, pareto (shape 1.5), or a relative deviation
+    /// (0.3: lognormal); with --waits for each rank, otherwise for all at once
+    #[arg(long, value_name = "SHAPE", requires = "pattern")]
+    irregular: Option<String>,
+
+    /// Let each rank's pauses be longer by up to F of themselves; a rank's own part changes every 16 rounds on average
+    #[arg(long, value_name = "F", default_value_t = 0.0, requires = "pattern")]
+    imbalance: f64,
+
+    /// Let this share of messages be 64 to 1024 times as large (0.01: one in a hundred)
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, requires = "pattern")]
+    heavy: f64,
+
+    /// Let this share of messages be 64 to 1024 times smaller
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, requires = "pattern")]
+    light: f64,
+
+    /// Number the ranks at random
+    #[arg(long, requires = "pattern")]
+    renumber: bool,
+
     /// Write the true phases, for pf-segment --score: CSV start_ns,end_ns,label,outer,first_message,last_message
     ///
     /// Those of the pattern, or what the program itself marked (MPI_Pcontrol): a message belongs to the phase that its sender
@@ -119,7 +147,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
 
-    /// Seed of everything random: the patterns permutation and random, jitter, noise, skew
+    /// Seed of everything random: patterns as permutation and random, and all that disturbs them
     #[arg(long, value_name = "N", default_value_t = 1, requires = "pattern")]
     seed: u64,
 
@@ -226,6 +254,17 @@ impl Source {
                 noise: arguments.noise,
                 drift: arguments.drift,
                 skew_ns: parse_time_ns(&arguments.skew).at(|| "--skew")?,
+                waits: arguments.waits,
+                irregular: arguments
+                    .irregular
+                    .as_deref()
+                    .map(Irregular::parse)
+                    .transpose()
+                    .at(|| "--irregular")?,
+                imbalance: arguments.imbalance,
+                heavy: arguments.heavy,
+                light: arguments.light,
+                renumber: arguments.renumber,
             },
         };
         Ok(Source::Pattern(run))

@@ -30,7 +30,7 @@ struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: Option<PathBuf>,
 
-    /// How to find phases: rounds, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], jsd,
+    /// How to find phases: rounds, evidence, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], jsd,
     /// jsd[penalty=F], marks (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
     #[arg(long, value_name = "METHOD", default_value = "rounds")]
     method: String,
@@ -86,7 +86,8 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LevelName {
-    /// As a person would draw it: leaf if those are at most 32, otherwise outer
+    /// As a person would draw it: leaf if innermost phases occur at most 32 times in all, otherwise outer; if that shows more than
+    /// 32, the shortest lie below their neighbours. Only rounds has levels; other methods show what they found
     Auto,
     /// The innermost phases
     Leaf,

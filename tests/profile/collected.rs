@@ -55,7 +55,7 @@ impl Recorded {
 /// same messages between every pair of ranks.
 #[test]
 fn expanded_collectives_of_mpich_are_those_that_open_mpi_sends() {
-    let Some(open) = mpi::debian() else { return };
+    let open = mpi::debian();
     for (mpich, ranks) in mpi::mpichs().iter().flat_map(|mpich| [3, 5, 8].map(|ranks| (mpich, ranks))) {
         let of = |mpi: &mpi::Mpi| mpi.record("subjects.c", ranks, &[], &["collectives"]);
         let (calls, messages) = (of(mpich), of(&open));

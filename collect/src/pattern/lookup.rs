@@ -1,5 +1,6 @@
 //! A program with its names looked up: which pattern, which level, which outer loop.
 
+use super::every::Every;
 use super::program::{Item, Phase, Spec};
 use super::side_by_side::SideBySide;
 use super::tracker::Name;
@@ -90,8 +91,11 @@ impl<'a> Plan<'a> {
 
     fn parts(&self, phase: &Phase) -> Result<Vec<Part>> {
         let run = self.run;
-        let build = |spec: &Spec, ranks: u32| {
-            spec.name.build(ranks, spec.bytes.unwrap_or(run.bytes), spec.seed.unwrap_or(run.seed))
+        let build = |spec: &Spec, ranks: u32| -> Result<Box<dyn Pattern>> {
+            let (bytes, seed) = (spec.bytes.unwrap_or(run.bytes), spec.seed.unwrap_or(run.seed));
+            let Some(every) = spec.every else { return spec.name.build(ranks, bytes, seed) };
+            let pattern = spec.name.build(ranks.div_ceil(every), bytes, seed)?;
+            Ok(Box::new(Every { pattern, every }))
         };
         let part = |specs: &Vec<Spec>| {
             let pattern = match &specs[..] {

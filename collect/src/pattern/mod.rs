@@ -17,23 +17,40 @@
 //! | `bisection` | i ↔ i+⌊N/2⌋; the last of an odd number is idle | each message | 2⌊N/2⌋ |
 //! | `random` | everyone to a random other rank, drawn anew each round | each message | N |
 //! | `sweep` | wavefronts from the four corners of the most square grid | each face | 4(2rc−r−c) |
+//! | `broadcast` | rank 0 to everyone along a binomial tree | the vector | N−1 |
+//! | `scatter` | rank 0 to everyone in turn | each message | N−1 |
+//! | `rows` | everyone to everyone in each row of the most square grid | each pair's message | N(c−1) |
+//! | `columns` | everyone to everyone in each column of the most square grid | each pair's message | N(r−1) |
+//! | `contacts` | everyone with six random others, of whom 3 % change each round | each message | 12⌊N/2⌋ |
+//! | `farm` | every worker, in random order, with the master, rank 0 | each message | 2(N−1) |
+//! | `pair` | one random rank to one other | the message | 1 |
 //!
-//! A prime number of ranks has only the grid 1×N: `halo2d`, `halo3d` and `sweep` run along a line, `transpose` has nobody
-//! to talk to and is refused.
+//! A prime number of ranks has only the grid 1×N: `halo2d`, `halo3d` and `sweep` run along a line, `rows` has one row;
+//! `transpose` and `columns` have nobody to talk to and are refused.
 
 mod allreduce;
 mod alltoall;
 mod bisection;
+mod broadcast;
+mod chance;
+mod clocks;
+mod contacts;
+mod disturbance;
+mod every;
 mod family;
+mod farm;
 mod grid;
 mod halo;
 mod incast;
 mod labelled;
+mod lines;
 mod lookup;
+mod pair;
 mod permutation;
 mod program;
 mod random;
 mod run;
+mod scatter;
 mod shift;
 mod side_by_side;
 mod stream;
@@ -42,8 +59,9 @@ mod tracker;
 mod transpose;
 mod walk;
 
-pub use family::{FAMILIES, Family};
-pub use labelled::{Disturbance, LabelledRun};
+pub use disturbance::{Disturbance, Irregular, ROUNDS_ALIKE};
+pub use family::{FAMILIES, Family, PROGRAM_FAMILIES};
+pub use labelled::LabelledRun;
 pub use program::Program;
 pub use run::Run;
 pub use stream::{BYTES_PER_NS, OVERHEAD_NS};
@@ -84,11 +102,18 @@ pub enum PatternName {
     Bisection,
     Random,
     Sweep,
+    Broadcast,
+    Scatter,
+    Rows,
+    Columns,
+    Contacts,
+    Farm,
+    Pair,
 }
 
 impl PatternName {
     /// All patterns.
-    pub const ALL: [PatternName; 11] = [
+    pub const ALL: [PatternName; 18] = [
         PatternName::Permutation,
         PatternName::Shift,
         PatternName::Alltoall,
@@ -100,6 +125,13 @@ impl PatternName {
         PatternName::Bisection,
         PatternName::Random,
         PatternName::Sweep,
+        PatternName::Broadcast,
+        PatternName::Scatter,
+        PatternName::Rows,
+        PatternName::Columns,
+        PatternName::Contacts,
+        PatternName::Farm,
+        PatternName::Pair,
     ];
 
     /// The name on the command line.
@@ -116,6 +148,13 @@ impl PatternName {
             PatternName::Bisection => "bisection",
             PatternName::Random => "random",
             PatternName::Sweep => "sweep",
+            PatternName::Broadcast => "broadcast",
+            PatternName::Scatter => "scatter",
+            PatternName::Rows => "rows",
+            PatternName::Columns => "columns",
+            PatternName::Contacts => "contacts",
+            PatternName::Farm => "farm",
+            PatternName::Pair => "pair",
         }
     }
 
@@ -136,7 +175,7 @@ impl PatternName {
         text.split(',').map(Self::parse).collect()
     }
 
-    /// The pattern for `ranks` ranks; `seed` matters to `permutation` and `random` only.
+    /// The pattern for `ranks` ranks; `seed` matters to random ones only.
     ///
     /// # Errors
     /// Fewer than 2 ranks, more than 2²⁴, or a number for which the pattern has no messages.
@@ -156,6 +195,13 @@ impl PatternName {
             PatternName::Bisection => Box::new(bisection::Bisection { half: ranks / 2, bytes }),
             PatternName::Random => Box::new(random::Random::new(ranks, bytes, seed)),
             PatternName::Sweep => Box::new(sweep::Sweep::new(ranks, bytes)),
+            PatternName::Broadcast => Box::new(broadcast::Broadcast { ranks, bytes }),
+            PatternName::Scatter => Box::new(scatter::Scatter { ranks, bytes }),
+            PatternName::Rows => Box::new(lines::Lines::rows(ranks, bytes)),
+            PatternName::Columns => Box::new(lines::Lines::columns(ranks, bytes)?),
+            PatternName::Contacts => Box::new(contacts::Contacts::new(ranks, bytes, seed)),
+            PatternName::Farm => Box::new(farm::Farm::new(ranks, bytes, seed)),
+            PatternName::Pair => Box::new(pair::Pair::new(ranks, bytes, seed)),
         })
     }
 }
@@ -187,9 +233,15 @@ mod tests {
             PatternName::Alltoall => n * (n - 1),
             PatternName::Halo2d => 2 * (2 * r * c - r - c),
             PatternName::Halo3d => 2 * (3 * x * y * z - x * y - y * z - z * x),
-            PatternName::Incast => n - 1,
+            PatternName::Incast | PatternName::Broadcast | PatternName::Scatter => n - 1,
+            PatternName::Rows => n * (c - 1),
+            PatternName::Contacts => 12 * (n / 2),
+            PatternName::Farm => 2 * (n - 1),
+            PatternName::Pair => 1,
             PatternName::Bisection => n / 2 * 2,
             PatternName::Sweep => 4 * (2 * r * c - r - c),
+            PatternName::Columns if r == 1 => return None,
+            PatternName::Columns => n * (r - 1),
             PatternName::Allreduce | PatternName::Transpose => return None,
         })
     }
@@ -214,6 +266,9 @@ mod tests {
             PatternName::Halo3d,
             PatternName::Bisection,
             PatternName::Sweep,
+            PatternName::Rows,
+            PatternName::Contacts,
+            PatternName::Farm,
         ] {
             for ranks in [2, 7, 12, 16, 60] {
                 let mut there = built(name, ranks);
@@ -251,7 +306,14 @@ mod tests {
     fn only_the_random_ones_depend_on_the_seed() {
         for name in PatternName::ALL {
             let with = |seed| round(&mut *name.build(64, 10, seed).unwrap(), 64);
-            let random = matches!(name, PatternName::Permutation | PatternName::Random);
+            let random = matches!(
+                name,
+                PatternName::Permutation
+                    | PatternName::Random
+                    | PatternName::Contacts
+                    | PatternName::Farm
+                    | PatternName::Pair
+            );
             assert_eq!(with(1) != with(2), random, "{}", name.name());
             assert_eq!(with(1), with(1), "{}", name.name());
         }

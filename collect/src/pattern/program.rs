@@ -19,8 +19,8 @@ const DEEPEST: usize = 16;
 /// ```
 ///
 /// Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it; between two phases half of the one's and
-/// half of the other's), `drift` (by how much of itself its messages grow from the first to the last round of a stretch) and
-/// `seed` (of `permutation` and `random`). What is not given is the run's.
+/// half of the other's), `drift` (by how much of itself its messages grow from the first to the last round of a stretch), `every`
+/// (only each so many-th rank takes part) and `seed` (of random ones). What is not given is the run's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub(super) items: Vec<Item>,
@@ -63,6 +63,8 @@ pub(super) struct Spec {
     pub(super) gap_ns: Option<u64>,
     pub(super) drift: Option<f64>,
     pub(super) seed: Option<u64>,
+    /// Only every so many ranks take part.
+    pub(super) every: Option<u32>,
 }
 
 impl Program {
@@ -84,7 +86,7 @@ impl Program {
     pub fn of(names: &[PatternName]) -> Self {
         let texts: Vec<&str> = names.iter().map(|name| name.name()).collect();
         let phase = |name: &PatternName| {
-            let spec = Spec { name: *name, bytes: None, gap_ns: None, drift: None, seed: None };
+            let spec = Spec { name: *name, bytes: None, gap_ns: None, drift: None, seed: None, every: None };
             Item::Phase(Phase { label: name.name().into(), parts: vec![vec![spec]], rounds: None })
         };
         Self { items: names.iter().map(phase).collect(), text: texts.join(",") }
@@ -141,10 +143,14 @@ fn item(text: &str, depth: usize) -> Result<Item> {
 fn spec(text: &str) -> Result<Spec> {
     let choice = Choice::parse(text)?;
     let name = PatternName::parse(choice.name())?;
-    choice.only(&["bytes", "gap", "drift", "seed"])?;
+    choice.only(&["bytes", "gap", "drift", "seed", "every"])?;
     let drift = choice.get("drift").map(|_| choice.required("drift")).transpose()?;
     if drift.is_some_and(|drift: f64| !(-1.0..=1e6).contains(&drift)) {
         return Err(unreadable(text, "expected a drift from -1 to 1000000"));
+    }
+    let every = choice.get("every").map(|_| choice.required("every")).transpose()?;
+    if every == Some(0) {
+        return Err(unreadable(text, "expected every from 1"));
     }
     Ok(Spec {
         name,
@@ -152,6 +158,7 @@ fn spec(text: &str) -> Result<Spec> {
         gap_ns: choice.get("gap").map(parse_time_ns).transpose().at(|| text)?,
         drift,
         seed: choice.get("seed").map(|_| choice.required("seed")).transpose()?,
+        every,
     })
 }
 
@@ -248,6 +255,7 @@ mod tests {
             error("halo2d[byte=1]").starts_with("unknown parameter of `halo2d` `byte`; did you mean bytes")
         );
         assert!(error("halo2d,alltoal").starts_with("unknown pattern `alltoal`; did you mean alltoall"));
+        assert_eq!(error("shift[every=0]"), "`shift[every=0]`: expected every from 1");
         assert_eq!(error("shift[drift=-2]"), "`shift[drift=-2]`: expected a drift from -1 to 1000000");
         let deep = "(".repeat(40) + "shift" + &")*2".repeat(40);
         assert_eq!(error(&deep), "loops are nested deeper than 16");

@@ -59,9 +59,12 @@ pub(super) struct Stream<'a> {
     tracker: Tracker<'a>,
     /// Events come in order.
     ordered: bool,
+    /// The number that each rank goes by; empty if its own.
+    numbers: Vec<u32>,
     waiting: BinaryHeap<Reverse<Event>>,
     most_waiting: usize,
-    number: u64,
+    /// Events so far.
+    added: u64,
     messages: MessageBlock,
     calls: Vec<Call>,
     marks: Vec<Mark>,
@@ -69,14 +72,20 @@ pub(super) struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    pub(super) fn new(sink: &'a mut dyn Sink, tracker: Tracker<'a>, ordered: bool) -> Self {
+    pub(super) fn new(
+        sink: &'a mut dyn Sink,
+        tracker: Tracker<'a>,
+        ordered: bool,
+        numbers: Vec<u32>,
+    ) -> Self {
         Self {
             sink,
             tracker,
             ordered,
+            numbers,
             waiting: BinaryHeap::new(),
             most_waiting: MOST_WAITING,
-            number: 0,
+            added: 0,
             messages: MessageBlock::default(),
             calls: Vec::new(),
             marks: Vec::new(),
@@ -106,12 +115,17 @@ impl<'a> Stream<'a> {
         if send.stretch.is_some() {
             self.tracker.sent();
         }
-        self.add(post_ns, src, What::Send(send))
+        let dst = self.number(send.dst);
+        self.add(post_ns, src, What::Send(Send { dst, ..send }))
+    }
+
+    fn number(&self, rank: u32) -> u32 {
+        self.numbers.get(rank as usize).copied().unwrap_or(rank)
     }
 
     fn add(&mut self, time_ns: i64, rank: u32, what: What) -> Result<()> {
-        let event = Event { time_ns, rank, number: self.number, what };
-        self.number += 1;
+        let event = Event { time_ns, rank: self.number(rank), number: self.added, what };
+        self.added += 1;
         if self.ordered {
             return self.emit(event);
         }
@@ -219,7 +233,7 @@ mod tests {
     fn what_waits_is_bounded() {
         let mut sink = CsvExport::new(std::io::sink());
         let mut truth = |_: &crate::truth::TrueStretch<'_>| Ok(());
-        let mut stream = Stream::new(&mut sink, Tracker::new(&[], &mut truth), false);
+        let mut stream = Stream::new(&mut sink, Tracker::new(&[], &mut truth), false, Vec::new());
         stream.most_waiting = 3;
         (0..3).for_each(|time| stream.mark(time, 0, 1).unwrap());
         assert_eq!(

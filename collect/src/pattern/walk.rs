@@ -1,36 +1,18 @@
 //! A program on its way: who sends what when, disturbed as it is asked for.
 
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::Rng;
 
+use super::chance::{Chance, numbers, skews};
+use super::clocks::{Clocks, later};
 use super::lookup::{Node, Round};
 use super::stream::{Send, Stream, step_ns};
 use super::tracker::{Name, Tracker};
 use super::{Disturbance, LabelledRun, Pattern};
+use crate::Result;
 use crate::trace::{Operation, Sink};
-use crate::{Error, Result};
 
 /// Messages of noise that are made at once, about.
 const SLICE: f64 = 1000.0;
-
-/// What random numbers are for.
-const SKEW: u32 = 1;
-const JITTER: u32 = 2;
-const NOISE: u32 = 3;
-
-/// Random numbers of one seed for one purpose, independent of those for others.
-fn stream_of(seed: u64, purpose: u32) -> Xoshiro256PlusPlus {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    (0..purpose).for_each(|_| random.jump());
-    random
-}
-
-/// Background traffic.
-struct Noise {
-    random: Xoshiro256PlusPlus,
-    /// Messages in a nanosecond, after the last round.
-    per_ns: f64,
-}
 
 /// What was done last.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,10 +27,11 @@ pub(super) struct Walk<'a> {
     stream: Stream<'a>,
     /// By how much each rank is late; empty if none is.
     behind: Vec<u64>,
-    jitter: Xoshiro256PlusPlus,
-    noise: Noise,
+    chance: Chance,
+    clocks: Clocks,
+    /// Messages of noise in a nanosecond, after the last round.
+    noise_per_ns: f64,
     rounds: Vec<Round>,
-    now_ns: i64,
     /// The pause before the next round.
     pause_ns: Option<u64>,
     before: Option<Before>,
@@ -61,18 +44,18 @@ impl<'a> Walk<'a> {
         sink: &'a mut dyn Sink,
         tracker: Tracker<'a>,
     ) -> Self {
-        let Disturbance { jitter, noise, skew_ns, .. } = run.disturbance;
-        let tidy = jitter == 0.0 && noise == 0.0 && skew_ns == 0;
-        let mut skew = stream_of(run.seed, SKEW);
-        let late = (0..run.ranks).filter(|_| skew_ns > 0).map(|_| skew.gen_range(0..=skew_ns));
+        let Disturbance { jitter, noise, skew_ns, renumber, waits, imbalance, .. } = run.disturbance;
+        let in_order =
+            jitter == 0.0 && noise == 0.0 && skew_ns == 0 && imbalance == 0.0 && !renumber && !waits;
+        let numbers = if renumber { numbers(run.ranks, run.seed) } else { Vec::new() };
         Self {
             run,
-            stream: Stream::new(sink, tracker, tidy),
-            behind: late.collect(),
-            jitter: stream_of(run.seed, JITTER),
-            noise: Noise { random: stream_of(run.seed, NOISE), per_ns: 0.0 },
+            stream: Stream::new(sink, tracker, in_order, numbers),
+            behind: skews(skew_ns, run.ranks, run.seed),
+            chance: Chance::new(run.disturbance, run.ranks, run.seed),
+            clocks: Clocks::new(run.ranks, waits),
+            noise_per_ns: 0.0,
             rounds,
-            now_ns: 0,
             pause_ns: None,
             before: None,
         }
@@ -81,7 +64,7 @@ impl<'a> Walk<'a> {
     /// Walks through the whole program; the end of the run.
     pub(super) fn go(mut self, nodes: &[Node]) -> Result<i64> {
         self.all(nodes, 0)?;
-        self.stream.finish(self.now_ns)
+        self.stream.finish(self.clocks.front())
     }
 
     /// `outer` is the outermost loop around, 0 if there is none.
@@ -116,10 +99,12 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.pause_ns = None;
+        self.clocks.meet();
         self.stream.begin(name, true);
         self.marks(0)?;
         self.before = Some(Before::Idle);
-        self.pause(ns)
+        let longer = self.chance.late(ns);
+        self.pass(ns.saturating_add(longer), |_, _| 0)
     }
 
     fn phase(&mut self, round: usize, name: Name, level: i32, rounds: u64) -> Result<()> {
@@ -129,14 +114,15 @@ impl<'a> Walk<'a> {
             if let Some(ns) = self.pause_ns.take() {
                 // Between two phases half of the one's pause and half of the other's.
                 let own = parts.last().and_then(|part| part.gap_ns).unwrap_or(self.run.gap_ns);
-                self.pause(ns / 2 + own / 2 + (ns & own & 1))?;
+                self.work(ns / 2 + own / 2 + (ns & own & 1))?;
             }
             if number == 0 {
                 stretch = self.stream.begin(name, false);
                 self.marks(level)?;
             }
+            self.clocks.round();
             let grown = if rounds > 1 { number as f64 / (rounds - 1) as f64 } else { 0.0 };
-            let begin = self.now_ns;
+            let begin = self.clocks.front();
             let mut messages = 0;
             let count = parts.len();
             for (part, left) in parts.iter_mut().zip((0..count).rev()) {
@@ -145,12 +131,12 @@ impl<'a> Walk<'a> {
                 messages += self.part(&*part.pattern, growth, stretch)?;
                 match (part.gap_ns, left) {
                     (gap, 0) => self.pause_ns = Some(gap.unwrap_or(self.run.gap_ns)),
-                    (Some(gap), _) => self.pause(gap)?,
+                    (Some(gap), _) => self.work(gap)?,
                     (None, _) => {}
                 }
             }
-            let ns = self.now_ns.abs_diff(begin).saturating_add(self.pause_ns.unwrap_or(0));
-            self.noise.per_ns = self.run.disturbance.noise * messages as f64 / ns.max(1) as f64;
+            let ns = self.clocks.front().abs_diff(begin).saturating_add(self.pause_ns.unwrap_or(0));
+            self.noise_per_ns = self.run.disturbance.noise * messages as f64 / ns.max(1) as f64;
         }
         self.rounds[round].parts = parts;
         Ok(())
@@ -158,127 +144,140 @@ impl<'a> Walk<'a> {
 
     /// A round of a pattern, or a part of one; its messages.
     fn part(&mut self, pattern: &dyn Pattern, growth: Growth, stretch: u64) -> Result<u64> {
-        self.calls(pattern, growth)?;
+        self.stream.release(self.clocks.front())?;
+        let entered = self.calls(pattern, growth)?;
         let mut messages = 0;
         for step in 0..pattern.steps() {
-            self.stream.release(self.now_ns)?;
-            let mut largest = None;
-            let mut sent = 0;
+            // Calls whose end is open still come, as early as the part began.
+            if entered.is_empty() {
+                self.stream.release(self.clocks.front())?;
+            }
             for src in 0..self.run.ranks {
                 if let Some((dst, bytes)) = pattern.send(step, src) {
-                    let bytes = growth.of(bytes);
                     let operation = pattern.collective(src).map_or(Operation::default(), |(name, _)| name);
-                    self.send(src, dst, bytes, operation, stretch)?;
-                    largest = largest.max(Some(bytes));
-                    sent += 1;
+                    self.send((src, dst), growth.of(bytes), operation, stretch)?;
+                    messages += 1;
                 }
             }
-            let ns = largest.map_or(0, step_ns);
-            self.make_noise(ns)?;
-            self.advance(ns)?;
-            messages += sent;
+            let from = self.clocks.front();
+            let ns = self.clocks.step()?;
+            self.make_noise(from, ns)?;
+        }
+        for (rank, enter) in (0..).zip(entered) {
+            if let Some((operation, bytes)) = pattern.collective(rank) {
+                self.stream.call((enter, self.at(rank)?), rank, (operation, growth.of(bytes)))?;
+            }
         }
         Ok(messages)
     }
 
-    fn send(&mut self, src: u32, dst: u32, bytes: u64, operation: Operation, stretch: u64) -> Result<()> {
-        let jitter = self.run.disturbance.jitter;
-        let late = if jitter > 0.0 {
-            (self.jitter.gen_range(0.0..jitter) * step_ns(bytes) as f64) as u64
-        } else {
-            0
-        };
-        let post = self.later(self.now_ns, self.behind(src).saturating_add(late))?;
-        let receive_post_ns = self.later(self.now_ns, self.behind(dst))?;
-        self.stream.send(post, src, Send { dst, bytes, operation, receive_post_ns, stretch: Some(stretch) })
+    fn send(
+        &mut self,
+        (src, dst): (u32, u32),
+        nominal: u64,
+        operation: Operation,
+        stretch: u64,
+    ) -> Result<()> {
+        let late = self.chance.late(step_ns(nominal));
+        let bytes = self.chance.size(nominal);
+        let post = later(self.at(src)?, late)?;
+        let receive_post_ns = self.at(dst)?;
+        self.stream.send(
+            post,
+            src,
+            Send { dst, bytes, operation, receive_post_ns, stretch: Some(stretch) },
+        )?;
+        self.clocks.sent((src, dst), late, nominal, bytes)
     }
 
-    /// Adds noise at random times of the next `ns`.
-    fn make_noise(&mut self, ns: u64) -> Result<()> {
-        if self.noise.per_ns == 0.0 {
+    /// Adds noise at random times of `ns` from a time on.
+    fn make_noise(&mut self, from: i64, ns: u64) -> Result<()> {
+        if self.noise_per_ns == 0.0 {
             return Ok(());
         }
+        let random = &mut self.chance.noise;
         // Rounded up or down by chance, so that short steps get their share.
-        let due = self.noise.per_ns * ns as f64 + self.noise.random.gen_range(0.0..1.0);
+        let due = self.noise_per_ns * ns as f64 + random.gen_range(0.0..1.0);
         for _ in 0..due as u64 {
-            let random = &mut self.noise.random;
             let src = random.gen_range(0..self.run.ranks);
             let other = random.gen_range(0..self.run.ranks - 1);
             let dst = if other < src { other } else { other + 1 };
             let bytes = 2f64.powf(random.gen_range(6.0..16.0)) as u64;
-            let at = random.gen_range(0..=ns.saturating_sub(1));
-            let post = self.later(self.now_ns, at)?;
+            let post = later(from, random.gen_range(0..=ns.saturating_sub(1)))?;
             let operation = Operation::default();
-            self.stream.send(
-                post,
-                src,
-                Send { dst, bytes, operation, receive_post_ns: post, stretch: None },
-            )?;
+            let send = Send { dst, bytes, operation, receive_post_ns: post, stretch: None };
+            self.stream.send(post, src, send)?;
         }
         Ok(())
     }
 
-    /// A collective operation as calls; a first walk over its steps tells when it ends.
-    fn calls(&mut self, pattern: &dyn Pattern, growth: Growth) -> Result<()> {
+    /// A collective operation as calls. In nominal time a first walk over its steps tells when it ends; ranks with clocks of
+    /// their own tell it afterwards, and this is when each has entered.
+    fn calls(&mut self, pattern: &dyn Pattern, growth: Growth) -> Result<Vec<i64>> {
         let ranks = self.run.ranks;
         if (0..ranks).all(|rank| pattern.collective(rank).is_none()) {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let (mut end, mut longest) = (self.now_ns, 0);
+        if self.run.disturbance.waits {
+            return (0..ranks).map(|rank| self.at(rank)).collect();
+        }
+        let (mut duration, mut longest) = (0u64, 0);
         for step in 0..pattern.steps() {
             let sent = (0..ranks).filter_map(|src| pattern.send(step, src));
             let ns = sent.map(|(_, bytes)| growth.of(bytes)).max().map_or(0, step_ns);
-            end = self.later(end, ns)?;
+            duration = duration.saturating_add(ns);
             longest = longest.max(ns);
         }
-        let end = self.later(end, (self.run.disturbance.jitter * longest as f64) as u64)?;
+        let late = (self.run.disturbance.jitter * longest as f64) as u64;
         for rank in 0..ranks {
             if let Some((operation, bytes)) = pattern.collective(rank) {
-                let behind = self.behind(rank);
-                let span = (self.later(self.now_ns, behind)?, self.later(end, behind)?);
-                self.stream.call(span, rank, (operation, growth.of(bytes)))?;
+                let enter = self.at(rank)?;
+                let leave = later(enter, duration.saturating_add(late))?;
+                self.stream.call((enter, leave), rank, (operation, growth.of(bytes)))?;
             }
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
     fn marks(&mut self, level: i32) -> Result<()> {
         for rank in 0..self.run.ranks {
-            let time = self.later(self.now_ns, self.behind(rank))?;
+            let time = self.at(rank)?;
             self.stream.mark(time, rank, level)?;
         }
         Ok(())
     }
 
-    /// Nobody sends but noise.
-    fn pause(&mut self, ns: u64) -> Result<()> {
-        let jitter = self.run.disturbance.jitter;
-        let longer = if jitter > 0.0 { (self.jitter.gen_range(0.0..jitter) * ns as f64) as u64 } else { 0 };
-        let mut left = ns.saturating_add(longer);
+    /// A pause between rounds, in which ranks compute.
+    fn work(&mut self, ns: u64) -> Result<()> {
+        if self.run.disturbance.waits {
+            return self.pass(0, |chance, rank| {
+                let own = chance.irregular(ns);
+                own.saturating_add(chance.late(ns)).saturating_add(chance.more_work(rank, own))
+            });
+        }
+        let common = self.chance.irregular(ns);
+        let longer = self.chance.late(common);
+        self.pass(common.saturating_add(longer), |chance, rank| chance.more_work(rank, common))
+    }
+
+    /// All ranks are silent for `common` and each for its own time, but for noise.
+    fn pass(&mut self, common: u64, own: impl Fn(&mut Chance, u32) -> u64) -> Result<()> {
+        let mut from = self.clocks.front();
+        let mut left = self.clocks.pause(common, |rank| own(&mut self.chance, rank))?;
         // A long pause is made bit by bit, so that its noise does not pile up.
-        while self.noise.per_ns > 0.0 && left > 0 {
-            let slice = left.min((SLICE / self.noise.per_ns).ceil() as u64);
-            self.stream.release(self.now_ns)?;
-            self.make_noise(slice)?;
-            self.advance(slice)?;
+        while self.noise_per_ns > 0.0 && left > 0 {
+            let slice = left.min((SLICE / self.noise_per_ns).ceil() as u64);
+            self.stream.release(from)?;
+            self.make_noise(from, slice)?;
+            from = later(from, slice)?;
             left -= slice;
         }
-        self.advance(left)
-    }
-
-    fn behind(&self, rank: u32) -> u64 {
-        self.behind.get(rank as usize).copied().unwrap_or(0)
-    }
-
-    fn advance(&mut self, ns: u64) -> Result<()> {
-        self.now_ns = self.later(self.now_ns, ns)?;
         Ok(())
     }
 
-    fn later(&self, time_ns: i64, ns: u64) -> Result<i64> {
-        time_ns
-            .checked_add_unsigned(ns)
-            .ok_or_else(|| Error::usage("the run would last more than 2^63-1 ns (292 years)"))
+    /// When a rank does its next step.
+    fn at(&self, rank: u32) -> Result<i64> {
+        later(self.clocks.of(rank), self.behind.get(rank as usize).copied().unwrap_or(0))
     }
 }
 

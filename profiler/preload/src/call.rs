@@ -119,6 +119,7 @@ pub(crate) fn recorded_with<T>(
     let posted = unsafe {
         let posted = call.record(lane);
         ((*lane).depth, (*lane).operation, (*lane).inside) = (1, call.operation as u8, true);
+        (*lane).told = false;
         posted
     };
     more(known);
@@ -127,7 +128,7 @@ pub(crate) fn recorded_with<T>(
     // SAFETY: as above; the thread is the same.
     unsafe {
         ((*lane).depth, (*lane).operation, (*lane).inside) = (0, 0, false);
-        if call.operation == Operation::Wait {
+        if call.operation == Operation::Wait && !(*lane).told {
             (*lane).forget_if_short(posted.0);
         }
     }

@@ -27,8 +27,8 @@ use crate::plan::Plan;
 use crate::survey::Run;
 
 /// Names of all methods, the default first.
-pub const NAMES: [&str; 9] =
-    ["rounds", "kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"];
+pub const NAMES: [&str; 10] =
+    ["rounds", "evidence", "kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"];
 
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,6 +36,8 @@ pub enum Method {
     /// Windows that follow the rounds of the program, merged from the bottom up.
     #[default]
     Rounds,
+    /// One cost: the evidence that stretches differ against the price of a boundary.
+    Evidence,
     /// k-means over windows; `k` fixed, or chosen by silhouette.
     KMeans(kmeans::KMeansMethod),
     /// DBSCAN over windows; the radius is fixed, or chosen from the distances.
@@ -87,6 +89,7 @@ impl Method {
     pub fn parse(choice: &Choice) -> Result<Self> {
         let method = match choice.name() {
             "rounds" => Self::Rounds,
+            "evidence" => Self::Evidence,
             "kmeans" => Self::KMeans(kmeans::KMeansMethod::parse(choice)?),
             "dbscan" => Self::Dbscan(dbscan::DbscanMethod::parse(choice)?),
             "optics" => Self::Optics(optics::OpticsMethod::parse(choice)?),
@@ -97,7 +100,7 @@ impl Method {
             "none" => Self::None,
             other => return Err(unknown_name("method", other, &NAMES)),
         };
-        if matches!(method, Self::Rounds | Self::Marks | Self::Windows | Self::None) {
+        if matches!(method, Self::Rounds | Self::Evidence | Self::Marks | Self::Windows | Self::None) {
             choice.only(&[])?;
         }
         Ok(method)
@@ -107,6 +110,7 @@ impl Method {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Rounds => "rounds",
+            Self::Evidence => "evidence",
             Self::KMeans(_) => "kmeans",
             Self::Dbscan(_) => "dbscan",
             Self::Optics(_) => "optics",
@@ -128,8 +132,14 @@ impl Method {
         matches!(self, Self::Rounds)
     }
 
+    /// True if the first pass has to make the windows of the model of evidence.
+    pub(crate) fn needs_evidence(&self) -> bool {
+        matches!(self, Self::Evidence)
+    }
+
     pub(crate) fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
         match self {
+            Self::Evidence => crate::phases::EvidenceMethod.split(run, limits),
             Self::Rounds => rounds::RoundsMethod.split(run, limits),
             Self::KMeans(method) => method.split(run, limits),
             Self::Dbscan(method) => method.split(run, limits),
@@ -160,7 +170,7 @@ mod tests {
         assert_eq!(error("rounds[k=1]"), "unknown parameter of `rounds` `k` (there is none)");
         assert_eq!(
             error("kmean"),
-            "unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)"
+            "unknown method `kmean`; did you mean kmeans? (known: rounds, evidence, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)"
         );
         assert_eq!(error("kmeans[kk=3]"), "unknown parameter of `kmeans` `kk`; did you mean k? (known: k)");
         assert_eq!(error("kmeans[k=0]"), "`kmeans[k=0]`: k is 0, expected at least 1");

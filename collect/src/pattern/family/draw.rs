@@ -32,10 +32,10 @@ pub(super) struct Round {
 }
 
 impl Draw {
-    /// Measures a round, the pause after it included.
+    /// Measures a round, or a pass of a loop, the pause after it included.
     pub(super) fn round(&self, text: &str) -> Result<Round> {
         let sums = |rounds: u64| -> Result<(u64, u64)> {
-            let run = LabelledRun { repeat: rounds, ..LabelledRun::new(Program::parse(text)?, self.ranks) };
+            let run = LabelledRun::new(Program::parse(&format!("{text}*{rounds}"))?, self.ranks);
             let summary = run.generate(&mut SummaryExport::new(std::io::sink()), &mut |_| Ok(()))?;
             Ok((summary.messages, summary.duration_ns.unwrap_or_default()))
         };

@@ -216,6 +216,7 @@ pub(super) fn hard(draw: &mut Draw) -> Result<()> {
         draw.phase(&rounds[i], part);
     }
     draw.idle_after_each(0.04);
-    draw.disturbance = Disturbance { jitter: 1.0, noise: 0.05, drift: 0.0, skew_ns: median_ns(&rounds) / 2 };
+    let skew_ns = median_ns(&rounds) / 2;
+    draw.disturbance = Disturbance { jitter: 1.0, noise: 0.05, skew_ns, ..Disturbance::default() };
     Ok(())
 }

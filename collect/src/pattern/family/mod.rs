@@ -1,10 +1,12 @@
-//! Families of labelled runs: what a method of segmentation has to get right, one difficulty each.
+//! Families of labelled runs: what a method of segmentation has to get right, one difficulty each, or what real programs do.
 //!
 //! A family draws a run from a seed: which patterns, how long, how large. All sizes are relative to the number of messages that
-//! is wanted, so that 16 and 1024 ranks make runs of like length. The table is [`FAMILIES`]; benches and tests go through it.
+//! is wanted, so that 16 and 1024 ranks make runs of like length. The tables are [`FAMILIES`] and [`PROGRAM_FAMILIES`]; benches and
+//! tests go through them.
 
 mod draw;
 mod kinds;
+mod programs;
 
 use draw::Draw;
 use rand::SeedableRng;
@@ -25,7 +27,7 @@ pub struct Family {
     make: fn(&mut Draw) -> Result<()>,
 }
 
-/// All families.
+/// Families of one difficulty each.
 pub const FAMILIES: [Family; 20] = [
     family("stationary", "one phase: nothing to find", kinds::stationary),
     family("sequence", "six patterns, each once", kinds::sequence),
@@ -51,6 +53,36 @@ pub const FAMILIES: [Family; 20] = [
     family("clocks", "ranks that are behind by up to five rounds", kinds::clocks),
     family("hard", "all at once: two patterns in turn, noise, jitter, skew, idle stretches", kinds::hard),
 ];
+
+/// Families that real programs suggest, untidy as these are.
+pub const PROGRAM_FAMILIES: [Family; 18] = [
+    family("hpcc", "seven kernels of a benchmark, each once, some after a pause", programs::hpcc),
+    nested(
+        "molecular",
+        "steps, rebuilt neighbour lists after some, output after some of those",
+        programs::molecular,
+    ),
+    nested("gradient", "a solver's iterations with checkpoints between", programs::gradient),
+    family("multigrid", "levels on which fewer ranks work, then cycles through all", programs::multigrid),
+    nested("spectral", "transforms over rows and columns, diagnostics after some", programs::spectral),
+    nested("training", "rings of a few sizes in each step, evaluations after some", programs::training),
+    family("tasks", "a master hands out small tasks, then large ones", programs::tasks),
+    family("contacts", "partners of whom a few change each round, balanced anew twice", programs::contacts),
+    nested("alternation", "two or three kernels in turn, two to four rounds each", programs::alternation),
+    family("balance", "long stretches of one step, between which the load is moved", programs::balance),
+    family("slow", "the same step, for a while two to four times as long", programs::slow),
+    family("whole", "input, perhaps a pause, one main loop, output", programs::whole),
+    family("heavy-pair", "one pair with heavy messages for a while", programs::heavy_pair),
+    nested("coupled", "two models side by side that exchange after some steps", programs::coupled),
+    nested("transport", "sweeps, and iterations of neighbours after some of them", programs::transport),
+    family("steady", "one step all along, however irregular its times", programs::steady),
+    family("stages", "three to five steps of a simulation, one after the other", programs::stages),
+    family("sizes", "a few messages up to a thousand times as large", programs::sizes),
+];
+
+const fn nested(name: &'static str, about: &'static str, make: fn(&mut Draw) -> Result<()>) -> Family {
+    Family { nested: true, ..family(name, about, make) }
+}
 
 const fn family(name: &'static str, about: &'static str, make: fn(&mut Draw) -> Result<()>) -> Family {
     Family { name, about, nested: false, make }
@@ -87,48 +119,88 @@ impl Family {
 mod tests {
     use super::*;
     use crate::export::SummaryExport;
+    use crate::pattern::Irregular;
 
     #[test]
     fn names_differ() {
-        for (i, family) in FAMILIES.iter().enumerate() {
-            assert!(FAMILIES[..i].iter().all(|other| other.name != family.name), "{}", family.name);
+        let families = [&FAMILIES[..], &PROGRAM_FAMILIES].concat();
+        for (i, family) in families.iter().enumerate() {
+            assert!(families[..i].iter().all(|other| other.name != family.name), "{}", family.name);
         }
     }
 
-    /// What holds for every truth: it tiles the run, every message of the program is in one stretch, positions ascend.
+    /// What holds for every truth: it tiles the run, every message of the program is in one stretch, positions ascend. The
+    /// messages, and how often the label and the outer one change.
+    fn checked(run: &LabelledRun, what: &str) -> (u64, usize, usize) {
+        let (mut end, mut labels, mut outers) = (0, Vec::new(), Vec::new());
+        let mut last = None;
+        let summary = run
+            .generate(&mut SummaryExport::new(std::io::sink()), &mut |stretch| {
+                assert_eq!(stretch.start_ns, end, "{what}");
+                assert!(stretch.end_ns > stretch.start_ns, "{what}");
+                end = stretch.end_ns;
+                assert_eq!(stretch.messages.is_none(), stretch.label == "idle");
+                if let Some(messages) = stretch.messages {
+                    assert!(messages.0 <= messages.1 && last < Some(messages.1), "{what}");
+                    last = Some(messages.1);
+                }
+                labels.push(stretch.label.to_string());
+                outers.push(stretch.outer.unwrap().to_string());
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(summary.duration_ns, Some(end));
+        labels.dedup();
+        outers.dedup();
+        (summary.messages, labels.len(), outers.len())
+    }
+
     #[test]
     fn every_family_makes_runs_of_the_wanted_length_that_its_truth_tiles() {
         for family in FAMILIES {
             for (ranks, messages) in [(8, 6_000), (16, 30_000), (100, 300_000)] {
                 for seed in 1..4 {
-                    let run = family.run(ranks, messages, seed).unwrap();
-                    let (mut end, mut labels, mut outers) = (0, Vec::new(), Vec::new());
-                    let mut last = None;
-                    let summary = run
-                        .generate(&mut SummaryExport::new(std::io::sink()), &mut |stretch| {
-                            assert_eq!(stretch.start_ns, end, "{} {ranks} {seed}", family.name);
-                            assert!(stretch.end_ns > stretch.start_ns);
-                            end = stretch.end_ns;
-                            assert_eq!(stretch.messages.is_none(), stretch.label == "idle");
-                            if let Some(messages) = stretch.messages {
-                                assert!(messages.0 <= messages.1 && last < Some(messages.1));
-                                last = Some(messages.1);
-                            }
-                            labels.push(stretch.label.to_string());
-                            outers.push(stretch.outer.unwrap().to_string());
-                            Ok(())
-                        })
-                        .unwrap();
-                    assert_eq!(summary.duration_ns, Some(end));
-                    let share = summary.messages as f64 / messages as f64;
-                    assert!((0.4..2.5).contains(&share), "{} {ranks} {seed}: {share}", family.name);
-                    let phases = |names: &mut Vec<String>| {
-                        names.dedup();
-                        names.len()
-                    };
-                    assert_eq!(phases(&mut labels) != phases(&mut outers), family.nested, "{}", family.name);
-                    assert_eq!(labels.len() == 1, family.name == "stationary");
+                    let what = format!("{} {ranks} {seed}", family.name);
+                    let (found, labels, outers) = checked(&family.run(ranks, messages, seed).unwrap(), &what);
+                    let share = found as f64 / messages as f64;
+                    assert!((0.4..2.5).contains(&share), "{what}: {share}");
+                    assert_eq!(labels != outers, family.nested, "{what}");
+                    assert_eq!(labels == 1, family.name == "stationary");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_family_of_programs_does_so_with_disturbances_of_its_own() {
+        for family in PROGRAM_FAMILIES {
+            for (ranks, messages) in [(16, 60_000), (64, 60_000), (100, 150_000)] {
+                for seed in 1..6 {
+                    let what = format!("{} {ranks} {seed}", family.name);
+                    let (found, labels, outers) = checked(&family.run(ranks, messages, seed).unwrap(), &what);
+                    let share = found as f64 / messages as f64;
+                    assert!((0.25..2.5).contains(&share), "{what}: {share}");
+                    assert_eq!(labels != outers, family.nested, "{what}");
+                    assert_eq!(labels == 1, family.name == "steady", "{what}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_disturbance_goes_with_every_family() {
+        let disturbances = [
+            Disturbance { waits: true, ..Disturbance::default() },
+            Disturbance { waits: true, jitter: 0.2, noise: 0.02, ..Disturbance::default() },
+            Disturbance { waits: true, irregular: Some(Irregular::Exponential), ..Disturbance::default() },
+            Disturbance { irregular: Some(Irregular::Pareto), imbalance: 0.5, ..Disturbance::default() },
+            Disturbance { heavy: 0.001, light: 0.05, renumber: true, ..Disturbance::default() },
+        ];
+        for family in FAMILIES.into_iter().chain(PROGRAM_FAMILIES) {
+            for (disturbance, seed) in disturbances.into_iter().zip(1..) {
+                let run = LabelledRun { disturbance, ..family.run(16, 20_000, seed).unwrap() };
+                let (_, labels, outers) = checked(&run, &format!("{} {disturbance:?}", family.name));
+                assert_eq!(labels != outers, family.nested);
             }
         }
     }

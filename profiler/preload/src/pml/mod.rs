@@ -10,6 +10,7 @@ mod hooks;
 mod probe;
 mod request;
 mod short;
+mod waits;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -99,7 +100,10 @@ pub(crate) fn patch() -> Result<Patch, String> {
         unsafe { patch.place(entry).write(hook()) };
     }
     match probe::a_message_shows_up() {
-        Ok(()) => Ok(patch),
+        Ok(()) => {
+            waits::patch();
+            Ok(patch)
+        }
         Err(problem) => {
             patch.undo();
             Err(problem)
@@ -110,6 +114,7 @@ pub(crate) fn patch() -> Result<Patch, String> {
 impl Patch {
     /// Puts back what was there.
     pub(crate) fn undo(self) {
+        waits::undo();
         for (entry, _) in hooks::ALL {
             // SAFETY: as in `patch`.
             unsafe { self.place(entry).write(REAL[entry as usize].load(Relaxed)) };

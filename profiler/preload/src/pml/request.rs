@@ -8,6 +8,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::waits;
 use crate::format::{Kind, Slot, flags};
 use crate::lane;
 use crate::message::{Envelope, Posted};
@@ -137,6 +138,7 @@ pub(super) fn watch_alone(result: c_int, to: *mut usize, posted: Posted, kind: K
     if kind as u8 == Kind::Send as u8 && (done || at_once) {
         posted.complete_at_once();
     } else if !done && request.word(CALLBACK).load(Ordering::Relaxed) == 0 {
+        waits::begins(request.0);
         request.word(CALLBACK_DATA).store(posted.0.expose_provenance(), Ordering::Relaxed);
         request.word(CALLBACK).store(completed as *const () as usize, Ordering::Relaxed);
     } else {
@@ -152,6 +154,7 @@ pub(super) fn watch(result: c_int, to: *mut usize, posted: Posted, at_once: bool
     }
     // SAFETY: MPI stored the request there.
     let request = Request(unsafe { *to });
+    waits::begins(request.0);
     if at_once {
         posted.complete_at_once();
     } else if request.is_done() {
@@ -161,6 +164,7 @@ pub(super) fn watch(result: c_int, to: *mut usize, posted: Posted, at_once: bool
             posted.complete_at_once();
         } else {
             finish(request, posted);
+            waits::early(request.0, posted);
         }
     } else if lane::may_overlap() {
         watch_overlapping(request, posted);

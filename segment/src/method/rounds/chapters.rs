@@ -266,6 +266,7 @@ mod tests {
             messages,
             windows: crate::window::Windows::new(0),
             rounds: crate::method::Rounds::default(),
+            evidence: crate::phases::Rounds::default(),
             sections,
             barriers_ns,
             ticks: crate::ticks::Ticks::default(),

@@ -1,6 +1,6 @@
-//! PFSim's traces and clusters, read in place; used by tests and benches.
+//! PFSim's traces and clusters, read in place; for benches.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "only tests and benches use it")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "only benches use it")]
 
 use std::path::{Path, PathBuf};
 

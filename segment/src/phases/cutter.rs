@@ -1,0 +1,202 @@
+//! Where rounds end: windows of whole rounds, in one pass, without a clock.
+//!
+//! Parallel programs repeat themselves. The next round begins when tokens of a window's beginning come again, all at once; a phase has ended when
+//! tokens come that were in neither of the last two windows. Both are cumulative sums (CUSUM, Page, Continuous inspection schemes,
+//! Biometrika 41, 1954) that single messages do not bring to an alarm; the window ends where the sum last began to grow.
+
+use super::tokens::{Last, Tokens};
+
+/// What a message that speaks against a change takes from a cumulative sum; one that speaks for it adds 1. Page's reference value: more than 40 % of the
+/// messages have to speak for it.
+const DECAY: f32 = 1.5;
+
+/// Alarm of the sum of repeats: at least so many messages, and at least this part of the round.
+const REPEATS: (f32, f32) = (4.0, 0.1);
+
+/// Alarm of the sum of new tokens: at least so many messages, and at least this part of the window.
+const NEW: (f32, f32) = (6.0, 0.03);
+
+/// A round begins with the tokens of its first quarter.
+const BEGINNING: f32 = 0.25;
+
+/// A cumulative sum that never falls below 0.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    value: f32,
+    /// The message at which it last left 0.
+    since: u64,
+}
+
+impl Sum {
+    #[inline]
+    fn add(&mut self, speaks: bool, message: u64) {
+        if speaks {
+            if self.value == 0.0 {
+                self.since = message;
+            }
+            self.value += 1.0;
+        } else {
+            self.value = (self.value - DECAY).max(0.0);
+        }
+    }
+}
+
+/// Cuts a stream of tokens into windows. Messages are numbered from 0.
+#[derive(Debug)]
+pub(super) struct Cutter {
+    /// Which of a token's [`Last`] is its own.
+    own: usize,
+    /// Number of the window, from 2, so that what never came is new in the first one.
+    pub(super) window: u64,
+    start: u64,
+    /// Rounds that the window has so far, the one under way included, and where that began.
+    pub(super) rounds: u32,
+    round_start: u64,
+    repeats: Sum,
+    new: Sum,
+    /// A whole round was seen since something new began.
+    repeated: bool,
+    /// Messages of the window before.
+    before: u64,
+    /// Tokens of the messages of this window.
+    recent: Vec<u32>,
+}
+
+impl Cutter {
+    pub(super) fn new(own: usize) -> Self {
+        Self {
+            own,
+            window: 2,
+            start: 0,
+            rounds: 1,
+            round_start: 0,
+            repeats: Sum::default(),
+            new: Sum::default(),
+            repeated: false,
+            before: 0,
+            recent: Vec::new(),
+        }
+    }
+
+    /// Adds a message. If a window ends, the number of the first message after it, which may lie before this message. Windows have at least `least`
+    /// messages if nothing new begins, and at most `most`.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        message: u64,
+        token: u32,
+        tokens: &mut Tokens,
+        (least, most): (u64, u64),
+    ) -> Option<u64> {
+        let own = &mut tokens.list[token as usize].last[self.own];
+        let at = (message - self.start) as u32;
+        let last = *own;
+        let count = if last.window == self.window { last.count } else { 0 };
+        let rounds = self.rounds;
+        let begins = last.first as f32 <= 4.0 + BEGINNING * at as f32 / rounds as f32;
+        self.repeats.add(count > rounds || (count >= rounds && begins), message);
+        if self.repeated {
+            self.new.add(last.window + 1 < self.window, message);
+        }
+        let first = if count == 0 { at } else { last.first };
+        *own = Last { window: self.window, count: count + 1, first };
+        self.recent.push(token);
+        let messages = u64::from(at) + 1;
+        let size = self.before.max(messages) as f32;
+        if self.repeated && self.new.value >= NEW.0.max(NEW.1 * size) && self.new.since > self.start {
+            let end = self.new.since;
+            self.close(end, false, tokens);
+            return Some(end);
+        }
+        if self.repeats.value >= REPEATS.0.max(REPEATS.1 * (message + 1 - self.round_start) as f32) {
+            self.repeated = true;
+            let end = self.repeats.since;
+            if end - self.start >= least {
+                self.close(end, true, tokens);
+                return Some(end);
+            }
+            self.rounds += 1;
+            self.round_start = end;
+            self.repeats.value = 0.0;
+        } else if messages >= most {
+            // Partners at random never come again in order.
+            self.close(message + 1, false, tokens);
+            return Some(message + 1);
+        }
+        None
+    }
+
+    /// Ends the window before message `end`.
+    pub(super) fn close(&mut self, end: u64, repeated: bool, tokens: &mut Tokens) {
+        let gone = ((end - self.start) as usize).min(self.recent.len());
+        self.before = end - self.start;
+        self.window += 1;
+        (self.start, self.round_start, self.rounds, self.repeated) = (end, end, 1, repeated);
+        (self.repeats, self.new) = (Sum::default(), Sum::default());
+        self.recent.drain(..gone);
+        for (first, token) in (0..).zip(&self.recent) {
+            let Some(token) = tokens.list.get_mut(*token as usize) else { continue };
+            let own = &mut token.last[self.own];
+            let again = own.window == self.window;
+            *own = Last {
+                window: self.window,
+                count: if again { own.count + 1 } else { 1 },
+                first: if again { own.first } else { first },
+            };
+        }
+    }
+
+    /// The first message that may yet come into another window than this one.
+    pub(super) fn settled(&self, next: u64) -> u64 {
+        let of = |sum: &Sum| if sum.value > 0.0 { sum.since } else { next };
+        of(&self.repeats).min(of(&self.new)).max(self.start)
+    }
+
+    /// Tokens have other numbers from now on.
+    pub(super) fn renumber(&mut self, becomes: &[u32]) {
+        self.recent.iter_mut().for_each(|token| *token = becomes[*token as usize]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sizes of the windows of messages (src, dst).
+    fn sizes(messages: impl IntoIterator<Item = (u32, u32)>, least: u64) -> Vec<u64> {
+        let (mut tokens, mut cutter) = (Tokens::default(), Cutter::new(0));
+        let (mut ends, mut count) = (vec![0], 0);
+        for (src, dst) in messages {
+            let token = tokens.number(src, dst, 8, 0);
+            ends.extend(cutter.add(count, token, &mut tokens, (least, 256)));
+            count += 1;
+        }
+        ends.push(count);
+        ends.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    fn ring(ranks: u32, step: u32) -> Vec<(u32, u32)> {
+        (0..ranks).map(|rank| (rank, (rank + step) % ranks)).collect()
+    }
+
+    #[test]
+    fn windows_are_whole_rounds() {
+        assert_eq!(sizes(ring(100, 1).repeat(5), 24), [100; 5]);
+        // Of three short rounds each.
+        assert_eq!(sizes(ring(10, 1).repeat(9), 24), [30; 3]);
+        // A round of many steps is one window.
+        let steps: Vec<_> = (1..8).flat_map(|step| ring(32, step)).collect();
+        assert_eq!(sizes(steps.repeat(4), 24), [7 * 32; 4]);
+    }
+
+    #[test]
+    fn a_change_of_phase_begins_a_window() {
+        let messages = [ring(100, 1).repeat(3), ring(100, 7).repeat(3), ring(30, 3).repeat(2)].concat();
+        assert_eq!(sizes(messages, 24), [100, 100, 100, 100, 100, 100, 30, 30]);
+    }
+
+    #[test]
+    fn what_never_comes_again_is_cut_by_number() {
+        assert_eq!(sizes((0..1000u32).map(|i| (i, i + 1)), 24), [256, 256, 256, 232]);
+    }
+}

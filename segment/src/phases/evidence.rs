@@ -1,0 +1,220 @@
+//! What a boundary is worth: the evidence that two stretches are two phases.
+//!
+//! For a scale of q units and a view, x is the distance of the last q units of the one stretch from the first q of the other, and e the distance that
+//! neighbours of q units have within one phase here: the program's own irregularity, which is [measured](Noise). With the resolution r, k rounds on
+//! the weaker side and ν degrees of freedom of one round, the evidence in nats is the lesser of
+//!
+//! - G = ½ (x − e) / (e/d + r): a Gaussian likelihood ratio of a view with d degrees of freedom, and
+//! - T = k ½(ν + 1) ln(1 + (x − e) / (ν (e + r))): k rounds prove no more than k odd rounds could, which are draws of Student's distribution.
+//!
+//! A boundary is worth the largest evidence over all scales and views. The views see the same messages, so they are not added up.
+
+use super::features::{Units, VIEWS, View};
+
+/// Price of a boundary, and of a label, in nats: e⁻¹⁰ is the chance of one by accident. From 7 to 15 the score changes by less than .015.
+pub(super) const PRICE: f64 = 10.0;
+
+/// Resolution of shares: two matrices of a smaller squared Hellinger distance are one phase.
+const DIFFERENCE: f64 = 0.06;
+
+/// Resolution of rates: a smaller factor is one phase.
+const FACTOR: f64 = 1.5;
+
+/// Degrees of freedom of a view of shares; a rate has one.
+const FREEDOM: f64 = 8.0;
+
+/// Degrees of freedom of one round.
+const NU: f64 = 4.0;
+
+/// Scales in units; what changes more slowly than the last one drifts.
+pub(super) const SCALES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// Rounds on both sides that a rate needs.
+const ROUNDS_OF_RATE: f64 = 3.0;
+
+/// The distance has to persist over so many times the scale, as far as the stretches reach: what is odd beside a boundary does not.
+const PERSISTENCE: usize = 4;
+
+/// Positions of which the noise is the median, at least.
+const MEMORY: usize = 12;
+
+/// Noise is the median of distances where boundaries are known …
+const MEDIAN: f64 = 0.5;
+/// … and their lower quartile where none is: in loops of short phases most positions are near a boundary.
+const QUARTILE: f64 = 0.25;
+
+/// A quantile of fewer distances is not taken.
+const FEWEST: usize = 3;
+
+/// The mean of χ² with one degree of freedom over its median.
+const MEAN_OVER_MEDIAN: f64 = 2.2;
+
+/// Nats of distance `x` where `e` is normal, from `k` rounds.
+pub(super) fn nats(x: f64, e: f64, k: f64, view: View) -> f64 {
+    let resolution = if view.is_rate() { FACTOR.ln().powi(2) } else { DIFFERENCE } / (2.0 * PRICE);
+    let freedom = if view.is_rate() { 1.0 } else { FREEDOM };
+    let more = x - e;
+    // Not a number where a rate is unknown.
+    if more.is_nan() || more <= 0.0 {
+        return 0.0;
+    }
+    let gauss = 0.5 * more / (e / freedom + resolution);
+    gauss.min(k * 0.5 * (NU + 1.0) * (more / (NU * (e + resolution))).ln_1p())
+}
+
+/// Rounds of the weaker side of two stretches of so many rounds and messages. A side counts at least as many rounds as its messages would be on the
+/// other one, so that one huge round may stand.
+pub(super) fn weaker(rounds: (f64, f64), messages: (f64, f64)) -> f64 {
+    let (one, other) = (messages.0 * rounds.1 / messages.1, messages.1 * rounds.0 / messages.0);
+    rounds.0.max(one).min(rounds.1.max(other))
+}
+
+/// The distance of neighbours within one phase, by scale, view and place.
+#[derive(Debug)]
+pub(super) struct Noise {
+    /// For each scale and view a value before each unit and one after the last; left of it, and right of it.
+    values: Vec<[Vec<f64>; 2]>,
+}
+
+impl Noise {
+    /// Measures it between `starts` of stretches: a quantile of the distances of neighbours of q units around, without those that cross a boundary or a silence.
+    pub(super) fn new(units: &Units<'_>, starts: &[usize]) -> Self {
+        let mut piece = vec![0; units.len()];
+        let mut next = starts.iter().copied().peekable();
+        let mut number = 0;
+        for (unit, piece) in piece.iter_mut().enumerate() {
+            if next.next_if_eq(&unit).is_some() || units.locked[unit] {
+                number += 1;
+            }
+            *piece = number;
+        }
+        let mut values: Vec<[Vec<f64>; 2]> = Vec::new();
+        for (number, scale) in SCALES.into_iter().enumerate() {
+            for (at, view) in VIEWS.into_iter().enumerate() {
+                let finer = number.checked_sub(1).map(|finer| &values[finer * VIEWS.len() + at]);
+                let part = if starts.is_empty() && !view.is_rate() { QUARTILE } else { MEDIAN };
+                let own = sides(units, &piece, scale, view, part, finer);
+                values.push(own);
+            }
+        }
+        Self { values }
+    }
+
+    /// On the side (0 left, 1 right) of the border before `unit`.
+    pub(super) fn at(&self, scale: usize, view: usize, side: usize, unit: usize) -> f64 {
+        self.values[scale * VIEWS.len() + view][side][unit]
+    }
+}
+
+/// Both sides' noise at a scale; where too little is known, that of the next `finer` scale.
+fn sides(
+    units: &Units<'_>,
+    piece: &[usize],
+    scale: usize,
+    view: View,
+    part: f64,
+    finer: Option<&[Vec<f64>; 2]>,
+) -> [Vec<f64>; 2] {
+    let count = units.len();
+    let step = (scale / 4).max(1);
+    let span = MEMORY.max(3 * scale) / step;
+    // Distances of neighbours that meet before unit i·step.
+    let distances: Vec<f64> = (0..=count / step)
+        .map(|at| {
+            let unit = at * step;
+            if unit < scale || unit + scale > count || piece[unit - scale] != piece[unit + scale - 1] {
+                return f64::NAN;
+            }
+            units.distance((unit - scale, unit), (unit, unit + scale), view)
+        })
+        .collect();
+    let mut known = Vec::with_capacity(span);
+    let mut quantile = |range: std::ops::Range<usize>| {
+        known.clear();
+        known.extend(distances[range].iter().copied().filter(|distance| !distance.is_nan()));
+        if known.len() < FEWEST {
+            return f64::NAN;
+        }
+        known.sort_unstable_by(f64::total_cmp);
+        let place = part * (known.len() - 1) as f64;
+        let low = place as usize;
+        let high = known[(low + 1).min(known.len() - 1)];
+        (known[low] + place.fract() * (high - known[low]))
+            * if view.is_rate() { MEAN_OVER_MEDIAN } else { 1.0 }
+    };
+    let places = 0..distances.len();
+    let before: Vec<f64> = places.clone().map(|at| quantile(at.saturating_sub(span)..at)).collect();
+    let after: Vec<f64> = places.map(|at| quantile(at..distances.len().min(at + span))).collect();
+    let value = |side: usize, unit: usize| {
+        let at = (unit / step).min(distances.len() - 1);
+        let own = if side == 0 { before[at] } else { after[at] };
+        let finer = finer.map_or(0.0, |finer| finer[side][unit]);
+        match own.is_nan() {
+            true => finer,
+            // Twice as many independent rounds have half of the noise; a few that are alike by chance say nothing else.
+            false if view.is_rate() => own.max(0.5 * finer),
+            false => own,
+        }
+    };
+    [0, 1].map(|side| (0..=count).map(|unit| value(side, unit)).collect())
+}
+
+/// The evidence in nats that units `a..b` and `b..c` are two phases.
+pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: usize) -> f64 {
+    let mut best = 0.0f64;
+    for (number, scale) in SCALES.into_iter().enumerate() {
+        if number > 0 && b - a <= SCALES[number - 1] && c - b <= SCALES[number - 1] {
+            break;
+        }
+        let (from, to) = (a.max(b.saturating_sub(scale)), c.min(b + scale));
+        let scale_of = |length: usize| SCALES.iter().rposition(|scale| *scale <= length).unwrap_or(0);
+        let (left, right) = (scale_of(b - from), scale_of(to - b));
+        let far = (a.max(b.saturating_sub(PERSISTENCE * scale)), c.min(b + PERSISTENCE * scale));
+        let persists = far.0 < from || far.1 > to;
+        let (one, other) = (units.rates(far.0, b), units.rates(b, far.1));
+        let rounds = weaker((one.rounds, other.rounds), (one.messages, other.messages));
+        let effective = || units.effective_messages(far.0, b).min(units.effective_messages(b, far.1));
+        for (view, own) in VIEWS.into_iter().enumerate() {
+            if own.is_rate() && one.rounds.min(other.rounds) < ROUNDS_OF_RATE {
+                continue;
+            }
+            let left_noise = noise.at(left, view, 0, from.max(b - SCALES[left]));
+            let right_noise = noise.at(right, view, 1, to.min(b + SCALES[right]));
+            let normal = 0.5 * (left_noise + right_noise);
+            let mut distance = units.distance((from, b), (b, to), own);
+            if persists && distance > normal {
+                distance = distance.min(units.distance((far.0, b), (b, far.1), own));
+            }
+            if distance > normal {
+                // A few huge messages prove no more than as many rounds would.
+                let rounds = if own == View::Bytes { rounds.min(effective()) } else { rounds };
+                best = best.max(nats(distance, normal, rounds, own));
+            }
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_noise_the_resolution_is_worth_the_price() {
+        for view in [View::Pairs, View::Bytes, View::Sizes] {
+            assert!((nats(DIFFERENCE, 0.0, 1e9, view) - PRICE).abs() < 1e-9);
+        }
+        assert!((nats(FACTOR.ln().powi(2), 0.0, 1e9, View::ByteRate) - PRICE).abs() < 1e-9);
+        assert!(nats(f64::NAN, 0.0, 1.0, View::ByteRate).abs() < 1e-12);
+        // No more than is normal proves nothing; nor does much, in no round.
+        assert!(
+            nats(0.3, 0.3, 9.0, View::Pairs).abs() < 1e-12 && nats(1.0, 0.0, 0.0, View::Pairs).abs() < 1e-12
+        );
+    }
+
+    #[test]
+    fn a_huge_round_stands_for_many() {
+        assert!((weaker((1.0, 10.0), (1000.0, 100.0)) - 10.0).abs() < 1e-12);
+        assert!((weaker((2.0, 10.0), (2.0, 10.0)) - 2.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,286 @@
+//! What windows look like: sums by view, before each window, so that any stretch costs one subtraction.
+
+use crate::window::sketch::scatter;
+
+/// Bins of pairs. 16 ranks have 240 pairs, a halo of 64 ranks 224: each has a bin of its own.
+pub(super) const PAIRS: usize = 256;
+
+/// Bins of sizes: octaves up to half a tebibyte; larger messages share the last one.
+const SIZES: usize = 40;
+
+/// Parts of a message in its two bins of sizes.
+const UNIT: u32 = 256;
+
+/// Bits of the set of a window's tokens.
+const BITS: usize = 8192;
+
+/// A side of messages in which two stretches may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    /// Messages by pair.
+    Pairs,
+    /// Bytes by pair: one heavy message among thousands decides the load.
+    Bytes,
+    /// Messages by octave of their size, shared by the two nearest in proportion, so that a slow change of size is slow here.
+    Sizes,
+    /// The natural logarithm of the messages in a nanosecond.
+    MessageRate,
+    /// The natural logarithm of the bytes in a nanosecond.
+    ByteRate,
+}
+
+/// All views; the rates come last.
+pub(super) const VIEWS: [View; 5] =
+    [View::Pairs, View::Bytes, View::Sizes, View::MessageRate, View::ByteRate];
+
+impl View {
+    pub(super) fn is_rate(self) -> bool {
+        matches!(self, View::MessageRate | View::ByteRate)
+    }
+}
+
+/// Sums over all windows before one.
+#[derive(Clone, Debug)]
+pub(super) struct Sums {
+    /// Wrapping, as only differences count.
+    pairs: [u32; PAIRS],
+    bytes: [u64; PAIRS],
+    sizes: [u32; SIZES],
+    /// Of the bytes of each message.
+    squares: f64,
+}
+
+const NOTHING: Sums = Sums { pairs: [0; PAIRS], bytes: [0; PAIRS], sizes: [0; SIZES], squares: 0.0 };
+
+impl Default for Sums {
+    fn default() -> Self {
+        NOTHING
+    }
+}
+
+impl Sums {
+    /// Counts a message of the pair with this number.
+    #[inline]
+    pub(super) fn add(&mut self, pair: u32, bytes: u64) {
+        // An empty message is a message: it counts as one byte more, as all do.
+        let size = bytes.saturating_add(1);
+        let pair = pair as usize % PAIRS;
+        self.pairs[pair] = self.pairs[pair].wrapping_add(1);
+        self.bytes[pair] = self.bytes[pair].wrapping_add(size);
+        self.squares += (size as f64).powi(2);
+        let exponent = size.ilog2() as usize;
+        let above = (size.rotate_left(64 - exponent as u32) >> 56) as u32;
+        let (low, high) = (exponent.min(SIZES - 1), (exponent + 1).min(SIZES - 1));
+        self.sizes[low] = self.sizes[low].wrapping_add(UNIT - above);
+        self.sizes[high] = self.sizes[high].wrapping_add(above);
+    }
+
+    /// Bytes of all messages, one more for each.
+    pub(super) fn bytes_of_all(&self) -> f64 {
+        self.bytes.iter().map(|bytes| *bytes as f64).sum()
+    }
+
+    /// Adds what another one has.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.pairs.iter_mut().zip(&other.pairs).for_each(|(sum, own)| *sum = sum.wrapping_add(*own));
+        self.bytes.iter_mut().zip(&other.bytes).for_each(|(sum, own)| *sum = sum.wrapping_add(*own));
+        self.sizes.iter_mut().zip(&other.sizes).for_each(|(sum, own)| *sum = sum.wrapping_add(*own));
+        self.squares += other.squares;
+    }
+}
+
+/// A set of tokens, by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TokenSet(Box<[u64; BITS / 64]>);
+
+impl Default for TokenSet {
+    fn default() -> Self {
+        Self(Box::new([0; BITS / 64]))
+    }
+}
+
+impl TokenSet {
+    /// Adds the token of this hash.
+    #[inline]
+    pub(super) fn insert(&mut self, token: u32) {
+        let bit = scatter(u64::from(token)) as usize % BITS;
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0.iter()).for_each(|(own, other)| *own |= other);
+    }
+
+    /// Tokens in it, about.
+    pub(super) fn len(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Tokens that another set has, too.
+    pub(super) fn common(&self, other: &Self) -> u32 {
+        self.0.iter().zip(other.0.iter()).map(|(own, other)| (own & other).count_ones()).sum()
+    }
+}
+
+/// Lanes of a sum; a fixed order of additions, so that results are the same everywhere.
+const LANES: usize = 8;
+
+/// Squared Hellinger distance of the differences of two pairs of sums: 1 − Σ √(pᵢ·qᵢ); 0 if one is empty.
+macro_rules! hellinger {
+    ($name:ident, $int:ty) => {
+        fn $name(a: &[$int], b: &[$int], c: &[$int], d: &[$int]) -> f64 {
+            let (mut one, mut other, mut both) = ([0f32; LANES], [0f32; LANES], [0f32; LANES]);
+            let chunks = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
+            let chunks = chunks.zip(c.chunks_exact(LANES).zip(d.chunks_exact(LANES)));
+            for ((a, b), (c, d)) in chunks {
+                for lane in 0..LANES {
+                    let p = b[lane].wrapping_sub(a[lane]) as f32;
+                    let q = d[lane].wrapping_sub(c[lane]) as f32;
+                    one[lane] += p;
+                    other[lane] += q;
+                    both[lane] += p.sqrt() * q.sqrt();
+                }
+            }
+            let sum = |lanes: [f32; LANES]| lanes.iter().map(|lane| f64::from(*lane)).sum::<f64>();
+            let (one, other, both) = (sum(one), sum(other), sum(both));
+            if one <= 0.0 || other <= 0.0 { 0.0 } else { (1.0 - both / (one * other).sqrt()).max(0.0) }
+        }
+    };
+}
+
+hellinger!(distance_of_counts, u32);
+hellinger!(distance_of_bytes, u64);
+
+/// What is counted of a stretch for its rates.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rates {
+    pub(super) messages: f64,
+    pub(super) bytes: f64,
+    pub(super) ns: f64,
+    pub(super) rounds: f64,
+}
+
+impl Rates {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            messages: self.messages + other.messages,
+            bytes: self.bytes + other.bytes,
+            ns: self.ns + other.ns,
+            rounds: self.rounds + other.rounds,
+        }
+    }
+
+    pub(super) fn minus(self, other: Self) -> Self {
+        Self {
+            messages: self.messages - other.messages,
+            bytes: self.bytes - other.bytes,
+            ns: self.ns - other.ns,
+            rounds: self.rounds - other.rounds,
+        }
+    }
+}
+
+/// Stretches of windows, each a unit that the model does not divide.
+#[derive(Debug)]
+pub(super) struct Units<'a> {
+    /// Sums before each window, and those of all.
+    sums: &'a [Sums],
+    /// The first window of each unit, and the number of windows.
+    pub(super) edges: Vec<usize>,
+    /// Sums before each unit, and those of all.
+    pub(super) rates: Vec<Rates>,
+    /// A silence lies before it: nothing is joined over it. One a unit.
+    pub(super) locked: Vec<bool>,
+}
+
+impl<'a> Units<'a> {
+    pub(super) fn new(sums: &'a [Sums], edges: Vec<usize>, rates: &[Rates], locked: Vec<bool>) -> Self {
+        let mut all = vec![Rates::default()];
+        for own in rates {
+            all.push(all[all.len() - 1].plus(*own));
+        }
+        Self { sums, edges, rates: all, locked }
+    }
+
+    /// Number of units.
+    pub(super) fn len(&self) -> usize {
+        self.edges.len() - 1
+    }
+
+    /// What is counted of units `from..to`.
+    pub(super) fn rates(&self, from: usize, to: usize) -> Rates {
+        self.rates[to].minus(self.rates[from])
+    }
+
+    /// Messages of equal size that would tell as much as the bytes of units `from..to` (Kish, Survey Sampling, 1965, section 11.7): few, if a few huge ones
+    /// have most of the bytes.
+    pub(super) fn effective_messages(&self, from: usize, to: usize) -> f64 {
+        let (one, other) = (&self.sums[self.edges[from]], &self.sums[self.edges[to]]);
+        let own = other.bytes.iter().zip(&one.bytes).map(|(end, start)| end.wrapping_sub(*start) as f64);
+        own.sum::<f64>().powi(2) / (other.squares - one.squares).max(1.0)
+    }
+
+    /// The distance of units `a..b` from `c..d` in a view: squared Hellinger distance of shares, squared difference of the logarithms of rates.
+    pub(super) fn distance(&self, (a, b): (usize, usize), (c, d): (usize, usize), view: View) -> f64 {
+        let at = |unit: usize| &self.sums[self.edges[unit]];
+        match view {
+            View::Pairs => distance_of_counts(&at(a).pairs, &at(b).pairs, &at(c).pairs, &at(d).pairs),
+            View::Bytes => distance_of_bytes(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
+            View::Sizes => distance_of_counts(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes),
+            View::MessageRate | View::ByteRate => {
+                let (one, other) = (self.rates(a, b), self.rates(c, d));
+                let rate = |own: Rates| match view {
+                    View::MessageRate => own.messages / own.ns,
+                    _ => own.bytes / own.ns,
+                };
+                (rate(other) / rate(one)).ln().powi(2)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of windows given as messages (pair, bytes).
+    fn sums(windows: &[&[(u32, u64)]]) -> Vec<Sums> {
+        let mut all = vec![Sums::default()];
+        for window in windows {
+            let mut next = all[all.len() - 1].clone();
+            window.iter().for_each(|(pair, bytes)| next.add(*pair, *bytes));
+            all.push(next);
+        }
+        all
+    }
+
+    #[test]
+    fn distances_by_hand() {
+        // Shares (1/2, 1/2) and (1, 0) of messages: 1 − √(1/2).
+        let sums = sums(&[&[(0, 99), (1, 99)], &[(0, 99), (0, 99)], &[(2, 7)]]);
+        let rates = |messages, ns| Rates { messages, bytes: 100.0 * messages, ns, rounds: 1.0 };
+        let all = [rates(2.0, 10.0), rates(2.0, 30.0), rates(1.0, 10.0)];
+        let units = Units::new(&sums, vec![0, 1, 2, 3], &all, vec![false; 3]);
+        let of = |view| units.distance((0, 1), (1, 2), view);
+        for view in [View::Pairs, View::Bytes] {
+            assert!((of(view) - (1.0 - 0.5f64.sqrt())).abs() < 1e-6);
+        }
+        assert!(of(View::Sizes) < 1e-6);
+        assert!((of(View::MessageRate) - 3f64.ln().powi(2)).abs() < 1e-9);
+        assert!((units.distance((0, 2), (2, 3), View::Pairs) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn sets_of_tokens() {
+        let of = |tokens: std::ops::Range<u32>| {
+            let mut set = TokenSet::default();
+            tokens.for_each(|token| set.insert(token));
+            set
+        };
+        let (one, mut other) = (of(0..60), of(40..100));
+        assert!((58..=60).contains(&one.len()));
+        assert!((19..=22).contains(&one.common(&other)));
+        other.merge(&one);
+        assert_eq!(other.common(&one), one.len());
+    }
+}

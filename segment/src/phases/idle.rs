@@ -1,0 +1,57 @@
+//! Silences that the run's own irregularity does not explain.
+
+use super::evidence::PRICE;
+
+/// Windows on each side of a silence whose own silences are usual.
+const AROUND: usize = 48;
+
+/// The longest ones of them may be idle stretches themselves.
+const LEFT_OUT: usize = 2;
+
+/// An idle stretch is at least three times as long as usual silences: ln 3.
+const LEAST: f64 = 1.1;
+
+/// A part of the price: the mean excess over the upper quartile estimates an exponential tail, whose chance of a silence this much longer is e⁻⁷.
+const TAIL: f64 = 0.7 * PRICE;
+
+/// The least mean excess of logarithms: silences are not more regular than a clock of 5 %.
+const REGULAR: f64 = 0.05;
+
+/// True if a silence of `length_ns` is longer than what is usual around it: `before` and `after` are the longest silences of the windows at its sides, the nearest
+/// ones first. The excess of the logarithms over their upper quartile is taken to be exponential (Pareto silences; Hill, A simple general approach to inference
+/// about the tail of a distribution, Annals of Statistics 3, 1975).
+pub(super) fn is_idle(
+    length_ns: u64,
+    before: impl Iterator<Item = u64>,
+    after: impl Iterator<Item = u64>,
+) -> bool {
+    let log = |ns: u64| (ns.max(1) as f64).ln();
+    let sides: [Vec<f64>; 2] =
+        [before.take(AROUND).map(log).collect(), after.take(AROUND).map(log).collect()];
+    sides.into_iter().filter(|side| !side.is_empty()).all(|mut side| {
+        side.sort_unstable_by(f64::total_cmp);
+        if side.len() >= 4 * LEFT_OUT {
+            side.truncate(side.len() - LEFT_OUT);
+        }
+        let quartile = side[side.len() * 3 / 4];
+        let above: Vec<f64> = side.iter().filter(|own| **own >= quartile).map(|own| own - quartile).collect();
+        let excess = above.iter().sum::<f64>() / above.len().max(1) as f64;
+        log(length_ns) > quartile + LEAST.max(TAIL * (excess + REGULAR))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_usual_is_not_idle() {
+        let regular = || (0..40).map(|i| 1000 + i % 7);
+        assert!(is_idle(10_000, regular(), regular()));
+        assert!(!is_idle(1_300, regular(), regular()));
+        // One silence in ten is a hundred times as long.
+        let irregular = || (0..40).map(|i| if i % 10 == 3 { 100_000 } else { 1000 });
+        assert!(!is_idle(1_500, irregular(), regular()));
+        assert!(is_idle(5_000, regular(), std::iter::empty()));
+    }
+}

@@ -1,0 +1,224 @@
+//! `evidence`: one model of a phase.
+//!
+//! A segmentation costs [`PRICE`](evidence::PRICE) nats for each boundary and each label, and saves the [evidence] that the stretches at a boundary, or
+//! of two labels, are different behaviours: who talks to whom, how much, in messages of which size, how fast. How different they have to be follows from the
+//! run: the distance that neighbours within one phase have here is its noise. A segmentation that costs little is found so:
+//!
+//! 1. The first pass cuts [windows] of whole rounds where [tokens] come again ([cutter]); no time is used.
+//! 2. Neighbours are [merged](merge) from the bottom up, the boundary of least evidence first, until all are worth the price. The noise is measured
+//!    again, not over the boundaries that were found.
+//! 3. [Pieces](pieces) of rounds that were cut unlike go to their neighbours; 2 and 3 until nothing changes.
+//! 4. The same with windows of at least 1/128 of the run finds its [stages]; where these begin, so does a phase.
+//! 5. Stretches that behave alike get one [label](labels).
+//! 6. [Silences](idle) that the run's own irregularity does not explain are idle.
+//! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::search)).
+//!
+//! No random numbers. Neither the numbers of ranks nor the origin or the unit of time matter: tokens and pairs are numbered as they come, and of times only ratios are used.
+//!
+//! The wrong choice for phases of fewer than two rounds each, for rounds whose partners are all drawn at random, where windows are mostly sampling noise, and
+//! where the program says itself what its phases are: use `marks`.
+
+mod cutter;
+mod evidence;
+mod features;
+mod idle;
+mod labels;
+mod merge;
+mod pieces;
+mod stages;
+mod tokens;
+mod windows;
+
+use phaseflow_collect::Result;
+
+pub(crate) use windows::{FirstPass, Rounds, Window};
+
+use crate::method::{Answer, Limits, Split};
+use crate::plan::{Part, Plan, Stretch};
+use crate::survey::Run;
+use evidence::Noise;
+use features::{Rates, Sums, TokenSet, Units};
+use pieces::Content;
+
+/// Rounds of merging, at most; most runs need two to four.
+const AGAIN: usize = 5;
+
+/// The second pass looks for a boundary within so many windows on each side.
+const SLACK: usize = 3;
+
+/// Windows on each side whose rates are usual.
+const AROUND: usize = 12;
+
+/// A rate beyond so many standard deviations of what is usual counts as that: one slow round, or one huge message, is no phase.
+const DEVIATIONS: f64 = 3.0;
+
+/// The method.
+pub(crate) struct EvidenceMethod;
+
+impl Split for EvidenceMethod {
+    fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
+        let windows = &run.evidence.windows;
+        let locked: Vec<bool> = windows.iter().map(|window| window.silence_ns > 0).collect();
+        let mut sums = vec![Sums::default()];
+        for window in windows {
+            let mut next = sums[sums.len() - 1].clone();
+            next.merge(&window.sums);
+            sums.push(next);
+        }
+        let edges: Vec<usize> = (0..=windows.len()).collect();
+        let units = Units::new(
+            &sums,
+            edges,
+            &rates(windows, &locked, &(0..=windows.len()).collect::<Vec<_>>()),
+            locked.clone(),
+        );
+        let contents = contents(windows, &units.edges);
+        let starts = segmented(&units, &contents);
+        let stages = stages::stages(run, &sums, &locked);
+        let (starts, stage_starts) = stages::joined(&starts, &stages, &run.evidence);
+        let noise = Noise::new(&units, &starts);
+        let labels = labels::labels(&units, &noise, &starts);
+        let plan = plan(run, &starts, &labels, &locked, &stage_starts);
+        Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
+    }
+}
+
+/// The first units of stretches that differ from their neighbours.
+fn segmented(units: &Units<'_>, contents: &[Content]) -> Vec<usize> {
+    let mut starts: Vec<usize> = (0..units.len()).collect();
+    let mut noise = Noise::new(units, &[]);
+    for _ in 0..AGAIN {
+        let merged = merge::merged(units, &noise, &starts);
+        noise = Noise::new(units, &merged);
+        starts = pieces::joined(contents, &units.locked, &merged);
+        if starts.len() == merged.len() {
+            break;
+        }
+    }
+    starts
+}
+
+/// What units that begin at `edges` hold.
+fn contents(windows: &[Window], edges: &[usize]) -> Vec<Content> {
+    let content = |range: &[Window]| {
+        let mut tokens = TokenSet::default();
+        range.iter().for_each(|window| tokens.merge(&window.tokens));
+        Content { messages: range.iter().map(|window| window.messages).sum(), tokens }
+    };
+    edges.windows(2).map(|pair| content(&windows[pair[0]..pair[1]])).collect()
+}
+
+/// Rates of units that begin at `edges`, without what is unusual.
+fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
+    let own: Vec<Rates> = edges
+        .windows(2)
+        .map(|pair| {
+            let range = &windows[pair[0]..pair[1]];
+            let messages: u64 = range.iter().map(|window| window.messages).sum();
+            let (first, last) = (range[0].first_ns, range[range.len() - 1].last_ns);
+            // From begin to begin; where nothing follows, the last interval is taken to be like the others.
+            let ns = match windows.get(pair[1]) {
+                Some(next) if !locked[pair[1]] => next.first_ns.abs_diff(first) as f64,
+                _ => last.abs_diff(first) as f64 * messages as f64 / messages.saturating_sub(1).max(1) as f64,
+            };
+            Rates {
+                messages: messages as f64,
+                bytes: range.iter().map(|window| window.sums.bytes_of_all()).sum(),
+                ns,
+                rounds: range.iter().map(|window| window.rounds).sum::<u64>() as f64,
+            }
+        })
+        .collect();
+    // A time of nothing has no rate: a thousandth of the usual one instead.
+    let mut known: Vec<f64> = own.iter().map(|own| own.ns).filter(|ns| *ns > 0.0).collect();
+    known.sort_unstable_by(f64::total_cmp);
+    let least = known.get(known.len() / 2).map_or(1.0, |median| median * 1e-3);
+    let ns = clipped(own.iter().map(|own| (own.ns.max(least) / own.messages).ln()).collect());
+    let bytes = clipped(own.iter().map(|own| (own.bytes / own.messages).ln()).collect());
+    let clip = |((own, ns), bytes): ((Rates, f64), f64)| Rates {
+        bytes: bytes.exp() * own.messages,
+        ns: ns.exp() * own.messages,
+        ..own
+    };
+    own.into_iter().zip(ns).zip(bytes).map(clip).collect()
+}
+
+/// Values within the usual range of those on their left or on their right.
+fn clipped(values: Vec<f64>) -> Vec<f64> {
+    if values.len() <= 2 * AROUND {
+        return values;
+    }
+    // Mirrored at the ends.
+    let before = values[1..=AROUND].iter().rev();
+    let after = values[values.len() - 1 - AROUND..values.len() - 1].iter().rev();
+    let mirrored: Vec<f64> = before.chain(&values).chain(after).copied().collect();
+    let mut sorted = Vec::new();
+    let mut median = |values: &mut dyn Iterator<Item = f64>| {
+        sorted.clear();
+        sorted.extend(values);
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted[AROUND / 2]
+    };
+    let usual: Vec<(f64, f64)> = mirrored
+        .windows(AROUND + 1)
+        .map(|own| {
+            let middle = median(&mut own.iter().copied());
+            let spread = median(&mut own.iter().map(|value| (value - middle).abs()));
+            // The standard deviation of a normal distribution is 1.48 times the median deviation; no rate is more regular than a tenth.
+            (middle, DEVIATIONS * (1.48 * spread + 0.1))
+        })
+        .collect();
+    let clip = |(place, value): (usize, &f64)| {
+        let (left, right) = (usual[place], usual[place + AROUND]);
+        let low = (left.0 - left.1).min(right.0 - right.1);
+        let high = (left.0 + left.1).max(right.0 + right.1);
+        value.clamp(low, high)
+    };
+    values.iter().enumerate().map(clip).collect()
+}
+
+/// Stretches with room for the second pass; where idleness begins or ends is exact.
+fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], stages: &[(usize, u32)]) -> Plan {
+    let windows = &run.evidence.windows;
+    let since =
+        |window: usize| windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns));
+    let mut stretches = Vec::new();
+    for (at, (start, label)) in starts.iter().zip(labels).enumerate() {
+        let start_ns = if at == 0 { 0 } else { since(*start) };
+        if at > 0 && locked[*start] {
+            stretches.push(Stretch::exact(None, run.since_start(windows[start - 1].last_ns) + 1));
+            stretches.push(Stretch::exact(Some(*label), start_ns));
+            continue;
+        }
+        if at == 0 {
+            stretches.push(Stretch::exact(Some(*label), 0));
+            continue;
+        }
+        let end = starts.get(at + 1).copied().unwrap_or(windows.len());
+        let first = at.checked_sub(1).map_or(0, |before| starts[before]);
+        // To the middle of the stretches at its sides.
+        let earliest = start.saturating_sub(SLACK).max(usize::midpoint(first, *start));
+        let latest = (start + SLACK).min(usize::midpoint(*start, end).max(start + 1));
+        let (earliest_ns, latest_ns) = (since(earliest).max(since(first)), since(latest).min(since(end)));
+        stretches.push(Stretch { label: Some(*label), start_ns, earliest_ns, latest_ns });
+    }
+    // Windows of two boundaries may be the same: each has half of them.
+    for at in 1..stretches.len() {
+        let before = stretches[at - 1];
+        let own = &mut stretches[at];
+        if own.earliest_ns < before.latest_ns {
+            let middle =
+                u64::midpoint(own.earliest_ns.max(before.start_ns), before.latest_ns.min(own.start_ns));
+            own.earliest_ns = middle;
+            stretches[at - 1].latest_ns = middle;
+        }
+    }
+    let mut plan = Plan::new(stretches);
+    let part =
+        |(window, label): &(usize, u32)| Part { start_ns: since(*window), label: *label, exact: false };
+    plan.outline = stages.iter().map(part).collect();
+    if let Some(first) = plan.outline.first_mut() {
+        first.start_ns = 0;
+    }
+    plan
+}

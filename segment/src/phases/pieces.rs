@@ -1,0 +1,192 @@
+//! Pieces of rounds: short stretches that are no phases.
+//!
+//! Windows fall differently in long rounds, so that steps of a round may look like phases. Two things tell them: steps do not repeat themselves but do as a
+//! whole, and a piece that the neighbours' tokens explain is theirs.
+
+use super::features::TokenSet;
+
+/// A stretch of at most so many windows may be a step …
+const STEP: usize = 2;
+/// … if its tokens come less often than this in the mean, …
+const ONCE: f64 = 1.8;
+/// … and steps in a row are one phase if their tokens come so many times as often in all of them as in one.
+const AGAIN: f64 = 1.4;
+
+/// A stretch of at most so many windows may be a piece …
+const PIECE: usize = 4;
+/// … if the neighbours have this part of its tokens, …
+const EXPLAINED: f64 = 0.75;
+/// … or this part of what they have of their own, …
+const AS_OWN: f64 = 0.85;
+/// … but at least this part.
+const LEAST: f64 = 0.3;
+
+/// Messages of a neighbour that explain a piece, at most.
+const NEAR: u64 = 20_000;
+
+/// What windows hold, as far as pieces are concerned.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) messages: u64,
+    pub(super) tokens: TokenSet,
+}
+
+/// Messages by token in windows `from..to`.
+fn repetition(windows: &[Content], from: usize, to: usize) -> f64 {
+    let all = union(windows, from, to);
+    let messages: u64 = windows[from..to].iter().map(|window| window.messages).sum();
+    messages as f64 / f64::from(all.len().max(1))
+}
+
+fn union(windows: &[Content], from: usize, to: usize) -> TokenSet {
+    let mut all = TokenSet::default();
+    windows[from..to].iter().for_each(|window| all.merge(&window.tokens));
+    all
+}
+
+/// The first windows of stretches without those that are pieces of their neighbours.
+pub(super) fn joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
+    let starts = steps_joined(windows, locked, starts);
+    pieces_given(windows, locked, starts)
+}
+
+/// Joins steps in a row that repeat as a whole.
+fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
+    let end = |at: usize| starts.get(at + 1).copied().unwrap_or(windows.len());
+    let own: Vec<f64> = (0..starts.len())
+        .map(|at| {
+            let short = end(at) - starts[at] <= STEP;
+            if short { repetition(windows, starts[at], end(at)) } else { f64::INFINITY }
+        })
+        .collect();
+    let mut kept = Vec::with_capacity(starts.len());
+    let mut at = 0;
+    while at < starts.len() {
+        let mut last = at;
+        while own[at] < ONCE
+            && own.get(last + 1).is_some_and(|next| *next < ONCE)
+            && !locked[starts[last + 1]]
+        {
+            last += 1;
+        }
+        let mean = own[at..=last].iter().sum::<f64>() / (last + 1 - at) as f64;
+        if last > at && repetition(windows, starts[at], end(last)) >= AGAIN * mean {
+            kept.push(starts[at]);
+        } else {
+            kept.extend(&starts[at..=last]);
+        }
+        at = last + 1;
+    }
+    kept
+}
+
+/// Gives pieces to the neighbours that explain them, the first one first, until none is left.
+fn pieces_given(windows: &[Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
+    let mut at = 0;
+    while at < starts.len() && starts.len() > 1 {
+        match given(windows, locked, &starts, at) {
+            // The neighbours may explain what is before them now.
+            Some(Given::Left) => {
+                starts.remove(at);
+                at = at.saturating_sub(2);
+            }
+            Some(Given::Split(begin)) => {
+                starts.remove(at);
+                if let Some(next) = starts.get_mut(at) {
+                    *next = begin;
+                }
+                at = at.saturating_sub(2);
+            }
+            None => at += 1,
+        }
+    }
+    starts
+}
+
+/// What becomes of a piece.
+enum Given {
+    /// It is the left neighbour's.
+    Left,
+    /// From this window on it is the right neighbour's.
+    Split(usize),
+}
+
+fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> Option<Given> {
+    let end = |at: usize| starts.get(at + 1).copied().unwrap_or(windows.len());
+    let (from, to) = (starts[at], end(at));
+    let count = to - from;
+    if count > PIECE {
+        return None;
+    }
+    let messages =
+        |from: usize, to: usize| windows[from..to].iter().map(|window| window.messages).sum::<u64>();
+    let own = messages(from, to);
+    let is_larger = |from: usize, to: usize| messages(from, to) >= own;
+    let left = at.checked_sub(1).map(|left| (starts[left], from));
+    let left = left.filter(|left| !locked[from] && is_larger(left.0, left.1));
+    let right = starts.get(at + 1).map(|right| (*right, end(at + 1)));
+    let right = right.filter(|right| !locked[right.0] && is_larger(right.0, right.1));
+    if left.is_none() && right.is_none() {
+        return None;
+    }
+    let of_left = left.map(|(first, end)| union(windows, near_left(windows, first, end), end));
+    let of_right = right.map(|(first, end)| union(windows, first, near_right(windows, first, end)));
+    // Tokens of each window that a side has, weighted by messages.
+    let explained = |side: &Option<TokenSet>, window: usize| {
+        let tokens = &windows[window].tokens;
+        let part =
+            side.as_ref().map_or(0.0, |side| f64::from(side.common(tokens)) / f64::from(tokens.len().max(1)));
+        part * windows[window].messages as f64
+    };
+    let split = |begin: usize| -> f64 {
+        let left: f64 = (from..begin).map(|window| explained(&of_left, window)).sum();
+        let right: f64 = (begin..to).map(|window| explained(&of_right, window)).sum();
+        (left + right) / own as f64
+    };
+    let (begin, best) = (from..=to).map(|begin| (begin, split(begin))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let mut needed = EXPLAINED;
+    if best < needed {
+        // By how much the neighbours explain themselves.
+        let of = |inner: (usize, usize), rest: (usize, usize)| {
+            let (inner, rest) = (union(windows, inner.0, inner.1), union(windows, rest.0, rest.1));
+            f64::from(rest.common(&inner)) / f64::from(inner.len().max(1))
+        };
+        let own_left = left.filter(|(first, end)| end - first > 2 * count).map(|(first, end)| {
+            of((end - count, end), (near_left(windows, first, end - count), end - count))
+        });
+        let own_right = right.filter(|(first, end)| end - first > 2 * count).map(|(first, end)| {
+            of((first, first + count), (first + count, near_right(windows, first + count, end)))
+        });
+        let least = own_left.into_iter().chain(own_right).min_by(f64::total_cmp);
+        needed = least.map_or(needed, |least| needed.min(AS_OWN * least));
+    }
+    if best < needed.max(LEAST) {
+        return None;
+    }
+    match (left, right) {
+        (Some(_), None) => Some(Given::Left),
+        (None, Some(_)) => Some(Given::Split(from)),
+        _ if begin == to => Some(Given::Left),
+        _ => Some(Given::Split(begin)),
+    }
+}
+
+/// The first window of `first..end` from which on it has few enough messages.
+fn near_left(windows: &[Content], first: usize, end: usize) -> usize {
+    let mut messages = 0;
+    let far = (first..end).rev().find(|window| {
+        messages += windows[*window].messages;
+        messages >= NEAR
+    });
+    far.unwrap_or(first)
+}
+
+/// The end of the windows from `first` on that have few enough messages.
+fn near_right(windows: &[Content], first: usize, end: usize) -> usize {
+    let mut messages = 0;
+    let far = (first..end).find(|window| {
+        messages += windows[*window].messages;
+        messages >= NEAR
+    });
+    far.map_or(end, |window| window + 1)
+}

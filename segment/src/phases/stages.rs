@@ -1,0 +1,79 @@
+//! Stages of the run: the same model with windows of at least 1/128 of it.
+//!
+//! A loop of short phases is one behaviour at this scale, as its passes are alike; what a person would tell of a run first is here.
+
+use super::evidence::Noise;
+use super::features::{Rates, Sums, Units};
+use super::windows::{Rounds, STAGE};
+use super::{contents, labels, rates, segmented};
+use crate::survey::Run;
+
+/// A stage begins with a phase that begins within so many windows of the stages.
+const NEAR: f64 = 1.5;
+
+/// A stage: the window that it begins with, and its label.
+pub(super) type Stage = (usize, u32);
+
+/// The stages of a run, with `locked` silences before windows.
+pub(super) fn stages(run: &Run, sums: &[Sums], locked: &[bool]) -> Vec<Stage> {
+    let windows = &run.evidence.windows;
+    let edges = edges(&run.evidence, locked);
+    let units_locked: Vec<bool> = edges[..edges.len() - 1].iter().map(|edge| locked[*edge]).collect();
+    // What is odd here is a window, not a round.
+    let rates: Vec<Rates> =
+        rates(windows, locked, &edges).into_iter().map(|own| Rates { rounds: 1.0, ..own }).collect();
+    let units = Units::new(sums, edges.clone(), &rates, units_locked);
+    let starts = segmented(&units, &contents(windows, &edges));
+    let noise = Noise::new(&units, &starts);
+    let labels = labels::labels(&units, &noise, &starts);
+    starts.iter().map(|start| edges[*start]).zip(labels).collect()
+}
+
+/// The first windows of the stages' windows, and the number of windows: the borders of windows that are nearest to where the cutter of stages
+/// cut, and all silences.
+fn edges(rounds: &Rounds, locked: &[bool]) -> Vec<usize> {
+    let mut before = Vec::with_capacity(rounds.windows.len() + 1);
+    let mut sum = 0;
+    for window in &rounds.windows {
+        before.push(sum);
+        sum += window.messages;
+    }
+    before.push(sum);
+    let nearest = |message: u64| {
+        let at = before.partition_point(|first| *first < message).min(before.len() - 1);
+        let below = at.saturating_sub(1);
+        if message - before[below] < before[at] - message.min(before[at]) { below } else { at }
+    };
+    let silent = (0..locked.len()).filter(|window| locked[*window]);
+    let mut all: Vec<usize> = rounds.stages.iter().map(|message| nearest(*message)).chain(silent).collect();
+    all.sort_unstable();
+    all.dedup();
+    let count = rounds.windows.len();
+    let mut edges = vec![0];
+    for edge in all.into_iter().filter(|edge| *edge > 0 && *edge < count) {
+        edges.push(edge);
+    }
+    edges.push(count);
+    edges
+}
+
+/// Where phases begin, and stages: a stage begins with the phase that begins next to it, or divides one.
+pub(super) fn joined(phases: &[usize], stages: &[Stage], rounds: &Rounds) -> (Vec<usize>, Vec<Stage>) {
+    let mut starts = phases.to_vec();
+    let messages = |one: usize, other: usize| {
+        rounds.windows[one.min(other)..one.max(other)].iter().map(|window| window.messages).sum::<u64>()
+    };
+    let near = (NEAR * (messages(0, rounds.windows.len()) / STAGE) as f64) as u64;
+    let mut moved: Vec<Stage> = Vec::with_capacity(stages.len());
+    for (start, label) in stages {
+        let nearest = phases.iter().copied().min_by_key(|phase| (messages(*phase, *start), *phase));
+        let start = nearest.filter(|phase| messages(*phase, *start) <= near).unwrap_or(*start);
+        if moved.last().is_none_or(|last| last.0 < start) {
+            moved.push((start, *label));
+            starts.push(start);
+        }
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    (starts, moved)
+}

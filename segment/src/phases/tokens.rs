@@ -1,0 +1,168 @@
+//! Which kinds of messages there are, and when each came last.
+//!
+//! A *token* stands for a message and all its returns: source, destination, operation, and size to half a power of two. Tokens and pairs are
+//! numbered in the order in which they first come, so that nothing depends on the numbers of ranks. The table is bounded: if it is full,
+//! tokens that were in neither of the last two windows are forgotten. A token that was forgotten looks new.
+
+use crate::window::sketch::scatter;
+
+/// Tokens at most, messages whose token finds no place count as new; 40 bytes each.
+const MOST: usize = 1 << 18;
+
+/// Pairs that are numbered at most; those beyond share the numbers of others by their hash.
+const MOST_PAIRS: usize = 1 << 18;
+
+/// Where a token was last, as one cutter of windows sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Last {
+    /// The window, from 1; 0 if it never came.
+    pub(super) window: u64,
+    /// Messages of it in that window.
+    pub(super) count: u32,
+    /// Messages in that window before its first one.
+    pub(super) first: u32,
+}
+
+const NEVER: Last = Last { window: 0, count: 0, first: 0 };
+
+/// A token that is followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    /// For the cutter of rounds, and for that of stages.
+    pub(super) last: [Last; 2],
+    /// Number of its pair.
+    pub(super) pair: u32,
+    hash: u64,
+}
+
+/// Open addressing from hashes to numbers below [`u32::MAX`].
+#[derive(Debug, Default)]
+struct Numbers {
+    slots: Vec<(u64, u32)>,
+    used: usize,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Numbers {
+    /// The number of `hash`; `next` if it has none yet, which is its own from then on.
+    #[inline]
+    fn of(&mut self, hash: u64, next: u32) -> u32 {
+        if self.used * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            match self.slots[at] {
+                (_, FREE) => {
+                    self.slots[at] = (hash, next);
+                    self.used += 1;
+                    return next;
+                }
+                (own, number) if own == hash => return number,
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = (self.slots.len() * 2).max(1 << 10);
+        let slots = std::mem::replace(&mut self.slots, vec![(0, FREE); larger]);
+        self.used = 0;
+        for (hash, number) in slots.into_iter().filter(|slot| slot.1 != FREE) {
+            self.of(hash, number);
+        }
+    }
+}
+
+/// All tokens that are followed.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    numbers: Numbers,
+    pub(super) list: Vec<Token>,
+    pairs: Numbers,
+}
+
+impl Tokens {
+    /// The number of a message's token.
+    #[inline]
+    pub(super) fn number(&mut self, src: u32, dst: u32, bytes: u64, operation: u8) -> u32 {
+        let size = bytes | 1;
+        let exponent = size.ilog2();
+        // The bit after the leading one halves the power of two.
+        let half = (size.rotate_left(64 - exponent) >> 63) & 1;
+        let kind = u64::from(operation & 63) << 8 | u64::from(exponent) << 1 | half;
+        let pair = u64::from(src) << 32 | u64::from(dst);
+        let hash = scatter(pair ^ kind << 48 ^ kind >> 16);
+        let next = self.list.len() as u32;
+        let number = self.numbers.of(hash, next);
+        if number == next {
+            let hash_of_pair = scatter(pair);
+            let pair = if self.pairs.used < MOST_PAIRS {
+                let next = self.pairs.used as u32;
+                self.pairs.of(hash_of_pair, next)
+            } else {
+                (hash_of_pair >> 40) as u32
+            };
+            self.list.push(Token { last: [NEVER; 2], pair, hash });
+        }
+        number
+    }
+
+    /// True if there is no room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.list.len() >= MOST
+    }
+
+    /// Forgets tokens that were in neither of the last two windows; those before `windows` count. The new number of each token, for those
+    /// who keep numbers.
+    pub(super) fn forget(&mut self, windows: [u64; 2]) -> Vec<u32> {
+        let keeps = |token: &Token| (0..2).any(|cutter| token.last[cutter].window + 1 >= windows[cutter]);
+        let mut becomes = vec![FREE; self.list.len()];
+        let all = std::mem::take(&mut self.list);
+        // If nearly all are of the last windows, room is made all the same: only the youngest window's stay.
+        let young = |token: &Token| token.last[0].window >= windows[0];
+        let many = all.iter().filter(|token| keeps(token)).count() > MOST / 2;
+        self.numbers = Numbers::default();
+        for (token, becomes) in all.into_iter().zip(&mut becomes) {
+            if if many { young(&token) } else { keeps(&token) } {
+                let number = self.list.len() as u32;
+                *becomes = self.numbers.of(token.hash, number);
+                self.list.push(token);
+            }
+        }
+        becomes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_and_pairs_have_numbers_in_order_of_appearance() {
+        let mut tokens = Tokens::default();
+        assert_eq!(tokens.number(7, 3, 64, 0), 0);
+        assert_eq!(tokens.number(1, 2, 64, 0), 1);
+        assert_eq!(tokens.number(7, 3, 95, 0), 0); // below one and a half times 64
+        assert_eq!(tokens.number(7, 3, 96, 0), 2);
+        assert_eq!(tokens.list.iter().map(|token| token.pair).collect::<Vec<_>>(), [0, 1, 0]);
+    }
+
+    #[test]
+    fn old_tokens_are_forgotten_and_the_others_keep_what_is_known() {
+        let mut tokens = Tokens::default();
+        for src in 0..100 {
+            let number = tokens.number(src, 200, 8, 0);
+            tokens.list[number as usize].last[0] = Last { window: u64::from(src), count: 1, first: src };
+        }
+        let becomes = tokens.forget([90, 1000]);
+        assert_eq!(tokens.list.len(), 11);
+        assert_eq!(becomes[88], FREE);
+        assert_eq!(becomes[99], tokens.number(99, 200, 8, 0));
+        assert_eq!(tokens.list[becomes[99] as usize].last[0].first, 99);
+        assert_eq!(tokens.list[becomes[99] as usize].pair, 99);
+    }
+}

@@ -1,0 +1,345 @@
+//! First pass: windows of whole rounds, in bounded memory.
+
+use phaseflow_collect::trace::MessageBlock;
+
+use super::cutter::Cutter;
+use super::features::{Sums, TokenSet};
+use super::idle::is_idle;
+use super::tokens::Tokens;
+use crate::window::sketch::{Sketch, pair_hash};
+
+/// Windows at most; each takes about 8 KiB. If there are more, neighbours are merged and the least number of messages doubles.
+const MOST: usize = 8192;
+
+/// Messages of a window, at least, if nothing new begins: fewer than the ranks of a small run have in a round say little.
+const LEAST: u64 = 24;
+
+/// Messages of a window, at most, if nothing comes again; or this part of the run, if that is more.
+const LARGEST: (u64, u64) = (256, 256);
+
+/// Or so many messages a rank: those of a halo exchange in three dimensions, or an allreduce, and as many more to see it come again.
+const PER_RANK: u64 = 8;
+
+/// Windows are at least this part of the run.
+const FINEST: u64 = 4096;
+
+/// Windows of the stages are at least this part of the run.
+pub(super) const STAGE: u64 = 128;
+
+/// A silence ends a window if it is so many times as long as those of the last two windows …
+const LONG: u64 = 5;
+/// … and at least this part of the run so far: shorter ones are not reported.
+pub(super) const REPORTED: u64 = 1024;
+
+/// Messages that wait until they may be counted.
+const WAITING: usize = 1 << 13;
+
+/// A stretch of messages.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    /// Time of its first message.
+    pub(crate) first_ns: i64,
+    /// Time of its last message.
+    pub(crate) last_ns: i64,
+    /// Messages.
+    pub(crate) messages: u64,
+    /// What its messages look like, for the second pass.
+    pub(crate) sketch: Sketch,
+    /// Whole rounds, at least 1.
+    pub(super) rounds: u64,
+    /// The longest time from one of its messages to the next one, be that of the next window.
+    pub(super) longest_ns: u64,
+    /// The idle stretch before it; 0 if there is none. While windows are cut, any long silence.
+    pub(super) silence_ns: u64,
+    /// What its messages look like, for the model.
+    pub(super) sums: Sums,
+    pub(super) tokens: TokenSet,
+}
+
+impl Window {
+    pub(super) fn merge(&mut self, next: &Window) {
+        self.last_ns = next.last_ns;
+        self.messages += next.messages;
+        self.rounds += next.rounds;
+        self.longest_ns = self.longest_ns.max(next.longest_ns);
+        self.sketch.merge(&next.sketch);
+        self.sums.merge(&next.sums);
+        self.tokens.merge(&next.tokens);
+    }
+}
+
+/// Before which windows the run is idle, for at least `least_ns`.
+fn idle_before(windows: &[Window], least_ns: u64) -> Vec<bool> {
+    let longest = |window: &Window| window.longest_ns;
+    (0..windows.len())
+        .map(|at| {
+            let silence_ns = windows[at].silence_ns;
+            // The window before it has this silence, too.
+            let (before, after) = (&windows[..at.saturating_sub(1)], &windows[at..]);
+            silence_ns > least_ns
+                && is_idle(silence_ns, before.iter().rev().map(longest), after.iter().map(longest))
+        })
+        .collect()
+}
+
+/// A few messages between two idle stretches are of the phase that is nearer: the shorter idle stretch is none.
+fn join_strays(windows: &[Window], idle: &mut [bool], least: u64) {
+    loop {
+        let starts: Vec<usize> = (1..windows.len()).filter(|at| idle[*at]).collect();
+        let end = |at: usize| starts.get(at).copied().unwrap_or(windows.len());
+        let few = (0..=starts.len()).find(|at| {
+            let start = at.checked_sub(1).map_or(0, end);
+            windows[start..end(*at)].iter().map(|window| window.messages).sum::<u64>() < least
+        });
+        let beside = |at: usize| at.checked_sub(1).into_iter().chain([at]).filter_map(|at| starts.get(at));
+        let shorter = few.and_then(|at| beside(at).min_by_key(|window| windows[**window].silence_ns));
+        match shorter {
+            Some(window) => idle[*window] = false,
+            None => return,
+        }
+    }
+}
+
+/// What the first pass keeps for the model.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    pub(crate) windows: Vec<Window>,
+    /// Numbers of the messages at which windows of stages begin.
+    pub(super) stages: Vec<u64>,
+}
+
+/// Messages that are not counted yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    src: Vec<u32>,
+    dst: Vec<u32>,
+    bytes: Vec<u64>,
+    operations: Vec<u8>,
+    times: Vec<i64>,
+    tokens: Vec<u32>,
+    pairs: Vec<u32>,
+}
+
+impl Waiting {
+    fn drop_first(&mut self, count: usize) {
+        self.src.drain(..count);
+        self.dst.drain(..count);
+        self.bytes.drain(..count);
+        self.operations.drain(..count);
+        self.times.drain(..count);
+        self.tokens.drain(..count);
+        self.pairs.drain(..count);
+    }
+}
+
+/// Makes windows of a stream of messages.
+#[derive(Debug)]
+pub(crate) struct FirstPass {
+    tokens: Tokens,
+    rounds: Cutter,
+    stages: Cutter,
+    found: Rounds,
+    /// Messages of a window of rounds, at least and at most, and those of a window of stages.
+    sizes: [(u64, u64); 2],
+    open: Window,
+    waiting: Waiting,
+    /// The first one that waits.
+    first: u64,
+    /// The next message.
+    next: u64,
+    start_ns: i64,
+    last_ns: i64,
+    /// The longest silences of the window that is being cut, and of the one before it.
+    silences_ns: [u64; 2],
+}
+
+impl Default for FirstPass {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
+}
+
+impl FirstPass {
+    /// Windows of a run of so many messages and ranks.
+    pub(crate) fn new(messages: u64, ranks: u32) -> Self {
+        let least = LEAST.max(messages / FINEST);
+        let stage = LEAST.max(messages / STAGE);
+        let most =
+            |least: u64| LARGEST.0.max(messages / LARGEST.1).max(PER_RANK * u64::from(ranks)).max(2 * least);
+        Self {
+            tokens: Tokens::default(),
+            rounds: Cutter::new(0),
+            stages: Cutter::new(1),
+            found: Rounds::default(),
+            sizes: [(least, most(least)), (stage, most(stage))],
+            open: Window::default(),
+            waiting: Waiting::default(),
+            first: 0,
+            next: 0,
+            start_ns: 0,
+            last_ns: 0,
+            silences_ns: [0; 2],
+        }
+    }
+
+    /// Adds messages in trace order.
+    pub(crate) fn add(&mut self, block: &MessageBlock) {
+        let columns = block.columns();
+        let operations = block.operations();
+        for row in 0..columns.src.len() {
+            let operation = operations.map_or(0, |codes| (codes[row] & 63) as u8);
+            let (src, dst, bytes) = (columns.src[row], columns.dst[row], columns.bytes[row]);
+            self.see(columns.send_post_ns[row]);
+            let token = self.tokens.number(src, dst, bytes, operation);
+            let waiting = &mut self.waiting;
+            waiting.src.push(src);
+            waiting.dst.push(dst);
+            waiting.bytes.push(bytes);
+            waiting.operations.push(operation);
+            waiting.times.push(columns.send_post_ns[row]);
+            waiting.tokens.push(token);
+            waiting.pairs.push(self.tokens.list[token as usize].pair);
+            let message = self.next;
+            self.next += 1;
+            let [of_rounds, of_stages] = self.sizes;
+            if let Some(end) = self.rounds.add(message, token, &mut self.tokens, of_rounds) {
+                self.close(end, 0);
+            }
+            if let Some(end) = self.stages.add(message, token, &mut self.tokens, of_stages) {
+                self.found.stages.push(end);
+            }
+            if self.waiting.src.len() >= WAITING {
+                let settled = self.rounds.settled(self.next);
+                self.count(settled);
+                if self.tokens.is_full() {
+                    self.forget();
+                }
+            }
+        }
+    }
+
+    /// Notes the time of the next message; a long silence ends a window.
+    fn see(&mut self, now_ns: i64) {
+        if self.next == 0 {
+            (self.start_ns, self.last_ns) = (now_ns, now_ns);
+        }
+        let silence = now_ns.wrapping_sub(self.last_ns).cast_unsigned();
+        self.last_ns = now_ns;
+        let elapsed = now_ns.wrapping_sub(self.start_ns).cast_unsigned();
+        let usual = self.silences_ns[0].max(self.silences_ns[1]);
+        // In the first window nothing is usual yet.
+        if silence / LONG > usual && silence > elapsed / REPORTED && !self.found.windows.is_empty() {
+            let end = self.next;
+            self.rounds.close(end, false, &mut self.tokens);
+            self.close(end, silence);
+        } else {
+            self.silences_ns[0] = self.silences_ns[0].max(silence);
+        }
+    }
+
+    /// Ends the open window before message `end`.
+    fn close(&mut self, end: u64, silence_ns: u64) {
+        self.count(end);
+        if self.open.messages > 0 {
+            let next_ns = self.waiting.times.first().copied().unwrap_or(self.last_ns);
+            let silence = next_ns.wrapping_sub(self.open.last_ns).cast_unsigned();
+            self.open.longest_ns = self.open.longest_ns.max(silence);
+            self.found.windows.push(std::mem::take(&mut self.open));
+            self.silences_ns = [0, self.silences_ns[0]];
+        }
+        self.open.silence_ns = silence_ns;
+        if self.found.windows.len() >= MOST {
+            self.halve();
+        }
+    }
+
+    /// Counts the messages before `end` that still wait.
+    fn count(&mut self, end: u64) {
+        let count = end.saturating_sub(self.first) as usize;
+        let waiting = &mut self.waiting;
+        if count == 0 {
+            return;
+        }
+        let open = &mut self.open;
+        if open.messages == 0 {
+            (open.first_ns, open.last_ns) = (waiting.times[0], waiting.times[0]);
+            open.rounds = 0;
+        }
+        for time in &waiting.times[..count] {
+            open.longest_ns = open.longest_ns.max(time.wrapping_sub(open.last_ns).cast_unsigned());
+            open.last_ns = *time;
+        }
+        open.messages += count as u64;
+        open.rounds = u64::from(self.rounds.rounds);
+        for ((pair, bytes), token) in waiting.pairs[..count].iter().zip(&waiting.bytes).zip(&waiting.tokens) {
+            open.sums.add(*pair, *bytes);
+            open.tokens.insert(*token);
+        }
+        let (src, dst) = (&waiting.src[..count], &waiting.dst[..count]);
+        let hashes: Vec<u64> = src.iter().zip(dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
+        let (bytes, operations) = (&waiting.bytes[..count], &waiting.operations[..count]);
+        open.sketch.add_columns((src, dst), &hashes, bytes, operations);
+        waiting.drop_first(count);
+        self.first = end;
+    }
+
+    /// Merges neighbours, two and two, but not over a silence.
+    fn halve(&mut self) {
+        let (least, most) = &mut self.sizes[0];
+        (*least, *most) = (*least * 2, (*most).max(*least * 4));
+        let mut kept: Vec<Window> = Vec::with_capacity(MOST);
+        let mut alone = true;
+        for window in self.found.windows.drain(..) {
+            match kept.last_mut() {
+                Some(last) if !alone && window.silence_ns == 0 => {
+                    last.merge(&window);
+                    alone = true;
+                }
+                _ => {
+                    kept.push(window);
+                    alone = false;
+                }
+            }
+        }
+        self.found.windows = kept;
+    }
+
+    fn forget(&mut self) {
+        let becomes = self.tokens.forget([self.rounds.window, self.stages.window]);
+        self.rounds.renumber(&becomes);
+        self.stages.renumber(&becomes);
+        let tokens = &mut self.waiting.tokens;
+        tokens.iter_mut().for_each(|token| *token = becomes.get(*token as usize).copied().unwrap_or(*token));
+    }
+
+    /// The windows of all messages.
+    pub(crate) fn finish(mut self) -> Rounds {
+        self.close(self.next, 0);
+        self.join_at_silences();
+        self.found
+    }
+
+    /// Silences that are usual after all divide nothing.
+    fn join_at_silences(&mut self) {
+        let mut idle = idle_before(&self.found.windows, self.last_ns.abs_diff(self.start_ns) / REPORTED);
+        let least = self.sizes[0].0;
+        join_strays(&self.found.windows, &mut idle, least);
+        let mut kept: Vec<Window> = Vec::with_capacity(self.found.windows.len());
+        for (mut window, idle) in self.found.windows.drain(..).zip(idle) {
+            let cut = window.silence_ns > 0;
+            if !idle {
+                window.silence_ns = 0;
+            }
+            match kept.last_mut() {
+                Some(last) if cut && !idle && last.messages.min(window.messages) < least => {
+                    // Parts of one round.
+                    let rounds = last.rounds.max(window.rounds);
+                    last.merge(&window);
+                    last.rounds = rounds;
+                }
+                _ => kept.push(window),
+            }
+        }
+        self.found.windows = kept;
+    }
+}
