@@ -19,6 +19,13 @@ const NEW: (f32, f32) = (6.0, 0.03);
 /// A round begins with the tokens of its first quarter.
 const BEGINNING: f32 = 0.25;
 
+/// A long round is whole if this part of its messages has tokens of their own. Of partners drawn at random two of five have, when the tokens of the
+/// first quarter are most of what comes.
+const OWN: f32 = 0.55;
+
+/// Windows that are cut by number only, at most, until their round has to end.
+const PARTS: u64 = 64;
+
 /// A cumulative sum that never falls below 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
@@ -41,6 +48,39 @@ impl Sum {
     }
 }
 
+/// A rank, as it sends.
+#[derive(Clone, Copy, Debug, Default)]
+struct Source {
+    /// The window of which the rest is told.
+    window: u64,
+    /// Messages that it sent in that window.
+    sent: u32,
+    /// The round that it has begun, as far as that is more than all are in; 0 otherwise.
+    rounds: u32,
+}
+
+/// The end of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    /// The first message after it.
+    pub(super) message: u64,
+    /// Its rounds.
+    pub(super) rounds: u32,
+    /// What it is.
+    pub(super) kind: Kind,
+}
+
+/// What a window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A part of a round that may be longer.
+    Part,
+    /// Whole rounds, with all parts since the last window that was none.
+    Whole,
+    /// Nothing of it came again in order: its parts are windows.
+    Last,
+}
+
 /// Cuts a stream of tokens into windows. Messages are numbered from 0.
 #[derive(Debug)]
 pub(super) struct Cutter {
@@ -49,6 +89,8 @@ pub(super) struct Cutter {
     /// Number of the window, from 2, so that what never came is new in the first one.
     pub(super) window: u64,
     start: u64,
+    /// Where the last part of this window ended; its begin if there is none.
+    part: u64,
     /// Rounds that the window has so far, the one under way included, and where that began.
     pub(super) rounds: u32,
     round_start: u64,
@@ -58,8 +100,12 @@ pub(super) struct Cutter {
     repeated: bool,
     /// Messages of the window before.
     before: u64,
+    /// Tokens that came in this window.
+    tokens: u32,
     /// Tokens of the messages of this window.
-    recent: Vec<u32>,
+    recent: Vec<(u32, u32)>,
+    /// By rank.
+    sources: Vec<Source>,
 }
 
 impl Cutter {
@@ -68,93 +114,125 @@ impl Cutter {
             own,
             window: 2,
             start: 0,
+            part: 0,
             rounds: 1,
             round_start: 0,
             repeats: Sum::default(),
             new: Sum::default(),
             repeated: false,
             before: 0,
+            tokens: 0,
             recent: Vec::new(),
+            sources: Vec::new(),
         }
     }
 
-    /// Adds a message. If a window ends, the number of the first message after it, which may lie before this message. Windows have at least `least`
-    /// messages if nothing new begins, and at most `most`.
+    /// Adds a message; the window that ends, perhaps before this message. Windows have at least `least` messages if nothing new begins, and parts of
+    /// rounds that do not end at least `most`.
     #[inline]
     pub(super) fn add(
         &mut self,
         message: u64,
-        token: u32,
+        (src, token): (u32, u32),
         tokens: &mut Tokens,
         (least, most): (u64, u64),
-    ) -> Option<u64> {
+    ) -> Option<End> {
         let own = &mut tokens.list[token as usize].last[self.own];
         let at = (message - self.start) as u32;
         let last = *own;
         let count = if last.window == self.window { last.count } else { 0 };
         let rounds = self.rounds;
-        let begins = last.first as f32 <= 4.0 + BEGINNING * at as f32 / rounds as f32;
-        self.repeats.add(count > rounds || (count >= rounds && begins), message);
+        if self.sources.len() <= src as usize {
+            self.sources.resize(src as usize + 1, Source::default());
+        }
+        let source = &mut self.sources[src as usize];
+        if source.window != self.window {
+            *source = Source { window: self.window, ..Source::default() };
+        }
+        let begins = last.first as f32 <= BEGINNING * source.sent as f32 / rounds as f32;
+        if count > rounds || (count >= rounds && begins) {
+            source.rounds = rounds + 1;
+        }
+        self.repeats.add(source.rounds > rounds, message);
         if self.repeated {
             self.new.add(last.window + 1 < self.window, message);
         }
-        let first = if count == 0 { at } else { last.first };
+        let first = if count == 0 { source.sent } else { last.first };
+        source.sent += 1;
+        self.tokens += u32::from(count == 0);
         *own = Last { window: self.window, count: count + 1, first };
-        self.recent.push(token);
+        self.recent.push((src, token));
         let messages = u64::from(at) + 1;
         let size = self.before.max(messages) as f32;
-        if self.repeated && self.new.value >= NEW.0.max(NEW.1 * size) && self.new.since > self.start {
-            let end = self.new.since;
-            self.close(end, false, tokens);
-            return Some(end);
+        if self.repeated && self.new.value >= NEW.0.max(NEW.1 * size) && self.new.since > self.part {
+            return Some(self.close(self.new.since, Kind::Whole, false, tokens));
         }
         if self.repeats.value >= REPEATS.0.max(REPEATS.1 * (message + 1 - self.round_start) as f32) {
             self.repeated = true;
             let end = self.repeats.since;
-            if end - self.start >= least {
-                self.close(end, true, tokens);
-                return Some(end);
+            if end - self.start >= least && end > self.part {
+                let whole = self.tokens as f32 >= OWN * (end - self.start) as f32;
+                let kind = if whole || self.part == self.start { Kind::Whole } else { Kind::Last };
+                return Some(self.close(end, kind, true, tokens));
             }
             self.rounds += 1;
             self.round_start = end;
             self.repeats.value = 0.0;
-        } else if messages >= most {
-            // Partners at random never come again in order.
-            self.close(message + 1, false, tokens);
-            return Some(message + 1);
         }
-        None
+        let part = message + 1 - self.part;
+        if part < most {
+            return None;
+        }
+        if messages >= PARTS * most || part >= 2 * most {
+            // Partners at random never come again in order.
+            return Some(self.close(message + 1, Kind::Last, false, tokens));
+        }
+        let open = self.repeats.value > 0.0 || self.new.value > 0.0;
+        (!open).then(|| {
+            self.part = message + 1;
+            End { message: self.part, rounds: 1, kind: Kind::Part }
+        })
     }
 
     /// Ends the window before message `end`.
-    pub(super) fn close(&mut self, end: u64, repeated: bool, tokens: &mut Tokens) {
+    pub(super) fn close(&mut self, end: u64, kind: Kind, repeated: bool, tokens: &mut Tokens) -> End {
+        let closed = End { message: end, rounds: self.rounds, kind };
         let gone = ((end - self.start) as usize).min(self.recent.len());
         self.before = end - self.start;
         self.window += 1;
-        (self.start, self.round_start, self.rounds, self.repeated) = (end, end, 1, repeated);
+        (self.start, self.part, self.round_start, self.rounds, self.repeated) = (end, end, end, 1, repeated);
         (self.repeats, self.new) = (Sum::default(), Sum::default());
         self.recent.drain(..gone);
-        for (first, token) in (0..).zip(&self.recent) {
+        self.tokens = 0;
+        for (src, token) in &self.recent {
+            let source = &mut self.sources[*src as usize];
+            if source.window != self.window {
+                *source = Source { window: self.window, ..Source::default() };
+            }
+            let first = source.sent;
+            source.sent += 1;
             let Some(token) = tokens.list.get_mut(*token as usize) else { continue };
             let own = &mut token.last[self.own];
             let again = own.window == self.window;
+            self.tokens += u32::from(!again);
             *own = Last {
                 window: self.window,
                 count: if again { own.count + 1 } else { 1 },
                 first: if again { own.first } else { first },
             };
         }
+        closed
     }
 
     /// The first message that may yet come into another window than this one.
     pub(super) fn settled(&self, next: u64) -> u64 {
         let of = |sum: &Sum| if sum.value > 0.0 { sum.since } else { next };
-        of(&self.repeats).min(of(&self.new)).max(self.start)
+        of(&self.repeats).min(of(&self.new)).max(self.part)
     }
 
     /// Tokens have other numbers from now on.
     pub(super) fn renumber(&mut self, becomes: &[u32]) {
-        self.recent.iter_mut().for_each(|token| *token = becomes[*token as usize]);
+        self.recent.iter_mut().for_each(|(_, token)| *token = becomes[*token as usize]);
     }
 }
 
@@ -165,10 +243,17 @@ mod tests {
     /// The sizes of the windows of messages (src, dst).
     fn sizes(messages: impl IntoIterator<Item = (u32, u32)>, least: u64) -> Vec<u64> {
         let (mut tokens, mut cutter) = (Tokens::default(), Cutter::new(0));
-        let (mut ends, mut count) = (vec![0], 0);
+        let (mut ends, mut count, mut whole) = (vec![0], 0, 1);
         for (src, dst) in messages {
             let token = tokens.number(src, dst, 8, 0);
-            ends.extend(cutter.add(count, token, &mut tokens, (least, 256)));
+            let end = cutter.add(count, (src, token), &mut tokens, (least, 256));
+            if end.is_some_and(|end| end.kind == Kind::Whole) {
+                ends.truncate(whole);
+            }
+            ends.extend(end.map(|end| end.message));
+            if end.is_some_and(|end| end.kind != Kind::Part) {
+                whole = ends.len();
+            }
             count += 1;
         }
         ends.push(count);

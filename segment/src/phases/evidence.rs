@@ -24,7 +24,7 @@ const FACTOR: f64 = 1.5;
 const FREEDOM: f64 = 8.0;
 
 /// Degrees of freedom of one round.
-const NU: f64 = 4.0;
+const NU: f64 = 8.0;
 
 /// Scales in units; what changes more slowly than the last one drifts.
 pub(super) const SCALES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];

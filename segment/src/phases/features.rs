@@ -3,7 +3,7 @@
 use crate::window::sketch::scatter;
 
 /// Bins of pairs. 16 ranks have 240 pairs, a halo of 64 ranks 224: each has a bin of its own.
-pub(super) const PAIRS: usize = 256;
+pub(super) const PAIRS: usize = 512;
 
 /// Bins of sizes: octaves up to half a tebibyte; larger messages share the last one.
 const SIZES: usize = 40;
@@ -64,7 +64,9 @@ impl Sums {
     pub(super) fn add(&mut self, pair: u32, bytes: u64) {
         // An empty message is a message: it counts as one byte more, as all do.
         let size = bytes.saturating_add(1);
-        let pair = pair as usize % PAIRS;
+        // Later pairs are scattered over the bins: numbered in turn, any two patterns of many pairs would fill all bins alike.
+        let pair = pair as usize;
+        let pair = if pair < PAIRS { pair } else { scatter(pair as u64) as usize % PAIRS };
         self.pairs[pair] = self.pairs[pair].wrapping_add(1);
         self.bytes[pair] = self.bytes[pair].wrapping_add(size);
         self.squares += (size as f64).powi(2);

@@ -52,6 +52,9 @@ const AROUND: usize = 12;
 /// A rate beyond so many standard deviations of what is usual counts as that: one slow round, or one huge message, is no phase.
 const DEVIATIONS: f64 = 3.0;
 
+/// Part of a run that is noticed: a quarter of a per cent.
+const NOTICED: f64 = 1.0 / 256.0;
+
 /// The method.
 pub(crate) struct EvidenceMethod;
 
@@ -73,24 +76,25 @@ impl Split for EvidenceMethod {
             locked.clone(),
         );
         let contents = contents(windows, &units.edges);
-        let starts = segmented(&units, &contents);
+        let starts = segmented(&units, contents);
         let stages = stages::stages(run, &sums, &locked);
         let (starts, stage_starts) = stages::joined(&starts, &stages, &run.evidence);
         let noise = Noise::new(&units, &starts);
         let labels = labels::labels(&units, &noise, &starts);
+        let (starts, labels) = noticed(&units, starts, labels);
         let plan = plan(run, &starts, &labels, &locked, &stage_starts);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
 }
 
 /// The first units of stretches that differ from their neighbours.
-fn segmented(units: &Units<'_>, contents: &[Content]) -> Vec<usize> {
+fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
     let mut starts: Vec<usize> = (0..units.len()).collect();
     let mut noise = Noise::new(units, &[]);
     for _ in 0..AGAIN {
         let merged = merge::merged(units, &noise, &starts);
         noise = Noise::new(units, &merged);
-        starts = pieces::joined(contents, &units.locked, &merged);
+        starts = pieces::joined(&mut contents, &units.locked, &merged);
         if starts.len() == merged.len() {
             break;
         }
@@ -98,12 +102,43 @@ fn segmented(units: &Units<'_>, contents: &[Content]) -> Vec<usize> {
     starts
 }
 
+/// Stretches without those of kinds that nobody notices: all their occurrences together have less than [`NOTICED`] of the run's messages, bytes and time. They
+/// belong to what is before them, or to what comes next if a silence lies between.
+fn noticed(units: &Units<'_>, starts: Vec<usize>, labels: Vec<u32>) -> (Vec<usize>, Vec<u32>) {
+    let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
+    let mut of_kind = std::collections::BTreeMap::<u32, Rates>::new();
+    for (at, label) in labels.iter().enumerate() {
+        let own = of_kind.entry(*label).or_default();
+        *own = own.plus(units.rates(starts[at], end(at)));
+    }
+    let all = units.rates(0, units.len());
+    let small = |label: u32| {
+        let own = of_kind[&label];
+        own.messages < NOTICED * all.messages && own.bytes < NOTICED * all.bytes && own.ns < NOTICED * all.ns
+    };
+    let mut kept: Vec<(usize, u32)> = Vec::with_capacity(starts.len());
+    // Where a small one begins that belongs to what comes next.
+    let mut next = None;
+    for (at, label) in labels.iter().enumerate() {
+        let silent = at > 0 && units.locked[starts[at]];
+        let after = starts.get(at + 1).is_some_and(|start| units.locked[*start]);
+        if at > 0 && at + 1 < starts.len() && small(*label) && !(silent && after) {
+            if silent {
+                next = next.or(Some(starts[at]));
+            }
+            continue;
+        }
+        kept.push((next.take().unwrap_or(starts[at]), *label));
+    }
+    kept.into_iter().unzip()
+}
+
 /// What units that begin at `edges` hold.
 fn contents(windows: &[Window], edges: &[usize]) -> Vec<Content> {
     let content = |range: &[Window]| {
         let mut tokens = TokenSet::default();
         range.iter().for_each(|window| tokens.merge(&window.tokens));
-        Content { messages: range.iter().map(|window| window.messages).sum(), tokens }
+        Content { messages: range.iter().map(|window| window.messages).sum(), tokens, given: false }
     };
     edges.windows(2).map(|pair| content(&windows[pair[0]..pair[1]])).collect()
 }

@@ -29,6 +29,8 @@ const NEAR: u64 = 20_000;
 pub(super) struct Content {
     pub(super) messages: u64,
     pub(super) tokens: TokenSet,
+    /// It was a piece: it explains no other one, or a mixture of two phases would take all of both.
+    pub(super) given: bool,
 }
 
 /// Messages by token in windows `from..to`.
@@ -40,12 +42,12 @@ fn repetition(windows: &[Content], from: usize, to: usize) -> f64 {
 
 fn union(windows: &[Content], from: usize, to: usize) -> TokenSet {
     let mut all = TokenSet::default();
-    windows[from..to].iter().for_each(|window| all.merge(&window.tokens));
+    windows[from..to].iter().filter(|window| !window.given).for_each(|window| all.merge(&window.tokens));
     all
 }
 
 /// The first windows of stretches without those that are pieces of their neighbours.
-pub(super) fn joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
+pub(super) fn joined(windows: &mut [Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
     let starts = steps_joined(windows, locked, starts);
     pieces_given(windows, locked, starts)
 }
@@ -81,11 +83,16 @@ fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<u
 }
 
 /// Gives pieces to the neighbours that explain them, the first one first, until none is left.
-fn pieces_given(windows: &[Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
+fn pieces_given(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
     let mut at = 0;
     while at < starts.len() && starts.len() > 1 {
-        match given(windows, locked, &starts, at) {
-            // The neighbours may explain what is before them now.
+        let end = starts.get(at + 1).copied().unwrap_or(windows.len());
+        let found = given(windows, locked, &starts, at);
+        if found.is_some() {
+            windows[starts[at]..end].iter_mut().for_each(|window| window.given = true);
+        }
+        // The neighbours may explain what is before them now.
+        match found {
             Some(Given::Left) => {
                 starts.remove(at);
                 at = at.saturating_sub(2);

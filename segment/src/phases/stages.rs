@@ -23,7 +23,7 @@ pub(super) fn stages(run: &Run, sums: &[Sums], locked: &[bool]) -> Vec<Stage> {
     let rates: Vec<Rates> =
         rates(windows, locked, &edges).into_iter().map(|own| Rates { rounds: 1.0, ..own }).collect();
     let units = Units::new(sums, edges.clone(), &rates, units_locked);
-    let starts = segmented(&units, &contents(windows, &edges));
+    let starts = segmented(&units, contents(windows, &edges));
     let noise = Noise::new(&units, &starts);
     let labels = labels::labels(&units, &noise, &starts);
     starts.iter().map(|start| edges[*start]).zip(labels).collect()

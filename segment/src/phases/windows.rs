@@ -2,7 +2,7 @@
 
 use phaseflow_collect::trace::MessageBlock;
 
-use super::cutter::Cutter;
+use super::cutter::{Cutter, End, Kind};
 use super::features::{Sums, TokenSet};
 use super::idle::is_idle;
 use super::tokens::Tokens;
@@ -29,7 +29,7 @@ pub(super) const STAGE: u64 = 128;
 /// A silence ends a window if it is so many times as long as those of the last two windows …
 const LONG: u64 = 5;
 /// … and at least this part of the run so far: shorter ones are not reported.
-pub(super) const REPORTED: u64 = 1024;
+pub(super) const REPORTED: u64 = 256;
 
 /// Messages that wait until they may be counted.
 const WAITING: usize = 1 << 13;
@@ -108,6 +108,15 @@ pub(crate) struct Rounds {
     pub(super) stages: Vec<u64>,
 }
 
+/// A message; those of one time come in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Message {
+    src: u32,
+    dst: u32,
+    bytes: u64,
+    operation: u8,
+}
+
 /// Messages that are not counted yet.
 #[derive(Debug, Default)]
 struct Waiting {
@@ -142,6 +151,9 @@ pub(crate) struct FirstPass {
     /// Messages of a window of rounds, at least and at most, and those of a window of stages.
     sizes: [(u64, u64); 2],
     open: Window,
+    /// The messages of this time so far.
+    instant: Vec<Message>,
+    instant_ns: i64,
     waiting: Waiting,
     /// The first one that waits.
     first: u64,
@@ -151,6 +163,10 @@ pub(crate) struct FirstPass {
     last_ns: i64,
     /// The longest silences of the window that is being cut, and of the one before it.
     silences_ns: [u64; 2],
+    /// Windows of rounds and of stages that are no parts of the round under way.
+    parts: [usize; 2],
+    /// Rounds of the window that is being closed.
+    open_rounds: u64,
 }
 
 impl Default for FirstPass {
@@ -173,12 +189,16 @@ impl FirstPass {
             found: Rounds::default(),
             sizes: [(least, most(least)), (stage, most(stage))],
             open: Window::default(),
+            instant: Vec::new(),
+            instant_ns: 0,
             waiting: Waiting::default(),
             first: 0,
             next: 0,
             start_ns: 0,
             last_ns: 0,
             silences_ns: [0; 2],
+            parts: [0; 2],
+            open_rounds: 1,
         }
     }
 
@@ -186,34 +206,67 @@ impl FirstPass {
     pub(crate) fn add(&mut self, block: &MessageBlock) {
         let columns = block.columns();
         let operations = block.operations();
-        for row in 0..columns.src.len() {
-            let operation = operations.map_or(0, |codes| (codes[row] & 63) as u8);
-            let (src, dst, bytes) = (columns.src[row], columns.dst[row], columns.bytes[row]);
-            self.see(columns.send_post_ns[row]);
-            let token = self.tokens.number(src, dst, bytes, operation);
-            let waiting = &mut self.waiting;
-            waiting.src.push(src);
-            waiting.dst.push(dst);
-            waiting.bytes.push(bytes);
-            waiting.operations.push(operation);
-            waiting.times.push(columns.send_post_ns[row]);
-            waiting.tokens.push(token);
-            waiting.pairs.push(self.tokens.list[token as usize].pair);
-            let message = self.next;
-            self.next += 1;
-            let [of_rounds, of_stages] = self.sizes;
-            if let Some(end) = self.rounds.add(message, token, &mut self.tokens, of_rounds) {
-                self.close(end, 0);
+        let times = &columns.send_post_ns;
+        for (row, time_ns) in times.iter().enumerate() {
+            if *time_ns != self.instant_ns {
+                self.end_instant();
+                self.instant_ns = *time_ns;
             }
-            if let Some(end) = self.stages.add(message, token, &mut self.tokens, of_stages) {
-                self.found.stages.push(end);
+            let message = Message {
+                src: columns.src[row],
+                dst: columns.dst[row],
+                bytes: columns.bytes[row],
+                operation: operations.map_or(0, |codes| (codes[row] & 63) as u8),
+            };
+            if self.instant.is_empty() && times.get(row + 1).is_some_and(|next| next != time_ns) {
+                self.next_message(message);
+            } else {
+                self.instant.push(message);
             }
-            if self.waiting.src.len() >= WAITING {
-                let settled = self.rounds.settled(self.next);
-                self.count(settled);
-                if self.tokens.is_full() {
-                    self.forget();
-                }
+        }
+    }
+
+    /// Adds the messages of one time, in an order of their own: that of the trace means nothing.
+    fn end_instant(&mut self) {
+        let mut instant = std::mem::take(&mut self.instant);
+        instant.sort_unstable();
+        instant.drain(..).for_each(|message| self.next_message(message));
+        self.instant = instant;
+    }
+
+    #[inline]
+    fn next_message(&mut self, own: Message) {
+        let now_ns = self.instant_ns;
+        self.see(now_ns);
+        let token = self.tokens.number(own.src, own.dst, own.bytes, own.operation);
+        let waiting = &mut self.waiting;
+        waiting.src.push(own.src);
+        waiting.dst.push(own.dst);
+        waiting.bytes.push(own.bytes);
+        waiting.operations.push(own.operation);
+        waiting.times.push(now_ns);
+        waiting.tokens.push(token);
+        waiting.pairs.push(self.tokens.list[token as usize].pair);
+        let message = self.next;
+        self.next += 1;
+        let [of_rounds, of_stages] = self.sizes;
+        if let Some(end) = self.rounds.add(message, (own.src, token), &mut self.tokens, of_rounds) {
+            self.end(end);
+        }
+        if let Some(end) = self.stages.add(message, (own.src, token), &mut self.tokens, of_stages) {
+            if end.kind == Kind::Whole {
+                self.found.stages.truncate(self.parts[1]);
+            }
+            self.found.stages.push(end.message);
+            if end.kind != Kind::Part {
+                self.parts[1] = self.found.stages.len();
+            }
+        }
+        if self.waiting.src.len() >= WAITING {
+            let settled = self.rounds.settled(self.next);
+            self.count(settled);
+            if self.tokens.is_full() {
+                self.forget();
             }
         }
     }
@@ -230,10 +283,30 @@ impl FirstPass {
         // In the first window nothing is usual yet.
         if silence / LONG > usual && silence > elapsed / REPORTED && !self.found.windows.is_empty() {
             let end = self.next;
-            self.rounds.close(end, false, &mut self.tokens);
+            self.rounds.close(end, Kind::Last, false, &mut self.tokens);
+            self.open_rounds = 1;
             self.close(end, silence);
+            self.silences_ns = [0, self.silences_ns[0].max(silence)];
+            self.parts[0] = self.found.windows.len();
         } else {
             self.silences_ns[0] = self.silences_ns[0].max(silence);
+        }
+    }
+
+    /// Ends a window where the cutter of rounds says.
+    fn end(&mut self, end: End) {
+        self.open_rounds = u64::from(end.rounds);
+        self.close(end.message, 0);
+        if end.kind == Kind::Whole {
+            let parts = self.found.windows.split_off((self.parts[0] + 1).min(self.found.windows.len()));
+            if let Some(whole) = self.found.windows.last_mut().filter(|_| !parts.is_empty()) {
+                parts.iter().for_each(|part| whole.merge(part));
+                whole.rounds = u64::from(end.rounds);
+            }
+        }
+        if end.kind != Kind::Part {
+            self.silences_ns = [0, self.silences_ns[0]];
+            self.parts[0] = self.found.windows.len();
         }
     }
 
@@ -245,7 +318,6 @@ impl FirstPass {
             let silence = next_ns.wrapping_sub(self.open.last_ns).cast_unsigned();
             self.open.longest_ns = self.open.longest_ns.max(silence);
             self.found.windows.push(std::mem::take(&mut self.open));
-            self.silences_ns = [0, self.silences_ns[0]];
         }
         self.open.silence_ns = silence_ns;
         if self.found.windows.len() >= MOST {
@@ -270,7 +342,7 @@ impl FirstPass {
             open.last_ns = *time;
         }
         open.messages += count as u64;
-        open.rounds = u64::from(self.rounds.rounds);
+        open.rounds = self.open_rounds;
         for ((pair, bytes), token) in waiting.pairs[..count].iter().zip(&waiting.bytes).zip(&waiting.tokens) {
             open.sums.add(*pair, *bytes);
             open.tokens.insert(*token);
@@ -302,6 +374,7 @@ impl FirstPass {
             }
         }
         self.found.windows = kept;
+        self.parts[0] = self.found.windows.len();
     }
 
     fn forget(&mut self) {
@@ -314,6 +387,7 @@ impl FirstPass {
 
     /// The windows of all messages.
     pub(crate) fn finish(mut self) -> Rounds {
+        self.end_instant();
         self.close(self.next, 0);
         self.join_at_silences();
         self.found
