@@ -15,6 +15,7 @@ use phaseflow_collect::{Error, Result};
 use phaseflow_segment::Traits;
 
 use super::flow::{Bounds, Flow, On};
+use super::link_bytes::LinkBytes;
 use super::packets::PhasePackets;
 use crate::engine::Picoseconds;
 use crate::flow::HoldSums;
@@ -58,6 +59,8 @@ pub(super) struct Estimate {
     pub(super) holds: Option<HoldSums>,
     /// What packets came to.
     pub(super) packets: Option<PhasePackets>,
+    /// Bytes that links carried in its time; where messages are flows, less those that it sent, which are known.
+    pub(super) carried: LinkBytes,
     /// Shares of its time.
     pub(super) unshared: Option<f64>,
     pub(super) unlimited: Option<f64>,
@@ -102,6 +105,7 @@ impl Estimate {
         if let Some(packets) = &other.packets {
             self.packets.get_or_insert_default().add(packets);
         }
+        self.carried.add(other.carried.iter(), 1.0);
     }
 
     /// The part of it in a stretch that took this long when it was recorded.
@@ -136,15 +140,17 @@ impl Estimates {
     ) -> Result<Self> {
         let together = vec![0; hosts.len()];
         let mut replay = |script: &'a Script| {
-            let (performance, packets) = flow.by_stretch(job, script, (hosts, &[]), &together, On::Own)?;
-            let performance = performance.ok_or_else(|| Error::data("its samples have no end"))?;
-            Ok::<_, Error>((performance, packets.unwrap_or_default()))
+            let mut played = flow.alone(job, script, (hosts, &[]), &together, On::Own)?;
+            let performance = played.performance.take();
+            Ok::<_, Error>((performance.ok_or_else(|| Error::data("its samples have no end"))?, played))
         };
-        let (performance, packets) = replay(&sampled.script)?;
+        let (performance, played) = replay(&sampled.script)?;
         let again = sampled.again.as_ref().map(replay).transpose()?;
         let again = again.map(|(again, _)| again.stretches).unwrap_or_default();
         let bounds = flow.bounds(&sampled.script, hosts, &together);
-        let found = Found { performance, packets, bounds, again };
+        let carried = flow.beyond_sent(&sampled.script, hosts, &played.carried);
+        let packets = played.packets.unwrap_or_default();
+        let found = Found { performance, packets, carried, bounds, again };
         let usual = found.usual_shift(&sampled.strata);
         let mut of_phase: BTreeMap<Option<u32>, Estimate> = BTreeMap::new();
         for stratum in &sampled.strata {
@@ -172,6 +178,8 @@ struct Found {
     performance: Performance,
     /// By stretch; none of flows.
     packets: Vec<PhasePackets>,
+    /// By stretch: [`Estimate::carried`].
+    carried: Vec<LinkBytes>,
     bounds: Bounds,
     /// With less before samples.
     again: Vec<Stretch>,
@@ -237,33 +245,36 @@ impl Found {
             let all = stratum.samples.len().max(1) as f64;
             mean.abs() + SHIFTS * (square * begins()).sqrt() / all
         };
-        let mut sum = Sum::default();
-        for sample in stratum.samples.iter().chain(&stratum.certain) {
-            sample.stretches.iter().for_each(|stretch| sum.add(self, *stretch));
-        }
-        // Packets go with bytes, of which all are known.
-        let bytes = |samples: &[Sample]| samples.iter().map(|sample| sample.traits.bytes as f64).sum::<f64>();
-        let all = stratum.total.bytes as f64 + bytes(&stratum.certain);
-        let simulated = bytes(&stratum.samples) + bytes(&stratum.certain);
-        let factor = if simulated > 0.0 { all / simulated } else { 1.0 };
-        let packets = sum.packets.take().map(|packets| packets.scaled(factor));
         let is_drawn = (stratum.samples.len() as u64) < stratum.units && !stratum.identical;
-        let left_out = is_drawn || shift > SAME;
+        // What stands for itself stands for nothing else, however long it takes and however much it sends.
+        let mut estimate = self.sum(&stratum.certain).scaled(certain, 1.0);
+        // Packets and bytes of links go with bytes, of which all are known.
+        let bytes: f64 = stratum.samples.iter().map(|sample| sample.traits.bytes as f64).sum();
+        let factor = if bytes > 0.0 { stratum.total.bytes as f64 / bytes } else { 1.0 };
+        estimate.add(self.sum(&stratum.samples).scaled(others.value, factor));
         Estimate {
             recorded_ns: stratum.recorded_ns,
             time: value.round() as Picoseconds,
             variance: others.error.powi(2),
             shift: shift * value,
-            left_out,
+            left_out: is_drawn || shift > SAME,
             simulated: stratum
                 .samples
                 .iter()
                 .chain(&stratum.certain)
                 .filter(|sample| !sample.stretches.is_empty())
                 .count() as u64,
-            packets,
-            ..sum.scaled(value)
+            ..estimate
         }
+    }
+
+    /// What samples spent, all together.
+    fn sum(&self, samples: &[Sample]) -> Sum {
+        let mut sum = Sum::default();
+        for sample in samples {
+            sample.stretches.iter().for_each(|stretch| sum.add(self, *stretch));
+        }
+        sum
     }
 }
 
@@ -309,13 +320,14 @@ struct Sum {
     steps: Vec<Step>,
     holds: Option<HoldSums>,
     packets: Option<PhasePackets>,
+    carried: LinkBytes,
     unshared: Option<Picoseconds>,
     unlimited: Option<Picoseconds>,
 }
 
 impl Sum {
-    /// What all units spend, if they take this time in all.
-    fn scaled(&self, value: f64) -> Estimate {
+    /// What all units spend, if they take this time in all and send so many times the bytes.
+    fn scaled(&self, value: f64, bytes: f64) -> Estimate {
         let measured = self.time as f64;
         let factor = if measured > 0.0 { value / measured } else { 0.0 };
         let scaled = |time: Picoseconds| (time as f64 * factor).round() as Picoseconds;
@@ -330,7 +342,10 @@ impl Sum {
         let share = |bound: Option<Picoseconds>| {
             bound.filter(|_| measured > 0.0).map(|bound| bound as f64 / measured)
         };
+        let mut carried = LinkBytes::default();
+        carried.add(self.carried.iter(), bytes);
         Estimate {
+            time: value.round() as Picoseconds,
             account: RankSum {
                 compute: scaled_sum(self.account.compute),
                 overhead: scaled_sum(self.account.overhead),
@@ -351,6 +366,8 @@ impl Sum {
                 all.add_all(holds, factor);
                 all
             }),
+            packets: self.packets.as_ref().map(|packets| packets.scaled(bytes)),
+            carried,
             unshared: share(self.unshared),
             unlimited: share(self.unlimited),
             ..Estimate::default()
@@ -364,6 +381,9 @@ impl Sum {
         self.account.include(&stretch.account);
         if let Some(packets) = found.packets.get(number) {
             self.packets.get_or_insert_default().add(packets);
+        }
+        if let Some(carried) = found.carried.get(number) {
+            self.carried.add(carried.iter(), 1.0);
         }
         self.path.ranks += stretch.path.ranks;
         self.path.network += stretch.path.network;
