@@ -219,13 +219,6 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Links that flows of a pair take, if they have a route for all of them.
-    pub fn links_of(&self, src: HostId, dst: HostId) -> impl Iterator<Item = LinkId> + '_ {
-        let path = self.pairs.get(&(src.0, dst.0)).map(|path| self.paths[*path as usize].route);
-        let links = path.map_or(&[][..], |route| self.sharing.links(route));
-        links.iter().copied().filter(|link| (*link as usize) < self.topology.link_count()).map(LinkId)
-    }
-
     /// Flows that start from now on are of this owner, and of this pair of its ranks.
     pub fn belong(&mut self, owner: u32, pair: Pair) {
         self.connections.belong(owner, pair);

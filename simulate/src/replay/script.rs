@@ -377,20 +377,6 @@ impl Script {
         self.messages.iter().filter(|message| !(self.is_replaced && message.collective))
     }
 
-    /// Tells of each message that is sent the stretch in which its sender sends it; by sender, in the order of sending.
-    pub fn each_sent(&self, mut tell: impl FnMut(usize, &Transfer)) {
-        for rank in 0..self.ranks() {
-            let mut stretch = 0;
-            for op in self.of(rank) {
-                match *op {
-                    Op::Boundary(number) => stretch = number as usize + 1,
-                    Op::Send(message) => tell(stretch, &self.messages[message as usize]),
-                    _ => {}
-                }
-            }
-        }
-    }
-
     /// Length of a gap, nanoseconds.
     pub fn gap_ns(&self, index: u32) -> u64 {
         self.gaps_ns[index as usize]

@@ -322,27 +322,6 @@ impl<'a> Flow<'a> {
         self.player.transport().take_carried(job)
     }
 
-    /// By stretch of a script that was played alone: the bytes that links carried, less those that its ranks sent in it.
-    pub(super) fn beyond_sent(
-        &mut self,
-        script: &Script,
-        hosts: &[HostId],
-        carried: &[Vec<(LinkId, f64)>],
-    ) -> Vec<LinkBytes> {
-        let mut beyond = vec![LinkBytes::default(); script.stretches().max(carried.len())];
-        for (sum, carried) in beyond.iter_mut().zip(carried) {
-            sum.add(carried.iter().copied(), 1.0);
-        }
-        let Some(network) = self.solo.transport().flows() else { return beyond };
-        script.each_sent(|stretch, message| {
-            let (src, dst) = (hosts[message.src as usize], hosts[message.dst as usize]);
-            for link in network.links_of(src, dst).filter(|_| src != dst) {
-                beyond[stretch].subtract(link, message.bytes as f64);
-            }
-        });
-        beyond
-    }
-
     /// What bounds a script on hosts whose routes are known, and whose ranks enter it so much earlier than the last one.
     pub(super) fn bounds(&mut self, script: &Script, hosts: &[HostId], leads: &[Picoseconds]) -> Bounds {
         let options = self.options.without_paths();

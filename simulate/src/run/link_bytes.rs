@@ -43,18 +43,13 @@ impl LinkBytes {
         rest
     }
 
-    /// Takes bytes away; there can be less than none.
-    pub(super) fn subtract(&mut self, link: LinkId, bytes: f64) {
-        *self.0.entry(link.0).or_default() -= bytes;
-    }
-
     /// In whole bytes, by link in ascending order: links that carried any and those of `also`, which ascend. How many pairs of ranks use each is from
     /// what was `asked` for, which ascends too.
     pub(super) fn shares(&self, also: impl Iterator<Item = LinkId>, asked: &[LinkShare]) -> Vec<LinkShare> {
         let mut bytes: Vec<(LinkId, u64)> = self
             .0
             .iter()
-            .map(|(link, bytes)| (LinkId(*link), bytes.round() as u64)) // 0 if less
+            .map(|(link, bytes)| (LinkId(*link), bytes.round() as u64))
             .filter(|(_, bytes)| *bytes > 0)
             .chain(also.map(|link| (link, 0)))
             .collect();

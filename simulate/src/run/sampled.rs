@@ -23,7 +23,7 @@ use crate::regression::{TRAITS, Total, Unit, total};
 use crate::replay::{
     Account, PathShare, Performance, RankSum, Sample, Sampled, Script, Step, Stratum, Stretch, keep_longest,
 };
-use crate::topology::HostId;
+use crate::topology::{HostId, LinkId};
 
 /// What comes of all phases of a job.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(super) struct Estimate {
     pub(super) holds: Option<HoldSums>,
     /// What packets came to.
     pub(super) packets: Option<PhasePackets>,
-    /// Bytes that links carried in its time; where messages are flows, less those that it sent, which are known.
+    /// Bytes that links carried in its time.
     pub(super) carried: LinkBytes,
     /// Shares of its time.
     pub(super) unshared: Option<f64>,
@@ -148,9 +148,8 @@ impl Estimates {
         let again = sampled.again.as_ref().map(replay).transpose()?;
         let again = again.map(|(again, _)| again.stretches).unwrap_or_default();
         let bounds = flow.bounds(&sampled.script, hosts, &together);
-        let carried = flow.beyond_sent(&sampled.script, hosts, &played.carried);
         let packets = played.packets.unwrap_or_default();
-        let found = Found { performance, packets, carried, bounds, again };
+        let found = Found { performance, packets, carried: played.carried, bounds, again };
         let usual = found.usual_shift(&sampled.strata);
         let mut of_phase: BTreeMap<Option<u32>, Estimate> = BTreeMap::new();
         for stratum in &sampled.strata {
@@ -178,8 +177,8 @@ struct Found {
     performance: Performance,
     /// By stretch; none of flows.
     packets: Vec<PhasePackets>,
-    /// By stretch: [`Estimate::carried`].
-    carried: Vec<LinkBytes>,
+    /// By stretch: bytes that links carried.
+    carried: Vec<Vec<(LinkId, f64)>>,
     bounds: Bounds,
     /// With less before samples.
     again: Vec<Stretch>,
@@ -250,7 +249,8 @@ impl Found {
         let mut estimate = self.sum(&stratum.certain).scaled(certain, 1.0);
         // Packets and bytes of links go with bytes, of which all are known.
         let bytes: f64 = stratum.samples.iter().map(|sample| sample.traits.bytes as f64).sum();
-        let factor = if bytes > 0.0 { stratum.total.bytes as f64 / bytes } else { 1.0 };
+        let by_count = stratum.units as f64 / stratum.samples.len().max(1) as f64;
+        let factor = if bytes > 0.0 { stratum.total.bytes as f64 / bytes } else { by_count };
         estimate.add(self.sum(&stratum.samples).scaled(others.value, factor));
         Estimate {
             recorded_ns: stratum.recorded_ns,
@@ -383,7 +383,7 @@ impl Sum {
             self.packets.get_or_insert_default().add(packets);
         }
         if let Some(carried) = found.carried.get(number) {
-            self.carried.add(carried.iter(), 1.0);
+            self.carried.add(carried.iter().copied(), 1.0);
         }
         self.path.ranks += stretch.path.ranks;
         self.path.network += stretch.path.network;

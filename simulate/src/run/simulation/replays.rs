@@ -228,10 +228,6 @@ impl Simulation<'_> {
             let is_first = state.replays.is_none();
             let steps = self.setup.model.replay().map_or(0, |options| options.path_steps);
             state.replays.get_or_insert_default().add_share(estimate, share, is_first, steps);
-            if matches!(self.setup.model, Model::Flow(..)) {
-                let sent = state.shares.iter().map(|sent| (sent.link, sent.bytes as f64));
-                job.coming.add(sent, share);
-            }
             job.coming.add(estimate.carried.iter(), share);
             // Time and bytes are estimates each: what links cannot carry in the time is an error of the time.
             job.coming.cut(self.setup.topology, time);
