@@ -16,6 +16,9 @@
 /// Traits of a unit.
 pub const TRAITS: usize = 3;
 
+/// The first ones are times in the unit of values.
+const TIMES: usize = 2;
+
 /// Units for each trait that is used.
 const UNITS_A_TRAIT: usize = 4;
 /// A trait has to explain this part of the variance that is left.
@@ -74,7 +77,7 @@ pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)], others: &[(Unit, f6
     let finite = 1.0 - count / units as f64;
     let error =
         student(freedom) * (finite * (variance * scale * scale * count + widest * law.leverage(all))).sqrt();
-    Total { value, error }
+    Total { value, error: error + law.unseen(all, sample) }
 }
 
 /// Size and traits of a unit.
@@ -133,6 +136,31 @@ impl Law {
     /// What it says of a unit, or of several together.
     fn value(&self, unit: &Unit) -> f64 {
         dot(&self.slopes, &coordinates(unit))
+    }
+
+    /// How far off the total may be for what nothing that was measured is like: the units that were not drawn have, as the totals tell, more of a trait
+    /// for their size on average than any unit that was measured, or less than any. How that counts is known only to be between nothing
+    /// and in proportion, and of time no more than that time; by the most of it the law may be off.
+    fn unseen(&self, all: &Unit, sample: &[(Unit, f64)]) -> f64 {
+        let size: f64 = sample.iter().map(|(unit, _)| unit.size).sum();
+        let value: f64 = sample.iter().map(|(_, value)| value).sum();
+        let left = all.size - size;
+        let of = |number: usize| {
+            let sum: f64 = sample.iter().map(|(unit, _)| unit.traits[number]).sum();
+            if left <= 0.0 || sum <= 0.0 {
+                return 0.0;
+            }
+            let measured = sample.iter().filter(|(unit, _)| unit.size > 0.0);
+            let rates = measured.map(|(unit, _)| unit.traits[number] / unit.size);
+            let (least, most) =
+                rates.fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
+            let mean = ((all.traits[number] - sum) / left).max(0.0);
+            let beyond = (mean - most).max(least - mean).max(0.0) * left;
+            let steepest = (value / sum).min(if number < TIMES { 1.0 } else { f64::INFINITY });
+            let slope = self.slopes[1 + number].clamp(0.0, steepest);
+            beyond * slope.max(steepest - slope)
+        };
+        (0..TRAITS).map(of).fold(0.0, f64::max)
     }
 
     /// How many times the variance of a residual is in a unit's value for what traits count.
