@@ -10,8 +10,10 @@
 //! included (leave-one-out cross-validation: Stone, *Cross-validatory choice and assessment of
 //! statistical predictions*, Journal of the Royal Statistical Society B 36, 1974). Residuals of the fit itself
 //! are too small: of three traits, one fits six units by chance. The finite-population correction
-//! applies. It is the wrong choice where a few units that no trait tells apart from the others take
-//! most of the time.
+//! applies. Where the units that were not drawn have on average more of a trait than any unit of the
+//! sample, or less, the sample is unlike them: what that may count at most is added to the error.
+//! It is the wrong choice where a few units that no trait tells apart from the others take most of
+//! the time.
 
 /// Traits of a unit.
 pub const TRAITS: usize = 3;
@@ -266,6 +268,31 @@ mod tests {
             total(20, &Unit { size: 30.0, traits: [0.0; TRAITS] }, &[unit(1.0, 1.0), unit(2.0, 5.0)], &[]);
         assert_eq!(found.value, 60.0);
         assert!((found.error - student(1.0) * (5.625_f64 * 0.9 * 200.0).sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn units_that_are_like_none_of_the_sample_are_in_the_error() {
+        // By hand: ten units of size 1, four of which take 2 each and have one of the trait each. Chance leaves nothing.
+        let sample = [(Unit { size: 1.0, traits: [1.0, 0.0, 0.0] }, 2.0); 4];
+        let error = |number: usize, left: f64| {
+            let turned = |unit: &Unit| {
+                let mut traits = [0.0; TRAITS];
+                traits[number] = unit.traits[0];
+                Unit { traits, ..*unit }
+            };
+            let sample = sample.map(|(unit, value)| (turned(&unit), value));
+            let all = Unit { size: 10.0, traits: [4.0 + 6.0 * left, 0.0, 0.0] };
+            let found = total(10, &turned(&all), &sample, &[]);
+            assert_eq!(found.value, 20.0);
+            found.error
+        };
+        // The six others have as much of it: nothing speaks against the sample.
+        assert_eq!(error(2, 1.0), 0.0);
+        // Each has three: two more than any of the sample, which count for 2 each at most, and for 1 if they are time.
+        assert_eq!(error(2, 3.0), 24.0);
+        assert_eq!(error(0, 3.0), 12.0);
+        // Each has half of one.
+        assert_eq!(error(2, 0.5), 6.0);
     }
 
     proptest! {
