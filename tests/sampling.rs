@@ -18,10 +18,16 @@ fn on_and_off(trace: &[u8], method: &str, topology: &str, model: &str) -> [Vec<R
     })
 }
 
-/// Asks that every phase from samples is as far from the whole run as it says, or nearer; returns how many
-/// phases are not simulated whole.
+/// Asks that every phase from samples is as far from the whole run as it says, or nearer, and that no link carries more than it can in any phase;
+/// returns how many phases are not simulated whole.
 fn covered(name: &str, trace: &[u8], method: &str, topology: &str, model: &str) -> usize {
     let [on, off] = on_and_off(trace, method, topology, model);
+    // Packets of a whole run are told of the run, not of its phases; a phase of no time has no loads.
+    for row in on.iter().chain(&off).filter(|row| !row["max_utilization"].is_empty()) {
+        let (used, bytes) = (number(row, "max_utilization"), number(row, "max_link_bytes"));
+        // Bytes are whole ones.
+        assert!(used <= 1.0 + 1e-6 + 1.0 / bytes.max(1.0), "{name}, {model}, phase {}: {used}", row["phase"]);
+    }
     for sampled in &on {
         let whole = off.iter().find(|row| row["phase"] == sampled["phase"]).unwrap();
         let [time, expected] = [sampled, whole].map(|row| number(row, "makespan_s"));

@@ -10,11 +10,16 @@
 //! included (leave-one-out cross-validation: Stone, *Cross-validatory choice and assessment of
 //! statistical predictions*, Journal of the Royal Statistical Society B 36, 1974). Residuals of the fit itself
 //! are too small: of three traits, one fits six units by chance. The finite-population correction
-//! applies. It is the wrong choice where a few units that no trait tells apart from the others take
-//! most of the time.
+//! applies. Where the units that were not drawn have on average more of a trait than any unit of the
+//! sample, or less, the sample is unlike them: what that may count at most is added to the error.
+//! It is the wrong choice where a few units that no trait tells apart from the others take most of
+//! the time.
 
 /// Traits of a unit.
 pub const TRAITS: usize = 3;
+
+/// The first ones are times in the unit of values.
+const TIMES: usize = 2;
 
 /// Units for each trait that is used.
 const UNITS_A_TRAIT: usize = 4;
@@ -74,7 +79,7 @@ pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)], others: &[(Unit, f6
     let finite = 1.0 - count / units as f64;
     let error =
         student(freedom) * (finite * (variance * scale * scale * count + widest * law.leverage(all))).sqrt();
-    Total { value, error }
+    Total { value, error: error + law.unseen(all, sample) }
 }
 
 /// Size and traits of a unit.
@@ -133,6 +138,31 @@ impl Law {
     /// What it says of a unit, or of several together.
     fn value(&self, unit: &Unit) -> f64 {
         dot(&self.slopes, &coordinates(unit))
+    }
+
+    /// How far off the total may be for what nothing that was measured is like: the units that were not drawn have, as the totals tell, more of a trait
+    /// for their size on average than any unit that was measured, or less than any. How that counts is known only to be between nothing
+    /// and in proportion, and of time no more than that time; by the most of it the law may be off.
+    fn unseen(&self, all: &Unit, sample: &[(Unit, f64)]) -> f64 {
+        let size: f64 = sample.iter().map(|(unit, _)| unit.size).sum();
+        let value: f64 = sample.iter().map(|(_, value)| value).sum();
+        let left = all.size - size;
+        let of = |number: usize| {
+            let sum: f64 = sample.iter().map(|(unit, _)| unit.traits[number]).sum();
+            if left <= 0.0 || sum <= 0.0 {
+                return 0.0;
+            }
+            let measured = sample.iter().filter(|(unit, _)| unit.size > 0.0);
+            let rates = measured.map(|(unit, _)| unit.traits[number] / unit.size);
+            let (least, most) =
+                rates.fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
+            let mean = ((all.traits[number] - sum) / left).max(0.0);
+            let beyond = (mean - most).max(least - mean).max(0.0) * left;
+            let steepest = (value / sum).min(if number < TIMES { 1.0 } else { f64::INFINITY });
+            let slope = self.slopes[1 + number].clamp(0.0, steepest);
+            beyond * slope.max(steepest - slope)
+        };
+        (0..TRAITS).map(of).fold(0.0, f64::max)
     }
 
     /// How many times the variance of a residual is in a unit's value for what traits count.
@@ -238,6 +268,31 @@ mod tests {
             total(20, &Unit { size: 30.0, traits: [0.0; TRAITS] }, &[unit(1.0, 1.0), unit(2.0, 5.0)], &[]);
         assert_eq!(found.value, 60.0);
         assert!((found.error - student(1.0) * (5.625_f64 * 0.9 * 200.0).sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn units_that_are_like_none_of_the_sample_are_in_the_error() {
+        // By hand: ten units of size 1, four of which take 2 each and have one of the trait each. Chance leaves nothing.
+        let sample = [(Unit { size: 1.0, traits: [1.0, 0.0, 0.0] }, 2.0); 4];
+        let error = |number: usize, left: f64| {
+            let turned = |unit: &Unit| {
+                let mut traits = [0.0; TRAITS];
+                traits[number] = unit.traits[0];
+                Unit { traits, ..*unit }
+            };
+            let sample = sample.map(|(unit, value)| (turned(&unit), value));
+            let all = Unit { size: 10.0, traits: [4.0 + 6.0 * left, 0.0, 0.0] };
+            let found = total(10, &turned(&all), &sample, &[]);
+            assert_eq!(found.value, 20.0);
+            found.error
+        };
+        // The six others have as much of it: nothing speaks against the sample.
+        assert_eq!(error(2, 1.0), 0.0);
+        // Each has three: two more than any of the sample, which count for 2 each at most, and for 1 if they are time.
+        assert_eq!(error(2, 3.0), 24.0);
+        assert_eq!(error(0, 3.0), 12.0);
+        // Each has half of one.
+        assert_eq!(error(2, 0.5), 6.0);
     }
 
     proptest! {

@@ -142,6 +142,22 @@ fn one_long_phase() {
     check("halo2d[gap=20us]*3000", 0.5, 0.02);
 }
 
+/// All of it is in windows, but what ranks bring along from before them is not: nothing is said to be exact.
+#[test]
+fn a_phase_that_occurs_once_within_a_long_run_is_not_said_to_be_exact() {
+    let [windows, whole] = archives("halo2d[gap=20us]*3000,alltoall[gap=20us]*2,halo2d[gap=20us]*3000", 0.5);
+    let of = |archive: &[u8], sampling: &str| {
+        let reading = if sampling == "on" { Reading::Samples } else { Reading::Messages };
+        simulate(archive, reading, sampling).phases.remove(1)
+    };
+    let (found, expected) = (of(&windows, "on"), of(&whole, "off"));
+    let (on, off) = (found.makespan_s.unwrap(), expected.makespan_s.unwrap());
+    let error = found.replayed.unwrap().makespan_error.unwrap();
+    assert_eq!(found.occurrences, 1);
+    assert!(error >= 0.01, "{error}");
+    assert!((on - off).abs() <= error * on, "{on} ± {error} instead of {off}");
+}
+
 #[test]
 fn two_phases_in_turn() {
     check("(allreduce[gap=20us],shift[gap=20us])*400", 0.0, 0.02);

@@ -5,6 +5,7 @@
 //! everywhere, and a link is full without anybody waiting. [`FlowNetwork`] is the whole, in time.
 
 mod agenda;
+mod carried;
 mod holds;
 mod network;
 mod order;

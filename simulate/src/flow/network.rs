@@ -20,6 +20,7 @@ use phaseflow_collect::{Result, TrafficMatrix};
 use rustc_hash::FxHashMap;
 
 use super::agenda::Agenda;
+use super::carried::Carried;
 use super::holds::{Hold, Holds, Loss, Pair, rivals};
 use super::order::Connections;
 use super::progress::{Flow, Progress};
@@ -76,6 +77,8 @@ pub struct FlowNetwork<'a> {
     usage: Usage,
     /// What flows lose to each other, where that is asked for.
     holds: Option<Box<Holds>>,
+    /// What links carried for whom, where that is asked for.
+    carried: Option<Box<Carried>>,
     /// By link: capacity, bytes per picosecond.
     capacity: Vec<f64>,
     /// By link: what routers see, bytes per second; kept only for those who look.
@@ -159,6 +162,7 @@ impl<'a> FlowNetwork<'a> {
             sequence: 0,
             usage: Usage::new(capacity.len()),
             holds: None,
+            carried: None,
             capacity,
             load: vec![0.0; watched],
             expected: vec![0.0; watched],
@@ -188,9 +192,39 @@ impl<'a> FlowNetwork<'a> {
         self.holds.is_some()
     }
 
+    /// Of flows that start from now on it is told what links [carried](Self::take_carried) for their owners; there is none yet.
+    pub fn tell_carried(&mut self) {
+        self.carried = Some(Box::new(Carried::new(self.topology.link_count())));
+    }
+
+    /// Bytes that links carried for an owner since this was asked last, up to the time that the network has gone on to; links in ascending order, those
+    /// without bytes left out. Nothing if nobody wanted to be [told](Self::tell_carried).
+    pub fn take_carried(&mut self, owner: u32) -> Vec<(LinkId, f64)> {
+        let Some(carried) = &mut self.carried else { return Vec::new() };
+        let now = self.clock.max(self.now as f64);
+        let (sharing, progress) = (&self.sharing, &self.progress);
+        let classes = if carried.is_any_under_way() { progress.len() as u32 } else { 0 };
+        let open = (0..classes).map(ClassId).filter(|class| sharing.count(*class) > 0);
+        let under_way = open.flat_map(|class| {
+            let links = sharing.route(class);
+            progress[class.0 as usize].got(now).map(move |(key, bytes)| (key, links, bytes))
+        });
+        carried.take(owner, under_way).into_iter().map(|(link, bytes)| (LinkId(link), bytes)).collect()
+    }
+
+    /// Nobody will ask what links [carried](Self::take_carried) for an owner any more, who starts no flow either.
+    pub fn forget_carried(&mut self, owner: u32) {
+        if let Some(carried) = &mut self.carried {
+            carried.forget(owner);
+        }
+    }
+
     /// Flows that start from now on are of this owner, and of this pair of its ranks.
     pub fn belong(&mut self, owner: u32, pair: Pair) {
         self.connections.belong(owner, pair);
+        if let Some(carried) = &mut self.carried {
+            carried.belong(owner);
+        }
         if let Some(holds) = &mut self.holds {
             holds.belong(owner, pair);
         }
@@ -250,6 +284,9 @@ impl<'a> FlowNetwork<'a> {
         }
         if let Some(holds) = &mut self.holds {
             holds.start(key);
+        }
+        if let Some(carried) = &mut self.carried {
+            carried.start(key);
         }
         self.waiting.entry(begin).or_default().push(waiting);
         Ok(())
@@ -362,6 +399,9 @@ impl<'a> FlowNetwork<'a> {
     fn share(&mut self, waiting: &Waiting) {
         let path = &mut self.paths[waiting.path as usize];
         self.usage.begin(self.sharing.links(path.route), self.clock);
+        if let Some(carried) = &mut self.carried {
+            carried.begin();
+        }
         let flow = waiting.flow(&mut self.sequence);
         let joins = waiting.cap == f64::INFINITY && path.class != NONE;
         // Flows of several owners are no class where it matters whose they are.
@@ -403,6 +443,9 @@ impl<'a> FlowNetwork<'a> {
         let path = &mut self.paths[flow.path as usize];
         let links = self.sharing.links(path.route);
         self.usage.end(links, flow.bytes, self.clock);
+        if let Some(carried) = &mut self.carried {
+            carried.finish(flow.key, links, flow.bytes);
+        }
         let next = self.connections.leave(flow.connection);
         let goes_on = next.as_ref().is_some_and(|next| {
             let is_alike = |holds: &Holds| holds.are_alike(next.key, class);
@@ -436,6 +479,9 @@ impl<'a> FlowNetwork<'a> {
         }
         let links = self.sharing.links(self.paths[next.path as usize].route);
         self.usage.begin(links, self.clock);
+        if let Some(carried) = &mut self.carried {
+            carried.begin();
+        }
         if let Some(holds) = &mut self.holds {
             holds.begin(next.key, next.path, (next.since, self.clock), links.first().copied());
             holds.join(class, next.key, self.clock);

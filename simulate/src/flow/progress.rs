@@ -75,13 +75,14 @@ impl Progress {
     }
 
     /// The flows, by key, and how many bytes each has got.
-    pub(super) fn got(&self, now: f64) -> impl Iterator<Item = (u32, f64)> {
+    pub(super) fn got(&self, now: f64) -> impl Iterator<Item = (u32, f64)> + Clone {
         let served = self.served + self.rate * (now - self.since);
         let first = (self.first.key, self.first.bytes, self.target);
         let rest = self.rest.iter().flat_map(|rest| rest.iter());
         let rest = rest.map(|Reverse((target, _, key, bytes, _))| (*key, *bytes, f64::from_bits(*target)));
-        let got =
-            move |(key, bytes, target): (u32, u64, f64)| (key, (bytes as f64 - (target - served)).max(0.0));
+        let got = move |(key, bytes, target): (u32, u64, f64)| {
+            (key, (bytes as f64 - (target - served)).clamp(0.0, bytes as f64))
+        };
         std::iter::once(first).chain(rest).map(got)
     }
 

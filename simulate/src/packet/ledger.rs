@@ -7,6 +7,8 @@ use crate::engine::Picoseconds;
 pub struct LinkTraffic {
     /// Bytes that its queue accepted, as they are [on the wire](super::wire_bytes).
     pub bytes: u64,
+    /// Bytes that were put on the wire, whenever its queue accepted them: no more than the link can carry meanwhile.
+    pub carried: u64,
     /// Packets that its queue accepted.
     pub packets: u64,
     /// Packets that found no room in the queue.
@@ -43,6 +45,7 @@ impl LinkTraffic {
         let times = |count: u64| (count as f64 * factor).round() as u64; // saturates
         Self {
             bytes: times(self.bytes),
+            carried: times(self.carried),
             packets: times(self.packets),
             drops: times(self.drops),
             dropped_bytes: times(self.dropped_bytes),
@@ -62,6 +65,7 @@ impl LinkTraffic {
     /// Adds what another time brought; queues are the longer ones.
     pub fn add(&mut self, other: &Self) {
         self.bytes += other.bytes;
+        self.carried += other.carried;
         self.packets += other.packets;
         self.drops += other.drops;
         self.dropped_bytes += other.dropped_bytes;
@@ -87,6 +91,8 @@ pub(super) struct Ledger {
     pub(super) dropped_bytes: u64,
     /// Packets marked.
     pub(super) marks: u64,
+    /// Bytes that were in the queue already when counting began.
+    pub(super) queued: u64,
 }
 
 impl Ledger {

@@ -142,9 +142,9 @@ impl<'a> PacketNetwork<'a> {
         aggregation.contribute(fabric, group, worker, bytes, key)
     }
 
-    /// What every link carried since the last time that this was asked.
-    pub fn take_traffic(&mut self) -> Vec<LinkTraffic> {
-        self.simulation.fabric().take_traffic()
+    /// What every link carried since the last time that this was asked, up to a time before which nothing is left to happen.
+    pub fn take_traffic(&mut self, until: Picoseconds) -> Vec<LinkTraffic> {
+        self.simulation.fabric().take_traffic(until)
     }
 
     /// Packets that were sent more than once so far.

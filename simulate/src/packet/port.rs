@@ -29,9 +29,9 @@ pub(super) struct Port {
     pub(super) host: u32,
     /// The node at the other end.
     pub(super) node: u32,
-    /// Bytes put on the wire.
+    /// Bytes that the queue accepted.
     pub(super) bytes: u64,
-    /// Packets put on the wire.
+    /// Packets that the queue accepted.
     pub(super) packets: u64,
 }
 

@@ -44,7 +44,7 @@ pub(crate) use options::switch;
 pub use options::{Options, Sampling};
 pub use packets::Packets;
 pub use parameter_server::ParameterServer;
-pub use player::{Performance, Player, play_alone};
+pub use player::{Crossing, Performance, Player, play_alone};
 pub use replacement::Replacement;
 pub use sampled::{Sample, Sampled, Stratum};
 pub use script::{Op, Script, Transfer};

@@ -26,6 +26,8 @@ pub struct Player<'s, T> {
     /// Scripts so far.
     begun: u64,
     in_detail: bool,
+    /// Boundaries that all ranks of a script have passed and nobody has asked for.
+    crossed: Vec<Crossing>,
     /// Something would happen when the clock has ended: nothing goes on.
     is_beyond_clock: bool,
 }
@@ -36,6 +38,15 @@ struct Stage<T> {
     transport: T,
     queue: EventQueue<Wake>,
     keys: Keys,
+}
+
+/// The last rank of a script has passed a boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The script's [token](Player::begin).
+    pub token: u64,
+    /// The boundary: it ends the stretch of this number.
+    pub boundary: usize,
 }
 
 /// A rank goes on.
@@ -108,8 +119,6 @@ pub(super) struct Act<'s> {
     passed: Vec<u128>,
     /// By boundary: how many ranks passed it.
     passers: Vec<u32>,
-    /// Boundaries that all ranks have passed.
-    behind: usize,
     /// By stretch.
     accounts: Vec<RankSum>,
     /// By stretch, then rank; empty where nobody wants to know.
@@ -179,6 +188,7 @@ impl<'s, T: Transport> Player<'s, T> {
             arrived: Vec::new(),
             begun: 0,
             in_detail: false,
+            crossed: Vec::new(),
             is_beyond_clock: false,
         }
     }
@@ -245,7 +255,6 @@ impl<'s, T: Transport> Player<'s, T> {
             boundaries: vec![began; script.stretches() - 1],
             passed: vec![0; script.stretches() - 1],
             passers: vec![0; script.stretches() - 1],
-            behind: 0,
             accounts: vec![RankSum::default(); script.stretches()],
             in_detail: vec![
                 Account::default();
@@ -299,7 +308,7 @@ impl<'s, T: Transport> Player<'s, T> {
         while self.stage.queue.peek_time() == Some(now) {
             let Some((_, Wake { act: place, rank })) = self.stage.queue.pop() else { break };
             let Some(act) = self.acts[place as usize].as_deref_mut() else { continue };
-            act.play(rank, now, &mut self.stage);
+            act.play(rank, now, &mut self.stage, &mut self.crossed);
             if act.playing == 0 {
                 act.sums.close(&mut self.stage.transport);
                 ended.extend(
@@ -318,10 +327,9 @@ impl<'s, T: Transport> Player<'s, T> {
         refused.or_else(|| self.is_beyond_clock.then(beyond_clock))
     }
 
-    /// How many boundaries all ranks of the oldest script have passed; `None` if none runs.
-    pub fn boundaries_behind(&self) -> Option<usize> {
-        let oldest = self.acts.iter().flatten().min_by_key(|act| act.number)?;
-        Some(oldest.behind)
+    /// Boundaries that the last rank has passed since this was asked last, in that order.
+    pub fn take_crossed(&mut self) -> impl Iterator<Item = Crossing> + '_ {
+        self.crossed.drain(..)
     }
 
     /// Where nothing happens next although scripts have not ended: who waits for what, and the script's token.
@@ -337,7 +345,13 @@ impl<'s, T: Transport> Player<'s, T> {
 
 impl Act<'_> {
     /// Lets a rank go on until it has to wait or has ended.
-    fn play<T: Transport>(&mut self, rank: u32, now: Picoseconds, stage: &mut Stage<T>) {
+    fn play<T: Transport>(
+        &mut self,
+        rank: u32,
+        now: Picoseconds,
+        stage: &mut Stage<T>,
+        crossed: &mut Vec<Crossing>,
+    ) {
         let script = self.script;
         let ops = script.of(rank);
         let r = rank as usize;
@@ -408,7 +422,7 @@ impl Act<'_> {
                     self.passed[number as usize] += u128::from(now.saturating_sub(self.began));
                     self.passers[number as usize] += 1;
                     if self.passers[number as usize] == script.ranks() {
-                        self.behind = number as usize + 1;
+                        crossed.push(Crossing { token: self.token, boundary: number as usize });
                     }
                 }
             }

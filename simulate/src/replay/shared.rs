@@ -29,9 +29,24 @@ impl<'a> Shared<'a> {
         self.network.tell_holds();
     }
 
+    /// Tells what links carried for each job; none is on its way yet.
+    pub fn tell_carried(&mut self) {
+        self.network.tell_carried();
+    }
+
     /// What flows make of the links.
     pub fn network(&self) -> &FlowNetwork<'a> {
         &self.network
+    }
+
+    /// Bytes that links carried for a job since this was asked last: [`FlowNetwork::take_carried`].
+    pub fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+        self.network.take_carried(job)
+    }
+
+    /// Nobody will ask what links carried for a job any more, which sends nothing either.
+    pub fn forget_carried(&mut self, job: u32) {
+        self.network.forget_carried(job);
     }
 }
 

@@ -19,6 +19,7 @@ use rustc_hash::FxHashSet;
 use super::RunProgress;
 use super::fidelity;
 use super::job::Job;
+use super::link_bytes::LinkBytes;
 use super::model::Model;
 use super::packets::PhasePackets;
 use super::path::Paths;
@@ -93,6 +94,66 @@ pub(super) struct Outcome {
     pub(super) performance: Performance,
     pub(super) bounds: Bounds,
     pub(super) packets: Option<PhasePackets>,
+    /// Bytes that links carried in it, and after it of what it sent.
+    pub(super) carried: LinkBytes,
+    pub(super) tail: Vec<(LinkId, f64)>,
+}
+
+/// What became of a script that had the network to itself.
+#[derive(Debug, Default)]
+pub(super) struct Played {
+    /// `None` if it has no end.
+    pub(super) performance: Option<Performance>,
+    /// By stretch, what became of packets after the end with the last one; `None` of flows.
+    pub(super) packets: Option<Vec<PhasePackets>>,
+    /// By stretch: bytes that links carried from the last rank's entry into it to the last rank's entry into the next.
+    pub(super) carried: Vec<Vec<(LinkId, f64)>>,
+    /// Bytes that links carried after its end: nobody waited for them.
+    pub(super) tail: Vec<(LinkId, f64)>,
+}
+
+impl Played {
+    /// Takes note of what happened since the last time: it is of the last one of so many stretches. Stretches that end at one moment have nothing
+    /// between them.
+    fn look(&mut self, stretches: usize, since: Since) {
+        if let Some(counted) = since.packets {
+            let packets = self.packets.get_or_insert_default();
+            packets.resize(stretches - 1, PhasePackets::default());
+            packets.push(counted);
+        }
+        self.carried.resize(stretches - 1, Vec::new());
+        self.carried.push(since.carried);
+    }
+
+    /// Takes note of what happened after its end.
+    fn look_behind(&mut self, since: Since) {
+        let last = self.packets.as_mut().and_then(|packets| packets.last_mut());
+        if let Some((last, counted)) = last.zip(since.packets) {
+            last.add(&counted.without_carried());
+        }
+        self.tail = since.carried;
+    }
+}
+
+/// What happened between two looks at a network.
+struct Since {
+    packets: Option<PhasePackets>,
+    carried: Vec<(LinkId, f64)>,
+}
+
+impl Since {
+    /// From the look `before`, which becomes the present one, until `now`.
+    fn look(wire: &mut Wire<'_>, before: &mut Option<Counts>, job: u32, now: Picoseconds) -> Self {
+        let after = wire.take_counts(now);
+        let packets = before.take().zip(after.clone());
+        let packets = packets.map(|(before, after)| PhasePackets::between(&before, after));
+        *before = after;
+        let carried = match &packets {
+            Some(packets) => packets.carried().collect(),
+            None => wire.take_carried(job),
+        };
+        Self { packets, carried }
+    }
 }
 
 /// What no routing and no faster network can beat.
@@ -175,7 +236,7 @@ impl<'a> Flow<'a> {
         self.player.begin(&starts, (token, job.number), script, job.cast(), self.options);
     }
 
-    /// Replays a stage whose ranks enter it so much earlier than the last one, with nothing else in the network. No
+    /// Replays a script whose ranks enter it so much earlier than the last one, with nothing else in the network. No
     /// performance if it has no end, where that is allowed.
     ///
     /// # Errors
@@ -187,28 +248,7 @@ impl<'a> Flow<'a> {
         cast: (&[HostId], &[HostId]),
         leads: &[Picoseconds],
         on: On,
-    ) -> Result<(Option<Performance>, Option<PhasePackets>)> {
-        let (performance, packets) = self.by_stretch(job, script, cast, leads, on)?;
-        let sum = |packets: Vec<PhasePackets>| {
-            let mut sum = PhasePackets::default();
-            packets.iter().for_each(|part| sum.add(part));
-            sum
-        };
-        Ok((performance, packets.map(sum)))
-    }
-
-    /// The same with packets by stretch, each counted from the last rank's entry into it to the last rank's entry into the next.
-    ///
-    /// # Errors
-    /// Those of [`alone`](Self::alone).
-    pub(super) fn by_stretch(
-        &mut self,
-        job: u32,
-        script: &'a Script,
-        cast: (&[HostId], &[HostId]),
-        leads: &[Picoseconds],
-        on: On,
-    ) -> Result<(Option<Performance>, Option<Vec<PhasePackets>>)> {
+    ) -> Result<Played> {
         let solo = match (on, &mut self.fluid, &mut self.apart) {
             (On::Flows, Some((fluid, _)), _) => fluid,
             (On::Apart, _, Some(apart)) => apart,
@@ -216,22 +256,21 @@ impl<'a> Flow<'a> {
         };
         let last = self.solo_now.saturating_add(leads.iter().copied().max().unwrap_or(0));
         let starts: Vec<Picoseconds> = leads.iter().map(|lead| last - lead).collect();
-        let mut before = solo.transport().take_counts();
-        let mut packets: Vec<PhasePackets> = Vec::new();
+        let mut before = solo.transport().take_counts(self.solo_now);
+        let mut played = Played::default();
         let options = if on == On::Apart { self.options.without_paths() } else { self.options };
         solo.begin(&starts, (0, job), script, cast, options);
         let mut ended = Vec::new();
         // What nobody waits for has to be gone, too, before the next one.
         while let Some(now) = solo.next(Picoseconds::MAX) {
+            let was_over = !ended.is_empty();
             solo.advance(now, &mut ended);
             self.solo_now = now;
-            let behind = solo.boundaries_behind().unwrap_or(packets.len());
-            if before.is_some() && behind > packets.len() {
-                let (counted, after) = counted(before, solo.transport().take_counts());
-                before = after;
-                // Boundaries that were passed at one moment have nothing between them.
-                packets.resize(behind - 1, PhasePackets::default());
-                packets.extend(counted);
+            let crossed = solo.take_crossed().last().map(|crossing| crossing.boundary + 1);
+            let over = ended.first().filter(|_| !was_over);
+            let stretches = over.map(|performance| performance.stretches.len()).or(crossed);
+            if let Some(stretches) = stretches {
+                played.look(stretches, Since::look(solo.transport(), &mut before, job, now));
             }
         }
         // Acknowledgements of what arrived last may have gone on: the next script begins when they have arrived, too.
@@ -239,19 +278,22 @@ impl<'a> Flow<'a> {
         if let Some(failure) = solo.failure() {
             return Err(failure);
         }
-        let performance = ended.pop();
-        if performance.is_none() && !self.allow_hang {
+        played.performance = ended.pop();
+        if played.performance.is_none() && !self.allow_hang {
             let dead_end = solo.dead_end().map_or_else(String::new, |(_, text)| text);
             return Err(Error::data(dead_end));
         }
-        let (last, _) = counted(before, solo.transport().take_counts());
-        let Some(last) = last else { return Ok((performance, None)) };
-        packets.push(last);
-        if !self.allow_hang {
+        let rest = Since::look(solo.transport(), &mut before, job, self.solo_now);
+        solo.transport().forget_carried(job);
+        match played.performance {
+            Some(_) => played.look_behind(rest),
+            None => played.look(played.carried.len() + 1, rest),
+        }
+        if let Some(packets) = played.packets.as_deref().filter(|_| !self.allow_hang) {
             let sum = |part: fn(&PacketCounts) -> u64| packets.iter().map(|of| part(&of.counts)).sum();
             check_sums(sum(|counts| counts.checked_sums), sum(|counts| counts.wrong_sums))?;
         }
-        Ok((performance, Some(packets)))
+        Ok(played)
     }
 
     /// How long a job's script takes without other jobs, if its ranks begin together and it has an end. Noise is drawn anew.
@@ -261,8 +303,8 @@ impl<'a> Flow<'a> {
     pub(super) fn time_apart(&mut self, job: &Job, script: &'a Script) -> Result<Option<Picoseconds>> {
         let (hosts, servers) = job.cast();
         let together = vec![0; hosts.len()];
-        let (performance, _) = self.alone(job.number, script, (hosts, servers), &together, On::Apart)?;
-        Ok(performance.map(|performance| performance.makespan))
+        let played = self.alone(job.number, script, (hosts, servers), &together, On::Apart)?;
+        Ok(played.performance.map(|performance| performance.makespan))
     }
 
     /// Messages between two hosts take these links from now on.
@@ -273,6 +315,11 @@ impl<'a> Flow<'a> {
             other.transport().route(src, dst, links);
         }
         self.ideal.route(topology, src, dst, links);
+    }
+
+    /// Bytes that links carried for a job among others since this was asked last; none are known of packets.
+    pub(super) fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+        self.player.transport().take_carried(job)
     }
 
     /// What bounds a script on hosts whose routes are known, and whose ranks enter it so much earlier than the last one.
@@ -314,8 +361,8 @@ impl<'a> Flow<'a> {
     ///
     /// # Errors
     /// Wrong sums.
-    pub(super) fn packets_together(&mut self) -> Result<Option<PhasePackets>> {
-        let Some(counts) = self.player.transport().take_counts() else { return Ok(None) };
+    pub(super) fn packets_together(&mut self, now: Picoseconds) -> Result<Option<PhasePackets>> {
+        let Some(counts) = self.player.transport().take_counts(now) else { return Ok(None) };
         let packets = PhasePackets::between(&Counts::default(), counts);
         if !self.allow_hang {
             check_sums(packets.counts.checked_sums, packets.counts.wrong_sums)?;
@@ -340,12 +387,6 @@ impl<'a> Flow<'a> {
             program.stages[job.stage].phase.map_or("idle", |phase| program.phases[phase as usize].name);
         error.at(|| format!("job {} ({}): phase {phase}", job.number, program.name))
     }
-}
-
-/// What packets came to between two looks, and the later look.
-fn counted(before: Option<Counts>, after: Option<Counts>) -> (Option<PhasePackets>, Option<Counts>) {
-    let counted = before.zip(after.clone());
-    (counted.map(|(before, after)| PhasePackets::between(&before, after)), after)
 }
 
 /// Refuses sums that are wrong.

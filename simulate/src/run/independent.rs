@@ -5,6 +5,7 @@
 
 use phaseflow_collect::{Error, Result, TrafficMatrix};
 
+use super::link_bytes::LinkBytes;
 use super::model::{Model, PacketModel};
 use super::packets::PhasePackets;
 use super::picture::Picture;
@@ -100,9 +101,13 @@ impl Listed<'_> {
                 "{missing} flows never arrive{why}; --allow-hang takes that for a result"
             )));
         }
-        let (links, retransmits, report) = (network.take_traffic(), network.retransmits(), network.report());
+        let now = network.now();
+        let (links, retransmits, report) =
+            (network.take_traffic(now), network.retransmits(), network.report());
         let packets = PhasePackets::between(&Counts::default(), Counts { links, retransmits, report });
-        let shares = packets.shares(&asked);
+        let mut carried = LinkBytes::default();
+        carried.add(packets.carried(), 1.0);
+        let shares = packets.shares(&carried, &asked);
         Ok(Carried { ends, shares, packets: Some(packets) })
     }
 
@@ -229,7 +234,8 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
         bytes: shares.iter().map(|share| share.bytes).collect(),
         flows: shares.iter().map(|share| share.flows).collect(),
         load: shares.iter().map(|share| share.bytes as f64 / divisor).collect(),
-        packets: packets.map_or_else(Vec::new, |packets| packets.of_links().into_iter().map(Some).collect()),
+        packets: packets
+            .map_or_else(Vec::new, |packets| packets.of_links(&shares).into_iter().map(Some).collect()),
     };
     let ranks: Vec<_> = listed.hosts.iter().map(|host| topology.host(*host)).collect();
     let mut nodes = ranks.clone();

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use phaseflow_collect::{Error, Result};
 
 use super::flow::{Bounds, Replays};
+use super::link_bytes::LinkBytes;
 use super::packets::PhasePackets;
 use super::pattern::Pattern;
 use super::picture::Picture;
@@ -16,7 +17,7 @@ use crate::process_mapping::Placement;
 use crate::replay::Performance;
 use crate::result::{Chosen, PhaseRoutes};
 use crate::routing::Routes;
-use crate::topology::{HostId, Topology};
+use crate::topology::{HostId, LinkId, Topology};
 use crate::traffic::LinkShare;
 
 /// A running job.
@@ -50,6 +51,10 @@ pub(super) struct Job {
     pub(super) estimates: Option<Rc<Estimates>>,
     /// How much longer its stages took than without other jobs, picoseconds, where that is asked for and known.
     pub(super) delay: Option<i128>,
+    /// What links carry in the stage that it is in, where that is known before it ends.
+    pub(super) coming: LinkBytes,
+    /// What is left to carry of what stages sent that were simulated alone, after their last rank had left them.
+    pub(super) tail: LinkBytes,
     /// By phase, idle stretches last: how much of what was recorded has passed of it meanwhile.
     pub(super) passed_ns: Vec<u64>,
 }
@@ -64,6 +69,8 @@ pub(super) struct PhaseOfJob {
     pub(super) picture: Option<Picture>,
     pub(super) routes: Option<PhaseRoutes>,
     pub(super) time: Picoseconds,
+    /// What links carried in that time, where it comes out of a replay.
+    pub(super) carried: LinkBytes,
     pub(super) replays: Option<Replays>,
     /// Of the occurrences that had the network to themselves.
     pub(super) packets: Option<PhasePackets>,
@@ -83,6 +90,30 @@ impl Job {
     pub(super) fn leave(&mut self, performance: &Performance) {
         self.leads.clear();
         self.leads.extend(performance.ends.iter().map(|end| performance.end - end));
+    }
+
+    /// A stage of this length was simulated alone, in which links carry this and after which they carry the `tail` of it. What stages
+    /// before it left behind is carried as well, as far as links have room.
+    pub(super) fn will_carry(
+        &mut self,
+        topology: &Topology,
+        time: Picoseconds,
+        carried: &LinkBytes,
+        tail: &[(LinkId, f64)],
+    ) {
+        self.coming = std::mem::take(&mut self.tail);
+        self.coming.add(carried.iter(), 1.0);
+        self.tail = self.coming.cut(topology, time);
+        self.tail.add(tail.iter().copied(), 1.0);
+    }
+
+    /// Links carried this in a stretch of a replay of the whole run; those of idle stretches are in no phase.
+    pub(super) fn carried(&mut self, program: &Program<'_>, stretch: usize, carried: Vec<(LinkId, f64)>) {
+        let stage = program.stages.get(if program.merged { 0 } else { stretch });
+        let phase = stage.and_then(|stage| stage.phase);
+        if let Some(state) = phase.and_then(|phase| self.phases.get_mut(phase as usize)?.as_deref_mut()) {
+            state.carried.add(carried, 1.0);
+        }
     }
 
     /// What the latest occurrence of a phase that met other jobs would have taken without them, if that is known.

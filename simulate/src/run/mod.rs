@@ -19,6 +19,7 @@ mod fidelity;
 mod flow;
 mod independent;
 mod job;
+mod link_bytes;
 mod model;
 mod network;
 mod packets;

@@ -1,5 +1,6 @@
 //! What packets came to in a phase.
 
+use super::link_bytes::LinkBytes;
 use super::wire::Counts;
 use crate::packet::LinkTraffic;
 use crate::result::{LinkPackets, PacketCounts};
@@ -17,7 +18,10 @@ pub(super) struct PhasePackets {
 impl PhasePackets {
     /// Between two looks at a network.
     pub(super) fn between(before: &Counts, after: Counts) -> Self {
-        let links = (0..).map(LinkId).zip(after.links).filter(|(_, link)| link.packets + link.drops > 0);
+        let links = (0..)
+            .map(LinkId)
+            .zip(after.links)
+            .filter(|(_, link)| link.packets + link.drops + link.carried > 0);
         let links: Vec<(LinkId, LinkTraffic)> = links.collect();
         let sum = |part: fn(&LinkTraffic) -> u64| links.iter().map(|(_, link)| part(link)).sum();
         let (now, then) = (after.report, before.report);
@@ -61,9 +65,18 @@ impl PhasePackets {
         self.counts.add(&other.counts);
     }
 
-    /// What became of packets, link by link.
-    pub(super) fn of_links(&self) -> Vec<LinkPackets> {
-        let row = |(_, traffic): &(LinkId, LinkTraffic)| LinkPackets {
+    /// Bytes that links carried.
+    pub(super) fn carried(&self) -> impl Iterator<Item = (LinkId, f64)> + '_ {
+        self.links.iter().map(|(link, traffic)| (*link, traffic.carried as f64))
+    }
+
+    /// What became of packets on some links, those of [`shares`](Self::shares).
+    pub(super) fn of_links(&self, shares: &[LinkShare]) -> Vec<LinkPackets> {
+        let of = |link: LinkId| self.links.binary_search_by_key(&link, |(link, _)| *link);
+        let traffic = |share: &LinkShare| {
+            of(share.link).map_or_else(|_| LinkTraffic::default(), |place| self.links[place].1)
+        };
+        let row = |traffic: LinkTraffic| LinkPackets {
             packets: traffic.packets,
             drops: traffic.drops,
             losses: traffic.losses,
@@ -75,20 +88,17 @@ impl PhasePackets {
             paused_ps: traffic.paused_ps,
             duplicates: traffic.duplicates,
         };
-        self.links.iter().map(row).collect()
+        shares.iter().map(traffic).map(row).collect()
     }
 
-    /// What it put on the links; `flows` are from what was asked for.
-    pub(super) fn shares(&self, asked: &[LinkShare]) -> Vec<LinkShare> {
-        let flows = |link: LinkId| {
-            asked.binary_search_by_key(&link, |share| share.link).map_or(0, |place| asked[place].flows)
-        };
-        let share = |(link, traffic): &(LinkId, LinkTraffic)| LinkShare {
-            link: *link,
-            flows: flows(*link),
-            bytes: traffic.bytes,
-            load: 0.0,
-        };
-        self.links.iter().map(share).collect()
+    /// What links carried, and links that packets were refused by; `flows` are from what was `asked` for.
+    pub(super) fn shares(&self, carried: &LinkBytes, asked: &[LinkShare]) -> Vec<LinkShare> {
+        carried.shares(self.links.iter().map(|(link, _)| *link), asked)
+    }
+
+    /// Without bytes that links carried.
+    pub(super) fn without_carried(mut self) -> Self {
+        self.links.iter_mut().for_each(|(_, traffic)| traffic.carried = 0);
+        self
     }
 }

@@ -4,6 +4,7 @@ use super::courses::{Courses, Population};
 use super::fidelity;
 use super::flow::Replays;
 use super::job::{Job, PhaseOfJob};
+use super::link_bytes::LinkBytes;
 use super::packets::PhasePackets;
 use super::picture::Picture;
 use super::program::Program;
@@ -152,8 +153,18 @@ impl<'a> Record<'a> {
         let begun = job.phases.into_iter().enumerate();
         let begun = begun.filter_map(|(number, phase)| Some((number, phase?)));
         for (position, (number, phase)) in (0..).zip(begun) {
-            let PhaseOfJob { shares, recorded, picture, routes, time, replays, packets, met_others, chosen } =
-                *phase;
+            let PhaseOfJob {
+                shares,
+                recorded,
+                picture,
+                routes,
+                time,
+                carried,
+                replays,
+                packets,
+                met_others,
+                chosen,
+            } = *phase;
             let mut packets = packets.filter(|_| !met_others);
             if let Some(sampled) = replays.as_ref().and_then(Replays::packets).filter(|_| !met_others) {
                 packets.get_or_insert_default().add(&sampled);
@@ -193,18 +204,20 @@ impl<'a> Record<'a> {
             let position_or_all = (!program.merged).then_some(position);
             self.ranks(job.number, position_or_all, accounts.unwrap_or_default(), &job.placement);
             let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
-            // Packets are what they were, and where those of several jobs met, nobody knows whose was which.
-            let (shares, of_links) = match (&self.setup.model, &packets) {
-                (Model::Packet(_), _)
-                    if chosen
-                        .as_ref()
-                        .is_some_and(|chosen| !met_others && chosen.model != fidelity::PACKET) =>
-                {
-                    (shares, Vec::new())
+            let chosen = chosen.as_ref().filter(|_| !met_others).map(|chosen| &chosen.model[..]);
+            let asked = || shares.iter().map(|share| share.link);
+            // Where packets of several jobs met, nobody knows whose was which.
+            let (shares, of_links) = match (&self.setup.model, chosen, &packets) {
+                (Model::Traffic, ..) | (_, Some(fidelity::TRAFFIC), _) => (shares, Vec::new()),
+                (Model::Flow(..), ..) | (_, Some(fidelity::FLOW), _) => {
+                    (carried.shares(asked(), &shares), Vec::new())
                 }
-                (Model::Packet(_), Some(packets)) => (packets.shares(&shares), packets.of_links()),
-                (Model::Packet(_), None) => (Vec::new(), Vec::new()),
-                _ => (shares, Vec::new()),
+                (Model::Packet(_), _, Some(packets)) => {
+                    let shares = packets.shares(&carried, &shares);
+                    let of_links = packets.of_links(&shares);
+                    (shares, of_links)
+                }
+                (Model::Packet(_), _, None) => (Vec::new(), Vec::new()),
             };
             // Rates over the time that came out; of no time there are none.
             let simulated = self.setup.model.replay().map(|_| seconds(time));
@@ -243,12 +256,15 @@ impl<'a> Record<'a> {
         if packets.links.is_empty() {
             return;
         }
+        let mut carried = LinkBytes::default();
+        carried.add(packets.carried(), 1.0);
+        let shares = packets.shares(&carried, &[]);
         self.link_rows.push(LinkRows {
             job: None,
             phase: None,
             divisor: seconds(end).max(f64::MIN_POSITIVE),
-            shares: packets.shares(&[]),
-            packets: packets.of_links(),
+            packets: packets.of_links(&shares),
+            shares,
         });
     }
 

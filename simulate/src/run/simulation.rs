@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::courses::Population;
 use super::flow::Flow;
 use super::job::{Job, Machine, check_slots};
+use super::link_bytes::LinkBytes;
 use super::network::{Network, Question};
 use super::pattern::Pattern;
 use super::picture::Picture;
@@ -314,6 +315,8 @@ impl<'a> Simulation<'a> {
             phases: program.phases.iter().map(|_| None).collect(),
             leads: vec![0; if self.flow.is_some() { program.ranks as usize } else { 0 }],
             estimates: None,
+            coming: LinkBytes::default(),
+            tail: LinkBytes::default(),
             delay: self.flow.as_ref().filter(|flow| flow.options.interference).map(|_| 0),
             passed_ns: vec![0; program.phases.len() + 1],
         });
@@ -355,6 +358,7 @@ impl<'a> Simulation<'a> {
             if self.flow.is_none() {
                 self.network.loads.remove(&phase.shares);
             }
+            phase.carried.add(job.coming.iter(), 1.0);
             phase.time += self.now - job.stage_began;
         }
         job.stage += 1;
@@ -373,6 +377,9 @@ impl<'a> Simulation<'a> {
         self.machine.stop_serving(job.cast().1);
         self.population.running -= 1;
         self.population.finished += 1;
+        if let Some(flow) = &mut self.flow {
+            flow.player.transport().forget_carried(job.number);
+        }
         self.record.ended(*job, program, self.are_rates, Some(self.now));
         self.schedule(Occasion::Finished)
     }

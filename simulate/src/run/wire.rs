@@ -39,13 +39,14 @@ impl<'a> Wire<'a> {
         })
     }
 
-    /// A network of flows.
+    /// A network of flows, which tells what links carried for each job.
     pub(super) fn flows_of(
         topology: &'a Topology,
         options: &Options,
         progress: Option<&'a RunProgress<'a>>,
     ) -> Self {
         let mut flows = Box::new(Shared::new(topology, &options.network));
+        flows.tell_carried();
         if options.blame {
             flows.tell_holds();
         }
@@ -69,6 +70,21 @@ impl<'a> Wire<'a> {
         }
     }
 
+    /// Bytes that links carried for a job since this was asked last; none are known of packets, which are [counted](Self::take_counts).
+    pub(super) fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.take_carried(job),
+            Carrier::Packets(..) => Vec::new(),
+        }
+    }
+
+    /// Nobody will ask what links carried for a job any more, which sends nothing either.
+    pub(super) fn forget_carried(&mut self, job: u32) {
+        if let Carrier::Flows(flows) = &mut self.carrier {
+            flows.forget_carried(job);
+        }
+    }
+
     /// Up to when packets have moved; flows begin whenever they are told to.
     pub(super) fn now(&mut self) -> Picoseconds {
         match &mut self.carrier {
@@ -77,12 +93,12 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// What packets came to since the last time that this was asked.
-    pub(super) fn take_counts(&mut self) -> Option<Counts> {
+    /// What packets came to since the last time that this was asked, up to the present time of replays.
+    pub(super) fn take_counts(&mut self, now: Picoseconds) -> Option<Counts> {
         let Carrier::Packets(packets, _) = &mut self.carrier else { return None };
         let network = packets.network();
         Some(Counts {
-            links: network.take_traffic(),
+            links: network.take_traffic(now),
             retransmits: network.retransmits(),
             report: network.report(),
         })

@@ -3,6 +3,7 @@
 use super::super::ledger::{Ledger, LinkTraffic, Mishaps};
 use super::super::store::Store;
 use super::Fabric;
+use crate::engine::Picoseconds;
 use crate::topology::LinkId;
 
 impl Fabric<'_> {
@@ -13,27 +14,40 @@ impl Fabric<'_> {
 
     /// What every link carried.
     pub fn traffic(&mut self) -> Vec<LinkTraffic> {
-        (0..self.ports.len() as u32).map(|link| self.link_traffic(link)).collect()
+        (0..self.ports.len() as u32).map(|link| self.link_traffic(link, self.now)).collect()
     }
 
-    /// The same since the last time that this was asked.
-    pub fn take_traffic(&mut self) -> Vec<LinkTraffic> {
-        let traffic = self.traffic();
+    /// The same up to a time at which nothing is left to happen before, since the last time that this was asked.
+    pub fn take_traffic(&mut self, until: Picoseconds) -> Vec<LinkTraffic> {
+        let until = until.max(self.now);
+        let traffic = (0..self.ports.len() as u32).map(|link| self.link_traffic(link, until)).collect();
+        for link in 0..self.ports.len() as u32 {
+            let queued = self.queued_bytes(link, until);
+            self.ledgers[link as usize] = Ledger { queued, ..Ledger::default() };
+        }
         self.ports.iter_mut().for_each(|port| (port.bytes, port.packets) = (0, 0));
-        self.ledgers.fill(Ledger::default());
         self.mishaps.iter_mut().for_each(Mishaps::forget);
         self.queues.forget();
         self.store.iter_mut().for_each(Store::forget);
         traffic
     }
 
-    fn link_traffic(&mut self, link: u32) -> LinkTraffic {
+    /// Bytes that a queue holds at a time, those of a packet that is being sent as far as they are not on the wire.
+    fn queued_bytes(&self, link: u32, at: Picoseconds) -> u64 {
+        let port = &self.ports[link as usize];
+        let waiting = self.store.as_ref().map_or(0, |store| store.line(link).waiting);
+        port.bytes_in(port.backlog(at).saturating_add(waiting))
+    }
+
+    fn link_traffic(&mut self, link: u32, until: Picoseconds) -> LinkTraffic {
+        let queued = self.queued_bytes(link, until);
         let (port, ledger) = (&self.ports[link as usize], &self.ledgers[link as usize]);
         let mishaps = self.mishaps.get(link as usize).copied().unwrap_or_default();
         let mut queue = |share| self.queues.quantile(link, share).map(|queue| port.bytes_in(queue));
         let line = self.store.as_ref().map(|store| store.line(link));
         LinkTraffic {
             bytes: port.bytes,
+            carried: (ledger.queued + port.bytes).saturating_sub(queued),
             packets: port.packets,
             drops: ledger.drops,
             dropped_bytes: ledger.dropped_bytes,

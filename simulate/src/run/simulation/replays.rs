@@ -5,13 +5,15 @@ use std::rc::Rc;
 use phaseflow_collect::{At, Result};
 
 use super::{Event, Simulation};
-use crate::replay::{Performance, Sampling, Script};
+use crate::replay::{Crossing, Performance, Sampling, Script};
 use crate::result::RunResult;
 use crate::routing::Routes;
 use crate::run::fidelity;
 use crate::run::flow::{On, Outcome, place_of, without_route};
 use crate::run::job::Job;
+use crate::run::link_bytes::LinkBytes;
 use crate::run::network::Question;
+use crate::run::packets::PhasePackets;
 use crate::run::sampled::Estimates;
 use crate::run::{Model, Reroute};
 use crate::topology::LinkId;
@@ -38,6 +40,8 @@ impl Simulation<'_> {
             if let Some(flow) = self.flow.as_deref_mut() {
                 let mut ended = std::mem::take(&mut flow.ended);
                 flow.player.advance(time, &mut ended);
+                let crossed: Vec<Crossing> = flow.player.take_crossed().collect();
+                crossed.into_iter().for_each(|crossing| self.stretch_ends(crossing));
                 for performance in ended.drain(..) {
                     self.replay_ends(performance)?;
                 }
@@ -48,7 +52,7 @@ impl Simulation<'_> {
         }
         if let Some(flow) = &mut self.flow {
             flow.check_dead_end(|place| self.running.get(place as usize)?.as_deref(), self.programs)?;
-            if let Some(packets) = flow.packets_together()? {
+            if let Some(packets) = flow.packets_together(self.now)? {
                 self.record.packets_together(&packets, self.now);
             }
         }
@@ -83,6 +87,7 @@ impl Simulation<'_> {
             }
             return Ok(());
         }
+        job.coming = LinkBytes::default();
         // Nobody comes who could be met.
         let stays_alone = is_alone && self.events.next_time().is_none();
         if stays_alone && self.begin_alone(job, place)? {
@@ -90,6 +95,7 @@ impl Simulation<'_> {
         }
         let Some(phase) = program.stages[job.stage].phase else {
             let time = options.compute_ps(program.length_ns(job.stage));
+            job.will_carry(self.setup.topology, time, &LinkBytes::default(), &[]);
             self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
             return Ok(());
         };
@@ -107,6 +113,8 @@ impl Simulation<'_> {
         let replays = state.replays.get_or_insert_default();
         let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
         if !is_alone {
+            // What is on its way between stages is in none of them.
+            flow.take_carried(job.number);
             flow.begin(self.now, place, script, job);
             return Ok(());
         }
@@ -137,9 +145,15 @@ impl Simulation<'_> {
                 let place = || {
                     format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
                 };
-                let (performance, packets) =
-                    flow.alone(job.number, script, cast, &job.leads, on).at(place)?;
-                let Some(performance) = performance else {
+                let played = flow.alone(job.number, script, cast, &job.leads, on).at(place)?;
+                let packets = played.packets.map(|parts| {
+                    let mut packets = PhasePackets::default();
+                    parts.iter().for_each(|part| packets.add(part));
+                    packets
+                });
+                let mut carried = LinkBytes::default();
+                played.carried.into_iter().for_each(|part| carried.add(part, 1.0));
+                let Some(performance) = played.performance else {
                     // What hangs has no end; what became of packets until then is known.
                     if let Some(packets) = packets {
                         state.packets.get_or_insert_default().add(&packets);
@@ -147,7 +161,7 @@ impl Simulation<'_> {
                     return Ok(());
                 };
                 let bounds = flow.bounds(script, cast.0, &job.leads);
-                let outcome = Rc::new(Outcome { performance, bounds, packets });
+                let outcome = Rc::new(Outcome { performance, bounds, packets, carried, tail: played.tail });
                 replays.learn(&job.leads, &outcome);
                 outcome
             }
@@ -163,6 +177,7 @@ impl Simulation<'_> {
             state.packets.get_or_insert_default().add(packets);
         }
         job.leave(&outcome.performance);
+        job.will_carry(self.setup.topology, outcome.performance.makespan, &outcome.carried, &outcome.tail);
         self.events.push(end, Event::StageEnds { place });
         Ok(())
     }
@@ -213,9 +228,23 @@ impl Simulation<'_> {
             let is_first = state.replays.is_none();
             let steps = self.setup.model.replay().map_or(0, |options| options.path_steps);
             state.replays.get_or_insert_default().add_share(estimate, share, is_first, steps);
+            job.coming.add(estimate.carried.iter(), share);
+            // Time and bytes are estimates each: what links cannot carry in the time is an error of the time.
+            job.coming.cut(self.setup.topology, time);
         }
         self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
         Ok(true)
+    }
+
+    /// The last rank of a job that is replayed as a whole has left a stretch of it.
+    fn stretch_ends(&mut self, crossing: Crossing) {
+        let Some(flow) = self.flow.as_deref_mut().filter(|flow| flow.options.sampling == Sampling::Off)
+        else {
+            return;
+        };
+        let Some(job) = self.running[place_of(crossing.token) as usize].as_deref_mut() else { return };
+        let carried = flow.take_carried(job.number);
+        job.carried(&self.programs[job.workload], crossing.boundary, carried);
     }
 
     /// Lets the router see what links carry now.
@@ -266,6 +295,8 @@ impl Simulation<'_> {
                 .map(|script| flow.bounds(script, &job.placement.hosts, &job.leads))
                 .unwrap_or_default();
             job.spread(program, &performance, &bounds, flow.options.path_steps);
+            let carried = flow.take_carried(job.number);
+            job.carried(program, performance.stretches.len() - 1, carried);
             if let Some(script) = script.filter(|_| flow.options.interference) {
                 let alone = flow.time_apart(&job, script)?;
                 job.was_delayed(performance.makespan, alone);
@@ -288,7 +319,14 @@ impl Simulation<'_> {
             let hosts = &job.placement.hosts;
             let none = vec![0; hosts.len()];
             let bounds = script.map(|script| flow.bounds(script, hosts, &none)).unwrap_or_default();
-            let outcome = Outcome { performance, bounds, packets: None };
+            state.carried.add(flow.take_carried(job.number), 1.0);
+            let outcome = Outcome {
+                performance,
+                bounds,
+                packets: None,
+                carried: LinkBytes::default(),
+                tail: Vec::new(),
+            };
             let began = job.stage_began - job.started;
             replays.occurred(&outcome, true, began, flow.options.path_steps);
             replays.apart = apart;

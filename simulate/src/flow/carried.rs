@@ -1,0 +1,110 @@
+//! How many bytes of which owner each link has carried.
+//!
+//! A flow's bytes pass all links of its route at once, at its rate. What a finished flow brought is added when it finishes; what those under way have
+//! brought so far is added when somebody asks, and taken off again, so that it counts once. Cost: O(links of the route) a flow, O(flows under way) a
+//! question. Memory: 4 bytes a key, and 8 a link for each owner.
+
+use rustc_hash::FxHashMap;
+
+/// Bytes by owner and link.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Carried {
+    /// Number of links.
+    links: usize,
+    /// Whose flows start now.
+    owner: u32,
+    /// By key of a flow: its owner.
+    of_key: Vec<u32>,
+    of_owner: FxHashMap<u32, Untold>,
+    /// Flows that share links now.
+    under_way: u64,
+}
+
+/// What was carried for an owner and nobody was told yet.
+#[derive(Clone, Debug, Default)]
+struct Untold {
+    /// By link; less than 0 by what was told of flows that have not finished.
+    bytes: Vec<f64>,
+    /// Links whose bytes may have changed.
+    touched: Vec<u32>,
+}
+
+impl Untold {
+    fn add(&mut self, links: &[u32], bytes: f64) {
+        for link in links {
+            // The memory of a host is no link.
+            let Some(sum) = self.bytes.get_mut(*link as usize) else { continue };
+            if *sum == 0.0 {
+                self.touched.push(*link);
+            }
+            *sum += bytes;
+        }
+    }
+}
+
+impl Carried {
+    pub(super) fn new(links: usize) -> Self {
+        Self { links, ..Self::default() }
+    }
+
+    /// Flows that start from now on are of this owner.
+    pub(super) fn belong(&mut self, owner: u32) {
+        self.owner = owner;
+    }
+
+    /// A flow of this key starts.
+    pub(super) fn start(&mut self, key: u32) {
+        let key = key as usize;
+        if self.of_key.len() <= key {
+            self.of_key.resize(key + 1, 0);
+        }
+        self.of_key[key] = self.owner;
+        let links = self.links;
+        let untold = || Untold { bytes: vec![0.0; links], touched: Vec::new() };
+        self.of_owner.entry(self.owner).or_insert_with(untold);
+    }
+
+    /// A flow begins to share its links.
+    pub(super) fn begin(&mut self) {
+        self.under_way += 1;
+    }
+
+    /// A flow of so many bytes has finished.
+    pub(super) fn finish(&mut self, key: u32, links: &[u32], bytes: u64) {
+        self.under_way -= 1;
+        if let Some(untold) = self.of_owner.get_mut(&self.of_key[key as usize]) {
+            untold.add(links, bytes as f64);
+        }
+    }
+
+    /// True if a flow shares links now.
+    pub(super) fn is_any_under_way(&self) -> bool {
+        self.under_way > 0
+    }
+
+    /// What was carried for an owner since this was asked last, by link in ascending order; `under_way` names key, links and bytes so far of each flow
+    /// that shares links now.
+    pub(super) fn take<'l>(
+        &mut self,
+        owner: u32,
+        under_way: impl Iterator<Item = (u32, &'l [u32], f64)> + Clone,
+    ) -> Vec<(u32, f64)> {
+        let Some(untold) = self.of_owner.get_mut(&owner) else { return Vec::new() };
+        let of_key = &self.of_key;
+        let own = under_way.filter(|(key, ..)| of_key[*key as usize] == owner);
+        own.clone().for_each(|(_, links, bytes)| untold.add(links, bytes));
+        untold.touched.sort_unstable();
+        untold.touched.dedup();
+        let bytes = &mut untold.bytes;
+        let told = untold.touched.drain(..).map(|link| (link, std::mem::take(&mut bytes[link as usize])));
+        // Less than nothing is rounding.
+        let told = told.filter(|(_, bytes)| *bytes > 0.0).collect();
+        own.for_each(|(_, links, bytes)| untold.add(links, -bytes));
+        told
+    }
+
+    /// Nobody will ask for an owner any more, who starts no flow either.
+    pub(super) fn forget(&mut self, owner: u32) {
+        self.of_owner.remove(&owner);
+    }
+}
