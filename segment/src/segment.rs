@@ -11,7 +11,7 @@ use crate::method::{Limits, Method};
 use crate::plan::Plan;
 use crate::replay::Replay;
 use crate::representative::Representatives;
-use crate::survey::{Content, Run, Survey};
+use crate::survey::{Content, Cuts, Run, Survey};
 use crate::tally::{Tally, tally};
 use crate::tree::Node;
 
@@ -72,12 +72,13 @@ pub struct Outcome {
 /// # Errors
 /// A damaged trace, or a method that finds nothing to go by.
 pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
-    let rounds = options.method.needs_rounds();
     let compares = options.max_phases.is_some() || options.min_duration_ns > 0;
-    let evidence = options.method.needs_evidence();
-    let windows = options.method.needs_windows() || (compares && !rounds && !evidence);
-    let windows = windows.then_some(options.windows.clamp(2, LARGEST_WINDOWS));
-    let survey = Survey::new(trace, windows, rounds, evidence)?;
+    let cuts = match options.method.cuts(options.windows.clamp(2, LARGEST_WINDOWS)) {
+        // Stretches are compared by their windows.
+        Cuts::Nothing if compares => Cuts::Equal(options.windows.clamp(2, LARGEST_WINDOWS)),
+        cuts => cuts,
+    };
+    let survey = Survey::new(trace, cuts)?;
     let header = |method: String, duration_ns| Header {
         format: FORMAT.into(),
         version: VERSION,

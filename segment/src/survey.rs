@@ -97,22 +97,40 @@ pub(crate) struct Change {
     pub(crate) level: i32,
 }
 
+/// Windows that the first pass makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cuts {
+    /// None.
+    Nothing,
+    /// Equal ones, at most so many.
+    Equal(usize),
+    /// Along rounds, for the method of that name.
+    Rounds,
+    /// Of whole rounds, for the model of evidence.
+    Evidence,
+}
+
 impl Survey {
-    /// Reads `trace` once. Windows are only made if there are any to make: `windows` is their largest number; those along
-    /// `rounds` on request; for these it is read twice if there are [tags](crate::tags) that tell messages apart.
-    pub(crate) fn new(
-        trace: &mut dyn Replay,
-        windows: Option<usize>,
-        rounds: bool,
-        evidence: bool,
-    ) -> Result<Self> {
-        let first_pass = if evidence { Some(first_pass(trace)?) } else { None };
-        let survey = Self::read(trace, windows, rounds.then(Cutter::default), first_pass)?;
-        match &survey.content {
-            Content::Timed(run) if !run.rounds.tags.is_empty() => {
-                Self::read(trace, windows, Some(Cutter::with_tags(run.rounds.tags.clone())), None)
+    /// Reads `trace`, cutting it as `cuts` says: once; twice if windows along rounds need [tags](crate::tags) that tell messages apart; before, for the
+    /// size of the run, without a look into messages, where the model of evidence has to know that.
+    pub(crate) fn new(trace: &mut dyn Replay, cuts: Cuts) -> Result<Self> {
+        match cuts {
+            Cuts::Nothing => Self::read(trace, None, None, None),
+            Cuts::Equal(windows) => Self::read(trace, Some(windows), None, None),
+            Cuts::Evidence => {
+                let first_pass = first_pass(trace)?;
+                Self::read(trace, None, None, Some(first_pass))
             }
-            _ => Ok(survey),
+            Cuts::Rounds => {
+                let survey = Self::read(trace, None, Some(Cutter::default()), None)?;
+                match &survey.content {
+                    Content::Timed(run) if !run.rounds.tags.is_empty() => {
+                        let tags = run.rounds.tags.clone();
+                        Self::read(trace, None, Some(Cutter::with_tags(tags)), None)
+                    }
+                    _ => Ok(survey),
+                }
+            }
         }
     }
 

@@ -7,9 +7,9 @@ use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
 use phaseflow_segment::{Level, Method, Options, Rewind, segment};
 
-/// The begins of the innermost phases of a program on 16 ranks, in nanoseconds, with their phases.
-fn phases(program: &str, disturbance: Disturbance) -> Vec<(u64, Option<u32>)> {
-    let run = LabelledRun { disturbance, ..LabelledRun::new(Program::parse(program).unwrap(), 16) };
+/// The begins of the innermost phases of a program, in nanoseconds, with their phases.
+fn phases(program: &str, ranks: u32, disturbance: Disturbance) -> Vec<(u64, Option<u32>)> {
+    let run = LabelledRun { disturbance, ..LabelledRun::new(Program::parse(program).unwrap(), ranks) };
     let mut trace = Vec::new();
     run.generate(&mut ArchiveExport::new(&mut trace, false), &mut |_| Ok(())).unwrap();
     let method = Method::parse(&Choice::parse("evidence").unwrap()).unwrap();
@@ -23,20 +23,38 @@ const STEP: &str = "halo2d[bytes=4KiB,gap=100us]*1000,halo2d[bytes=4KiB,gap=600u
 #[test]
 fn a_step_that_takes_longer_is_seen_however_irregular_times_are() {
     for jitter in [0.0, 0.01, 0.2] {
-        let found = phases(STEP, Disturbance { jitter, ..Disturbance::default() });
+        let found = phases(STEP, 16, Disturbance { jitter, ..Disturbance::default() });
         let labels: Vec<_> = found.iter().map(|row| row.1).collect();
         assert_eq!(labels, [Some(0), Some(1)], "{jitter}");
     }
 }
 
 #[test]
+fn a_heavy_pair_among_small_messages_is_a_phase() {
+    // In the second half one message of 8 MiB comes with each 16 of 4 KiB.
+    let program = "shift[bytes=4KiB,gap=1ms]*500,shift[bytes=4KiB,gap=1ms]+pair[bytes=8MiB]*500";
+    let found = phases(program, 16, Disturbance::default());
+    let labels: Vec<_> = found.iter().map(|row| row.1).collect();
+    assert_eq!(labels, [Some(0), Some(1)]);
+    // A round of the first half takes about a millisecond.
+    assert!(found[1].0.abs_diff(500_000_000) < 10_000_000, "{found:?}");
+}
+
+#[test]
 fn the_numbers_of_ranks_do_not_matter_to_evidence() {
-    // Messages of one time come in the order of their senders, which does matter yet.
     let with = |renumber| {
-        phases("shift*200,halo3d*100,shift*200", Disturbance { renumber, ..Disturbance::default() })
+        phases("(halo2d*8,shift*9)*6,transpose*30", 64, Disturbance { renumber, ..Disturbance::default() })
     };
-    let labels = |rows: Vec<(u64, Option<u32>)>| rows.into_iter().map(|row| row.1).collect::<Vec<_>>();
-    let found = labels(with(true));
-    assert!(found.len() > 1, "{found:?}");
-    assert_eq!(found, labels(with(false)));
+    let found = with(true);
+    assert_eq!(found.len(), 13, "{found:?}");
+    assert_eq!(found, with(false));
+}
+
+#[test]
+fn how_often_a_loop_goes_round_does_not_matter_to_evidence() {
+    for iterations in [2, 16, 17, 60] {
+        let found = phases(&format!("(halo2d*20,alltoall*5)*{iterations}"), 64, Disturbance::default());
+        let labels: Vec<_> = found.iter().map(|row| row.1).collect();
+        assert_eq!(labels, [Some(0), Some(1)].repeat(iterations), "{iterations}");
+    }
 }

@@ -168,13 +168,18 @@ impl<R: BufRead> TraceReader<R> {
         let details = self.details;
         let known =
             self.messages.decode_if(&self.bytes, |first, last| wanted(first, last).then_some(details))?;
-        let columns = self.messages.columns();
-        let rank = |row: usize| columns.src.get(row).copied();
-        self.last_ns[0] = ascending(self.last_ns[0], &columns.send_post_ns, rank)?;
+        let order = self.ascending_messages();
+        if !known && order.is_err() {
+            // Who sends is in a column that was passed over.
+            self.messages.decode(&self.bytes, Details::default())?;
+            self.ascending_messages()?;
+        }
+        self.last_ns[0] = order?;
         if !known {
             self.passed = true;
             return Ok(false);
         }
+        let columns = self.messages.columns();
         self.seen.messages += self.messages.len() as u64;
         self.seen.bytes = self.seen.bytes.saturating_add(sum_of_bytes(&columns.bytes));
         for ranks in [&columns.src, &columns.dst] {
@@ -182,6 +187,12 @@ impl<R: BufRead> TraceReader<R> {
             self.seen.ranks = self.seen.ranks.max(after_highest);
         }
         Ok(true)
+    }
+
+    /// The time of the last message of the block, none of which is before the one before it.
+    fn ascending_messages(&self) -> Result<i64> {
+        let columns = self.messages.columns();
+        ascending(self.last_ns[0], &columns.send_post_ns, |row| columns.src.get(row).copied())
     }
 
     fn calls(&mut self) -> Result<Block<'_>> {

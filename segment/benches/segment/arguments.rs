@@ -1,15 +1,20 @@
 //! What to measure, from the command line.
 
 use phaseflow_collect::choice::Choice;
-use phaseflow_collect::pattern::{FAMILIES, Family};
+use phaseflow_collect::pattern::{Disturbance, FAMILIES, Family, PROGRAM_FAMILIES};
 use phaseflow_segment::Method;
+
+use crate::run::Level;
 
 /// Seeds 1 to 60 and 200 to 300 are for tuning; no constant was chosen by runs of 101 to 103, which the reported table uses.
 const REPORTED: [u64; 3] = [101, 102, 103];
 
 const USAGE: &str = "cargo bench -p phaseflow-segment --bench segment -- [OPTION…]
-  --methods A,B     default: rounds (where there is one), jsd, kmeans, dbscan, optics, gmm
-  --families A,B    default: all
+  --methods A,B     default: rounds, evidence, jsd, kmeans, dbscan, optics, gmm
+  --families A,B    names, or patterns or programs for all of a kind; default: patterns
+  --levels A,B      leaf, outer, auto; default: leaf, and outer where a family has one. Outer and auto are compared with the outer truth
+  --jitter X        each message is late by up to X times its duration, each pause longer by up to X times itself
+  --renumber        ranks are numbered at random
   --ranks A,B       default: 16,64,256,1024
   --seeds A,B       default: 101,102,103 (never tuned on; 1 to 60 and 200 to 300 are for tuning)
   --messages N      of a run, default: 200000 for 16 ranks to 1600000 for 1024
@@ -22,6 +27,10 @@ The environment variable SEGMENT_BENCH may hold the same options.";
 pub(crate) struct Arguments {
     pub(crate) methods: Vec<Method>,
     pub(crate) families: Vec<Family>,
+    /// Empty if each family has its own.
+    pub(crate) levels: Vec<Level>,
+    jitter: f64,
+    renumber: bool,
     pub(crate) ranks: Vec<u32>,
     pub(crate) seeds: Vec<u64>,
     pub(crate) messages: Option<u64>,
@@ -45,6 +54,9 @@ impl Arguments {
         let mut arguments = Self {
             methods: defaults(),
             families: FAMILIES.to_vec(),
+            levels: Vec::new(),
+            jitter: 0.0,
+            renumber: false,
             ranks: vec![16, 64, 256, 1024],
             seeds: REPORTED.to_vec(),
             messages: None,
@@ -68,13 +80,16 @@ impl Arguments {
                     arguments.methods = methods.map_err(|error| error.to_string())?;
                 }
                 "--families" => {
-                    let find = |name: &str| {
-                        let found = FAMILIES.into_iter().find(|family| family.name == name);
-                        found.ok_or_else(|| format!("unknown family `{name}`"))
-                    };
                     let names = value().unwrap_or_default().split(',');
-                    arguments.families = names.map(find).collect::<Result<_, _>>()?;
+                    let found: Vec<Vec<Family>> = names.map(families).collect::<Result<_, _>>()?;
+                    arguments.families = found.concat();
                 }
+                "--levels" => {
+                    let names = value().unwrap_or_default().split(',');
+                    arguments.levels = names.map(level).collect::<Result<_, _>>()?;
+                }
+                "--jitter" => arguments.jitter = number(value().unwrap_or_default())?,
+                "--renumber" => arguments.renumber = true,
                 "--ranks" => arguments.ranks = numbers(value().unwrap_or_default())?,
                 "--seeds" => arguments.seeds = numbers(value().unwrap_or_default())?,
                 "--messages" => arguments.messages = numbers(value().unwrap_or_default())?.first().copied(),
@@ -82,6 +97,21 @@ impl Arguments {
             }
         }
         Ok(arguments)
+    }
+
+    /// What disturbs the runs of a family, told what does so already.
+    pub(crate) fn disturbance(&self, own: Disturbance) -> Disturbance {
+        let (jitter, renumber) = (own.jitter.max(self.jitter), own.renumber || self.renumber);
+        Disturbance { jitter, renumber, ..own }
+    }
+
+    /// The levels at which a family is measured.
+    pub(crate) fn levels_of(&self, family: &Family) -> &[Level] {
+        match &self.levels[..] {
+            [] if family.nested => &[Level::Leaf, Level::Outer],
+            [] => &[Level::Leaf],
+            levels => levels,
+        }
     }
 
     /// Messages of a run: more ranks need more to do the same.
@@ -97,9 +127,31 @@ impl Arguments {
 
 fn defaults() -> Vec<Method> {
     let known = |name| Method::parse(&Choice::plain(name)).ok();
-    ["rounds", "jsd", "kmeans", "dbscan", "optics", "gmm"].into_iter().filter_map(known).collect()
+    ["rounds", "evidence", "jsd", "kmeans", "dbscan", "optics", "gmm"].into_iter().filter_map(known).collect()
+}
+
+/// The families of a name, which may be that of a kind.
+fn families(name: &str) -> Result<Vec<Family>, String> {
+    let all = [&FAMILIES[..], &PROGRAM_FAMILIES].concat();
+    match name {
+        "patterns" => Ok(FAMILIES.to_vec()),
+        "programs" => Ok(PROGRAM_FAMILIES.to_vec()),
+        _ => {
+            let found = all.into_iter().find(|family| family.name == name);
+            found.map(|family| vec![family]).ok_or_else(|| format!("unknown family `{name}`"))
+        }
+    }
+}
+
+fn level(name: &str) -> Result<Level, String> {
+    let found = Level::ALL.into_iter().find(|level| level.name() == name);
+    found.ok_or_else(|| format!("unknown level `{name}`"))
 }
 
 fn numbers<T: std::str::FromStr>(text: &str) -> Result<Vec<T>, String> {
-    text.split(',').map(|part| part.parse().map_err(|_| format!("`{part}` is not a number"))).collect()
+    text.split(',').map(number).collect()
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a number"))
 }

@@ -13,8 +13,8 @@ mod table;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use phaseflow_collect::pattern::FAMILIES;
-use run::{Level, Sample};
+use phaseflow_collect::pattern::{FAMILIES, PROGRAM_FAMILIES};
+use run::Sample;
 use table::Table;
 
 fn main() -> ExitCode {
@@ -26,7 +26,8 @@ fn main() -> ExitCode {
         }
     };
     if arguments.list {
-        FAMILIES.iter().for_each(|family| println!("{:<14}{}", family.name, family.about));
+        let families = FAMILIES.iter().chain(&PROGRAM_FAMILIES);
+        families.for_each(|family| println!("{:<14}{}", family.name, family.about));
     } else if let Some(messages) = &arguments.speed {
         speed::print(messages, &arguments.ranks, &arguments.methods);
     } else {
@@ -40,12 +41,14 @@ fn quality(arguments: &Arguments) {
     for family in &arguments.families {
         for ranks in &arguments.ranks {
             for seed in &arguments.seeds {
-                let sample = Sample::new(family, *ranks, arguments.messages(*ranks), *seed);
+                let mut run = family.run(*ranks, arguments.messages(*ranks), *seed).unwrap();
+                run.disturbance = arguments.disturbance(run.disturbance);
+                let sample = Sample::new(&run);
                 if arguments.runs {
                     println!("{} {ranks} ranks, seed {seed}: {}", family.name, sample.program);
                 }
                 for method in &arguments.methods {
-                    for level in Level::of(family) {
+                    for level in arguments.levels_of(family) {
                         let result = sample.measure(method, level);
                         if arguments.runs {
                             println!("  {:<24}{result}", format!("{} {}", method.name(), level.name()));

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::losses::Losses;
 use phaseflow_collect::export::ArchiveExport;
-use phaseflow_collect::pattern::Family;
+use phaseflow_collect::pattern::LabelledRun;
 use phaseflow_collect::truth::{TRUTH_COLUMNS, write_truth};
 use phaseflow_segment::{Method, Options, Rewind, Truth, read_truth, score, segment};
 
@@ -15,18 +15,18 @@ use phaseflow_segment::{Method, Options, Rewind, Truth, read_truth, score, segme
 pub(crate) enum Level {
     Leaf,
     Outer,
+    /// The default level, compared with the outer truth.
+    Auto,
 }
 
 impl Level {
-    /// The levels that a family has.
-    pub(crate) fn of(family: &Family) -> &'static [Level] {
-        if family.nested { &[Level::Leaf, Level::Outer] } else { &[Level::Leaf] }
-    }
+    pub(crate) const ALL: [Level; 3] = [Level::Leaf, Level::Outer, Level::Auto];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Level::Leaf => "leaf",
             Level::Outer => "outer",
+            Level::Auto => "auto",
         }
     }
 
@@ -35,6 +35,7 @@ impl Level {
         match self {
             Level::Leaf => "",
             Level::Outer => "/outer",
+            Level::Auto => "/auto",
         }
     }
 }
@@ -62,8 +63,7 @@ pub(crate) struct Found {
 }
 
 impl Sample {
-    pub(crate) fn new(family: &Family, ranks: u32, messages: u64, seed: u64) -> Self {
-        let run = family.run(ranks, messages, seed).unwrap();
+    pub(crate) fn new(run: &LabelledRun) -> Self {
         let mut archive = Vec::new();
         let mut truth = format!("{TRUTH_COLUMNS}\n").into_bytes();
         let summary = run
@@ -80,6 +80,7 @@ impl Sample {
         let shown = match level {
             Level::Leaf => phaseflow_segment::Level::Leaf,
             Level::Outer => phaseflow_segment::Level::Outer,
+            Level::Auto => phaseflow_segment::Level::Auto,
         };
         let options = Options { method: *method, level: shown, ..Options::default() };
         let begin = Instant::now();
@@ -87,7 +88,7 @@ impl Sample {
         let seconds = begin.elapsed().as_secs_f64();
         let truth = match level {
             Level::Leaf => &self.truth,
-            Level::Outer => &self.outer,
+            Level::Outer | Level::Auto => &self.outer,
         };
         let score = score(&outcome.segmentation, truth);
         let tiles = outcome.segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0);

@@ -23,8 +23,9 @@ pub(crate) use rounds::Rounds;
 pub(crate) use rounds::cutter::Cutter;
 pub(crate) use rounds::windows::RoundWindow;
 
+use crate::phases::EvidenceMethod;
 use crate::plan::Plan;
-use crate::survey::Run;
+use crate::survey::{Cuts, Run};
 
 /// Names of all methods, the default first.
 pub const NAMES: [&str; 10] =
@@ -122,25 +123,22 @@ impl Method {
         }
     }
 
-    /// True if the first pass has to make windows.
-    pub(crate) fn needs_windows(&self) -> bool {
-        matches!(self, Self::KMeans(_) | Self::Dbscan(_) | Self::Optics(_) | Self::Gmm(_) | Self::Jsd(_))
-    }
-
-    /// True if the first pass has to cut windows along rounds.
-    pub(crate) fn needs_rounds(&self) -> bool {
-        matches!(self, Self::Rounds)
-    }
-
-    /// True if the first pass has to make the windows of the model of evidence.
-    pub(crate) fn needs_evidence(&self) -> bool {
-        matches!(self, Self::Evidence)
+    /// What the first pass has to make: `windows` equal ones at most, if any.
+    pub(crate) fn cuts(&self, windows: usize) -> Cuts {
+        match self {
+            Self::Rounds => Cuts::Rounds,
+            Self::Evidence => Cuts::Evidence,
+            Self::KMeans(_) | Self::Dbscan(_) | Self::Optics(_) | Self::Gmm(_) | Self::Jsd(_) => {
+                Cuts::Equal(windows)
+            }
+            Self::Marks | Self::Windows | Self::None => Cuts::Nothing,
+        }
     }
 
     pub(crate) fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
         match self {
-            Self::Evidence => crate::phases::EvidenceMethod.split(run, limits),
             Self::Rounds => rounds::RoundsMethod.split(run, limits),
+            Self::Evidence => EvidenceMethod.split(run, limits),
             Self::KMeans(method) => method.split(run, limits),
             Self::Dbscan(method) => method.split(run, limits),
             Self::Optics(method) => method.split(run, limits),

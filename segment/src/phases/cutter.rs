@@ -26,6 +26,9 @@ const OWN: f32 = 0.55;
 /// Windows that are cut by number only, at most, until their round has to end.
 const PARTS: u64 = 64;
 
+/// Rounds that are so many times as long as the one before are not of its phase.
+const UNLIKE: u64 = 2;
+
 /// A cumulative sum that never falls below 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
@@ -94,6 +97,8 @@ pub(super) struct Cutter {
     /// Rounds that the window has so far, the one under way included, and where that began.
     pub(super) rounds: u32,
     round_start: u64,
+    /// Messages of the round before that.
+    round: u64,
     repeats: Sum,
     new: Sum,
     /// A whole round was seen since something new began.
@@ -117,6 +122,7 @@ impl Cutter {
             part: 0,
             rounds: 1,
             round_start: 0,
+            round: 0,
             repeats: Sum::default(),
             new: Sum::default(),
             repeated: false,
@@ -175,6 +181,16 @@ impl Cutter {
                 let kind = if whole || self.part == self.start { Kind::Whole } else { Kind::Last };
                 return Some(self.close(end, kind, true, tokens));
             }
+            // Where rounds become much longer or shorter, something else begins, however few messages the window has.
+            let round = end - self.round_start;
+            if self.own == 0
+                && self.rounds > 1
+                && (round > UNLIKE * self.round || self.round > UNLIKE * round)
+                && self.round_start > self.part
+            {
+                return Some(self.close(self.round_start, Kind::Whole, true, tokens));
+            }
+            self.round = round;
             self.rounds += 1;
             self.round_start = end;
             self.repeats.value = 0.0;

@@ -92,7 +92,7 @@ impl Noise {
         for (number, scale) in SCALES.into_iter().enumerate() {
             for (at, view) in VIEWS.into_iter().enumerate() {
                 let finer = number.checked_sub(1).map(|finer| &values[finer * VIEWS.len() + at]);
-                let part = if starts.is_empty() && !view.is_rate() { QUARTILE } else { MEDIAN };
+                let part = if starts.is_empty() { QUARTILE } else { MEDIAN };
                 let own = sides(units, &piece, scale, view, part, finer);
                 values.push(own);
             }
@@ -136,6 +136,7 @@ fn sides(
             return f64::NAN;
         }
         known.sort_unstable_by(f64::total_cmp);
+        let part = if view.is_rate() { MEDIAN } else { part };
         let place = part * (known.len() - 1) as f64;
         let low = place as usize;
         let high = known[(low + 1).min(known.len() - 1)];
@@ -151,7 +152,9 @@ fn sides(
         let finer = finer.map_or(0.0, |finer| finer[side][unit]);
         match own.is_nan() {
             true => finer,
-            // Twice as many independent rounds have half of the noise; a few that are alike by chance say nothing else.
+            // Twice as many independent rounds have half of the noise. A few that are alike by chance say nothing else; nor, as long as no boundary is
+            // known, does what may lie between two phases.
+            false if view.is_rate() && part < MEDIAN && finer > 0.0 => 0.5 * finer,
             false if view.is_rate() => own.max(0.5 * finer),
             false => own,
         }

@@ -7,7 +7,7 @@ use kodama::{Method, linkage};
 use super::evidence::{Noise, PRICE, SCALES, nats, weaker};
 use super::features::{Units, VIEWS, View};
 
-/// Stretches that are all compared with each other; of more, those with the fewest messages join the nearest of these.
+/// Stretches that are all compared with each other; of more, those with the fewest messages join the nearest of these, or found a label.
 const COMPARED: usize = 512;
 
 /// No evidence counts more than so many prices, or one odd pair would decide for whole clusters.
@@ -54,10 +54,16 @@ pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
         }
         found[*own] = cluster;
     }
+    let mut known = order;
     for own in rest {
-        let nearest = order.iter().map(|other| (dissimilarity(own, *other), *other));
-        let nearest = nearest.min_by(|one, other| one.0.total_cmp(&other.0));
-        found[own] = nearest.map_or(0, |(_, other)| found[other]);
+        let nearest = known.iter().map(|other| (dissimilarity(own, *other), *other));
+        match nearest.min_by(|one, other| one.0.total_cmp(&other.0)) {
+            Some((nats, other)) if nats < PRICE => found[own] = found[other],
+            _ => {
+                found[own] = becomes.len() + own;
+                known.push(own);
+            }
+        }
     }
     let mut names = std::collections::BTreeMap::new();
     let named = found.into_iter().map(|cluster| {

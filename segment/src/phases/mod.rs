@@ -13,7 +13,8 @@
 //! 6. [Silences](idle) that the run's own irregularity does not explain are idle.
 //! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::search)).
 //!
-//! No random numbers. Neither the numbers of ranks nor the origin or the unit of time matter: tokens and pairs are numbered as they come, and of times only ratios are used.
+//! No random numbers. The origin and the unit of time do not matter, as only ratios of times are used; nor does the order of messages of one time, which are
+//! sorted. Tokens and pairs are numbered as they come, so the numbers of ranks matter only to that order.
 //!
 //! The wrong choice for phases of fewer than two rounds each, for rounds whose partners are all drawn at random, where windows are mostly sampling noise, and
 //! where the program says itself what its phases are: use `marks`.
@@ -69,19 +70,15 @@ impl Split for EvidenceMethod {
             sums.push(next);
         }
         let edges: Vec<usize> = (0..=windows.len()).collect();
-        let units = Units::new(
-            &sums,
-            edges,
-            &rates(windows, &locked, &(0..=windows.len()).collect::<Vec<_>>()),
-            locked.clone(),
-        );
+        let rates = rates(windows, &locked, &edges);
+        let units = Units::new(&sums, edges, &rates, locked.clone());
         let contents = contents(windows, &units.edges);
         let starts = segmented(&units, contents);
         let stages = stages::stages(run, &sums, &locked);
         let (starts, stage_starts) = stages::joined(&starts, &stages, &run.evidence);
         let noise = Noise::new(&units, &starts);
         let labels = labels::labels(&units, &noise, &starts);
-        let (starts, labels) = noticed(&units, starts, labels);
+        let (starts, labels) = noticed(&units, run, starts, labels);
         let plan = plan(run, &starts, &labels, &locked, &stage_starts);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
@@ -104,17 +101,27 @@ fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
 
 /// Stretches without those of kinds that nobody notices: all their occurrences together have less than [`NOTICED`] of the run's messages, bytes and time. They
 /// belong to what is before them, or to what comes next if a silence lies between.
-fn noticed(units: &Units<'_>, starts: Vec<usize>, labels: Vec<u32>) -> (Vec<usize>, Vec<u32>) {
+fn noticed(units: &Units<'_>, run: &Run, starts: Vec<usize>, labels: Vec<u32>) -> (Vec<usize>, Vec<u32>) {
+    let windows = &run.evidence.windows;
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
-    let mut of_kind = std::collections::BTreeMap::<u32, Rates>::new();
-    for (at, label) in labels.iter().enumerate() {
-        let own = of_kind.entry(*label).or_default();
-        *own = own.plus(units.rates(starts[at], end(at)));
+    // Messages, bytes and nanoseconds.
+    let of = |from: usize, to: usize| {
+        let own = &windows[from..to];
+        let since = |window: usize| {
+            windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns)) as f64
+        };
+        let bytes: f64 = own.iter().map(|window| window.sums.bytes_of_all()).sum();
+        [own.iter().map(|window| window.messages).sum::<u64>() as f64, bytes, since(to) - since(from)]
+    };
+    let mut of_kind = std::collections::BTreeMap::<u32, [f64; 3]>::new();
+    // Starting up is one of its own.
+    for (at, label) in labels.iter().enumerate().skip(1) {
+        let sums = of_kind.entry(*label).or_default();
+        sums.iter_mut().zip(of(starts[at], end(at))).for_each(|(sum, own)| *sum += own);
     }
-    let all = units.rates(0, units.len());
-    let small = |label: u32| {
-        let own = of_kind[&label];
-        own.messages < NOTICED * all.messages && own.bytes < NOTICED * all.bytes && own.ns < NOTICED * all.ns
+    let all = of(0, windows.len());
+    let small = |label: &u32| {
+        of_kind.get(label).is_some_and(|own| own.iter().zip(all).all(|(own, all)| *own < NOTICED * all))
     };
     let mut kept: Vec<(usize, u32)> = Vec::with_capacity(starts.len());
     // Where a small one begins that belongs to what comes next.
@@ -122,7 +129,7 @@ fn noticed(units: &Units<'_>, starts: Vec<usize>, labels: Vec<u32>) -> (Vec<usiz
     for (at, label) in labels.iter().enumerate() {
         let silent = at > 0 && units.locked[starts[at]];
         let after = starts.get(at + 1).is_some_and(|start| units.locked[*start]);
-        if at > 0 && at + 1 < starts.len() && small(*label) && !(silent && after) {
+        if at > 0 && at + 1 < starts.len() && small(label) && !(silent && after) {
             if silent {
                 next = next.or(Some(starts[at]));
             }
@@ -138,7 +145,12 @@ fn contents(windows: &[Window], edges: &[usize]) -> Vec<Content> {
     let content = |range: &[Window]| {
         let mut tokens = TokenSet::default();
         range.iter().for_each(|window| tokens.merge(&window.tokens));
-        Content { messages: range.iter().map(|window| window.messages).sum(), tokens, given: false }
+        Content {
+            messages: range.iter().map(|window| window.messages).sum(),
+            rounds: range.iter().map(|window| window.rounds).sum(),
+            tokens,
+            given: false,
+        }
     };
     edges.windows(2).map(|pair| content(&windows[pair[0]..pair[1]])).collect()
 }
@@ -230,7 +242,7 @@ fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], stages: &[
             continue;
         }
         let end = starts.get(at + 1).copied().unwrap_or(windows.len());
-        let first = at.checked_sub(1).map_or(0, |before| starts[before]);
+        let first = starts[at - 1];
         // To the middle of the stretches at its sides.
         let earliest = start.saturating_sub(SLACK).max(usize::midpoint(first, *start));
         let latest = (start + SLACK).min(usize::midpoint(*start, end).max(start + 1));

@@ -8,12 +8,14 @@ use super::features::TokenSet;
 /// A stretch of at most so many windows may be a step …
 const STEP: usize = 2;
 /// … if its tokens come less often than this in the mean, …
-const ONCE: f64 = 1.8;
+const ONCE: f64 = 2.2;
 /// … and steps in a row are one phase if their tokens come so many times as often in all of them as in one.
 const AGAIN: f64 = 1.4;
 
 /// A stretch of at most so many windows may be a piece …
 const PIECE: usize = 4;
+/// … if it has no more than so many rounds, …
+const ROUNDS: u64 = 16;
 /// … if the neighbours have this part of its tokens, …
 const EXPLAINED: f64 = 0.75;
 /// … or this part of what they have of their own, …
@@ -28,6 +30,7 @@ const NEAR: u64 = 20_000;
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) messages: u64,
+    pub(super) rounds: u64,
     pub(super) tokens: TokenSet,
     /// It was a piece: it explains no other one, or a mixture of two phases would take all of both.
     pub(super) given: bool,
@@ -122,7 +125,7 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(windows.len());
     let (from, to) = (starts[at], end(at));
     let count = to - from;
-    if count > PIECE {
+    if count > PIECE || windows[from..to].iter().map(|window| window.rounds).sum::<u64>() > ROUNDS {
         return None;
     }
     let messages =

@@ -314,6 +314,7 @@ impl FirstPass {
     fn close(&mut self, end: u64, silence_ns: u64) {
         self.count(end);
         if self.open.messages > 0 {
+            self.open.rounds = self.open_rounds;
             let next_ns = self.waiting.times.first().copied().unwrap_or(self.last_ns);
             let silence = next_ns.wrapping_sub(self.open.last_ns).cast_unsigned();
             self.open.longest_ns = self.open.longest_ns.max(silence);
@@ -342,7 +343,6 @@ impl FirstPass {
             open.last_ns = *time;
         }
         open.messages += count as u64;
-        open.rounds = self.open_rounds;
         for ((pair, bytes), token) in waiting.pairs[..count].iter().zip(&waiting.bytes).zip(&waiting.tokens) {
             open.sums.add(*pair, *bytes);
             open.tokens.insert(*token);
