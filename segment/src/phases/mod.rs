@@ -78,7 +78,7 @@ impl Split for EvidenceMethod {
         let (starts, stage_starts) = stages::joined(&starts, &stages, &run.evidence);
         let noise = Noise::new(&units, &starts);
         let labels = labels::labels(&units, &noise, &starts);
-        let (starts, labels) = noticed(&units, run, starts, labels);
+        let (starts, labels) = noticed(&units, run, &starts, &labels);
         let plan = plan(run, &starts, &labels, &locked, &stage_starts);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
@@ -101,7 +101,7 @@ fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
 
 /// Stretches without those of kinds that nobody notices: all their occurrences together have less than [`NOTICED`] of the run's messages, bytes and time. They
 /// belong to what is before them, or to what comes next if a silence lies between.
-fn noticed(units: &Units<'_>, run: &Run, starts: Vec<usize>, labels: Vec<u32>) -> (Vec<usize>, Vec<u32>) {
+fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (Vec<usize>, Vec<u32>) {
     let windows = &run.evidence.windows;
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
     // Messages, bytes and nanoseconds.
