@@ -1,19 +1,20 @@
 //! Where rounds end: windows of whole rounds, in one pass, without a clock.
 //!
-//! Parallel programs repeat themselves. The next round begins when tokens of a window's beginning come again, all at once; a phase has ended when
-//! tokens come that were in neither of the last two windows. Both are cumulative sums (CUSUM, Page, Continuous inspection schemes,
+//! Parallel programs repeat themselves. A rank begins its next round when the tokens of its first messages in the window come again, so ranks may be out of
+//! step. A window ends when the messages are of ranks in their next round. A phase has ended when tokens come that were in neither of the last two
+//! windows, or when rounds become much longer or shorter. The first two are cumulative sums (CUSUM, Page, Continuous inspection schemes,
 //! Biometrika 41, 1954) that single messages do not bring to an alarm; the window ends where the sum last began to grow.
 
 use super::tokens::{Last, Tokens};
 
-/// What a message that speaks against a change takes from a cumulative sum; one that speaks for it adds 1. Page's reference value: more than 40 % of the
-/// messages have to speak for it.
+/// What a message that speaks against a change takes from a cumulative sum; one that speaks for it adds 1. Page's reference value: more than three
+/// of five messages have to speak for it.
 const DECAY: f32 = 1.5;
 
-/// Alarm of the sum of repeats: at least so many messages, and at least this part of the round.
+/// The sum of repeats raises an alarm at the larger of two values: a number of messages, and a part of the round's messages.
 const REPEATS: (f32, f32) = (4.0, 0.1);
 
-/// Alarm of the sum of new tokens: at least so many messages, and at least this part of the window.
+/// The sum of new tokens raises an alarm at the larger of two values: a number of messages, and a part of the window's messages.
 const NEW: (f32, f32) = (6.0, 0.03);
 
 /// A round begins with the tokens of its first quarter.
@@ -23,10 +24,10 @@ const BEGINNING: f32 = 0.25;
 /// first quarter are most of what comes.
 const OWN: f32 = 0.55;
 
-/// Windows that are cut by number only, at most, until their round has to end.
+/// A round that has not ended after this many parts is taken for none: it has no end.
 const PARTS: u64 = 64;
 
-/// Rounds that are so many times as long as the one before are not of its phase.
+/// A round more than twice as long as the one before it, or less than half as long, is of another phase.
 const UNLIKE: u64 = 2;
 
 /// A cumulative sum that never falls below 0.

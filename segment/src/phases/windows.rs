@@ -8,7 +8,7 @@ use super::idle::is_idle;
 use super::tokens::Tokens;
 use crate::window::sketch::{Sketch, pair_hash};
 
-/// Windows at most; each takes about 8 KiB. If there are more, neighbours are merged and the least number of messages doubles.
+/// Windows at most; each takes about 20 KiB with its sums. If there are more, neighbours are merged and the least number of messages doubles.
 const MOST: usize = 8192;
 
 /// Messages of a window, at least, if nothing new begins: fewer than the ranks of a small run have in a round say little.
