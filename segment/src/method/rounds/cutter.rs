@@ -399,9 +399,11 @@ impl Cutter {
         self.novel = Streak::default();
     }
 
-    /// A round without an end so far.
+    /// A round without an end so far. If something new has begun that is short beside the round, the part ends there: it may be the first
+    /// round of another phase, which is known only when it is repeated, and what a part holds is not divided any more.
     fn end_part(&mut self) {
-        self.fold(self.next);
+        let begun = self.novel.sum >= self.goal && self.novel.start > self.folded;
+        self.fold(if begun { self.novel.start } else { self.next });
         self.close_window(true);
     }
 
@@ -486,6 +488,22 @@ mod tests {
         let fresh: Vec<bool> = found.iter().map(|window| window.fresh).collect();
         assert_eq!(fresh.iter().filter(|fresh| **fresh).count(), 2);
         assert!(fresh[4] && fresh[7]);
+    }
+
+    #[test]
+    fn a_short_round_after_a_long_one_begins_a_window_though_a_part_ends_in_it() {
+        // Rounds of 64 · 63 messages, and shorter ones of another size: a part ends at 4 097 messages that wait.
+        let long: Vec<_> = (1..64).flat_map(|step| ring(64, step)).collect();
+        for steps in [1, 4] {
+            let short: Vec<_> = (1..=steps).flat_map(|step| ring(64, step)).collect();
+            let short: Vec<_> = short.into_iter().map(|(src, dst, _)| (src, dst, 8192)).collect();
+            let found = windows([long.repeat(3), short.repeat(6)].concat().repeat(2));
+            let length = short.len() as u64;
+            let expected = [[4032; 3].as_slice(), &[length; 6]].concat().repeat(2);
+            assert_eq!(sizes(&found), expected);
+            let fresh: Vec<usize> = (0..found.len()).filter(|at| found[*at].fresh).collect();
+            assert_eq!(fresh, [3, 9, 12]);
+        }
     }
 
     #[test]
