@@ -107,13 +107,17 @@ impl Plan {
         let starts: Vec<u64> = self.stretches.iter().map(|stretch| stretch.start_ns).collect();
         for i in 1..starts.len() {
             let (before, after) = (self.stretches[i - 1].label, self.stretches[i].label);
+            let end = starts.get(i + 1).copied().unwrap_or(duration_ns);
             let (Some(before), Some(after)) = (before, after) else {
                 if i > 1 {
                     self.stretches[i] = Stretch::exact(after, starts[i]);
+                } else {
+                    // What comes first after starting up is looked for, but not beyond the next change.
+                    let first = &mut self.stretches[i];
+                    first.latest_ns = first.latest_ns.min(end.max(first.earliest_ns));
                 }
                 continue;
             };
-            let end = starts.get(i + 1).copied().unwrap_or(duration_ns);
             let slack = slack_ns(starts[i], before, after);
             let stretch = &mut self.stretches[i];
             if slack == 0 {
@@ -339,6 +343,17 @@ mod tests {
         assert_eq!(before.clone().join_short(100, |_| 10), plan(&[(0, 0)]));
         assert_eq!(before.clone().join_short(100, |_| 0), before);
         assert_eq!(plan(&[(0, 0)]).join_short(100, |_| 1000), plan(&[(0, 0)]));
+    }
+
+    #[test]
+    fn the_first_change_is_not_looked_for_beyond_the_next() {
+        // The run starts idle; a message comes early, then it is idle again.
+        let first = Stretch { label: Some(0), start_ns: 50, earliest_ns: 40, latest_ns: 90 };
+        let stretches =
+            vec![Stretch::exact(None, 0), first, Stretch::exact(None, 60), Stretch::exact(Some(0), 80)];
+        let loosened = Plan::new(stretches).loosen(200, |_, _, _| 10);
+        let of = |at: usize| (loosened.stretches[at].earliest_ns, loosened.stretches[at].latest_ns);
+        assert_eq!((of(1), of(2), of(3)), ((40, 60), (60, 60), (80, 80)));
     }
 
     #[test]
