@@ -47,6 +47,30 @@ fn an_iterative_program_has_the_same_two_phases_however_often_it_iterates() {
     }
 }
 
+/// Phases by number, as all tables have them, with the bytes of each.
+#[test]
+fn what_the_level_shows_comes_first_in_tables() {
+    let trace = program("(halo2d*20,alltoall*5)*17,transpose*30");
+    let bytes = |level: &str| -> Vec<f64> {
+        let results = output(simulate(&["--topology", TREE]), &segment(&["--level", level], &trace));
+        table("phases", &results).iter().map(|row| number(row, "bytes")).collect()
+    };
+    // Messages of 64 bytes on 64 ranks: 224 messages a halo exchange, 4 032 an alltoall, 56 a transpose.
+    let [halo, alltoall, transpose] =
+        [17.0 * 20.0 * 224.0, 17.0 * 5.0 * 4032.0, 30.0 * 56.0].map(|messages| 64.0 * messages);
+    let equal = |level: &str, expected: [f64; 3]| {
+        let found = bytes(level);
+        assert!(
+            found.len() == 3
+                && found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 0.5),
+            "{level}: {found:?}"
+        );
+    };
+    equal("leaf", [halo, alltoall, transpose]);
+    // The loop is one row, the transposes another.
+    equal("outer", [transpose, halo, alltoall]);
+}
+
 #[test]
 fn a_trace_is_said_to_be_simulated_as_one_phase() {
     let trace = program("halo2d*20,alltoall*5");

@@ -241,7 +241,7 @@ fn relabel(plan: &mut Plan, node: &Node, path: &mut Vec<u32>, known: &mut BTreeM
 }
 
 /// Occurrences from what the second pass settled, and the stretches of each: those without length vanish, those without messages are idle, phases
-/// are numbered in order of appearance, loops after all others. Figures of a loop are those of its outermost occurrences.
+/// are numbered in order of appearance, those first that the level shows, loops after all others. Figures of a loop are those of its outermost occurrences.
 fn settled(
     header: Header,
     run: &Run,
@@ -303,18 +303,23 @@ fn settled(
     Ok((segmentation, stretches))
 }
 
-/// Renumbers phases, so that the innermost ones come before loops of them, both in order of appearance; how many the innermost are.
+/// Renumbers phases, so that tables, which have them by number, begin with those that the level shows: the innermost ones come before loops of them, of
+/// these those first that are a row of their own, each in order of appearance; how many the innermost are.
 fn leaves_first(segmentation: &mut Segmentation, numbers: &mut BTreeMap<u32, u32>) -> usize {
-    let mut is_loop = vec![true; numbers.len()];
-    for phase in segmentation.leaves().filter_map(|(_, row)| row.phase) {
-        is_loop[phase as usize] = false;
+    // Those shown, other innermost ones, loops.
+    let mut rank = vec![2; numbers.len()];
+    for (_, row) in segmentation.leaves() {
+        let Some(phase) = row.phase else { continue };
+        let own = &mut rank[phase as usize];
+        *own = (*own).min(usize::from(row.depth > 0));
     }
-    let leaves = is_loop.iter().filter(|is_loop| !**is_loop).count();
-    let mut next = [0, leaves as u32];
-    let becomes: Vec<u32> = is_loop
+    let of = |own: usize| rank.iter().filter(|rank| **rank == own).count();
+    let (shown, leaves) = (of(0), of(0) + of(1));
+    let mut next = [0, shown as u32, leaves as u32];
+    let becomes: Vec<u32> = rank
         .into_iter()
-        .map(|is_loop| {
-            let next = &mut next[usize::from(is_loop)];
+        .map(|rank| {
+            let next = &mut next[rank];
             *next += 1;
             *next - 1
         })
