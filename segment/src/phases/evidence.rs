@@ -32,18 +32,19 @@ pub(super) const SCALES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Rounds on both sides that a rate needs.
 const ROUNDS_OF_RATE: f64 = 3.0;
 
-/// The distance has to persist over so many times the scale, as far as the stretches reach: what is odd beside a boundary does not.
+/// Multiples of the scale over which a distance has to persist, as far as the stretches reach: what is odd beside a boundary does not.
 const PERSISTENCE: usize = 4;
 
-/// Positions of which the noise is the median, at least.
+/// The fewest positions of which the noise is the median.
 const MEMORY: usize = 12;
 
-/// Noise is the median of distances where boundaries are known …
+/// The quantile of distances that noise is where boundaries are known.
 const MEDIAN: f64 = 0.5;
-/// … and their lower quartile where none is: in loops of short phases most positions are near a boundary.
+
+/// The quantile that it is where none is: in loops of short phases most positions are near a boundary.
 const QUARTILE: f64 = 0.25;
 
-/// A quantile of fewer distances is not taken.
+/// The fewest distances that have a quantile.
 const FEWEST: usize = 3;
 
 /// The mean of χ² with one degree of freedom over its median.

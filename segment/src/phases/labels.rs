@@ -7,10 +7,10 @@ use kodama::{Method, linkage};
 use super::evidence::{Noise, PRICE, SCALES, nats, weaker};
 use super::features::{Units, VIEWS, View};
 
-/// Stretches that are all compared with each other; of more, those with the fewest messages join the nearest of these, or found a label.
+/// The most stretches that are all compared with each other. Of more, those with the fewest messages join the nearest of these, or found a label.
 const COMPARED: usize = 512;
 
-/// No evidence counts more than so many prices, or one odd pair would decide for whole clusters.
+/// The most nats of one comparison: three prices, or one odd pair would decide for whole clusters.
 const MOST: f64 = 3.0 * PRICE;
 
 /// Dissimilarity of neighbours. Even in the mean over all pairs of two clusters it is more than any price.

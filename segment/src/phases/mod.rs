@@ -41,16 +41,16 @@ use evidence::Noise;
 use features::{Rates, Sums, TokenSet, Units};
 use pieces::Content;
 
-/// Rounds of merging, at most; most runs need two to four.
+/// The most rounds of merging; most runs need two to four.
 const AGAIN: usize = 5;
 
-/// The second pass looks for a boundary within so many windows on each side.
+/// Windows on each side of a boundary within which the second pass looks for it.
 const SLACK: usize = 3;
 
 /// Windows on each side whose rates are usual.
 const AROUND: usize = 12;
 
-/// A rate beyond so many standard deviations of what is usual counts as that: one slow round, or one huge message, is no phase.
+/// Standard deviations from what is usual at which a rate is clipped: one slow round, or one huge message, is no phase.
 const DEVIATIONS: f64 = 3.0;
 
 /// Part of a run that is noticed: a quarter of a per cent.
@@ -129,7 +129,9 @@ fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (V
     for (at, label) in labels.iter().enumerate() {
         let silent = at > 0 && units.locked[starts[at]];
         let after = starts.get(at + 1).is_some_and(|start| units.locked[*start]);
-        if at > 0 && at + 1 < starts.len() && small(label) && !(silent && after) {
+        // Between two silences there is no neighbour; nor if what it would go to has gone on to the next one.
+        let alone = after && (silent || next.is_some());
+        if at > 0 && at + 1 < starts.len() && small(label) && !alone {
             if silent {
                 next = next.or(Some(starts[at]));
             }

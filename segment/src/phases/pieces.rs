@@ -5,25 +5,31 @@
 
 use super::features::TokenSet;
 
-/// A stretch of at most so many windows may be a step …
+/// The most windows of a stretch that may be a step.
 const STEP: usize = 2;
-/// … if its tokens come less often than this in the mean, …
+
+/// The tokens of a step come less often than this in the mean.
 const ONCE: f64 = 2.2;
-/// … and steps in a row are one phase if their tokens come so many times as often in all of them as in one.
+
+/// Steps in a row are one phase if their tokens come this many times as often in all of them as in one.
 const AGAIN: f64 = 1.4;
 
-/// A stretch of at most so many windows may be a piece …
+/// The most windows of a stretch that may be a piece.
 const PIECE: usize = 4;
-/// … if it has no more than so many rounds, …
+
+/// The most rounds of a piece.
 const ROUNDS: u64 = 16;
-/// … if the neighbours have this part of its tokens, …
+
+/// The part of a piece's tokens that its neighbours have.
 const EXPLAINED: f64 = 0.75;
-/// … or this part of what they have of their own, …
+
+/// Or it is this part of what the neighbours have of their own tokens.
 const AS_OWN: f64 = 0.85;
-/// … but at least this part.
+
+/// The neighbours have at least this part of a piece's tokens.
 const LEAST: f64 = 0.3;
 
-/// Messages of a neighbour that explain a piece, at most.
+/// The most messages of a neighbour that explain a piece.
 const NEAR: u64 = 20_000;
 
 /// What windows hold, as far as pieces are concerned.
@@ -36,16 +42,20 @@ pub(super) struct Content {
     pub(super) given: bool,
 }
 
-/// Messages by token in windows `from..to`.
-fn repetition(windows: &[Content], from: usize, to: usize) -> f64 {
-    let all = union(windows, from, to);
-    let messages: u64 = windows[from..to].iter().map(|window| window.messages).sum();
-    messages as f64 / f64::from(all.len().max(1))
+/// Messages by token in these windows.
+fn repetition(windows: &[Content]) -> f64 {
+    let messages: u64 = windows.iter().map(|window| window.messages).sum();
+    messages as f64 / f64::from(union(windows.iter()).len().max(1))
 }
 
-fn union(windows: &[Content], from: usize, to: usize) -> TokenSet {
+/// Tokens of windows `from..to` that explain others.
+fn explaining(windows: &[Content], from: usize, to: usize) -> TokenSet {
+    union(windows[from..to].iter().filter(|window| !window.given))
+}
+
+fn union<'a>(windows: impl Iterator<Item = &'a Content>) -> TokenSet {
     let mut all = TokenSet::default();
-    windows[from..to].iter().filter(|window| !window.given).for_each(|window| all.merge(&window.tokens));
+    windows.for_each(|window| all.merge(&window.tokens));
     all
 }
 
@@ -61,7 +71,7 @@ fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<u
     let own: Vec<f64> = (0..starts.len())
         .map(|at| {
             let short = end(at) - starts[at] <= STEP;
-            if short { repetition(windows, starts[at], end(at)) } else { f64::INFINITY }
+            if short { repetition(&windows[starts[at]..end(at)]) } else { f64::INFINITY }
         })
         .collect();
     let mut kept = Vec::with_capacity(starts.len());
@@ -75,7 +85,7 @@ fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<u
             last += 1;
         }
         let mean = own[at..=last].iter().sum::<f64>() / (last + 1 - at) as f64;
-        if last > at && repetition(windows, starts[at], end(last)) >= AGAIN * mean {
+        if last > at && repetition(&windows[starts[at]..end(last)]) >= AGAIN * mean {
             kept.push(starts[at]);
         } else {
             kept.extend(&starts[at..=last]);
@@ -139,8 +149,8 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     if left.is_none() && right.is_none() {
         return None;
     }
-    let of_left = left.map(|(first, end)| union(windows, near_left(windows, first, end), end));
-    let of_right = right.map(|(first, end)| union(windows, first, near_right(windows, first, end)));
+    let of_left = left.map(|(first, end)| explaining(windows, near_left(windows, first, end), end));
+    let of_right = right.map(|(first, end)| explaining(windows, first, near_right(windows, first, end)));
     // Tokens of each window that a side has, weighted by messages.
     let explained = |side: &Option<TokenSet>, window: usize| {
         let tokens = &windows[window].tokens;
@@ -158,7 +168,7 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     if best < needed {
         // By how much the neighbours explain themselves.
         let of = |inner: (usize, usize), rest: (usize, usize)| {
-            let (inner, rest) = (union(windows, inner.0, inner.1), union(windows, rest.0, rest.1));
+            let (inner, rest) = (explaining(windows, inner.0, inner.1), explaining(windows, rest.0, rest.1));
             f64::from(rest.common(&inner)) / f64::from(inner.len().max(1))
         };
         let own_left = left.filter(|(first, end)| end - first > 2 * count).map(|(first, end)| {

@@ -8,7 +8,7 @@ use super::windows::{Rounds, STAGE};
 use super::{contents, labels, rates, segmented};
 use crate::survey::Run;
 
-/// A stage begins with a phase that begins within so many windows of the stages.
+/// A stage begins with a phase that begins within this many windows of the stages.
 const NEAR: f64 = 1.5;
 
 /// A stage: the window that it begins with, and its label.
