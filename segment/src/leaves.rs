@@ -1,6 +1,7 @@
 //! The innermost occurrences of a segmentation: what is simulated, however deep the loops around it are.
 
-use crate::archive::{Chosen, Occurrence, Segmentation};
+use crate::archive::Chosen;
+use crate::segmentation::{Occurrence, Segmentation};
 
 impl Segmentation {
     /// Rows that no deeper one lies in, with their numbers, in order of time. Together they tile the run, as those of depth 0 do.
@@ -51,8 +52,8 @@ impl Chosen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{FORMAT, Header, Phase, VERSION};
-    use crate::sample::{Samples, Units};
+    use crate::samples::{Samples, Units};
+    use crate::segmentation::{FORMAT, Header, Phase, VERSION};
     use phaseflow_collect::TrafficMatrix;
 
     /// Rows of phase, depth, start and end.

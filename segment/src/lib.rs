@@ -12,48 +12,45 @@
 //! and what lies between them is passed over.
 
 mod agglomerate;
-mod agreement;
 mod archive;
 mod barriers;
-mod blocks;
 mod collectives;
-mod critical;
-mod excerpt;
 mod leaves;
 mod level;
 mod list;
-mod margin;
 mod method;
-mod phases;
 mod plan;
 mod repeats;
 mod replay;
 mod representative;
 mod returns;
-mod sample;
+mod samples;
+mod sampling;
 mod score;
 mod search;
 mod sections;
 mod segment;
+mod segmentation;
 mod survey;
 mod tags;
 mod tally;
 mod ticks;
+mod total;
 mod tree;
 mod window;
 
 pub use archive::{
-    Chosen, FORMAT, Header, Occurrence, Phase, Place, Records, Segmentation, VERSION, read_segmentation,
-    read_with_messages, write_segmentation, write_with_messages,
+    Chosen, Margins, Place, Records, read_segmentation, read_with_messages, write_segmentation,
+    write_with_messages,
 };
 pub use level::Level;
 pub use list::{write_list, write_matrix_list};
-pub use margin::Margins;
 pub use method::{Method, NAMES as METHODS};
 pub use repeats::Repeat;
 pub use replay::{Replay, Rewind, Spool};
 pub use representative::Representatives;
-pub use sample::{Samples, Span, Traits, Units};
+pub use samples::{Samples, Span, Traits, Units};
 pub use score::{Interval, Score, Truth, read_truth, score};
 pub use segment::{LARGEST_WINDOWS, Options, Outcome, segment};
+pub use segmentation::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION};
 pub use ticks::Ticks;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use phaseflow_collect::{Error, Result};
 
-use crate::archive::Segmentation;
+use crate::segmentation::Segmentation;
 
 /// How idle stretches are called where phases have names.
 pub(crate) const IDLE: &str = "idle";

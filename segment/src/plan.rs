@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agglomerate::agglomerate;
-use crate::method::RoundWindow;
+use crate::method::rounds::windows::RoundWindow;
 use crate::survey::Run;
 use crate::window::sketch::Sketch;
 

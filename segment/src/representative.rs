@@ -12,8 +12,8 @@
 
 use std::ops::Range;
 
-use crate::archive::{Occurrence, Segmentation};
 use crate::repeats::Repeat;
+use crate::segmentation::{Occurrence, Segmentation};
 use crate::ticks::Ticks;
 
 /// Bins of a stretch's bytes.

@@ -17,7 +17,7 @@ use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
 use crate::collectives::{Inside, in_the_midst};
 use crate::representative::Volume;
 use crate::returns::misfits;
-use crate::tally::Total;
+use crate::total::Total;
 use crate::window::sketch::{Ratio, scatter};
 
 /// Messages that wait at most; if the change is not among so many, it is at the minimum so far.

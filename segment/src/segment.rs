@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use phaseflow_collect::{Result, TrafficMatrix};
 
-use crate::archive::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION};
 use crate::level::Level;
-use crate::method::{Limits, Method};
+use crate::method::Method;
+use crate::method::split::Limits;
 use crate::plan::Plan;
 use crate::replay::Replay;
 use crate::representative::Representatives;
+use crate::segmentation::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION};
 use crate::survey::{Content, Cuts, Run, Survey};
 use crate::tally::{Tally, tally};
 use crate::tree::Node;

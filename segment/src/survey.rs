@@ -6,8 +6,9 @@ use std::ops::Range;
 use phaseflow_collect::trace::{Block, Details, Kind, Mark, Summary, TraceReader, UnmatchedReceives};
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
-use crate::method::{Cutter, RoundWindow, Rounds};
-use crate::phases::{self, FirstPass};
+use crate::method::evidence::windows::{self, FirstPass};
+use crate::method::rounds::cutter::Cutter;
+use crate::method::rounds::windows::{RoundWindow, Rounds};
 use crate::replay::Replay;
 use crate::sections::{Section, Sections};
 use crate::ticks::Ticks;
@@ -50,7 +51,7 @@ pub(crate) struct Run {
     /// Its windows along rounds and its silences; empty if nobody asked for them.
     pub(crate) rounds: Rounds,
     /// What the model of evidence compares; empty if nobody asked for it.
-    pub(crate) evidence: phases::Rounds,
+    pub(crate) evidence: windows::Rounds,
     /// What lies between barriers of all ranks; empty if nobody asked for it, or if there are none.
     pub(crate) sections: Vec<Section>,
     /// When the last rank entered each of these barriers, if they are not very many.

@@ -18,19 +18,11 @@ use crate::representative::Volumes;
 use crate::search::{Before, Search, Side};
 use crate::survey::Run;
 use crate::ticks::Ticks;
+use crate::total::Total;
 use crate::window::sketch::{Ratio, Sketch};
 
 /// Two phases send the same messages if they are no farther apart than this ([`Sketch::distance`]), as whole rounds of the same are.
 const ALIKE: f64 = 0.01;
-
-/// What a stretch holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Total {
-    /// When it begins, nanoseconds since the start of the run.
-    pub(crate) start_ns: u64,
-    pub(crate) messages: u64,
-    pub(crate) bytes: u64,
-}
 
 /// What all stretches hold.
 #[derive(Debug)]

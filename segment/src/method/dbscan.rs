@@ -9,7 +9,8 @@ use ndarray::Array2;
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 
-use super::{Answer, Limits, Split, clustered};
+use super::clustered;
+use super::split::{Answer, Limits, Split};
 use crate::survey::Run;
 use crate::window::points::{Points, SAME};
 

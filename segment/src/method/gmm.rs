@@ -9,8 +9,9 @@ use phaseflow_collect::{Error, Result};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::clustered;
 use super::kmeans::clusters;
-use super::{Answer, Limits, Split, clustered};
+use super::split::{Answer, Limits, Split};
 use crate::survey::Run;
 use crate::window::points::{Points, SAME};
 

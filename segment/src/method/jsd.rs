@@ -3,7 +3,8 @@
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 
-use super::{Answer, Limits, Split, clustered};
+use super::clustered;
+use super::split::{Answer, Limits, Split};
 use crate::survey::Run;
 use crate::window::points::Points;
 use crate::window::sketch::{BINS, VIEWS};

@@ -12,9 +12,10 @@ use phaseflow_collect::{Error, Result};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::clustered;
 use super::clustered::merge_near;
 use super::silhouette::silhouettes;
-use super::{Answer, Limits, Split, clustered};
+use super::split::{Answer, Limits, Split};
 use crate::survey::Run;
 use crate::window::points::{Points, SAME};
 

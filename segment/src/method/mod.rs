@@ -1,10 +1,11 @@
 //! Ways to split a run into phases.
 //!
 //! A method looks at what the first pass found and answers with a plan. To add one: write a file with a type that
-//! implements [`Split`], add it to [`Method`], and to the two matches below.
+//! implements [`Split`](split::Split), add it to [`Method`], and to the two matches below.
 
 mod clustered;
 mod dbscan;
+pub(crate) mod evidence;
 mod gmm;
 mod idle;
 mod jsd;
@@ -12,20 +13,17 @@ mod kmeans;
 mod marks;
 mod none;
 mod optics;
-mod rounds;
+pub(crate) mod rounds;
 mod silhouette;
+pub(crate) mod split;
 mod windows;
 
 use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
 
-pub(crate) use rounds::Rounds;
-pub(crate) use rounds::cutter::Cutter;
-pub(crate) use rounds::windows::RoundWindow;
-
-use crate::phases::EvidenceMethod;
-use crate::plan::Plan;
 use crate::survey::{Cuts, Run};
+use evidence::EvidenceMethod;
+use split::{Answer, Limits, Split};
 
 /// Names of all methods, the default first.
 pub const NAMES: [&str; 10] =
@@ -55,31 +53,6 @@ pub enum Method {
     Windows,
     /// One phase.
     None,
-}
-
-/// What all methods may depend on beside the run and their own parameters.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Largest number of windows.
-    pub(crate) windows: usize,
-    /// Seed of all random numbers.
-    pub(crate) seed: u64,
-}
-
-/// A plan and the parameters that led to it, as in `k=3,windows=1024`.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) plan: Plan,
-    pub(crate) parameters: String,
-}
-
-/// One way to split a run.
-pub(crate) trait Split {
-    /// Splits `run`, which has messages and a length.
-    ///
-    /// # Errors
-    /// Nothing to go by (no marks), or no numerical solution.
-    fn split(&self, run: &Run, limits: &Limits) -> Result<Answer>;
 }
 
 impl Method {

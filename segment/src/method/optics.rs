@@ -7,8 +7,9 @@ use linfa_nn::CommonNearestNeighbour;
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 
+use super::clustered;
 use super::dbscan::{NEIGHBOURS, knee, radius};
-use super::{Answer, Limits, Split, clustered};
+use super::split::{Answer, Limits, Split};
 use crate::survey::Run;
 use crate::window::points::Points;
 

@@ -2,7 +2,7 @@
 
 use phaseflow_collect::Result;
 
-use super::{Answer, Limits, Split};
+use super::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
 

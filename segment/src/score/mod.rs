@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 pub use truth::{Interval, Truth, read_truth};
 
-use crate::archive::Segmentation;
 use crate::list::IDLE;
+use crate::segmentation::Segmentation;
 
 /// Views of one comparison, each 1 for equal segmentations.
 #[derive(Clone, Copy, Debug, PartialEq)]

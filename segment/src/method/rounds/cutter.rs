@@ -18,13 +18,13 @@ use std::collections::VecDeque;
 
 use phaseflow_collect::trace::MessageBlock;
 
-use super::Rounds;
 use super::batch::Batch;
 use super::gaps::Gaps;
 use super::pace::{Pace, Turn};
 use super::rhythm::Rhythm;
 use super::streak::Streak;
 use super::tokens::Tokens;
+use super::windows::Rounds;
 use super::windows::{RoundWindow, Windows};
 use crate::tags::{Tags, Watch, is_tagged};
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::gaps::Silence;
-use super::segments::Unit;
+use super::unit::Unit;
 use crate::survey::Run;
 
 /// A silence shorter than this part of the run belongs to the phase around it …

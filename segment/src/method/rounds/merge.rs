@@ -24,6 +24,13 @@ impl Tolerance {
     }
 }
 
+/// Neighbours that differ by less are one stretch: a little more than half of what a complete change
+/// in one of the six views makes.
+pub(super) const LIMIT: f32 = 0.17;
+
+/// How different neighbours have to be, and labels.
+pub(super) const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
+
 /// Differences between neighbouring windows of a stretch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
@@ -74,8 +81,6 @@ type Stretch = ((Behaviour, Spread), f32);
 mod tests {
     use super::super::windows::RoundWindow;
     use super::*;
-
-    const LIMITS: Tolerance = Tolerance { least: 0.012, most: 0.17, times: 3.0 };
 
     /// Stretches of windows of one kind each, merged: how many windows each of what is left has.
     fn merged(kinds: &[u32]) -> Vec<usize> {

@@ -6,7 +6,7 @@
 //! 1. [Windows](cutter) are cut where tokens come again, where messages [become rare](pace), and where all ranks meet at a
 //!    [barrier](crate::barriers) after some rounds without one, in one pass; in one more if there are [tags](crate::tags) that tell messages
 //!    apart.
-//! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`] ([measure]).
+//! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`](merge::LIMIT) ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only
 //!    gradual or in the midst of a [trend], and windows that straddle a boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers; and so do [pieces of rounds](between) beside a
 //!    barrier.
@@ -47,28 +47,19 @@ mod segments;
 mod streak;
 mod tokens;
 mod trend;
+mod unit;
 pub(crate) mod windows;
 
 use phaseflow_collect::Result;
 
-use super::{Answer, Limits, Split};
+use super::split::{Answer, Limits, Split};
 use crate::level::READABLE;
 use crate::plan::{Plan, Stretch};
 use crate::survey::Run;
-use crate::tags::Tags;
 use crate::tree::{leaves, loops};
-use gaps::Silence;
 use measure::Behaviour;
-use merge::Tolerance;
+use merge::{LIMIT, LIMITS};
 use segments::Segments;
-use windows::RoundWindow;
-
-/// Neighbours that differ by less are one stretch: a little more than half of what a complete change in one of the six views
-/// makes.
-const LIMIT: f32 = 0.17;
-
-/// How different neighbours have to be, and labels.
-const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
 
 /// So many rounds beside an idle stretch may have been taken for what is on its other side.
 const BESIDE: u64 = 3;
@@ -82,15 +73,6 @@ const SLACK_OF_WINDOWS: u64 = 2;
 
 /// Messages that differ by less do not tell one phase from another.
 const TELLING: f32 = 0.03;
-
-/// What the first pass keeps.
-#[derive(Debug, Default)]
-pub(crate) struct Rounds {
-    pub(crate) windows: Vec<RoundWindow>,
-    pub(crate) silences: Vec<Silence>,
-    /// Those that tell messages apart.
-    pub(crate) tags: Tags,
-}
 
 /// The method.
 pub(super) struct RoundsMethod;

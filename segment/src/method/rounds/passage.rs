@@ -5,7 +5,7 @@
 //! for each other, or more ranks than cores take turns, some send the last rounds of a phase when the others are through; these
 //! messages look unlike the phase, but make it whole.
 
-use super::LIMIT;
+use super::merge::LIMIT;
 use super::segments::{Segment, Segments};
 
 /// A phase holds so many rounds at least; what holds fewer may be a part of something else.

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::measure::Behaviour;
+use super::merge::{LIMIT, LIMITS};
 use super::segments::{Segment, Segments};
-use super::{LIMIT, LIMITS, trend};
+use super::trend;
 
 /// Behaviour drifts, and the two ends of a long stretch can differ as much as two phases. A boundary is a boundary if there
 /// is a difference between what is near to it: this part of the stretches, …

@@ -7,8 +7,9 @@
 
 use std::ops::Range;
 
-use super::LIMITS;
+use super::merge::LIMITS;
 use super::segments::Segments;
+use super::unit::Point;
 
 /// A trend is known from so many windows at each side; …
 const KNOWN: usize = 3;
@@ -18,15 +19,6 @@ const LOOKED_AT: usize = 16;
 const STEP: f64 = 0.5;
 /// … or than so many octaves, as rates vary.
 const STEADY: f64 = 0.25;
-
-/// A window as a point of a trend: how many messages are before its middle, how large they are and how fast they come, in
-/// octaves, if that is known.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
-    pub(super) place: f64,
-    pub(super) size: f64,
-    pub(super) rate: Option<f64>,
-}
 
 /// Whether segment `number` and the one after it have the same partners, and a trend of sizes that goes through their boundary.
 pub(super) fn goes_on(segments: &Segments<'_>, number: usize) -> bool {

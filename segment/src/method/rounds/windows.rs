@@ -1,6 +1,8 @@
 //! The table of windows: as many as fit, then neighbours become one.
 
+use super::gaps::Silence;
 use super::pairs::Pairs;
+use crate::tags::Tags;
 use crate::window::sketch::{Sketch, pair_hash};
 
 /// Most windows; they take 3 KiB each.
@@ -172,4 +174,13 @@ impl Windows {
             }
         }
     }
+}
+
+/// What the first pass keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    pub(crate) windows: Vec<RoundWindow>,
+    pub(crate) silences: Vec<Silence>,
+    /// Those that tell messages apart.
+    pub(crate) tags: Tags,
 }

@@ -1,6 +1,6 @@
 //! Silences that the run's own irregularity does not explain.
 
-use super::evidence::PRICE;
+use super::cost::PRICE;
 
 /// Windows on each side of a silence whose own silences are usual.
 const AROUND: usize = 48;

@@ -9,11 +9,11 @@ use phaseflow_collect::archive::ArchiveWriter;
 use phaseflow_collect::archive::columns::LARGEST_BLOCK;
 use phaseflow_collect::trace::{Block, Call, Message, MessageBlock, TraceReader, encode_calls};
 
-use crate::archive::Segmentation;
-use crate::margin::{Margins, near};
+use super::margin::{Margins, near};
 use crate::replay::Replay;
 use crate::representative::Representatives;
-use crate::sample::Span;
+use crate::samples::Span;
+use crate::segmentation::Segmentation;
 
 /// Where records of some stretch of time go: `messages-N/`, `calls-N/` and `margin-N/` for phase N, the same after `window-` for
 /// window N, `messages/` and `calls/` for the whole run. Times are those of the trace's clock.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::evidence::{Noise, PRICE, evidence};
+use super::cost::{Noise, PRICE, evidence};
 use super::features::Units;
 
 /// Merges neighbouring stretches that begin at `starts` (the first at 0) until all boundaries are worth the price; where the stretches that are left begin.

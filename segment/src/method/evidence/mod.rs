@@ -1,6 +1,6 @@
 //! `evidence`: one model of a phase.
 //!
-//! A segmentation costs [`PRICE`](evidence::PRICE) nats for each boundary and each label, and saves the [evidence] that the stretches at a boundary, or
+//! A segmentation costs [`PRICE`](cost::PRICE) nats for each boundary and each label, and saves the [evidence](cost) that the stretches at a boundary, or
 //! of two labels, are different behaviours: who talks to whom, how much, in messages of which size, how fast. How different they have to be follows from the
 //! run: the distance that neighbours within one phase have here is its noise. A segmentation that costs little is found so:
 //!
@@ -19,8 +19,8 @@
 //! The wrong choice for phases of fewer than two rounds each, for rounds whose partners are all drawn at random, where windows are mostly sampling noise, and
 //! where the program says itself what its phases are: use `marks`.
 
+mod cost;
 mod cutter;
-mod evidence;
 mod features;
 mod idle;
 mod labels;
@@ -28,18 +28,17 @@ mod merge;
 mod pieces;
 mod stages;
 mod tokens;
-mod windows;
+pub(crate) mod windows;
 
 use phaseflow_collect::Result;
 
-pub(crate) use windows::{FirstPass, Rounds, Window};
-
-use crate::method::{Answer, Limits, Split};
+use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Part, Plan, Stretch};
 use crate::survey::Run;
-use evidence::Noise;
+use cost::Noise;
 use features::{Rates, Sums, TokenSet, Units};
 use pieces::Content;
+use windows::Window;
 
 /// The most rounds of merging; most runs need two to four.
 const AGAIN: usize = 5;

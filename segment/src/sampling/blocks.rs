@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::archive::{Occurrence, Segmentation};
-use crate::critical::Critical;
+use super::critical::Critical;
 use crate::repeats::Repeat;
 use crate::representative::Representatives;
-use crate::sample::{Span, Traits};
+use crate::samples::{Span, Traits};
+use crate::segmentation::{Occurrence, Segmentation};
 
 /// A block is over after so many times the messages that it is meant to have, wherever it is.
 const MOST: u64 = 3;

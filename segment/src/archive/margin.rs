@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use phaseflow_collect::trace::{Message, MessageBlock};
 
-use crate::sample::Span;
+use crate::samples::Span;
 
 /// What is posted within this time may reach into an occurrence of this span.
 pub(crate) fn near(span_ns: &Range<i64>) -> Range<i64> {

@@ -2,7 +2,7 @@
 //!
 //! A loop of short phases is one behaviour at this scale, as its passes are alike; what a person would tell of a run first is here.
 
-use super::evidence::Noise;
+use super::cost::Noise;
 use super::features::{Rates, Sums, Units};
 use super::windows::{Rounds, STAGE};
 use super::{contents, labels, rates, segmented};

@@ -7,7 +7,8 @@
 use phaseflow_collect::trace::MessageBlock;
 use phaseflow_collect::{Cell, Error, MatrixBuilder, Result, TrafficMatrix};
 
-use crate::archive::{Chosen, Occurrence, Place};
+use crate::archive::contents::{Chosen, Place};
+use crate::segmentation::Occurrence;
 
 /// What an archive tells of itself before its messages come.
 pub(crate) struct Told<'a> {

@@ -4,7 +4,7 @@
 
 use kodama::{Method, linkage};
 
-use super::evidence::{Noise, PRICE, SCALES, nats, weaker};
+use super::cost::{Noise, PRICE, SCALES, nats, weaker};
 use super::features::{Units, VIEWS, View};
 
 /// The most stretches that are all compared with each other. Of more, those with the fewest messages join the nearest of these, or found a label.
