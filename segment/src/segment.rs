@@ -62,6 +62,9 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
+/// Said of a trace that is empty.
+const NO_MESSAGES: &str = "the trace has no messages: there are no phases";
+
 /// Splits the run in `trace`, which is read twice, into phases.
 ///
 /// A run of which only sums are known is one phase, whatever the method. A run whose messages all have one time has no
@@ -80,7 +83,16 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
         cuts => cuts,
     };
     let survey = Survey::new(trace, cuts)?;
-    let header = |method: String, duration_ns| Header {
+    match &survey.content {
+        Content::Aggregate(matrix, duration_ns) => Ok(sums(&survey, matrix, *duration_ns)),
+        Content::Timed(run) if run.duration_ns == 0 => instant(trace, &survey, run, options),
+        Content::Timed(run) => stretched(trace, &survey, run, options),
+    }
+}
+
+/// The header of a phase archive that a method made of a run.
+fn header(survey: &Survey, method: String, duration_ns: Option<u64>) -> Header {
+    Header {
         format: FORMAT.into(),
         version: VERSION,
         source: survey.source.clone(),
@@ -88,74 +100,76 @@ pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
         ranks: survey.ranks,
         duration_ns,
         unmatched_receives: survey.unmatched_receives.clone(),
-    };
-    match &survey.content {
-        Content::Aggregate(matrix, duration_ns) => {
-            // A run that took no time has an unknown duration, as far as rates are concerned.
-            let duration_ns = duration_ns.filter(|ns| *ns > 0);
-            let segmentation = whole(header("none".into(), duration_ns), matrix.clone());
-            let mut notes = vec!["only sums over the run are known: it is one phase".to_string()];
-            if duration_ns.is_none() {
-                notes.push("the duration of the run is not known".to_string());
-            }
-            Ok(Outcome { segmentation, start_ns: None, representatives: Representatives::default(), notes })
-        }
-        Content::Timed(run) if run.duration_ns == 0 => {
-            let whole_run = Method::None.split(run, &limits(options))?.plan;
-            let matrix = tally(trace, run, &whole_run)?.matrices.into_iter().next().unwrap_or_default();
-            let mut segmentation = whole(header("none".into(), None), matrix);
-            // Of no length, so that its messages have a place.
-            let instant = |phase: &Phase| Occurrence {
-                phase: Some(0),
-                depth: 0,
-                start_ns: 0,
-                end_ns: 0,
-                messages: phase.matrix.messages(),
-                bytes: phase.matrix.bytes(),
-            };
-            segmentation.occurrences = segmentation.phases.iter().map(instant).collect();
-            let mut of_phase = vec![Some(0)];
-            let mut notes = Vec::new();
-            if run.messages == 0 {
-                segmentation.phases.clear();
-                segmentation.occurrences.clear();
-                of_phase.clear();
-                notes.push("the trace has no messages: there are no phases".to_string());
-            } else {
-                notes.push("all messages have one time: they are one phase of unknown duration".to_string());
-            }
-            let representatives =
-                Representatives { start_ns: run.start_ns, of_phase, ..Representatives::default() };
-            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
-        }
-        Content::Timed(run) => {
-            let (mut plan, method) = planned(run, options)?;
-            // What the user marked or cut is shown as it is.
-            let level = if matches!(options.method, Method::Rounds | Method::Evidence) {
-                options.level
-            } else {
-                options.level.or_leaf()
-            };
-            let nodes = level.nodes(&mut plan, run.duration_ns);
-            let paths = Paths::new(&mut plan, &nodes);
-            let tally = tally(trace, run, &plan)?;
-            let mut notes = Vec::new();
-            if run.messages == 0 {
-                notes.push("the trace has no messages: there are no phases".to_string());
-            }
-            let (segmentation, stretches) =
-                settled(header(method, Some(run.duration_ns)), run, &nodes, &paths, &tally)?;
-            notes.extend(stray(&segmentation));
-            let representatives = Representatives::choose(
-                run.start_ns,
-                &segmentation,
-                &stretches,
-                &tally.volumes,
-                (tally.ticks, tally.repeats),
-            );
-            Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
-        }
     }
+}
+
+/// A run of which only sums are known.
+fn sums(survey: &Survey, matrix: &TrafficMatrix, duration_ns: Option<u64>) -> Outcome {
+    // A run that took no time has an unknown duration, as far as rates are concerned.
+    let duration_ns = duration_ns.filter(|ns| *ns > 0);
+    let segmentation = whole(header(survey, "none".into(), duration_ns), matrix.clone());
+    let mut notes = vec!["only sums over the run are known: it is one phase".to_string()];
+    if duration_ns.is_none() {
+        notes.push("the duration of the run is not known".to_string());
+    }
+    Outcome { segmentation, start_ns: None, representatives: Representatives::default(), notes }
+}
+
+/// A run whose messages all have one time.
+fn instant(trace: &mut dyn Replay, survey: &Survey, run: &Run, options: &Options) -> Result<Outcome> {
+    let whole_run = Method::None.split(run, &limits(options))?.plan;
+    let matrix = tally(trace, run, &whole_run)?.matrices.into_iter().next().unwrap_or_default();
+    let mut segmentation = whole(header(survey, "none".into(), None), matrix);
+    // Of no length, so that its messages have a place.
+    let occurrence = |phase: &Phase| Occurrence {
+        phase: Some(0),
+        depth: 0,
+        start_ns: 0,
+        end_ns: 0,
+        messages: phase.matrix.messages(),
+        bytes: phase.matrix.bytes(),
+    };
+    segmentation.occurrences = segmentation.phases.iter().map(occurrence).collect();
+    let mut of_phase = vec![Some(0)];
+    let note = if run.messages == 0 {
+        segmentation.phases.clear();
+        segmentation.occurrences.clear();
+        of_phase.clear();
+        NO_MESSAGES
+    } else {
+        "all messages have one time: they are one phase of unknown duration"
+    };
+    let notes = vec![note.to_string()];
+    let representatives = Representatives { start_ns: run.start_ns, of_phase, ..Representatives::default() };
+    Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
+}
+
+/// A run that has a length.
+fn stretched(trace: &mut dyn Replay, survey: &Survey, run: &Run, options: &Options) -> Result<Outcome> {
+    let (mut plan, method) = planned(run, options)?;
+    // What the user marked or cut is shown as it is.
+    let level = match options.method {
+        Method::Rounds | Method::Evidence => options.level,
+        _ => options.level.or_leaf(),
+    };
+    let nodes = level.nodes(&mut plan, run.duration_ns);
+    let paths = Paths::new(&mut plan, &nodes);
+    let tally = tally(trace, run, &plan)?;
+    let mut notes = Vec::new();
+    if run.messages == 0 {
+        notes.push(NO_MESSAGES.to_string());
+    }
+    let header = header(survey, method, Some(run.duration_ns));
+    let (segmentation, stretches) = settled(header, run, &nodes, &paths, &tally)?;
+    notes.extend(stray(&segmentation));
+    let representatives = Representatives::choose(
+        run.start_ns,
+        &segmentation,
+        &stretches,
+        &tally.volumes,
+        (tally.ticks, tally.repeats),
+    );
+    Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
 }
 
 /// What is in no phase.

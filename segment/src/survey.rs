@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use phaseflow_collect::trace::{Block, Details, Kind, Mark, Summary, TraceReader, UnmatchedReceives};
+use phaseflow_collect::trace::{
+    Block, Details, Kind, Mark, MessageBlock, Summary, TraceReader, UnmatchedReceives,
+};
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
 use crate::method::evidence::windows::{self, FirstPass};
@@ -115,72 +117,56 @@ impl Survey {
     /// Reads `trace`, cutting it as `cuts` says: once; twice if windows along rounds need [tags](crate::tags) that tell messages apart; before, for the
     /// size of the run, without a look into messages, where the model of evidence has to know that.
     pub(crate) fn new(trace: &mut dyn Replay, cuts: Cuts) -> Result<Self> {
+        let nothing = Reading::default();
         match cuts {
-            Cuts::Nothing => Self::read(trace, None, None, None),
-            Cuts::Equal(windows) => Self::read(trace, Some(windows), None, None),
-            Cuts::Evidence => {
-                let first_pass = first_pass(trace)?;
-                Self::read(trace, None, None, Some(first_pass))
-            }
+            Cuts::Nothing => nothing.read(trace),
+            Cuts::Equal(windows) => Reading { windows: Some(Windows::new(windows)), ..nothing }.read(trace),
+            Cuts::Evidence => Reading { first_pass: Some(first_pass(trace)?), ..nothing }.read(trace),
             Cuts::Rounds => {
-                let survey = Self::read(trace, None, Some(Cutter::default()), None)?;
+                let survey = Reading::along_rounds(Cutter::default()).read(trace)?;
                 match &survey.content {
                     Content::Timed(run) if !run.rounds.tags.is_empty() => {
                         let tags = run.rounds.tags.clone();
-                        Self::read(trace, None, Some(Cutter::with_tags(tags)), None)
+                        Reading::along_rounds(Cutter::with_tags(tags)).read(trace)
                     }
                     _ => Ok(survey),
                 }
             }
         }
     }
+}
 
-    fn read(
-        trace: &mut dyn Replay,
-        windows: Option<usize>,
-        mut cutter: Option<Cutter>,
-        mut first_pass: Option<FirstPass>,
-    ) -> Result<Self> {
-        let details = Details { tags: cutter.is_some(), ..Details::default() };
+/// What the first pass makes of the blocks of a trace; `None` where nobody asked for it.
+#[derive(Default)]
+struct Reading {
+    windows: Option<Windows>,
+    first_pass: Option<FirstPass>,
+    /// Windows along rounds, and what lies between barriers.
+    rounds: Option<(Cutter, Sections)>,
+    ticks: Ticks,
+    marks: Marks,
+    matrix: MatrixBuilder,
+    /// When the first and the last message were posted.
+    span: Option<(i64, i64)>,
+}
+
+impl Reading {
+    fn along_rounds(cutter: Cutter) -> Self {
+        Self { rounds: Some((cutter, Sections::default())), ..Self::default() }
+    }
+
+    /// Reads a trace once.
+    fn read(mut self, trace: &mut dyn Replay) -> Result<Survey> {
+        let details = Details { tags: self.rounds.is_some(), ..Details::default() };
         let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
         let header = reader.header().clone();
-        let mut table = Windows::new(windows.unwrap_or(0));
-        let mut sections = cutter.is_some().then(Sections::default);
-        let mut marks = Marks::default();
-        let mut matrix = MatrixBuilder::default();
-        let mut span: Option<(i64, i64)> = None;
-        let mut ticks = Ticks::default();
         while let Some(block) = reader.next_block()? {
             match block {
-                Block::Messages(block) => {
-                    let times = &block.columns().send_post_ns;
-                    if let (Some(first), Some(last)) = (times.first(), times.last()) {
-                        span = Some((span.map_or(*first, |span| span.0), *last));
-                    }
-                    if windows.is_some() {
-                        table.add(block);
-                    }
-                    if let Some(first_pass) = &mut first_pass {
-                        first_pass.add(block);
-                    }
-                    if let (Some(cutter), Some(sections)) = (&mut cutter, &mut sections) {
-                        cutter.meet(&sections.add(block));
-                        cutter.add(block);
-                        if let Some((first, _)) = span {
-                            ticks.add(times, &block.columns().bytes, |time| {
-                                time.wrapping_sub(first).cast_unsigned()
-                            });
-                        }
-                    }
-                }
-                Block::Marks(block) => block.iter().for_each(|mark| marks.add(*mark)),
-                Block::Matrix(cells) => {
-                    for cell in cells {
-                        matrix.add(*cell)?;
-                    }
-                }
+                Block::Messages(block) => self.add_messages(block),
+                Block::Marks(block) => block.iter().for_each(|mark| self.marks.add(*mark)),
+                Block::Matrix(cells) => cells.iter().try_for_each(|cell| self.matrix.add(*cell))?,
                 Block::Calls(calls) => {
-                    if let Some(sections) = &mut sections {
+                    if let Some((_, sections)) = &mut self.rounds {
                         sections.add_calls(calls);
                     }
                 }
@@ -189,45 +175,72 @@ impl Survey {
         }
         let summary = reader.summary().cloned().unwrap_or_default();
         let content = match header.kind {
-            Kind::Aggregate => Content::Aggregate(matrix.finish(), summary.duration_ns),
-            Kind::Timed => {
-                let times = [summary.start_ns, summary.end_ns, span.map(|s| s.0), span.map(|s| s.1)];
-                let times = || times.into_iter().flatten().chain(marks.changes.iter().map(|c| c.time_ns));
-                let start_ns = times().min().unwrap_or_default();
-                let duration_ns = times().max().unwrap_or_default().abs_diff(start_ns);
-                if i64::try_from(duration_ns).is_err() {
-                    return Err(Error::data(format!(
-                        "lasts {duration_ns} ns, the longest run has 2^63-1 ns"
-                    )));
-                }
-                let changes = marks.changes;
-                let (sections, barriers_ns) = sections.map(Sections::finish).unwrap_or_default();
-                let evidence = first_pass.map(FirstPass::finish).unwrap_or_default();
-                let mut rounds = cutter.map(Cutter::finish).unwrap_or_default();
-                // The second pass knows behaviours by them.
-                rounds.windows.extend(evidence.windows.iter().map(|window| RoundWindow {
-                    first_ns: window.first_ns,
-                    last_ns: window.last_ns,
-                    messages: window.messages,
-                    sketch: window.sketch.clone(),
-                    ..RoundWindow::default()
-                }));
-                Content::Timed(Box::new(Run {
-                    start_ns,
-                    duration_ns,
-                    messages: summary.messages,
-                    windows: table,
-                    rounds,
-                    evidence,
-                    sections,
-                    barriers_ns,
-                    ticks,
-                    changes,
-                }))
-            }
+            Kind::Aggregate => Content::Aggregate(self.matrix.finish(), summary.duration_ns),
+            Kind::Timed => Content::Timed(Box::new(self.finish(&summary)?)),
         };
         let Summary { ranks, unmatched_receives, .. } = summary;
-        Ok(Self { source: header.source, ranks, unmatched_receives, content })
+        Ok(Survey { source: header.source, ranks, unmatched_receives, content })
+    }
+
+    fn add_messages(&mut self, block: &MessageBlock) {
+        let times = &block.columns().send_post_ns;
+        if let (Some(first), Some(last)) = (times.first(), times.last()) {
+            self.span = Some((self.span.map_or(*first, |span| span.0), *last));
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.add(block);
+        }
+        if let Some(first_pass) = &mut self.first_pass {
+            first_pass.add(block);
+        }
+        if let Some((cutter, sections)) = &mut self.rounds {
+            cutter.meet(&sections.add(block));
+            cutter.add(block);
+            if let Some((first, _)) = self.span {
+                let since_start = |time: i64| time.wrapping_sub(first).cast_unsigned();
+                self.ticks.add(times, &block.columns().bytes, since_start);
+            }
+        }
+    }
+
+    /// The run, when all blocks are read.
+    fn finish(self, summary: &Summary) -> Result<Run> {
+        let changes = self.marks.changes;
+        let of_messages = [self.span.map(|span| span.0), self.span.map(|span| span.1)];
+        let known = [summary.start_ns, summary.end_ns].into_iter().chain(of_messages).flatten();
+        let times = known.chain(changes.iter().map(|change| change.time_ns));
+        let (first, last) = times.fold((None, None), |(first, last): (Option<i64>, Option<i64>), time| {
+            (Some(first.map_or(time, |first| first.min(time))), last.max(Some(time)))
+        });
+        let start_ns = first.unwrap_or_default();
+        let duration_ns = last.unwrap_or_default().abs_diff(start_ns);
+        if i64::try_from(duration_ns).is_err() {
+            return Err(Error::data(format!("lasts {duration_ns} ns, the longest run has 2^63-1 ns")));
+        }
+        let (cutter, sections) = self.rounds.unzip();
+        let (sections, barriers_ns) = sections.map(Sections::finish).unwrap_or_default();
+        let evidence = self.first_pass.map(FirstPass::finish).unwrap_or_default();
+        let mut rounds = cutter.map(Cutter::finish).unwrap_or_default();
+        // The second pass knows behaviours by them.
+        rounds.windows.extend(evidence.windows.iter().map(|window| RoundWindow {
+            first_ns: window.first_ns,
+            last_ns: window.last_ns,
+            messages: window.messages,
+            sketch: window.sketch.clone(),
+            ..RoundWindow::default()
+        }));
+        Ok(Run {
+            start_ns,
+            duration_ns,
+            messages: summary.messages,
+            windows: self.windows.unwrap_or_else(|| Windows::new(0)),
+            rounds,
+            evidence,
+            sections,
+            barriers_ns,
+            ticks: self.ticks,
+            changes,
+        })
     }
 }
 

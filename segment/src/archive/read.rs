@@ -129,15 +129,7 @@ fn read_parts<R: BufRead>(
             }
             SAMPLES => samples = Some(archive.json(&member)?),
             SUMMARY => {
-                let summary: Summary = archive.json(&member)?;
-                if (summary.phases, summary.occurrences) != (entries.len(), rows.len()) {
-                    let (phases, found) = (entries.len(), rows.len());
-                    let problem = format!(
-                        "says {} phases and {} occurrences, the archive holds {phases} and {found}",
-                        summary.phases, summary.occurrences
-                    );
-                    return Err(Error::data(problem).at(SUMMARY));
-                }
+                check_summary(&archive.json(&member)?, entries.len(), rows.len())?;
                 break;
             }
             name if name.starts_with("occurrences/") => {
@@ -176,6 +168,18 @@ fn read_parts<R: BufRead>(
         samples.check(phases.len()).at(|| SAMPLES)?;
     }
     Ok(Chosen { segmentation: Segmentation { header, phases, occurrences: rows }, representatives, samples })
+}
+
+/// The summary says how many phases and occurrences the archive holds.
+fn check_summary(summary: &Summary, phases: usize, occurrences: usize) -> Result<()> {
+    if (summary.phases, summary.occurrences) == (phases, occurrences) {
+        return Ok(());
+    }
+    let problem = format!(
+        "says {} phases and {} occurrences, the archive holds {phases} and {occurrences}",
+        summary.phases, summary.occurrences
+    );
+    Err(Error::data(problem).at(SUMMARY))
 }
 
 /// Occurrences name phases that exist, and those of depth 0 tile the run.

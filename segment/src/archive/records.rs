@@ -66,9 +66,7 @@ pub(crate) fn write<W: Write>(
         match reader.next_block_where(wanted)? {
             Some(Block::Messages(block)) => {
                 let Some(last_ns) = block.columns().send_post_ns.last().copied() else { continue };
-                while let Some(folder) = later.pop_if(|folder| folders[*folder].near_ns.start <= last_ns) {
-                    open.push(folder);
-                }
+                begin(&folders, &mut later, &mut open, last_ns);
                 for folder in &open {
                     folders[*folder].add_messages(block, archive, start_ns)?;
                 }
@@ -88,9 +86,7 @@ pub(crate) fn write<W: Write>(
             }
             Some(Block::Calls(calls)) => {
                 let Some(last_ns) = calls.last().map(|call| call.enter_ns) else { continue };
-                while let Some(folder) = later.pop_if(|folder| folders[*folder].near_ns.start <= last_ns) {
-                    open.push(folder);
-                }
+                begin(&folders, &mut later, &mut open, last_ns);
                 for call in calls {
                     let first = starts.partition_point(|(start, _)| *start <= call.enter_ns);
                     let goes_on = |start: i64| call.leave_ns.is_none_or(|leave_ns| start < leave_ns);
@@ -107,6 +103,13 @@ pub(crate) fn write<W: Write>(
         }
     }
     folders.iter_mut().try_for_each(|folder| folder.flush(archive, start_ns))
+}
+
+/// Moves folders to which something may belong by `last_ns` from `later`, the next one last, to `open`.
+fn begin(folders: &[Folder], later: &mut Vec<usize>, open: &mut Vec<usize>, last_ns: i64) {
+    while let Some(folder) = later.pop_if(|folder| folders[*folder].near_ns.start <= last_ns) {
+        open.push(folder);
+    }
 }
 
 /// A message with times since the start of the run.

@@ -144,32 +144,8 @@ impl Cutter {
         tokens: &mut Tokens,
         (least, most): (u64, u64),
     ) -> Option<End> {
-        let own = &mut tokens.list[token as usize].last[self.own];
-        let at = (message - self.start) as u32;
-        let last = *own;
-        let count = if last.window == self.window { last.count } else { 0 };
-        let rounds = self.rounds;
-        if self.sources.len() <= src as usize {
-            self.sources.resize(src as usize + 1, Source::default());
-        }
-        let source = &mut self.sources[src as usize];
-        if source.window != self.window {
-            *source = Source { window: self.window, ..Source::default() };
-        }
-        let begins = last.first as f32 <= BEGINNING * source.sent as f32 / rounds as f32;
-        if count > rounds || (count >= rounds && begins) {
-            source.rounds = rounds + 1;
-        }
-        self.repeats.add(source.rounds > rounds, message);
-        if self.repeated {
-            self.new.add(last.window + 1 < self.window, message);
-        }
-        let first = if count == 0 { source.sent } else { last.first };
-        source.sent += 1;
-        self.tokens += u32::from(count == 0);
-        *own = Last { window: self.window, count: count + 1, first };
-        self.recent.push((src, token));
-        let messages = u64::from(at) + 1;
+        self.count(message, (src, token), tokens);
+        let messages = message + 1 - self.start;
         let size = self.before.max(messages) as f32;
         if self.repeated && self.new.value >= NEW.0.max(NEW.1 * size) && self.new.since > self.part {
             return Some(self.close(self.new.since, Kind::Whole, false, tokens));
@@ -209,6 +185,35 @@ impl Cutter {
             self.part = message + 1;
             End { message: self.part, rounds: 1, kind: Kind::Part }
         })
+    }
+
+    /// Adds a message to the window and to the cumulative sums.
+    #[inline]
+    fn count(&mut self, message: u64, (src, token): (u32, u32), tokens: &mut Tokens) {
+        let own = &mut tokens.list[token as usize].last[self.own];
+        let last = *own;
+        let count = if last.window == self.window { last.count } else { 0 };
+        let rounds = self.rounds;
+        if self.sources.len() <= src as usize {
+            self.sources.resize(src as usize + 1, Source::default());
+        }
+        let source = &mut self.sources[src as usize];
+        if source.window != self.window {
+            *source = Source { window: self.window, ..Source::default() };
+        }
+        let begins = last.first as f32 <= BEGINNING * source.sent as f32 / rounds as f32;
+        if count > rounds || (count >= rounds && begins) {
+            source.rounds = rounds + 1;
+        }
+        self.repeats.add(source.rounds > rounds, message);
+        if self.repeated {
+            self.new.add(last.window + 1 < self.window, message);
+        }
+        let first = if count == 0 { source.sent } else { last.first };
+        source.sent += 1;
+        self.tokens += u32::from(count == 0);
+        *own = Last { window: self.window, count: count + 1, first };
+        self.recent.push((src, token));
     }
 
     /// Ends the window before message `end`.
