@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agglomerate::agglomerate;
+use crate::first_pass::survey::Run;
+use crate::first_pass::window::sketch::Sketch;
 use crate::method::rounds::windows::RoundWindow;
-use crate::survey::Run;
-use crate::window::sketch::Sketch;
 
 /// More labels than this are not all compared with each other.
 const COMPARED: usize = 256;

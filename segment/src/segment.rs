@@ -5,16 +5,16 @@ use std::ops::Range;
 
 use phaseflow_collect::{Result, TrafficMatrix};
 
-use crate::level::Level;
+use crate::first_pass::survey::{Content, Cuts, Run, Survey};
+use crate::hierarchy::level::Level;
+use crate::hierarchy::tree::Node;
+use crate::input::Rewindable;
 use crate::method::Method;
 use crate::method::split::Limits;
 use crate::plan::Plan;
-use crate::replay::Replay;
-use crate::representative::Representatives;
+use crate::second_pass::representative::Representatives;
+use crate::second_pass::tally::{Tally, tally};
 use crate::segmentation::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION};
-use crate::survey::{Content, Cuts, Run, Survey};
-use crate::tally::{Tally, tally};
-use crate::tree::Node;
 
 /// How to split.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ const NO_MESSAGES: &str = "the trace has no messages: there are no phases";
 ///
 /// # Errors
 /// A damaged trace, or a method that finds nothing to go by.
-pub fn segment(trace: &mut dyn Replay, options: &Options) -> Result<Outcome> {
+pub fn segment(trace: &mut dyn Rewindable, options: &Options) -> Result<Outcome> {
     let compares = options.max_phases.is_some() || options.min_duration_ns > 0;
     let cuts = match options.method.cuts(options.windows.clamp(2, LARGEST_WINDOWS)) {
         // Stretches are compared by their windows.
@@ -116,7 +116,7 @@ fn sums(survey: &Survey, matrix: &TrafficMatrix, duration_ns: Option<u64>) -> Ou
 }
 
 /// A run whose messages all have one time.
-fn instant(trace: &mut dyn Replay, survey: &Survey, run: &Run, options: &Options) -> Result<Outcome> {
+fn instant(trace: &mut dyn Rewindable, survey: &Survey, run: &Run, options: &Options) -> Result<Outcome> {
     let whole_run = Method::None.split(run, &limits(options))?.plan;
     let matrix = tally(trace, run, &whole_run)?.matrices.into_iter().next().unwrap_or_default();
     let mut segmentation = whole(header(survey, "none".into(), None), matrix);
@@ -145,7 +145,7 @@ fn instant(trace: &mut dyn Replay, survey: &Survey, run: &Run, options: &Options
 }
 
 /// A run that has a length.
-fn stretched(trace: &mut dyn Replay, survey: &Survey, run: &Run, options: &Options) -> Result<Outcome> {
+fn stretched(trace: &mut dyn Rewindable, survey: &Survey, run: &Run, options: &Options) -> Result<Outcome> {
     let (mut plan, method) = planned(run, options)?;
     // What the user marked or cut is shown as it is.
     let level = match options.method {

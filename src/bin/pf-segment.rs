@@ -15,7 +15,7 @@ use phaseflow_collect::import::{self, Format, Reading};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{
-    LARGEST_WINDOWS, Level, Method, Options, Outcome, Replay, Rewind, Spool, read_truth, score, segment,
+    LARGEST_WINDOWS, Level, Method, Options, Outcome, Rewind, Rewindable, Spool, read_truth, score, segment,
     write_list, write_matrix_list, write_segmentation, write_with_messages,
 };
 
@@ -137,7 +137,13 @@ fn run(arguments: &Arguments) -> Result<()> {
     out.finish()
 }
 
-fn archive(out: &mut Output, gzip: bool, outcome: &Outcome, all: bool, trace: &mut dyn Replay) -> Result<()> {
+fn archive(
+    out: &mut Output,
+    gzip: bool,
+    outcome: &Outcome,
+    all: bool,
+    trace: &mut dyn Rewindable,
+) -> Result<()> {
     let Outcome { segmentation, representatives, .. } = outcome;
     match outcome.start_ns {
         Some(_) => {
@@ -175,7 +181,7 @@ fn options(arguments: &Arguments) -> Result<Options> {
 }
 
 /// The input as a trace archive that can be read twice; other formats become one in a temporary file.
-fn open(input: &Input, common: &Common) -> Result<Box<dyn Replay>> {
+fn open(input: &Input, common: &Common) -> Result<Box<dyn Rewindable>> {
     let path = match input {
         Input::Standard => return Ok(Box::new(Spool::new(std::io::stdin())?)),
         Input::Path(path) => path,

@@ -10,9 +10,9 @@ use phaseflow_collect::archive::columns::LARGEST_BLOCK;
 use phaseflow_collect::trace::{Block, Call, Message, MessageBlock, TraceReader, encode_calls};
 
 use super::margin::{Margins, near};
-use crate::replay::Replay;
-use crate::representative::Representatives;
+use crate::input::Rewindable;
 use crate::samples::Span;
+use crate::second_pass::representative::Representatives;
 use crate::segmentation::Segmentation;
 
 /// Where records of some stretch of time go: `messages-N/`, `calls-N/` and `margin-N/` for phase N, the same after `window-` for
@@ -39,7 +39,7 @@ pub(crate) fn write<W: Write>(
     segmentation: &Segmentation,
     representatives: &Representatives,
     windows: Option<&Vec<Span>>,
-    trace: &mut dyn Replay,
+    trace: &mut dyn Rewindable,
 ) -> Result<()> {
     let start_ns = representatives.start_ns;
     let mut folders = match windows {
@@ -59,7 +59,7 @@ pub(crate) fn write<W: Write>(
     let mut later: Vec<usize> = (0..folders.len()).collect();
     later.sort_by_key(|folder| Reverse(folders[*folder].near_ns.start));
     let mut open: Vec<usize> = Vec::new();
-    let mut reader = TraceReader::open(trace.replay()?)?;
+    let mut reader = TraceReader::open(trace.rewind()?)?;
     while !(later.is_empty() && open.is_empty()) {
         let next_ns = later.last().map(|folder| folders[*folder].near_ns.start);
         let wanted = |_, last_ns| !open.is_empty() || next_ns.is_some_and(|next_ns| next_ns <= last_ns);

@@ -9,10 +9,10 @@ use phaseflow_collect::trace::write_matrix;
 
 use super::members::{PhaseEntry, SAMPLES, Summary};
 use super::{occurrences, records};
-use crate::replay::Replay;
-use crate::representative::Representatives;
+use crate::input::Rewindable;
 use crate::samples::Samples;
 use crate::sampling::{self, Critical};
+use crate::second_pass::representative::Representatives;
 use crate::segmentation::Segmentation;
 
 /// Writes a phase archive without messages.
@@ -35,7 +35,7 @@ pub fn write_with_messages<W: Write>(
     segmentation: &Segmentation,
     representatives: &Representatives,
     all: bool,
-    trace: &mut dyn Replay,
+    trace: &mut dyn Rewindable,
 ) -> Result<W> {
     let critical = if sampling::wants_critical(segmentation, representatives) {
         let messages = segmentation.phases.iter().map(|phase| phase.matrix.messages()).sum();

@@ -4,9 +4,9 @@ use ndarray::{Array1, Array2, Axis};
 
 use super::idle::Idle;
 use crate::agglomerate::agglomerate;
+use crate::first_pass::survey::Run;
+use crate::first_pass::window::points::{Points, SAME};
 use crate::plan::{Plan, Stretch};
-use crate::survey::Run;
-use crate::window::points::{Points, SAME};
 
 /// What is shorter than this part of its own round is a step of it that looks like another phase, not a phase.
 const STEP: u64 = 4;

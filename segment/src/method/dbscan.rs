@@ -11,8 +11,8 @@ use phaseflow_collect::{Error, Result};
 
 use super::clustered;
 use super::split::{Answer, Limits, Split};
-use crate::survey::Run;
-use crate::window::points::{Points, SAME};
+use crate::first_pass::survey::Run;
+use crate::first_pass::window::points::{Points, SAME};
 
 /// DBSCAN (Ester et al. 1996). Noise joins the phase before it.
 ///

@@ -12,8 +12,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::clustered;
 use super::kmeans::clusters;
 use super::split::{Answer, Limits, Split};
-use crate::survey::Run;
-use crate::window::points::{Points, SAME};
+use crate::first_pass::survey::Run;
+use crate::first_pass::window::points::{Points, SAME};
 
 /// Gaussian mixture with full covariances, fitted by expectation-maximisation from k-means; without a given k, the number of
 /// components from 1 to 8 with the least Bayesian information criterion (Schwarz 1978). BIC splits what is merely not

@@ -1,8 +1,8 @@
 //! Where nobody posts a message for longer than the program's rhythm explains.
 
-use crate::survey::Run;
-use crate::window::Window;
-use crate::window::points::Points;
+use crate::first_pass::survey::Run;
+use crate::first_pass::window::Window;
+use crate::first_pass::window::points::Points;
 
 /// A silence shorter than this part of the run belongs to the phase around it …
 const PART: u64 = 100;

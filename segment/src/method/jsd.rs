@@ -5,9 +5,9 @@ use phaseflow_collect::{Error, Result};
 
 use super::clustered;
 use super::split::{Answer, Limits, Split};
-use crate::survey::Run;
-use crate::window::points::Points;
-use crate::window::sketch::{BINS, VIEWS};
+use crate::first_pass::survey::Run;
+use crate::first_pass::window::points::Points;
+use crate::first_pass::window::sketch::{BINS, VIEWS};
 
 /// Splits the run in two where the messages before and after differ most, then each half, as long as the Bayesian information
 /// criterion says that two distributions explain the messages better than one: N·JSD > ½·k·ln N, with N messages, k free

@@ -16,8 +16,8 @@ use super::clustered;
 use super::clustered::merge_near;
 use super::silhouette::silhouettes;
 use super::split::{Answer, Limits, Split};
-use crate::survey::Run;
-use crate::window::points::{Points, SAME};
+use crate::first_pass::survey::Run;
+use crate::first_pass::window::points::{Points, SAME};
 
 /// k-means with k-means++ beginnings (Arthur and Vassilvitskii 2007), the best of four.
 ///

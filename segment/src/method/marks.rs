@@ -3,8 +3,8 @@
 use phaseflow_collect::{Error, Result};
 
 use super::split::{Answer, Limits, Split};
+use crate::first_pass::survey::Run;
 use crate::plan::{Plan, Stretch};
-use crate::survey::Run;
 
 /// A phase for each level, beginning when the first rank sets it; what comes before the first mark is a phase too. Two marks
 /// of one level in a row make no boundary.

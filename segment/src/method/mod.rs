@@ -21,7 +21,7 @@ mod windows;
 use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
 
-use crate::survey::{Cuts, Run};
+use crate::first_pass::survey::{Cuts, Run};
 use evidence::EvidenceMethod;
 use split::{Answer, Limits, Split};
 

@@ -3,8 +3,8 @@
 use phaseflow_collect::Result;
 
 use super::split::{Answer, Limits, Split};
+use crate::first_pass::survey::Run;
 use crate::plan::{Plan, Stretch};
-use crate::survey::Run;
 
 /// The run as it is: what a simulation without phases sees.
 pub(super) struct Whole;

@@ -10,8 +10,8 @@ use phaseflow_collect::{Error, Result};
 use super::clustered;
 use super::dbscan::{NEIGHBOURS, knee, radius};
 use super::split::{Answer, Limits, Split};
-use crate::survey::Run;
-use crate::window::points::Points;
+use crate::first_pass::survey::Run;
+use crate::first_pass::window::points::Points;
 
 /// OPTICS (Ankerst et al. 1999): orders the windows so that dense regions are valleys of the reachability distance, and
 /// cuts the valleys at one height, by default the radius that `dbscan` would choose. As `dbscan`, but what is reached from a

@@ -2,8 +2,8 @@
 
 use phaseflow_collect::Result;
 
+use crate::first_pass::survey::Run;
 use crate::plan::Plan;
-use crate::survey::Run;
 
 /// What all methods may depend on beside the run and their own parameters.
 #[derive(Clone, Copy, Debug)]

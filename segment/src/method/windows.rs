@@ -3,8 +3,8 @@
 use phaseflow_collect::Result;
 
 use super::split::{Answer, Limits, Split};
+use crate::first_pass::survey::Run;
 use crate::plan::{Plan, Stretch};
-use crate::survey::Run;
 
 /// As many equal windows as the limit allows (the last ones a nanosecond longer where the division leaves a remainder). Not
 /// a segmentation to believe in, but what a time series of matrices needs.

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::critical::Critical;
-use crate::repeats::Repeat;
-use crate::representative::Representatives;
 use crate::samples::{Span, Traits};
+use crate::second_pass::repeats::Repeat;
+use crate::second_pass::representative::Representatives;
 use crate::segmentation::{Occurrence, Segmentation};
 
 /// A block is over after so many times the messages that it is meant to have, wherever it is.

@@ -15,7 +15,7 @@ use phaseflow_collect::Result;
 use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::{Block, Call, Details, MessageBlock, TraceReader};
 
-use crate::replay::Replay;
+use crate::input::Rewindable;
 
 /// Entries of the table, roughly.
 const ENTRIES: u64 = 1 << 17;
@@ -37,13 +37,13 @@ impl Critical {
     /// # Errors
     /// A damaged trace.
     pub(crate) fn read(
-        trace: &mut dyn Replay,
+        trace: &mut dyn Rewindable,
         start_ns: i64,
         ranks: u32,
         messages: u64,
     ) -> Result<Option<Self>> {
         let details = Details { arrivals: true, others: true, ..Details::default() };
-        let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
+        let mut reader = TraceReader::open(trace.rewind()?)?.with_details(details);
         let step = (messages / ENTRIES).max(u64::from(ranks)).max(1);
         let mut clocks = Clocks::new(start_ns, ranks, step);
         while let Some(block) = reader.next_block()? {

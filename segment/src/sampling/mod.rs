@@ -6,7 +6,7 @@
 //! 1977, chapters 5 and 9A; of programs: Wunderlich, Wenisch, Falsafi and Hoe, *SMARTS: accelerating microarchitecture simulation via rigorous
 //! statistical sampling*, ISCA 2003). Where there are no more blocks than that, all are taken, and nothing is left to chance.
 //!
-//! - Blocks that are the same to the nanosecond, with what surrounds them ([`repeats`](crate::repeats)), are represented by one of them.
+//! - Blocks that are the same to the nanosecond, with what surrounds them ([`repeats`](crate::second_pass::repeats)), are represented by one of them.
 //! - A block whose share of the time or of the bytes is so large that a sample drawn in proportion to it would always hold it stands for
 //!   itself and for no other (Särndal, Swensson and Wretman, *Model assisted survey sampling*, 1992, section 3.6). So does the block of the
 //!   occurrence that represents a phase, and those of the ones nearest to it and farthest from it, unless others as near or far are sampled.
@@ -23,8 +23,8 @@ mod drawing;
 
 pub(crate) use critical::Critical;
 
-use crate::representative::Representatives;
 use crate::samples::Samples;
+use crate::second_pass::representative::Representatives;
 use crate::segmentation::Segmentation;
 use blocks::Blocks;
 use drawing::Drawing;

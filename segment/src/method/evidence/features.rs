@@ -1,6 +1,6 @@
 //! What windows look like: sums by view, before each window, so that any stretch costs one subtraction.
 
-use crate::window::sketch::scatter;
+use crate::first_pass::window::sketch::scatter;
 
 /// Bins of pairs. 16 ranks have 240 pairs, a halo of 64 ranks 224: each has a bin of its own.
 pub(super) const PAIRS: usize = 512;

@@ -11,7 +11,7 @@
 //! 4. The same with windows of at least 1/128 of the run finds its [stages]; where these begin, so does a phase.
 //! 5. Stretches that behave alike get one [label](labels).
 //! 6. [Silences](idle) that the run's own irregularity does not explain are idle.
-//! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::search)).
+//! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::second_pass::search)).
 //!
 //! No random numbers. The origin and the unit of time do not matter, as only ratios of times are used; nor does the order of messages of one time, which are
 //! sorted. Tokens and pairs are numbered as they come, so the numbers of ranks matter only to that order.
@@ -32,9 +32,9 @@ pub(crate) mod windows;
 
 use phaseflow_collect::Result;
 
+use crate::first_pass::survey::Run;
 use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Part, Plan, Stretch};
-use crate::survey::Run;
 use cost::Noise;
 use features::{Rates, Sums, TokenSet, Units};
 use pieces::Content;

@@ -6,7 +6,7 @@ use super::cost::Noise;
 use super::features::{Rates, Sums, Units};
 use super::windows::{Rounds, STAGE};
 use super::{contents, labels, rates, segmented};
-use crate::survey::Run;
+use crate::first_pass::survey::Run;
 
 /// A stage begins with a phase that begins within this many windows of the stages.
 const NEAR: f64 = 1.5;

@@ -4,7 +4,7 @@
 //! numbered in the order in which they first come, so that nothing depends on the numbers of ranks. The table is bounded: if it is full,
 //! tokens that were in neither of the last two windows are forgotten. A token that was forgotten looks new.
 
-use crate::window::sketch::scatter;
+use crate::first_pass::window::sketch::scatter;
 
 /// Tokens at most, messages whose token finds no place count as new; 40 bytes each.
 const MOST: usize = 1 << 18;

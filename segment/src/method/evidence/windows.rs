@@ -6,7 +6,7 @@ use super::cutter::{Cutter, End, Kind};
 use super::features::{Sums, TokenSet};
 use super::idle::is_idle;
 use super::tokens::Tokens;
-use crate::window::sketch::{Sketch, pair_hash};
+use crate::first_pass::window::sketch::{Sketch, pair_hash};
 
 /// Windows at most; each takes about 20 KiB with its sums. If there are more, neighbours are merged and the least number of messages doubles.
 const MOST: usize = 8192;

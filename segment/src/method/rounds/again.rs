@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::label::Cluster;
 use super::merge::Tolerance;
 use super::segments::Segments;
-use crate::tree::LONGEST;
+use crate::hierarchy::tree::LONGEST;
 
 /// Phases of a loop come so many times at least.
 const TIMES: usize = 3;

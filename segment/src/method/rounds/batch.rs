@@ -5,7 +5,7 @@ use std::ops::Range;
 use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::MessageBlock;
 
-use crate::tags::{Tags, key};
+use crate::first_pass::tags::{Tags, key};
 
 /// Messages in one order, whatever the order in which a source handed over those of equal time: by time, then source, then
 /// destination, bytes, kind, tag.
@@ -15,7 +15,7 @@ pub(super) struct Batch {
     pub(super) src: Vec<u32>,
     pub(super) dst: Vec<u32>,
     pub(super) bytes: Vec<u64>,
-    /// Operations, or numbers of [tags](crate::tags).
+    /// Operations, or numbers of [tags](crate::first_pass::tags).
     pub(super) kinds: Vec<u8>,
     /// [Keys](key) of tags where they are to be watched; empty if there are none.
     pub(super) tags: Vec<i64>,

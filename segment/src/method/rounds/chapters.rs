@@ -1,4 +1,4 @@
-//! The chapters of a run: [sections](crate::sections) between barriers, put together to what a person would call a part of the program.
+//! The chapters of a run: [sections](crate::first_pass::sections) between barriers, put together to what a person would call a part of the program.
 //!
 //! A part of a program is more than what takes most of its time: it is prepared, and ended with statistics, and all that lies between barriers
 //! of its own. So
@@ -15,10 +15,10 @@
 use std::ops::Range;
 
 use crate::agglomerate::agglomerate_neighbours;
-use crate::barriers::Meeting;
-use crate::level::READABLE;
-use crate::sections::{ALIKE, Section};
-use crate::survey::Run;
+use crate::first_pass::barriers::Meeting;
+use crate::first_pass::sections::{ALIKE, Section};
+use crate::first_pass::survey::Run;
+use crate::hierarchy::level::READABLE;
 
 /// A neighbour brings nothing new if it has less than this part of messages of new kinds.
 const NEW: f64 = 0.25;
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use phaseflow_collect::trace::{Call, Message, MessageBlock, Operation, Rank};
 
-    use crate::sections::Sections;
+    use crate::first_pass::sections::Sections;
 
     /// Nanoseconds, messages of a round, rounds.
     type Part<'a> = (i64, &'a [(Operation, u64)], i64);
@@ -264,12 +264,12 @@ mod tests {
             start_ns: 0,
             duration_ns,
             messages,
-            windows: crate::window::Windows::new(0),
+            windows: crate::first_pass::window::Windows::new(0),
             rounds: crate::method::rounds::windows::Rounds::default(),
             evidence: crate::method::evidence::windows::Rounds::default(),
             sections,
             barriers_ns,
-            ticks: crate::ticks::Ticks::default(),
+            ticks: crate::first_pass::ticks::Ticks::default(),
             changes: Vec::new(),
         };
         let begins = chapters(&run).into_iter().map(|chapter| chapter.span_ns.start);

@@ -26,7 +26,7 @@ use super::streak::Streak;
 use super::tokens::Tokens;
 use super::windows::Rounds;
 use super::windows::{RoundWindow, Windows};
-use crate::tags::{Tags, Watch, is_tagged};
+use crate::first_pass::tags::{Tags, Watch, is_tagged};
 
 /// What comes before a repeated round is a window of its own if it has more than this part of that round's messages.
 const BEFORE: u64 = 3;

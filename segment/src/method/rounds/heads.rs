@@ -5,8 +5,8 @@
 //! not begun, unless all ranks meet at a barrier: then some were late. It begins where the messages so far are fewest beside those that a part of its rate would have brought (CUSUM, Page 1954).
 
 use super::segments::Segments;
+use crate::first_pass::survey::Run;
 use crate::plan::Stretch;
-use crate::survey::Run;
 
 /// Stray messages are so many times rarer than those of the phase, …
 const QUIET: f64 = 4.0;

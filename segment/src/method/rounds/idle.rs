@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::gaps::Silence;
 use super::unit::Unit;
-use crate::survey::Run;
+use crate::first_pass::survey::Run;
 
 /// A silence shorter than this part of the run belongs to the phase around it …
 const PART: u64 = 2000;

@@ -1,6 +1,6 @@
 //! How different two stretches behave, from 0 to about 1.
 //!
-//! For each view of the [sketch](crate::window::sketch) the Jensen-Shannon divergence (Lin 1991) of the two distributions in
+//! For each view of the [sketch](crate::first_pass::window::sketch) the Jensen-Shannon divergence (Lin 1991) of the two distributions in
 //! bits, 0 for equal and 1 for disjoint ones, both sides weighing the same so that a short stretch is told from a long one.
 //! What two samples of one distribution would show by chance is taken off: (k−1)/(8 ln 2) · (1/m + 1/n) for k bins and m and n
 //! messages in the mean, and as many standard deviations as [`SURE`] says (the divergence of samples is a χ² in the limit;
@@ -12,7 +12,7 @@ use phaseflow_collect::trace::Operation;
 
 use super::pairs::{self, GROUPS, Pairs};
 use super::windows::RoundWindow;
-use crate::window::sketch::{BINS, Sketch, VIEWS};
+use crate::first_pass::window::sketch::{BINS, Sketch, VIEWS};
 
 /// Standard deviations of the sampling error that a difference must exceed.
 const SURE: f32 = 3.0;

@@ -4,7 +4,7 @@
 //! program all look alike as long as the phase lasts, so that every difference between neighbours means something.
 //!
 //! 1. [Windows](cutter) are cut where tokens come again, where messages [become rare](pace), and where all ranks meet at a
-//!    [barrier](crate::barriers) after some rounds without one, in one pass; in one more if there are [tags](crate::tags) that tell messages
+//!    [barrier](crate::first_pass::barriers) after some rounds without one, in one pass; in one more if there are [tags](crate::first_pass::tags) that tell messages
 //!    apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`](merge::LIMIT) ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only
@@ -13,10 +13,10 @@
 //! 4. Stretches that behave alike, wherever they are, get one [label].
 //! 5. [Silences](idle) that the program's rhythm does not explain are idle, and so are stray messages, at the [head](heads) of a phase too;
 //!    a round on the wrong side of a silence changes sides.
-//! 6. Labels that come again and again in one order are [loops](crate::tree); the [level](crate::level) says which of them is shown.
+//! 6. Labels that come again and again in one order are [loops](crate::hierarchy::tree); the [level](crate::hierarchy::level) says which of them is shown.
 //!    If there are too many, an [outline] gathers neighbours in the [chapters] of the program.
-//! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::search)), or only the
-//!    rhythm ([`returns`](crate::returns)).
+//! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::second_pass::search)), or only the
+//!    rhythm ([`returns`](crate::second_pass::recurrence)).
 //!
 //! No random numbers; the order in which messages of one time were handed over does not matter.
 //!
@@ -53,10 +53,10 @@ pub(crate) mod windows;
 use phaseflow_collect::Result;
 
 use super::split::{Answer, Limits, Split};
-use crate::level::READABLE;
+use crate::first_pass::survey::Run;
+use crate::hierarchy::level::READABLE;
+use crate::hierarchy::tree::{leaves, loops};
 use crate::plan::{Plan, Stretch};
-use crate::survey::Run;
-use crate::tree::{leaves, loops};
 use measure::Behaviour;
 use merge::{LIMIT, LIMITS};
 use segments::Segments;

@@ -15,9 +15,9 @@ use super::measure::Behaviour;
 use super::merge::{LIMIT, LIMITS, Tolerance};
 use super::segments::{Segment, Segments};
 use crate::agglomerate::agglomerate_neighbours;
-use crate::level::READABLE;
+use crate::first_pass::survey::Run;
+use crate::hierarchy::level::READABLE;
 use crate::plan::Part;
-use crate::survey::Run;
 
 /// A merge that loses less than this is made however few stretches are left: about that of half a percent of the run with a
 /// neighbour from which it differs in two of the six views completely.

@@ -4,7 +4,7 @@
 //! pairs are divided by their hash into groups of which each has a quarter as many as the one before; in the group whose
 //! pairs are about as many as its bins two sets of pairs are told apart best.
 
-use crate::window::counts::Counts;
+use crate::first_pass::window::counts::Counts;
 
 /// Groups.
 pub(super) const GROUPS: usize = 4;
@@ -15,7 +15,7 @@ pub(super) const BINS: usize = 64;
 pub(crate) type Pairs = Counts<{ GROUPS * BINS }>;
 
 impl Pairs {
-    /// Counts messages by the [hashes](crate::window::sketch::pair_hash) of their pairs.
+    /// Counts messages by the [hashes](crate::first_pass::window::sketch::pair_hash) of their pairs.
     pub(super) fn add_hashes(&mut self, hashes: &[u64]) {
         let counts = self.own();
         for hash in hashes {
@@ -33,7 +33,7 @@ fn bin(hash: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::sketch::pair_hash;
+    use crate::first_pass::window::sketch::pair_hash;
 
     #[test]
     fn each_group_has_a_quarter_of_the_pairs_of_the_one_before() {

@@ -182,7 +182,7 @@ impl Rhythm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::sketch::scatter;
+    use crate::first_pass::window::sketch::scatter;
 
     /// Ends pieces of sixteen tokens each, one for each letter, and answers the periods after each.
     fn periods(pieces: &str) -> Vec<usize> {

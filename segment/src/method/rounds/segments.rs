@@ -5,8 +5,8 @@ use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance, merge_neighbours};
 use super::unit::{Point, Unit};
 use super::windows::RoundWindow;
+use crate::first_pass::survey::Run;
 use crate::plan::Stretch;
-use crate::survey::Run;
 
 /// Stray messages are so many times rarer than those of phases.
 const QUIET: f64 = 4.0;

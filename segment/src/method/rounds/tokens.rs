@@ -1,11 +1,11 @@
 //! Where each kind of message came last.
 //!
-//! A *token* stands for a message and all its returns: source, destination, operation or [tag](crate::tags), and size to half a
+//! A *token* stands for a message and all its returns: source, destination, operation or [tag](crate::first_pass::tags), and size to half a
 //! power of two. The table is flat and bounded; when it is full, the half of the tokens with the higher hashes is let go, for
 //! good. What is left is a fair sample of each exchange, so that memory depends neither on the number of ranks nor on that of
 //! messages.
 
-use crate::window::sketch::scatter;
+use crate::first_pass::window::sketch::scatter;
 
 /// Slots; a power of two, at most half of them used.
 const SLOTS: usize = 1 << 17;

@@ -2,8 +2,8 @@
 
 use super::gaps::Silence;
 use super::pairs::Pairs;
-use crate::tags::Tags;
-use crate::window::sketch::{Sketch, pair_hash};
+use crate::first_pass::tags::Tags;
+use crate::first_pass::window::sketch::{Sketch, pair_hash};
 
 /// Most windows; they take 3 KiB each.
 pub(super) const MOST: usize = 8192;

@@ -5,7 +5,7 @@
 
 use super::super::tokens::Token;
 use super::Cutter;
-use crate::tags::is_tagged;
+use crate::first_pass::tags::is_tagged;
 
 /// A streak is one when its sum has reached this, or a quarter of the tokens of the round if that is less.
 const STREAK: f32 = 8.0;

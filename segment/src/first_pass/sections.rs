@@ -1,7 +1,7 @@
 //! What a program does between barriers that all ranks pass.
 //!
 //! Programs that come in parts often let all ranks meet between two of them. Windows of messages cannot see a part of twenty messages, and
-//! do not know to which side preparations and statistics belong; what lies between two [barriers](crate::barriers) belongs together,
+//! do not know to which side preparations and statistics belong; what lies between two [barriers](crate::first_pass::barriers) belongs together,
 //! however short it is. A section is a histogram of its kinds of messages: operation and size to a power of two.
 //!
 //! One pass, bounded memory: neighbouring sections that are alike become one, and if there are too many, those of which the least is lost.
@@ -9,7 +9,7 @@
 use phaseflow_collect::trace::{Call, MessageBlock, Operation};
 
 use crate::agglomerate::agglomerate_neighbours;
-use crate::barriers::{Barriers, Meeting};
+use crate::first_pass::barriers::{Barriers, Meeting};
 
 /// Sections at most; they take about 1 KiB each.
 const MOST: usize = 2048;

@@ -15,7 +15,7 @@
 use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::{MessageBlock, Operation};
 
-use crate::window::sketch::scatter;
+use crate::first_pass::window::sketch::scatter;
 
 /// The first number of a kind that is not the code of an operation; operations have the lower ones.
 const FIRST: u8 = 48;

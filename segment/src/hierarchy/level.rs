@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::hierarchy::tree::{Node, leaves, loops, loops_of};
 use crate::plan::{Part, Plan};
-use crate::tree::{Node, leaves, loops, loops_of};
 
 /// More stretches than this are not looked at one by one.
 pub(crate) const READABLE: usize = 32;

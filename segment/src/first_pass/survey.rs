@@ -8,14 +8,14 @@ use phaseflow_collect::trace::{
 };
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
+use crate::first_pass::sections::{Section, Sections};
+use crate::first_pass::ticks::Ticks;
+use crate::first_pass::window::Windows;
+use crate::first_pass::window::sketch::Sketch;
+use crate::input::Rewindable;
 use crate::method::evidence::windows::{self, FirstPass};
 use crate::method::rounds::cutter::Cutter;
 use crate::method::rounds::windows::{RoundWindow, Rounds};
-use crate::replay::Replay;
-use crate::sections::{Section, Sections};
-use crate::ticks::Ticks;
-use crate::window::Windows;
-use crate::window::sketch::Sketch;
 
 /// What the first pass found.
 #[derive(Debug)]
@@ -114,9 +114,9 @@ pub(crate) enum Cuts {
 }
 
 impl Survey {
-    /// Reads `trace`, cutting it as `cuts` says: once; twice if windows along rounds need [tags](crate::tags) that tell messages apart; before, for the
+    /// Reads `trace`, cutting it as `cuts` says: once; twice if windows along rounds need [tags](crate::first_pass::tags) that tell messages apart; before, for the
     /// size of the run, without a look into messages, where the model of evidence has to know that.
-    pub(crate) fn new(trace: &mut dyn Replay, cuts: Cuts) -> Result<Self> {
+    pub(crate) fn new(trace: &mut dyn Rewindable, cuts: Cuts) -> Result<Self> {
         let nothing = Reading::default();
         match cuts {
             Cuts::Nothing => nothing.read(trace),
@@ -156,9 +156,9 @@ impl Reading {
     }
 
     /// Reads a trace once.
-    fn read(mut self, trace: &mut dyn Replay) -> Result<Survey> {
+    fn read(mut self, trace: &mut dyn Rewindable) -> Result<Survey> {
         let details = Details { tags: self.rounds.is_some(), ..Details::default() };
-        let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
+        let mut reader = TraceReader::open(trace.rewind()?)?.with_details(details);
         let header = reader.header().clone();
         while let Some(block) = reader.next_block()? {
             match block {
@@ -245,8 +245,8 @@ impl Reading {
 }
 
 /// A first pass for what the summary of a trace says of its size; no block is looked into.
-fn first_pass(trace: &mut dyn Replay) -> Result<FirstPass> {
-    let mut reader = TraceReader::open(trace.replay()?)?;
+fn first_pass(trace: &mut dyn Rewindable) -> Result<FirstPass> {
+    let mut reader = TraceReader::open(trace.rewind()?)?;
     while reader.next_block_where(|_, _| false)?.is_some() {}
     Ok(reader
         .summary()

@@ -13,20 +13,20 @@ use phaseflow_collect::Result;
 const BUFFER: usize = 256 << 10;
 
 /// Input that starts over at each call.
-pub trait Replay {
+pub trait Rewindable {
     /// All bytes from the beginning.
     ///
     /// # Errors
     /// What the operating system says.
-    fn replay(&mut self) -> Result<Box<dyn BufRead + '_>>;
+    fn rewind(&mut self) -> Result<Box<dyn BufRead + '_>>;
 }
 
 /// A file, or bytes in memory.
 #[derive(Debug)]
 pub struct Rewind<S>(pub S);
 
-impl<S: Read + Seek> Replay for Rewind<S> {
-    fn replay(&mut self) -> Result<Box<dyn BufRead + '_>> {
+impl<S: Read + Seek> Rewindable for Rewind<S> {
+    fn rewind(&mut self) -> Result<Box<dyn BufRead + '_>> {
         self.0.rewind()?;
         Ok(Box::new(BufReader::with_capacity(BUFFER, &mut self.0)))
     }
@@ -49,8 +49,8 @@ impl<R: Read> Spool<R> {
     }
 }
 
-impl<R: Read> Replay for Spool<R> {
-    fn replay(&mut self) -> Result<Box<dyn BufRead + '_>> {
+impl<R: Read> Rewindable for Spool<R> {
+    fn rewind(&mut self) -> Result<Box<dyn BufRead + '_>> {
         match self.input.take() {
             Some(input) => {
                 Ok(Box::new(BufReader::with_capacity(BUFFER, Tee { input, copy: &mut self.copy })))
@@ -84,12 +84,12 @@ mod tests {
     #[test]
     fn both_kinds_give_the_same_bytes_again_and_again() {
         let bytes: Vec<u8> = (0..1_000_000u32).map(|i| (i % 251) as u8).collect();
-        let mut inputs: [Box<dyn Replay>; 2] =
+        let mut inputs: [Box<dyn Rewindable>; 2] =
             [Box::new(Rewind(io::Cursor::new(&bytes))), Box::new(Spool::new(&bytes[..]).unwrap())];
         for input in &mut inputs {
             for _ in 0..3 {
                 let mut read = Vec::new();
-                input.replay().unwrap().read_to_end(&mut read).unwrap();
+                input.rewind().unwrap().read_to_end(&mut read).unwrap();
                 assert!(read == bytes);
             }
         }

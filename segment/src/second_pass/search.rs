@@ -5,20 +5,20 @@
 //! few of them at a change can move the minimum by a part of a round: if those between the minimum and a pause, after which
 //! a round begins, tell little, the change is there.
 //!
-//! A change that is in the midst of a [collective operation](crate::collectives) goes to one of its ends.
+//! A change that is in the midst of a [collective operation](crate::second_pass::collectives) goes to one of its ends.
 //!
-//! Where both phases send the same, their rhythm tells them apart ([`returns`](crate::returns)).
+//! Where both phases send the same, their rhythm tells them apart ([`returns`](crate::second_pass::recurrence)).
 
 use std::collections::BTreeMap;
 
 use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
 
-use crate::collectives::{Inside, in_the_midst};
-use crate::representative::Volume;
-use crate::returns::misfits;
-use crate::total::Total;
-use crate::window::sketch::{Ratio, scatter};
+use crate::first_pass::window::sketch::{Ratio, scatter};
+use crate::second_pass::collectives::{Inside, in_the_midst};
+use crate::second_pass::recurrence::misfits;
+use crate::second_pass::representative::Volume;
+use crate::second_pass::total::Total;
 
 /// Messages that wait at most; if the change is not among so many, it is at the minimum so far.
 const MOST: usize = 1 << 19;
@@ -308,8 +308,8 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::representative::Volumes;
-    use crate::window::sketch::{Sketch, pair_hash};
+    use crate::first_pass::window::sketch::{Sketch, pair_hash};
+    use crate::second_pass::representative::Volumes;
 
     fn sketch(pairs: &[(u32, u32)]) -> Sketch {
         let mut sketch = Sketch::default();

@@ -1,7 +1,7 @@
 //! Second pass: sums up what each stretch of a plan sent, and settles where exactly it begins.
 //!
 //! A plan made from windows knows a change to a few windows. The messages around a change wait until it is known which of
-//! them belong to which side ([`search`](crate::search)). So one pass is enough, and memory is that of the pairs that spoke.
+//! them belong to which side ([`search`](crate::second_pass::search)). So one pass is enough, and memory is that of the pairs that spoke.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,16 +10,16 @@ use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::{Block, Details, MessageBlock, Operation, TraceReader};
 use phaseflow_collect::{MatrixBuilder, Result, TrafficMatrix, sum_of_bytes};
 
-use crate::collectives::Collectives;
+use crate::first_pass::survey::Run;
+use crate::first_pass::ticks::Ticks;
+use crate::first_pass::window::sketch::{Ratio, Sketch};
+use crate::input::Rewindable;
 use crate::plan::Plan;
-use crate::repeats::{Repeat, Repeats};
-use crate::replay::Replay;
-use crate::representative::Volumes;
-use crate::search::{Before, Search, Side};
-use crate::survey::Run;
-use crate::ticks::Ticks;
-use crate::total::Total;
-use crate::window::sketch::{Ratio, Sketch};
+use crate::second_pass::collectives::Collectives;
+use crate::second_pass::repeats::{Repeat, Repeats};
+use crate::second_pass::representative::Volumes;
+use crate::second_pass::search::{Before, Search, Side};
+use crate::second_pass::total::Total;
 
 /// Two phases send the same messages if they are no farther apart than this ([`Sketch::distance`]), as whole rounds of the same are.
 const ALIKE: f64 = 0.01;
@@ -40,12 +40,12 @@ pub(crate) struct Tally {
 }
 
 /// Reads `trace` and sums up the stretches of `plan`.
-pub(crate) fn tally(trace: &mut dyn Replay, run: &Run, plan: &Plan) -> Result<Tally> {
+pub(crate) fn tally(trace: &mut dyn Rewindable, run: &Run, plan: &Plan) -> Result<Tally> {
     // Where nobody is idle, it does not matter when messages arrive.
     let arrivals = plan.stretches.iter().any(|stretch| stretch.label.is_none());
     let tags = !run.rounds.tags.is_empty();
     let details = Details { arrivals, tags, ..Details::default() };
-    let mut reader = TraceReader::open(trace.replay()?)?.with_details(details);
+    let mut reader = TraceReader::open(trace.rewind()?)?.with_details(details);
     let mut sums = Sums::new(run, plan);
     let (mut ticks, mut repeats) = (Ticks::default(), Repeats::default());
     loop {

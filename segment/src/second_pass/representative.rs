@@ -12,9 +12,9 @@
 
 use std::ops::Range;
 
-use crate::repeats::Repeat;
+use crate::first_pass::ticks::Ticks;
+use crate::second_pass::repeats::Repeat;
 use crate::segmentation::{Occurrence, Segmentation};
-use crate::ticks::Ticks;
 
 /// Bins of a stretch's bytes.
 const BINS: usize = 64;

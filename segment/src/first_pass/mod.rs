@@ -1,0 +1,8 @@
+//! The first pass over a trace: windows, sections between barriers and marks, in bounded memory.
+
+pub(crate) mod barriers;
+pub(crate) mod sections;
+pub(crate) mod survey;
+pub(crate) mod tags;
+pub(crate) mod ticks;
+pub(crate) mod window;

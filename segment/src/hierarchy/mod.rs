@@ -1,0 +1,5 @@
+//! Loops of phases, and the levels at which they are shown.
+
+mod leaves;
+pub(crate) mod level;
+pub(crate) mod tree;
