@@ -158,7 +158,8 @@ impl Law {
                 rates.fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
             let mean = ((all.traits[number] - sum) / left).max(0.0);
             let beyond = (mean - most).max(least - mean).max(0.0) * left;
-            let steepest = (value / sum).min(if number < TIMES { 1.0 } else { f64::INFINITY });
+            // Differences of times can be below 0 in all.
+            let steepest = (value / sum).clamp(0.0, if number < TIMES { 1.0 } else { f64::INFINITY });
             let slope = self.slopes[1 + number].clamp(0.0, steepest);
             beyond * slope.max(steepest - slope)
         };
@@ -194,7 +195,8 @@ impl Column {
         (weights[0], weights[1 + number]) = (-sum / size, 1.0);
         let values: Vec<f64> = measured.clone().map(|unit| dot(&weights, &coordinates(unit))).collect();
         let scale = measured.map(|unit| unit.traits[number].powi(2)).sum();
-        let steepest = if sum > 0.0 { value / sum } else { 0.0 };
+        // Differences of times can be below 0 in all.
+        let steepest = if sum > 0.0 { (value / sum).max(0.0) } else { 0.0 };
         Self { values, weights, scale, steepest }
     }
 
@@ -295,6 +297,21 @@ mod tests {
         assert_eq!(error(2, 0.5), 6.0);
     }
 
+    #[test]
+    fn values_below_0_have_a_total_of_0_and_an_error() {
+        // By hand: rate -1; of six units that were not drawn nothing is known but that rate.
+        let unit = |value: f64| (Unit { size: 1.0, traits: [1.0, 2.0, 3.0] }, value);
+        let all = Unit { size: 10.0, traits: [10.0, 20.0, 30.0] };
+        assert_eq!(total(10, &all, &[unit(-1.0); 4], &[]), Total { value: 0.0, error: 0.0 });
+        // More of a trait than any unit of the sample has, where nothing takes time.
+        let most = Unit { size: 10.0, traits: [40.0, 20.0, 30.0] };
+        assert_eq!(total(10, &most, &[unit(-1.0); 4], &[]), Total { value: 0.0, error: 0.0 });
+        let varied: Vec<(Unit, f64)> =
+            (0..8).map(|number| unit(if number % 2 == 0 { -9.0 } else { 1.0 })).collect();
+        let found = total(10, &most, &varied, &[]);
+        assert!(found.value == 0.0 && found.error > 0.0 && found.error.is_finite(), "{found:?}");
+    }
+
     proptest! {
         /// What goes with the size is found exactly, however large units are.
         #[test]
@@ -320,6 +337,21 @@ mod tests {
             let found = total(units.len() as u64, &sum(&units), &sample, &[]);
             let expected: f64 = units.iter().map(value).sum();
             prop_assert!((found.value - expected).abs() <= 1e-6 * expected + 3.0 * found.error);
+        }
+
+        /// Values of any sign have a total that is not below 0, and an error.
+        #[test]
+        fn any_values_have_a_total(
+            units in prop::collection::vec((0.0_f64..2.0, prop::array::uniform3(0.0_f64..2.0), -5.0_f64..5.0), 3..40),
+            more in prop::array::uniform3(0.0_f64..100.0),
+        ) {
+            let sample: Vec<(Unit, f64)> =
+                units.into_iter().map(|(size, traits, value)| (Unit { size, traits }, value)).collect();
+            let drawn: Vec<Unit> = sample.iter().map(|(unit, _)| *unit).collect();
+            let drawn = sum(&drawn);
+            let traits = std::array::from_fn(|number| drawn.traits[number] + more[number]);
+            let found = total(100, &Unit { size: 2.0 * drawn.size + 1.0, traits }, &sample, &[]);
+            prop_assert!(found.value >= 0.0 && found.error >= 0.0, "{found:?}");
         }
     }
 }
