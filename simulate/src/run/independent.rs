@@ -5,15 +5,15 @@
 
 use phaseflow_collect::{Error, Result, TrafficMatrix};
 
-use super::link_bytes::LinkBytes;
+use super::load_summary::LoadSummary;
 use super::model::{Model, PacketModel};
-use super::packets::PhasePackets;
-use super::picture::Picture;
-use super::wire::Counts;
 use crate::engine::Picoseconds;
 use crate::flow::{FlowNetwork, FlowOptions};
 use crate::flow_list::{FlowList, ListedFlow};
+use crate::link_bytes::LinkBytes;
 use crate::packet::PacketNetwork;
+use crate::phase_packets::Counts;
+use crate::phase_packets::PhasePackets;
 use crate::process_mapping::Placement;
 use crate::result::{FlowEnd, JobRow, LinkTable, PhaseRow, RunLabels, RunResult, RunStatistics};
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
@@ -225,7 +225,7 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
         // Links come from the picture below; a list is not replayed.
         ..PhaseRow::default()
     };
-    Picture::of(topology, &shares, |bytes| bytes as f64 / divisor).describe(true, &mut phase);
+    LoadSummary::of(topology, &shares, |bytes| bytes as f64 / divisor).describe(true, &mut phase);
     let rows = shares.len();
     let links = LinkTable {
         job: vec![Some(0); rows],

@@ -7,7 +7,7 @@ use phaseflow_collect::{At, Cell, Error, Result, TrafficMatrix};
 
 use crate::collective::{CollectiveChoice, Servers};
 use crate::engine::Picoseconds;
-use crate::replay::{Recording, Sampled, Sampling, Script};
+use crate::replay::{Operations, Recording, Sampling, StratifiedSample};
 use crate::workload::Workload;
 
 /// A workload as jobs run it.
@@ -28,7 +28,7 @@ pub(super) struct Program<'a> {
     pub(super) timed: bool,
     recording: Option<&'a Recording>,
     /// With collectives carried out in another way: by phase, and of the whole run.
-    replaced: Option<(Vec<Option<Script>>, Option<Script>)>,
+    replaced: Option<(Vec<Option<Operations>>, Option<Operations>)>,
     /// What is sent over the whole run in that way.
     replaced_whole: Option<TrafficMatrix>,
     /// Hosts that serve.
@@ -143,15 +143,15 @@ impl<'a> Program<'a> {
         let (Some(replacement), Some(recording)) = (&choice.replacement, self.recording) else {
             return Ok(());
         };
-        let apply = |script: &Script| replacement.apply(script).map(Cow::into_owned);
+        let apply = |operations: &Operations| replacement.apply(operations).map(Cow::into_owned);
         let phases = (0..self.phases.len()).map(|phase| recording.phase(phase).map(apply).transpose());
         let phases = phases.collect::<Result<Vec<_>>>()?;
         let whole = recording.whole.as_ref().map(apply).transpose()?;
-        let changed = |script: &&Script| !script.collectives().is_empty();
+        let changed = |operations: &&Operations| !operations.collectives().is_empty();
         if !self.merged {
-            for (phase, script) in self.phases.iter_mut().zip(&phases) {
-                if let Some(script) = script.as_ref().filter(changed) {
-                    phase.matrix = Some(Cow::Owned(sent(script, phase.occurrences)?));
+            for (phase, operations) in self.phases.iter_mut().zip(&phases) {
+                if let Some(operations) = operations.as_ref().filter(changed) {
+                    phase.matrix = Some(Cow::Owned(sent(operations, phase.occurrences)?));
                 }
             }
         }
@@ -187,7 +187,7 @@ impl<'a> Program<'a> {
     }
 
     /// What ranks do in a phase.
-    pub(super) fn script(&self, phase: usize) -> Option<&Script> {
+    pub(super) fn operations(&self, phase: usize) -> Option<&Operations> {
         if self.merged {
             return self.any_whole();
         }
@@ -198,17 +198,17 @@ impl<'a> Program<'a> {
     }
 
     /// What stands for all of the run.
-    pub(super) fn sampled(&self) -> Option<&'a Sampled> {
+    pub(super) fn sampled(&self) -> Option<&'a StratifiedSample> {
         let sampled = self.recording.and_then(|recording| recording.sampled.as_ref());
         sampled.filter(|_| self.timed && !self.merged && self.replaced.is_none())
     }
 
     /// What ranks do in the whole run, one stretch a stage.
-    pub(super) fn whole_script(&self) -> Option<&Script> {
-        self.any_whole().filter(|script| script.stretches() == self.stages.len())
+    pub(super) fn whole_script(&self) -> Option<&Operations> {
+        self.any_whole().filter(|operations| operations.stretches() == self.stages.len())
     }
 
-    fn any_whole(&self) -> Option<&Script> {
+    fn any_whole(&self) -> Option<&Operations> {
         match &self.replaced {
             Some((_, whole)) => whole.as_ref(),
             None => self.recording.and_then(|recording| recording.whole.as_ref()),
@@ -237,7 +237,7 @@ impl<'a> Program<'a> {
             return Ok(());
         }
         let mut phases = self.stages.iter().filter_map(|stage| stage.phase);
-        match phases.find(|phase| self.script(*phase as usize).is_none()) {
+        match phases.find(|phase| self.operations(*phase as usize).is_none()) {
             Some(phase) => lacks(&format!("phase {}", self.phases[phase as usize].name)),
             None => Ok(()),
         }
@@ -271,8 +271,8 @@ impl<'a> Program<'a> {
 }
 
 /// What the ranks of a script send so many times over.
-fn sent(script: &Script, times: u64) -> Result<TrafficMatrix> {
-    TrafficMatrix::from_cells(script.live_messages().map(|message| Cell {
+fn sent(operations: &Operations, times: u64) -> Result<TrafficMatrix> {
+    TrafficMatrix::from_cells(operations.live_messages().map(|message| Cell {
         src: Rank(message.src),
         dst: Rank(message.dst),
         messages: times,

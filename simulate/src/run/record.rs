@@ -1,15 +1,15 @@
 //! What a run says about itself, while it is gathered.
 
-use super::courses::{Courses, Population};
 use super::fidelity;
-use super::flow::Replays;
 use super::job::{Job, PhaseOfJob};
-use super::link_bytes::LinkBytes;
-use super::packets::PhasePackets;
-use super::picture::Picture;
+use super::load_summary::LoadSummary;
+use super::phase_replays::Replays;
 use super::program::Program;
+use super::time_series::{Population, RunSeries};
 use super::{LinkStatistics, Model, Reroute, Setup, Submission, clock_time};
 use crate::engine::Picoseconds;
+use crate::link_bytes::LinkBytes;
+use crate::phase_packets::PhasePackets;
 use crate::process_mapping::Placement;
 use crate::replay::Account;
 use crate::result::{
@@ -26,7 +26,7 @@ const MOST_VALUES: u64 = 1 << 28;
 /// Rows, series and snapshots.
 pub(super) struct Record<'a> {
     setup: &'a Setup<'a>,
-    courses: Courses,
+    series: RunSeries,
     /// Those still to come, latest first.
     snapshot_times: Vec<Picoseconds>,
     link_rows: Vec<LinkRows>,
@@ -63,7 +63,7 @@ impl<'a> Record<'a> {
         snapshot_times.sort_unstable_by(|a, b| b.cmp(a));
         Ok(Self {
             setup,
-            courses: Courses::default(),
+            series: RunSeries::default(),
             snapshot_times,
             link_rows: Vec::new(),
             link_bytes: vec![0; setup.topology.link_count()],
@@ -95,7 +95,7 @@ impl<'a> Record<'a> {
         loads: &mut LinkLoads,
         population: Population,
     ) {
-        self.courses.set(now, &loads.usage(), population);
+        self.series.set(now, &loads.usage(), population);
         self.take_snapshots(loads, |at| at < time);
     }
 
@@ -156,7 +156,7 @@ impl<'a> Record<'a> {
             let PhaseOfJob {
                 shares,
                 recorded,
-                picture,
+                load_summary,
                 routes,
                 time,
                 carried,
@@ -223,12 +223,12 @@ impl<'a> Record<'a> {
             let simulated = self.setup.model.replay().map(|_| seconds(time));
             if let Some(seconds) = simulated {
                 let rate = |bytes: u64| bytes as f64 / seconds;
-                let picture = Picture::of(self.setup.topology, &shares, rate);
+                let load_summary = LoadSummary::of(self.setup.topology, &shares, rate);
                 if time > 0 && !shares.is_empty() {
-                    picture.describe(true, &mut row);
+                    load_summary.describe(true, &mut row);
                 }
-            } else if let Some(picture) = picture {
-                picture.describe(are_rates, &mut row);
+            } else if let Some(load_summary) = load_summary {
+                load_summary.describe(are_rates, &mut row);
             }
             self.result.phases.push(row);
             self.result.routes.extend(routes);
@@ -300,8 +300,8 @@ impl<'a> Record<'a> {
         are_rates: bool,
     ) -> RunResult {
         // The last state counts for the extremes even if it holds for no time.
-        self.courses.set(end, &loads.usage(), population);
-        self.courses.finish(end);
+        self.series.set(end, &loads.usage(), population);
+        self.series.finish(end);
         // Where a run ends with its last job, the network is empty ever after.
         let goes_on = self.setup.duration_s.is_none();
         self.take_snapshots(&loads, |at| at <= end || goes_on);
@@ -312,9 +312,9 @@ impl<'a> Record<'a> {
         result.statistics = RunStatistics {
             makespan_s: self.last_finish.filter(|_| self.timed && !is_open).map(seconds),
             jobs_finished: population.finished,
-            ..self.courses.statistics(are_rates)
+            ..self.series.statistics(are_rates)
         };
-        result.series = self.courses.into_series();
+        result.series = self.series.into_series();
         if self.setup.model.replay().is_some() {
             // Loads at the rates of the trace are what routers are told, and not what came out.
             let RunStatistics { makespan_s, jobs_finished, .. } = result.statistics;
