@@ -83,9 +83,7 @@ pub(super) struct PhaseOfJob {
 impl Job {
     /// Hosts of its ranks, and of those that serve.
     pub(super) fn replay_hosts(&self) -> JobHosts<'_> {
-        let hosts = &self.placement.hosts;
-        let (ranks, servers) = hosts.split_at(hosts.len() - self.servers);
-        JobHosts { ranks, servers }
+        split_hosts(&self.placement, self.servers)
     }
 
     /// Takes note of how much earlier than the last one each rank ended a stage.
@@ -153,6 +151,12 @@ impl Job {
             }
         }
     }
+}
+
+/// The hosts of ranks and of the servers after them.
+pub(super) fn split_hosts(placement: &Placement, servers: usize) -> JobHosts<'_> {
+    let (ranks, servers) = placement.hosts.split_at(placement.hosts.len() - servers);
+    JobHosts { ranks, servers }
 }
 
 /// Refuses a job that has more processes than the network slots.

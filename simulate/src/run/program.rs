@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use phaseflow_collect::trace::{MOST_RANKS, Rank};
 use phaseflow_collect::{At, Cell, Error, Result, TrafficMatrix};
+use phaseflow_segment::Segmentation;
 
 use crate::collective::{CollectiveChoice, Servers};
 use crate::engine::Picoseconds;
@@ -63,33 +64,8 @@ impl<'a> Program<'a> {
     fn build(workload: &'a Workload, merged: bool) -> Result<Self> {
         let segmentation = &workload.segmentation;
         let ranks = segmentation.header.ranks;
-        if ranks == 0 {
-            return Err(Error::data("has no ranks, expected one at least"));
-        }
-        let highest = segmentation.phases.iter().map(|phase| phase.matrix.ranks()).max().unwrap_or(0);
-        if highest > ranks || ranks > MOST_RANKS {
-            let ranks = ranks.max(highest);
-            return Err(Error::data(format!(
-                "has {ranks} ranks, expected at most {}",
-                MOST_RANKS.min(ranks)
-            )));
-        }
-        let whole = match &segmentation.phases[..] {
-            [only] => Cow::Borrowed(&only.matrix),
-            phases => {
-                // What phases within phases send is in the matrices of those around them.
-                let mut outermost = vec![segmentation.occurrences.is_empty(); phases.len()];
-                for occurrence in segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0) {
-                    if let Some(outermost) =
-                        occurrence.phase.and_then(|phase| outermost.get_mut(phase as usize))
-                    {
-                        *outermost = true;
-                    }
-                }
-                let phases = phases.iter().zip(outermost).filter(|(_, outermost)| *outermost);
-                Cow::Owned(TrafficMatrix::from_cells(phases.flat_map(|(phase, _)| phase.matrix.cells()))?)
-            }
-        };
+        check_ranks(segmentation)?;
+        let whole = whole_matrix(segmentation)?;
         let mut phases: Vec<ProgramPhase<'a>> = segmentation
             .phases
             .iter()
@@ -101,16 +77,7 @@ impl<'a> Program<'a> {
                 bytes: phase.matrix.bytes(),
             })
             .collect();
-        let (mut stages, timed) = stages(workload, &phases)?;
-        if let Some(duration) = segmentation.header.duration_ns.filter(|_| timed) {
-            let end = stages.last().map_or(0, |stage| stage.end_ns);
-            if duration > end || stages.is_empty() {
-                stages.push(Stage { phase: None, end_ns: duration.max(end) });
-            }
-        }
-        if stages.is_empty() {
-            stages.push(Stage { phase: None, end_ns: NOMINAL_NS });
-        }
+        let (mut stages, timed) = all_stages(workload, &phases)?;
         let total_ns = stages.last().map_or(0, |stage| stage.end_ns);
         if merged {
             let duration_ns = timed.then_some(total_ns);
@@ -204,8 +171,13 @@ impl<'a> Program<'a> {
     }
 
     /// What ranks do in the whole run, one stretch a stage.
-    pub(super) fn whole_script(&self) -> Option<&Operations> {
+    pub(super) fn whole_operations(&self) -> Option<&Operations> {
         self.any_whole().filter(|operations| operations.stretches() == self.stages.len())
+    }
+
+    /// What ranks do in the whole run, as one replay of all stages.
+    pub(super) fn stage_by_stage(&self) -> Option<&Operations> {
+        if self.merged { self.operations(0) } else { self.whole_operations() }
     }
 
     fn any_whole(&self) -> Option<&Operations> {
@@ -230,7 +202,7 @@ impl<'a> Program<'a> {
                 .at(self.name))
         };
         if sampling == Sampling::Off || self.merged {
-            let split = if self.merged { self.any_whole() } else { self.whole_script() };
+            let split = if self.merged { self.any_whole() } else { self.whole_operations() };
             return if split.is_some() { Ok(()) } else { lacks("the whole run") };
         }
         if self.sampled().is_some() {
@@ -286,6 +258,53 @@ fn divisor(duration_ns: Option<u64>, is_rate: bool) -> f64 {
 
 /// Name of the one phase that stands for all.
 pub(super) const MERGED: &str = "merged";
+
+fn check_ranks(segmentation: &Segmentation) -> Result<()> {
+    let ranks = segmentation.header.ranks;
+    if ranks == 0 {
+        return Err(Error::data("has no ranks, expected one at least"));
+    }
+    let highest = segmentation.phases.iter().map(|phase| phase.matrix.ranks()).max().unwrap_or(0);
+    if highest > ranks || ranks > MOST_RANKS {
+        let ranks = ranks.max(highest);
+        return Err(Error::data(format!("has {ranks} ranks, expected at most {}", MOST_RANKS.min(ranks))));
+    }
+    Ok(())
+}
+
+/// What is sent over the whole run.
+fn whole_matrix(segmentation: &Segmentation) -> Result<Cow<'_, TrafficMatrix>> {
+    Ok(match &segmentation.phases[..] {
+        [only] => Cow::Borrowed(&only.matrix),
+        phases => {
+            // What phases within phases send is in the matrices of those around them.
+            let mut outermost = vec![segmentation.occurrences.is_empty(); phases.len()];
+            for occurrence in segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0) {
+                if let Some(outermost) = occurrence.phase.and_then(|phase| outermost.get_mut(phase as usize))
+                {
+                    *outermost = true;
+                }
+            }
+            let phases = phases.iter().zip(outermost).filter(|(_, outermost)| *outermost);
+            Cow::Owned(TrafficMatrix::from_cells(phases.flat_map(|(phase, _)| phase.matrix.cells()))?)
+        }
+    })
+}
+
+/// The stages of the whole run, one at least, and whether their times are known.
+fn all_stages(workload: &Workload, phases: &[ProgramPhase<'_>]) -> Result<(Vec<Stage>, bool)> {
+    let (mut stages, timed) = stages(workload, phases)?;
+    if let Some(duration) = workload.segmentation.header.duration_ns.filter(|_| timed) {
+        let end = stages.last().map_or(0, |stage| stage.end_ns);
+        if duration > end || stages.is_empty() {
+            stages.push(Stage { phase: None, end_ns: duration.max(end) });
+        }
+    }
+    if stages.is_empty() {
+        stages.push(Stage { phase: None, end_ns: NOMINAL_NS });
+    }
+    Ok((stages, timed))
+}
 
 /// The stages, and whether their times are known.
 fn stages(workload: &Workload, phases: &[ProgramPhase<'_>]) -> Result<(Vec<Stage>, bool)> {

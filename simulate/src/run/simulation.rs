@@ -1,5 +1,7 @@
 //! The life of jobs, event by event.
 
+mod alone;
+mod estimated;
 mod replays;
 
 use std::rc::Rc;
