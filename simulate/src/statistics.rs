@@ -54,7 +54,7 @@ impl TimeWeighted {
 /// Statistics are over the whole run, from time 0 to its end. PFSim begins with the first sample of each series, that is
 /// when something first changes, so its means are of a slightly shorter time; maxima are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub(crate) struct StepFunction {
     statistics: TimeWeighted,
     current: f64,
     since: Picoseconds,
@@ -70,7 +70,7 @@ pub(crate) struct Course {
 /// higher of their values (what hurts stays visible). Statistics are of all steps.
 const LONGEST: usize = 1 << 17;
 
-impl Default for Course {
+impl Default for StepFunction {
     fn default() -> Self {
         Self {
             statistics: TimeWeighted::default(),
@@ -83,7 +83,7 @@ impl Default for Course {
     }
 }
 
-impl Course {
+impl StepFunction {
     /// The quantity is `value` from `now` on.
     #[inline]
     pub(crate) fn set(&mut self, now: Picoseconds, value: f64) {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_course_counts_from_the_start_to_the_end_of_the_run() {
-        let mut course = Course::default();
+        let mut course = StepFunction::default();
         for (time, value) in [(0, 0.0), (2, 0.0), (4, 6.0), (5, 6.0), (6, 3.0)] {
             course.set(time, value);
         }
@@ -197,7 +197,7 @@ mod tests {
     fn a_long_course_keeps_its_peaks_and_its_statistics() {
         let n = 5 * LONGEST as u64 + 3;
         let value = |i: u64| if i == 300_001 { 9.0 } else { (i % 2) as f64 };
-        let mut course = Course::default();
+        let mut course = StepFunction::default();
         (0..n).for_each(|i| course.set(i, value(i)));
         course.finish(n);
         let series = course.into_series("load");
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_quantity_that_never_held_has_no_statistics() {
-        let mut course = Course::default();
+        let mut course = StepFunction::default();
         course.set(0, 1.0);
         course.finish(0);
         assert_eq!(course.summary(), None);

@@ -277,7 +277,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sample::tree;
+    use crate::topology::test_tree::tree;
 
     fn share(link: u32, flows: u64, load: f64) -> LinkShare {
         LinkShare { link: LinkId(link), flows, bytes: 0, load }

@@ -14,7 +14,7 @@ use phaseflow_segment::{
     read_with_messages,
 };
 
-use crate::replay::{Excerpts, Recording};
+use crate::replay::{Recording, RecordingBuilder};
 
 /// Bytes read at once.
 const BUFFER: usize = 256 << 10;
@@ -63,7 +63,7 @@ struct Whole {
     tally: Tally,
     summary: Summary,
     /// Where messages are kept.
-    excerpts: Option<Excerpts>,
+    builder: Option<RecordingBuilder>,
     timed: bool,
 }
 
@@ -80,8 +80,8 @@ impl Sink for Whole {
                 self.tally.messages(block)?;
                 let columns = block.columns();
                 self.matrix.add_messages(&columns.src, &columns.dst, &columns.bytes)?;
-                if let Some(excerpts) = &mut self.excerpts {
-                    excerpts.take(Place::Run, Records::Messages(block));
+                if let Some(builder) = &mut self.builder {
+                    builder.push(Place::Run, Records::Messages(block));
                 }
             }
             Block::Matrix(cells) => {
@@ -92,8 +92,8 @@ impl Sink for Whole {
             }
             Block::Calls(calls) => {
                 self.tally.calls(calls)?;
-                if let Some(excerpts) = &mut self.excerpts {
-                    excerpts.take(Place::Run, Records::Calls(calls));
+                if let Some(builder) = &mut self.builder {
+                    builder.push(Place::Run, Records::Calls(calls));
                 }
             }
             Block::Marks(marks) => self.tally.marks(marks)?,
@@ -111,12 +111,12 @@ impl Sink for Whole {
 impl Whole {
     /// The segmentation, and what is known message by message.
     fn into_parts(mut self) -> Result<(Segmentation, Option<Recording>)> {
-        let excerpts = self.excerpts.take().filter(|_| self.timed);
+        let builder = self.builder.take().filter(|_| self.timed);
         let start_ns = self.summary.start_ns.unwrap_or(0);
         let segmentation = self.into_segmentation();
         let representatives = segmentation.occurrences.first().map(|_| Some(0)).into_iter().collect();
         let chosen = Chosen { segmentation, representatives, samples: None };
-        let recording = excerpts.map(|excerpts| excerpts.into_recording(&chosen, start_ns));
+        let recording = builder.map(|builder| builder.build(&chosen, start_ns));
         Ok((chosen.segmentation, recording.transpose()?))
     }
 
@@ -224,19 +224,19 @@ fn segmented(input: impl Read, reading: Reading, remarks: &mut Vec<String>) -> R
         let chosen = Chosen { segmentation, representatives: Vec::new(), samples: None };
         return Ok((innermost(chosen).segmentation, None));
     }
-    let mut excerpts = Excerpts::default();
+    let mut builder = RecordingBuilder::default();
     let chosen = read_with_messages(archive, reading == Reading::Messages, &mut |place, records| {
-        excerpts.take(place, records);
+        builder.push(place, records);
         Ok(())
     })?;
     let chosen = innermost(chosen);
-    let recording = excerpts.into_recording(&chosen, 0)?;
+    let recording = builder.build(&chosen, 0)?;
     Ok((chosen.segmentation, Some(recording)))
 }
 
 fn one_phase(input: Input, scratch: Scratch, reading: Reading) -> Result<(Parts, Vec<String>)> {
-    let excerpts = (reading != Reading::Matrices).then(Excerpts::default);
-    let mut whole = Whole { excerpts, ..Whole::default() };
+    let builder = (reading != Reading::Matrices).then(RecordingBuilder::default);
+    let mut whole = Whole { builder, ..Whole::default() };
     let mut remarks = import(input, import::Reading::new(scratch), &mut whole)?.remarks;
     if whole.timed && whole.summary.duration_ns.is_some_and(|duration| duration > 0) {
         remarks.push(ONE_PHASE.into());

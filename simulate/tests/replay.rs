@@ -4,7 +4,8 @@
 
 use phaseflow_collect::trace::{Call, Message, Operation, Rank};
 use phaseflow_simulate::replay::{
-    Account, Excerpt, Ideal, Op, Options, Performance, Player, Script, Stretch,
+    Account, Ideal, JobHosts, Op, Operations, Options, ReplayRequest, ReplayResult, Replayer, Stretch,
+    TraceInterval,
 };
 use phaseflow_simulate::topology::{HostId, LinkId, Topology, TopologyChoice, TopologyOptions, topology};
 
@@ -37,39 +38,51 @@ fn ideal(topology: &Topology) -> Ideal {
     ideal
 }
 
-fn play(script: &Script, options: Options) -> Performance {
-    let topology = star(script.ranks());
-    let hosts: Vec<HostId> = (0..script.ranks()).map(HostId).collect();
-    let mut player = Player::new(ideal(&topology));
-    player.begin(&vec![0; hosts.len()], (1, 0), script, (&hosts, &[]), options);
+/// A replay of job 0 without servers.
+fn request<'r, 'o>(
+    token: u64,
+    operations: &'o Operations,
+    ranks: &'r [HostId],
+    starts: &'r [u64],
+    options: Options,
+) -> ReplayRequest<'r, 'o> {
+    let hosts = JobHosts { ranks, servers: &[] };
+    ReplayRequest { token, job: 0, operations, hosts, starts, options }
+}
+
+fn play(operations: &Operations, options: Options) -> ReplayResult {
+    let topology = star(operations.ranks());
+    let hosts: Vec<HostId> = (0..operations.ranks()).map(HostId).collect();
+    let mut replayer = Replayer::new(ideal(&topology));
+    replayer.begin(request(1, operations, &hosts, &vec![0; hosts.len()], options));
     let mut ended = Vec::new();
-    while let Some(now) = player.next(u64::MAX) {
-        player.advance(now, &mut ended);
+    while let Some(now) = replayer.next(u64::MAX) {
+        replayer.advance(now, &mut ended);
     }
-    assert_eq!(player.dead_end(), None);
+    assert_eq!(replayer.deadlock(), None);
     assert_eq!(ended.len(), 1);
-    let performance = ended.remove(0);
+    let result = ended.remove(0);
     // CORRECTNESS: the critical path has no gaps, and no rank has more time than there was.
-    let path = performance.path();
-    assert_eq!(path.ranks + path.network, performance.makespan);
-    for account in &performance.accounts {
-        assert!(account.compute + account.communication() <= performance.makespan);
+    let path = result.path();
+    assert_eq!(path.ranks + path.network, result.makespan);
+    for account in &result.accounts {
+        assert!(account.compute + account.communication() <= result.makespan);
     }
     if options.path_steps == 0 {
-        check_steps(&play(script, Options { path_steps: u32::MAX, ..options }));
+        check_steps(&play(operations, Options { path_steps: u32::MAX, ..options }));
     }
-    performance
+    result
 }
 
 /// CORRECTNESS: the steps of a critical path follow each other without gaps from beginning to end.
-fn check_steps(performance: &Performance) {
-    let details = performance.details.as_ref().unwrap();
+fn check_steps(result: &ReplayResult) {
+    let details = result.details.as_ref().unwrap();
     let mut at = 0;
     for step in &details.steps {
         assert_eq!(step.start, at, "{details:?}");
         at = step.end;
     }
-    assert_eq!(at, performance.makespan);
+    assert_eq!(at, result.makespan);
     // Nobody shares anything in such a network, and nobody says so.
     assert_eq!(details.holds, None);
 }
@@ -100,13 +113,13 @@ fn call(rank: u32, enter_ns: i64, leave_ns: i64) -> Call {
     }
 }
 
-fn script(ranks: u32, end_ns: i64, messages: &[Message], calls: &[Call]) -> Script {
-    let mut excerpt = Excerpt::default();
+fn operations(ranks: u32, end_ns: i64, messages: &[Message], calls: &[Call]) -> Operations {
+    let mut interval = TraceInterval::default();
     let mut messages = messages.to_vec();
     messages.sort_by_key(|message| (message.send_post_ns, message.src));
-    messages.iter().for_each(|message| excerpt.message(message));
-    calls.iter().for_each(|call| excerpt.call(call));
-    Script::new(&excerpt, ranks, (0, end_ns), &[]).unwrap()
+    messages.iter().for_each(|message| interval.message(message));
+    calls.iter().for_each(|call| interval.call(call));
+    Operations::new(&interval, ranks, (0, end_ns), &[]).unwrap()
 }
 
 /// Steps in which ranks send, each lasting `step_ns`; what a step receives is there when the next one begins.
@@ -116,7 +129,7 @@ fn steps(
     step_ns: i64,
     timed: bool,
     send: impl Fn(u32, u32) -> Vec<(u32, u64)>,
-) -> Script {
+) -> Operations {
     let mut messages = Vec::new();
     for step in 0..steps {
         for rank in 0..ranks {
@@ -129,7 +142,7 @@ fn steps(
             }
         }
     }
-    script(ranks, i64::from(steps) * step_ns, &messages, &[])
+    operations(ranks, i64::from(steps) * step_ns, &messages, &[])
 }
 
 fn no_compute() -> Options {
@@ -153,11 +166,11 @@ fn a_ring_takes_what_its_formula_says() {
     for (ranks, bytes) in [(2, 4096), (4, 1 << 20), (8, 1 << 20), (16, 256 << 20), (7, 7000)] {
         for (overhead, timed) in [(0, true), (250_000, true), (0, false)] {
             let part = bytes / u64::from(ranks);
-            let script =
+            let operations =
                 steps(ranks, 2 * (ranks - 1), 1000, timed, |_, rank| vec![((rank + 1) % ranks, part)]);
             let options =
                 Options { send_overhead_ps: overhead, receive_overhead_ps: 2 * overhead, ..no_compute() };
-            let found = play(&script, options);
+            let found = play(&operations, options);
             let (p, m, alpha) = (f64::from(ranks), bytes as f64, seconds(L + 3 * overhead));
             equal(found.makespan, 2.0 * (p - 1.0) * alpha + 2.0 * (p - 1.0) / p * m * BETA);
             // Every step of every rank waits for the network, and is on the path.
@@ -172,8 +185,9 @@ fn recursive_doubling_takes_what_its_formula_says() {
     for (ranks, bytes) in [(2_u32, 8), (8, 4096), (32, 1 << 20), (64, 100 << 20)] {
         for timed in [true, false] {
             let doublings = ranks.ilog2();
-            let script = steps(ranks, doublings, 500, timed, |step, rank| vec![(rank ^ (1 << step), bytes)]);
-            let found = play(&script, no_compute()).makespan;
+            let operations =
+                steps(ranks, doublings, 500, timed, |step, rank| vec![(rank ^ (1 << step), bytes)]);
+            let found = play(&operations, no_compute()).makespan;
             equal(found, f64::from(doublings) * (seconds(L) + bytes as f64 * BETA));
         }
     }
@@ -182,8 +196,8 @@ fn recursive_doubling_takes_what_its_formula_says() {
 /// Pairwise exchange: (p−1)(α + mβ).
 #[test]
 fn pairwise_exchange_takes_what_its_formula_says() {
-    let script = steps(8, 7, 500, true, |step, rank| vec![(rank ^ (step + 1), 30_000)]);
-    equal(play(&script, no_compute()).makespan, 7.0 * (seconds(L) + 30_000.0 * BETA));
+    let operations = steps(8, 7, 500, true, |step, rank| vec![(rank ^ (step + 1), 30_000)]);
+    equal(play(&operations, no_compute()).makespan, 7.0 * (seconds(L) + 30_000.0 * BETA));
 }
 
 #[test]
@@ -195,23 +209,23 @@ fn ping_pong_is_latency_and_bytes_there_and_back() {
         messages.push(message(0, 1, 10_000, t, [t + 10, (t - 3500).max(0), t + 3000]));
         messages.push(message(1, 0, 10_000, t + 3000, [t + 3010, t + 10, t + 6000]));
     }
-    let script = script(2, 649_500, &messages, &[call(1, 646_510, 649_500)]);
+    let operations = operations(2, 649_500, &messages, &[call(1, 646_510, 649_500)]);
     let flight = L + 1_000_000;
-    let found = play(&script, Options::default());
+    let found = play(&operations, Options::default());
     assert_eq!(found.makespan, 200 * flight + 99 * 500_000);
     assert_eq!((found.path().network, found.path().ranks), (200 * flight, 99 * 500_000));
     let halved = Options { compute_scale: 0.5, ..Options::default() };
-    assert_eq!(play(&script, halved).makespan, 200 * flight + 99 * 250_000);
+    assert_eq!(play(&operations, halved).makespan, 200 * flight + 99 * 250_000);
     // Where everything is a rendezvous both wait for the other's readiness, which costs nothing: it was there before.
     let rendezvous = Options { eager_bytes: 0, ..Options::default() };
-    assert_eq!(play(&script, rendezvous).makespan, found.makespan);
+    assert_eq!(play(&operations, rendezvous).makespan, found.makespan);
 }
 
 #[test]
 fn who_waits_for_a_late_sender() {
     // Rank 1 is ready at 0; rank 0 computes 50 µs, then sends 1000 bytes; the trace's network took 10 µs.
     let one = message(0, 1, 1000, 50_000, [50_100, 0, 60_000]);
-    let found = play(&script(2, 60_000, &[one], &[]), Options::default());
+    let found = play(&operations(2, 60_000, &[one], &[]), Options::default());
     let flight = L + 100_000;
     let sender = Account { compute: 50_000_000 + 9_900_000, ..Account::default() };
     let receiver = Account { late_sender: 50_000_000, network: flight, ..Account::default() };
@@ -225,8 +239,8 @@ fn who_waits_for_a_late_receiver() {
     // Rank 0 sends 1 MB at 0 and is blocked until its receiver, which computes 70 µs first, has it.
     let bytes = 1_000_000;
     let one = message(0, 1, bytes, 0, [90_000, 70_000, 90_000]);
-    let script = script(2, 90_000, &[one], &[]);
-    let found = play(&script, Options::default());
+    let operations = operations(2, 90_000, &[one], &[]);
+    let found = play(&operations, Options::default());
     let flight = L + bytes * 100;
     let sender = Account { late_receiver: 70_000_000, network: flight, ..Account::default() };
     let receiver = Account { compute: 70_000_000, network: flight, ..Account::default() };
@@ -235,12 +249,12 @@ fn who_waits_for_a_late_receiver() {
     assert_eq!((found.path().ranks, found.path().network, found.path().messages), (70_000_000, flight, 1));
     // As an eager message it is there before anybody asks for it: the receiver does not wait longer than it computes.
     let eager = Options { eager_bytes: bytes, ..Options::default() };
-    assert_eq!(play(&script, eager).makespan, L + bytes * 100);
-    assert_eq!(play(&script, eager).accounts[0], Account::default());
+    assert_eq!(play(&operations, eager).makespan, L + bytes * 100);
+    assert_eq!(play(&operations, eager).accounts[0], Account::default());
     // Proof that it was eager: the buffer was free before the receive was posted.
     let buffered = message(0, 1, bytes, 0, [60_000, 70_000, 90_000]);
     assert_eq!(
-        play(&self::script(2, 90_000, &[buffered], &[]), Options::default()).makespan,
+        play(&self::operations(2, 90_000, &[buffered], &[]), Options::default()).makespan,
         L + bytes * 100
     );
 }
@@ -249,12 +263,12 @@ fn who_waits_for_a_late_receiver() {
 fn time_in_calls_is_no_computation_and_time_before_them_is() {
     // Ready at 0, computes until it waits from 40 to 60 µs, then computes 5 µs more.
     let one = message(0, 1, 8, 30_000, [30_000, 0, 55_000]);
-    let script = script(2, 65_000, &[one], &[call(1, 40_000, 60_000)]);
-    let ops: Vec<Op> = script.of(1).to_vec();
+    let operations = operations(2, 65_000, &[one], &[call(1, 40_000, 60_000)]);
+    let ops: Vec<Op> = operations.of(1).to_vec();
     assert_eq!(ops, [Op::ReceivePost(0), Op::Compute(2), Op::ReceiveWait(0), Op::Compute(3)]);
-    assert_eq!((script.gap_ns(2), script.gap_ns(3)), (40_000, 5_000));
+    assert_eq!((operations.gap_ns(2), operations.gap_ns(3)), (40_000, 5_000));
     // Sent 10 µs before it is asked for: nobody waits.
-    assert_eq!(play(&script, Options::default()).accounts[1].communication(), 0);
+    assert_eq!(play(&operations, Options::default()).accounts[1].communication(), 0);
 }
 
 #[test]
@@ -267,23 +281,23 @@ fn a_receive_of_unknown_time_is_waited_for_before_the_next_send() {
         ..Message::default()
     };
     // 0 → 1 at 0; 1 → 2 at 0 as well, so it cannot depend on it; 1 → 2 at 5 µs does.
-    let script = script(3, 5_000, &[plain(0, 1, 0), plain(1, 2, 0), plain(1, 2, 5_000)], &[]);
-    assert_eq!(script.of(1), [Op::Send(1), Op::Compute(1), Op::ReceiveWait(0), Op::Send(2)]);
+    let operations = operations(3, 5_000, &[plain(0, 1, 0), plain(1, 2, 0), plain(1, 2, 5_000)], &[]);
+    assert_eq!(operations.of(1), [Op::Send(1), Op::Compute(1), Op::ReceiveWait(0), Op::Send(2)]);
     // In no call, and nothing sent: at the end.
-    assert_eq!(script.of(2), [Op::Compute(2), Op::ReceiveWait(1), Op::ReceiveWait(2)]);
-    assert_eq!(script.unmatched(), None);
+    assert_eq!(operations.of(2), [Op::Compute(2), Op::ReceiveWait(1), Op::ReceiveWait(2)]);
+    assert_eq!(operations.unmatched(), None);
 }
 
 #[test]
 fn sends_without_a_receive_are_named() {
     let lost = Message { send_post_ns: 30, src: Rank(1), dst: Rank(0), bytes: 77, ..Message::default() };
-    let script = script(2, 100, &[message(1, 0, 8, 0, [1, 0, 20]), lost], &[]);
+    let operations = operations(2, 100, &[message(1, 0, 8, 0, [1, 0, 20]), lost], &[]);
     assert_eq!(
-        script.unmatched().unwrap(),
+        operations.unmatched().unwrap(),
         "1 sends have no known receive: rank 1, send 2 (77 bytes to rank 0)"
     );
     // Nobody waits for it, and it does no harm on its way.
-    assert_eq!(play(&script, no_compute()).makespan, L + 800);
+    assert_eq!(play(&operations, no_compute()).makespan, L + 800);
 }
 
 /// The receiver has no part in what is put into its memory, taken from it or added to it.
@@ -291,9 +305,10 @@ fn sends_without_a_receive_are_named() {
 fn one_sided_operations_lack_no_receive() {
     for operation in [Operation::Put, Operation::Get, Operation::Accumulate] {
         let plain = Message { send_post_ns: 30, src: Rank(1), dst: Rank(0), bytes: 77, ..Message::default() };
-        let script = script(2, 100, &[message(1, 0, 8, 0, [1, 0, 20]), Message { operation, ..plain }], &[]);
-        assert_eq!(script.unmatched(), None, "{operation:?}");
-        assert_eq!(play(&script, no_compute()).makespan, L + 800, "{operation:?}");
+        let operations =
+            operations(2, 100, &[message(1, 0, 8, 0, [1, 0, 20]), Message { operation, ..plain }], &[]);
+        assert_eq!(operations.unmatched(), None, "{operation:?}");
+        assert_eq!(play(&operations, no_compute()).makespan, L + 800, "{operation:?}");
     }
 }
 
@@ -301,44 +316,44 @@ fn one_sided_operations_lack_no_receive() {
 fn programs_that_rely_on_buffers_run_as_they_did() {
     // Both send before they are ready to receive: that worked because both messages were buffered, and still does.
     let messages = [message(0, 1, 1 << 20, 0, [50, 51, 90]), message(1, 0, 1 << 20, 0, [50, 51, 90])];
-    let found = play(&script(2, 90, &messages, &[]), no_compute());
+    let found = play(&operations(2, 90, &messages, &[]), no_compute());
     assert_eq!(found.makespan, L + (100 << 20));
 }
 
 #[test]
-fn a_dead_end_says_who_waits_for_what() {
+fn a_deadlock_says_who_waits_for_what() {
     // Rank 1's clock is far behind, so it seems ready for the first message before it receives the second, which rank 0
     // sends after the first has gone.
     let first = message(0, 1, 1 << 20, 0, [50, 40, 90]);
     let second = message(0, 1, 8, 60, [60, 20, 35]);
-    let script = script(2, 100, &[first, second], &[]);
+    let operations = operations(2, 100, &[first, second], &[]);
     let topology = star(2);
-    let mut player = Player::new(ideal(&topology));
-    player.begin(&[0; 2], (7, 0), &script, (&[HostId(0), HostId(1)], &[]), no_compute());
+    let mut replayer = Replayer::new(ideal(&topology));
+    replayer.begin(request(7, &operations, &[HostId(0), HostId(1)], &[0; 2], no_compute()));
     let mut ended = Vec::new();
-    while let Some(now) = player.next(u64::MAX) {
-        player.advance(now, &mut ended);
+    while let Some(now) = replayer.next(u64::MAX) {
+        replayer.advance(now, &mut ended);
     }
     assert!(ended.is_empty());
     let expected = "2 of 2 ranks wait for ever: rank 0 waits for send 1 of rank 0 (1048576 bytes to rank 1), for which rank 1 is \
                     not ready: it waits to receive; a higher `eager` lets it go; rank 1 waits for send 2 of rank 0 (8 bytes to \
                     rank 1), not sent yet: rank 0 waits for a send";
-    assert_eq!(player.dead_end().unwrap(), (7, expected.to_string()));
+    assert_eq!(replayer.deadlock().unwrap(), (7, expected.to_string()));
     let eager = Options { eager_bytes: 1 << 20, ..no_compute() };
-    assert_eq!(play(&script, eager).makespan, L + (100 << 20));
+    assert_eq!(play(&operations, eager).makespan, L + (100 << 20));
 }
 
 /// A rank that starts long before the others is done before time begins: it counts as done at once, and its time is none.
 #[test]
 fn a_rank_can_end_before_the_last_one_starts() {
-    let script = script(2, 100, &[message(0, 1, 8, 0, [50, 50, 90])], &[]);
+    let operations = operations(2, 100, &[message(0, 1, 8, 0, [50, 50, 90])], &[]);
     let topology = star(2);
-    let mut player = Player::new(ideal(&topology));
+    let mut replayer = Replayer::new(ideal(&topology));
     let options = Options { receive_overhead_ps: 600, ..no_compute() };
-    player.begin(&[0, 5 * L], (1, 0), &script, (&[HostId(0), HostId(1)], &[]), options);
+    replayer.begin(request(1, &operations, &[HostId(0), HostId(1)], &[0, 5 * L], options));
     let mut ended = Vec::new();
-    while let Some(now) = player.next(u64::MAX) {
-        player.advance(now, &mut ended);
+    while let Some(now) = replayer.next(u64::MAX) {
+        replayer.advance(now, &mut ended);
     }
     let found = &ended[0];
     assert_eq!((found.end, found.makespan), (5 * L + 600, 600));
@@ -352,15 +367,15 @@ fn scripts_side_by_side() {
     let first = steps(4, 6, 1000, true, |_, rank| vec![((rank + 1) % 4, 5000)]);
     let second = steps(4, 2, 700, true, |step, rank| vec![(rank ^ (1 << step), 900)]);
     let topology = star(8);
-    let mut player = Player::new(ideal(&topology));
-    player.begin(&[0; 4], (1, 0), &first, (&[0, 1, 2, 3].map(HostId), &[]), Options::default());
-    player.begin(&[0; 4], (2, 0), &second, (&[4, 5, 6, 7].map(HostId), &[]), Options::default());
+    let mut replayer = Replayer::new(ideal(&topology));
+    replayer.begin(request(1, &first, &[0, 1, 2, 3].map(HostId), &[0; 4], Options::default()));
+    replayer.begin(request(2, &second, &[4, 5, 6, 7].map(HostId), &[0; 4], Options::default()));
     let mut ended = Vec::new();
-    while let Some(now) = player.next(u64::MAX) {
-        player.advance(now, &mut ended);
+    while let Some(now) = replayer.next(u64::MAX) {
+        replayer.advance(now, &mut ended);
     }
-    ended.sort_by_key(|performance| performance.token);
-    for (script, found) in [&first, &second].into_iter().zip(&ended) {
-        assert_eq!(Performance { token: found.token, ..play(script, Options::default()) }, *found);
+    ended.sort_by_key(|result| result.token);
+    for (operations, found) in [&first, &second].into_iter().zip(&ended) {
+        assert_eq!(ReplayResult { token: found.token, ..play(operations, Options::default()) }, *found);
     }
 }

@@ -186,7 +186,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sample::tree;
+    use crate::topology::test_tree::tree;
     use crate::topology::{TopologyChoice, TopologyOptions, topology};
 
     /// Number of edge switches and sum of distances of a set of hosts.

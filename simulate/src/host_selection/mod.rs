@@ -117,7 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sample::tree;
+    use crate::topology::test_tree::tree;
 
     fn choose(topology: &Topology, selector: &str, free: &[bool], processes: u32) -> Vec<u32> {
         let mut selector = host_selector(&Choice::parse(selector).unwrap(), 7).unwrap();

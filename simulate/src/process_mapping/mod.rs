@@ -104,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sample::tree;
+    use crate::topology::test_tree::tree;
 
     fn map(topology: &Topology, mapper: &str, hosts: &[u32], ranks: u32, matrix: &TrafficMatrix) -> Vec<u32> {
         let hosts: Vec<HostId> = hosts.iter().copied().map(HostId).collect();

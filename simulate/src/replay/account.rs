@@ -67,7 +67,7 @@ impl Account {
     }
 }
 
-/// One stretch of a script: all ranks together.
+/// One stretch of a replay: all ranks together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stretch {
     /// From the last rank's entry into it to the last rank's entry into the next.

@@ -1,7 +1,7 @@
 //! Which calls of which ranks are one collective operation.
 //!
 //! A trace tells for each call its rank, operation, communicator and bytes, and not which calls of other ranks belong to it. All ranks
-//! of a communicator make its collective calls in the same order, so the n-th calls of all of them belong together, but for those that an excerpt
+//! of a communicator make its collective calls in the same order, so the n-th calls of all of them belong together, but for those that an interval
 //! has cut off at its edges. How many that are is found by trying: calls that belong together have the same bytes, and overlap, as no rank
 //! leaves an allreduce before the last one has entered it. Only because they overlap can something else take their place without making
 //! ranks wait for each other for ever.
@@ -15,7 +15,7 @@ use phaseflow_collect::trace::{Call, Message, Operation};
 pub struct Collective {
     /// What.
     pub operation: Operation,
-    /// Who: number of a [group](super::Script::groups).
+    /// Who: number of a [group](super::Operations::groups).
     pub group: u32,
     /// Bytes of the vector.
     pub bytes: u64,
@@ -24,7 +24,7 @@ pub struct Collective {
 /// When a rank enters a call, and when it leaves it.
 type Inside = (i64, i64);
 
-/// The collectives of an excerpt, and who takes part when.
+/// The collectives of an interval, and who takes part when.
 #[derive(Debug, Default)]
 pub(super) struct Collectives {
     pub(super) all: Vec<Collective>,
@@ -103,7 +103,7 @@ impl Collectives {
     }
 }
 
-/// How many calls of a rank an excerpt may have cut off at its start that it has of another one.
+/// How many calls of a rank an interval may have cut off at its start that it has of another one.
 const MOST_CUT: usize = 8;
 
 /// Calls that belong together, each in order of ranks: where they stand beside those of the rank with the most calls.

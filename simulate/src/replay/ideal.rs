@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Transport;
+use super::transport::Transport;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::topology::{HostId, LinkId, Topology};
 

@@ -1,6 +1,6 @@
 //! When ranks are inside MPI: what is left of their time is computation.
 
-use super::excerpt::Stay;
+use super::interval::Stay;
 
 /// By rank: when it was inside MPI, as stretches in order of time that do not touch.
 pub(super) struct Calls {

@@ -2,7 +2,7 @@
 
 use phaseflow_collect::{Error, Result};
 
-use super::Transport;
+use super::transport::Transport;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::packet::{Group, PacketNetwork};
 use crate::topology::{HostId, LinkId};

@@ -7,10 +7,10 @@
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::parse_size;
-use phaseflow_collect::{At, Result};
+use phaseflow_collect::{At, Error, Result};
 
-use super::replacement::{Writer, parts, shares_of_nothing};
-use super::script::Op;
+use super::collective_operations::CollectiveOperations;
+use super::op::Op;
 
 /// Parameters of `ps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +50,19 @@ impl ParameterServer {
             ("window", u64::from(servers.window)),
         ];
         match counts.iter().find(|(_, value)| *value == 0) {
-            Some((name, _)) => Err(shares_of_nothing(name)).at(|| format!("`{choice}`")),
+            Some((name, _)) => Err(zero_parameter(name)).at(|| format!("`{choice}`")),
             None => Ok(servers),
         }
     }
 
     /// Writes a sum over `members`; servers are the ranks from `first_server` on.
-    pub(super) fn write(&self, writer: &mut Writer, members: &[u32], bytes: u64, first_server: u32) {
+    pub(super) fn write(
+        &self,
+        operations: &mut CollectiveOperations,
+        members: &[u32],
+        bytes: u64,
+        first_server: u32,
+    ) {
         let pieces = |shard: u64| parts(shard, shard.div_ceil(self.chunk)).collect();
         let shards: Vec<Vec<u64>> = parts(bytes, u64::from(self.shards)).map(pieces).collect();
         let most = shards.iter().map(Vec::len).max().unwrap_or(0);
@@ -70,7 +76,7 @@ impl ParameterServer {
                 let wait_for =
                     |back: u32| piece.checked_sub(back as usize).map(|before| &all[before][server][..]);
                 let before = [wait_for(UNDER_WAY), wait_for(self.window)];
-                of_piece.push(exchange(writer, members, *bytes, (server, first_server), before));
+                of_piece.push(exchange(operations, members, *bytes, (server, first_server), before));
             }
             all.push(of_piece);
         }
@@ -79,7 +85,7 @@ impl ParameterServer {
             let first = shard.len().saturating_sub(self.window as usize);
             for of_piece in all.iter().take(shard.len()).skip(first) {
                 for (member, exchange) in of_piece[server].iter().enumerate() {
-                    writer.member(member).push(Op::ReceiveWait(exchange.sum));
+                    operations.member(member).push(Op::ReceiveWait(exchange.sum));
                 }
             }
         }
@@ -99,7 +105,7 @@ struct Exchange {
 
 /// A piece goes to a server and its sum comes back; members first wait until an earlier piece is gone, and for an earlier sum.
 fn exchange(
-    writer: &mut Writer,
+    operations: &mut CollectiveOperations,
     members: &[u32],
     bytes: u64,
     (server, first_server): (usize, u32),
@@ -112,16 +118,26 @@ fn exchange(
             sent.map(|all| Op::SendWait(all[member].piece)),
             summed.map(|all| Op::ReceiveWait(all[member].sum)),
         ];
-        writer.member(member).extend(waits.into_iter().flatten());
-        let piece = writer.transfer(*src, rank, bytes);
-        writer.member(member).push(Op::Send(piece));
-        writer.server(server).push(Op::ReceiveWait(piece));
+        operations.member(member).extend(waits.into_iter().flatten());
+        let piece = operations.transfer(*src, rank, bytes);
+        operations.member(member).push(Op::Send(piece));
+        operations.server(server).push(Op::ReceiveWait(piece));
         pieces.push(piece);
     }
     let sum = |(piece, dst): (u32, &u32)| {
-        let sum = writer.transfer(rank, *dst, bytes);
-        writer.server(server).push(Op::Send(sum));
+        let sum = operations.transfer(rank, *dst, bytes);
+        operations.server(server).push(Op::Send(sum));
         Exchange { piece, sum }
     };
     pieces.into_iter().zip(members).map(sum).collect()
+}
+
+/// Sizes of `parts` parts of a whole, equal but for one byte.
+fn parts(whole: u64, parts: u64) -> impl Iterator<Item = u64> {
+    (0..parts).map(move |part| whole / parts + u64::from(part < whole % parts))
+}
+
+/// The error of a parameter that is 0.
+fn zero_parameter(what: &str) -> Error {
+    Error::usage(format!("{what} is 0, expected 1 at least"))
 }

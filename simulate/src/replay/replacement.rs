@@ -1,15 +1,14 @@
 //! Collectives carried out in another way than the trace has them.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
-use phaseflow_collect::expand::{self, Algorithm, Counts, Rules, expand_with};
-use phaseflow_collect::trace::Operation;
-use phaseflow_collect::{Error, Result};
+use phaseflow_collect::Result;
+use phaseflow_collect::expand::Algorithm;
 
-use super::excerpt::too_many;
+use super::collective_operations::CollectiveOperations;
+use super::op::{Op, too_many_messages};
+use super::operations::Operations;
 use super::parameter_server::ParameterServer;
-use super::script::{Op, Script, Transfer};
 
 /// What takes the place of recorded collectives. Replaced are blocking `MPI_Allreduce` calls; all others stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +23,50 @@ pub enum Replacement {
     Network,
 }
 
-/// Bytes of an element, where a vector has whole ones: a C float or int.
-const ELEMENT: u64 = 4;
+impl Operations {
+    /// The same with collectives carried out as `collectives` says, by so many more ranks that serve, or by the network.
+    pub(super) fn replaced(
+        &self,
+        collectives: &CollectiveOperations,
+        servers: u32,
+        sums_in_network: bool,
+    ) -> Self {
+        let first = self.messages.len() as u32;
+        let renumber = |op: &Op| match *op {
+            Op::ReceivePost(number) => Op::ReceivePost(first + number),
+            Op::ReceiveWait(number) => Op::ReceiveWait(first + number),
+            Op::Send(number) => Op::Send(first + number),
+            Op::SendWait(number) => Op::SendWait(first + number),
+            other => other,
+        };
+        let is_kept = |op: &Op| match *op {
+            Op::ReceivePost(m) | Op::ReceiveWait(m) | Op::Send(m) | Op::SendWait(m) => {
+                !self.messages[m as usize].collective
+            }
+            _ => true,
+        };
+        let (mut ops, mut ends) = (Vec::with_capacity(self.ops.len()), Vec::new());
+        for rank in 0..self.ranks() {
+            for op in self.of(rank).iter().filter(|op| is_kept(op)) {
+                ops.push(*op);
+                if let Op::Join(number) = *op {
+                    let members = &self.groups[self.collectives[number as usize].group as usize];
+                    let member = members.partition_point(|member| *member < rank);
+                    ops.extend(collectives.of(number, member).iter().map(renumber));
+                }
+            }
+            ends.push(ops.len());
+        }
+        for server in 0..servers {
+            let of_server = collectives.server_ops.get(server as usize);
+            ops.extend(of_server.into_iter().flatten().map(renumber));
+            ends.push(ops.len());
+        }
+        // What is left of the recorded messages keeps its number.
+        let messages = self.messages.iter().chain(&collectives.transfers).copied().collect();
+        Self { ops, ends, messages, is_replaced: true, sums_in_network, servers, ..self.clone() }
+    }
+}
 
 impl Replacement {
     /// Numbers of servers.
@@ -36,159 +77,39 @@ impl Replacement {
         }
     }
 
-    /// A script in which ranks do this instead; the same one if it has no collective.
+    /// Operations in which ranks do this instead; the same ones if they have no collective.
     ///
     /// # Errors
     /// More than 2³²−1 messages.
-    pub fn apply<'s>(&self, script: &'s Script) -> Result<Cow<'s, Script>> {
-        if script.collectives().is_empty() {
-            return Ok(Cow::Borrowed(script));
+    pub fn apply<'s>(&self, operations: &'s Operations) -> Result<Cow<'s, Operations>> {
+        if operations.collectives().is_empty() {
+            return Ok(Cow::Borrowed(operations));
         }
-        let mut writer = Writer::default();
-        for collective in script.collectives() {
-            writer.begin(script.groups()[collective.group as usize].len());
-            let members = &script.groups()[collective.group as usize];
+        let mut built = CollectiveOperations::default();
+        for collective in operations.collectives() {
+            built.begin(operations.groups()[collective.group as usize].len());
+            let members = &operations.groups()[collective.group as usize];
             match self {
                 Self::Network => {}
                 Self::Messages(algorithm) => {
-                    writer.messages(collective.operation, *algorithm, members, collective.bytes)?;
+                    built.messages(collective.operation, *algorithm, members, collective.bytes)?;
                 }
-                Self::Binomial => writer.binomial(members, collective.bytes),
+                Self::Binomial => built.binomial(members, collective.bytes),
                 Self::Servers(servers) => {
                     // Pieces may be single bytes: counted before any is made.
                     let pieces = collective.bytes / servers.chunk + u64::from(servers.shards);
                     let messages = pieces.saturating_mul(2 * members.len() as u64);
-                    if messages.saturating_add(writer.transfers.len() as u64) > u64::from(u32::MAX / 2) {
-                        return Err(too_many());
+                    if messages.saturating_add(built.transfers.len() as u64) > u64::from(u32::MAX / 2) {
+                        return Err(too_many_messages());
                     }
-                    servers.write(&mut writer, members, collective.bytes, script.ranks());
+                    servers.write(&mut built, members, collective.bytes, operations.ranks());
                 }
             }
-            writer.end();
+            built.end();
         }
-        if script.messages().len() + writer.transfers.len() > u32::MAX as usize / 2 {
-            return Err(too_many());
+        if operations.messages().len() + built.transfers.len() > u32::MAX as usize / 2 {
+            return Err(too_many_messages());
         }
-        Ok(Cow::Owned(script.replaced(&writer, self.servers(), *self == Self::Network)))
+        Ok(Cow::Owned(operations.replaced(&built, self.servers(), *self == Self::Network)))
     }
-}
-
-/// What each member of each collective does; messages are numbered from 0.
-#[derive(Debug, Default)]
-pub(super) struct Writer {
-    pub(super) transfers: Vec<Transfer>,
-    /// By collective: where the operations of its members begin in `ends`.
-    starts: Vec<usize>,
-    /// Where the operations of a member end.
-    ends: Vec<usize>,
-    ops: Vec<Op>,
-    /// Of the collective that is written: by member.
-    lists: Vec<Vec<Op>>,
-    /// By server: what it does, all collectives one after the other.
-    pub(super) server_ops: Vec<Vec<Op>>,
-}
-
-impl Writer {
-    fn begin(&mut self, members: usize) {
-        self.lists.resize_with(members, Vec::new);
-    }
-
-    fn end(&mut self) {
-        self.starts.push(self.ends.len());
-        for list in &mut self.lists {
-            self.ops.append(list);
-            self.ends.push(self.ops.len());
-        }
-        self.lists.clear();
-    }
-
-    /// What a member does in a collective.
-    pub(super) fn of(&self, collective: u32, member: usize) -> &[Op] {
-        let place = self.starts[collective as usize] + member;
-        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.ops[start..self.ends[place]]
-    }
-
-    /// The operations of a member so far.
-    pub(super) fn member(&mut self, member: usize) -> &mut Vec<Op> {
-        &mut self.lists[member]
-    }
-
-    /// The operations of a server so far.
-    pub(super) fn server(&mut self, server: usize) -> &mut Vec<Op> {
-        if self.server_ops.len() <= server {
-            self.server_ops.resize_with(server + 1, Vec::new);
-        }
-        &mut self.server_ops[server]
-    }
-
-    /// A message between ranks of the script; returns its number.
-    pub(super) fn transfer(&mut self, src: u32, dst: u32, bytes: u64) -> u32 {
-        self.transfers.push(Transfer { src, dst, bytes, ..Transfer::default() });
-        (self.transfers.len() - 1) as u32
-    }
-
-    fn messages(
-        &mut self,
-        operation: Operation,
-        algorithm: Algorithm,
-        members: &[u32],
-        bytes: u64,
-    ) -> Result<()> {
-        let type_bytes = if bytes.is_multiple_of(ELEMENT) { ELEMENT } else { 1 };
-        let counts = Counts::Each(bytes / type_bytes);
-        let ranks = members.len() as u32;
-        let collective =
-            expand::Collective { type_bytes, ..expand::Collective::new(operation, ranks, counts) };
-        let mut all = Vec::new();
-        expand_with(&collective, algorithm, Rules::OpenMpi41, &mut |transfer| all.push(transfer))?;
-        // Rounds ascend.
-        for round in all.chunk_by(|a, b| a.round == b.round) {
-            let pairs = round.iter().map(|transfer| (transfer.src, transfer.dst, transfer.bytes));
-            self.round(members, pairs);
-        }
-        Ok(())
-    }
-
-    /// Thakur, Rabenseifner and Gropp, 2005: in step k of the reduction ranks at distance 2ᵏ send to the lower one; the broadcast goes the
-    /// same way back, so that the largest subtree is served first.
-    fn binomial(&mut self, members: &[u32], bytes: u64) {
-        let ranks = members.len() as u32;
-        let steps: Vec<u32> =
-            (0..u32::BITS).map(|k| 1 << k).take_while(|distance| *distance < ranks).collect();
-        let pairs = |distance: u32| {
-            let lower = (0..ranks).step_by(2 * distance as usize);
-            lower.map(move |lower| (lower, lower + distance)).filter(move |(_, upper)| *upper < ranks)
-        };
-        for distance in &steps {
-            self.round(members, pairs(*distance).map(|(lower, upper)| (upper, lower, bytes)));
-        }
-        for distance in steps.iter().rev() {
-            self.round(members, pairs(*distance).map(|(lower, upper)| (lower, upper, bytes)));
-        }
-    }
-
-    /// A round: messages between members, by their numbers. All receives are posted, then all sends; then both are waited for.
-    fn round(&mut self, members: &[u32], pairs: impl Iterator<Item = (u32, u32, u64)>) {
-        let mut round = Vec::new();
-        for (src, dst, bytes) in pairs {
-            let number = self.transfer(members[src as usize], members[dst as usize], bytes);
-            round.push((src as usize, dst as usize, number));
-        }
-        round.iter().for_each(|(_, dst, number)| self.lists[*dst].push(Op::ReceivePost(*number)));
-        round.iter().for_each(|(src, _, number)| self.lists[*src].push(Op::Send(*number)));
-        round.iter().for_each(|(_, dst, number)| self.lists[*dst].push(Op::ReceiveWait(*number)));
-        round.iter().for_each(|(src, _, number)| self.lists[*src].push(Op::SendWait(*number)));
-    }
-}
-
-/// Sizes of `parts` parts of a whole, equal but for one byte.
-pub(super) fn parts(whole: u64, parts: u64) -> impl Iterator<Item = u64> {
-    let range: Range<u64> = 0..parts;
-    range.map(move |part| whole / parts + u64::from(part < whole % parts))
-}
-
-/// A name that means nothing here.
-pub(super) fn shares_of_nothing(what: &str) -> Error {
-    Error::usage(format!("{what} is 0, expected 1 at least"))
 }

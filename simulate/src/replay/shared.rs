@@ -2,7 +2,7 @@
 
 use phaseflow_collect::Result;
 
-use super::Transport;
+use super::transport::Transport;
 use crate::engine::Picoseconds;
 use crate::flow::{FlowNetwork, FlowOptions, Hold, Loss, Pair};
 use crate::routing::{RouteRequest, Router, Routes};

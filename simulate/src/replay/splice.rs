@@ -1,39 +1,39 @@
-//! Scripts one after the other, as one.
+//! Operations of several stretches of a run one after the other, as one replay.
 //!
 //! What lies between them in the run is left out. Each rank goes from one to the next on its own, so how far ranks are apart and what
-//! is on its way in the network is carried over; a script alone would begin with ranks together and an empty network each time.
+//! is on its way in the network is carried over. A stretch replayed alone would begin with ranks together and an empty network each time.
 
 use phaseflow_collect::Result;
 
-use super::excerpt::too_many;
-use super::script::{NAMED, Op, Script};
+use super::op::{Op, too_many_messages};
+use super::operations::{NAMED, Operations};
 
-impl Script {
+impl Operations {
     /// One after the other; each begins a stretch of its own. All of them have the same ranks.
     ///
     /// # Errors
     /// More than 2³²−1 messages.
-    pub(super) fn spliced(scripts: &[Self]) -> Result<Self> {
-        let sum = |of: fn(&Self) -> usize| scripts.iter().map(of).sum::<usize>();
-        let (ops, messages) = (sum(|script| script.ops.len()), sum(|script| script.messages.len()));
-        u32::try_from(messages.max(ops)).map_err(|_| too_many())?;
-        let ranks = scripts.iter().map(Self::ranks).max().unwrap_or(0);
+    pub(super) fn spliced(parts: &[Self]) -> Result<Self> {
+        let sum = |of: fn(&Self) -> usize| parts.iter().map(of).sum::<usize>();
+        let (ops, messages) = (sum(|part| part.ops.len()), sum(|part| part.messages.len()));
+        u32::try_from(messages.max(ops)).map_err(|_| too_many_messages())?;
+        let ranks = parts.iter().map(Self::ranks).max().unwrap_or(0);
         let mut spliced = Self {
-            ops: Vec::with_capacity(ops + scripts.len() * ranks as usize),
+            ops: Vec::with_capacity(ops + parts.len() * ranks as usize),
             ends: Vec::with_capacity(ranks as usize),
-            gaps_ns: Vec::with_capacity(sum(|script| script.gaps_ns.len())),
+            gaps_ns: Vec::with_capacity(sum(|part| part.gaps_ns.len())),
             messages: Vec::with_capacity(messages),
-            stretches: sum(|script| script.stretches).max(1),
+            stretches: sum(|part| part.stretches).max(1),
             ..Self::default()
         };
         for rank in 0..ranks {
             let (mut message, mut gap, mut stretch) = (0, 0, 0);
-            for script in scripts {
+            for part in parts {
                 if stretch > 0 {
                     spliced.ops.push(Op::Boundary(stretch - 1));
                 }
                 // Collectives are done as they were recorded.
-                let ops = script.of(rank).iter().filter(|op| !matches!(op, Op::Join(_)));
+                let ops = part.of(rank).iter().filter(|op| !matches!(op, Op::Join(_)));
                 spliced.ops.extend(ops.map(|op| match *op {
                     Op::Compute(number) => Op::Compute(number + gap),
                     Op::ReceivePost(number) => Op::ReceivePost(number + message),
@@ -44,19 +44,19 @@ impl Script {
                     Op::Join(number) => Op::Join(number),
                 }));
                 // All fit, as they do together.
-                message += script.messages.len() as u32;
-                gap += script.gaps_ns.len() as u32;
-                stretch += script.stretches as u32;
+                message += part.messages.len() as u32;
+                gap += part.gaps_ns.len() as u32;
+                stretch += part.stretches as u32;
             }
             spliced.ends.push(spliced.ops.len());
         }
-        for script in scripts {
+        for part in parts {
             let first = spliced.messages.len() as u32;
-            spliced.gaps_ns.extend(&script.gaps_ns);
-            spliced.messages.extend(&script.messages);
-            let (named, count) = (&mut spliced.unmatched.0, script.unmatched.1);
+            spliced.gaps_ns.extend(&part.gaps_ns);
+            spliced.messages.extend(&part.messages);
+            let (named, count) = (&mut spliced.unmatched.0, part.unmatched.1);
             let room = NAMED.saturating_sub(named.len());
-            named.extend(script.unmatched.0.iter().take(room).map(|number| number + first));
+            named.extend(part.unmatched.0.iter().take(room).map(|number| number + first));
             spliced.unmatched.1 += count;
         }
         Ok(spliced)
@@ -66,25 +66,25 @@ impl Script {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::script::Transfer;
+    use crate::replay::op::Transfer;
 
     /// Rank 0 computes and sends to rank 1, in two stretches.
-    fn script(gap_ns: u64, bytes: u64) -> Script {
+    fn part(gap_ns: u64, bytes: u64) -> Operations {
         let message = Transfer { dst: 1, bytes, ..Transfer::default() };
-        Script {
+        Operations {
             ops: vec![Op::Compute(0), Op::Boundary(0), Op::Send(0), Op::Boundary(0), Op::ReceiveWait(0)],
             ends: vec![3, 5],
             gaps_ns: vec![gap_ns],
             messages: vec![message],
             stretches: 2,
             unmatched: (vec![0], 1),
-            ..Script::default()
+            ..Operations::default()
         }
     }
 
     #[test]
     fn each_rank_does_one_after_the_other() {
-        let spliced = Script::spliced(&[script(5, 10), script(7, 20)]).unwrap();
+        let spliced = Operations::spliced(&[part(5, 10), part(7, 20)]).unwrap();
         let sender = [
             Op::Compute(0),
             Op::Boundary(0),
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn one_is_itself_and_none_is_nothing() {
-        assert_eq!(Script::spliced(&[script(5, 10)]).unwrap(), script(5, 10));
-        assert_eq!(Script::spliced(&[]).unwrap().ranks(), 0);
+        assert_eq!(Operations::spliced(&[part(5, 10)]).unwrap(), part(5, 10));
+        assert_eq!(Operations::spliced(&[]).unwrap().ranks(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! The steps of a critical path: the longest ones, and what held up its messages.
 
-use super::Transport;
-use super::player::Act;
+use super::active::ActiveReplay;
+use super::transport::Transport;
 use crate::engine::Picoseconds;
 use crate::flow::{Hold, HoldSums, Loss, Pair};
 use crate::result::StepKind;
@@ -28,7 +28,7 @@ pub struct Step {
     pub rank: u32,
     /// The receiver of a message.
     pub peer: Option<u32>,
-    /// Since the script began.
+    /// Since the replay began.
     pub start: Picoseconds,
     /// Likewise.
     pub end: Picoseconds,
@@ -42,7 +42,7 @@ pub struct Step {
     pub by: Option<u32>,
     /// Of that job the ranks whose messages it lost most to, sender and receiver, where it lost most to the job.
     pub by_ranks: Option<Pair>,
-    /// Its number among the messages of the script.
+    /// Its number among the messages of the replay.
     pub message: Option<u32>,
 }
 
@@ -69,9 +69,9 @@ pub(crate) fn keep_longest(steps: &mut Vec<Step>, most: usize) {
     }
 }
 
-/// Gathers the steps of a path from its end to its beginning.
-pub(super) struct Gathering<'a> {
-    act: &'a Act<'a>,
+/// Collects the steps of a path from its end to its beginning.
+pub(super) struct StepCollector<'a> {
+    replay: &'a ActiveReplay<'a>,
     most: usize,
     /// Of the stretch that the path is in.
     steps: Vec<Step>,
@@ -87,11 +87,11 @@ pub(super) enum Place {
     Message(u32),
 }
 
-impl<'a> Gathering<'a> {
-    pub(super) fn new(act: &'a Act<'a>, most: u32) -> Self {
-        let holds = act.holds.as_ref().map(|_| vec![HoldSums::default(); act.boundaries.len() + 1]);
+impl<'a> StepCollector<'a> {
+    pub(super) fn new(replay: &'a ActiveReplay<'a>, most: u32) -> Self {
+        let holds = replay.holds.as_ref().map(|_| vec![HoldSums::default(); replay.boundaries.len() + 1]);
         let details = Details { steps: Vec::new(), holds };
-        Self { act, most: most as usize, steps: Vec::new(), stretch: act.boundaries.len(), details }
+        Self { replay, most: most as usize, steps: Vec::new(), stretch: replay.boundaries.len(), details }
     }
 
     /// The path was at a place from `start` to `end`, within one stretch.
@@ -100,7 +100,7 @@ impl<'a> Gathering<'a> {
             self.end_stretch();
             self.stretch = stretch;
         }
-        let (start, end) = (start - self.act.began, end - self.act.began);
+        let (start, end) = (start - self.replay.began, end - self.replay.began);
         let mut step = Step {
             stretch,
             kind: StepKind::Rank,
@@ -117,14 +117,14 @@ impl<'a> Gathering<'a> {
         };
         match place {
             Place::Rank(rank) => step.rank = rank,
-            Place::Message(number) if self.act.is_sum(number) => {
-                let number = number as usize - self.act.messages.len();
+            Place::Message(number) if self.replay.is_sum(number) => {
+                let number = number as usize - self.replay.messages.len();
                 step.kind = StepKind::Sum;
-                step.rank = self.act.sums.of[number].last.0;
-                step.bytes = Some(self.act.script.collectives()[number].bytes);
+                step.rank = self.replay.sums.of[number].last.0;
+                step.bytes = Some(self.replay.operations.collectives()[number].bytes);
             }
             Place::Message(number) => {
-                let message = &self.act.script.messages()[number as usize];
+                let message = &self.replay.operations.messages()[number as usize];
                 step.kind = StepKind::Message;
                 (step.rank, step.peer, step.bytes) = (message.src, Some(message.dst), Some(message.bytes));
                 step.message = Some(number);
@@ -141,8 +141,8 @@ impl<'a> Gathering<'a> {
 
     /// Puts down what held a message up; where only a part of it is in the stretch, in proportion.
     fn blame(&mut self, step: &mut Step, number: usize) {
-        let (Some(holds), Some(sums)) = (&self.act.holds, &mut self.details.holds) else { return };
-        let message = &self.act.messages[number];
+        let (Some(holds), Some(sums)) = (&self.replay.holds, &mut self.details.holds) else { return };
+        let message = &self.replay.messages[number];
         let part = step.time() as f64 / (message.arrived - message.started).max(1) as f64;
         let mut by_link: Vec<(LinkId, f64)> = Vec::new();
         let mut by_job: Vec<(u32, f64)> = Vec::new();
@@ -166,7 +166,7 @@ impl<'a> Gathering<'a> {
         self.end_stretch();
         // Stretches follow each other, so this is their order too.
         self.details.steps.sort_by_key(|step| step.start);
-        let losses = self.details.steps.iter_mut().filter_map(|step| Some((loss(self.act, step)?, step)));
+        let losses = self.details.steps.iter_mut().filter_map(|step| Some((loss(self.replay, step)?, step)));
         let (losses, steps): (Vec<Loss>, Vec<&mut Step>) = losses.unzip();
         for (step, rivals) in steps.into_iter().zip(transport.rivals(&losses)) {
             step.by_ranks = rivals;
@@ -176,19 +176,19 @@ impl<'a> Gathering<'a> {
 }
 
 /// What a step lost to the job that it lost most to, on the link where it did so.
-fn loss(act: &Act<'_>, step: &Step) -> Option<Loss> {
+fn loss(replay: &ActiveReplay<'_>, step: &Step) -> Option<Loss> {
     let (number, by) = (step.message? as usize, step.by?);
-    let holds = &act.holds.as_ref()?[number];
+    let holds = &replay.holds.as_ref()?[number];
     let of_job = holds.iter().filter(|hold| hold.by == Some(by));
     let link = of_job.rev().max_by(|a, b| a.time.total_cmp(&b.time))?.link?;
-    let (message, transfer) = (&act.messages[number], &act.script.messages()[number]);
+    let (message, transfer) = (&replay.messages[number], &replay.operations.messages()[number]);
     // It shared at the end, after its latency.
     let shared = holds.iter().map(|hold| hold.time).sum::<f64>();
     let since = message.arrived as f64 - shared;
-    let from = since.max((act.began + step.start) as f64);
-    let to = ((act.began + step.end) as f64).max(from);
+    let from = since.max((replay.began + step.start) as f64);
+    let to = ((replay.began + step.end) as f64).max(from);
     let own = ((transfer.src, transfer.dst), transfer.bytes as f64 * (to - from) / shared);
-    Some(Loss { link, by, from, to, own: (by == act.job).then_some(own) })
+    Some(Loss { link, by, from, to, own: (by == replay.job).then_some(own) })
 }
 
 fn add<K: PartialEq>(sums: &mut Vec<(K, f64)>, key: K, time: f64) {

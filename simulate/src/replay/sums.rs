@@ -1,22 +1,22 @@
 //! Ranks that sum vectors in the network: who has joined, and who may go on.
 
-use super::Transport;
-use super::script::Script;
+use super::operations::Operations;
+use super::transport::Transport;
 use crate::engine::Picoseconds;
 use crate::packet::Group;
 use crate::topology::HostId;
 
-/// The sums of a script that runs. Ranks on one host sum there, which takes no time, and are one worker.
+/// The sums of an active replay. Ranks on one host sum there, which takes no time, and are one worker.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
-    crews: Vec<Crew>,
+    groups: Vec<SummingGroup>,
     /// By number of the collective.
     pub(super) of: Vec<Sum>,
 }
 
-/// Ranks that sum together.
+/// Ranks that sum together, by worker.
 #[derive(Debug)]
-struct Crew {
+struct SummingGroup {
     /// Number within the transport; `None` if they are all on one host.
     group: Option<u32>,
     /// By member: number of the worker.
@@ -49,16 +49,16 @@ pub(super) enum Joined {
 impl Sums {
     /// Opens a group for each set of ranks that sums in the network.
     pub(super) fn open<T: Transport>(
-        script: &Script,
+        operations: &Operations,
         hosts: &[HostId],
         servers: &[HostId],
         job: u32,
         transport: &mut T,
     ) -> Self {
-        if !script.sums_in_network() {
+        if !operations.sums_in_network() {
             return Self::default();
         }
-        let crew = |members: &Vec<u32>| {
+        let group_of = |members: &Vec<u32>| {
             let mut workers: Vec<HostId> = Vec::new();
             let mut worker_of = Vec::with_capacity(members.len());
             let mut ranks: Vec<Vec<u32>> = Vec::new();
@@ -75,39 +75,45 @@ impl Sums {
             }
             let is_spread = workers.len() > 1;
             let group = is_spread.then(|| transport.open(&Group { job, workers, servers: servers.to_vec() }));
-            Crew { group, worker_of, ranks }
+            SummingGroup { group, worker_of, ranks }
         };
         Self {
-            crews: script.groups().iter().map(crew).collect(),
-            of: vec![Sum::default(); script.collectives().len()],
+            groups: operations.groups().iter().map(group_of).collect(),
+            of: vec![Sum::default(); operations.collectives().len()],
         }
     }
 
     /// Closes all groups.
     pub(super) fn close<T: Transport>(&self, transport: &mut T) {
-        self.crews.iter().filter_map(|crew| crew.group).for_each(|group| transport.close(group));
+        self.groups.iter().filter_map(|group| group.group).for_each(|group| transport.close(group));
     }
 
     /// A rank joins a sum.
-    pub(super) fn join(&mut self, script: &Script, number: u32, rank: u32, now: Picoseconds) -> Joined {
-        let collective = &script.collectives()[number as usize];
-        let crew = &self.crews[collective.group as usize];
+    pub(super) fn join(
+        &mut self,
+        operations: &Operations,
+        number: u32,
+        rank: u32,
+        now: Picoseconds,
+    ) -> Joined {
+        let collective = &operations.collectives()[number as usize];
+        let members = &self.groups[collective.group as usize];
         let sum = &mut self.of[number as usize];
         if sum.joined == 0 {
-            sum.missing.extend(crew.ranks.iter().map(|ranks| ranks.len() as u32));
+            sum.missing.extend(members.ranks.iter().map(|ranks| ranks.len() as u32));
         }
         sum.joined += 1;
         sum.last = (rank, now);
         // Members ascend.
-        let member = script.groups()[collective.group as usize].partition_point(|member| *member < rank);
-        let worker = crew.worker_of[member];
+        let member = operations.groups()[collective.group as usize].partition_point(|member| *member < rank);
+        let worker = members.worker_of[member];
         let missing = &mut sum.missing[worker as usize];
         *missing -= 1;
         let is_complete = *missing == 0;
-        if sum.joined as usize == crew.worker_of.len() {
+        if sum.joined as usize == members.worker_of.len() {
             sum.missing = Vec::new();
         }
-        match crew.group {
+        match members.group {
             _ if !is_complete => Joined::Waits,
             Some(group) => Joined::Contributes { group, worker },
             None => Joined::Done,
@@ -115,8 +121,8 @@ impl Sums {
     }
 
     /// The ranks of a worker.
-    pub(super) fn ranks(&self, script: &Script, number: u32, worker: u32) -> &[u32] {
-        let collective = &script.collectives()[number as usize];
-        &self.crews[collective.group as usize].ranks[worker as usize]
+    pub(super) fn ranks(&self, operations: &Operations, number: u32, worker: u32) -> &[u32] {
+        let collective = &operations.collectives()[number as usize];
+        &self.groups[collective.group as usize].ranks[worker as usize]
     }
 }

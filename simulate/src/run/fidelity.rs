@@ -9,7 +9,7 @@
 //! The limits are choices of ours: they err on the side of the more exact model.
 
 use crate::packet::FabricOptions;
-use crate::replay::Script;
+use crate::replay::Operations;
 use crate::result::Chosen;
 use crate::topology::{Faults, HostId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,20 +28,20 @@ pub(super) const PACKET: &str = "packet";
 
 /// Which model simulates a phase; `peak` is the highest use of a link that several pairs share, where it is known.
 pub(super) fn choose(
-    script: &Script,
+    operations: &Operations,
     hosts: &[HostId],
     fabric: &FabricOptions,
     peak: Option<f64>,
     is_timed_by_trace: bool,
 ) -> Chosen {
     let chosen = |model: &str, reason: String| Chosen { model: model.into(), reason };
-    if script.sums_in_network() && !script.collectives().is_empty() {
-        return chosen(PACKET, format!("{} sums in the network", script.collectives().len()));
+    if operations.sums_in_network() && !operations.collectives().is_empty() {
+        return chosen(PACKET, format!("{} sums in the network", operations.collectives().len()));
     }
     if fabric.faults() != Faults::default() {
         return chosen(PACKET, "links lose, double or reorder packets".into());
     }
-    if let Some(reason) = incast(script, hosts).or_else(|| small(script)) {
+    if let Some(reason) = incast(operations, hosts).or_else(|| small(operations)) {
         return chosen(PACKET, reason);
     }
     let contends = peak.is_none_or(|peak| peak > CONTENTION);
@@ -63,9 +63,9 @@ pub(super) fn choose(
     }
 }
 
-fn incast(script: &Script, hosts: &[HostId]) -> Option<String> {
+fn incast(operations: &Operations, hosts: &[HostId]) -> Option<String> {
     let mut into: FxHashMap<u32, (u64, FxHashSet<u32>)> = FxHashMap::default();
-    for message in script.live_messages() {
+    for message in operations.live_messages() {
         let (src, dst) = (hosts[message.src as usize], hosts[message.dst as usize]);
         if src != dst {
             let (bytes, senders) = into.entry(dst.0).or_default();
@@ -85,8 +85,8 @@ fn incast(script: &Script, hosts: &[HostId]) -> Option<String> {
     is_incast.then(|| format!("incast: {} hosts send to one", senders.len()))
 }
 
-fn small(script: &Script) -> Option<String> {
-    let all = script.live_messages().count();
-    let small = script.live_messages().filter(|message| message.bytes <= SMALL_BYTES).count();
+fn small(operations: &Operations) -> Option<String> {
+    let all = operations.live_messages().count();
+    let small = operations.live_messages().filter(|message| message.bytes <= SMALL_BYTES).count();
     (2 * small > all).then(|| format!("{small} of {all} messages are small"))
 }

@@ -5,15 +5,15 @@
 
 use phaseflow_collect::{Error, Result, TrafficMatrix};
 
-use super::link_bytes::LinkBytes;
+use super::load_summary::LoadSummary;
 use super::model::{Model, PacketModel};
-use super::packets::PhasePackets;
-use super::picture::Picture;
-use super::wire::Counts;
 use crate::engine::Picoseconds;
 use crate::flow::{FlowNetwork, FlowOptions};
 use crate::flow_list::{FlowList, ListedFlow};
+use crate::link_bytes::LinkBytes;
 use crate::packet::PacketNetwork;
+use crate::phase_packets::Counts;
+use crate::phase_packets::PhasePackets;
 use crate::process_mapping::Placement;
 use crate::result::{FlowEnd, JobRow, LinkTable, PhaseRow, RunLabels, RunResult, RunStatistics};
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
@@ -225,32 +225,9 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
         // Links come from the picture below; a list is not replayed.
         ..PhaseRow::default()
     };
-    Picture::of(topology, &shares, |bytes| bytes as f64 / divisor).describe(true, &mut phase);
-    let rows = shares.len();
-    let links = LinkTable {
-        job: vec![Some(0); rows],
-        phase: vec![Some(0); rows],
-        link: shares.iter().map(|share| share.link).collect(),
-        bytes: shares.iter().map(|share| share.bytes).collect(),
-        flows: shares.iter().map(|share| share.flows).collect(),
-        load: shares.iter().map(|share| share.bytes as f64 / divisor).collect(),
-        packets: packets
-            .map_or_else(Vec::new, |packets| packets.of_links(&shares).into_iter().map(Some).collect()),
-    };
-    let ranks: Vec<_> = listed.hosts.iter().map(|host| topology.host(*host)).collect();
-    let mut nodes = ranks.clone();
-    nodes.sort_unstable();
-    nodes.dedup();
-    let job = JobRow {
-        job: 0,
-        workload: 0,
-        submitted_s: 0.0,
-        started_s: Some(0.0),
-        finished_s: makespan_s,
-        hosts: nodes,
-        ranks,
-        alone_s: None,
-    };
+    LoadSummary::of(topology, &shares, |bytes| bytes as f64 / divisor).describe(true, &mut phase);
+    let links = link_table(&shares, packets.as_ref(), divisor);
+    let job = job_row(&listed.hosts, topology, makespan_s);
     RunResult {
         labels,
         topology: topology_index,
@@ -269,5 +246,37 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
         snapshots: Vec::new(),
         routes: Vec::new(),
         flow_ends,
+    }
+}
+
+/// The table of links: all flows are of one job and phase.
+fn link_table(shares: &[LinkShare], packets: Option<&PhasePackets>, divisor: f64) -> LinkTable {
+    let rows = shares.len();
+    let of_links = |packets: &PhasePackets| packets.of_links(shares).into_iter().map(Some).collect();
+    LinkTable {
+        job: vec![Some(0); rows],
+        phase: vec![Some(0); rows],
+        link: shares.iter().map(|share| share.link).collect(),
+        bytes: shares.iter().map(|share| share.bytes).collect(),
+        flows: shares.iter().map(|share| share.flows).collect(),
+        load: shares.iter().map(|share| share.bytes as f64 / divisor).collect(),
+        packets: packets.map_or_else(Vec::new, of_links),
+    }
+}
+
+fn job_row(hosts: &[HostId], topology: &Topology, makespan_s: Option<f64>) -> JobRow {
+    let ranks: Vec<_> = hosts.iter().map(|host| topology.host(*host)).collect();
+    let mut nodes = ranks.clone();
+    nodes.sort_unstable();
+    nodes.dedup();
+    JobRow {
+        job: 0,
+        workload: 0,
+        submitted_s: 0.0,
+        started_s: Some(0.0),
+        finished_s: makespan_s,
+        hosts: nodes,
+        ranks,
+        alone_s: None,
     }
 }

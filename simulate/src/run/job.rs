@@ -4,19 +4,19 @@ use std::rc::Rc;
 
 use phaseflow_collect::{Error, Result};
 
-use super::flow::{Bounds, Replays};
-use super::link_bytes::LinkBytes;
-use super::packets::PhasePackets;
-use super::pattern::Pattern;
-use super::picture::Picture;
+use super::job_demands::JobDemands;
+use super::load_summary::LoadSummary;
+use super::phase_replays::Replays;
 use super::program::Program;
-use super::sampled::Estimates;
 use crate::collective::Servers;
 use crate::engine::Picoseconds;
+use crate::link_bytes::LinkBytes;
+use crate::phase_packets::PhasePackets;
 use crate::process_mapping::Placement;
-use crate::replay::Performance;
+use crate::replay::{Bounds, JobHosts, ReplayResult};
 use crate::result::{Chosen, PhaseRoutes};
 use crate::routing::Routes;
+use crate::sampling::Estimates;
 use crate::topology::{HostId, LinkId, Topology};
 use crate::traffic::LinkShare;
 
@@ -38,7 +38,7 @@ pub(super) struct Job {
     pub(super) servers: usize,
     /// By number within the job: the host.
     pub(super) local_hosts: Vec<HostId>,
-    pub(super) pattern: Rc<Pattern>,
+    pub(super) job_demands: Rc<JobDemands>,
     /// Routes of all its pairs, where they are chosen once for several phases.
     pub(super) routes: Option<Routes>,
     pub(super) stage: usize,
@@ -46,7 +46,7 @@ pub(super) struct Job {
     /// By phase: `None` before it first begins.
     pub(super) phases: Vec<Option<Box<PhaseOfJob>>>,
     /// By rank: how much earlier than the last one it ended the stage before.
-    pub(super) leads: Vec<Picoseconds>,
+    pub(super) skew: Vec<Picoseconds>,
     /// What its phases take while it has the network to itself; `None` before it is known.
     pub(super) estimates: Option<Rc<Estimates>>,
     /// How much longer its stages took than without other jobs, picoseconds, where that is asked for and known.
@@ -66,7 +66,7 @@ pub(super) struct PhaseOfJob {
     pub(super) shares: Vec<LinkShare>,
     /// What it put on them in the occurrence that is recorded, where routes change.
     pub(super) recorded: Vec<LinkShare>,
-    pub(super) picture: Option<Picture>,
+    pub(super) load_summary: Option<LoadSummary>,
     pub(super) routes: Option<PhaseRoutes>,
     pub(super) time: Picoseconds,
     /// What links carried in that time, where it comes out of a replay.
@@ -82,14 +82,14 @@ pub(super) struct PhaseOfJob {
 
 impl Job {
     /// Hosts of its ranks, and of those that serve.
-    pub(super) fn cast(&self) -> (&[HostId], &[HostId]) {
-        self.placement.hosts.split_at(self.placement.hosts.len() - self.servers)
+    pub(super) fn replay_hosts(&self) -> JobHosts<'_> {
+        split_hosts(&self.placement, self.servers)
     }
 
     /// Takes note of how much earlier than the last one each rank ended a stage.
-    pub(super) fn leave(&mut self, performance: &Performance) {
-        self.leads.clear();
-        self.leads.extend(performance.ends.iter().map(|end| performance.end - end));
+    pub(super) fn leave(&mut self, result: &ReplayResult) {
+        self.skew.clear();
+        self.skew.extend(result.ends.iter().map(|end| result.end - end));
     }
 
     /// A stage of this length was simulated alone, in which links carry this and after which they carry the `tail` of it. What stages
@@ -117,8 +117,8 @@ impl Job {
     }
 
     /// What the latest occurrence of a phase that met other jobs would have taken without them, if that is known.
-    pub(super) fn apart(&self, phase: u32) -> Option<Picoseconds> {
-        self.phases[phase as usize].as_deref()?.replays.as_ref()?.apart
+    pub(super) fn baseline(&self, phase: u32) -> Option<Picoseconds> {
+        self.phases[phase as usize].as_deref()?.replays.as_ref()?.baseline
     }
 
     /// A part of it took this long, and would have taken so long without other jobs, if that is known.
@@ -131,19 +131,19 @@ impl Job {
     pub(super) fn spread(
         &mut self,
         program: &Program<'_>,
-        performance: &Performance,
+        result: &ReplayResult,
         bounds: &Bounds,
         steps: u32,
     ) {
-        for (number, stretch) in performance.stretches.iter().enumerate() {
+        for (number, stretch) in result.stretches.iter().enumerate() {
             // Merged, all stretches are of one phase.
             let stage = program.stages[if program.merged { 0 } else { number }];
             let state = stage.phase.and_then(|phase| self.phases.get_mut(phase as usize)?.as_deref_mut());
             if let Some(state) = state {
                 state.time += stretch.time;
                 let replays = state.replays.get_or_insert_default();
-                replays.add(performance, number, bounds);
-                if let Some(details) = &performance.details {
+                replays.add(result, number, bounds);
+                if let Some(details) = &result.details {
                     replays.paths.add(details, number, 0, steps);
                 }
                 replays.sum.simulated += u64::from(!program.merged || number == 0);
@@ -151,6 +151,12 @@ impl Job {
             }
         }
     }
+}
+
+/// The hosts of ranks and of the servers after them.
+pub(super) fn split_hosts(placement: &Placement, servers: usize) -> JobHosts<'_> {
+    let (ranks, servers) = placement.hosts.split_at(placement.hosts.len() - servers);
+    JobHosts { ranks, servers }
 }
 
 /// Refuses a job that has more processes than the network slots.

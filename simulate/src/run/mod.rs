@@ -14,25 +14,25 @@
 //! What happens at the same moment happens one after the other, in order of submission to the queue, but statistics see
 //! only what holds for some time: a job that ends as another one starts is not counted together with it.
 
-mod courses;
 mod fidelity;
-mod flow;
 mod independent;
 mod job;
-mod link_bytes;
+mod job_demands;
+mod load_summary;
+mod message_network;
 mod model;
 mod network;
-mod packets;
 mod path;
-mod pattern;
-mod picture;
+mod phase_replays;
 mod program;
 mod progress;
 mod queue;
 mod record;
-mod sampled;
+mod replayers;
 mod simulation;
-mod wire;
+mod solo;
+mod time_series;
+mod window_replays;
 
 use phaseflow_collect::choice::unknown_name;
 use phaseflow_collect::{Error, Result};

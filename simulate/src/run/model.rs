@@ -163,14 +163,7 @@ impl PacketModel {
             .copied()
             .collect();
         model.only(&known)?;
-        let place = |name: &str| format!("`{model}`: {name}");
-        let size = |name: &str| model.get(name).map(parse_size).transpose().at(|| place(name));
-        let mtu = match size("mtu")? {
-            Some(mtu) => Some(u32::try_from(mtu).map_err(|_| {
-                Error::usage(format!("{}: {mtu} bytes, expected at most 65535", place("mtu")))
-            })?),
-            None => None,
-        };
+        let mtu = largest_packet(model)?;
         let (paths, routes_of_router) = match model.get("paths") {
             None | Some("router") => (Paths::Flow, true),
             Some("ecmp") => (Paths::Flow, false),
@@ -186,24 +179,7 @@ impl PacketModel {
             (_, "atp") => Some(ATP_MARKING),
             _ => None,
         };
-        let stop = size("pause")?;
-        let reorder = model.get("reorder").map(parse_time_ns).transpose().at(|| place("reorder"))?;
-        let shared = match model.get("shared") {
-            None => None,
-            Some(_) => Some(model.value("shared", 1.0)?),
-        };
-        let fabric = FabricOptions {
-            buffer: size("buffer")?,
-            shared,
-            // Half way down, what is on its way to the neighbour has left.
-            pause: stop.map(|stop| Pause { stop, go: stop / 2 }),
-            marking: size("ecn")?.map(Marking::above).or(default_marking),
-            loss: model.value("loss", 0.0)?,
-            duplicate: model.value("duplicate", 0.0)?,
-            reorder_ps: reorder.unwrap_or(0).saturating_mul(1000),
-            paths,
-            seed,
-        };
+        let fabric = fabric(model, default_marking, paths, seed)?;
         let mut options = options(model, seed)?;
         if model.get("eager").is_none()
             && let Some(eager) = transport.eager_bytes()
@@ -252,6 +228,49 @@ impl PacketModel {
     pub fn is_sampled(&self) -> bool {
         self.options.sampling == Sampling::On
     }
+}
+
+/// A parameter that is a number of bytes.
+fn size(model: &Choice, name: &str) -> Result<Option<u64>> {
+    model.get(name).map(parse_size).transpose().at(|| place(model, name))
+}
+
+fn place(model: &Choice, name: &str) -> String {
+    format!("`{model}`: {name}")
+}
+
+/// The parameter `mtu`.
+fn largest_packet(model: &Choice) -> Result<Option<u32>> {
+    let Some(mtu) = size(model, "mtu")? else { return Ok(None) };
+    let too_large = |_| Error::usage(format!("{}: {mtu} bytes, expected at most 65535", place(model, "mtu")));
+    u32::try_from(mtu).map(Some).map_err(too_large)
+}
+
+/// Links and switches, with the marking where the model names none.
+fn fabric(
+    model: &Choice,
+    default_marking: Option<Marking>,
+    paths: Paths,
+    seed: u64,
+) -> Result<FabricOptions> {
+    let stop = size(model, "pause")?;
+    let reorder = model.get("reorder").map(parse_time_ns).transpose().at(|| place(model, "reorder"))?;
+    let shared = match model.get("shared") {
+        None => None,
+        Some(_) => Some(model.value("shared", 1.0)?),
+    };
+    Ok(FabricOptions {
+        buffer: size(model, "buffer")?,
+        shared,
+        // At half of that, what is in flight to the neighbour has left.
+        pause: stop.map(|stop| Pause { stop, go: stop / 2 }),
+        marking: size(model, "ecn")?.map(Marking::above).or(default_marking),
+        loss: model.value("loss", 0.0)?,
+        duplicate: model.value("duplicate", 0.0)?,
+        reorder_ps: reorder.unwrap_or(0).saturating_mul(1000),
+        paths,
+        seed,
+    })
 }
 
 /// How ranks are replayed.

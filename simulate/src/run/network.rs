@@ -23,7 +23,7 @@ pub(super) struct Network<'a> {
 
 /// What is routed together.
 #[derive(Clone, Copy)]
-pub(super) struct Question<'a> {
+pub(super) struct RouteQuery<'a> {
     pub(super) job: u32,
     pub(super) phase: &'a str,
     pub(super) placement: &'a Placement,
@@ -35,7 +35,7 @@ pub(super) struct Question<'a> {
     pub(super) divisor: f64,
 }
 
-impl Question<'_> {
+impl RouteQuery<'_> {
     /// The question with its answer, for forwarding tables; `route` gives the links of pair i.
     pub(super) fn with_routes<'r>(&self, route: impl Fn(usize) -> &'r [LinkId]) -> PhaseRoutes {
         let host = |number: u32| self.hosts[number as usize];
@@ -67,13 +67,13 @@ impl<'a> Network<'a> {
     }
 
     /// Asks the router: one route per pair, in their order.
-    pub(super) fn route(&mut self, question: &Question<'_>, routes: &mut Routes) -> Result<()> {
+    pub(super) fn route(&mut self, query: &RouteQuery<'_>, routes: &mut Routes) -> Result<()> {
         self.demands.clear();
-        self.demands.extend(question.pairs.iter().map(|pair| HostDemand {
-            src: question.hosts[pair.src as usize],
-            dst: question.hosts[pair.dst as usize],
+        self.demands.extend(query.pairs.iter().map(|pair| HostDemand {
+            src: query.hosts[pair.src as usize],
+            dst: query.hosts[pair.dst as usize],
             bytes: pair.bytes,
-            load: self.quantum.round(pair.bytes as f64 / question.divisor),
+            load: self.quantum.round(pair.bytes as f64 / query.divisor),
             flows: pair.flows,
         }));
         routes.clear();
@@ -81,10 +81,10 @@ impl<'a> Network<'a> {
             topology: self.topology,
             demands: &self.demands,
             link_load: self.rates.as_deref().unwrap_or(self.loads.load()),
-            job: question.job,
-            phase: question.phase,
-            placement: question.placement,
-            matrix: question.matrix,
+            job: query.job,
+            phase: query.phase,
+            placement: query.placement,
+            matrix: query.matrix,
         };
         self.router.route(&request, routes)
     }
@@ -92,7 +92,7 @@ impl<'a> Network<'a> {
     /// Asks the router for pairs of hosts that `question`'s matrix does not have.
     pub(super) fn route_hosts(
         &mut self,
-        question: &Question<'_>,
+        query: &RouteQuery<'_>,
         pairs: &[(HostId, HostId)],
         routes: &mut Routes,
     ) -> Result<()> {
@@ -110,10 +110,10 @@ impl<'a> Network<'a> {
             topology: self.topology,
             demands: &self.demands,
             link_load: self.rates.as_deref().unwrap_or(self.loads.load()),
-            job: question.job,
-            phase: question.phase,
-            placement: question.placement,
-            matrix: question.matrix,
+            job: query.job,
+            phase: query.phase,
+            placement: query.placement,
+            matrix: query.matrix,
         };
         self.router.route(&request, routes)
     }

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use phaseflow_collect::trace::{MOST_RANKS, Rank};
 use phaseflow_collect::{At, Cell, Error, Result, TrafficMatrix};
+use phaseflow_segment::Segmentation;
 
 use crate::collective::{CollectiveChoice, Servers};
 use crate::engine::Picoseconds;
-use crate::replay::{Recording, Sampled, Sampling, Script};
+use crate::replay::{Operations, Recording, Sampling, StratifiedSample};
 use crate::workload::Workload;
 
 /// A workload as jobs run it.
@@ -28,7 +29,7 @@ pub(super) struct Program<'a> {
     pub(super) timed: bool,
     recording: Option<&'a Recording>,
     /// With collectives carried out in another way: by phase, and of the whole run.
-    replaced: Option<(Vec<Option<Script>>, Option<Script>)>,
+    replaced: Option<(Vec<Option<Operations>>, Option<Operations>)>,
     /// What is sent over the whole run in that way.
     replaced_whole: Option<TrafficMatrix>,
     /// Hosts that serve.
@@ -63,33 +64,8 @@ impl<'a> Program<'a> {
     fn build(workload: &'a Workload, merged: bool) -> Result<Self> {
         let segmentation = &workload.segmentation;
         let ranks = segmentation.header.ranks;
-        if ranks == 0 {
-            return Err(Error::data("has no ranks, expected one at least"));
-        }
-        let highest = segmentation.phases.iter().map(|phase| phase.matrix.ranks()).max().unwrap_or(0);
-        if highest > ranks || ranks > MOST_RANKS {
-            let ranks = ranks.max(highest);
-            return Err(Error::data(format!(
-                "has {ranks} ranks, expected at most {}",
-                MOST_RANKS.min(ranks)
-            )));
-        }
-        let whole = match &segmentation.phases[..] {
-            [only] => Cow::Borrowed(&only.matrix),
-            phases => {
-                // What phases within phases send is in the matrices of those around them.
-                let mut outermost = vec![segmentation.occurrences.is_empty(); phases.len()];
-                for occurrence in segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0) {
-                    if let Some(outermost) =
-                        occurrence.phase.and_then(|phase| outermost.get_mut(phase as usize))
-                    {
-                        *outermost = true;
-                    }
-                }
-                let phases = phases.iter().zip(outermost).filter(|(_, outermost)| *outermost);
-                Cow::Owned(TrafficMatrix::from_cells(phases.flat_map(|(phase, _)| phase.matrix.cells()))?)
-            }
-        };
+        check_ranks(segmentation)?;
+        let whole = whole_matrix(segmentation)?;
         let mut phases: Vec<ProgramPhase<'a>> = segmentation
             .phases
             .iter()
@@ -101,16 +77,7 @@ impl<'a> Program<'a> {
                 bytes: phase.matrix.bytes(),
             })
             .collect();
-        let (mut stages, timed) = stages(workload, &phases)?;
-        if let Some(duration) = segmentation.header.duration_ns.filter(|_| timed) {
-            let end = stages.last().map_or(0, |stage| stage.end_ns);
-            if duration > end || stages.is_empty() {
-                stages.push(Stage { phase: None, end_ns: duration.max(end) });
-            }
-        }
-        if stages.is_empty() {
-            stages.push(Stage { phase: None, end_ns: NOMINAL_NS });
-        }
+        let (mut stages, timed) = all_stages(workload, &phases)?;
         let total_ns = stages.last().map_or(0, |stage| stage.end_ns);
         if merged {
             let duration_ns = timed.then_some(total_ns);
@@ -143,15 +110,15 @@ impl<'a> Program<'a> {
         let (Some(replacement), Some(recording)) = (&choice.replacement, self.recording) else {
             return Ok(());
         };
-        let apply = |script: &Script| replacement.apply(script).map(Cow::into_owned);
+        let apply = |operations: &Operations| replacement.apply(operations).map(Cow::into_owned);
         let phases = (0..self.phases.len()).map(|phase| recording.phase(phase).map(apply).transpose());
         let phases = phases.collect::<Result<Vec<_>>>()?;
         let whole = recording.whole.as_ref().map(apply).transpose()?;
-        let changed = |script: &&Script| !script.collectives().is_empty();
+        let changed = |operations: &&Operations| !operations.collectives().is_empty();
         if !self.merged {
-            for (phase, script) in self.phases.iter_mut().zip(&phases) {
-                if let Some(script) = script.as_ref().filter(changed) {
-                    phase.matrix = Some(Cow::Owned(sent(script, phase.occurrences)?));
+            for (phase, operations) in self.phases.iter_mut().zip(&phases) {
+                if let Some(operations) = operations.as_ref().filter(changed) {
+                    phase.matrix = Some(Cow::Owned(sent(operations, phase.occurrences)?));
                 }
             }
         }
@@ -187,7 +154,7 @@ impl<'a> Program<'a> {
     }
 
     /// What ranks do in a phase.
-    pub(super) fn script(&self, phase: usize) -> Option<&Script> {
+    pub(super) fn operations(&self, phase: usize) -> Option<&Operations> {
         if self.merged {
             return self.any_whole();
         }
@@ -198,17 +165,22 @@ impl<'a> Program<'a> {
     }
 
     /// What stands for all of the run.
-    pub(super) fn sampled(&self) -> Option<&'a Sampled> {
+    pub(super) fn sampled(&self) -> Option<&'a StratifiedSample> {
         let sampled = self.recording.and_then(|recording| recording.sampled.as_ref());
         sampled.filter(|_| self.timed && !self.merged && self.replaced.is_none())
     }
 
     /// What ranks do in the whole run, one stretch a stage.
-    pub(super) fn whole_script(&self) -> Option<&Script> {
-        self.any_whole().filter(|script| script.stretches() == self.stages.len())
+    pub(super) fn whole_operations(&self) -> Option<&Operations> {
+        self.any_whole().filter(|operations| operations.stretches() == self.stages.len())
     }
 
-    fn any_whole(&self) -> Option<&Script> {
+    /// What ranks do in the whole run, as one replay of all stages.
+    pub(super) fn stage_by_stage(&self) -> Option<&Operations> {
+        if self.merged { self.operations(0) } else { self.whole_operations() }
+    }
+
+    fn any_whole(&self) -> Option<&Operations> {
         match &self.replaced {
             Some((_, whole)) => whole.as_ref(),
             None => self.recording.and_then(|recording| recording.whole.as_ref()),
@@ -230,14 +202,14 @@ impl<'a> Program<'a> {
                 .at(self.name))
         };
         if sampling == Sampling::Off || self.merged {
-            let split = if self.merged { self.any_whole() } else { self.whole_script() };
+            let split = if self.merged { self.any_whole() } else { self.whole_operations() };
             return if split.is_some() { Ok(()) } else { lacks("the whole run") };
         }
         if self.sampled().is_some() {
             return Ok(());
         }
         let mut phases = self.stages.iter().filter_map(|stage| stage.phase);
-        match phases.find(|phase| self.script(*phase as usize).is_none()) {
+        match phases.find(|phase| self.operations(*phase as usize).is_none()) {
             Some(phase) => lacks(&format!("phase {}", self.phases[phase as usize].name)),
             None => Ok(()),
         }
@@ -271,8 +243,8 @@ impl<'a> Program<'a> {
 }
 
 /// What the ranks of a script send so many times over.
-fn sent(script: &Script, times: u64) -> Result<TrafficMatrix> {
-    TrafficMatrix::from_cells(script.live_messages().map(|message| Cell {
+fn sent(operations: &Operations, times: u64) -> Result<TrafficMatrix> {
+    TrafficMatrix::from_cells(operations.live_messages().map(|message| Cell {
         src: Rank(message.src),
         dst: Rank(message.dst),
         messages: times,
@@ -286,6 +258,53 @@ fn divisor(duration_ns: Option<u64>, is_rate: bool) -> f64 {
 
 /// Name of the one phase that stands for all.
 pub(super) const MERGED: &str = "merged";
+
+fn check_ranks(segmentation: &Segmentation) -> Result<()> {
+    let ranks = segmentation.header.ranks;
+    if ranks == 0 {
+        return Err(Error::data("has no ranks, expected one at least"));
+    }
+    let highest = segmentation.phases.iter().map(|phase| phase.matrix.ranks()).max().unwrap_or(0);
+    if highest > ranks || ranks > MOST_RANKS {
+        let ranks = ranks.max(highest);
+        return Err(Error::data(format!("has {ranks} ranks, expected at most {}", MOST_RANKS.min(ranks))));
+    }
+    Ok(())
+}
+
+/// What is sent over the whole run.
+fn whole_matrix(segmentation: &Segmentation) -> Result<Cow<'_, TrafficMatrix>> {
+    Ok(match &segmentation.phases[..] {
+        [only] => Cow::Borrowed(&only.matrix),
+        phases => {
+            // What phases within phases send is in the matrices of those around them.
+            let mut outermost = vec![segmentation.occurrences.is_empty(); phases.len()];
+            for occurrence in segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0) {
+                if let Some(outermost) = occurrence.phase.and_then(|phase| outermost.get_mut(phase as usize))
+                {
+                    *outermost = true;
+                }
+            }
+            let phases = phases.iter().zip(outermost).filter(|(_, outermost)| *outermost);
+            Cow::Owned(TrafficMatrix::from_cells(phases.flat_map(|(phase, _)| phase.matrix.cells()))?)
+        }
+    })
+}
+
+/// The stages of the whole run, one at least, and whether their times are known.
+fn all_stages(workload: &Workload, phases: &[ProgramPhase<'_>]) -> Result<(Vec<Stage>, bool)> {
+    let (mut stages, timed) = stages(workload, phases)?;
+    if let Some(duration) = workload.segmentation.header.duration_ns.filter(|_| timed) {
+        let end = stages.last().map_or(0, |stage| stage.end_ns);
+        if duration > end || stages.is_empty() {
+            stages.push(Stage { phase: None, end_ns: duration.max(end) });
+        }
+    }
+    if stages.is_empty() {
+        stages.push(Stage { phase: None, end_ns: NOMINAL_NS });
+    }
+    Ok((stages, timed))
+}
 
 /// The stages, and whether their times are known.
 fn stages(workload: &Workload, phases: &[ProgramPhase<'_>]) -> Result<(Vec<Stage>, bool)> {

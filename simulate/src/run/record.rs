@@ -1,15 +1,15 @@
 //! What a run says about itself, while it is gathered.
 
-use super::courses::{Courses, Population};
 use super::fidelity;
-use super::flow::Replays;
 use super::job::{Job, PhaseOfJob};
-use super::link_bytes::LinkBytes;
-use super::packets::PhasePackets;
-use super::picture::Picture;
+use super::load_summary::LoadSummary;
+use super::phase_replays::Replays;
 use super::program::Program;
+use super::time_series::{Population, RunSeries};
 use super::{LinkStatistics, Model, Reroute, Setup, Submission, clock_time};
 use crate::engine::Picoseconds;
+use crate::link_bytes::LinkBytes;
+use crate::phase_packets::PhasePackets;
 use crate::process_mapping::Placement;
 use crate::replay::Account;
 use crate::result::{
@@ -26,7 +26,7 @@ const MOST_VALUES: u64 = 1 << 28;
 /// Rows, series and snapshots.
 pub(super) struct Record<'a> {
     setup: &'a Setup<'a>,
-    courses: Courses,
+    series: RunSeries,
     /// Those still to come, latest first.
     snapshot_times: Vec<Picoseconds>,
     link_rows: Vec<LinkRows>,
@@ -49,6 +49,56 @@ struct LinkRows {
     packets: Vec<LinkPackets>,
 }
 
+/// A job whose rows are written.
+struct EndedJob<'j> {
+    number: u32,
+    timed: bool,
+    /// False if it still ran when the run ended.
+    is_finished: bool,
+    are_rates: bool,
+    program: &'j Program<'j>,
+    placement: &'j Placement,
+}
+
+impl EndedJob<'_> {
+    /// The row of a phase without what it says of links.
+    fn phase_row(&self, number: usize, phase: &PhaseOfJob) -> PhaseRow {
+        let of_program = &self.program.phases[number];
+        let packets = phase.packets.as_ref();
+        let replays = phase.replays.as_ref().filter(|_| self.is_finished);
+        PhaseRow {
+            job: self.number,
+            phase: of_program.name.into(),
+            occurrences: of_program.occurrences,
+            duration_s: of_program.duration_ns.map(|ns| ns as f64 / 1e9),
+            makespan_s: (self.is_finished && self.timed).then(|| seconds(phase.time)),
+            bytes: of_program.bytes,
+            drops: packets.map(|packets| packets.counts.drops),
+            retransmits: packets.map(|packets| packets.counts.retransmits),
+            replayed: replays.map(|replays| replays.sum),
+            packets: packets.map(|packets| packets.counts),
+            chosen: phase.chosen.clone().map(|chosen| {
+                if phase.met_others {
+                    Chosen { model: fidelity::PACKET.into(), reason: "other jobs were there".into() }
+                } else {
+                    chosen
+                }
+            }),
+            ..PhaseRow::default()
+        }
+    }
+}
+
+/// The packets of a phase that met no other jobs, those of samples included.
+fn packets_alone(phase: &mut PhaseOfJob) -> Option<PhasePackets> {
+    let mut packets = phase.packets.take().filter(|_| !phase.met_others);
+    let sampled = phase.replays.as_ref().and_then(Replays::packets);
+    if let Some(sampled) = sampled.filter(|_| !phase.met_others) {
+        packets.get_or_insert_default().add(&sampled);
+    }
+    packets
+}
+
 impl<'a> Record<'a> {
     pub(super) fn new(setup: &'a Setup<'a>) -> Result<Self> {
         let values = setup.snapshots_s.len() as u64 * setup.topology.link_count() as u64;
@@ -63,7 +113,7 @@ impl<'a> Record<'a> {
         snapshot_times.sort_unstable_by(|a, b| b.cmp(a));
         Ok(Self {
             setup,
-            courses: Courses::default(),
+            series: RunSeries::default(),
             snapshot_times,
             link_rows: Vec::new(),
             link_bytes: vec![0; setup.topology.link_count()],
@@ -95,7 +145,7 @@ impl<'a> Record<'a> {
         loads: &mut LinkLoads,
         population: Population,
     ) {
-        self.courses.set(now, &loads.usage(), population);
+        self.series.set(now, &loads.usage(), population);
         self.take_snapshots(loads, |at| at < time);
     }
 
@@ -141,7 +191,6 @@ impl<'a> Record<'a> {
         are_rates: bool,
         finished: Option<Picoseconds>,
     ) {
-        let options = self.setup.model.replay().unwrap_or_default();
         if let Some(now) = finished {
             let row = &mut self.result.jobs[job.number as usize];
             row.finished_s = Some(seconds(now));
@@ -150,104 +199,89 @@ impl<'a> Record<'a> {
             self.last_finish = Some(now);
         }
         self.timed &= job.timed;
-        let begun = job.phases.into_iter().enumerate();
+        let Job { number, timed, placement, phases, .. } = job;
+        let is_finished = finished.is_some();
+        let ended = EndedJob { number, timed, is_finished, are_rates, program, placement: &placement };
+        let begun = phases.into_iter().enumerate();
         let begun = begun.filter_map(|(number, phase)| Some((number, phase?)));
         for (position, (number, phase)) in (0..).zip(begun) {
-            let PhaseOfJob {
+            self.phase_ended(&ended, position, number, *phase);
+        }
+    }
+
+    /// Adds the rows of a phase of a job, which has a position among those that began.
+    fn phase_ended(&mut self, job: &EndedJob<'_>, position: u32, number: usize, mut phase: PhaseOfJob) {
+        phase.packets = packets_alone(&mut phase);
+        let mut row = job.phase_row(number, &phase);
+        let replays = phase.replays.as_ref().filter(|_| job.is_finished);
+        if let Some(replays) = replays {
+            self.critical_paths(job.number, position, replays);
+        }
+        let of_phase = (!job.program.merged).then_some(position);
+        let accounts = replays.map(|replays| &replays.accounts[..]);
+        self.ranks(job.number, of_phase, accounts.unwrap_or_default(), job.placement);
+        let time = phase.time;
+        let (load_summary, routes) = (phase.load_summary, phase.routes.take());
+        let (shares, packets) = self.link_shares(phase);
+        // Rates over the time that came out; of no time there are none.
+        let simulated = self.setup.model.replay().map(|_| seconds(time));
+        if let Some(seconds) = simulated {
+            let rate = |bytes: u64| bytes as f64 / seconds;
+            let load_summary = LoadSummary::of(self.setup.topology, &shares, rate);
+            if time > 0 && !shares.is_empty() {
+                load_summary.describe(true, &mut row);
+            }
+        } else if let Some(load_summary) = load_summary {
+            load_summary.describe(job.are_rates, &mut row);
+        }
+        self.result.phases.push(row);
+        self.result.routes.extend(routes);
+        match self.setup.link_statistics {
+            LinkStatistics::Jobs if simulated == Some(0.0) => {}
+            LinkStatistics::Jobs => self.link_rows.push(LinkRows {
+                job: Some(job.number),
+                phase: of_phase,
+                divisor: simulated.unwrap_or_else(|| job.program.divisor(number, job.are_rates)),
                 shares,
-                recorded,
-                picture,
-                routes,
-                time,
-                carried,
-                replays,
                 packets,
-                met_others,
-                chosen,
-            } = *phase;
-            let mut packets = packets.filter(|_| !met_others);
-            if let Some(sampled) = replays.as_ref().and_then(Replays::packets).filter(|_| !met_others) {
-                packets.get_or_insert_default().add(&sampled);
-            }
-            let of_program = &program.phases[number];
-            let mut row = PhaseRow {
-                job: job.number,
-                phase: of_program.name.into(),
-                occurrences: of_program.occurrences,
-                duration_s: of_program.duration_ns.map(|ns| ns as f64 / 1e9),
-                makespan_s: (finished.is_some() && job.timed).then(|| seconds(time)),
-                bytes: of_program.bytes,
-                drops: packets.as_ref().map(|packets| packets.counts.drops),
-                retransmits: packets.as_ref().map(|packets| packets.counts.retransmits),
-                replayed: replays.as_ref().filter(|_| finished.is_some()).map(|replays| replays.sum),
-                packets: packets.as_ref().map(|packets| packets.counts),
-                chosen: chosen.clone().map(|chosen| {
-                    if met_others {
-                        Chosen { model: fidelity::PACKET.into(), reason: "other jobs were there".into() }
-                    } else {
-                        chosen
-                    }
-                }),
-                // Of links, see the picture below.
-                ..PhaseRow::default()
-            };
-            let accounts =
-                replays.as_ref().filter(|_| finished.is_some()).map(|replays| &replays.accounts[..]);
-            if let Some(replays) = replays.as_ref().filter(|_| finished.is_some()) {
-                let Replays { paths, sum, .. } = replays;
-                // Of jobs without end sums are enough.
-                let is_detailed = self.setup.link_statistics == LinkStatistics::Jobs;
-                let steps = if is_detailed { options.path_steps } else { 0 };
-                self.result.path.extend(paths.path_rows(job.number, position, sum, steps));
-                self.result.blame.extend(paths.blame_rows(job.number, position, sum, is_detailed));
-            }
-            let position_or_all = (!program.merged).then_some(position);
-            self.ranks(job.number, position_or_all, accounts.unwrap_or_default(), &job.placement);
-            let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
-            let chosen = chosen.as_ref().filter(|_| !met_others).map(|chosen| &chosen.model[..]);
-            let asked = || shares.iter().map(|share| share.link);
-            // Where packets of several jobs met, nobody knows whose was which.
-            let (shares, of_links) = match (&self.setup.model, chosen, &packets) {
-                (Model::Traffic, ..) | (_, Some(fidelity::TRAFFIC), _) => (shares, Vec::new()),
-                (Model::Flow(..), ..) | (_, Some(fidelity::FLOW), _) => {
-                    (carried.shares(asked(), &shares), Vec::new())
-                }
-                (Model::Packet(_), _, Some(packets)) => {
-                    let shares = packets.shares(&carried, &shares);
-                    let of_links = packets.of_links(&shares);
-                    (shares, of_links)
-                }
-                (Model::Packet(_), _, None) => (Vec::new(), Vec::new()),
-            };
-            // Rates over the time that came out; of no time there are none.
-            let simulated = self.setup.model.replay().map(|_| seconds(time));
-            if let Some(seconds) = simulated {
-                let rate = |bytes: u64| bytes as f64 / seconds;
-                let picture = Picture::of(self.setup.topology, &shares, rate);
-                if time > 0 && !shares.is_empty() {
-                    picture.describe(true, &mut row);
-                }
-            } else if let Some(picture) = picture {
-                picture.describe(are_rates, &mut row);
-            }
-            self.result.phases.push(row);
-            self.result.routes.extend(routes);
-            match self.setup.link_statistics {
-                LinkStatistics::Jobs if simulated == Some(0.0) => {}
-                LinkStatistics::Jobs => self.link_rows.push(LinkRows {
-                    job: Some(job.number),
-                    phase: (!program.merged).then_some(position),
-                    divisor: simulated.unwrap_or_else(|| program.divisor(number, are_rates)),
-                    shares,
-                    packets: of_links,
-                }),
-                LinkStatistics::Run => {
-                    for share in shares {
-                        let bytes = &mut self.link_bytes[share.link.0 as usize];
-                        *bytes = bytes.saturating_add(share.bytes);
-                    }
+            }),
+            LinkStatistics::Run => {
+                for share in shares {
+                    let bytes = &mut self.link_bytes[share.link.0 as usize];
+                    *bytes = bytes.saturating_add(share.bytes);
                 }
             }
+        }
+    }
+
+    /// Adds the rows of the critical paths of a phase.
+    fn critical_paths(&mut self, job: u32, position: u32, replays: &Replays) {
+        let options = self.setup.model.replay().unwrap_or_default();
+        let Replays { paths, sum, .. } = replays;
+        // Of jobs without end sums are enough.
+        let is_detailed = self.setup.link_statistics == LinkStatistics::Jobs;
+        let steps = if is_detailed { options.path_steps } else { 0 };
+        self.result.path.extend(paths.path_rows(job, position, sum, steps));
+        self.result.blame.extend(paths.blame_rows(job, position, sum, is_detailed));
+    }
+
+    /// What links carried in a phase, and what became of packets there.
+    fn link_shares(&self, phase: PhaseOfJob) -> (Vec<LinkShare>, Vec<LinkPackets>) {
+        let PhaseOfJob { shares, recorded, carried, packets, chosen, met_others, .. } = phase;
+        let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
+        let chosen = chosen.as_ref().filter(|_| !met_others).map(|chosen| &chosen.model[..]);
+        // Where packets of several jobs met, it is not known whose was which.
+        match (&self.setup.model, chosen, &packets) {
+            (Model::Traffic, ..) | (_, Some(fidelity::TRAFFIC), _) => (shares, Vec::new()),
+            (Model::Flow(..), ..) | (_, Some(fidelity::FLOW), _) => {
+                (carried.shares(shares.iter().map(|share| share.link), &shares), Vec::new())
+            }
+            (Model::Packet(_), _, Some(packets)) => {
+                let shares = packets.shares(&carried, &shares);
+                let of_links = packets.of_links(&shares);
+                (shares, of_links)
+            }
+            (Model::Packet(_), _, None) => (Vec::new(), Vec::new()),
         }
     }
 
@@ -300,8 +334,8 @@ impl<'a> Record<'a> {
         are_rates: bool,
     ) -> RunResult {
         // The last state counts for the extremes even if it holds for no time.
-        self.courses.set(end, &loads.usage(), population);
-        self.courses.finish(end);
+        self.series.set(end, &loads.usage(), population);
+        self.series.finish(end);
         // Where a run ends with its last job, the network is empty ever after.
         let goes_on = self.setup.duration_s.is_none();
         self.take_snapshots(&loads, |at| at <= end || goes_on);
@@ -312,9 +346,9 @@ impl<'a> Record<'a> {
         result.statistics = RunStatistics {
             makespan_s: self.last_finish.filter(|_| self.timed && !is_open).map(seconds),
             jobs_finished: population.finished,
-            ..self.courses.statistics(are_rates)
+            ..self.series.statistics(are_rates)
         };
-        result.series = self.courses.into_series();
+        result.series = self.series.into_series();
         if self.setup.model.replay().is_some() {
             // Loads at the rates of the trace are what routers are told, and not what came out.
             let RunStatistics { makespan_s, jobs_finished, .. } = result.statistics;

@@ -1,5 +1,7 @@
 //! The life of jobs, event by event.
 
+mod alone;
+mod estimated;
 mod replays;
 
 use std::rc::Rc;
@@ -7,21 +9,21 @@ use std::rc::Rc;
 use phaseflow_collect::{Error, Result};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::courses::Population;
-use super::flow::Flow;
 use super::job::{Job, Machine, check_slots};
-use super::link_bytes::LinkBytes;
-use super::network::{Network, Question};
-use super::pattern::Pattern;
-use super::picture::Picture;
+use super::job_demands::JobDemands;
+use super::load_summary::LoadSummary;
+use super::network::{Network, RouteQuery};
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
+use super::replayers::Replayers;
+use super::time_series::Population;
 use super::{Algorithms, MOST_JOBS, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds, beyond_clock};
 use crate::host_selection::{HostRequest, HostSelector};
+use crate::link_bytes::LinkBytes;
 use crate::process_mapping::{MapRequest, ProcessMapper};
 use crate::replay::Sampling;
 use crate::result::RunResult;
@@ -70,10 +72,10 @@ pub(super) struct Simulation<'a> {
     local: LocalPlacement,
     routes: Routes,
     /// By workload: the latest.
-    patterns: Vec<Option<Rc<Pattern>>>,
+    job_demands: Vec<Option<Rc<JobDemands>>>,
     record: Record<'a>,
     /// In the flow model.
-    flow: Option<Box<Flow<'a>>>,
+    replayers: Option<Box<Replayers<'a>>>,
 }
 
 impl<'a> Simulation<'a> {
@@ -135,9 +137,9 @@ impl<'a> Simulation<'a> {
             aggregator: Aggregator::default(),
             local: LocalPlacement::default(),
             routes: Routes::default(),
-            patterns: programs.iter().map(|_| None).collect(),
+            job_demands: programs.iter().map(|_| None).collect(),
             record: Record::new(setup)?,
-            flow: Flow::new(topology, &setup.model, setup.progress)?.map(Box::new),
+            replayers: Replayers::new(topology, &setup.model, setup.progress)?.map(Box::new),
         };
         simulation.submit_first()?;
         Ok(simulation)
@@ -162,7 +164,7 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn run(mut self) -> Result<RunResult> {
-        if self.flow.is_some() {
+        if self.replayers.is_some() {
             return self.run_flow();
         }
         while let Some((time, event)) = self.events.pop().filter(|(time, _)| *time <= self.end) {
@@ -221,7 +223,7 @@ impl<'a> Simulation<'a> {
             }
         };
         // Its stages would be squeezed into what the clock can tell. Replays take their own time.
-        if length == Picoseconds::MAX && self.flow.is_none() {
+        if length == Picoseconds::MAX && self.replayers.is_none() {
             return Err(beyond_clock().at(format!("job {line} ({})", program.name)));
         }
         let job = self.record.submitted(source.workload, self.now);
@@ -286,11 +288,11 @@ impl<'a> Simulation<'a> {
         let servers = self.machine.serve(program.servers, &hosts);
         placement.hosts.extend(&servers);
         self.aggregator.localize(&placement, &mut self.local);
-        let latest = self.patterns[waiting.workload].take();
-        let pattern = latest
-            .filter(|pattern| pattern.is_of(&self.local.of_rank))
-            .unwrap_or_else(|| Rc::new(Pattern::new(&self.local.of_rank, program.phases.len())));
-        self.patterns[waiting.workload] = Some(Rc::clone(&pattern));
+        let latest = self.job_demands[waiting.workload].take();
+        let job_demands = latest
+            .filter(|job_demands| job_demands.is_of(&self.local.of_rank))
+            .unwrap_or_else(|| Rc::new(JobDemands::new(&self.local.of_rank, program.phases.len())));
+        self.job_demands[waiting.workload] = Some(Rc::clone(&job_demands));
 
         self.population.waiting -= 1;
         self.population.running += 1;
@@ -299,7 +301,7 @@ impl<'a> Simulation<'a> {
         let mut job = Box::new(Job {
             number: waiting.job,
             workload: waiting.workload,
-            timed: waiting.timed || self.flow.is_some(),
+            timed: waiting.timed || self.replayers.is_some(),
             started: self.now,
             length: waiting.length,
             end,
@@ -308,16 +310,16 @@ impl<'a> Simulation<'a> {
             placement,
             servers: servers.len(),
             local_hosts: self.local.hosts.clone(),
-            pattern,
+            job_demands,
             routes: None,
             stage: 0,
             stage_began: self.now,
             phases: program.phases.iter().map(|_| None).collect(),
-            leads: vec![0; if self.flow.is_some() { program.ranks as usize } else { 0 }],
+            skew: vec![0; if self.replayers.is_some() { program.ranks as usize } else { 0 }],
             estimates: None,
             coming: LinkBytes::default(),
             tail: LinkBytes::default(),
-            delay: self.flow.as_ref().filter(|flow| flow.options.interference).map(|_| 0),
+            delay: self.replayers.as_ref().filter(|replayers| replayers.options.interference).map(|_| 0),
             passed_ns: vec![0; program.phases.len() + 1],
         });
         let place = self.places.pop().unwrap_or_else(|| {
@@ -330,7 +332,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn begin_stage(&mut self, job: &mut Job, place: u32) -> Result<()> {
-        if self.flow.is_some() {
+        if self.replayers.is_some() {
             return self.begin_replay(job, place);
         }
         let program = &self.programs[job.workload];
@@ -355,7 +357,7 @@ impl<'a> Simulation<'a> {
         if let Some(phase) =
             program.stages[job.stage].phase.and_then(|phase| job.phases[phase as usize].as_mut())
         {
-            if self.flow.is_none() {
+            if self.replayers.is_none() {
                 self.network.loads.remove(&phase.shares);
             }
             phase.carried.add(job.coming.iter(), 1.0);
@@ -374,11 +376,11 @@ impl<'a> Simulation<'a> {
         let program = &self.programs[job.workload];
         self.places.push(place);
         self.machine.give_back(&job.hosts, job.slots);
-        self.machine.stop_serving(job.cast().1);
+        self.machine.stop_serving(job.replay_hosts().servers);
         self.population.running -= 1;
         self.population.finished += 1;
-        if let Some(flow) = &mut self.flow {
-            flow.player.transport().forget_carried(job.number);
+        if let Some(replayers) = &mut self.replayers {
+            replayers.shared.transport().forget_carried(job.number);
         }
         self.record.ended(*job, program, self.are_rates, Some(self.now));
         self.schedule(Occasion::Finished)
@@ -388,9 +390,9 @@ impl<'a> Simulation<'a> {
     fn route(&mut self, job: &mut Job, phase: usize) -> Result<()> {
         let program = &self.programs[job.workload];
         let once = self.setup.reroute == Reroute::Job && program.phases.len() > 1;
-        let demands = job.pattern.phase(phase, program, &mut self.aggregator, once);
+        let demands = job.job_demands.phase(phase, program, &mut self.aggregator, once);
         let divisor = program.divisor(phase, self.are_rates);
-        let question = Question {
+        let query = RouteQuery {
             job: job.number,
             phase: program.phases[phase].name,
             placement: &job.placement,
@@ -400,35 +402,35 @@ impl<'a> Simulation<'a> {
             divisor,
         };
         if !once {
-            self.network.route(&question, &mut self.routes)?;
+            self.network.route(&query, &mut self.routes)?;
         } else if job.routes.is_none() {
-            let pairs = job.pattern.whole(program, &mut self.aggregator);
+            let pairs = job.job_demands.whole(program, &mut self.aggregator);
             let divisor = program.whole_divisor(self.are_rates);
-            let whole = Question { phase: MERGED, matrix: program.whole(), pairs, divisor, ..question };
+            let whole = RouteQuery { phase: MERGED, matrix: program.whole(), pairs, divisor, ..query };
             self.network.route(&whole, job.routes.insert(Routes::default()))?;
         }
         let routes = job.routes.as_ref().unwrap_or(&self.routes);
         let route_of = |pair: usize| routes.get(if once { demands.in_whole[pair] as usize } else { pair });
 
-        if let Some(flow) = &mut self.flow {
+        if let Some(replayers) = &mut self.replayers {
             let host = |number: u32| job.local_hosts[number as usize];
             for (i, pair) in demands.pairs.iter().enumerate() {
-                flow.route(self.setup.topology, host(pair.src), host(pair.dst), route_of(i));
+                replayers.route(self.setup.topology, host(pair.src), host(pair.dst), route_of(i));
             }
         }
         let state = job.phases[phase].get_or_insert_default();
         self.network.shares(&demands.pairs, route_of, divisor, &mut state.shares);
         let load = |bytes: u64| bytes as f64 / divisor;
-        let picture = Picture::of(self.setup.topology, &state.shares, load);
-        if state.picture.is_some_and(|worst| picture.max_ratio <= worst.max_ratio) {
+        let load_summary = LoadSummary::of(self.setup.topology, &state.shares, load);
+        if state.load_summary.is_some_and(|worst| load_summary.max_ratio <= worst.max_ratio) {
             return Ok(());
         }
-        state.picture = Some(picture);
+        state.load_summary = Some(load_summary);
         if self.setup.reroute == Reroute::Phase {
             state.recorded.clone_from(&state.shares);
         }
         if self.setup.record_routes {
-            state.routes = Some(question.with_routes(route_of));
+            state.routes = Some(query.with_routes(route_of));
         }
         Ok(())
     }
@@ -441,8 +443,8 @@ impl<'a> Simulation<'a> {
             self.record.ended(*job, program, self.are_rates, None);
         }
         let mut result = self.record.into_result(end, self.network.loads, self.population, self.are_rates);
-        if let Some(mut flow) = self.flow {
-            flow.describe(self.setup.topology, &mut result.statistics);
+        if let Some(mut replayers) = self.replayers {
+            replayers.describe(self.setup.topology, &mut result.statistics);
         }
         result
     }

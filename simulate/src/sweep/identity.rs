@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Axis, Point, Settings, Sweep};
 use crate::flow_list::FlowList;
-use crate::replay::Sampled;
+use crate::replay::StratifiedSample;
 use crate::run::{JobSource, Submission};
 use crate::topology::{LinkId, NodeId, Topology};
 use crate::workload::Workload;
@@ -109,17 +109,18 @@ pub(super) fn of_recordings(workloads: &[Workload]) -> String {
     let mut hash = Fnv::default();
     for workload in workloads {
         let recording = workload.recording.as_ref();
-        let scripts = recording.map(|recording| recording.of_phase.iter().map(Option::as_ref));
-        for script in scripts.into_iter().flatten().chain(recording.map(|recording| recording.whole.as_ref()))
+        let of_phases = recording.map(|recording| recording.of_phase.iter().map(Option::as_ref));
+        for operations in
+            of_phases.into_iter().flatten().chain(recording.map(|recording| recording.whole.as_ref()))
         {
-            match script {
+            match operations {
                 None => hash.number(u64::MAX),
-                Some(script) => script.digest(&mut |number| hash.number(number)),
+                Some(operations) => operations.digest(&mut |number| hash.number(number)),
             }
         }
         let sampled = recording.and_then(|recording| recording.sampled.as_ref());
-        for script in sampled.into_iter().flat_map(Sampled::scripts) {
-            script.digest(&mut |number| hash.number(number));
+        for operations in sampled.into_iter().flat_map(StratifiedSample::replays) {
+            operations.digest(&mut |number| hash.number(number));
         }
     }
     hash.hex()

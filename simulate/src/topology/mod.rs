@@ -21,6 +21,8 @@ mod search;
 #[cfg(test)]
 pub(crate) mod sketch;
 mod star;
+#[cfg(test)]
+pub(crate) mod test_tree;
 mod torus;
 mod xgft;
 

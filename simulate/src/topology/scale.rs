@@ -75,7 +75,7 @@ impl fmt::Display for Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::tree;
+    use crate::topology::test_tree::tree;
 
     #[test]
     fn one_link_becomes_faster() {

@@ -104,8 +104,8 @@ mod tests {
     use rand::seq::SliceRandom;
 
     use super::*;
-    use crate::sample::tree;
     use crate::stream::Stream;
+    use crate::topology::test_tree::tree;
 
     fn matrix(pairs: impl Iterator<Item = (u32, u32, u64)>) -> TrafficMatrix {
         let cell = |(src, dst, bytes)| Cell { src: Rank(src), dst: Rank(dst), messages: 1, bytes };

@@ -1,29 +1,25 @@
 //! Jobs whose ranks are replayed: stages as replays that meet each other, and the answers that are known for those that are alone.
 
-use std::rc::Rc;
-
-use phaseflow_collect::{At, Result};
+use phaseflow_collect::{Error, Result};
 
 use super::{Event, Simulation};
-use crate::replay::{Crossing, Performance, Sampling, Script};
+use crate::link_bytes::LinkBytes;
+use crate::replay::{Crossing, Operations, Options, ReplayResult, Sampling};
 use crate::result::RunResult;
 use crate::routing::Routes;
-use crate::run::fidelity;
-use crate::run::flow::{On, Outcome, place_of, without_route};
+use crate::run::Reroute;
 use crate::run::job::Job;
-use crate::run::link_bytes::LinkBytes;
-use crate::run::network::Question;
-use crate::run::packets::PhasePackets;
-use crate::run::sampled::Estimates;
-use crate::run::{Model, Reroute};
+use crate::run::network::RouteQuery;
+use crate::run::phase_replays::Outcome;
+use crate::run::replayers::{place_of, without_route};
 use crate::topology::LinkId;
 
-impl Simulation<'_> {
+impl<'a> Simulation<'a> {
     /// Jobs and their replays side by side, in order of time.
     pub(super) fn run_flow(mut self) -> Result<RunResult> {
-        while let Some(flow) = self.flow.as_deref_mut() {
+        while let Some(replayers) = self.replayers.as_deref_mut() {
             let own = self.events.next_time();
-            let replays = flow.player.next(own.unwrap_or(self.end).min(self.end));
+            let replays = replayers.shared.next(own.unwrap_or(self.end).min(self.end));
             // What jobs do goes before what ranks do at the same time.
             let own_first = own.is_some_and(|own| replays.is_none_or(|replays| own <= replays));
             let Some(time) = (if own_first { own } else { replays }).filter(|time| *time <= self.end) else {
@@ -37,219 +33,152 @@ impl Simulation<'_> {
                 }
                 continue;
             }
-            if let Some(flow) = self.flow.as_deref_mut() {
-                let mut ended = std::mem::take(&mut flow.ended);
-                flow.player.advance(time, &mut ended);
-                let crossed: Vec<Crossing> = flow.player.take_crossed().collect();
+            if let Some(replayers) = self.replayers.as_deref_mut() {
+                let mut ended = std::mem::take(&mut replayers.ended);
+                replayers.shared.advance(time, &mut ended);
+                let crossed: Vec<Crossing> = replayers.shared.take_crossed().collect();
                 crossed.into_iter().for_each(|crossing| self.stretch_ends(crossing));
-                for performance in ended.drain(..) {
-                    self.replay_ends(performance)?;
+                for result in ended.drain(..) {
+                    self.replay_ends(result)?;
                 }
-                if let Some(flow) = self.flow.as_deref_mut() {
-                    flow.ended = ended;
+                if let Some(replayers) = self.replayers.as_deref_mut() {
+                    replayers.ended = ended;
                 }
             }
         }
-        if let Some(flow) = &mut self.flow {
-            flow.check_dead_end(|place| self.running.get(place as usize)?.as_deref(), self.programs)?;
-            if let Some(packets) = flow.packets_together(self.now)? {
+        if let Some(replayers) = &mut self.replayers {
+            if let Some(failure) = replayers.shared.failure() {
+                return Err(failure);
+            }
+            if let Some((token, text)) = replayers.shared.deadlock().filter(|_| !replayers.allow_hang) {
+                return Err(self.deadlock(token, text));
+            }
+            if let Some(packets) = replayers.packets_together(self.now)? {
                 self.record.packets_together(&packets, self.now);
             }
         }
         Ok(self.finish())
     }
 
-    /// A stage of a job, or without sampling all of them, as a replay.
-    pub(super) fn begin_replay(&mut self, job: &mut Job, place: u32) -> Result<()> {
+    /// The error of replays that cannot continue.
+    fn deadlock(&self, token: u64, text: String) -> Error {
+        let error = Error::data(text);
+        let Some(job) = self.running.get(place_of(token) as usize).and_then(Option::as_deref) else {
+            return error;
+        };
         let program = &self.programs[job.workload];
-        let Some(options) = self.flow.as_ref().map(|flow| flow.options) else { return Ok(()) };
+        let phase = program.stages[job.stage].phase;
+        let phase = phase.map_or("idle", |phase| program.phases[phase as usize].name);
+        error.at(format!("job {} ({}): phase {phase}", job.number, program.name))
+    }
+
+    /// Begins a stage of a job, or without sampling all its stages, as a replay.
+    pub(super) fn begin_replay(&mut self, job: &mut Job, place: u32) -> Result<()> {
+        let Some(options) = self.replayers.as_ref().map(|replayers| replayers.options) else { return Ok(()) };
         let is_alone = self.population.running == 1;
         self.see_rates();
         job.stage_began = self.now;
-        if let Some(progress) = self.setup.progress {
-            let phase = program.stages.get(job.stage).and_then(|stage| stage.phase);
-            progress.begins(|| match phase {
-                Some(phase) if options.sampling == Sampling::On => {
-                    format!("job {}, phase {}", job.number, program.phases[phase as usize].name)
-                }
-                _ => format!("job {}", job.number),
-            });
-        }
+        self.tell_progress(job, options.sampling);
         if options.sampling == Sampling::Off {
-            let script = if program.merged { program.script(0) } else { program.whole_script() };
-            for phase in 0..program.phases.len() {
-                self.route(job, phase)?;
-            }
-            let Some(script) = script else { return Ok(()) };
-            self.route_rest(job, 0, script)?;
-            if let Some(flow) = &mut self.flow {
-                flow.begin(self.now, place, script, job);
-            }
-            return Ok(());
+            return self.begin_whole(job, place);
         }
         job.coming = LinkBytes::default();
-        // Nobody comes who could be met.
+        // Without events to come no other job begins.
         let stays_alone = is_alone && self.events.next_time().is_none();
-        if stays_alone && self.begin_alone(job, place)? {
+        if stays_alone && self.begin_estimated(job, place)? {
             return Ok(());
         }
-        let Some(phase) = program.stages[job.stage].phase else {
-            let time = options.compute_ps(program.length_ns(job.stage));
-            job.will_carry(self.setup.topology, time, &LinkBytes::default(), &[]);
-            self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
-            return Ok(());
-        };
-        let number = phase as usize;
-        let is_first = job.phases[number].is_none();
-        if is_first || self.setup.reroute == Reroute::Phase {
-            self.route(job, number)?;
-        }
-        let Some(script) = program.script(number) else { return Ok(()) };
-        if is_first || self.setup.reroute == Reroute::Phase {
-            self.route_rest(job, number, script)?;
-        }
-        let cast = job.placement.hosts.split_at(job.placement.hosts.len() - job.servers);
-        let Some(state) = job.phases[number].as_deref_mut() else { return Ok(()) };
-        let replays = state.replays.get_or_insert_default();
-        let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
-        if !is_alone {
-            // What is on its way between stages is in none of them.
-            flow.take_carried(job.number);
-            flow.begin(self.now, place, script, job);
-            return Ok(());
-        }
-        if flow.chooses() && state.chosen.is_none() {
-            let picture = state.picture.filter(|_| program.has_durations());
-            let peak = picture.map(|picture| picture.contended());
-            let fits = options.compute_ps(1000) == 1_000_000 && self.setup.model.collective().is_none();
-            state.chosen = Some(flow.choose(script, cast.0, peak, fits));
-        }
-        if state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::TRAFFIC) {
-            let end = self.now.saturating_add(options.compute_ps(program.length_ns(job.stage)));
-            if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
-                flow.begin(self.now, place, script, job);
-                return Ok(());
-            }
-            job.leads.fill(0);
-            self.events.push(end, Event::StageEnds { place });
-            return Ok(());
-        }
-        let is_fluid = state.chosen.as_ref().is_some_and(|chosen| chosen.model == fidelity::FLOW);
-        let on = if is_fluid { On::Flows } else { On::Own };
-        // Where routes change, what is known does not hold.
-        let known = if self.setup.reroute == Reroute::Job { replays.known(&job.leads) } else { None };
-        let is_new = known.is_none();
-        let outcome = match known {
-            Some(outcome) => outcome,
+        match self.programs[job.workload].stages[job.stage].phase {
+            Some(phase) => self.begin_phase(job, place, phase as usize, is_alone),
             None => {
-                let place = || {
-                    format!("job {} ({}): phase {}", job.number, program.name, program.phases[number].name)
-                };
-                let played = flow.alone(job.number, script, cast, &job.leads, on).at(place)?;
-                let packets = played.packets.map(|parts| {
-                    let mut packets = PhasePackets::default();
-                    parts.iter().for_each(|part| packets.add(part));
-                    packets
-                });
-                let mut carried = LinkBytes::default();
-                played.carried.into_iter().for_each(|part| carried.add(part, 1.0));
-                let Some(performance) = played.performance else {
-                    // What hangs has no end; what became of packets until then is known.
-                    if let Some(packets) = packets {
-                        state.packets.get_or_insert_default().add(&packets);
-                    }
-                    return Ok(());
-                };
-                let bounds = flow.bounds(script, cast.0, &job.leads);
-                let outcome = Rc::new(Outcome { performance, bounds, packets, carried, tail: played.tail });
-                replays.learn(&job.leads, &outcome);
-                outcome
+                self.begin_idle(job, place, options);
+                Ok(())
             }
-        };
-        // All that is to come while only this job runs is submissions: if one comes before the end, both meet.
-        let end = self.now.saturating_add(outcome.performance.makespan);
-        if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
-            flow.begin(self.now, place, script, job);
-            return Ok(());
         }
-        replays.occurred(&outcome, is_new, self.now - job.started, options.path_steps);
-        if let Some(packets) = &outcome.packets {
-            state.packets.get_or_insert_default().add(packets);
+    }
+
+    fn tell_progress(&self, job: &Job, sampling: Sampling) {
+        let Some(progress) = self.setup.progress else { return };
+        let program = &self.programs[job.workload];
+        let phase = program.stages.get(job.stage).and_then(|stage| stage.phase);
+        progress.begins(|| match phase {
+            Some(phase) if sampling == Sampling::On => {
+                format!("job {}, phase {}", job.number, program.phases[phase as usize].name)
+            }
+            _ => format!("job {}", job.number),
+        });
+    }
+
+    /// Begins all stages of a job as one replay.
+    fn begin_whole(&mut self, job: &mut Job, place: u32) -> Result<()> {
+        let program = &self.programs[job.workload];
+        for phase in 0..program.phases.len() {
+            self.route(job, phase)?;
         }
-        job.leave(&outcome.performance);
-        job.will_carry(self.setup.topology, outcome.performance.makespan, &outcome.carried, &outcome.tail);
-        self.events.push(end, Event::StageEnds { place });
+        // Workloads without them were refused before the run.
+        let Some(operations) = program.stage_by_stage() else { return Ok(()) };
+        self.route_rest(job, 0, operations)?;
+        self.begin_shared(job, place, operations);
         Ok(())
     }
 
-    /// A stage of a job that has the network to itself and whose phases are known from samples; false if they are not.
-    fn begin_alone(&mut self, job: &mut Job, place: u32) -> Result<bool> {
-        let program = &self.programs[job.workload];
-        // Where routes change with the phase, there is no one answer for all its occurrences.
-        let takes_samples = match &self.setup.model {
-            Model::Traffic => false,
-            Model::Flow(..) => true,
-            // What hangs is told of phases.
-            Model::Packet(model) => !model.is_chosen && !model.allow_hang,
-        };
-        let Some(sampled) = program.sampled().filter(|_| takes_samples && self.setup.reroute == Reroute::Job)
-        else {
-            return Ok(false);
-        };
-        if job.estimates.is_none() {
-            let mut used: Vec<u32> = program.stages.iter().filter_map(|stage| stage.phase).collect();
-            used.sort_unstable();
-            used.dedup();
-            for phase in &used {
-                if job.phases[*phase as usize].is_none() {
-                    self.route(job, *phase as usize)?;
-                }
-            }
-            let first = used.first().map_or(0, |phase| *phase as usize);
-            for script in sampled.scripts() {
-                self.route_rest(job, first, script)?;
-            }
-            let Some(flow) = self.flow.as_deref_mut() else { return Ok(false) };
-            let place = || format!("job {} ({})", job.number, program.name);
-            job.estimates =
-                Some(Rc::new(Estimates::new(flow, job.number, sampled, &job.placement.hosts).at(place)?));
-        }
-        let phase = program.stages[job.stage].phase;
-        let Some(estimate) = job.estimates.as_ref().and_then(|estimates| estimates.of(phase)) else {
-            return Ok(false);
-        };
-        let length_ns = program.length_ns(job.stage);
-        let share = estimate.share(length_ns);
-        let passed_ns = &mut job.passed_ns[phase.map_or(program.phases.len(), |phase| phase as usize)];
-        let time = estimate.until(*passed_ns + length_ns) - estimate.until(*passed_ns);
-        *passed_ns += length_ns;
-        let state = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut());
-        if let Some(state) = state {
-            let is_first = state.replays.is_none();
-            let steps = self.setup.model.replay().map_or(0, |options| options.path_steps);
-            state.replays.get_or_insert_default().add_share(estimate, share, is_first, steps);
-            job.coming.add(estimate.carried.iter(), share);
-            // Time and bytes are estimates each: what links cannot carry in the time is an error of the time.
-            job.coming.cut(self.setup.topology, time);
-        }
+    /// Begins an idle stretch: ranks compute as long as in the trace.
+    fn begin_idle(&mut self, job: &mut Job, place: u32, options: Options) {
+        let time = options.compute_ps(self.programs[job.workload].length_ns(job.stage));
+        job.will_carry(self.setup.topology, time, &LinkBytes::default(), &[]);
         self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
-        Ok(true)
+    }
+
+    /// Begins a stage that replays its phase.
+    fn begin_phase(&mut self, job: &mut Job, place: u32, phase: usize, is_alone: bool) -> Result<()> {
+        let program = &self.programs[job.workload];
+        let needs_routes = job.phases[phase].is_none() || self.setup.reroute == Reroute::Phase;
+        if needs_routes {
+            self.route(job, phase)?;
+        }
+        // Workloads without them were refused before the run.
+        let Some(operations) = program.operations(phase) else { return Ok(()) };
+        if needs_routes {
+            self.route_rest(job, phase, operations)?;
+        }
+        if let Some(state) = job.phases[phase].as_deref_mut() {
+            state.replays.get_or_insert_default();
+        }
+        if is_alone {
+            return self.begin_alone(job, place, phase, operations);
+        }
+        if let Some(replayers) = self.replayers.as_deref_mut() {
+            // What is in flight between stages belongs to none of them.
+            replayers.take_carried(job.number);
+        }
+        self.begin_shared(job, place, operations);
+        Ok(())
+    }
+
+    /// Begins a replay together with those of other jobs.
+    pub(super) fn begin_shared(&mut self, job: &Job, place: u32, operations: &'a Operations) {
+        if let Some(replayers) = self.replayers.as_deref_mut() {
+            replayers.begin(self.now, place, operations, job.number, job.replay_hosts());
+        }
     }
 
     /// The last rank of a job that is replayed as a whole has left a stretch of it.
     fn stretch_ends(&mut self, crossing: Crossing) {
-        let Some(flow) = self.flow.as_deref_mut().filter(|flow| flow.options.sampling == Sampling::Off)
+        let Some(replayers) =
+            self.replayers.as_deref_mut().filter(|replayers| replayers.options.sampling == Sampling::Off)
         else {
             return;
         };
         let Some(job) = self.running[place_of(crossing.token) as usize].as_deref_mut() else { return };
-        let carried = flow.take_carried(job.number);
+        let carried = replayers.take_carried(job.number);
         job.carried(&self.programs[job.workload], crossing.boundary, carried);
     }
 
     /// Lets the router see what links carry now.
     fn see_rates(&mut self) {
-        let Some(network) = self.flow.as_mut().and_then(|flow| flow.player.transport().flows()) else {
+        let Some(network) =
+            self.replayers.as_mut().and_then(|replayers| replayers.shared.transport().flows())
+        else {
             return;
         };
         let rates = self.network.rates.get_or_insert_default();
@@ -258,15 +187,15 @@ impl Simulation<'_> {
     }
 
     /// Routes of pairs of hosts that are in no matrix of a phase: messages of idle stretches.
-    fn route_rest(&mut self, job: &Job, phase: usize, script: &Script) -> Result<()> {
-        let Some(flow) = &mut self.flow else { return Ok(()) };
+    pub(super) fn route_rest(&mut self, job: &Job, phase: usize, operations: &Operations) -> Result<()> {
+        let Some(replayers) = &mut self.replayers else { return Ok(()) };
         let hosts = &job.placement.hosts;
-        let pairs = without_route(script, hosts, |src, dst| flow.ideal.has_route(src, dst));
+        let pairs = without_route(operations, hosts, |src, dst| replayers.ideal.has_route(src, dst));
         if pairs.is_empty() {
             return Ok(());
         }
         let program = &self.programs[job.workload];
-        let question = Question {
+        let query = RouteQuery {
             job: job.number,
             phase: program.phases[phase].name,
             placement: &job.placement,
@@ -276,62 +205,62 @@ impl Simulation<'_> {
             divisor: 1.0,
         };
         let mut routes = Routes::default();
-        self.network.route_hosts(&question, &pairs, &mut routes)?;
+        self.network.route_hosts(&query, &pairs, &mut routes)?;
         for ((src, dst), links) in pairs.iter().zip(routes.iter()) {
-            flow.route(self.setup.topology, *src, *dst, links);
+            replayers.route(self.setup.topology, *src, *dst, links);
         }
         Ok(())
     }
 
     /// A replay among others has come to its end: that of a stage, or without sampling of its job.
-    fn replay_ends(&mut self, performance: Performance) -> Result<()> {
-        let place = place_of(performance.token);
+    fn replay_ends(&mut self, result: ReplayResult) -> Result<()> {
+        let place = place_of(result.token);
         let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
         let program = &self.programs[job.workload];
-        let Some(flow) = self.flow.as_deref_mut() else { return Ok(()) };
-        if flow.options.sampling == Sampling::Off {
-            let script = if program.merged { program.script(0) } else { program.whole_script() };
-            let bounds = script
-                .map(|script| flow.bounds(script, &job.placement.hosts, &job.leads))
+        let Some(replayers) = self.replayers.as_deref_mut() else { return Ok(()) };
+        if replayers.options.sampling == Sampling::Off {
+            let operations = program.stage_by_stage();
+            let bounds = operations
+                .map(|operations| replayers.bounds(operations, &job.placement.hosts, &job.skew))
                 .unwrap_or_default();
-            job.spread(program, &performance, &bounds, flow.options.path_steps);
-            let carried = flow.take_carried(job.number);
-            job.carried(program, performance.stretches.len() - 1, carried);
-            if let Some(script) = script.filter(|_| flow.options.interference) {
-                let alone = flow.time_apart(&job, script)?;
-                job.was_delayed(performance.makespan, alone);
+            job.spread(program, &result, &bounds, replayers.options.path_steps);
+            let carried = replayers.take_carried(job.number);
+            job.carried(program, result.stretches.len() - 1, carried);
+            if let Some(operations) = operations.filter(|_| replayers.options.interference) {
+                let alone = replayers.time_alone(job.number, operations, job.replay_hosts())?;
+                job.was_delayed(result.makespan, alone);
             }
-            self.record.ranks(job.number, None, &performance.accounts, &job.placement);
+            self.record.ranks(job.number, None, &result.accounts, &job.placement);
             return self.job_ends(job, place);
         }
         let phase = program.stages[job.stage].phase;
-        let script = phase.and_then(|phase| program.script(phase as usize));
-        let mut apart = None;
-        if let Some(script) = script.filter(|_| flow.options.interference) {
+        let operations = phase.and_then(|phase| program.operations(phase as usize));
+        let mut baseline = None;
+        if let Some(operations) = operations.filter(|_| replayers.options.interference) {
             // Where routes change, what is known does not hold.
             let known =
-                phase.filter(|_| self.setup.reroute == Reroute::Job).and_then(|phase| job.apart(phase));
-            apart = if known.is_some() { known } else { flow.time_apart(&job, script)? };
-            job.was_delayed(performance.makespan, apart);
+                phase.filter(|_| self.setup.reroute == Reroute::Job).and_then(|phase| job.baseline(phase));
+            baseline = if known.is_some() {
+                known
+            } else {
+                replayers.time_alone(job.number, operations, job.replay_hosts())?
+            };
+            job.was_delayed(result.makespan, baseline);
         }
         if let Some(state) = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut()) {
             let replays = state.replays.get_or_insert_default();
             let hosts = &job.placement.hosts;
             let none = vec![0; hosts.len()];
-            let bounds = script.map(|script| flow.bounds(script, hosts, &none)).unwrap_or_default();
-            state.carried.add(flow.take_carried(job.number), 1.0);
-            let outcome = Outcome {
-                performance,
-                bounds,
-                packets: None,
-                carried: LinkBytes::default(),
-                tail: Vec::new(),
-            };
+            let bounds =
+                operations.map(|operations| replayers.bounds(operations, hosts, &none)).unwrap_or_default();
+            state.carried.add(replayers.take_carried(job.number), 1.0);
+            let outcome =
+                Outcome { result, bounds, packets: None, carried: LinkBytes::default(), tail: Vec::new() };
             let began = job.stage_began - job.started;
-            replays.occurred(&outcome, true, began, flow.options.path_steps);
-            replays.apart = apart;
+            replays.occurred(&outcome, true, began, replayers.options.path_steps);
+            replays.baseline = baseline;
             state.met_others = true;
-            job.leave(&outcome.performance);
+            job.leave(&outcome.result);
         }
         self.running[place as usize] = Some(job);
         self.stage_ends(place)

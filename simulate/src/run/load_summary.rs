@@ -12,7 +12,7 @@ pub(super) const GBPS_PER_BYTE_RATE: f64 = 8.0 / 1e9;
 /// Mean and variance are over all links of the network (the variance divides by their number: they are all there are); the
 /// least load counts links without traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Picture {
+pub(super) struct LoadSummary {
     /// Highest load / capacity.
     pub(super) max_ratio: f64,
     /// Of links that several pairs of ranks use.
@@ -26,11 +26,11 @@ pub(super) struct Picture {
     variance_load: f64,
 }
 
-impl Picture {
+impl LoadSummary {
     /// `shares` in ascending order of links; `load` gives the load of bytes, not rounded to the run's quantum.
     pub(super) fn of(topology: &Topology, shares: &[LinkShare], load: impl Fn(u64) -> f64) -> Self {
         let links = topology.link_count() as f64;
-        let mut picture = Self {
+        let mut load_summary = Self {
             max_ratio: 0.0,
             contended_ratio: 0.0,
             mean_ratio: 0.0,
@@ -43,23 +43,23 @@ impl Picture {
         for share in shares {
             let load = load(share.bytes);
             let ratio = load / topology.link(share.link).capacity;
-            if ratio > picture.max_ratio || picture.bottleneck.is_none() {
-                picture.max_ratio = ratio;
-                picture.bottleneck = Some((share.link, load));
+            if ratio > load_summary.max_ratio || load_summary.bottleneck.is_none() {
+                load_summary.max_ratio = ratio;
+                load_summary.bottleneck = Some((share.link, load));
             }
             if share.flows > 1 {
-                picture.contended_ratio = picture.contended_ratio.max(ratio);
+                load_summary.contended_ratio = load_summary.contended_ratio.max(ratio);
             }
-            picture.mean_ratio += ratio / links;
-            picture.mean_load += load / links;
-            picture.min_load = picture.min_load.min(load);
-            picture.max_bytes = picture.max_bytes.max(share.bytes);
+            load_summary.mean_ratio += ratio / links;
+            load_summary.mean_load += load / links;
+            load_summary.min_load = load_summary.min_load.min(load);
+            load_summary.max_bytes = load_summary.max_bytes.max(share.bytes);
         }
-        let mean = picture.mean_load;
+        let mean = load_summary.mean_load;
         let untouched = links - shares.len() as f64;
         let squares: f64 = shares.iter().map(|share| (load(share.bytes) - mean).powi(2)).sum();
-        picture.variance_load = (squares + untouched * mean * mean) / links;
-        picture
+        load_summary.variance_load = (squares + untouched * mean * mean) / links;
+        load_summary
     }
 
     /// Highest use of a link that several pairs of ranks share, where loads are rates.

@@ -1,9 +1,9 @@
 //! Quantities of the whole run over time.
 
-use super::picture::GBPS_PER_BYTE_RATE;
+use super::load_summary::GBPS_PER_BYTE_RATE;
 use crate::engine::Picoseconds;
 use crate::result::{RunStatistics, Series};
-use crate::statistics::Course;
+use crate::statistics::StepFunction;
 use crate::traffic::Usage;
 
 /// How many jobs are where.
@@ -16,19 +16,19 @@ pub(super) struct Population {
 
 /// The courses of all quantities.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Courses {
-    max_congestion: Course,
-    mean_congestion: Course,
-    stddev_congestion: Course,
-    max_flows: Course,
-    max_ratio: Course,
-    waiting: Course,
-    running: Course,
-    in_system: Course,
-    finished: Course,
+pub(super) struct RunSeries {
+    max_congestion: StepFunction,
+    mean_congestion: StepFunction,
+    stddev_congestion: StepFunction,
+    max_flows: StepFunction,
+    max_ratio: StepFunction,
+    waiting: StepFunction,
+    running: StepFunction,
+    in_system: StepFunction,
+    finished: StepFunction,
 }
 
-impl Courses {
+impl RunSeries {
     /// The state that holds from `now` on.
     pub(super) fn set(&mut self, now: Picoseconds, usage: &Usage, population: Population) {
         if let Some(congestion) = usage.between_switches {
@@ -65,8 +65,8 @@ impl Courses {
 
     /// What the courses say of the run; utilization only where loads are rates.
     pub(super) fn statistics(&self, are_rates: bool) -> RunStatistics {
-        let max = |course: &Course| course.summary().map(|summary| summary.max);
-        let mean = |course: &Course| course.summary().map(|summary| summary.mean);
+        let max = |course: &StepFunction| course.summary().map(|summary| summary.max);
+        let mean = |course: &StepFunction| course.summary().map(|summary| summary.mean);
         RunStatistics {
             makespan_s: None,
             max_congestion: max(&self.max_congestion),

@@ -1,8 +1,8 @@
-//! A job that has the network to itself: its phases from their samples.
+//! Estimates of the phases of a job that has the network to itself, from their samples.
 //!
 //! The windows are replayed one after the other as one run, with nothing else in the network; each sample is a stretch of it, and takes from its
 //! last rank's entry to the last rank's entry into what comes next, as stages do in a replay of the whole run. What a phase takes is made of its
-//! samples by [regression](crate::regression) on what is known of all its units: how long they took when they were recorded, their messages and bytes, how long
+//! samples by [regression](super::regression) on what is known of all its units: how long they took when they were recorded, their messages and bytes, how long
 //! ranks computed and waited for each other.
 //!
 //! The error has two parts. That of the sample is the regression's. That of what is left out before a window is told by some windows that are
@@ -11,23 +11,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use phaseflow_collect::{Error, Result};
 use phaseflow_segment::Traits;
 
-use super::flow::{Bounds, Flow, On};
-use super::link_bytes::LinkBytes;
-use super::packets::PhasePackets;
+use super::regression::{TRAITS, Total, Unit, total};
 use crate::engine::Picoseconds;
 use crate::flow::HoldSums;
-use crate::regression::{TRAITS, Total, Unit, total};
+use crate::link_bytes::LinkBytes;
+use crate::phase_packets::PhasePackets;
 use crate::replay::{
-    Account, PathShare, Performance, RankSum, Sample, Sampled, Script, Step, Stratum, Stretch, keep_longest,
+    Account, Bounds, PathShare, RankSum, ReplayResult, SampledUnit, Step, Stratum, Stretch, keep_longest,
 };
-use crate::topology::{HostId, LinkId};
+use crate::topology::LinkId;
 
 /// What comes of all phases of a job.
 #[derive(Debug)]
-pub(super) struct Estimates {
+pub(crate) struct Estimates {
     /// By phase.
     phases: Vec<Option<Rc<Estimate>>>,
     idle: Option<Rc<Estimate>>,
@@ -35,11 +33,11 @@ pub(super) struct Estimates {
 
 /// What comes of a phase, all its occurrences together.
 #[derive(Debug, Default)]
-pub(super) struct Estimate {
+pub(crate) struct Estimate {
     /// How long it took when it was recorded.
-    pub(super) recorded_ns: u64,
+    pub(crate) recorded_ns: u64,
     /// How long it takes.
-    pub(super) time: Picoseconds,
+    pub(crate) time: Picoseconds,
     /// The square of how far off that may be by chance, picoseconds.
     variance: f64,
     /// How far off it may be for what is left out before samples, picoseconds.
@@ -47,28 +45,28 @@ pub(super) struct Estimate {
     /// True if it is not the sum of all of it.
     left_out: bool,
     /// Samples that were simulated.
-    pub(super) simulated: u64,
+    pub(crate) simulated: u64,
     /// All ranks together.
-    pub(super) account: RankSum,
+    pub(crate) account: RankSum,
     /// By rank.
-    pub(super) accounts: Vec<Account>,
-    pub(super) path: PathShare,
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) path: PathShare,
     /// The longest steps of samples.
-    pub(super) steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// What held up messages on the path, where that is asked for.
-    pub(super) holds: Option<HoldSums>,
+    pub(crate) holds: Option<HoldSums>,
     /// What packets came to.
-    pub(super) packets: Option<PhasePackets>,
+    pub(crate) packets: Option<PhasePackets>,
     /// Bytes that links carried in its time.
-    pub(super) carried: LinkBytes,
+    pub(crate) carried: LinkBytes,
     /// Shares of its time.
-    pub(super) unshared: Option<f64>,
-    pub(super) unlimited: Option<f64>,
+    pub(crate) unshared: Option<f64>,
+    pub(crate) unlimited: Option<f64>,
 }
 
 impl Estimate {
     /// How far off the time may be, as part of it.
-    pub(super) fn error(&self) -> f64 {
+    pub(crate) fn error(&self) -> f64 {
         let time = self.time as f64;
         if self.time == 0 || !self.left_out {
             return 0.0;
@@ -109,59 +107,39 @@ impl Estimate {
     }
 
     /// The part of it in a stretch that took this long when it was recorded.
-    pub(super) fn share(&self, recorded_ns: u64) -> f64 {
+    pub(crate) fn share(&self, recorded_ns: u64) -> f64 {
         if self.recorded_ns == 0 { 0.0 } else { recorded_ns as f64 / self.recorded_ns as f64 }
     }
 
     /// How long it takes until so much of it has passed; all of it in the end, whatever is rounded on the way.
-    pub(super) fn until(&self, recorded_ns: u64) -> Picoseconds {
+    pub(crate) fn until(&self, recorded_ns: u64) -> Picoseconds {
         (self.time as f64 * self.share(recorded_ns)).round() as Picoseconds // saturates
     }
 }
 
 impl Estimates {
     /// Of a phase, or of idle stretches.
-    pub(super) fn of(&self, phase: Option<u32>) -> Option<&Rc<Estimate>> {
+    pub(crate) fn of(&self, phase: Option<u32>) -> Option<&Rc<Estimate>> {
         match phase {
             Some(phase) => self.phases.get(phase as usize)?.as_ref(),
             None => self.idle.as_ref(),
         }
     }
 
-    /// Replays the windows of a job on `hosts`, whose routes are known.
-    ///
-    /// # Errors
-    /// A dead end.
-    pub(super) fn new<'a>(
-        flow: &mut Flow<'a>,
-        job: u32,
-        sampled: &'a Sampled,
-        hosts: &[HostId],
-    ) -> Result<Self> {
-        let together = vec![0; hosts.len()];
-        let mut replay = |script: &'a Script| {
-            let mut played = flow.alone(job, script, (hosts, &[]), &together, On::Own)?;
-            let performance = played.performance.take();
-            Ok::<_, Error>((performance.ok_or_else(|| Error::data("its samples have no end"))?, played))
-        };
-        let (performance, played) = replay(&sampled.script)?;
-        let again = sampled.again.as_ref().map(replay).transpose()?;
-        let again = again.map(|(again, _)| again.stretches).unwrap_or_default();
-        let bounds = flow.bounds(&sampled.script, hosts, &together);
-        let packets = played.packets.unwrap_or_default();
-        let found = Found { performance, packets, carried: played.carried, bounds, again };
-        let usual = found.usual_shift(&sampled.strata);
+    /// From the replays of the windows; keeps the `path_steps` longest steps of each phase.
+    pub(crate) fn new(found: &WindowReplays, strata: &[Stratum], path_steps: usize) -> Self {
+        let usual = found.usual_shift(strata);
         // A phase of which blocks come again to the nanosecond has settled: nothing is said of it by what changes elsewhere.
         let settled: BTreeSet<Option<u32>> =
-            sampled.strata.iter().filter(|stratum| stratum.identical).map(|stratum| stratum.phase).collect();
+            strata.iter().filter(|stratum| stratum.identical).map(|stratum| stratum.phase).collect();
         let mut of_phase: BTreeMap<Option<u32>, Estimate> = BTreeMap::new();
-        for stratum in &sampled.strata {
+        for stratum in strata {
             let least = if settled.contains(&stratum.phase) { 0.0 } else { LEAST_USUAL * LEAST_USUAL };
             of_phase.entry(stratum.phase).or_default().add(found.estimate(stratum, usual.max(least)));
         }
         let mut estimates = Self { phases: Vec::new(), idle: None };
         for (phase, mut estimate) in of_phase {
-            keep_longest(&mut estimate.steps, flow.options.path_steps as usize);
+            keep_longest(&mut estimate.steps, path_steps);
             let estimate = Some(Rc::new(estimate));
             match phase {
                 None => estimates.idle = estimate,
@@ -172,30 +150,30 @@ impl Estimates {
                 }
             }
         }
-        Ok(estimates)
+        estimates
     }
 }
 
-/// What came of the windows.
-struct Found {
-    performance: Performance,
+/// The replays of the windows.
+pub(crate) struct WindowReplays {
+    pub(crate) result: ReplayResult,
     /// By stretch; none of flows.
-    packets: Vec<PhasePackets>,
+    pub(crate) packets: Vec<PhasePackets>,
     /// By stretch: bytes that links carried.
-    carried: Vec<Vec<(LinkId, f64)>>,
-    bounds: Bounds,
+    pub(crate) carried: Vec<Vec<(LinkId, f64)>>,
+    pub(crate) bounds: Bounds,
     /// With less before samples.
-    again: Vec<Stretch>,
+    pub(crate) again: Vec<Stretch>,
 }
 
-impl Found {
+impl WindowReplays {
     /// How long a sample took, picoseconds.
-    fn time(&self, sample: &Sample) -> f64 {
-        time_of(&self.performance.stretches, &sample.stretches, &sample.edges)
+    fn time(&self, sample: &SampledUnit) -> f64 {
+        time_of(&self.result.stretches, &sample.stretches, &sample.edges)
     }
 
     /// How long it took with less before it.
-    fn time_again(&self, sample: &Sample) -> f64 {
+    fn time_again(&self, sample: &SampledUnit) -> f64 {
         time_of(&self.again, &sample.again, &sample.edges)
     }
 
@@ -218,10 +196,10 @@ impl Found {
     }
 
     fn estimate(&self, stratum: &Stratum, usual_shift: f64) -> Estimate {
-        let time = |sample: &Sample| self.time(sample);
+        let time = |sample: &SampledUnit| self.time(sample);
         // Idle stretches have no messages to speak of.
         let unit = |traits: &Traits| unit(traits, stratum.phase.is_none());
-        let measured = |samples: &[Sample]| -> Vec<(Unit, f64)> {
+        let measured = |samples: &[SampledUnit]| -> Vec<(Unit, f64)> {
             samples.iter().map(|sample| (unit(&sample.traits), time(sample))).collect()
         };
         let (sample, alone) = (measured(&stratum.samples), measured(&stratum.certain));
@@ -273,7 +251,7 @@ impl Found {
     }
 
     /// What samples spent, all together.
-    fn sum(&self, samples: &[Sample]) -> Sum {
+    fn sum(&self, samples: &[SampledUnit]) -> Sum {
         let mut sum = Sum::default();
         for sample in samples {
             sample.stretches.iter().for_each(|stretch| sum.add(self, *stretch));
@@ -382,9 +360,9 @@ impl Sum {
         }
     }
 
-    fn add(&mut self, found: &Found, number: usize) {
-        let Found { performance, bounds, .. } = found;
-        let Some(stretch) = performance.stretches.get(number) else { return };
+    fn add(&mut self, found: &WindowReplays, number: usize) {
+        let WindowReplays { result, bounds, .. } = found;
+        let Some(stretch) = result.stretches.get(number) else { return };
         self.time += stretch.time;
         self.account.include(&stretch.account);
         if let Some(packets) = found.packets.get(number) {
@@ -396,15 +374,15 @@ impl Sum {
         self.path.ranks += stretch.path.ranks;
         self.path.network += stretch.path.network;
         self.path.messages += stretch.path.messages;
-        if let Some(details) = &performance.details {
+        if let Some(details) = &result.details {
             self.steps.extend_from_slice(details.steps_of(number));
             if let Some(holds) = &details.holds {
                 self.holds.get_or_insert_default().add_all(&holds[number], 1.0);
             }
         }
-        let ranks = performance.accounts.len();
+        let ranks = result.accounts.len();
         self.accounts.resize(ranks, Account::default());
-        let own = performance.in_detail.get(number * ranks..(number + 1) * ranks).unwrap_or_default();
+        let own = result.accounts_by_stretch.get(number * ranks..(number + 1) * ranks).unwrap_or_default();
         self.accounts.iter_mut().zip(own).for_each(|(sum, own)| sum.add(own, 1));
         // What comes before can end later where it has the network to itself: then it leaves less to the stretch.
         let bound = |sum: &mut Option<Picoseconds>, bound: Option<Picoseconds>| {

@@ -1,11 +1,18 @@
-//! What packets came to in a phase.
+//! Counts of packets in a phase.
 
-use super::link_bytes::LinkBytes;
-use super::wire::Counts;
-use crate::packet::LinkTraffic;
+use crate::link_bytes::LinkBytes;
+use crate::packet::{AggregationReport, LinkTraffic};
 use crate::result::{LinkPackets, PacketCounts};
 use crate::topology::LinkId;
 use crate::traffic::LinkShare;
+
+/// Counts of packets: those of links since they were asked for last, the others since the beginning.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) links: Vec<LinkTraffic>,
+    pub(super) retransmits: u64,
+    pub(super) report: AggregationReport,
+}
 
 /// Counts of a phase: its occurrences, or of one of them.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +23,7 @@ pub(super) struct PhasePackets {
 }
 
 impl PhasePackets {
-    /// Between two looks at a network.
+    /// Between two readings of the counters of a network.
     pub(super) fn between(before: &Counts, after: Counts) -> Self {
         let links = (0..)
             .map(LinkId)

@@ -7,7 +7,7 @@ use crate::demand::{Aggregator, PairDemand};
 
 /// The demands of one workload for one way of cutting its ranks up; each list is made when it is first needed.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(super) struct JobDemands {
     of_rank: Vec<u32>,
     whole: OnceCell<Whole>,
     phases: Vec<OnceCell<PhaseDemands>>,
@@ -28,7 +28,7 @@ pub(super) struct PhaseDemands {
     pub(super) in_whole: Vec<u32>,
 }
 
-impl Pattern {
+impl JobDemands {
     pub(super) fn new(of_rank: &[u32], phases: usize) -> Self {
         Self {
             of_rank: of_rank.to_vec(),

@@ -1,4 +1,4 @@
-//! What carries the messages of replays: flows or packets.
+//! The network that carries the messages of replays: flows or packets.
 
 use phaseflow_collect::{Error, Result};
 
@@ -6,12 +6,13 @@ use super::RunProgress;
 use super::model::Model;
 use crate::engine::Picoseconds;
 use crate::flow::{FlowNetwork, Hold, Loss, Pair};
-use crate::packet::{AggregationReport, Group, LinkTraffic};
+use crate::packet::Group;
+use crate::phase_packets::Counts;
 use crate::replay::{Options, Packets, Shared, Transport};
 use crate::topology::{HostId, LinkId, Topology};
 
-/// One of the two, and who is told what arrives.
-pub(super) struct Wire<'a> {
+/// Flows or packets, and the progress of the run.
+pub(super) struct MessageNetwork<'a> {
     carrier: Carrier<'a>,
     progress: Option<&'a RunProgress<'a>>,
 }
@@ -22,7 +23,7 @@ enum Carrier<'a> {
     Packets(Box<Packets<'a>>, bool),
 }
 
-impl<'a> Wire<'a> {
+impl<'a> MessageNetwork<'a> {
     /// The network of a model that replays.
     pub(super) fn new(
         topology: &'a Topology,
@@ -105,15 +106,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// Counts of packets: those of links since they were asked for last, the others since the beginning.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) links: Vec<LinkTraffic>,
-    pub(super) retransmits: u64,
-    pub(super) report: AggregationReport,
-}
-
-impl Transport for Wire<'_> {
+impl Transport for MessageNetwork<'_> {
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32) {
         match &mut self.carrier {
             Carrier::Flows(flows) => flows.start(now, src, dst, bytes, key),

@@ -1,4 +1,4 @@
-//! The critical path: why a script took as long as it did.
+//! The critical path: why a replay took as long as it did.
 //!
 //! From the end of the rank that ended last it goes back in time. On a rank it goes back to the last time that the rank had to wait;
 //! there to the message that it waited for, back to when that one left; and on with the rank that let it leave: its sender, or its
@@ -6,57 +6,45 @@
 //! the whole shorter until another path becomes the longest (Yang and Miller, *Critical path analysis for the execution of parallel and
 //! distributed programs*, ICDCS 1988).
 
-use super::player::Act;
-use super::steps::{Details, Gathering, Place};
-use super::{PathShare, Transport};
+use super::account::PathShare;
+use super::active::ActiveReplay;
+use super::steps::{Details, Place, StepCollector};
+use super::transport::Transport;
 use crate::engine::Picoseconds;
 
-/// No wait.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// A time that a rank waited.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wait {
-    /// Or a sum, numbered on after the last message.
-    pub(super) message: u32,
-    /// The wait of the same rank before it, or [`NONE`].
-    pub(super) before: u32,
-    pub(super) end: Picoseconds,
-}
-
-/// What the path of a script that ended at `end` is made of, by stretch, and its steps if somebody asked. Takes time in proportion to the waits
+/// What the path of a replay that ended at `end` is made of, by stretch, and its steps if somebody asked. Takes time in proportion to the waits
 /// and stretches.
 pub(super) fn critical_path<T: Transport>(
-    act: &Act<'_>,
+    replay: &ActiveReplay<'_>,
     end: Picoseconds,
     transport: &T,
 ) -> (Vec<PathShare>, Option<Details>) {
-    let asked = act.holds.is_some() || act.options.path_steps > 0;
+    let asked = replay.holds.is_some() || replay.options.path_steps > 0;
     let mut shares = Shares {
-        of: vec![PathShare::default(); act.boundaries.len() + 1],
-        steps: asked.then(|| Gathering::new(act, act.options.path_steps)),
-        act,
+        of: vec![PathShare::default(); replay.boundaries.len() + 1],
+        steps: asked.then(|| StepCollector::new(replay, replay.options.path_steps)),
+        replay,
         at: end,
     };
     // By rank: the latest wait that can still be on the path, as that only goes back.
-    let mut latest: Vec<u32> = act.ranks.iter().map(|rank| rank.last_wait).collect();
-    let Some(mut rank) = act.ranks.iter().position(|rank| rank.ended == Some(end)) else {
+    let mut latest: Vec<u32> = replay.ranks.iter().map(|rank| rank.last_wait).collect();
+    let Some(mut rank) = replay.ranks.iter().position(|rank| rank.ended == Some(end)) else {
         return shares.finish(transport);
     };
     let mut at = end;
     loop {
         let wait = loop {
-            let Some(wait) = act.waits.get(latest[rank] as usize) else { break None };
+            let Some(wait) = replay.waits.get(latest[rank] as usize) else { break None };
             latest[rank] = wait.before;
             if wait.end <= at {
                 break Some(wait);
             }
         };
         let Some(wait) = wait else {
-            shares.back_to(act.began, Place::Rank(rank as u32));
+            shares.back_to(replay.began, Place::Rank(rank as u32));
             return shares.finish(transport);
         };
-        let (cause, started) = cause(act, wait.message);
+        let (cause, started) = cause(replay, wait.message);
         shares.back_to(wait.end, Place::Rank(rank as u32));
         shares.current().messages += 1;
         shares.back_to(started, Place::Message(wait.message));
@@ -66,26 +54,27 @@ pub(super) fn critical_path<T: Transport>(
 }
 
 /// The rank that let a message leave, or that was the last one to join a sum, and when.
-fn cause(act: &Act<'_>, message: u32) -> (u32, Picoseconds) {
-    if let Some(number) = message.checked_sub(act.messages.len() as u32) {
-        return act.sums.of[number as usize].last;
+fn cause(replay: &ActiveReplay<'_>, message: u32) -> (u32, Picoseconds) {
+    if let Some(number) = message.checked_sub(replay.messages.len() as u32) {
+        return replay.sums.of[number as usize].last;
     }
-    let (state, transfer) = (&act.messages[message as usize], &act.script.messages()[message as usize]);
+    let (state, transfer) =
+        (&replay.messages[message as usize], &replay.operations.messages()[message as usize]);
     (if state.late_receiver { transfer.dst } else { transfer.src }, state.started)
 }
 
 /// The shares of stretches while the path goes back in time.
 struct Shares<'a> {
     of: Vec<PathShare>,
-    steps: Option<Gathering<'a>>,
-    act: &'a Act<'a>,
+    steps: Option<StepCollector<'a>>,
+    replay: &'a ActiveReplay<'a>,
     at: Picoseconds,
 }
 
 impl Shares<'_> {
     /// That of the stretch that the path has come to.
     fn current(&mut self) -> &mut PathShare {
-        let boundaries = &self.act.boundaries;
+        let boundaries = &self.replay.boundaries;
         let stretch = boundaries.partition_point(|boundary| *boundary < self.at);
         &mut self.of[stretch]
     }
@@ -93,9 +82,9 @@ impl Shares<'_> {
     /// Puts the time back to `to` down to where the path was.
     fn back_to(&mut self, to: Picoseconds, place: Place) {
         // Before the last rank's start is before the beginning.
-        let to = to.max(self.act.began);
+        let to = to.max(self.replay.began);
         while self.at > to {
-            let boundaries = &self.act.boundaries;
+            let boundaries = &self.replay.boundaries;
             let stretch = boundaries.partition_point(|boundary| *boundary < self.at);
             let start = stretch.checked_sub(1).map_or(to, |before| boundaries[before].max(to));
             let share = &mut self.of[stretch];

@@ -1,0 +1,248 @@
+//! The replayer: any number of replays side by side over one network.
+//!
+//! A rank executes its operations until it has to wait, for time to pass or for a message.
+//! The cost does not depend on the number of messages in flight: an operation takes O(1), a wait one event.
+
+use phaseflow_collect::Error;
+
+use super::account::{Account, RankSum};
+use super::active::{ActiveReplay, MessageState, RankState};
+use super::context::{Context, Crossing, Event, InFlightMessage};
+use super::deadlock::describe;
+use super::operations::Operations;
+use super::options::Options;
+use super::result::ReplayResult;
+use super::sums::Sums;
+use super::transport::Transport;
+use crate::engine::{Picoseconds, beyond_clock};
+use crate::topology::HostId;
+
+/// Replays side by side over one network.
+///
+/// Memory beside the operations, which are shared: 24 bytes a message and 120 a rank of active replays,
+/// 32 for each time that a rank waited, and what the transport needs.
+#[derive(Debug)]
+pub struct Replayer<'o, T> {
+    context: Context<T>,
+    /// By slot.
+    active: Vec<Option<Box<ActiveReplay<'o>>>>,
+    free_slots: Vec<u32>,
+    arrived: Vec<u32>,
+    /// Replays so far.
+    begun: u64,
+    records_ranks_by_stretch: bool,
+    /// An event is due at the end of the clock: nothing happens any more.
+    is_beyond_clock: bool,
+}
+
+/// The hosts of a job.
+#[derive(Clone, Copy, Debug)]
+pub struct JobHosts<'h> {
+    /// By rank.
+    pub ranks: &'h [HostId],
+    /// Of the servers that sum.
+    pub servers: &'h [HostId],
+}
+
+/// A replay to begin.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayRequest<'r, 'o> {
+    /// Identifies the replay; no other one of the replayer has had it.
+    pub token: u64,
+    /// The job that its messages belong to.
+    pub job: u32,
+    /// What the ranks do.
+    pub operations: &'o Operations,
+    /// Where they run.
+    pub hosts: JobHosts<'r>,
+    /// By rank: when it starts, now or later. The makespan counts from the last start.
+    pub starts: &'r [Picoseconds],
+    /// How computation and messages are treated.
+    pub options: Options,
+}
+
+impl<'o, T: Transport> Replayer<'o, T> {
+    /// A replayer without active replays.
+    pub fn new(transport: T) -> Self {
+        Self {
+            context: Context::new(transport),
+            active: Vec::new(),
+            free_slots: Vec::new(),
+            arrived: Vec::new(),
+            begun: 0,
+            records_ranks_by_stretch: false,
+            is_beyond_clock: false,
+        }
+    }
+
+    /// Results of replays that begin from now on have the account of each rank in each stretch.
+    /// Takes 40 bytes for each rank and stretch.
+    pub fn record_ranks_by_stretch(&mut self) {
+        self.records_ranks_by_stretch = true;
+    }
+
+    /// What carries the messages.
+    pub fn transport(&mut self) -> &mut T {
+        &mut self.context.transport
+    }
+
+    /// Begins a replay.
+    pub fn begin(&mut self, request: ReplayRequest<'_, 'o>) {
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.active.push(None);
+            (self.active.len() - 1) as u32
+        });
+        let replay = self.activate(&request, slot);
+        let starts = request.starts.iter().copied().chain(std::iter::repeat(replay.began));
+        for (rank, start) in (0..request.operations.ranks()).zip(starts) {
+            self.context.schedule(start, slot, rank);
+        }
+        self.active[slot as usize] = Some(Box::new(replay));
+    }
+
+    fn activate(&mut self, request: &ReplayRequest<'_, 'o>, slot: u32) -> ActiveReplay<'o> {
+        let ReplayRequest { token, job, operations, hosts, starts, options } = *request;
+        self.begun += 1;
+        let transport = &mut self.context.transport;
+        let sums = Sums::open(operations, hosts.ranks, hosts.servers, token as u32, transport);
+        let began = starts.iter().copied().max().unwrap_or(0);
+        let ready = |announced: bool| MessageState { ready: !announced, ..MessageState::default() };
+        let messages = operations.messages().iter();
+        let (ranks, stretches) = (operations.ranks() as usize, operations.stretches());
+        let by_stretch = if self.records_ranks_by_stretch { stretches * ranks } else { 0 };
+        let server_hosts = hosts.servers.iter().chain(hosts.ranks).cycle();
+        let server_hosts = server_hosts.take(operations.servers() as usize);
+        let tells_holds = options.blame && transport.tells_holds();
+        ActiveReplay {
+            number: self.begun,
+            slot,
+            token,
+            job,
+            operations,
+            options,
+            hosts: hosts.ranks.iter().chain(server_hosts).copied().collect(),
+            ranks: vec![RankState::starting(began); ranks],
+            messages: messages.map(|message| ready(message.announced)).collect(),
+            holds: tells_holds.then(|| vec![Box::default(); operations.messages().len()]),
+            sums,
+            waits: Vec::new(),
+            unfinished: operations.ranks(),
+            began,
+            boundaries: vec![began; stretches - 1],
+            passed: vec![0; stretches - 1],
+            passers: vec![0; stretches - 1],
+            accounts: vec![RankSum::default(); stretches],
+            accounts_by_stretch: vec![Account::default(); by_stretch],
+        }
+    }
+
+    /// Time of the next event. If that is not before `limit`, any time from `limit` on; no replay may
+    /// begin before that time any more. `None`: there is no event.
+    pub fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
+        if self.is_beyond_clock {
+            return None;
+        }
+        let own = self.context.queue.peek_time();
+        let network = self.context.transport.next(limit.min(own.unwrap_or(Picoseconds::MAX)));
+        own.into_iter().chain(network).min()
+    }
+
+    /// Processes all events of `now`, which is [`next`](Self::next); appends the results of replays
+    /// that end.
+    pub fn advance(&mut self, now: Picoseconds, ended: &mut Vec<ReplayResult>) {
+        // The end of the clock stands for all times that it cannot represent.
+        if now == Picoseconds::MAX {
+            self.is_beyond_clock = true;
+            return;
+        }
+        self.deliver(now);
+        while self.context.queue.peek_time() == Some(now) {
+            let Some((_, Event { replay: slot, rank })) = self.context.queue.pop() else { break };
+            let Some(replay) = self.active[slot as usize].as_deref_mut() else { continue };
+            replay.run_rank(rank, now, &mut self.context);
+            if replay.unfinished == 0 {
+                ended.extend(self.end(slot, now));
+            }
+        }
+    }
+
+    /// Hands messages and sums that have arrived to their replays.
+    fn deliver(&mut self, now: Picoseconds) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        self.context.transport.advance(now, &mut arrived);
+        for key in arrived.drain(..) {
+            let holds = self.context.transport.take_holds(key);
+            let InFlightMessage { replay, message, worker, token } = self.context.in_flight.remove(key);
+            // A message that no rank waits for may arrive after the end of its replay.
+            let replay = self.active[replay as usize].as_deref_mut();
+            match replay.filter(|replay| replay.token == token) {
+                Some(replay) if replay.is_sum(message) => {
+                    replay.complete_sum(message, worker, now, &mut self.context);
+                }
+                Some(replay) => {
+                    if let Some(known) = &mut replay.holds {
+                        known[message as usize] = holds.into();
+                    }
+                    replay.arrive(message, now, &mut self.context);
+                }
+                None => {}
+            }
+        }
+        self.arrived = arrived;
+    }
+
+    /// Ends the replay in a slot.
+    fn end(&mut self, slot: u32, now: Picoseconds) -> Option<ReplayResult> {
+        let replay = self.active[slot as usize].take()?;
+        let transport = &mut self.context.transport;
+        replay.sums.close(transport);
+        let result = ReplayResult::new(*replay, now, transport);
+        self.free_slots.push(slot);
+        let earliest = self.active.iter().flatten().map(|replay| replay.began).min();
+        transport.forget(earliest.unwrap_or(now));
+        Some(result)
+    }
+
+    /// The error that makes results invalid: what the transport refuses, or an end beyond the clock.
+    pub fn failure(&mut self) -> Option<Error> {
+        let refused = self.context.transport.failure();
+        refused.or_else(|| self.is_beyond_clock.then(beyond_clock))
+    }
+
+    /// Boundaries that the last rank has passed since the previous call, in that order.
+    pub fn take_crossed(&mut self) -> impl Iterator<Item = Crossing> + '_ {
+        self.context.crossed.drain(..)
+    }
+
+    /// Where there is no event although replays have not ended: the token of one of them, and which
+    /// rank waits for what.
+    pub fn deadlock(&mut self) -> Option<(u64, String)> {
+        if self.next(Picoseconds::MAX).is_some() {
+            return None;
+        }
+        let replay = self.active.iter().flatten().next()?;
+        let network = self.context.transport.stuck().map_or_else(String::new, |text| format!("; {text}"));
+        Some((replay.token, describe(replay) + &network))
+    }
+}
+
+/// Replays operations alone, each rank so much earlier than the last one as `skew` says, picoseconds;
+/// `None` if they have a deadlock. Returns the transport.
+pub fn replay_alone<T: Transport>(
+    transport: T,
+    operations: &Operations,
+    hosts: &[HostId],
+    skew: &[Picoseconds],
+    options: Options,
+) -> (Option<ReplayResult>, T) {
+    let mut replayer = Replayer::new(transport);
+    let last = skew.iter().copied().max().unwrap_or(0);
+    let starts: Vec<Picoseconds> = skew.iter().map(|lead| last - lead).collect();
+    let hosts = JobHosts { ranks: hosts, servers: &[] };
+    replayer.begin(ReplayRequest { token: 0, job: 0, operations, hosts, starts: &starts, options });
+    let mut ended = Vec::new();
+    while let Some(now) = replayer.next(Picoseconds::MAX).filter(|_| ended.is_empty()) {
+        replayer.advance(now, &mut ended);
+    }
+    (ended.pop(), replayer.context.transport)
+}

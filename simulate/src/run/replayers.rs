@@ -1,0 +1,305 @@
+//! What the flow and the packet model add to the life of jobs: stages whose length comes out of a replay.
+//!
+//! With sampling, a job that has the network to itself takes its phases from [samples](super::sampled). Where it has none, or routes change with the
+//! phase, or other jobs are there, a stage replays the representative of its phase.
+//!
+//! - A job that has the network to itself: ranks go from one stage to the next on their own, each when it is done. How much earlier than
+//!   the last one each rank enters a stage decides with the phase what comes of it, so a stage is simulated in a clock of its own, and what came out
+//!   stands for all later stages of the phase that ranks enter likewise ([`Known`]). Messages of two stages do not meet.
+//! - With other jobs, at the beginning of a stage or submitted before its end: it is simulated together with theirs, each time anew; it begins
+//!   for all ranks when the one before it has ended for the last.
+//!
+//! Without sampling the whole run is one replay, and a stage ends when the last rank has left it.
+
+use phaseflow_collect::{Error, Result};
+use rustc_hash::FxHashSet;
+
+use super::RunProgress;
+use super::fidelity;
+use super::load_summary::GBPS_PER_BYTE_RATE;
+use super::message_network::MessageNetwork;
+use super::model::Model;
+use super::solo::{NetworkInterval, Played, SoloNetwork};
+use crate::engine::Picoseconds;
+use crate::packet::FabricOptions;
+use crate::phase_packets::{Counts, PhasePackets};
+use crate::replay::{
+    Bounds, Ideal, JobHosts, Operations, Options, ReplayRequest, ReplayResult, Replayer, replay_alone,
+};
+use crate::result::{Chosen, PacketCounts, RunStatistics};
+use crate::topology::{HostId, LinkId, Topology};
+
+/// All replays of a run.
+pub(super) struct Replayers<'a> {
+    pub(super) options: Options,
+    /// Those that share the network.
+    pub(super) shared: Replayer<'a, MessageNetwork<'a>>,
+    pub(super) ended: Vec<ReplayResult>,
+    /// Those that have it to themselves, one after the other, on a clock of their own.
+    solo: Replayer<'a, MessageNetwork<'a>>,
+    /// Likewise, of phases that flows do for, where that is decided phase by phase; and what it is decided by.
+    fluid: Option<(Replayer<'a, MessageNetwork<'a>>, FabricOptions)>,
+    /// Likewise, of what meets other jobs, to tell what it would take without them; where that is asked for.
+    baseline: Option<Replayer<'a, MessageNetwork<'a>>>,
+    /// True if what waits for ever and what is summed wrongly is a result, and not an error.
+    pub(super) allow_hang: bool,
+    solo_now: Picoseconds,
+    /// The same network without sharing, with all routes.
+    pub(super) ideal: Ideal,
+    replays: u64,
+}
+
+impl<'a> Replayers<'a> {
+    /// `None` for a model that does not replay.
+    pub(super) fn new(
+        topology: &'a Topology,
+        model: &Model,
+        progress: Option<&'a RunProgress<'a>>,
+    ) -> Result<Option<Self>> {
+        let network = || MessageNetwork::new(topology, model, progress);
+        let (Some(options), Some(together), Some(own)) = (model.replay(), network()?, network()?) else {
+            return Ok(None);
+        };
+        let mut ideal = Ideal::default();
+        if let Some(rate) = options.network.memory_gbps {
+            ideal.memory(rate);
+        }
+        let fluid = match model {
+            Model::Packet(model) if model.is_chosen => {
+                let flows = MessageNetwork::flows_of(topology, &model.options, progress);
+                Some((Replayer::new(flows), model.fabric.worst(topology)))
+            }
+            _ => None,
+        };
+        let baseline = if options.interference { network()?.map(Replayer::new) } else { None };
+        let allow_hang = matches!(model, Model::Packet(model) if model.allow_hang);
+        let (shared, mut solo) = (Replayer::new(together), Replayer::new(own));
+        solo.record_ranks_by_stretch();
+        Ok(Some(Self {
+            options,
+            shared,
+            ended: Vec::new(),
+            solo,
+            fluid,
+            baseline,
+            allow_hang,
+            solo_now: 0,
+            ideal,
+            replays: 0,
+        }))
+    }
+
+    /// True if the model is chosen phase by phase.
+    pub(super) fn chooses(&self) -> bool {
+        self.fluid.is_some()
+    }
+
+    /// Which model simulates a phase: [`fidelity::choose`].
+    pub(super) fn choose(
+        &self,
+        operations: &Operations,
+        hosts: &[HostId],
+        peak: Option<f64>,
+        fits: bool,
+    ) -> Chosen {
+        let fabric = self.fluid.as_ref().map(|(_, fabric)| *fabric).unwrap_or_default();
+        fidelity::choose(operations, hosts, &fabric, peak, fits)
+    }
+
+    /// Starts a replay for the job at a place, together with those of other jobs.
+    pub(super) fn begin(
+        &mut self,
+        now: Picoseconds,
+        place: u32,
+        operations: &'a Operations,
+        job: u32,
+        hosts: JobHosts<'_>,
+    ) {
+        self.replays += 1;
+        let token = self.replays << 32 | u64::from(place);
+        let starts = vec![now; operations.ranks() as usize];
+        let request = ReplayRequest {
+            token,
+            job,
+            operations: operations,
+            hosts,
+            starts: &starts,
+            options: self.options,
+        };
+        self.shared.begin(request);
+    }
+
+    /// Replays a script whose ranks enter it so much earlier than the last one, with nothing else in the network. No
+    /// performance if it has no end, where that is allowed.
+    ///
+    /// # Errors
+    /// A dead end; what the network cannot carry; wrong sums.
+    pub(super) fn alone(
+        &mut self,
+        job: u32,
+        operations: &'a Operations,
+        hosts: JobHosts<'_>,
+        skew: &[Picoseconds],
+        on: SoloNetwork,
+    ) -> Result<Played> {
+        let solo = match (on, &mut self.fluid, &mut self.baseline) {
+            (SoloNetwork::Flows, Some((fluid, _)), _) => fluid,
+            (SoloNetwork::Baseline, _, Some(baseline)) => baseline,
+            _ => &mut self.solo,
+        };
+        let last = self.solo_now.saturating_add(skew.iter().copied().max().unwrap_or(0));
+        let starts: Vec<Picoseconds> = skew.iter().map(|lead| last - lead).collect();
+        let mut before = solo.transport().take_counts(self.solo_now);
+        let mut played = Played::default();
+        let options = if on == SoloNetwork::Baseline { self.options.without_paths() } else { self.options };
+        solo.begin(ReplayRequest { token: 0, job, operations: operations, hosts, starts: &starts, options });
+        let mut ended = Vec::new();
+        // What nobody waits for has to be gone, too, before the next one.
+        while let Some(now) = solo.next(Picoseconds::MAX) {
+            let was_over = !ended.is_empty();
+            solo.advance(now, &mut ended);
+            self.solo_now = now;
+            let crossed = solo.take_crossed().last().map(|crossing| crossing.boundary + 1);
+            let over = ended.first().filter(|_| !was_over);
+            let stretches = over.map(|result| result.stretches.len()).or(crossed);
+            if let Some(stretches) = stretches {
+                played.add_interval(
+                    stretches,
+                    NetworkInterval::measure(solo.transport(), &mut before, job, now),
+                );
+            }
+        }
+        // Acknowledgements of what arrived last may have gone on: the next script begins when they have arrived, too.
+        self.solo_now = self.solo_now.max(solo.transport().now());
+        if let Some(failure) = solo.failure() {
+            return Err(failure);
+        }
+        played.result = ended.pop();
+        if played.result.is_none() && !self.allow_hang {
+            let deadlock = solo.deadlock().map_or_else(String::new, |(_, text)| text);
+            return Err(Error::data(deadlock));
+        }
+        let rest = NetworkInterval::measure(solo.transport(), &mut before, job, self.solo_now);
+        solo.transport().forget_carried(job);
+        match played.result {
+            Some(_) => played.add_rest(rest),
+            None => played.add_interval(played.carried.len() + 1, rest),
+        }
+        if let Some(packets) = played.packets.as_deref().filter(|_| !self.allow_hang) {
+            let sum = |part: fn(&PacketCounts) -> u64| packets.iter().map(|of| part(&of.counts)).sum();
+            check_sums(sum(|counts| counts.checked_sums), sum(|counts| counts.wrong_sums))?;
+        }
+        Ok(played)
+    }
+
+    /// How long a job's script takes without other jobs, if its ranks begin together and it has an end. Noise is drawn anew.
+    ///
+    /// # Errors
+    /// Those of [`alone`](Self::alone).
+    pub(super) fn time_alone(
+        &mut self,
+        job: u32,
+        operations: &'a Operations,
+        hosts: JobHosts<'_>,
+    ) -> Result<Option<Picoseconds>> {
+        let together = vec![0; hosts.ranks.len()];
+        let played = self.alone(job, operations, hosts, &together, SoloNetwork::Baseline)?;
+        Ok(played.result.map(|result| result.makespan))
+    }
+
+    /// Messages between two hosts take these links from now on.
+    pub(super) fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
+        self.shared.transport().route(src, dst, links);
+        self.solo.transport().route(src, dst, links);
+        for other in self.fluid.iter_mut().map(|(fluid, _)| fluid).chain(&mut self.baseline) {
+            other.transport().route(src, dst, links);
+        }
+        self.ideal.route(topology, src, dst, links);
+    }
+
+    /// Bytes that links carried for a job among others since this was asked last; none are known of packets.
+    pub(super) fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+        self.shared.transport().take_carried(job)
+    }
+
+    /// What bounds a script on hosts whose routes are known, and whose ranks enter it so much earlier than the last one.
+    pub(super) fn bounds(
+        &mut self,
+        operations: &Operations,
+        hosts: &[HostId],
+        skew: &[Picoseconds],
+    ) -> Bounds {
+        let options = self.options.without_paths();
+        let mut times = |infinite: bool| {
+            let mut transport = std::mem::take(&mut self.ideal);
+            transport.infinite = infinite;
+            let (result, transport) = replay_alone(transport, operations, hosts, skew, options);
+            self.ideal = transport;
+            self.ideal.infinite = false;
+            let stretches = result.map(|result| result.stretches).unwrap_or_default();
+            stretches.iter().map(|stretch| stretch.time).collect()
+        };
+        Bounds { unshared: times(false), unlimited: times(true) }
+    }
+
+    /// What was simulated of the links, over all time.
+    pub(super) fn describe(&mut self, topology: &Topology, statistics: &mut RunStatistics) {
+        let networks = [self.shared.transport().flows(), self.solo.transport().flows()];
+        let [Some(shared), Some(own)] = networks else { return };
+        let networks = [shared, own];
+        let usage = |link: LinkId| {
+            let [a, b] = networks.map(|network| network.usage(link));
+            // Rates are shares of the capacity, and add up to a bit more in the last digit.
+            (a.peak_utilization.max(b.peak_utilization).min(1.0), a.peak_flows.max(b.peak_flows))
+        };
+        let links = || (0..topology.link_count() as u32).map(LinkId);
+        let between = || links().filter(|link| topology.between_switches(*link)).map(usage);
+        let highest = |sum: Option<f64>, part: f64| Some(sum.map_or(part, |sum| sum.max(part)));
+        statistics.max_utilization = links().map(|link| usage(link).0).fold(None, highest);
+        // Traffic in bytes per second over capacity in Gbit/s.
+        let congestion = between().map(|(used, _)| used / GBPS_PER_BYTE_RATE);
+        statistics.max_congestion = congestion.fold(None, highest);
+        statistics.max_flows = between().map(|(_, flows)| u64::from(flows)).max();
+    }
+
+    /// What packets of several jobs came to.
+    ///
+    /// # Errors
+    /// Wrong sums.
+    pub(super) fn packets_together(&mut self, now: Picoseconds) -> Result<Option<PhasePackets>> {
+        let Some(counts) = self.shared.transport().take_counts(now) else { return Ok(None) };
+        let packets = PhasePackets::between(&Counts::default(), counts);
+        if !self.allow_hang {
+            check_sums(packets.counts.checked_sums, packets.counts.wrong_sums)?;
+        }
+        Ok(Some(packets))
+    }
+}
+
+/// Refuses sums that are wrong.
+pub(super) fn check_sums(checked: u64, wrong: u64) -> Result<()> {
+    if wrong == 0 {
+        return Ok(());
+    }
+    Err(Error::data(format!(
+        "{wrong} of {checked} elements that were summed in the network are wrong: the protocol does not bear what this network does to \
+         packets (--allow-hang takes that for a result)"
+    )))
+}
+
+/// The place of the job that a replay belongs to.
+pub(super) fn place_of(token: u64) -> u32 {
+    token as u32 // the lower half
+}
+
+/// Pairs of hosts that exchange messages in a script and have no route yet.
+pub(super) fn without_route(
+    operations: &Operations,
+    hosts: &[HostId],
+    has_route: impl Fn(HostId, HostId) -> bool,
+) -> Vec<(HostId, HostId)> {
+    let mut seen = FxHashSet::default();
+    let pairs =
+        operations.live_messages().map(|message| (hosts[message.src as usize], hosts[message.dst as usize]));
+    pairs.filter(|(src, dst)| src != dst && !has_route(*src, *dst) && seen.insert((src.0, dst.0))).collect()
+}

@@ -1,0 +1,80 @@
+//! The replay of operations that have the network to themselves: result, packets and bytes of links.
+
+use super::message_network::MessageNetwork;
+use crate::engine::Picoseconds;
+use crate::phase_packets::{Counts, PhasePackets};
+use crate::replay::ReplayResult;
+use crate::topology::LinkId;
+
+/// The network that a replay has to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SoloNetwork {
+    /// The network of the model.
+    Model,
+    /// Flows, where the model is chosen phase by phase.
+    Flows,
+    /// A network for comparison, whose use is not in the results.
+    Baseline,
+}
+
+/// What became of a script that had the network to itself.
+#[derive(Debug, Default)]
+pub(super) struct Played {
+    /// `None` if it has no end.
+    pub(super) result: Option<ReplayResult>,
+    /// By stretch, what became of packets after the end with the last one; `None` of flows.
+    pub(super) packets: Option<Vec<PhasePackets>>,
+    /// By stretch: bytes that links carried from the last rank's entry into it to the last rank's entry into the next.
+    pub(super) carried: Vec<Vec<(LinkId, f64)>>,
+    /// Bytes that links carried after its end: nobody waited for them.
+    pub(super) tail: Vec<(LinkId, f64)>,
+}
+
+impl Played {
+    /// Takes note of what happened since the last time: it is of the last one of so many stretches. Stretches that end at one moment have nothing
+    /// between them.
+    pub(super) fn add_interval(&mut self, stretches: usize, since: NetworkInterval) {
+        if let Some(counted) = since.packets {
+            let packets = self.packets.get_or_insert_default();
+            packets.resize(stretches - 1, PhasePackets::default());
+            packets.push(counted);
+        }
+        self.carried.resize(stretches - 1, Vec::new());
+        self.carried.push(since.carried);
+    }
+
+    /// Takes note of what happened after its end.
+    pub(super) fn add_rest(&mut self, since: NetworkInterval) {
+        let last = self.packets.as_mut().and_then(|packets| packets.last_mut());
+        if let Some((last, counted)) = last.zip(since.packets) {
+            last.add(&counted.without_carried());
+        }
+        self.tail = since.carried;
+    }
+}
+
+/// What a network did between two readings of its counters.
+pub(super) struct NetworkInterval {
+    packets: Option<PhasePackets>,
+    carried: Vec<(LinkId, f64)>,
+}
+
+impl NetworkInterval {
+    /// From the reading `before`, which becomes the present one, until `now`.
+    pub(super) fn measure(
+        network: &mut MessageNetwork<'_>,
+        before: &mut Option<Counts>,
+        job: u32,
+        now: Picoseconds,
+    ) -> Self {
+        let after = network.take_counts(now);
+        let packets = before.take().zip(after.clone());
+        let packets = packets.map(|(before, after)| PhasePackets::between(&before, after));
+        *before = after;
+        let carried = match &packets {
+            Some(packets) => packets.carried().collect(),
+            None => network.take_carried(job),
+        };
+        Self { packets, carried }
+    }
+}
