@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use phaseflow_segment::Traits;
 
-use super::regression::{TRAITS, Total, Unit, total};
+use super::regression::{TRAITS, Total, Unit, student, total};
 use crate::engine::Picoseconds;
 use crate::flow::HoldSums;
 use crate::link_bytes::LinkBytes;
@@ -128,6 +128,7 @@ impl Estimates {
 
     /// From the replays of the windows; keeps the `path_steps` longest steps of each phase.
     pub(crate) fn new(found: &WindowReplays, strata: &[Stratum], path_steps: usize) -> Self {
+        let found = &Measured::new(found, strata);
         let usual = found.usual_shift(strata);
         // A phase of which blocks come again to the nanosecond has settled: nothing is said of it by what changes elsewhere.
         let settled: BTreeSet<Option<u32>> =
@@ -166,23 +167,72 @@ pub(crate) struct WindowReplays {
     pub(crate) again: Vec<Stretch>,
 }
 
-impl WindowReplays {
-    /// How long a sample took, picoseconds.
-    fn time(&self, sample: &SampledUnit) -> f64 {
-        time_of(&self.result.stretches, &sample.stretches, &sample.edges)
+/// The replays of the windows, and how times of pieces are taken from them.
+struct Measured<'a> {
+    found: &'a WindowReplays,
+    /// Phases within whose occurrences ranks gather: they begin a window further apart than they are
+    /// in the run.
+    gathering: BTreeSet<Option<u32>>,
+}
+
+impl<'a> Measured<'a> {
+    fn new(found: &'a WindowReplays, strata: &[Stratum]) -> Self {
+        // By how much ranks are nearer to each other at the end of each inner piece.
+        let mut nearer: BTreeMap<Option<u32>, Vec<f64>> = BTreeMap::new();
+        for stratum in strata {
+            for sample in stratum.samples.iter().chain(&stratum.certain) {
+                let pieces = sample.stretches.iter().zip(&sample.edges);
+                let inner = pieces.filter(|(_, edges)| **edges == (false, false));
+                let stretches = inner.filter_map(|(number, _)| found.result.stretches.get(*number));
+                let by = stretches.map(|stretch| stretch.lag as f64 - stretch.next_lag as f64);
+                nearer.entry(stratum.phase).or_default().extend(by);
+            }
+        }
+        let gathering = nearer.into_iter().filter(|(_, by)| is_above_0(by)).map(|(phase, _)| phase);
+        Self { found, gathering: gathering.collect() }
+    }
+
+    /// How long a sample of a phase took, picoseconds.
+    fn time(&self, phase: Option<u32>, sample: &SampledUnit) -> f64 {
+        self.time_of(phase, &self.found.result.stretches, &sample.stretches, &sample.edges)
     }
 
     /// How long it took with less before it.
-    fn time_again(&self, sample: &SampledUnit) -> f64 {
-        time_of(&self.again, &sample.again, &sample.edges)
+    fn time_again(&self, phase: Option<u32>, sample: &SampledUnit) -> f64 {
+        self.time_of(phase, &self.found.again, &sample.again, &sample.edges)
+    }
+
+    /// How long stretches took, picoseconds: from last entry to last entry where an occurrence begins
+    /// or ends, from mean entry to mean entry within one. There ranks are as far apart at the end of a
+    /// piece as at its beginning but by chance, and the mean hardly depends on who is last. Where they
+    /// gather, the mean takes longer than the run: then all is from last entry to last entry. Added up
+    /// over all pieces of an occurrence both are its time.
+    fn time_of(
+        &self,
+        phase: Option<u32>,
+        stretches: &[Stretch],
+        numbers: &[usize],
+        edges: &[(bool, bool)],
+    ) -> f64 {
+        let gathers = self.gathering.contains(&phase);
+        let time = |(number, (begins, ends)): (&usize, &(bool, bool))| {
+            let Some(stretch) = stretches.get(*number) else { return 0.0 };
+            let before = if *begins || gathers { 0 } else { stretch.lag };
+            let after = if *ends || gathers { 0 } else { stretch.next_lag };
+            stretch.time as f64 + before as f64 - after as f64
+        };
+        numbers.iter().zip(edges).map(time).sum()
     }
 
     /// By how much of its mean time a sample of a stratum changes with what comes before it; one each that was played again.
     fn shifts(&self, stratum: &Stratum) -> Vec<f64> {
         let all = || stratum.samples.iter().chain(&stratum.certain);
-        let mean = all().map(|sample| self.time(sample)).sum::<f64>() / all().count().max(1) as f64;
+        let mean =
+            all().map(|sample| self.time(stratum.phase, sample)).sum::<f64>() / all().count().max(1) as f64;
         let again = all().filter(|sample| mean > 0.0 && !sample.again.is_empty());
-        again.map(|sample| (self.time(sample) - self.time_again(sample)) / mean).collect()
+        let change =
+            |sample: &SampledUnit| self.time(stratum.phase, sample) - self.time_again(stratum.phase, sample);
+        again.map(|sample| change(sample) / mean).collect()
     }
 
     /// The mean square of all shifts.
@@ -196,7 +246,7 @@ impl WindowReplays {
     }
 
     fn estimate(&self, stratum: &Stratum, usual_shift: f64) -> Estimate {
-        let time = |sample: &SampledUnit| self.time(sample);
+        let time = |sample: &SampledUnit| self.time(stratum.phase, sample);
         // Idle stretches have no messages to speak of.
         let unit = |traits: &Traits| unit(traits, stratum.phase.is_none());
         let measured = |samples: &[SampledUnit]| -> Vec<(Unit, f64)> {
@@ -254,7 +304,7 @@ impl WindowReplays {
     fn sum(&self, samples: &[SampledUnit]) -> Sum {
         let mut sum = Sum::default();
         for sample in samples {
-            sample.stretches.iter().for_each(|stretch| sum.add(self, *stretch));
+            sample.stretches.iter().for_each(|stretch| sum.add(self.found, *stretch));
         }
         sum
     }
@@ -273,17 +323,15 @@ const SAME: f64 = 1e-9;
 /// Deviations of a mean of few.
 const SHIFTS: f64 = 3.0;
 
-/// How long stretches took, picoseconds: from last entry to last entry where an occurrence begins or ends, from mean entry to mean entry
-/// within one, where ranks are as far apart at the end of a piece as at its beginning but by chance. Added up over all pieces of
-/// an occurrence that is its time.
-fn time_of(stretches: &[Stretch], numbers: &[usize], edges: &[(bool, bool)]) -> f64 {
-    let time = |(number, (begins, ends)): (&usize, &(bool, bool))| {
-        let Some(stretch) = stretches.get(*number) else { return 0.0 };
-        let before = if *begins { 0 } else { stretch.lag };
-        let after = if *ends { 0 } else { stretch.next_lag };
-        stretch.time as f64 + before as f64 - after as f64
-    };
-    numbers.iter().zip(edges).map(time).sum()
+/// True if the mean of these is above 0 by more than chance (Student's test at one in a hundred).
+fn is_above_0(values: &[f64]) -> bool {
+    let count = values.len() as f64;
+    if values.len() < 2 {
+        return false;
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    mean > student(count - 1.0) * (variance / count).sqrt()
 }
 
 fn mean_square(values: &[f64]) -> f64 {

@@ -224,7 +224,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Of Student's distribution: one in a hundred is further above (Cornish and Fisher's expansion: Abramowitz and Stegun, 26.7.5; 2 % low at 3
 /// degrees of freedom).
-fn student(freedom: f64) -> f64 {
+pub(super) fn student(freedom: f64) -> f64 {
     let z = QUANTILE;
     let first = (z.powi(3) + z) / 4.0;
     let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
