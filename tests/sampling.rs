@@ -67,6 +67,15 @@ fn phases_from_samples_are_as_near_as_they_say() {
     assert!(sampled > 0, "all of them were simulated whole");
 }
 
+/// An alltoall leaves the ranks apart, and they gather in the allreduce after it: a piece of that begins with ranks further
+/// apart than they are there in the run.
+#[test]
+fn ranks_that_gather_take_no_longer() {
+    let pattern = "(halo3d*10,alltoall*2,allreduce*40)*6";
+    let trace = collect(&["--pattern", pattern, "--ranks", "64", "--jitter", "0.02"]);
+    assert!(covered(pattern, &trace, "rounds", "xgft[m=8:8,w=1:4]", "flow") > 0, "it was simulated whole");
+}
+
 /// A recording from samples under both models.
 fn recording_is_covered(path: &Path) {
     let trace = std::fs::read(path).unwrap();

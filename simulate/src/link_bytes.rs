@@ -1,8 +1,10 @@
 //! Bytes that links carried in a stretch of time.
 //!
-//! In models with a clock of their own a phase loads a link with what the link carries from the last rank's entry into the phase to the last one's entry
-//! into the next, whoever sent it: as its time, so its bytes, and no link carries more than its capacity. What was sent at the end of a phase
-//! and travels in the time of the next one is a load of the next one. Bytes that are carried in idle stretches are in no phase, as is their time.
+//! In models with a clock of their own a phase loads a link with what the link carries from the
+//! last rank's entry into the phase to the last one's entry into the next, whoever sent it: as its
+//! time, so its bytes, and no link carries more than its capacity. What was sent at the end of a
+//! phase and travels in the time of the next one is a load of the next one. Bytes that are carried
+//! in idle stretches are in no phase, as is their time.
 
 use rustc_hash::FxHashMap;
 
@@ -43,8 +45,9 @@ impl LinkBytes {
         rest
     }
 
-    /// In whole bytes, by link in ascending order: links that carried any and those of `also`, which ascend. How many pairs of ranks use each is from
-    /// what was `asked` for, which ascends too.
+    /// In whole bytes, by link in ascending order: links that carried any and those of `also`,
+    /// which ascend. How many pairs of ranks use each is from what was `asked` for, which ascends
+    /// too.
     pub(super) fn shares(&self, also: impl Iterator<Item = LinkId>, asked: &[LinkShare]) -> Vec<LinkShare> {
         let mut bytes: Vec<(LinkId, u64)> = self
             .0

@@ -6,7 +6,8 @@ use crate::result::{LinkPackets, PacketCounts};
 use crate::topology::LinkId;
 use crate::traffic::LinkShare;
 
-/// Counts of packets: those of links since they were asked for last, the others since the beginning.
+/// Counts of packets: those of links since they were asked for last, the others since the
+/// beginning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     pub(super) links: Vec<LinkTraffic>,
@@ -98,7 +99,8 @@ impl PhasePackets {
         shares.iter().map(traffic).map(row).collect()
     }
 
-    /// What links carried, and links that packets were refused by; `flows` are from what was `asked` for.
+    /// What links carried, and links that packets were refused by; `flows` are from what was
+    /// `asked` for.
     pub(super) fn shares(&self, carried: &LinkBytes, asked: &[LinkShare]) -> Vec<LinkShare> {
         carried.shares(self.links.iter().map(|(link, _)| *link), asked)
     }

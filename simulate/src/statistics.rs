@@ -49,7 +49,7 @@ impl TimeWeighted {
     }
 }
 
-/// A quantity over the run: its statistics, and its course as a [`Series`].
+/// A quantity over the run: its statistics, and its values as a [`Series`].
 ///
 /// Statistics are over the whole run, from time 0 to its end. PFSim begins with the first sample of each series, that is
 /// when something first changes, so its means are of a slightly shorter time; maxima are the same.
@@ -92,7 +92,7 @@ impl StepFunction {
         }
     }
 
-    /// Ends the course.
+    /// Ends the function.
     pub(crate) fn finish(&mut self, end: Picoseconds) {
         if !self.current.is_nan() {
             self.statistics.add(self.current, (end - self.since) as f64);
@@ -179,12 +179,12 @@ mod tests {
 
     #[test]
     fn a_course_counts_from_the_start_to_the_end_of_the_run() {
-        let mut course = StepFunction::default();
+        let mut function = StepFunction::default();
         for (time, value) in [(0, 0.0), (2, 0.0), (4, 6.0), (5, 6.0), (6, 3.0)] {
-            course.set(time, value);
+            function.set(time, value);
         }
-        course.finish(8);
-        let series = course.into_series("load");
+        function.finish(8);
+        let series = function.into_series("load");
         assert_eq!(series.value, [0.0, 6.0, 3.0]);
         assert_eq!(series.time_s, [0.0, 4e-12, 6e-12]);
         let summary = series.summary.unwrap();
@@ -197,10 +197,10 @@ mod tests {
     fn a_long_course_keeps_its_peaks_and_its_statistics() {
         let n = 5 * LONGEST as u64 + 3;
         let value = |i: u64| if i == 300_001 { 9.0 } else { (i % 2) as f64 };
-        let mut course = StepFunction::default();
-        (0..n).for_each(|i| course.set(i, value(i)));
-        course.finish(n);
-        let series = course.into_series("load");
+        let mut function = StepFunction::default();
+        (0..n).for_each(|i| function.set(i, value(i)));
+        function.finish(n);
+        let series = function.into_series("load");
         assert!(series.value.len() <= LONGEST && series.value.len() >= LONGEST / 2);
         assert!(series.time_s.is_sorted());
         assert_eq!(series.value.iter().filter(|value| **value > 1.0).count(), 1);
@@ -210,9 +210,9 @@ mod tests {
 
     #[test]
     fn a_quantity_that_never_held_has_no_statistics() {
-        let mut course = StepFunction::default();
-        course.set(0, 1.0);
-        course.finish(0);
-        assert_eq!(course.summary(), None);
+        let mut function = StepFunction::default();
+        function.set(0, 1.0);
+        function.finish(0);
+        assert_eq!(function.summary(), None);
     }
 }

@@ -1,14 +1,16 @@
 //! What the links carry: the state of the traffic model.
 //!
-//! A job adds the load of a phase to the links when the phase begins and takes it off when it ends. Two things must hold
-//! over millions of such changes:
+//! A job adds the load of a phase to the links when the phase begins and takes it off when it ends.
+//! Two things must hold over millions of such changes:
 //!
-//! - *Exactness.* Floating-point sums drift. Here they do not: all loads of a run are multiples of one power of two, the
-//!   [`Quantum`], chosen so small that rounding to it is below a `f64`'s own precision of the largest sum, and so large
-//!   that no sum passes 2⁵³ of it. Within these limits addition of `f64`s is exact, so a load depends on who is there and
-//!   not on who came and went before, and a link that all have left carries exactly 0.
-//! - *Cost.* A change touches the links of one job, statistics are over all links. The links' load / capacity is kept in
-//!   blocks of 64, switch links apart from host links; only blocks that were touched are looked through again.
+//! - *Exactness.* Floating-point sums drift. Here they do not: all loads of a run are multiples of
+//!   one power of two, the [`Quantum`], chosen so small that rounding to it is below a `f64`'s own
+//!   precision of the largest sum, and so large that no sum passes 2⁵³ of it. Within these limits
+//!   addition of `f64`s is exact, so a load depends on who is there and not on who came and went
+//!   before, and a link that all have left carries exactly 0.
+//! - *Cost.* A change touches the links of one job, statistics are over all links. The links' load
+//!   / capacity is kept in blocks of 64, switch links apart from host links; only blocks that were
+//!   touched are looked through again.
 
 use crate::topology::{LinkId, Topology};
 
@@ -28,10 +30,11 @@ pub(crate) struct LinkShare {
 pub(crate) struct Quantum(f64);
 
 impl Quantum {
-    /// The unit for sums of up to `largest`: 2⁵¹ of it are at least `largest`, which leaves room for the rounding of the
-    /// summands.
+    /// The unit for sums of up to `largest`: 2⁵¹ of it are at least `largest`, which leaves room
+    /// for the rounding of the summands.
     pub(crate) fn for_sums_up_to(largest: f64) -> Self {
-        // By the bits, as a logarithm may differ between machines. `largest` is below 2^(exponent + 1).
+        // By the bits, as a logarithm may differ between machines. `largest` is below 2^(exponent +
+        // 1).
         let exponent = (largest.to_bits() >> 52 & 0x7ff).cast_signed() - 1023;
         // Down to the smallest normal number.
         let unit = (exponent + 1 - 51).max(-1022);
@@ -58,7 +61,8 @@ pub(crate) struct LinkLoads {
     peak_load: Vec<f64>,
     peak_flows: Vec<u64>,
     capacity: Vec<f64>,
-    /// By link: its place in `ratio` and `ratio_flows`; the places of links between switches come first, in link order.
+    /// By link: its place in `ratio` and `ratio_flows`; the places of links between switches come
+    /// first, in link order.
     place: Vec<u32>,
     /// Load / capacity by place; unused places hold 0.
     ratio: Vec<f64>,
@@ -173,7 +177,8 @@ impl LinkLoads {
         }
     }
 
-    /// The state that holds now; to be asked only when time goes on, so that states of no duration leave no peaks.
+    /// The state that holds now; to be asked only when time goes on, so that states of no duration
+    /// leave no peaks.
     pub(crate) fn usage(&mut self) -> Usage {
         if !self.touched_links.is_empty() {
             self.refresh();
@@ -216,7 +221,8 @@ impl LinkLoads {
         let n = self.switch_links as f64;
         let between_switches = (self.switch_links > 0).then(|| {
             let mean = switches.iter().map(|block| block.sum).sum::<f64>() / n;
-            // Deviations within the blocks, and of the blocks from the whole (Chan, Golub and LeVeque, 1979).
+            // Deviations within the blocks, and of the blocks from the whole (Chan, Golub and
+            // LeVeque, 1979).
             let mut deviations = 0.0;
             for (number, block) in switches.iter().enumerate() {
                 let count = (self.switch_links - number * BLOCK).min(BLOCK) as f64;
@@ -234,7 +240,8 @@ impl LinkLoads {
 }
 
 impl Block {
-    /// Statistics of a block; `count` of its places are links between switches, the first ones, or 0 of host links.
+    /// Statistics of a block; `count` of its places are links between switches, the first ones, or
+    /// 0 of host links.
     fn of(ratios: &[f64], flows: &[u64], count: usize) -> Self {
         let ratios = if count > 0 { &ratios[..count] } else { ratios };
         let sum = by_eight(ratios, 0.0, |sum, ratio| sum + ratio, |a, b| a + b);
@@ -250,7 +257,8 @@ impl Block {
     }
 }
 
-/// Folds eight interleaved parts side by side, then the parts: a fixed order that leaves the compiler free to use vectors.
+/// Folds eight interleaved parts side by side, then the parts: a fixed order that leaves the
+/// compiler free to use vectors.
 #[inline]
 fn by_eight(
     values: &[f64],
@@ -309,7 +317,8 @@ mod tests {
     }
 
     proptest! {
-        // CORRECTNESS: a link's load is that of those who are there, to the last bit, whoever came and went before.
+        // CORRECTNESS: a link's load is that of those who are there, to the last bit, whoever came
+        // and went before.
         #[test]
         fn in_lockstep_with_sums_made_anew(
             steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(),

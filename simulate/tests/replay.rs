@@ -122,7 +122,8 @@ fn operations(ranks: u32, end_ns: i64, messages: &[Message], calls: &[Call]) -> 
     Operations::new(&interval, ranks, (0, end_ns), &[]).unwrap()
 }
 
-/// Steps in which ranks send, each lasting `step_ns`; what a step receives is there when the next one begins.
+/// Steps in which ranks send, each lasting `step_ns`; what a step receives is there when the next
+/// one begins.
 fn steps(
     ranks: u32,
     steps: u32,
@@ -202,7 +203,8 @@ fn pairwise_exchange_takes_what_its_formula_says() {
 
 #[test]
 fn ping_pong_is_latency_and_bytes_there_and_back() {
-    // 100 rounds of 10 000 bytes; in the trace a flight took 3 µs, and rank 0 computed 0.5 µs between two rounds.
+    // 100 rounds of 10 000 bytes; in the trace a flight took 3 µs, and rank 0 computed 0.5 µs
+    // between two rounds.
     let mut messages = Vec::new();
     for round in 0..100 {
         let t = round * 6500;
@@ -216,14 +218,16 @@ fn ping_pong_is_latency_and_bytes_there_and_back() {
     assert_eq!((found.path().network, found.path().ranks), (200 * flight, 99 * 500_000));
     let halved = Options { compute_scale: 0.5, ..Options::default() };
     assert_eq!(play(&operations, halved).makespan, 200 * flight + 99 * 250_000);
-    // Where everything is a rendezvous both wait for the other's readiness, which costs nothing: it was there before.
+    // Where everything is a rendezvous both wait for the other's readiness, which costs nothing: it
+    // was there before.
     let rendezvous = Options { eager_bytes: 0, ..Options::default() };
     assert_eq!(play(&operations, rendezvous).makespan, found.makespan);
 }
 
 #[test]
 fn who_waits_for_a_late_sender() {
-    // Rank 1 is ready at 0; rank 0 computes 50 µs, then sends 1000 bytes; the trace's network took 10 µs.
+    // Rank 1 is ready at 0; rank 0 computes 50 µs, then sends 1000 bytes; the trace's network took
+    // 10 µs.
     let one = message(0, 1, 1000, 50_000, [50_100, 0, 60_000]);
     let found = play(&operations(2, 60_000, &[one], &[]), Options::default());
     let flight = L + 100_000;
@@ -247,7 +251,8 @@ fn who_waits_for_a_late_receiver() {
     assert_eq!(found.accounts, [sender, receiver]);
     assert_eq!(found.makespan, 70_000_000 + flight);
     assert_eq!((found.path().ranks, found.path().network, found.path().messages), (70_000_000, flight, 1));
-    // As an eager message it is there before anybody asks for it: the receiver does not wait longer than it computes.
+    // As an eager message it is there before anybody asks for it: the receiver does not wait longer
+    // than it computes.
     let eager = Options { eager_bytes: bytes, ..Options::default() };
     assert_eq!(play(&operations, eager).makespan, L + bytes * 100);
     assert_eq!(play(&operations, eager).accounts[0], Account::default());
@@ -314,7 +319,8 @@ fn one_sided_operations_lack_no_receive() {
 
 #[test]
 fn programs_that_rely_on_buffers_run_as_they_did() {
-    // Both send before they are ready to receive: that worked because both messages were buffered, and still does.
+    // Both send before they are ready to receive: that worked because both messages were buffered,
+    // and still does.
     let messages = [message(0, 1, 1 << 20, 0, [50, 51, 90]), message(1, 0, 1 << 20, 0, [50, 51, 90])];
     let found = play(&operations(2, 90, &messages, &[]), no_compute());
     assert_eq!(found.makespan, L + (100 << 20));
@@ -322,8 +328,8 @@ fn programs_that_rely_on_buffers_run_as_they_did() {
 
 #[test]
 fn a_deadlock_says_who_waits_for_what() {
-    // Rank 1's clock is far behind, so it seems ready for the first message before it receives the second, which rank 0
-    // sends after the first has gone.
+    // Rank 1's clock is far behind, so it seems ready for the first message before it receives the
+    // second, which rank 0 sends after the first has gone.
     let first = message(0, 1, 1 << 20, 0, [50, 40, 90]);
     let second = message(0, 1, 8, 60, [60, 20, 35]);
     let operations = operations(2, 100, &[first, second], &[]);
@@ -343,7 +349,8 @@ fn a_deadlock_says_who_waits_for_what() {
     assert_eq!(play(&operations, eager).makespan, L + (100 << 20));
 }
 
-/// A rank that starts long before the others is done before time begins: it counts as done at once, and its time is none.
+/// A rank that starts long before the others is done before time begins: it counts as done at once,
+/// and its time is none.
 #[test]
 fn a_rank_can_end_before_the_last_one_starts() {
     let operations = operations(2, 100, &[message(0, 1, 8, 0, [50, 50, 90])], &[]);
@@ -361,7 +368,8 @@ fn a_rank_can_end_before_the_last_one_starts() {
     assert_eq!((time, lag, next_lag), (600, 0, 300));
 }
 
-/// CORRECTNESS: scripts side by side on hosts of their own, over a network that nobody has to share, do as each does alone.
+/// CORRECTNESS: scripts side by side on hosts of their own, over a network that nobody has to
+/// share, do as each does alone.
 #[test]
 fn scripts_side_by_side() {
     let first = steps(4, 6, 1000, true, |_, rank| vec![((rank + 1) % 4, 5000)]);

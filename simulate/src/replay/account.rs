@@ -17,8 +17,8 @@ pub struct Account<T = Picoseconds> {
     pub network: T,
 }
 
-/// Time of several ranks together, picoseconds. The clock tells each one's, and not their sum: of 65 536 ranks, 282 s each are
-/// beyond it.
+/// Time of several ranks together, picoseconds. The clock tells each one's, and not their sum: of
+/// 65 536 ranks, 282 s each are beyond it.
 pub type RankSum = Account<u128>;
 
 impl RankSum {
@@ -72,8 +72,8 @@ impl Account {
 pub struct Stretch {
     /// From the last rank's entry into it to the last rank's entry into the next.
     pub time: Picoseconds,
-    /// How much later the last rank enters it than ranks do in the mean, to a picosecond; `time` less this and plus that of the next
-    /// stretch is from mean to mean.
+    /// How much later the last rank enters it than ranks do in the mean, to a picosecond; `time`
+    /// less this and plus that of the next stretch is from mean to mean.
     pub lag: Picoseconds,
     /// The same for the next stretch, or for the end.
     pub next_lag: Picoseconds,

@@ -1,10 +1,12 @@
 //! Which calls of which ranks are one collective operation.
 //!
-//! A trace tells for each call its rank, operation, communicator and bytes, and not which calls of other ranks belong to it. All ranks
-//! of a communicator make its collective calls in the same order, so the n-th calls of all of them belong together, but for those that an interval
-//! has cut off at its edges. How many that are is found by trying: calls that belong together have the same bytes, and overlap, as no rank
-//! leaves an allreduce before the last one has entered it. Only because they overlap can something else take their place without making
-//! ranks wait for each other for ever.
+//! A trace tells for each call its rank, operation, communicator and bytes, and not which calls of
+//! other ranks belong to it. All ranks of a communicator make its collective calls in the same
+//! order, so the n-th calls of all of them belong together, but for those that an interval has cut
+//! off at its edges. How many that are is found by trying: calls that belong together have the same
+//! bytes, and overlap, as no rank leaves an allreduce before the last one has entered it. Only
+//! because they overlap can something else take their place without making ranks wait for each
+//! other for ever.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +44,8 @@ pub(super) fn is_replaceable(operation: Operation) -> bool {
 }
 
 impl Collectives {
-    /// Those whose last rank enters from `start_ns` on and before `end_ns`, and whose bytes are known.
+    /// Those whose last rank enters from `start_ns` on and before `end_ns`, and whose bytes are
+    /// known.
     pub(super) fn new(calls: &[Call], ranks: u32, (start_ns, end_ns): (i64, i64)) -> Self {
         let mut by_communicator: BTreeMap<Option<u32>, BTreeMap<u32, Vec<&Call>>> = BTreeMap::new();
         for call in calls.iter().filter(|call| call.rank.0 < ranks) {
@@ -106,10 +109,12 @@ impl Collectives {
 /// How many calls of a rank an interval may have cut off at its start that it has of another one.
 const MOST_CUT: usize = 8;
 
-/// Calls that belong together, each in order of ranks: where they stand beside those of the rank with the most calls.
+/// Calls that belong together, each in order of ranks: where they stand beside those of the rank
+/// with the most calls.
 fn align<'c>(of_rank: &BTreeMap<u32, Vec<&'c Call>>) -> Vec<Vec<&'c Call>> {
     let Some(reference) = of_rank.values().rev().max_by_key(|calls| calls.len()) else { return Vec::new() };
-    // By rank: how far its calls are shifted against those of the reference, from `MOST_CUT` calls earlier on.
+    // By rank: how far its calls are shifted against those of the reference, from `MOST_CUT` calls
+    // earlier on.
     let shifts: Vec<usize> = of_rank.values().map(|calls| shift(reference, calls)).collect();
     let at = |calls: &[&'c Call], place: usize, shift: usize| {
         calls.get((place + MOST_CUT).checked_sub(shift)?).copied()
@@ -122,7 +127,8 @@ fn align<'c>(of_rank: &BTreeMap<u32, Vec<&'c Call>>) -> Vec<Vec<&'c Call>> {
     together.collect()
 }
 
-/// The shift of `calls` against `reference` by which the most of them fit, and of equal ones that by which they are entered closest.
+/// The shift of `calls` against `reference` by which the most of them fit, and of equal ones that
+/// by which they are entered closest.
 fn shift(reference: &[&Call], calls: &[&Call]) -> usize {
     let quality = |shift: usize| {
         let (mut fits, mut apart) = (0_i64, 0_u128);

@@ -1,9 +1,11 @@
 //! The critical path: why a replay took as long as it did.
 //!
-//! From the end of the rank that ended last it goes back in time. On a rank it goes back to the last time that the rank had to wait;
-//! there to the message that it waited for, back to when that one left; and on with the rank that let it leave: its sender, or its
-//! receiver where the sender had to wait for that one; of a sum in the network, the rank that joined last. So the path has no gaps, and each part of it, made shorter, would have made
-//! the whole shorter until another path becomes the longest (Yang and Miller, *Critical path analysis for the execution of parallel and
+//! From the end of the rank that ended last it goes back in time. On a rank it goes back to the
+//! last time that the rank had to wait; there to the message that it waited for, back to when that
+//! one left; and on with the rank that let it leave: its sender, or its receiver where the sender
+//! had to wait for that one; of a sum in the network, the rank that joined last. So the path has no
+//! gaps, and each part of it, made shorter, would have made the whole shorter until another path
+//! becomes the longest (Yang and Miller, *Critical path analysis for the execution of parallel and
 //! distributed programs*, ICDCS 1988).
 
 use super::account::PathShare;
@@ -12,8 +14,8 @@ use super::steps::{Details, Place, StepCollector};
 use super::transport::Transport;
 use crate::engine::Picoseconds;
 
-/// What the path of a replay that ended at `end` is made of, by stretch, and its steps if somebody asked. Takes time in proportion to the waits
-/// and stretches.
+/// What the path of a replay that ended at `end` is made of, by stretch, and its steps if the
+/// options ask for them. Takes time in proportion to the waits and stretches.
 pub(super) fn critical_path<T: Transport>(
     replay: &ActiveReplay<'_>,
     end: Picoseconds,

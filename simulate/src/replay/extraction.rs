@@ -1,45 +1,53 @@
-//! From a trace to what each rank does.
+//! Extraction of the operations of ranks from a trace.
 //!
-//! A trace tells when things happened on one network. To tell when they would happen on another one, the times have to go and
-//! the reasons have to stay. For each rank the moments of its messages (receive posted, payload received, send posted, buffer
-//! free again) are put in the order of time; between two of them the rank computed or waited.
+//! A trace tells when things happened on one network. To tell when they would happen on another
+//! one, the times have to go and the reasons have to stay. For each rank the moments of its
+//! messages (receive posted, payload received, send posted, buffer free again) are put in the order
+//! of time; between two of them the rank computed or waited.
 //!
 //! # Which waits are inferred
 //!
-//! - **What a rank does after it received a message depends on that message.** Every receive becomes a wait at the moment of its
-//!   completion. Where a program waited for several, or for any, the trace says what it got, and in which order: wildcards match
-//!   as they did when the trace was taken.
+//! - **What a rank does after it received a message depends on that message.** Every receive
+//!   becomes a wait at the moment of its completion. Where a program waited for several, or for
+//!   any, the trace says what it got, and in which order: wildcards match as they did when the
+//!   trace was taken.
 //! - Likewise for the buffer of a send, where the moment of its release is known.
-//! - A receive whose completion is **not known** (text formats, expanded collectives) is waited for before the receiver's next
-//!   send that was posted later than the message, or when the receiver leaves a call that it was in when the message was
-//!   posted, whatever comes first; if there is neither, at the end.
+//! - A receive whose completion is **not known** (text formats, expanded collectives) is waited for
+//!   before the receiver's next send that was posted later than the message, or when the receiver
+//!   leaves a call that it was in when the message was posted, whatever comes first; if there is
+//!   neither, at the end.
 //!
 //! # What is computation
 //!
-//! - Time outside of calls, unless it ends with the completion of a request. Such a gap is a wait: blocking receives and sends are
-//!   not calls of their own in a trace.
+//! - Time outside of calls, unless it ends with the completion of a request. Such a gap is a wait:
+//!   blocking receives and sends are not calls of their own in a trace.
 //! - If that completion is inside a call, the time before the call is computation.
 //! - A gap that ends with a completion that is not known is computation.
-//! - What begins before the interval or ends after it counts with its part inside; [margins](phaseflow_segment::Margins) tell what it was.
+//! - What begins before the interval or ends after it counts with its part inside;
+//!   [margins](phaseflow_segment::Margins) tell what it was.
 //! - Time inside of calls is none, so neither are the operations of a reduction.
 //!
 //! # What holds because of it
 //!
-//! Taking the moments by time, at equal times in the order of `Class`, is an order in which every rank could do its part: a replay
-//! made of a sound trace has no dead end. A rendezvous is only asked of messages whose receive was posted before the send's
-//! buffer was free, which proves no rendezvous but allows one. Errors between the clocks of two ranks do not matter where the
-//! order is that of one rank; they can make a message look as if it could have been a rendezvous.
+//! Taking the moments by time, at equal times in the order of `Class`, is an order in which every
+//! rank could do its part: a replay made of a sound trace has no deadlock. A rendezvous is only
+//! asked of messages whose receive was posted before the send's buffer was free, which proves no
+//! rendezvous but allows one. Errors between the clocks of two ranks do not matter where the order
+//! is that of one rank; they can make a message look as if it could have been a rendezvous.
 //!
 //! # Collectives
 //!
-//! The messages inside a collective are replayed as the trace has them. Where the calls are known too, the operations also tell which messages
-//! belong to which [collective](Operations::collectives), so that something else can take their place: [`Replacement`](super::Replacement).
+//! The messages inside a collective are replayed as the trace has them. Where the calls are known
+//! too, the operations also tell which messages belong to which
+//! [collective](Operations::collectives), so that something else can take their place:
+//! [`Replacement`](super::Replacement).
 //!
 //! # Where it fails
 //!
-//! A rank that receives without blocking, computes, and then finds the message there without having waited looks like one that
-//! waited all the time, if the recorder left out the short wait: its computation is lost. What a rank waited for at the start of an interval may
-//! have been sent before: nothing holds it up in the replay.
+//! A rank that receives without blocking, computes, and then finds the message there without having
+//! waited looks like one that waited all the time, if the recorder left out the short wait: its
+//! computation is lost. What a rank waited for at the start of an interval may have been sent
+//! before: nothing holds it up in the replay.
 
 use phaseflow_collect::trace::{Message, Operation};
 use phaseflow_collect::{Error, Result};
@@ -52,8 +60,8 @@ use super::op::{Op, Transfer, too_many_messages};
 use super::operations::{NAMED, Operations};
 
 impl Operations {
-    /// What `ranks` ranks do from `start_ns` to `end_ns` on the clock of the interval; stretches begin at `start_ns` and at each of
-    /// `boundaries_ns`, which ascend.
+    /// What `ranks` ranks do from `start_ns` to `end_ns` on the clock of the interval; stretches
+    /// begin at `start_ns` and at each of `boundaries_ns`, which ascend.
     ///
     /// # Errors
     /// A rank that the run does not have; more than 2³²−1 messages.

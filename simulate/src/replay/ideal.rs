@@ -1,4 +1,4 @@
-//! A network that nobody has to share: the bound that better routing and more links could reach at most.
+//! A network without sharing: the lower bound that better routing and more links can reach.
 
 use rustc_hash::FxHashMap;
 
@@ -6,10 +6,11 @@ use super::transport::Transport;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::topology::{HostId, LinkId, Topology};
 
-/// Each message takes the latency of its route plus its bytes over the least capacity there, whatever else is on its way.
+/// Each message takes the latency of its route plus its bytes over the least capacity there,
+/// whatever else is on its way.
 ///
-/// Switches add their latency each. A pair of hosts without a route has none of these costs: [`route`](Self::route) has to be
-/// called before the first message of a pair.
+/// Switches add their latency each. A pair of hosts without a route has none of these costs:
+/// [`route`](Self::route) has to be called before the first message of a pair.
 #[derive(Clone, Debug, Default)]
 pub struct Ideal {
     pairs: FxHashMap<(u32, u32), Cost>,

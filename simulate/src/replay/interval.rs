@@ -7,7 +7,8 @@ use super::collectives::is_replaceable;
 
 /// Messages and calls of an interval of a trace.
 ///
-/// Memory: up to 72 bytes a message and 24 a call, until [`Operations::new`](super::Operations::new) has made operations of them.
+/// Memory: up to 72 bytes a message and 24 a call, until
+/// [`Operations::new`](super::Operations::new) has made operations of them.
 #[derive(Clone, Debug, Default)]
 pub struct TraceInterval {
     messages: MessageBlock,
@@ -83,7 +84,8 @@ impl TraceInterval {
 }
 
 impl TraceInterval {
-    /// Parts of it, each with what reaches into it; one that ends with the run, at `last_ns`, has what is posted then, too.
+    /// Parts of it, each with what reaches into it; one that ends with the run, at `last_ns`, has
+    /// what is posted then, too.
     pub(super) fn cut(&self, spans: &[Span], last_ns: Option<u64>, start_ns: i64) -> Vec<Self> {
         // The latest that a rank leaves a call that is entered by then.
         let mut latest = i64::MIN;

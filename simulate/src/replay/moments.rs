@@ -1,4 +1,5 @@
-//! The moments of ranks in a trace: when messages are posted and completed, in the order of dependence.
+//! The moments of ranks in a trace: when messages are posted and completed, in the order of
+//! dependence.
 
 use phaseflow_collect::trace::Message;
 
@@ -6,15 +7,16 @@ use super::inside::Calls;
 use super::interval::TraceInterval;
 use super::op::Op;
 
-/// What comes first of what happens on a rank at the same nanosecond: what a moment depends on is always earlier, or at the same time
-/// and of an earlier class.
+/// What comes first of what happens on a rank at the same nanosecond: what a moment depends on is
+/// always earlier, or at the same time and of an earlier class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     /// Of a message that was there at once.
     EarlyReceivePost,
     /// Of a message that was sent earlier.
     Receive,
-    /// Of a message that is posted outside of the interval: something that the rank may have waited for was complete.
+    /// Of a message that is posted outside of the interval: something that the rank may have waited
+    /// for was complete.
     OutsideCompletion,
     /// Of a message whose completion is not known.
     Inferred,
@@ -80,7 +82,8 @@ pub(super) struct MomentsByRank {
 }
 
 impl MomentsByRank {
-    /// Takes the moments that `each` visits, twice in the same order: they are counted, then stored.
+    /// Takes the moments that `each` visits, twice in the same order: they are counted, then
+    /// stored.
     pub(super) fn new(ranks: u32, each: impl Fn(&mut dyn FnMut(u32, Moment))) -> Self {
         let mut starts = vec![0_usize; ranks as usize + 1];
         each(&mut |rank, _| starts[rank as usize + 1] += 1);
@@ -154,7 +157,8 @@ pub(super) fn receiving(
     visit(dst, received);
 }
 
-/// The moments of a message that is posted outside of the interval; after its end they only tell what the rank was about then.
+/// The moments of a message that is posted outside of the interval; after its end they only tell
+/// what the rank was about then.
 pub(super) fn outside(
     message: &Message,
     (start_ns, end_ns): (i64, i64),

@@ -2,7 +2,8 @@
 
 use phaseflow_collect::Error;
 
-/// What a rank does next. Numbers of messages are positions in [`Operations::messages`](super::Operations::messages).
+/// What a rank does next. Numbers of messages are positions in
+/// [`Operations::messages`](super::Operations::messages).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Computes; index of a gap.
@@ -15,7 +16,8 @@ pub enum Op {
     Send(u32),
     /// Goes on when the buffer of a message is free.
     SendWait(u32),
-    /// Enters a collective: number of a [collective](super::Operations::collectives). Where the network sums, goes on when it has the sum.
+    /// Enters a collective: number of a [collective](super::Operations::collectives). Where the
+    /// network sums, goes on when it has the sum.
     Join(u32),
     /// Enters the next stretch of the run.
     Boundary(u32),

@@ -20,7 +20,8 @@ pub struct Operations {
     pub(super) sums_in_network: bool,
     /// The last ranks.
     pub(super) servers: u32,
-    /// Sends that nobody is known to receive although other receives are known: first few, and how many.
+    /// Sends that nobody is known to receive although other receives are known: first few, and how
+    /// many.
     pub(super) unmatched: (Vec<u32>, u64),
 }
 
@@ -128,7 +129,8 @@ impl Operations {
         sends.take_while(|number| *number != message).count() + 1
     }
 
-    /// Sends that no receive is known of in a trace that knows of others, a line each, by rank and position; `None` if there are none.
+    /// Sends that no receive is known of in a trace that knows of others, a line each, by rank and
+    /// position; `None` if there are none.
     pub fn unmatched(&self) -> Option<String> {
         let (first, count) = &self.unmatched;
         let name = |number: &u32| {

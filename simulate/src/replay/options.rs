@@ -13,23 +13,28 @@ use crate::flow::{Fairness, FlowOptions, Order};
 pub struct Options {
     /// Factor on computation: `compute-scale`, divided by `host-speed`; 1 by default.
     pub compute_scale: f64,
-    /// Time that a message keeps its sender busy before it leaves, LogGP's *o* of the sender: `send-overhead`, 0 by default, as the
-    /// recorded times between calls hold it already.
+    /// Time that a message keeps its sender busy before it leaves, LogGP's *o* of the sender:
+    /// `send-overhead`, 0 by default, as the recorded times between calls hold it already.
     pub send_overhead_ps: Picoseconds,
-    /// Time that a message keeps its receiver busy once it is there: `receive-overhead`, 0 by default.
+    /// Time that a message keeps its receiver busy once it is there: `receive-overhead`, 0 by
+    /// default.
     pub receive_overhead_ps: Picoseconds,
-    /// Messages above this many bytes start when the receiver is ready too (rendezvous); others at once (eager): `eager`, 64 KiB
-    /// by default, the value of Open MPI's TCP, of SimGrid's SMPI and of LogGOPSim. Messages that were sent before their receive was posted,
-    /// and whose buffer was free by then, are eager whatever their size.
+    /// Messages above this many bytes start when the receiver is ready too (rendezvous); others at
+    /// once (eager): `eager`, 64 KiB by default, the value of Open MPI's TCP, of SimGrid's SMPI and
+    /// of LogGOPSim. Messages that were sent before their receive was posted, and whose buffer was
+    /// free by then, are eager whatever their size.
     pub eager_bytes: u64,
-    /// Who gets how much of a full link: `fairness`, `maxmin` or `rtt`, and `memory`, the rate of messages within one host: they take
-    /// no time without it; `tolerance`, 0 by default; and `order`, `connection` by default.
+    /// Who gets how much of a full link: `fairness`, `maxmin` or `rtt`, and `memory`, the rate of
+    /// messages within one host: they take no time without it; `tolerance`, 0 by default; and
+    /// `order`, `connection` by default.
     pub network: FlowOptions,
     /// `sampling`: `on` or `off`, on by default.
     pub sampling: Sampling,
-    /// Whether it is told what held up the messages of critical paths, and whose messages that were: `blame`, `off` by default. Flows only.
+    /// Whether it is told what held up the messages of critical paths, and whose messages that
+    /// were: `blame`, `off` by default. Flows only.
     pub blame: bool,
-    /// How many steps of a phase's critical path are told one by one, the longest: `path-steps`, 100 by default with `blame`, else none.
+    /// How many steps of a phase's critical path are told one by one, the longest: `path-steps`,
+    /// 100 by default with `blame`, else none.
     pub path_steps: u32,
     /// Whether each job is also run without the others: `interference`, `off` by default.
     pub interference: bool,
@@ -162,7 +167,7 @@ impl Options {
         })
     }
 
-    /// The same where nobody wants to know critical paths.
+    /// The same options without critical paths.
     pub(crate) fn without_paths(self) -> Self {
         Self { blame: false, path_steps: 0, ..self }
     }

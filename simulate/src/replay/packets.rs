@@ -11,7 +11,7 @@ use crate::topology::{HostId, LinkId};
 #[derive(Debug)]
 pub struct Packets<'a> {
     network: PacketNetwork<'a>,
-    /// Have arrived at the network's own time, and nobody knows yet.
+    /// Keys of messages that have arrived at the network's own time and are not reported yet.
     arrived: Vec<u32>,
     /// Within hosts.
     local: EventQueue<u32>,

@@ -1,9 +1,10 @@
 //! Sums by parameter servers.
 //!
-//! Each of S servers has a share of the vector (a *shard*). Workers send theirs in pieces; when a piece has come from all
-//! of them the server sends each its sum (Li et al., *Scaling distributed machine learning with the parameter server*, OSDI 2014; synchronous, as
-//! for an allreduce). A server takes in and gives out p·m/S bytes at a time, which is what such a sum takes: max(m, p·m/S)·β with dedicated
-//! servers, 2(p−1)/p·m·β with one at each worker. Summing takes no time.
+//! Each of S servers has a share of the vector (a *shard*). Workers send theirs in pieces; when a
+//! piece has come from all of them the server sends each its sum (Li et al., *Scaling distributed
+//! machine learning with the parameter server*, OSDI 2014; synchronous, as for an allreduce). A
+//! server takes in and gives out p·m/S bytes at a time, which is what such a sum takes: max(m,
+//! p·m/S)·β with dedicated servers, 2(p−1)/p·m·β with one at each worker. Summing takes no time.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::parse_size;
@@ -19,9 +20,11 @@ pub struct ParameterServer {
     pub shards: u32,
     /// Bytes of a piece: `chunk`, 256 KiB by default.
     pub chunk: u64,
-    /// Pieces of a shard that a worker has under way: `window`, 4 by default. More of them make no difference but where latency is long.
+    /// Pieces of a shard that a worker has under way: `window`, 4 by default. More of them make no
+    /// difference but where latency is long.
     pub window: u32,
-    /// Servers run on the hosts of the ranks: `colocated`, `off` by default, when they take hosts that no rank occupies first.
+    /// Servers run on the hosts of the ranks: `colocated`, `off` by default, when they take hosts
+    /// that no rank occupies first.
     pub is_colocated: bool,
 }
 
@@ -92,8 +95,9 @@ impl ParameterServer {
     }
 }
 
-/// Pieces of a shard that a worker sends at a time: one that fills the network and one that keeps it filled. With more of them sharing
-/// it, all would come at once, and the server could not give out sums while it takes pieces in.
+/// Pieces of a shard that a worker sends at a time: one that fills the network and one that keeps
+/// it filled. With more of them sharing it, all would come at once, and the server could not give
+/// out sums while it takes pieces in.
 const UNDER_WAY: u32 = 2;
 
 /// The messages of one worker for one piece.
@@ -103,7 +107,8 @@ struct Exchange {
     sum: u32,
 }
 
-/// A piece goes to a server and its sum comes back; members first wait until an earlier piece is gone, and for an earlier sum.
+/// A piece goes to a server and its sum comes back; members first wait until an earlier piece is
+/// gone, and for an earlier sum.
 fn exchange(
     operations: &mut CollectiveOperations,
     members: &[u32],

@@ -9,16 +9,19 @@ use super::operations::Operations;
 use super::options::Sampling;
 use super::stratified_sample::StratifiedSample;
 
-/// Simulations of a phase by the ways in which its ranks enter; then the nearest one of them stands for those to come. Enough for
-/// programs whose ranks fall into step, and a bound on the work for those whose ranks do not.
+/// Simulations of a phase by the ways in which its ranks enter; then the nearest one of them stands
+/// for those to come. Enough for programs whose ranks fall into step, and a bound on the work for
+/// those whose ranks do not.
 pub(crate) const MOST_KNOWN: u64 = 16;
 
 /// What the jobs of a workload replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// By phase: what happens in the occurrence that stands for all; `None` where nothing is known of it.
+    /// By phase: what happens in the occurrence that stands for all; `None` where nothing is known
+    /// of it.
     pub of_phase: Vec<Option<Operations>>,
-    /// The whole run, split at the ends of the outermost occurrences; `None` where the archive does not hold it.
+    /// The whole run, split at the ends of the outermost occurrences; `None` where the archive does
+    /// not hold it.
     pub whole: Option<Operations>,
     /// What stands for all of the run.
     pub sampled: Option<StratifiedSample>,
@@ -102,8 +105,9 @@ impl RecordingBuilder {
         }
     }
 
-    /// Turns what was read into operations. Where the archive holds the whole run, representatives and windows are cut out of it; `times` of a
-    /// run that does not start at 0 are since `start_ns`.
+    /// Turns what was read into operations. Where the archive holds the whole run, representatives
+    /// and windows are cut out of it; `times` of a run that does not start at 0 are since
+    /// `start_ns`.
     ///
     /// # Errors
     /// Ranks that the run does not have; more than 2³²−1 messages.

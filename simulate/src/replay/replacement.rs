@@ -10,12 +10,14 @@ use super::op::{Op, too_many_messages};
 use super::operations::Operations;
 use super::parameter_server::ParameterServer;
 
-/// What takes the place of recorded collectives. Replaced are blocking `MPI_Allreduce` calls; all others stay as they are.
+/// What takes the place of recorded collectives. Replaced are blocking `MPI_Allreduce` calls; all
+/// others stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replacement {
     /// Messages of one of Open MPI's algorithms.
     Messages(Algorithm),
-    /// A reduction and a broadcast along binomial trees with rank 0 at their root, one message of a rank at a time.
+    /// A reduction and a broadcast along binomial trees with rank 0 at their root, one message of a
+    /// rank at a time.
     Binomial,
     /// Servers that sum.
     Servers(ParameterServer),
@@ -24,7 +26,8 @@ pub enum Replacement {
 }
 
 impl Operations {
-    /// The same with collectives carried out as `collectives` says, by so many more ranks that serve, or by the network.
+    /// The same with collectives carried out as `collectives` says, by so many more ranks that
+    /// serve, or by the network.
     pub(super) fn replaced(
         &self,
         collectives: &CollectiveOperations,

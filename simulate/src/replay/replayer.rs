@@ -1,7 +1,7 @@
 //! The replayer: any number of replays side by side over one network.
 //!
-//! A rank executes its operations until it has to wait, for time to pass or for a message.
-//! The cost does not depend on the number of messages in flight: an operation takes O(1), a wait one event.
+//! A rank executes its operations until it has to wait, for time to pass or for a message. The cost
+//! does not depend on the number of messages in flight: an operation takes O(1), a wait one event.
 
 use phaseflow_collect::Error;
 
@@ -19,8 +19,8 @@ use crate::topology::HostId;
 
 /// Replays side by side over one network.
 ///
-/// Memory beside the operations, which are shared: 24 bytes a message and 120 a rank of active replays,
-/// 32 for each time that a rank waited, and what the transport needs.
+/// Memory beside the operations, which are shared: 24 bytes a message and 120 a rank of active
+/// replays, 32 for each time that a rank waited, and what the transport needs.
 #[derive(Debug)]
 pub struct Replayer<'o, T> {
     context: Context<T>,
@@ -136,8 +136,8 @@ impl<'o, T: Transport> Replayer<'o, T> {
         }
     }
 
-    /// Time of the next event. If that is not before `limit`, any time from `limit` on; no replay may
-    /// begin before that time any more. `None`: there is no event.
+    /// Time of the next event. If that is not before `limit`, any time from `limit` on; no replay
+    /// may begin before that time any more. `None`: there is no event.
     pub fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
         if self.is_beyond_clock {
             return None;
@@ -203,7 +203,8 @@ impl<'o, T: Transport> Replayer<'o, T> {
         Some(result)
     }
 
-    /// The error that makes results invalid: what the transport refuses, or an end beyond the clock.
+    /// The error that makes results invalid: what the transport refuses, or an end beyond the
+    /// clock.
     pub fn failure(&mut self) -> Option<Error> {
         let refused = self.context.transport.failure();
         refused.or_else(|| self.is_beyond_clock.then(beyond_clock))
@@ -226,8 +227,8 @@ impl<'o, T: Transport> Replayer<'o, T> {
     }
 }
 
-/// Replays operations alone, each rank so much earlier than the last one as `skew` says, picoseconds;
-/// `None` if they have a deadlock. Returns the transport.
+/// Replays operations alone, each rank so much earlier than the last one as `skew` says,
+/// picoseconds; `None` if they have a deadlock. Returns the transport.
 pub fn replay_alone<T: Transport>(
     transport: T,
     operations: &Operations,

@@ -34,8 +34,9 @@ impl CollectiveOperations {
         Ok(())
     }
 
-    /// Thakur, Rabenseifner and Gropp, 2005: in step k of the reduction ranks at distance 2ᵏ send to the lower one; the broadcast goes the
-    /// same way back, so that the largest subtree is served first.
+    /// Thakur, Rabenseifner and Gropp, 2005: in step k of the reduction ranks at distance 2ᵏ send
+    /// to the lower one; the broadcast goes the same way back, so that the largest subtree is
+    /// served first.
     pub(super) fn binomial(&mut self, members: &[u32], bytes: u64) {
         let ranks = members.len() as u32;
         let steps: Vec<u32> =
@@ -52,7 +53,8 @@ impl CollectiveOperations {
         }
     }
 
-    /// A round: messages between members, by their numbers. All receives are posted, then all sends; then both are waited for.
+    /// A round: messages between members, by their numbers. All receives are posted, then all
+    /// sends; then both are waited for.
     fn round(&mut self, members: &[u32], pairs: impl Iterator<Item = (u32, u32, u64)>) {
         let mut round = Vec::new();
         for (src, dst, bytes) in pairs {

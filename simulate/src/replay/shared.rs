@@ -8,7 +8,8 @@ use crate::flow::{FlowNetwork, FlowOptions, Hold, Loss, Pair};
 use crate::routing::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 
-/// Messages share links max-min fairly. Every pair of hosts has to be told its [route](Self::route) before its first message.
+/// Messages share links max-min fairly. Every pair of hosts needs its [route](Self::route) before
+/// its first message.
 pub struct Shared<'a> {
     network: FlowNetwork<'a>,
 }
@@ -16,7 +17,7 @@ pub struct Shared<'a> {
 impl<'a> Shared<'a> {
     /// An empty network.
     pub fn new(topology: &'a Topology, options: &FlowOptions) -> Self {
-        Self { network: FlowNetwork::new(topology, Box::new(Told), options) }
+        Self { network: FlowNetwork::new(topology, Box::new(SetRoutes), options) }
     }
 
     /// Messages from `src` to `dst` that start from now on go through `links`.
@@ -88,10 +89,10 @@ impl Transport for Shared<'_> {
     }
 }
 
-/// Routes are told; a pair that has none is as near as if it were one host.
-struct Told;
+/// Routes are set; a pair that has none is as near as if it were one host.
+struct SetRoutes;
 
-impl Router for Told {
+impl Router for SetRoutes {
     fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()> {
         request.demands.iter().for_each(|_| routes.end_route());
         Ok(())

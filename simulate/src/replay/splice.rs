@@ -1,7 +1,8 @@
 //! Operations of several stretches of a run one after the other, as one replay.
 //!
-//! What lies between them in the run is left out. Each rank goes from one to the next on its own, so how far ranks are apart and what
-//! is on its way in the network is carried over. A stretch replayed alone would begin with ranks together and an empty network each time.
+//! What lies between them in the run is left out. Each rank goes from one to the next on its own,
+//! so how far ranks are apart and what is on its way in the network is carried over. A stretch
+//! replayed alone would begin with ranks together and an empty network each time.
 
 use phaseflow_collect::Result;
 

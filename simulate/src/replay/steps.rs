@@ -12,8 +12,8 @@ use crate::topology::LinkId;
 pub struct Details {
     /// The longest steps of each stretch, in order of time.
     pub steps: Vec<Step>,
-    /// By stretch: what held up its messages, by link and job, where that is asked for and known. What is missing to the time that the path was
-    /// in the network is latency.
+    /// By stretch: what held up its messages, by link and job, where that is asked for and known.
+    /// What is missing to the time that the path was in the network is latency.
     pub holds: Option<Vec<HoldSums>>,
 }
 
@@ -36,11 +36,12 @@ pub struct Step {
     pub bytes: Option<u64>,
     /// The link that held it up the longest.
     pub link: Option<LinkId>,
-    /// What it lost to others, picoseconds; `None` if nobody asked.
+    /// What it lost to others, picoseconds; `None` if not asked for.
     pub shared: Option<f64>,
     /// The job that it lost most to.
     pub by: Option<u32>,
-    /// Of that job the ranks whose messages it lost most to, sender and receiver, where it lost most to the job.
+    /// Of that job the ranks whose messages it lost most to, sender and receiver, where it lost
+    /// most to the job.
     pub by_ranks: Option<Pair>,
     /// Its number among the messages of the replay.
     pub message: Option<u32>,

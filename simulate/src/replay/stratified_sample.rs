@@ -1,7 +1,7 @@
 //! A stratified sample of a run: units of each phase with their operations.
 //!
-//! The windows around the sampled units are [spliced](Operations::spliced) into one replay. The edges of
-//! the samples are its boundaries, so that each sample is a stretch of its own.
+//! The windows around the sampled units are [spliced](Operations::spliced) into one replay. The
+//! edges of the samples are its boundaries, so that each sample is a stretch of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,8 @@ const CHECKS: usize = 2;
 pub struct StratifiedSample {
     /// The windows, one after the other.
     pub operations: Operations,
-    /// Some of them, each with half of what comes before its first sample; `None` if there is none that begins in the middle of the run.
+    /// Some of them, each with half of what comes before its first sample; `None` if there is none
+    /// that begins in the middle of the run.
     pub again: Option<Operations>,
     /// By phase.
     pub strata: Vec<Stratum>,
@@ -56,7 +57,8 @@ pub struct SampledUnit {
     pub again: Vec<usize>,
     /// True if what comes before it in the run is left out.
     pub begins: bool,
-    /// By stretch: whether it begins and whether it ends with an occurrence, of which it may be a part.
+    /// By stretch: whether it begins and whether it ends with an occurrence, of which it may be a
+    /// part.
     pub edges: Vec<(bool, bool)>,
 }
 
@@ -138,8 +140,8 @@ impl Windows<'_> {
         Ok((all, firsts))
     }
 
-    /// The same of windows that are replayed again, without the first half of what comes before their
-    /// first sample; the first stretch is `None` for windows that are not.
+    /// The same of windows that are replayed again, without the first half of what comes before
+    /// their first sample; the first stretch is `None` for windows that are not.
     fn shorter(&self) -> Result<(Vec<Operations>, Vec<Option<usize>>)> {
         let last_ns = self.segmentation.header.duration_ns;
         let (mut all, mut firsts, mut stretches) = (Vec::new(), vec![None; self.intervals.len()], 0);
@@ -165,7 +167,8 @@ impl Windows<'_> {
         Operations::new(interval, ranks, span, &inner).at(|| format!("window {number}"))
     }
 
-    /// A phase's units, and what is known of those that are sampled; `None` if they are in no window.
+    /// A phase's units, and what is known of those that are sampled; `None` if they are in no
+    /// window.
     fn stratum(&self, units: &Units, firsts: &[usize], shorter: &[Option<usize>]) -> Option<Stratum> {
         let all = units.samples.iter().chain(&units.certain).enumerate();
         let all = all.map(|(number, spans)| {

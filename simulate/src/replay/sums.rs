@@ -1,4 +1,4 @@
-//! Ranks that sum vectors in the network: who has joined, and who may go on.
+//! Sums of vectors in the network: which ranks have joined, and which may continue.
 
 use super::operations::Operations;
 use super::transport::Transport;
@@ -6,7 +6,8 @@ use crate::engine::Picoseconds;
 use crate::packet::Group;
 use crate::topology::HostId;
 
-/// The sums of an active replay. Ranks on one host sum there, which takes no time, and are one worker.
+/// The sums of an active replay. Ranks on one host sum there, which takes no time, and are one
+/// worker.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     groups: Vec<SummingGroup>,
@@ -28,7 +29,8 @@ struct SummingGroup {
 /// One sum.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sum {
-    /// By worker: its ranks that have not joined yet. Empty before the first one joins and after the last one.
+    /// By worker: its ranks that have not joined yet. Empty before the first one joins and after
+    /// the last one.
     missing: Vec<u32>,
     /// Ranks that have joined.
     pub(super) joined: u32,
@@ -36,7 +38,7 @@ pub(super) struct Sum {
     pub(super) last: (u32, Picoseconds),
 }
 
-/// What a rank's joining leads to.
+/// The consequence of a rank's joining.
 pub(super) enum Joined {
     /// Others of its host are still to come.
     Waits,

@@ -9,20 +9,24 @@ use crate::topology::HostId;
 
 /// What carries messages from host to host.
 ///
-/// Time only moves on: `now` and `to` are never before those of earlier calls, and never after [`next`](Self::next).
+/// Time only moves on: `now` and `to` are never before those of earlier calls, and never after
+/// [`next`](Self::next).
 ///
-/// What a transport cannot do it refuses with [`failure`](Self::failure), which is looked at before a result is believed.
+/// What a transport cannot do it refuses with [`failure`](Self::failure), which is checked before a
+/// result is used.
 pub trait Transport {
-    /// A message of `bytes` leaves `src` for `dst`, another host unless messages within one take time, at `now`. It is told under `key` when it has arrived; no two
-    /// messages on their way have the same key.
+    /// A message of `bytes` leaves `src` for `dst`, another host unless messages within one take
+    /// time, at `now`. It is told under `key` when it has arrived; no two messages on their way
+    /// have the same key.
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32);
 
-    /// When the next message arrives, if nothing else is sent until then. If that is not before `limit`, it may be any time from `limit` on;
-    /// nothing is sent before that time any more. `None`: nothing is on its way.
+    /// When the next message arrives, if nothing else is sent until then. If that is not before
+    /// `limit`, it may be any time from `limit` on; nothing is sent before that time any more.
+    /// `None`: nothing is on its way.
     fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds>;
 
-    /// Goes on to `to` and appends the keys of the messages that have arrived by then, in order of their arrival; equal ones in
-    /// an order that does not depend on keys.
+    /// Goes on to `to` and appends the keys of the messages that have arrived by then, in order of
+    /// their arrival; equal ones in an order that does not depend on keys.
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>);
 
     /// Messages that start from now on are of this job, from one of its ranks to another.
@@ -35,14 +39,15 @@ pub trait Transport {
         false
     }
 
-    /// What held up a message that has been told, by job: together what it took after its latency. Asked once, at once.
+    /// What held up a message that has been told, by job: together what it took after its latency.
+    /// Asked once, at once.
     fn take_holds(&mut self, key: u32) -> Vec<Hold> {
         let _ = key;
         Vec::new()
     }
 
-    /// Of each loss of a message, the ranks of that job whose messages it lost most to, if it is told what held messages up. In the order of time,
-    /// without overlap.
+    /// Of each loss of a message, the ranks of that job whose messages it lost most to, if it is
+    /// told what held messages up. In the order of time, without overlap.
     fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
         vec![None; losses.len()]
     }
@@ -52,7 +57,8 @@ pub trait Transport {
         let _ = before;
     }
 
-    /// Workers, each on a host of its own, will sum vectors in the network; returns the number of the group.
+    /// Workers, each on a host of its own, will sum vectors in the network; returns the number of
+    /// the group.
     fn open(&mut self, group: &Group) -> u32 {
         let _ = group;
         0

@@ -1,9 +1,10 @@
 //! `--model auto`: the cheapest model that can be trusted with a phase, and why.
 //!
-//! - **packet** where fluid models lie: sums in the network, links that lose, double or reorder packets or have little room for them, many senders to one
-//!   host at a time (its queue decides), mostly small messages (headers and packets that are not full decide).
-//! - **flow** where links contend: several pairs of ranks share one that is used for more than [`CONTENTION`] of its capacity, or it is not
-//!   known how much.
+//! - **packet** where fluid models lie: sums in the network, links that lose, double or reorder
+//!   packets or have little room for them, many senders to one host at a time (its queue decides),
+//!   mostly small messages (headers and packets that are not full decide).
+//! - **flow** where links contend: several pairs of ranks share one that is used for more than
+//!   [`CONTENTION`] of its capacity, or it is not known how much.
 //! - **traffic** else: nothing waits, so the phase takes as long as in the trace.
 //!
 //! The limits are choices of ours: they err on the side of the more exact model.
@@ -14,11 +15,13 @@ use crate::result::Chosen;
 use crate::topology::{Faults, HostId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Use of a link by several pairs from which on they are taken to hinder each other: the mean over a phase of bursts.
+/// Use of a link by several pairs from which on they are taken to hinder each other: the mean over
+/// a phase of bursts.
 const CONTENTION: f64 = 0.1;
 /// Messages up to this many bytes are small: one packet of the default size.
 const SMALL_BYTES: u64 = 4096;
-/// A host that takes in this many times the mean of all, from at least as many hosts, is the end of an incast.
+/// A host that takes in this many times the mean of all, from at least as many hosts, is the end of
+/// an incast.
 const INCAST: u64 = 4;
 
 /// Names of the models, as in `--model`.
@@ -26,7 +29,8 @@ pub(super) const TRAFFIC: &str = "traffic";
 pub(super) const FLOW: &str = "flow";
 pub(super) const PACKET: &str = "packet";
 
-/// Which model simulates a phase; `peak` is the highest use of a link that several pairs share, where it is known.
+/// Which model simulates a phase; `peak` is the highest use of a link that several pairs share,
+/// where it is known.
 pub(super) fn choose(
     operations: &Operations,
     hosts: &[HostId],

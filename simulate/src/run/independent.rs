@@ -1,7 +1,7 @@
 //! A run of a [list of flows](FlowList): each starts when its line says, none waits for another.
 //!
-//! Flows ask the router one by one, as they start; packets have the routes of all pairs chosen before, the heaviest pair first, as
-//! those of a job. What stays within a host takes no time.
+//! Flows ask the router one by one, as they start; packets have the routes of all pairs chosen
+//! before, the heaviest pair first, as those of a job. What stays within a host takes no time.
 
 use phaseflow_collect::{Error, Result, TrafficMatrix};
 
@@ -168,7 +168,8 @@ impl Listed<'_> {
 /// Runs a list under a model that has messages.
 ///
 /// # Errors
-/// A host that the network does not have; a model or collective that has no use for flows; flows that never arrive; what the router says.
+/// A host that the network does not have; a model or collective that has no use for flows; flows
+/// that never arrive; what the router says.
 pub fn run_flows(
     topology: &Topology,
     topology_index: usize,
@@ -222,7 +223,7 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
         drops: packets.as_ref().map(|packets| packets.counts.drops),
         retransmits: packets.as_ref().map(|packets| packets.counts.retransmits),
         packets: packets.as_ref().map(|packets| packets.counts),
-        // Links come from the picture below; a list is not replayed.
+        // Links come from the load summary below; a list is not replayed.
         ..PhaseRow::default()
     };
     LoadSummary::of(topology, &shares, |bytes| bytes as f64 / divisor).describe(true, &mut phase);

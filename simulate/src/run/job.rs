@@ -6,7 +6,7 @@ use phaseflow_collect::{Error, Result};
 
 use super::job_demands::JobDemands;
 use super::load_summary::LoadSummary;
-use super::phase_replays::Replays;
+use super::phase_replays::PhaseReplays;
 use super::program::Program;
 use crate::collective::Servers;
 use crate::engine::Picoseconds;
@@ -49,11 +49,13 @@ pub(super) struct Job {
     pub(super) skew: Vec<Picoseconds>,
     /// What its phases take while it has the network to itself; `None` before it is known.
     pub(super) estimates: Option<Rc<Estimates>>,
-    /// How much longer its stages took than without other jobs, picoseconds, where that is asked for and known.
+    /// How much longer its stages took than without other jobs, picoseconds, where that is asked
+    /// for and known.
     pub(super) delay: Option<i128>,
     /// What links carry in the stage that it is in, where that is known before it ends.
     pub(super) coming: LinkBytes,
-    /// What is left to carry of what stages sent that were simulated alone, after their last rank had left them.
+    /// What is left to carry of what stages sent that were simulated alone, after their last rank
+    /// had left them.
     pub(super) tail: LinkBytes,
     /// By phase, idle stretches last: how much of what was recorded has passed of it meanwhile.
     pub(super) passed_ns: Vec<u64>,
@@ -71,7 +73,7 @@ pub(super) struct PhaseOfJob {
     pub(super) time: Picoseconds,
     /// What links carried in that time, where it comes out of a replay.
     pub(super) carried: LinkBytes,
-    pub(super) replays: Option<Replays>,
+    pub(super) replays: Option<PhaseReplays>,
     /// Of the occurrences that had the network to themselves.
     pub(super) packets: Option<PhasePackets>,
     /// Which model simulates it, where that is left to the run.
@@ -92,8 +94,9 @@ impl Job {
         self.skew.extend(result.ends.iter().map(|end| result.end - end));
     }
 
-    /// A stage of this length was simulated alone, in which links carry this and after which they carry the `tail` of it. What stages
-    /// before it left behind is carried as well, as far as links have room.
+    /// A stage of this length was simulated alone, in which links carry this and after which they
+    /// carry the `tail` of it. What stages before it left behind is carried as well, as far as
+    /// links have room.
     pub(super) fn will_carry(
         &mut self,
         topology: &Topology,
@@ -107,7 +110,8 @@ impl Job {
         self.tail.add(tail.iter().copied(), 1.0);
     }
 
-    /// Links carried this in a stretch of a replay of the whole run; those of idle stretches are in no phase.
+    /// Links carried this in a stretch of a replay of the whole run; those of idle stretches are in
+    /// no phase.
     pub(super) fn carried(&mut self, program: &Program<'_>, stretch: usize, carried: Vec<(LinkId, f64)>) {
         let stage = program.stages.get(if program.merged { 0 } else { stretch });
         let phase = stage.and_then(|stage| stage.phase);
@@ -116,12 +120,14 @@ impl Job {
         }
     }
 
-    /// What the latest occurrence of a phase that met other jobs would have taken without them, if that is known.
+    /// What the latest occurrence of a phase that met other jobs would have taken without them, if
+    /// that is known.
     pub(super) fn baseline(&self, phase: u32) -> Option<Picoseconds> {
         self.phases[phase as usize].as_deref()?.replays.as_ref()?.baseline
     }
 
-    /// A part of it took this long, and would have taken so long without other jobs, if that is known.
+    /// A part of it took this long, and would have taken so long without other jobs, if that is
+    /// known.
     pub(super) fn was_delayed(&mut self, time: Picoseconds, alone: Option<Picoseconds>) {
         let more = alone.map(|alone| i128::from(time) - i128::from(alone));
         self.delay = self.delay.zip(more).map(|(delay, more)| delay + more);
@@ -200,8 +206,8 @@ impl Machine {
         }
     }
 
-    /// Most slots that a job may occupy if its host selector stops when it has enough: without its last host it would
-    /// have at most `processes - 1`.
+    /// Most slots that a job may occupy if its host selector stops when it has enough: without its
+    /// last host it would have at most `processes - 1`.
     pub(super) fn occupied(&self, processes: u32) -> u64 {
         let processes = u64::from(processes);
         let most = if self.equal {
@@ -223,8 +229,9 @@ impl Machine {
         taken
     }
 
-    /// Hosts for the servers of a job that has taken `hosts`: its own, or, one for each if there are enough, hosts that no rank occupies first, those
-    /// with fewer servers first, and of equal ones the last, which linear selection leaves free the longest.
+    /// Hosts for the servers of a job that has taken `hosts`: its own, or, one for each if there
+    /// are enough, hosts that no rank occupies first, those with fewer servers first, and of equal
+    /// ones the last, which linear selection leaves free the longest.
     pub(super) fn serve(&mut self, servers: Servers, hosts: &[HostId]) -> Vec<HostId> {
         let mut chosen: Vec<HostId> = Vec::new();
         for server in 0..servers.count as usize {

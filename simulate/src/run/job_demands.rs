@@ -1,11 +1,12 @@
-//! Host demands of a job's phases, shared by all jobs that are cut up alike.
+//! Host demands of a job's phases, shared by all jobs whose ranks are placed alike.
 
 use std::cell::OnceCell;
 
 use super::program::Program;
 use crate::demand::{Aggregator, PairDemand};
 
-/// The demands of one workload for one way of cutting its ranks up; each list is made when it is first needed.
+/// The demands of one workload for one partition of its ranks over hosts; each list is made when it
+/// is first needed.
 #[derive(Debug)]
 pub(super) struct JobDemands {
     of_rank: Vec<u32>,
@@ -37,7 +38,7 @@ impl JobDemands {
         }
     }
 
-    /// True if it is that of a placement cut up like this.
+    /// True if these are the demands of such a partition.
     pub(super) fn is_of(&self, of_rank: &[u32]) -> bool {
         self.of_rank == of_rank
     }

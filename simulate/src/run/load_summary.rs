@@ -1,4 +1,4 @@
-//! One phase of one job in a few numbers.
+//! Statistics of the load that one phase of one job puts on links.
 
 use crate::result::PhaseRow;
 use crate::topology::{LinkId, Topology};
@@ -7,10 +7,10 @@ use crate::traffic::LinkShare;
 /// Bits per second of one byte per second, over those of 1 Gbit/s.
 pub(super) const GBPS_PER_BYTE_RATE: f64 = 8.0 / 1e9;
 
-/// What one phase puts on the links, in a few numbers.
+/// Statistics over links of the load of a phase.
 ///
-/// Mean and variance are over all links of the network (the variance divides by their number: they are all there are); the
-/// least load counts links without traffic.
+/// Mean and variance are over all links of the network (the variance divides by their number: they
+/// are all there are); the least load counts links without traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LoadSummary {
     /// Highest load / capacity.
@@ -27,7 +27,8 @@ pub(super) struct LoadSummary {
 }
 
 impl LoadSummary {
-    /// `shares` in ascending order of links; `load` gives the load of bytes, not rounded to the run's quantum.
+    /// `shares` in ascending order of links; `load` gives the load of bytes, not rounded to the
+    /// run's quantum.
     pub(super) fn of(topology: &Topology, shares: &[LinkShare], load: impl Fn(u64) -> f64) -> Self {
         let links = topology.link_count() as f64;
         let mut load_summary = Self {

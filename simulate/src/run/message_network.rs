@@ -71,7 +71,8 @@ impl<'a> MessageNetwork<'a> {
         }
     }
 
-    /// Bytes that links carried for a job since this was asked last; none are known of packets, which are [counted](Self::take_counts).
+    /// Bytes that links carried for a job since this was asked last; none are known of packets,
+    /// which are [counted](Self::take_counts).
     pub(super) fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
         match &mut self.carrier {
             Carrier::Flows(flows) => flows.take_carried(job),
@@ -94,7 +95,8 @@ impl<'a> MessageNetwork<'a> {
         }
     }
 
-    /// What packets came to since the last time that this was asked, up to the present time of replays.
+    /// What packets came to since the last time that this was asked, up to the present time of
+    /// replays.
     pub(super) fn take_counts(&mut self, now: Picoseconds) -> Option<Counts> {
         let Carrier::Packets(packets, _) = &mut self.carrier else { return None };
         let network = packets.network();

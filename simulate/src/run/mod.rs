@@ -6,13 +6,15 @@
 //!                         process mapper  └─ loads on ─────────────┴─ loads off
 //! ```
 //!
-//! The life of jobs runs on the [event queue](crate::engine); a job follows the depth-0 occurrences of its workload's
-//! phases, stretched to the job's own length. While a phase runs, each link on the routes of its demand carries the demand's
-//! rate (bytes of the phase / time of the phase); idle stretches carry nothing. If the time of a phase is unknown for any
-//! workload of the run, all loads are bytes, as PFSim's, so that what adds up has one unit.
+//! The life of jobs runs on the [event queue](crate::engine); a job follows the depth-0 occurrences
+//! of its workload's phases, stretched to the job's own length. While a phase runs, each link on
+//! the routes of its demand carries the demand's rate (bytes of the phase / time of the phase);
+//! idle stretches carry nothing. If the time of a phase is unknown for any workload of the run, all
+//! loads are bytes, as PFSim's, so that what adds up has one unit.
 //!
-//! What happens at the same moment happens one after the other, in order of submission to the queue, but statistics see
-//! only what holds for some time: a job that ends as another one starts is not counted together with it.
+//! What happens at the same moment happens one after the other, in order of submission to the
+//! queue, but statistics see only what holds for some time: a job that ends as another one starts
+//! is not counted together with it.
 
 mod fidelity;
 mod independent;
@@ -58,19 +60,21 @@ pub(crate) use job::check_slots;
 use program::Program;
 use simulation::Simulation;
 
-/// Most jobs of one run: about a gigabyte of rows. A line that submits more does so without pause, and is a slip.
+/// Most jobs of one run: about a gigabyte of rows. A line that submits more does so without pause,
+/// and is a slip.
 pub const MOST_JOBS: u32 = 1_000_000;
 
 /// When jobs of a line are submitted, and how long each runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Submission {
-    /// Jobs without end, PFSim's generators: the next one is drawn when one is submitted, the first one at the start.
+    /// Jobs without end, PFSim's generators: the next one is drawn when one is submitted, the first
+    /// one at the start.
     Endless {
         /// Time between two submissions.
         submit: Distribution,
-        /// Run time of a job; `None`: as long as the workload's own. A drawn one stretches the phases' times, the rates stay
-        /// those of the workload.
+        /// Run time of a job; `None`: as long as the workload's own. A drawn one stretches the
+        /// phases' times, the rates stay those of the workload.
         duration: Option<Distribution>,
     },
     /// One job.
@@ -95,12 +99,13 @@ pub struct JobSource {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reroute {
-    /// Once, when a job starts, for what its phases send together (at the rates averaged over the whole job): a pair of
-    /// hosts keeps its route while the job lives. This is what PFSim does.
+    /// Once, when a job starts, for what its phases send together (at the rates averaged over the
+    /// whole job): a pair of hosts keeps its route while the job lives. This is what PFSim does.
     #[default]
     Job,
-    /// Each time that a phase begins, for that phase's demand and the loads of that moment. The phase's rows then tell of
-    /// the occurrence with the worst bottleneck (the first of equal ones), as if all had been routed like it.
+    /// Each time that a phase begins, for that phase's demand and the loads of that moment. The
+    /// phase's rows then tell of the occurrence with the worst bottleneck (the first of equal
+    /// ones), as if all had been routed like it.
     Phase,
 }
 
@@ -123,8 +128,8 @@ impl Reroute {
 pub enum LinkStatistics {
     /// A row per job, phase and link with traffic; for fixed job lists.
     Jobs,
-    /// A row per link with traffic for the whole run: bytes of all phases that began, highest load, most rank pairs at a
-    /// time, and nothing by link of critical paths. For endless generators.
+    /// A row per link with traffic for the whole run: bytes of all phases that began, highest load,
+    /// most rank pairs at a time, and nothing by link of critical paths. For endless generators.
     Run,
 }
 
@@ -143,13 +148,13 @@ pub struct Setup<'a> {
     pub jobs: &'a [JobSource],
     /// End of the run, seconds; `None`: when all jobs are finished.
     pub duration_s: Option<f64>,
-    /// One phase per workload, `merged`, with the summed matrix and the whole run's time, idle stretches included. In the
-    /// table of links its phase is `None`.
+    /// One phase per workload, `merged`, with the summed matrix and the whole run's time, idle
+    /// stretches included. In the table of links its phase is `None`.
     pub merged: bool,
     /// How often routes are chosen.
     pub reroute: Reroute,
-    /// When to take snapshots, seconds: each shows the state after all that happens at that time. Those after the end of
-    /// the run are left out.
+    /// When to take snapshots, seconds: each shows the state after all that happens at that time.
+    /// Those after the end of the run are left out.
     pub snapshots_s: &'a [f64],
     /// Whether the routes are part of the result.
     pub record_routes: bool,
@@ -176,8 +181,10 @@ pub struct Algorithms {
 /// Runs one point.
 ///
 /// # Errors
-/// A workload whose messages are not known where they are to be replayed; ranks that wait for each other for ever; a job that can never fit the network; endless jobs without an end of the run, or so many that a line must be a slip; a
-/// workload whose occurrences do not tile its run; times beyond the clock (213 days); what external programs report.
+/// A workload whose messages are not known where they are to be replayed; ranks that wait for each
+/// other for ever; a job that can never fit the network; endless jobs without an end of the run, or
+/// so many that a line must be a slip; a workload whose occurrences do not tile its run; times
+/// beyond the clock (213 days); what external programs report.
 pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     let programs = setup.workloads.iter().map(|workload| Program::new(workload, setup.merged));
     let mut programs = programs.collect::<Result<Vec<_>>>()?;

@@ -13,21 +13,24 @@ use crate::topology::Topology;
 /// A network model.
 #[derive(Clone, Debug)]
 pub enum Model {
-    /// Phases load links with the rates of the trace; a job takes as long as its trace or as it is told.
+    /// Phases load links with the rates of the trace; a job takes as long as its trace or as it is
+    /// told.
     Traffic,
-    /// Ranks are replayed message by message; how long a job takes comes out of it. Its given run time is what the scheduler
-    /// takes it to be.
+    /// Ranks are replayed message by message; how long a job takes comes out of it. Its given run
+    /// time is what the scheduler takes it to be.
     Flow(Options, Option<CollectiveChoice>),
     /// The same, and messages are packets; or what is enough for each phase.
     Packet(Box<PacketModel>),
 }
 
-/// Parameters of the packet model, in brackets: `packet[mtu=9000,buffer=1MiB]`, beside those of the replay, [`Options`].
+/// Parameters of the packet model, in brackets: `packet[mtu=9000,buffer=1MiB]`, beside those of the
+/// replay, [`Options`].
 #[derive(Clone, Debug)]
 pub struct PacketModel {
     /// How ranks are replayed.
     pub options: Options,
-    /// Links and switches: `buffer`, `shared`, `pause`, `ecn`, `loss`, `duplicate`, `reorder`, `paths`.
+    /// Links and switches: `buffer`, `shared`, `pause`, `ecn`, `loss`, `duplicate`, `reorder`,
+    /// `paths`.
     pub fabric: FabricOptions,
     /// How messages become packets; `mtu` is its largest.
     pub transport: TransportChoice,
@@ -35,7 +38,8 @@ pub struct PacketModel {
     pub collective: CollectiveChoice,
     /// Whether sums in the network are carried out and checked: `verify`, `off` by default.
     pub verify: bool,
-    /// Whether a run may end with ranks that wait for ever and with wrong sums: `allow-hang`, `off` by default.
+    /// Whether a run may end with ranks that wait for ever and with wrong sums: `allow-hang`, `off`
+    /// by default.
     pub allow_hang: bool,
     /// Whether a cheaper model does for a phase is decided by phase: model `auto`.
     pub is_chosen: bool,
@@ -43,8 +47,9 @@ pub struct PacketModel {
     routes_of_router: bool,
 }
 
-/// Marks where none are asked for, as the transports' papers have them: DCTCP at 65 packets of 1500 bytes (10 Gbit/s; Alizadeh et al.,
-/// SIGCOMM 2010), DCQCN from 5 to 200 kB with up to 1 % (Zhu et al., SIGCOMM 2015), ATP's switches at 1000 cells of 80 bytes (its public code).
+/// Marks where none are asked for, as the transports' papers have them: DCTCP at 65 packets of 1500
+/// bytes (10 Gbit/s; Alizadeh et al., SIGCOMM 2010), DCQCN from 5 to 200 kB with up to 1 % (Zhu et
+/// al., SIGCOMM 2015), ATP's switches at 1000 cells of 80 bytes (its public code).
 const DCTCP_MARKING: Marking = Marking { from: 65 * 1500, to: 65 * 1500, probability: 1.0 };
 const DCQCN_MARKING: Marking = Marking { from: 5_000, to: 200_000, probability: 0.01 };
 const ATP_MARKING: Marking = Marking { from: 80_000, to: 80_000, probability: 1.0 };
@@ -68,10 +73,12 @@ impl Model {
     /// Names of the models.
     pub const NAMES: &[&str] = &["traffic", "flow", "packet", "auto"];
 
-    /// The model that the user chose, with its transport, which only packets have, and its collectives; `seed` is that of the run.
+    /// The model that the user chose, with its transport, which only packets have, and its
+    /// collectives; `seed` is that of the run.
     ///
     /// # Errors
-    /// A name or parameter that does not exist, or a wrong value; a collective that the model does not have.
+    /// A name or parameter that does not exist, or a wrong value; a collective that the model does
+    /// not have.
     pub fn new(model: &Choice, transport: &Choice, collective: &Choice, seed: u64) -> Result<Self> {
         let collectives = CollectiveChoice::new(collective)?;
         match model.name() {

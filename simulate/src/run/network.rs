@@ -13,7 +13,8 @@ use crate::traffic::{LinkLoads, LinkShare, Quantum};
 pub(super) struct Network<'a> {
     pub(super) topology: &'a Topology,
     pub(super) loads: LinkLoads,
-    /// By link: bytes per second that it carries now, where that is known; routers see it instead of the loads.
+    /// By link: bytes per second that it carries now, where that is known; routers see it instead
+    /// of the loads.
     pub(super) rates: Option<Vec<f64>>,
     router: Box<dyn Router>,
     quantum: Quantum,

@@ -96,7 +96,8 @@ impl Paths {
         rows
     }
 
-    /// The rows of the table `blame`, by link or not; none if it is not known what held up all messages.
+    /// The rows of the table `blame`, by link or not; none if it is not known what held up all
+    /// messages.
     pub(super) fn blame_rows(&self, job: u32, phase: u32, sums: &Replayed, by_link: bool) -> Vec<BlameRow> {
         if !self.is_known || self.is_unknown {
             return Vec::new();

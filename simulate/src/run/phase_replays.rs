@@ -12,58 +12,60 @@ use crate::sampling::Estimate;
 use crate::statistics::{rank_seconds, seconds};
 use crate::topology::LinkId;
 
-/// A phase of a job in replay.
+/// The replays of a phase of a job.
 #[derive(Debug, Default)]
-pub(super) struct Replays {
-    known: Vec<Known>,
+pub(super) struct PhaseReplays {
+    known: Vec<KnownOutcome>,
     /// All occurrences together.
     pub(super) sum: Replayed,
-    /// Likewise, by rank; empty where phases overlap.
+    /// By rank, all occurrences together; empty where phases overlap.
     pub(super) accounts: Vec<Account>,
     pub(super) paths: Paths,
-    /// What the latest occurrence that met other jobs would have taken without them, where that is asked for.
+    /// With `interference`: time that the latest occurrence that met other jobs takes without them.
     pub(super) baseline: Option<Picoseconds>,
     /// The estimate from samples, and the part of the phase, 0 to 1, that it was taken for.
     estimated: Option<(Rc<Estimate>, f64)>,
 }
 
-/// What came of a stage that had the network to itself.
+/// The outcome of a stage that had the network to itself, for one process skew.
 #[derive(Debug)]
-struct Known {
+struct KnownOutcome {
     /// By rank: how much earlier than the last one it entered.
     skew: Vec<Picoseconds>,
     outcome: Rc<Outcome>,
 }
 
-/// What came of a stage, and what bounds it.
+/// The result of a stage, its bounds and what the network did in it.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) result: ReplayResult,
     pub(super) bounds: Bounds,
     pub(super) packets: Option<PhasePackets>,
-    /// Bytes that links carried in it, and after it of what it sent.
+    /// Bytes that links carried in it.
     pub(super) carried: LinkBytes,
+    /// Bytes of its messages that links carried after it.
     pub(super) tail: Vec<(LinkId, f64)>,
 }
 
-impl Replays {
-    /// What is known of an occurrence whose ranks enter it like this, if that need not be simulated.
+impl PhaseReplays {
+    /// The outcome of an occurrence with this skew, if it need not be simulated.
     pub(super) fn known(&self, skew: &[Picoseconds]) -> Option<Rc<Outcome>> {
-        let apart = |known: &Known| {
+        let distance = |known: &KnownOutcome| {
             let pairs = known.skew.iter().zip(skew);
             pairs.map(|(known, lead)| known.abs_diff(*lead)).max().unwrap_or(0)
         };
-        let (apart, nearest) =
-            self.known.iter().map(|known| (apart(known), known)).min_by_key(|(apart, _)| *apart)?;
-        (apart == 0 || self.known.len() as u64 >= MOST_KNOWN).then(|| Rc::clone(&nearest.outcome))
+        let (distance, nearest) =
+            self.known.iter().map(|known| (distance(known), known)).min_by_key(|(distance, _)| *distance)?;
+        (distance == 0 || self.known.len() as u64 >= MOST_KNOWN).then(|| Rc::clone(&nearest.outcome))
     }
 
-    /// Remembers what came of ranks that entered like this.
+    /// Stores the outcome of an occurrence with this skew.
     pub(super) fn learn(&mut self, skew: &[Picoseconds], outcome: &Rc<Outcome>) {
-        self.known.push(Known { skew: skew.to_vec(), outcome: Rc::clone(outcome) });
+        self.known.push(KnownOutcome { skew: skew.to_vec(), outcome: Rc::clone(outcome) });
     }
 
-    /// Adds an occurrence that began so long after the job; `steps` of its path are kept if it was simulated for itself.
+    /// Adds an occurrence that began so long after the job; `steps` of its path are kept if it was
+    /// simulated for itself.
     pub(super) fn occurred(&mut self, outcome: &Outcome, is_new: bool, began: Picoseconds, steps: u32) {
         self.add(&outcome.result, 0, &outcome.bounds);
         if let Some(details) = &outcome.result.details {

@@ -28,14 +28,22 @@ pub(super) struct Program<'a> {
     /// True if the length is the trace's own, and not 1 s per phase for want of any time.
     pub(super) timed: bool,
     recording: Option<&'a Recording>,
-    /// With collectives carried out in another way: by phase, and of the whole run.
-    replaced: Option<(Vec<Option<Operations>>, Option<Operations>)>,
+    /// Operations with collectives carried out in another way.
+    replaced: Option<ReplacedOperations>,
     /// What is sent over the whole run in that way.
     replaced_whole: Option<TrafficMatrix>,
     /// Hosts that serve.
     pub(super) servers: Servers,
 }
 
+/// Operations in which something else takes the place of recorded collectives.
+#[derive(Debug)]
+struct ReplacedOperations {
+    of_phase: Vec<Option<Operations>>,
+    whole: Option<Operations>,
+}
+
+/// A phase of a program.
 #[derive(Debug)]
 pub(super) struct ProgramPhase<'a> {
     pub(super) name: &'a str,
@@ -104,8 +112,8 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// Has collectives carried out in another way, and changes matrices to what is sent then: in each phase as many times what its
-    /// representative sends as it occurs.
+    /// Has collectives carried out in another way, and changes matrices to what is sent then: in
+    /// each phase as many times what its representative sends as it occurs.
     pub(super) fn replace(&mut self, choice: &CollectiveChoice) -> Result<()> {
         let (Some(replacement), Some(recording)) = (&choice.replacement, self.recording) else {
             return Ok(());
@@ -133,7 +141,7 @@ impl<'a> Program<'a> {
                 TrafficMatrix::from_cells(used.into_iter().flat_map(|phase| self.matrix(phase).cells()))?
             }
         });
-        self.replaced = Some((phases, whole));
+        self.replaced = Some(ReplacedOperations { of_phase: phases, whole });
         self.servers = choice.servers;
         Ok(())
     }
@@ -159,7 +167,7 @@ impl<'a> Program<'a> {
             return self.any_whole();
         }
         match &self.replaced {
-            Some((phases, _)) => phases[phase].as_ref(),
+            Some(replaced) => replaced.of_phase[phase].as_ref(),
             None => self.recording.and_then(|recording| recording.phase(phase)),
         }
     }
@@ -182,7 +190,7 @@ impl<'a> Program<'a> {
 
     fn any_whole(&self) -> Option<&Operations> {
         match &self.replaced {
-            Some((_, whole)) => whole.as_ref(),
+            Some(replaced) => replaced.whole.as_ref(),
             None => self.recording.and_then(|recording| recording.whole.as_ref()),
         }
     }
@@ -220,8 +228,8 @@ impl<'a> Program<'a> {
         self.phases.iter().all(|phase| phase.duration_ns.is_some())
     }
 
-    /// What divides a phase's bytes to give its load: its time in seconds (the clock of traces tells 1 ns at least), or 1
-    /// where loads are bytes.
+    /// What divides a phase's bytes to give its load: its time in seconds (the clock of traces
+    /// tells 1 ns at least), or 1 where loads are bytes.
     pub(super) fn divisor(&self, phase: usize, are_rates: bool) -> f64 {
         divisor(self.phases[phase].duration_ns, are_rates)
     }
@@ -231,7 +239,8 @@ impl<'a> Program<'a> {
         divisor(Some(self.total_ns), are_rates)
     }
 
-    /// When a stage ends, from the start of a job of this length. Of a run of no length the last stage has it all.
+    /// When a stage ends, from the start of a job of this length. Of a run of no length the last
+    /// stage has it all.
     pub(super) fn end_of(&self, stage: usize, length: Picoseconds) -> Picoseconds {
         if stage + 1 == self.stages.len() {
             return length;

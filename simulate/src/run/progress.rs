@@ -13,7 +13,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Messages that have arrived in simulations; a run without messages counts as one when it has ended.
+    /// Messages that have arrived in simulations; a run without messages counts as one when it has
+    /// ended.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
@@ -24,7 +25,8 @@ impl Progress {
     }
 }
 
-/// The part of one run, whose messages are only estimated: it tells of so many and no more, and of those that did not come when it ends.
+/// The part of one run, whose messages are only estimated: it tells of so many and no more, and of
+/// those that did not come when it ends.
 #[derive(Debug)]
 pub struct RunProgress<'a> {
     whole: &'a Progress,

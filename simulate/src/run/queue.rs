@@ -14,8 +14,8 @@ pub(super) struct Waiting {
     pub(super) timed: bool,
 }
 
-/// The queue, oldest first, as two slices side by side. Removing job i costs O(i), so overlong queues are cheap at their
-/// head.
+/// The queue, oldest first, as two slices side by side. Removing job i costs O(i), so overlong
+/// queues are cheap at their head.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
     jobs: Vec<Waiting>,

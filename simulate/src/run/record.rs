@@ -3,7 +3,7 @@
 use super::fidelity;
 use super::job::{Job, PhaseOfJob};
 use super::load_summary::LoadSummary;
-use super::phase_replays::Replays;
+use super::phase_replays::PhaseReplays;
 use super::program::Program;
 use super::time_series::{Population, RunSeries};
 use super::{LinkStatistics, Model, Reroute, Setup, Submission, clock_time};
@@ -92,7 +92,7 @@ impl EndedJob<'_> {
 /// The packets of a phase that met no other jobs, those of samples included.
 fn packets_alone(phase: &mut PhaseOfJob) -> Option<PhasePackets> {
     let mut packets = phase.packets.take().filter(|_| !phase.met_others);
-    let sampled = phase.replays.as_ref().and_then(Replays::packets);
+    let sampled = phase.replays.as_ref().and_then(PhaseReplays::packets);
     if let Some(sampled) = sampled.filter(|_| !phase.met_others) {
         packets.get_or_insert_default().add(&sampled);
     }
@@ -255,9 +255,9 @@ impl<'a> Record<'a> {
     }
 
     /// Adds the rows of the critical paths of a phase.
-    fn critical_paths(&mut self, job: u32, position: u32, replays: &Replays) {
+    fn critical_paths(&mut self, job: u32, position: u32, replays: &PhaseReplays) {
         let options = self.setup.model.replay().unwrap_or_default();
-        let Replays { paths, sum, .. } = replays;
+        let PhaseReplays { paths, sum, .. } = replays;
         // Of jobs without end sums are enough.
         let is_detailed = self.setup.link_statistics == LinkStatistics::Jobs;
         let steps = if is_detailed { options.path_steps } else { 0 };

@@ -1,13 +1,16 @@
-//! What the flow and the packet model add to the life of jobs: stages whose length comes out of a replay.
+//! The replayers of a run: replays that share the network, and replays that have it to themselves.
 //!
-//! With sampling, a job that has the network to itself takes its phases from [samples](super::sampled). Where it has none, or routes change with the
-//! phase, or other jobs are there, a stage replays the representative of its phase.
+//! With sampling, a job that has the network to itself takes its phases from
+//! [estimates](crate::sampling). Without an estimate, with routes that change with the phase, or
+//! with other jobs, a stage replays the representative of its phase.
 //!
-//! - A job that has the network to itself: ranks go from one stage to the next on their own, each when it is done. How much earlier than
-//!   the last one each rank enters a stage decides with the phase what comes of it, so a stage is simulated in a clock of its own, and what came out
-//!   stands for all later stages of the phase that ranks enter likewise ([`Known`]). Messages of two stages do not meet.
-//! - With other jobs, at the beginning of a stage or submitted before its end: it is simulated together with theirs, each time anew; it begins
-//!   for all ranks when the one before it has ended for the last.
+//! - A job that has the network to itself: each rank goes from one stage to the next on its own.
+//!   The process skew (how much earlier than the last rank each one enters a stage) and the phase
+//!   determine the result. So a stage is simulated on a clock of its own, and its result stands for
+//!   all later stages of the phase with the same skew. Messages of two stages do not meet.
+//! - With other jobs, at the beginning of a stage or submitted before its end: the stage is
+//!   simulated together with theirs, each time anew. It begins for all ranks when the last rank has
+//!   ended the stage before.
 //!
 //! Without sampling the whole run is one replay, and a stage ends when the last rank has left it.
 
@@ -19,7 +22,7 @@ use super::fidelity;
 use super::load_summary::GBPS_PER_BYTE_RATE;
 use super::message_network::MessageNetwork;
 use super::model::Model;
-use super::solo::{NetworkInterval, Played, SoloNetwork};
+use super::solo::{NetworkInterval, SoloNetwork, SoloReplay};
 use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
 use crate::phase_packets::{Counts, PhasePackets};
@@ -32,21 +35,29 @@ use crate::topology::{HostId, LinkId, Topology};
 /// All replays of a run.
 pub(super) struct Replayers<'a> {
     pub(super) options: Options,
-    /// Those that share the network.
+    /// Replays that share the network.
     pub(super) shared: Replayer<'a, MessageNetwork<'a>>,
     pub(super) ended: Vec<ReplayResult>,
-    /// Those that have it to themselves, one after the other, on a clock of their own.
+    /// Replays that have the network to themselves, one after the other, on a clock of their own.
     solo: Replayer<'a, MessageNetwork<'a>>,
-    /// Likewise, of phases that flows do for, where that is decided phase by phase; and what it is decided by.
-    fluid: Option<(Replayer<'a, MessageNetwork<'a>>, FabricOptions)>,
-    /// Likewise, of what meets other jobs, to tell what it would take without them; where that is asked for.
+    /// Model `auto`: the replayer of phases whose model is flow.
+    fluid: Option<FluidReplayer<'a>>,
+    /// With `interference`: replays without other jobs, for comparison.
     baseline: Option<Replayer<'a, MessageNetwork<'a>>>,
-    /// True if what waits for ever and what is summed wrongly is a result, and not an error.
+    /// True if deadlocks and wrong sums are results, and not errors.
     pub(super) allow_hang: bool,
+    /// Clock of the replays that have the network to themselves.
     solo_now: Picoseconds,
     /// The same network without sharing, with all routes.
     pub(super) ideal: Ideal,
     replays: u64,
+}
+
+/// The replayer of flows of model `auto`.
+struct FluidReplayer<'a> {
+    replayer: Replayer<'a, MessageNetwork<'a>>,
+    /// What the model of a phase is chosen by.
+    fabric: FabricOptions,
 }
 
 impl<'a> Replayers<'a> {
@@ -67,7 +78,7 @@ impl<'a> Replayers<'a> {
         let fluid = match model {
             Model::Packet(model) if model.is_chosen => {
                 let flows = MessageNetwork::flows_of(topology, &model.options, progress);
-                Some((Replayer::new(flows), model.fabric.worst(topology)))
+                Some(FluidReplayer { replayer: Replayer::new(flows), fabric: model.fabric.worst(topology) })
             }
             _ => None,
         };
@@ -102,7 +113,7 @@ impl<'a> Replayers<'a> {
         peak: Option<f64>,
         fits: bool,
     ) -> Chosen {
-        let fabric = self.fluid.as_ref().map(|(_, fabric)| *fabric).unwrap_or_default();
+        let fabric = self.fluid.as_ref().map(|fluid| fluid.fabric).unwrap_or_default();
         fidelity::choose(operations, hosts, &fabric, peak, fits)
     }
 
@@ -129,11 +140,11 @@ impl<'a> Replayers<'a> {
         self.shared.begin(request);
     }
 
-    /// Replays a script whose ranks enter it so much earlier than the last one, with nothing else in the network. No
-    /// performance if it has no end, where that is allowed.
+    /// Replays operations with nothing else in the network; `skew` tells by rank how much earlier
+    /// than the last one it starts. There is no result if they have no end, where that is allowed.
     ///
     /// # Errors
-    /// A dead end; what the network cannot carry; wrong sums.
+    /// A deadlock; what the network cannot carry; wrong sums.
     pub(super) fn alone(
         &mut self,
         job: u32,
@@ -141,16 +152,16 @@ impl<'a> Replayers<'a> {
         hosts: JobHosts<'_>,
         skew: &[Picoseconds],
         on: SoloNetwork,
-    ) -> Result<Played> {
+    ) -> Result<SoloReplay> {
         let solo = match (on, &mut self.fluid, &mut self.baseline) {
-            (SoloNetwork::Flows, Some((fluid, _)), _) => fluid,
+            (SoloNetwork::Flows, Some(fluid), _) => &mut fluid.replayer,
             (SoloNetwork::Baseline, _, Some(baseline)) => baseline,
             _ => &mut self.solo,
         };
         let last = self.solo_now.saturating_add(skew.iter().copied().max().unwrap_or(0));
         let starts: Vec<Picoseconds> = skew.iter().map(|lead| last - lead).collect();
         let mut before = solo.transport().take_counts(self.solo_now);
-        let mut played = Played::default();
+        let mut replay = SoloReplay::default();
         let options = if on == SoloNetwork::Baseline { self.options.without_paths() } else { self.options };
         solo.begin(ReplayRequest { token: 0, job, operations: operations, hosts, starts: &starts, options });
         let mut ended = Vec::new();
@@ -163,36 +174,38 @@ impl<'a> Replayers<'a> {
             let over = ended.first().filter(|_| !was_over);
             let stretches = over.map(|result| result.stretches.len()).or(crossed);
             if let Some(stretches) = stretches {
-                played.add_interval(
+                replay.add_interval(
                     stretches,
                     NetworkInterval::measure(solo.transport(), &mut before, job, now),
                 );
             }
         }
-        // Acknowledgements of what arrived last may have gone on: the next script begins when they have arrived, too.
+        // Acknowledgements of what arrived last may have gone on: the next replay begins after
+        // their arrival, too.
         self.solo_now = self.solo_now.max(solo.transport().now());
         if let Some(failure) = solo.failure() {
             return Err(failure);
         }
-        played.result = ended.pop();
-        if played.result.is_none() && !self.allow_hang {
+        replay.result = ended.pop();
+        if replay.result.is_none() && !self.allow_hang {
             let deadlock = solo.deadlock().map_or_else(String::new, |(_, text)| text);
             return Err(Error::data(deadlock));
         }
         let rest = NetworkInterval::measure(solo.transport(), &mut before, job, self.solo_now);
         solo.transport().forget_carried(job);
-        match played.result {
-            Some(_) => played.add_rest(rest),
-            None => played.add_interval(played.carried.len() + 1, rest),
+        match replay.result {
+            Some(_) => replay.add_rest(rest),
+            None => replay.add_interval(replay.carried.len() + 1, rest),
         }
-        if let Some(packets) = played.packets.as_deref().filter(|_| !self.allow_hang) {
+        if let Some(packets) = replay.packets.as_deref().filter(|_| !self.allow_hang) {
             let sum = |part: fn(&PacketCounts) -> u64| packets.iter().map(|of| part(&of.counts)).sum();
             check_sums(sum(|counts| counts.checked_sums), sum(|counts| counts.wrong_sums))?;
         }
-        Ok(played)
+        Ok(replay)
     }
 
-    /// How long a job's script takes without other jobs, if its ranks begin together and it has an end. Noise is drawn anew.
+    /// Time that a job's operations take without other jobs, if all ranks start together; `None` if
+    /// they have no end. Noise is drawn anew.
     ///
     /// # Errors
     /// Those of [`alone`](Self::alone).
@@ -203,26 +216,28 @@ impl<'a> Replayers<'a> {
         hosts: JobHosts<'_>,
     ) -> Result<Option<Picoseconds>> {
         let together = vec![0; hosts.ranks.len()];
-        let played = self.alone(job, operations, hosts, &together, SoloNetwork::Baseline)?;
-        Ok(played.result.map(|result| result.makespan))
+        let replay = self.alone(job, operations, hosts, &together, SoloNetwork::Baseline)?;
+        Ok(replay.result.map(|result| result.makespan))
     }
 
     /// Messages between two hosts take these links from now on.
     pub(super) fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
         self.shared.transport().route(src, dst, links);
         self.solo.transport().route(src, dst, links);
-        for other in self.fluid.iter_mut().map(|(fluid, _)| fluid).chain(&mut self.baseline) {
+        for other in self.fluid.iter_mut().map(|fluid| &mut fluid.replayer).chain(&mut self.baseline) {
             other.transport().route(src, dst, links);
         }
         self.ideal.route(topology, src, dst, links);
     }
 
-    /// Bytes that links carried for a job among others since this was asked last; none are known of packets.
+    /// Bytes that links carried for a job among others since this was asked last; none are known of
+    /// packets.
     pub(super) fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
         self.shared.transport().take_carried(job)
     }
 
-    /// What bounds a script on hosts whose routes are known, and whose ranks enter it so much earlier than the last one.
+    /// Lower bounds on the time of operations on hosts whose routes are known; `skew` as in
+    /// [`alone`](Self::alone).
     pub(super) fn bounds(
         &mut self,
         operations: &Operations,
@@ -292,7 +307,7 @@ pub(super) fn place_of(token: u64) -> u32 {
     token as u32 // the lower half
 }
 
-/// Pairs of hosts that exchange messages in a script and have no route yet.
+/// Pairs of hosts that exchange messages in a replay and have no route yet.
 pub(super) fn without_route(
     operations: &Operations,
     hosts: &[HostId],

@@ -175,7 +175,8 @@ impl<'a> Simulation<'a> {
         Ok(self.finish())
     }
 
-    /// Refuses the end of the clock as a time at which something happens: what is put down to it happens later.
+    /// Refuses the end of the clock as a time at which something happens: what is put down to it
+    /// happens later.
     fn check_clock(&self, time: Picoseconds) -> Result<()> {
         if time < Picoseconds::MAX {
             return Ok(());
@@ -450,7 +451,8 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Refuses endless lines that are expected to submit more jobs than a run may have, before the first one is.
+/// Refuses endless lines that are expected to submit more jobs than a run may have, before the
+/// first one is.
 fn check_jobs(setup: &Setup<'_>) -> Result<()> {
     let Some(duration) = setup.duration_s else { return Ok(()) };
     let mut sum = 0.0;
@@ -466,7 +468,8 @@ fn check_jobs(setup: &Setup<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Seconds from a distribution; beyond the clock, its end: nothing happens then, as the run has ended before.
+/// Seconds from a distribution; beyond the clock, its end: nothing happens then, as the run has
+/// ended before.
 fn drawn(distribution: &Distribution, stream: &mut Xoshiro256PlusPlus) -> Picoseconds {
     picoseconds(distribution.sample(stream)).unwrap_or(Picoseconds::MAX)
 }

@@ -1,4 +1,5 @@
-//! The replay of operations that have the network to themselves: result, packets and bytes of links.
+//! The replay of operations that have the network to themselves: result, packets and bytes of
+//! links.
 
 use super::message_network::MessageNetwork;
 use crate::engine::Picoseconds;
@@ -17,22 +18,23 @@ pub(super) enum SoloNetwork {
     Baseline,
 }
 
-/// What became of a script that had the network to itself.
+/// The replay of operations that had the network to themselves.
 #[derive(Debug, Default)]
-pub(super) struct Played {
+pub(super) struct SoloReplay {
     /// `None` if it has no end.
     pub(super) result: Option<ReplayResult>,
-    /// By stretch, what became of packets after the end with the last one; `None` of flows.
+    /// By stretch: counts of packets, those after the end in the last one; `None` of flows.
     pub(super) packets: Option<Vec<PhasePackets>>,
-    /// By stretch: bytes that links carried from the last rank's entry into it to the last rank's entry into the next.
+    /// By stretch: bytes that links carried from the last rank's entry into it to the last rank's
+    /// entry into the next.
     pub(super) carried: Vec<Vec<(LinkId, f64)>>,
-    /// Bytes that links carried after its end: nobody waited for them.
+    /// Bytes that links carried after its end, for which no rank waited.
     pub(super) tail: Vec<(LinkId, f64)>,
 }
 
-impl Played {
-    /// Takes note of what happened since the last time: it is of the last one of so many stretches. Stretches that end at one moment have nothing
-    /// between them.
+impl SoloReplay {
+    /// Adds what the network did since the previous interval, in the last of so many stretches. If
+    /// several stretches end at one time, those before the last one get nothing.
     pub(super) fn add_interval(&mut self, stretches: usize, since: NetworkInterval) {
         if let Some(counted) = since.packets {
             let packets = self.packets.get_or_insert_default();
@@ -43,7 +45,7 @@ impl Played {
         self.carried.push(since.carried);
     }
 
-    /// Takes note of what happened after its end.
+    /// Adds what the network did after the end.
     pub(super) fn add_rest(&mut self, since: NetworkInterval) {
         let last = self.packets.as_mut().and_then(|packets| packets.last_mut());
         if let Some((last, counted)) = last.zip(since.packets) {

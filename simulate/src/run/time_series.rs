@@ -1,4 +1,4 @@
-//! Quantities of the whole run over time.
+//! Time series of the whole run.
 
 use super::load_summary::GBPS_PER_BYTE_RATE;
 use crate::engine::Picoseconds;
@@ -14,7 +14,7 @@ pub(super) struct Population {
     pub(super) finished: u64,
 }
 
-/// The courses of all quantities.
+/// The time series of all quantities.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunSeries {
     max_congestion: StepFunction,
@@ -48,7 +48,7 @@ impl RunSeries {
     }
 
     pub(super) fn finish(&mut self, end: Picoseconds) {
-        for course in [
+        for function in [
             &mut self.max_congestion,
             &mut self.mean_congestion,
             &mut self.stddev_congestion,
@@ -59,14 +59,14 @@ impl RunSeries {
             &mut self.in_system,
             &mut self.finished,
         ] {
-            course.finish(end);
+            function.finish(end);
         }
     }
 
-    /// What the courses say of the run; utilization only where loads are rates.
+    /// Statistics of the run; utilization only where loads are rates.
     pub(super) fn statistics(&self, are_rates: bool) -> RunStatistics {
-        let max = |course: &StepFunction| course.summary().map(|summary| summary.max);
-        let mean = |course: &StepFunction| course.summary().map(|summary| summary.mean);
+        let max = |function: &StepFunction| function.summary().map(|summary| summary.max);
+        let mean = |function: &StepFunction| function.summary().map(|summary| summary.mean);
         RunStatistics {
             makespan_s: None,
             max_congestion: max(&self.max_congestion),
@@ -91,7 +91,7 @@ impl RunSeries {
             ("jobs_in_system", self.in_system),
             ("jobs_finished", self.finished),
         ];
-        let all = named.into_iter().map(|(name, course)| course.into_series(name));
+        let all = named.into_iter().map(|(name, function)| function.into_series(name));
         all.filter(|series| !series.value.is_empty()).collect()
     }
 }

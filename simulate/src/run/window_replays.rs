@@ -19,16 +19,16 @@ pub(super) fn replay_windows<'a>(
     hosts: &[HostId],
 ) -> Result<WindowReplays> {
     let together = vec![0; hosts.len()];
-    let mut replay = |operations: &'a Operations| {
+    let mut run = |operations: &'a Operations| {
         let hosts = JobHosts { ranks: hosts, servers: &[] };
-        let mut played = replayers.alone(job, operations, hosts, &together, SoloNetwork::Model)?;
-        let result = played.result.take();
-        Ok::<_, Error>((result.ok_or_else(|| Error::data("its samples have no end"))?, played))
+        let mut replay = replayers.alone(job, operations, hosts, &together, SoloNetwork::Model)?;
+        let result = replay.result.take();
+        Ok::<_, Error>((result.ok_or_else(|| Error::data("its samples have no end"))?, replay))
     };
-    let (result, played) = replay(&sample.operations)?;
-    let again = sample.again.as_ref().map(replay).transpose()?;
+    let (result, replay) = run(&sample.operations)?;
+    let again = sample.again.as_ref().map(run).transpose()?;
     let again = again.map(|(again, _)| again.stretches).unwrap_or_default();
     let bounds = replayers.bounds(&sample.operations, hosts, &together);
-    let packets = played.packets.unwrap_or_default();
-    Ok(WindowReplays { result, packets, carried: played.carried, bounds, again })
+    let packets = replay.packets.unwrap_or_default();
+    Ok(WindowReplays { result, packets, carried: replay.carried, bounds, again })
 }

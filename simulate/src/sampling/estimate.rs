@@ -1,12 +1,15 @@
 //! Estimates of the phases of a job that has the network to itself, from their samples.
 //!
-//! The windows are replayed one after the other as one run, with nothing else in the network; each sample is a stretch of it, and takes from its
-//! last rank's entry to the last rank's entry into what comes next, as stages do in a replay of the whole run. What a phase takes is made of its
-//! samples by [regression](super::regression) on what is known of all its units: how long they took when they were recorded, their messages and bytes, how long
-//! ranks computed and waited for each other.
+//! The windows are replayed one after the other as one run, with nothing else in the network; each
+//! sample is a stretch of it, and takes from its last rank's entry to the last rank's entry into
+//! what comes next, as stages do in a replay of the whole run. What a phase takes is made of its
+//! samples by [regression](super::regression) on what is known of all its units: how long they took
+//! when they were recorded, their messages and bytes, how long ranks computed and waited for each
+//! other.
 //!
-//! The error has two parts. That of the sample is the regression's. That of what is left out before a window is told by some windows that are
-//! replayed again with half of what comes before their samples: by so much as the samples change, they may still be off.
+//! The error has two parts. That of the sample is the regression's. That of what is left out before
+//! a window is told by some windows that are replayed again with half of what comes before their
+//! samples: by so much as the samples change, they may still be off.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -23,7 +26,7 @@ use crate::replay::{
 };
 use crate::topology::LinkId;
 
-/// What comes of all phases of a job.
+/// The estimates of all phases of a job.
 #[derive(Debug)]
 pub(crate) struct Estimates {
     /// By phase.
@@ -31,7 +34,7 @@ pub(crate) struct Estimates {
     idle: Option<Rc<Estimate>>,
 }
 
-/// What comes of a phase, all its occurrences together.
+/// The estimate of a phase, all its occurrences together.
 #[derive(Debug, Default)]
 pub(crate) struct Estimate {
     /// How long it took when it was recorded.
@@ -74,7 +77,7 @@ impl Estimate {
         ((self.variance.sqrt() + self.shift) / time).max(LEAST_ERROR)
     }
 
-    /// Adds what comes of other units of the phase.
+    /// Adds the estimate of other units of the phase.
     fn add(&mut self, other: Self) {
         let both = |a: Option<f64>, b: Option<f64>, other: &Self, own: Picoseconds| {
             let parts = [(a, own), (b, other.time)].into_iter().filter(|part| part.1 > 0);
@@ -111,7 +114,8 @@ impl Estimate {
         if self.recorded_ns == 0 { 0.0 } else { recorded_ns as f64 / self.recorded_ns as f64 }
     }
 
-    /// How long it takes until so much of it has passed; all of it in the end, whatever is rounded on the way.
+    /// How long it takes until so much of it has passed; all of it in the end, whatever is rounded
+    /// on the way.
     pub(crate) fn until(&self, recorded_ns: u64) -> Picoseconds {
         (self.time as f64 * self.share(recorded_ns)).round() as Picoseconds // saturates
     }
@@ -130,7 +134,8 @@ impl Estimates {
     pub(crate) fn new(found: &WindowReplays, strata: &[Stratum], path_steps: usize) -> Self {
         let found = &Measured::new(found, strata);
         let usual = found.usual_shift(strata);
-        // A phase of which blocks come again to the nanosecond has settled: nothing is said of it by what changes elsewhere.
+        // A phase of which blocks come again to the nanosecond has settled: nothing is said of it
+        // by what changes elsewhere.
         let settled: BTreeSet<Option<u32>> =
             strata.iter().filter(|stratum| stratum.identical).map(|stratum| stratum.phase).collect();
         let mut of_phase: BTreeMap<Option<u32>, Estimate> = BTreeMap::new();
@@ -224,7 +229,8 @@ impl<'a> Measured<'a> {
         numbers.iter().zip(edges).map(time).sum()
     }
 
-    /// By how much of its mean time a sample of a stratum changes with what comes before it; one each that was played again.
+    /// By how much of its mean time a sample of a stratum changes with what comes before it; one
+    /// each that was replayed again.
     fn shifts(&self, stratum: &Stratum) -> Vec<f64> {
         let all = || stratum.samples.iter().chain(&stratum.certain);
         let mean =
@@ -268,7 +274,8 @@ impl<'a> Measured<'a> {
         let shift = if begins() == 0.0 {
             0.0
         } else if (stratum.samples.len() as u64) < stratum.units {
-            // What differs from sample to sample is in the error of the sample; where there is only one, nothing is.
+            // What differs from sample to sample is in the error of the sample; where there is only
+            // one, nothing is.
             if stratum.identical { SHIFTS * mean.abs() } else { mean.abs() }
         } else {
             let count = shifts.len() as f64;
@@ -277,7 +284,8 @@ impl<'a> Measured<'a> {
             mean.abs() + SHIFTS * (square * begins()).sqrt() / all
         };
         let is_drawn = (stratum.samples.len() as u64) < stratum.units && !stratum.identical;
-        // What stands for itself stands for nothing else, however long it takes and however much it sends.
+        // What stands for itself stands for nothing else, however long it takes and however much it
+        // sends.
         let mut estimate = self.sum(&stratum.certain).scaled(certain, 1.0);
         // Packets and bytes of links go with bytes, of which all are known.
         let bytes: f64 = stratum.samples.iter().map(|sample| sample.traits.bytes as f64).sum();
@@ -312,11 +320,14 @@ impl<'a> Measured<'a> {
 
 /// In how many of these cases what is usual elsewhere counts.
 const PRIOR: f64 = 2.0;
-/// Of windows that begin within the run this is the usual change at least, as part of a sample's time, however little the replays with half of what
-/// comes before change: what ranks bring along from before the whole of it is in neither. Quantum ESPRESSO on 8 ranks changes by 1.6 % where the replays show
-/// it, and by 1.5 % where none did (benches/README.md, *Recordings, sampled and whole*). The error of a phase all of whose units are replayed goes with it.
+/// Of windows that begin within the run this is the usual change at least, as part of a sample's
+/// time, however little the replays with half of what comes before change: what ranks bring along
+/// from before the whole of it is in neither. Quantum ESPRESSO on 8 ranks changes by 1.6 % where
+/// the replays show it, and by 1.5 % where none did (benches/README.md, *Recordings, sampled and
+/// whole*). The error of a phase all of whose units are replayed goes with it.
 const LEAST_USUAL: f64 = 0.01;
-/// Where anything is left out: how long a stretch takes from last entry to last entry depends on who is last.
+/// Where anything is left out: how long a stretch takes from last entry to last entry depends on
+/// who is last.
 const LEAST_ERROR: f64 = 0.003;
 /// Changes by no more than this part are of the last digit.
 const SAME: f64 = 1e-9;
@@ -432,7 +443,8 @@ impl Sum {
         self.accounts.resize(ranks, Account::default());
         let own = result.accounts_by_stretch.get(number * ranks..(number + 1) * ranks).unwrap_or_default();
         self.accounts.iter_mut().zip(own).for_each(|(sum, own)| sum.add(own, 1));
-        // What comes before can end later where it has the network to itself: then it leaves less to the stretch.
+        // What comes before can end later where it has the network to itself: then it leaves less
+        // to the stretch.
         let bound = |sum: &mut Option<Picoseconds>, bound: Option<Picoseconds>| {
             *sum = bound.map(|bound| sum.unwrap_or(0).saturating_add(bound.min(stretch.time)));
         };

@@ -1,19 +1,21 @@
-//! Estimates a total over all units from a few that were measured, with its error.
+//! Regression estimator of a total over all units from a sample of them, with its error.
 //!
-//! The estimators are those of survey sampling (Cochran, *Sampling Techniques*, 3rd edition, 1977): the
-//! ratio of value to size in the sample times the size of all (chapter 6), corrected by regression on
-//! traits that are known of all units (chapter 7). A trait is used only where the sample is large enough
-//! and the trait explains enough of the residuals. Twice as much of a trait takes between once and twice
-//! as long: a sample in which a trait hardly varies would say anything of it.
+//! The estimators are those of survey sampling (Cochran, *Sampling Techniques*, 3rd edition, 1977):
+//! the ratio of value to size in the sample times the size of all (chapter 6), corrected by
+//! regression on auxiliary variables (*traits*) that are known of all units (chapter 7). A trait is
+//! used only where the sample is large enough and the trait explains enough of the residuals. The
+//! slope of a trait is limited: a unit with twice as much of it takes at least as long, and at most
+//! twice as long. Without these limits the slope of a trait that hardly varies within the sample
+//! would be arbitrary.
 //!
-//! The error is Student's for residuals of units that were left out of the fit, the choice of traits
-//! included (leave-one-out cross-validation: Stone, *Cross-validatory choice and assessment of
-//! statistical predictions*, Journal of the Royal Statistical Society B 36, 1974). Residuals of the fit itself
-//! are too small: of three traits, one fits six units by chance. The finite-population correction
-//! applies. Where the units that were not drawn have on average more of a trait than any unit of the
-//! sample, or less, the sample is unlike them: what that may count at most is added to the error.
-//! It is the wrong choice where a few units that no trait tells apart from the others take most of
-//! the time.
+//! The error is Student's for residuals of units that were left out of the fit, the choice of
+//! traits included (leave-one-out cross-validation: Stone, *Cross-validatory choice and assessment
+//! of statistical predictions*, Journal of the Royal Statistical Society B 36, 1974). Residuals of
+//! the fit itself are too small: of three traits, one fits six units by chance. The
+//! finite-population correction applies. Where the units that were not drawn have on average more
+//! of a trait than any unit of the sample, or less, the sample does not represent them: the largest
+//! effect of that is added to the error. It is the wrong choice where a few units that no trait
+//! tells apart from the others take most of the time.
 
 /// Traits of a unit.
 pub const TRAITS: usize = 3;
@@ -93,8 +95,8 @@ fn coordinates(unit: &Unit) -> Coordinates {
 struct Law {
     /// By coordinate.
     slopes: Coordinates,
-    /// The traits that are used: the combination of coordinates that each stands for, and the sum of
-    /// its squares over the units of the fit.
+    /// The traits that are used: the combination of coordinates that each stands for, and the sum
+    /// of its squares over the units of the fit.
     traits: Vec<(Coordinates, f64)>,
 }
 
@@ -140,9 +142,10 @@ impl Law {
         dot(&self.slopes, &coordinates(unit))
     }
 
-    /// How far off the total may be for what nothing that was measured is like: the units that were not drawn have, as the totals tell, more of a trait
-    /// for their size on average than any unit that was measured, or less than any. How that counts is known only to be between nothing
-    /// and in proportion, and of time no more than that time; by the most of it the law may be off.
+    /// How far off the total may be for what nothing that was measured is like: the units that were
+    /// not drawn have, as the totals tell, more of a trait for their size on average than any unit
+    /// that was measured, or less than any. How that counts is known only to be between nothing and
+    /// in proportion, and of time no more than that time; by the most of it the law may be off.
     fn unseen(&self, all: &Unit, sample: &[(Unit, f64)]) -> f64 {
         let size: f64 = sample.iter().map(|(unit, _)| unit.size).sum();
         let value: f64 = sample.iter().map(|(_, value)| value).sum();
@@ -200,7 +203,8 @@ impl Column {
         Self { values, weights, scale, steepest }
     }
 
-    /// The part of the squares of `left` that it accounts for, where it counts for more the more there is of it.
+    /// The part of the squares of `left` that it accounts for, where it counts for more the more
+    /// there is of it.
     fn explains(&self, left: &[f64]) -> f64 {
         let (own, all, shared) = (dot(&self.values, &self.values), dot(left, left), dot(&self.values, left));
         // What the ones used before say already is none of its own.
@@ -222,8 +226,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Of Student's distribution: one in a hundred is further above (Cornish and Fisher's expansion: Abramowitz and Stegun, 26.7.5; 2 % low at 3
-/// degrees of freedom).
+/// Of Student's distribution: one in a hundred is further above (Cornish and Fisher's expansion:
+/// Abramowitz and Stegun, 26.7.5; 2 % low at 3 degrees of freedom).
 pub(super) fn student(freedom: f64) -> f64 {
     let z = QUANTILE;
     let first = (z.powi(3) + z) / 4.0;
@@ -263,8 +267,9 @@ mod tests {
 
     #[test]
     fn the_ratio_estimator_of_a_textbook() {
-        // By hand: rate 6/3 = 2, of 30 units of size: 60. Residuals 1 − 2 and 5 − 4, of units that have 1/3 and 2/3 of the size:
-        // (−1 / (2/3))² and (1 / (1/3))², so s² = (9/4 + 9) / 2, error t·√(s²·(1 − 2/20)·(10²·2)).
+        // By hand: rate 6/3 = 2, of 30 units of size: 60. Residuals 1 − 2 and 5 − 4, of units that
+        // have 1/3 and 2/3 of the size: (−1 / (2/3))² and (1 / (1/3))², so s² = (9/4 + 9) / 2,
+        // error t·√(s²·(1 − 2/20)·(10²·2)).
         let unit = |size: f64, value: f64| (Unit { size, traits: [0.0; TRAITS] }, value);
         let found =
             total(20, &Unit { size: 30.0, traits: [0.0; TRAITS] }, &[unit(1.0, 1.0), unit(2.0, 5.0)], &[]);
@@ -274,7 +279,8 @@ mod tests {
 
     #[test]
     fn units_that_are_like_none_of_the_sample_are_in_the_error() {
-        // By hand: ten units of size 1, four of which take 2 each and have one of the trait each. Chance leaves nothing.
+        // By hand: ten units of size 1, four of which take 2 each and have one of the trait each.
+        // Chance leaves nothing.
         let sample = [(Unit { size: 1.0, traits: [1.0, 0.0, 0.0] }, 2.0); 4];
         let error = |number: usize, left: f64| {
             let turned = |unit: &Unit| {
@@ -290,7 +296,8 @@ mod tests {
         };
         // The six others have as much of it: nothing speaks against the sample.
         assert_eq!(error(2, 1.0), 0.0);
-        // Each has three: two more than any of the sample, which count for 2 each at most, and for 1 if they are time.
+        // Each has three: two more than any of the sample, which count for 2 each at most, and for
+        // 1 if they are time.
         assert_eq!(error(2, 3.0), 24.0);
         assert_eq!(error(0, 3.0), 12.0);
         // Each has half of one.

@@ -1,9 +1,9 @@
-//! Small networks for tests.
+//! Trees of two levels for tests.
 
 use crate::topology::{Faults, LinkSpec, NetworkGraph, Node, PortOrder, Topology};
 
-/// A tree of two levels: one edge switch per list of host slots, each linked to all of `cores`; the capacities are dealt
-/// out to the pairs of links in turn.
+/// A tree of two levels: one edge switch per list of host slots, each linked to all of `cores`; the
+/// capacities are dealt out to the pairs of links in turn.
 pub(crate) fn tree(edges: &[Vec<u32>], cores: usize, capacities: &[f64]) -> Topology {
     let mut graph = NetworkGraph::default();
     let node = |graph: &mut NetworkGraph, name: String, slots| {

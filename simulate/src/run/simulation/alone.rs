@@ -13,7 +13,7 @@ use crate::run::Reroute;
 use crate::run::fidelity;
 use crate::run::job::{Job, split_hosts};
 use crate::run::phase_replays::Outcome;
-use crate::run::solo::{Played, SoloNetwork};
+use crate::run::solo::{SoloNetwork, SoloReplay};
 use crate::topology::LinkId;
 
 /// How a stage goes if no other job begins before its end.
@@ -84,8 +84,8 @@ impl<'a> Simulation<'a> {
         let Some(replayers) = self.replayers.as_deref_mut() else { return Ok(AloneStage::Endless) };
         let place = || format!("job {} ({}): phase {}", job.number, program.name, program.phases[phase].name);
         let hosts = split_hosts(&job.placement, job.servers);
-        let played = replayers.alone(job.number, operations, hosts, &job.skew, on).at(place)?;
-        let Played { result, packets, carried, tail } = played;
+        let replay = replayers.alone(job.number, operations, hosts, &job.skew, on).at(place)?;
+        let SoloReplay { result, packets, carried, tail } = replay;
         let packets = packets.map(|parts| sum_of_packets(&parts));
         let Some(result) = result else {
             // What hangs has no end; the packets until then are known.

@@ -1,4 +1,5 @@
-//! Jobs whose ranks are replayed: stages as replays that meet each other, and the answers that are known for those that are alone.
+//! Jobs whose ranks are replayed: stages as replays that meet each other, and the answers that are
+//! known for those that are alone.
 
 use phaseflow_collect::{Error, Result};
 
