@@ -2,13 +2,14 @@
 
 use std::ffi::c_int;
 
-use crate::communicator::{self, Communicator};
+use crate::communicator::Communicator;
+use crate::communicator_table;
 use crate::format::{Kind, NO_RANK, Slot, flags};
 use crate::lane::{self, Lane};
 use crate::message::Posted;
 use crate::mpi::{int, library};
 use crate::operation::Operation;
-use crate::{clock, session};
+use crate::{clock, recording};
 
 /// What is worth knowing of a call. Only asked for when it is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +75,7 @@ impl Call {
         unsafe {
             let (mut number, mut root) = (NO_RANK, NO_RANK);
             if self.communicator != 0 && self.communicator != library().no_communicator {
-                let known: &Communicator = communicator::of(lane, self.communicator);
+                let known: &Communicator = communicator_table::of(lane, self.communicator);
                 number = known.number;
                 root = known.world(self.root);
             }
@@ -106,7 +107,7 @@ pub(crate) fn recorded_with<T>(
     more: impl FnOnce(T),
     run: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !session::is_on() {
+    if !recording::is_on() {
         return run();
     }
     let lane = lane::current();
@@ -140,7 +141,7 @@ pub(crate) fn recorded_with<T>(
 pub(crate) fn told_by_messages(operation: Operation, run: impl FnOnce() -> c_int) -> c_int {
     let lane = lane::current();
     // SAFETY: the calling thread's lane, not held over the call.
-    if !session::is_on() || lane.is_null() || unsafe { (*lane).depth } > 0 {
+    if !recording::is_on() || lane.is_null() || unsafe { (*lane).depth } > 0 {
         return run();
     }
     // SAFETY: as above.
@@ -158,7 +159,7 @@ pub(crate) fn polled(
     run: impl FnOnce() -> c_int,
     succeeded: impl FnOnce() -> bool,
 ) -> c_int {
-    if !session::is_on() {
+    if !recording::is_on() {
         return run();
     }
     let lane = lane::current();
@@ -196,7 +197,7 @@ pub(crate) fn counts(bytes: &[u64]) {
 /// Records a call that has returned already, with its counts.
 pub(crate) fn noted(call: Call, bytes: &[u64]) {
     let lane = lane::current();
-    if session::is_on() && !lane.is_null() {
+    if recording::is_on() && !lane.is_null() {
         // SAFETY: the calling thread's lane.
         unsafe { call.record(lane).complete_at_once() };
         counts(bytes);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::communicator::Communicator;
 use crate::format::{CHUNK, CHUNK_HEADER, Slot};
-use crate::{session, storage};
+use crate::{recording, storage};
 
 /// A wait shorter than this did not wait: some hundred nanoseconds.
 const SHORT_TICKS: u64 = 1000;
@@ -133,7 +133,9 @@ impl Lane {
             self.number = NEXT.fetch_add(1, Ordering::Relaxed);
         }
         let Some(chunk) = storage::take(self.number, self.chunks) else {
-            session::stop_early();
+            if recording::stop_early() {
+                ask_again();
+            }
             return false;
         };
         self.chunks += 1;
@@ -260,6 +262,12 @@ thread_local! {
 #[inline(always)]
 pub(crate) fn single() -> *mut Lane {
     SINGLE.0.get()
+}
+
+/// Lets records pass or not.
+pub(crate) fn set_on(on: bool) {
+    recording::store_on(on);
+    ask_again();
 }
 
 /// What [`Near`] says no longer holds.

@@ -40,7 +40,7 @@ macro_rules! on_linux {
     ($($module:ident)*) => { $( #[cfg(target_os = "linux")] mod $module; )* };
 }
 
-on_linux! { call clock communicator count exports lane matched message mpi pml pmpi session storage sync system }
+on_linux! { call clock communicator communicator_table count exports lane matched message mpi pml pmpi recording session storage sync system }
 
 /// The shared library to preload; empty where there is none for the system this was built on (it is for Linux with glibc).
 #[cfg(not(phaseflow_cdylib))]

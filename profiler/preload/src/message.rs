@@ -1,10 +1,11 @@
 //! Records of messages: posted when the transfer is handed to MPI, completed in place.
 
-use crate::communicator::{self, Communicator};
+use crate::communicator::Communicator;
+use crate::communicator_table;
 use crate::format::{Kind, MOST_BYTES, Slot, TIME, flags};
 use crate::lane::{self, Lane};
 use crate::operation::Operation;
-use crate::{clock, session};
+use crate::{clock, recording};
 
 /// A message in flight: its slot, which stays writable until the process ends. May be null: then nothing is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ impl Posted {
 fn learnt(old: Slot, source: i32, tag: i32, bytes: u64, cancelled: bool) -> Slot {
     let (mut rank, mut bits) = (old.rank(), old.flags());
     if bits & flags::ANY_SOURCE != 0 {
-        rank = communicator::numbered(old.communicator_number()).map_or(rank, |found| found.world(source));
+        rank = communicator_table::numbered(old.communicator_number()).map_or(rank, |found| found.world(source));
     }
     if cancelled {
         bits |= flags::CANCELLED;
@@ -122,7 +123,7 @@ impl Envelope {
     /// Records that the transfer is handed to MPI now.
     #[inline(always)]
     pub(crate) fn post(self) -> Posted {
-        if !session::is_on() {
+        if !recording::is_on() {
             return Posted::NONE;
         }
         let lane = lane::current();
@@ -131,7 +132,7 @@ impl Envelope {
         }
         // SAFETY: the calling thread's lane; `of` is given a communicator that MPI was given too.
         unsafe {
-            let communicator = communicator::of(lane, self.communicator);
+            let communicator = communicator_table::of(lane, self.communicator);
             let (operation, mut bits) = match self.kind {
                 Kind::Send | Kind::Receive => belongs_to(lane, communicator, self.tag),
                 _ => ((*lane).operation, if (*lane).inside { flags::INSIDE } else { 0 }),
@@ -157,8 +158,6 @@ impl Envelope {
     }
 }
 
-/// First tag of non-blocking collectives, Open MPI 4.1 and 5.0; below it they go down, one an instance.
-pub(crate) const NONBLOCKING_TAGS: [i32; 2] = [-27, -34];
 /// What blocking collectives are built from, Open MPI's tags −10 to −26 in order.
 const BUILDING_BLOCKS: [Operation; 17] = [
     Operation::Allgather,
@@ -216,11 +215,11 @@ fn internal(communicator: &Communicator, tag: i32, around: u8) -> u8 {
     let explained = explains.then_some(around);
     if tag >= -2 {
         if communicator.made_by == Operation::Window as u8 {
-            session::one_sided_as_messages();
+            recording::one_sided_as_messages();
         }
         return explained.unwrap_or(communicator.made_by);
     }
-    if tag <= session::nonblocking_tag() {
+    if tag <= recording::nonblocking_tag() {
         return communicator.nonblocking(tag, explained).unwrap_or(Operation::Nonblocking as u8);
     }
     explained.unwrap_or_else(|| {

@@ -1,59 +1,19 @@
 //! The recording of one process, from `MPI_Init` to `MPI_Finalize`.
 
 use std::ffi::c_int;
-use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::environment::{Environment, Wish};
 use crate::format::{EXTENSION, at};
 use crate::mpi::{library, mpi, out};
-use crate::{clock, communicator, lane, mpi, pml, storage, sync, system};
+use crate::{clock, communicator_table, lane, mpi, pml, recording, storage, sync, system};
 
-static ON: AtomicBool = AtomicBool::new(false);
-static SEES_MESSAGES: AtomicBool = AtomicBool::new(false);
-static NONBLOCKING_TAG: AtomicI32 = AtomicI32::new(i32::MIN);
-static ONE_SIDED: AtomicBool = AtomicBool::new(false);
-static FILE_FLAGS: AtomicU32 = AtomicU32::new(0);
 static SESSION: Mutex<Option<Session>> = Mutex::new(None);
 
 struct Session {
     patch: Option<pml::Patch>,
     clocks: sync::Clocks,
-    directory: std::path::PathBuf,
-}
-
-/// True while calls and messages are recorded.
-#[inline(always)]
-pub(crate) fn is_on() -> bool {
-    ON.load(Relaxed)
-}
-
-/// Lets records pass or not.
-pub(crate) fn set_on(on: bool) {
-    ON.store(on, Relaxed);
-    lane::ask_again();
-}
-
-/// True if messages are seen below the collectives; else calls have to tell.
-#[inline(always)]
-pub(crate) fn sees_messages() -> bool {
-    SEES_MESSAGES.load(Relaxed)
-}
-
-/// Tags from here down are those of non-blocking collectives.
-#[inline(always)]
-pub(crate) fn nonblocking_tag() -> i32 {
-    NONBLOCKING_TAG.load(Relaxed)
-}
-
-/// One-sided operations turn out to travel as messages.
-pub(crate) fn one_sided_as_messages() {
-    if !ONE_SIDED.swap(true, Relaxed) {
-        let flags = FILE_FLAGS.fetch_or(1, Relaxed) | 1;
-        storage::header(at::FLAGS, &u64::from(flags).to_le_bytes());
-    }
 }
 
 /// What is to be done before MPI is up.
@@ -89,7 +49,7 @@ pub(crate) fn begin(before: Before) {
     let mut patch = Err(String::new());
     if recording {
         describe(&environment, rank, size, threads, tsc, &host);
-        communicator::start(size);
+        communicator_table::start(size);
         patch = match environment.level {
             Wish::Pmpi => Err(String::new()),
             Wish::Auto if !pml::is_possible() => Err(String::new()),
@@ -102,15 +62,14 @@ pub(crate) fn begin(before: Before) {
         }
     }
     let patch = patch.ok();
-    SEES_MESSAGES.store(patch.is_some(), Relaxed);
-    NONBLOCKING_TAG.store(patch.map_or(i32::MIN, |patch| patch.nonblocking_tag()), Relaxed);
+    recording::set_messages(patch.is_some(), patch.map_or(i32::MIN, |patch| patch.nonblocking_tag()));
     storage::header(at::LEVEL, &[if patch.is_some() { 1 } else { 2 }]);
 
     // One voice a host is enough.
     if let Some(problem) = problem
         && environment.place.is_none_or(|place| place.local_rank == 0)
     {
-        say(&problem);
+        system::say(&problem);
     }
     if !recording {
         return;
@@ -120,17 +79,19 @@ pub(crate) fn begin(before: Before) {
     if environment.log {
         let level = if patch.is_some() { "pml" } else { "pmpi" };
         let clock = if tsc { "tsc" } else { "monotonic" };
-        say(&format!("rank {rank} of {size}: {}, level {level}, clock {clock}, {}", mpi::version(), file.display()));
+        system::say(&format!("rank {rank} of {size}: {}, level {level}, clock {clock}, {}", mpi::version(), file.display()));
     }
-    *SESSION.lock().unwrap_or_else(PoisonError::into_inner) = Some(Session { patch, clocks, directory });
+    *SESSION.lock().unwrap_or_else(PoisonError::into_inner) = Some(Session { patch, clocks });
+    recording::set_directory(Some(directory));
     system::in_forked_child(forked);
-    set_on(true);
+    lane::set_on(true);
 }
 
 /// `MPI_Finalize` is about to be called: the recording is complete.
 pub(crate) fn end() {
     let Some(session) = SESSION.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-    set_on(false);
+    recording::set_directory(None);
+    lane::set_on(false);
     if let Some(patch) = session.patch {
         patch.undo();
     }
@@ -140,26 +101,10 @@ pub(crate) fn end() {
     storage::close();
 }
 
-/// No room is left: the program runs on without a record.
-pub(crate) fn stop_early() {
-    if !ON.swap(false, Relaxed) {
-        return;
-    }
-    lane::ask_again();
-    storage::header(at::STATE, &2_u32.to_le_bytes());
-    let session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(session) = session.as_ref() else { return };
-    // The first to find out says it; where not even that can be found out, everyone does.
-    let marker = session.directory.join("recording-stopped");
-    let first = std::fs::OpenOptions::new().write(true).create_new(true).open(marker);
-    if !first.is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {
-        say(&format!("{}: no space left: recording stops here, the program runs on", session.directory.display()));
-    }
-}
-
 /// A forked child shares the mapping with its parent and must not write.
 extern "C" fn forked() {
-    set_on(false);
+    lane::set_on(false);
+    recording::abandon();
     if let Ok(mut session) = SESSION.try_lock() {
         session.take();
     }
@@ -205,9 +150,4 @@ fn file_name(job: &str, rank: u32, host: &str) -> String {
     };
     let job = if job.is_empty() { "job" } else { job };
     format!("{}.{rank}.{}.{}.{EXTENSION}", plain(job, 64), plain(host, 64), std::process::id())
-}
-
-/// One line on standard error, whole: all processes may write there.
-fn say(text: &str) {
-    let _ = std::io::stderr().write_all(format!("phaseflow: {text}\n").as_bytes());
 }

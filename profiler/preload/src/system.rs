@@ -275,3 +275,9 @@ pub(crate) fn in_forked_child(child: extern "C" fn()) {
     // SAFETY: the library is never unloaded, so the function stays.
     unsafe { pthread_atfork(None, None, Some(child)) };
 }
+
+/// One line on standard error, whole: all processes may write there.
+pub(crate) fn say(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(format!("phaseflow: {text}\n").as_bytes());
+}

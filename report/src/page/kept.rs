@@ -2,8 +2,8 @@
 
 use phaseflow_simulate::result::{RunLabels, RunStatistics, Series};
 
-use super::blame::{self, KeptPath};
 use super::map;
+use super::path::{self, KeptPath};
 use crate::axes::{self, Choices};
 use crate::hotspot::{HotSpot, hot_spots};
 use crate::makespan::Makespan;
@@ -90,7 +90,7 @@ impl KeptRun {
             jobs: run.jobs.len(),
             spots: spots.collect(),
             series: if details { series.collect() } else { Vec::new() },
-            paths: blame::paths(view),
+            paths: path::paths(view),
         }
     }
 }

@@ -12,6 +12,7 @@ mod hotspots;
 mod kept;
 mod map;
 mod matrix;
+mod path;
 mod reference;
 mod text;
 mod timeline;

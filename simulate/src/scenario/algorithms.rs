@@ -9,8 +9,8 @@ use std::path::Path;
 use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
 
+use super::axis::Axis;
 use super::node::Node;
-use crate::sweep::Axis;
 
 /// Axis, PFSim's class, our algorithm, the label it gets.
 const CLASSES: &[(Axis, &str, &str, &str)] = &[

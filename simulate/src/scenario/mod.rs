@@ -7,7 +7,9 @@
 //! what the file says ([`Scenario::or`]).
 
 mod algorithms;
+mod axis;
 mod jobs;
+mod network;
 mod node;
 mod topologies;
 
@@ -17,9 +19,11 @@ use std::path::{Path, PathBuf};
 
 use phaseflow_collect::{At, Error, Result};
 
+pub use axis::{Axes, Axis};
+pub use network::NetworkChoice;
+
 use self::node::{LARGEST_FILE, Map, Node};
 use crate::run::{Reroute, Submission};
-use crate::sweep::{Axes, Axis, NetworkChoice};
 use crate::topology::TopologyOptions;
 
 /// What a scenario file or a command line asks for; empty and `None` say nothing.

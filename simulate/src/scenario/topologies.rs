@@ -6,8 +6,8 @@ use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
 
 use super::algorithms::class_name;
+use super::network::NetworkChoice;
 use super::node::{Map, Node};
-use crate::sweep::NetworkChoice;
 use crate::topology::TopologyChoice;
 
 /// PFSim's classes and the parameters of each.

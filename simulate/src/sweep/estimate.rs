@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use super::{Axis, Point, Sweep};
+use super::{Point, Sweep};
 use crate::distribution::Distribution;
 use crate::replay::{Recording, Transfer};
 use crate::run::{Model, Submission};
+use crate::scenario::Axis;
 use crate::stream::Stream;
 use crate::topology::{HostId, Topology};
 use crate::workload::Workload;

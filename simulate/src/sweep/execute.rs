@@ -7,11 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use phaseflow_collect::{At, Result};
 use rayon::prelude::*;
 
-use super::{Axis, Point, Sweep};
+use super::{Point, Sweep};
 use crate::result::RunResult;
 use crate::run::{
     Algorithms, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, check_slots, run, run_flows,
 };
+use crate::scenario::Axis;
 use crate::{host_selection, process_mapping, routing, scheduling};
 
 /// Results in memory per thread: one that is written, one that is computed.

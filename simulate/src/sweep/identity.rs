@@ -4,10 +4,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Axis, Point, Settings, Sweep};
+use super::{Point, Settings, Sweep};
 use crate::flow_list::FlowList;
 use crate::replay::StratifiedSample;
 use crate::run::{JobSource, Submission};
+use crate::scenario::Axis;
 use crate::topology::{LinkId, NodeId, Topology};
 use crate::workload::Workload;
 

@@ -9,18 +9,14 @@
 //! CORRECTNESS: points share nothing that changes, every random stream starts from the seed and what the stream is for, and
 //! results leave in the order of run numbers; so the output does not depend on the number of threads or shards.
 
-mod axis;
 mod estimate;
 mod execute;
 mod identity;
-mod network;
 mod plan;
 mod resume;
 mod selection;
 
-pub use axis::{Axes, Axis};
 pub use estimate::Estimate;
-pub use network::NetworkChoice;
 pub use plan::{Plan, Settings};
 pub use selection::Selection;
 
@@ -33,7 +29,7 @@ use serde::Serialize;
 use crate::flow_list::FlowList;
 use crate::result::RunLabels;
 use crate::run::{JobSource, Submission, refusal};
-use crate::scenario::Job;
+use crate::scenario::{Axes, Axis, Job};
 use crate::topology::Topology;
 use crate::workload::{Reading, Workload};
 

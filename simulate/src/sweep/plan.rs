@@ -5,9 +5,8 @@ use phaseflow_collect::{Error, Result};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Axes, Axis, NetworkChoice};
 use crate::run::{Model, Reroute, Submission};
-use crate::scenario::{Job, Scenario};
+use crate::scenario::{Axes, Axis, Job, NetworkChoice, Scenario};
 use crate::topology::{Topology, TopologyOptions};
 use crate::workload::Reading;
 use crate::{host_selection, process_mapping, routing, scheduling};

@@ -3,15 +3,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use petgraph::graph::NodeIndex;
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::{Error, Result, units};
 
-use super::freeze::check_size;
+use super::options::{DEFAULT_LATENCY_PS, TopologyOptions};
+use super::parameters::positive_or;
+use super::uniform::UniformNetwork;
 use super::xgft::{self, Arity};
-use super::{
-    Faults, LinkSpec, NetworkGraph, Node, PortOrder, Topology, fat_tree, graphml, leaf_spine, star, torus,
-};
+use super::{Faults, LinkSpec, PortOrder, Topology, fat_tree, graphml, leaf_spine, star, torus};
 
 /// A network as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,23 +20,6 @@ pub enum TopologyChoice {
     /// A generator: `fat-tree[k=8]`.
     Generated(Choice),
 }
-
-/// What the user sets for all hosts and links. A generator's own parameter (`slots`, `capacity`) goes first, then these,
-/// then the default; in a GraphML file these replace what the file says.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TopologyOptions {
-    /// Processes per host; generated hosts have 1 by default.
-    pub slots: Option<u32>,
-    /// Gbit/s per link; generated links have 10 by default.
-    pub capacity_gbps: Option<f64>,
-    /// Latency of each link, picoseconds; 1 µs by default.
-    pub link_latency_ps: Option<u64>,
-    /// Time of a packet's head in a switch, picoseconds; 0 by default.
-    pub switch_latency_ps: Option<u64>,
-}
-
-/// Latency of a link that nothing is said about, picoseconds: 1 µs.
-pub(super) const DEFAULT_LATENCY_PS: u64 = 1_000_000;
 
 /// The generators: one name, one variant, one arm of each match.
 #[derive(Clone, Copy)]
@@ -149,82 +131,23 @@ fn generate(choice: &Choice, options: &TopologyOptions) -> Result<Topology> {
         Some(text) => units::parse_rate_gbps(text).map_err(|error| error.at(format!("`{choice}`")))?,
         None => options.capacity_gbps.unwrap_or(10.0),
     };
-    let mut fabric = Fabric {
-        graph: NetworkGraph::default(),
-        choice,
-        slots: positive_or(choice, "slots", options.slots.unwrap_or(1))?,
-        link: LinkSpec {
-            capacity,
-            latency_ps: options.link_latency_ps.unwrap_or(DEFAULT_LATENCY_PS),
-            port: None,
-            faults: Faults::default(),
-        },
+    let slots = positive_or(choice, "slots", options.slots.unwrap_or(1))?;
+    let link = LinkSpec {
+        capacity,
+        latency_ps: options.link_latency_ps.unwrap_or(DEFAULT_LATENCY_PS),
+        port: None,
+        faults: Faults::default(),
     };
+    let mut network = UniformNetwork::new(choice, slots, link);
     match generator {
-        Generator::Star => xgft::build(&star::arity(choice)?, &mut fabric),
-        Generator::Xgft => xgft::build(&Arity::parse(choice)?, &mut fabric),
-        Generator::FatTree => xgft::build(&fat_tree::arity(choice)?, &mut fabric),
-        Generator::LeafSpine => xgft::build(&leaf_spine::arity(choice)?, &mut fabric),
-        Generator::Torus => torus::build(&torus::Torus::parse(choice)?, &mut fabric),
+        Generator::Star => xgft::build(&star::arity(choice)?, &mut network),
+        Generator::Xgft => xgft::build(&Arity::parse(choice)?, &mut network),
+        Generator::FatTree => xgft::build(&fat_tree::arity(choice)?, &mut network),
+        Generator::LeafSpine => xgft::build(&leaf_spine::arity(choice)?, &mut network),
+        Generator::Torus => torus::build(&torus::Torus::parse(choice)?, &mut network),
     }?;
     let switch_latency_ps = options.switch_latency_ps.unwrap_or(0);
-    Topology::freeze(choice.label(), fabric.graph, PortOrder::Number, switch_latency_ps)
-}
-
-/// A parameter that counts something, at least 1.
-pub(super) fn positive(choice: &Choice, key: &str) -> Result<u32> {
-    let value: u32 = choice.required(key)?;
-    nonzero(choice, key, value)
-}
-
-/// As [`positive`], with a default.
-pub(super) fn positive_or(choice: &Choice, key: &str, default: u32) -> Result<u32> {
-    let value = choice.value(key, default)?;
-    nonzero(choice, key, value)
-}
-
-fn nonzero(choice: &Choice, key: &str, value: u32) -> Result<u32> {
-    if value == 0 {
-        return Err(Error::usage(format!("`{choice}`: {key} is 0, expected at least 1")));
-    }
-    Ok(value)
-}
-
-/// A network of equal hosts and equal cables, as generators build it.
-pub(super) struct Fabric<'a> {
-    graph: NetworkGraph,
-    choice: &'a Choice,
-    slots: u32,
-    link: LinkSpec,
-}
-
-impl Fabric<'_> {
-    /// Announces the size before anything is built.
-    pub(super) fn reserve(&mut self, nodes: u64, links: u64) -> Result<()> {
-        check_size(nodes, links).map_err(|error| Error::usage(format!("`{}` {error}", self.choice)))?;
-        self.graph.reserve_nodes(nodes as usize);
-        self.graph.reserve_edges(links as usize);
-        Ok(())
-    }
-
-    pub(super) fn host(&mut self, name: String) {
-        self.node(name, Some(self.slots));
-    }
-
-    pub(super) fn switch(&mut self, name: String) {
-        self.node(name, None);
-    }
-
-    fn node(&mut self, name: String, slots: Option<u32>) {
-        self.graph.add_node(Node { name, slots, mac: None, dpid: None });
-    }
-
-    /// A link each way between two nodes, by number.
-    pub(super) fn cable(&mut self, a: u64, b: u64) {
-        let (a, b) = (NodeIndex::new(a as usize), NodeIndex::new(b as usize));
-        self.graph.add_edge(a, b, self.link.clone());
-        self.graph.add_edge(b, a, self.link.clone());
-    }
+    Topology::freeze(choice.label(), network.into_graph(), PortOrder::Number, switch_latency_ps)
 }
 
 #[cfg(test)]

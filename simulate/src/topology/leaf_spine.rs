@@ -5,7 +5,7 @@
 use phaseflow_collect::Result;
 use phaseflow_collect::choice::Choice;
 
-use super::choice::positive;
+use super::parameters::positive;
 use super::xgft::Arity;
 
 /// Parameters `leaves`, `spines` and `hosts` (per leaf).

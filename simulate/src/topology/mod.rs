@@ -15,6 +15,8 @@ mod faults;
 mod freeze;
 mod graphml;
 mod leaf_spine;
+mod options;
+mod parameters;
 mod paths;
 mod scale;
 mod search;
@@ -24,6 +26,7 @@ mod star;
 #[cfg(test)]
 pub(crate) mod test_tree;
 mod torus;
+mod uniform;
 mod xgft;
 
 use petgraph::graph::DiGraph;
@@ -32,9 +35,10 @@ use serde::{Deserialize, Serialize};
 use adjacency::Adjacency;
 use paths::PathTables;
 
-pub use choice::{TopologyChoice, TopologyOptions, topology};
+pub use choice::{TopologyChoice, topology};
 pub use faults::Faults;
 pub use graphml::{Annotations, Attribute, write_graphml};
+pub use options::TopologyOptions;
 pub use paths::{Distances, ShortestPaths};
 pub use scale::Scale;
 

@@ -12,10 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::adjacency::Adjacency;
-use super::{HostId, LinkId, NodeId, Topology, search};
-
-/// No switch, no link, no path.
-pub(super) const NONE: u32 = u32::MAX;
+use super::search::{self, NONE};
+use super::{HostId, LinkId, NodeId, Topology};
 
 /// What is known about paths: where hosts hang, and what was worked out so far for each attachment.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@
 //! switches at about the same distance share most of the work, as in trees and other networks of small diameter; from places that are far apart
 //! in a torus they share little, and one after the other takes as long.
 
-use super::paths::NONE;
+/// No switch, no link, no path.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Most places.
 pub(super) const PLACES: usize = u64::BITS as usize;

@@ -7,7 +7,8 @@
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 
-use super::choice::{Fabric, positive_or};
+use super::parameters::positive_or;
+use super::uniform::UniformNetwork;
 
 /// Switches per dimension and hosts per switch.
 pub(super) struct Torus {
@@ -27,25 +28,25 @@ impl Torus {
 }
 
 /// Builds the torus: hosts `h0`…, then switches `s0.0.0`… .
-pub(super) fn build(torus: &Torus, fabric: &mut Fabric<'_>) -> Result<()> {
+pub(super) fn build(torus: &Torus, network: &mut UniformNetwork<'_>) -> Result<()> {
     let per_switch = u64::from(torus.hosts);
     let switches = torus.dims.iter().fold(1, |product: u64, dim| product.saturating_mul(u64::from(*dim)));
     let hosts = switches.saturating_mul(per_switch);
     // Cables that each switch adds in a dimension: a ring has as many as switches, a pair half as many.
     let halves: u64 = torus.dims.iter().map(|dim| u64::from(*dim - 1).min(2)).sum();
-    fabric.reserve(
+    network.reserve(
         hosts.saturating_add(switches),
         hosts.saturating_mul(2).saturating_add(switches.saturating_mul(halves)),
     )?;
 
     for host in 0..hosts {
-        fabric.host(format!("h{host}"));
+        network.host(format!("h{host}"));
     }
     for switch in 0..switches {
-        fabric.switch(format!("s{}", coordinates(switch, &torus.dims)));
+        network.switch(format!("s{}", coordinates(switch, &torus.dims)));
     }
     for host in 0..hosts {
-        fabric.cable(host, hosts + host / per_switch);
+        network.cable(host, hosts + host / per_switch);
     }
     for switch in 0..switches {
         let mut stride = 1;
@@ -53,7 +54,7 @@ pub(super) fn build(torus: &Torus, fabric: &mut Fabric<'_>) -> Result<()> {
             let at = switch / stride % dim;
             if dim > 2 || (dim == 2 && at == 0) {
                 let next = switch - at * stride + (at + 1) % dim * stride;
-                fabric.cable(hosts + switch, hosts + next);
+                network.cable(hosts + switch, hosts + next);
             }
             stride *= dim;
         }

@@ -12,7 +12,7 @@
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 
-use super::choice::Fabric;
+use super::uniform::UniformNetwork;
 
 /// Children (`m`) and parents (`w`) per node, from the hosts up.
 pub(super) struct Arity {
@@ -88,15 +88,15 @@ fn named(prefix: &str, number: u64) -> String {
 }
 
 /// Builds the tree: hosts `h0`…, then the switches `s1.0`… level by level.
-pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
+pub(super) fn build(arity: &Arity, network: &mut UniformNetwork<'_>) -> Result<()> {
     let levels = arity.m.len();
     let counts: Vec<u64> = (0..=levels).map(|level| arity.nodes(level)).collect();
     let up = (0..levels).map(|level| counts[level].saturating_mul(arity.parents(level).saturating_mul(2)));
     let sum = |a: u64, b: u64| a.saturating_add(b);
-    fabric.reserve(counts.iter().copied().fold(0, sum), up.fold(0, sum))?;
+    network.reserve(counts.iter().copied().fold(0, sum), up.fold(0, sum))?;
 
     for host in 0..counts[0] {
-        fabric.host(named("h", host));
+        network.host(named("h", host));
     }
     let (mut below, mut first) = (0, counts[0]);
     let mut lower_y = 1;
@@ -104,7 +104,7 @@ pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
         let (m, w) = (u64::from(arity.m[level]), u64::from(arity.w[level]));
         let prefix = format!("s{}.", level + 1);
         for index in 0..counts[level + 1] {
-            fabric.switch(named(&prefix, index));
+            network.switch(named(&prefix, index));
         }
         // A node's number is x·lower_y + y, where x and y hold the digits above and up to this level.
         for index in 0..counts[level] {
@@ -115,7 +115,7 @@ pub(super) fn build(arity: &Arity, fabric: &mut Fabric<'_>) -> Result<()> {
                     Wiring::Published => parent * lower_y + y,
                     Wiring::Pfsim => parent,
                 };
-                fabric.cable(below + index, first + subtree + above);
+                network.cable(below + index, first + subtree + above);
             }
         }
         lower_y *= w;

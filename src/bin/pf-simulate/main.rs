@@ -20,7 +20,8 @@ use phaseflow_simulate::flow_list::FlowList;
 use phaseflow_simulate::forwarding::forwarding_tables;
 use phaseflow_simulate::result::{Network, ResultHeader, ResultReader, ResultWriter, RunResult};
 use phaseflow_simulate::run::Progress;
-use phaseflow_simulate::sweep::{Axis, Plan, Selection, Sweep};
+use phaseflow_simulate::scenario::Axis;
+use phaseflow_simulate::sweep::{Plan, Selection, Sweep};
 use phaseflow_simulate::topology::{Annotations, write_graphml};
 use phaseflow_simulate::workload::{Reading, Workload};
 

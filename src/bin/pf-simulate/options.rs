@@ -10,8 +10,8 @@ use phaseflow_collect::choice::Choice;
 use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_simulate::run::Reroute;
-use phaseflow_simulate::scenario::Scenario;
-use phaseflow_simulate::sweep::{Axes, Axis, NetworkChoice, Plan, Selection};
+use phaseflow_simulate::scenario::{Axes, Axis, NetworkChoice, Scenario};
+use phaseflow_simulate::sweep::{Plan, Selection};
 use phaseflow_simulate::topology::{Scale, TopologyOptions};
 
 /// Runs the phases of parallel programs on networks and says which link carries what

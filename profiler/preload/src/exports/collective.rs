@@ -12,7 +12,7 @@ use crate::mpi::SUCCESS;
 use crate::operation::Operation::*;
 use crate::count::Width;
 use crate::pmpi;
-use crate::session;
+use crate::recording;
 
 /// Defines collectives: three functions with their profiling names, the same with wide counts, their arguments, and what a rank's part
 /// in it is.
@@ -176,7 +176,7 @@ fn persistent(part: impl FnOnce() -> Part, request: usize, real: impl FnOnce() -
     let result = recorded_with(describe, |()| (), real);
     if let Some((call, to)) = prepared
         && result == SUCCESS
-        && !session::sees_messages()
+        && !recording::sees_messages()
     {
         pmpi::prepare_collective(request, call.persistent().nonblocking(), Part::counts(to));
     }

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::format::{Kind, Slot};
 use crate::mpi::{SUCCESS, int};
 use crate::operation::Operation;
-use crate::{clock, lane, session};
+use crate::{clock, lane, recording, session};
 
 functions! {
     MPI_Init PMPI_Init(argc, argv) |real| initialised(real);
@@ -25,7 +25,7 @@ fn initialised(real: impl FnOnce() -> i32) -> i32 {
 
 fn ended() {
     let lane = lane::current();
-    if session::is_on() && !lane.is_null() {
+    if recording::is_on() && !lane.is_null() {
         // SAFETY: the calling thread's lane.
         unsafe { Call::of(Operation::Finalize).record(lane).complete() };
     }
@@ -34,7 +34,7 @@ fn ended() {
 
 fn marked(level: usize) {
     let lane = lane::current();
-    if session::is_on() && !lane.is_null() {
+    if recording::is_on() && !lane.is_null() {
         let slot = Slot::new(Kind::Mark, clock::now(), 0, 0, 0, int(level), 0, 0);
         // SAFETY: the calling thread's lane.
         unsafe { (*lane).push(slot) };

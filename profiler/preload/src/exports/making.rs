@@ -2,10 +2,10 @@
 
 use super::functions;
 use crate::call::{Call, recorded};
-use crate::communicator;
+use crate::communicator_table;
 use crate::mpi::{SUCCESS, library};
 use crate::operation::Operation::{Communicator, Spawn};
-use crate::session;
+use crate::recording;
 
 functions! {
     MPI_Comm_dup PMPI_Comm_dup(comm, new) |real| making(comm, new, real);
@@ -43,15 +43,15 @@ fn spawning(comm: usize, new: usize, real: impl FnOnce() -> i32) -> i32 {
 }
 
 fn made(result: i32, new: usize) -> i32 {
-    if result == SUCCESS && session::is_on() {
+    if result == SUCCESS && recording::is_on() {
         // SAFETY: MPI stored the new communicator there.
-        communicator::created(unsafe { library().handle_at(new) }, 0);
+        communicator_table::created(unsafe { library().handle_at(new) }, 0);
     }
     result
 }
 
 fn freeing(comm: usize, real: impl FnOnce() -> i32) -> i32 {
-    if !session::is_on() {
+    if !recording::is_on() {
         return real();
     }
     recorded(
@@ -62,7 +62,7 @@ fn freeing(comm: usize, real: impl FnOnce() -> i32) -> i32 {
         },
         || {
             // SAFETY: as above.
-            communicator::forget(unsafe { library().handle_at(comm) });
+            communicator_table::forget(unsafe { library().handle_at(comm) });
             real()
         },
     )

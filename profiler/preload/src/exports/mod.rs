@@ -53,11 +53,11 @@ macro_rules! passing {
             static TARGET: Target = Target::new(look as *mut ());
             extern "C" fn look($($argument: usize),*) -> ::std::ffi::c_int {
                 let $real = move || $crate::mpi::mpi!($profiling($($argument),*));
-                if $crate::session::sees_messages() {
+                if $crate::recording::sees_messages() {
                     $crate::exports::pass(&TARGET, $crate::mpi::name!($profiling));
                     return $real();
                 }
-                if $crate::session::is_on() { $body } else { $real() }
+                if $crate::recording::is_on() { $body } else { $real() }
             }
             #[inline(always)]
             fn inner($($argument: usize),*) -> ::std::ffi::c_int {

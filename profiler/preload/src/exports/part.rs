@@ -2,12 +2,13 @@
 //! this rank are not looked at: a null datatype there would end the program.
 
 use crate::call::Call;
-use crate::communicator::{self, Communicator};
+use crate::communicator::Communicator;
+use crate::communicator_table;
 use crate::lane;
 use crate::mpi::{int, library};
 use crate::operation::Operation::{self, *};
 use crate::count::{Counts, bytes};
-use crate::session;
+use crate::recording;
 
 /// The record of the call, and what goes to each peer if that differs.
 pub(super) struct Part {
@@ -25,7 +26,7 @@ impl Part {
     /// Bytes for each peer, where no messages will tell.
     pub(super) fn counts(to: Option<(Peers, u32)>) -> Vec<u64> {
         match to {
-            Some((peers, size)) if !session::sees_messages() => (0..size).map(|peer| peers.bytes(peer)).collect(),
+            Some((peers, size)) if !recording::sees_messages() => (0..size).map(|peer| peers.bytes(peer)).collect(),
             _ => Vec::new(),
         }
     }
@@ -35,7 +36,7 @@ impl Part {
 fn known(comm: usize) -> Option<&'static Communicator> {
     let lane = lane::current();
     // SAFETY: the calling thread's lane; a communicator that MPI is given too.
-    (!lane.is_null()).then(|| unsafe { communicator::of(lane, library().handle(comm)) })
+    (!lane.is_null()).then(|| unsafe { communicator_table::of(lane, library().handle(comm)) })
 }
 
 fn is_in_place(buffer: usize) -> bool {

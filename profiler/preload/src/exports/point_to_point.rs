@@ -8,7 +8,7 @@ use crate::format::Kind::{Receive, Send};
 use crate::mpi::{SUCCESS, library, mpi};
 use crate::operation::Operation::{Probe, Sendrecv, Start, Test, Wait};
 use crate::pmpi::{self, Done};
-use crate::session::{is_on, sees_messages};
+use crate::recording::{is_on, sees_messages};
 use crate::matched;
 
 /// True if calls have to tell what messages there are.

@@ -2,13 +2,13 @@
 
 use super::{functions, of_both_widths};
 use crate::call::{Call, recorded};
-use crate::communicator;
+use crate::communicator_table;
 use crate::format::{Kind, flags};
 use crate::message::Envelope;
 use crate::mpi::{SUCCESS, int, library};
 use crate::operation::Operation::{self, Accumulate, Fence, Get, Put, Window, WindowEpoch, WindowLock};
 use crate::count::bytes;
-use crate::session;
+use crate::recording;
 
 of_both_widths! { functions:
     MPI_Put PMPI_Put MPI_Put_c PMPI_Put_c(
@@ -77,17 +77,17 @@ fn on(operation: Operation, win: usize, real: impl FnOnce() -> i32) -> i32 {
 
 fn making(comm: usize, win: usize, real: impl FnOnce() -> i32) -> i32 {
     let result = recorded(|| Call::of(Window).on(comm), real);
-    if result == SUCCESS && session::is_on() {
+    if result == SUCCESS && recording::is_on() {
         // SAFETY: MPI stored the new window there.
-        communicator::window_created(unsafe { library().handle_at(win) });
+        communicator_table::window_created(unsafe { library().handle_at(win) });
     }
     result
 }
 
 fn freeing(win: usize, real: impl FnOnce() -> i32) -> i32 {
-    if session::is_on() {
+    if recording::is_on() {
         // SAFETY: the program's window variable.
-        communicator::forget(unsafe { library().handle_at(win) });
+        communicator_table::forget(unsafe { library().handle_at(win) });
     }
     recorded(|| Call::of(Window), real)
 }
@@ -102,7 +102,7 @@ fn moving(
     real: impl FnOnce() -> i32,
 ) -> i32 {
     recorded(|| Call::of(operation).on(win), || {
-        if session::is_on() {
+        if recording::is_on() {
             post(kind, bytes(count, datatype), target, win);
         }
         real()
@@ -121,7 +121,7 @@ fn both(there: u64, back: u64, target: usize, win: usize, real: impl FnOnce() ->
 /// When it completes only the end of the epoch tells, not the call.
 fn post(kind: Kind, bytes: u64, target: usize, win: usize) {
     let peer = int(target);
-    if peer >= 0 && session::is_on() {
+    if peer >= 0 && recording::is_on() {
         let communicator = library().handle(win);
         Envelope { kind, bytes, peer, tag: 0, communicator, flags: flags::NONBLOCKING }.post();
     }

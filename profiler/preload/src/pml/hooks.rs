@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::request::{self, bytes_of};
 use super::{Entry, REAL, short};
-use crate::communicator;
+use crate::communicator_table;
 use crate::matched;
 use crate::format::{Kind, flags};
 use crate::message::{Envelope, Posted};
@@ -48,12 +48,12 @@ fn envelope(kind: Kind, count: usize, datatype: usize, peer: usize, tag: usize, 
 }
 
 extern "C" fn add_comm(comm: usize) -> c_int {
-    communicator::forget(comm);
+    communicator_table::forget(comm);
     real!(AddCommunicator, comm)
 }
 
 extern "C" fn del_comm(comm: usize) -> c_int {
-    communicator::forget(comm);
+    communicator_table::forget(comm);
     real!(DelCommunicator, comm)
 }
 

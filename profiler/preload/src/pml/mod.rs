@@ -14,7 +14,10 @@ mod waits;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::{clock, mpi, session, system};
+use crate::{clock, mpi, recording, system};
+
+/// First tag of non-blocking collectives, Open MPI 4.1 and 5.0. Each instance takes the next lower tag.
+const NONBLOCKING_TAGS: [i32; 2] = [-27, -34];
 
 /// Places of functions in the table of Open MPI 2.0 to 4.1; from `irecv_init` on they are one further in 5.0 and later.
 #[derive(Clone, Copy)]
@@ -51,7 +54,7 @@ unsafe impl Send for Patch {}
 impl Patch {
     /// First tag of non-blocking collectives in this version.
     pub(crate) fn nonblocking_tag(&self) -> i32 {
-        crate::message::NONBLOCKING_TAGS[self.shift]
+        NONBLOCKING_TAGS[self.shift]
     }
 
     fn place(&self, entry: Entry) -> *mut usize {
@@ -124,7 +127,7 @@ impl Patch {
 
 /// True if messages may take the [short] way.
 pub(crate) fn has_short_way() -> bool {
-    session::is_on() && clock::is_counter() && request::size_is_read()
+    recording::is_on() && clock::is_counter() && request::size_is_read()
 }
 
 /// True if this process has Open MPI.

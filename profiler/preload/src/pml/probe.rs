@@ -3,7 +3,6 @@
 use crate::format::{Kind, SLOT, Slot};
 use crate::lane;
 use crate::mpi::{library, mpi, out};
-use crate::session;
 
 const BYTES: u64 = 8;
 const TAG: i32 = 7919;
@@ -19,9 +18,9 @@ pub(super) fn a_message_shows_up() -> Result<(), String> {
     if mark.is_null() {
         return Err("nothing can be recorded".into());
     }
-    session::set_on(true);
+    lane::set_on(true);
     exchange();
-    session::set_on(false);
+    lane::set_on(false);
     // SAFETY: as above; the records lie between the mark and the cursor.
     let seen: Vec<Slot> = unsafe {
         let count = (*lane).mark().addr().saturating_sub(mark.addr()) / SLOT;
@@ -29,7 +28,7 @@ pub(super) fn a_message_shows_up() -> Result<(), String> {
         (*lane).rewind(mark);
         seen
     };
-    let rank = crate::communicator::numbered(1).map_or(u32::MAX, |myself| myself.world(0));
+    let rank = crate::communicator_table::numbered(1).map_or(u32::MAX, |myself| myself.world(0));
     let expected = |kind: Kind| {
         seen.iter().any(|slot| {
             (slot.code(), slot.bytes(), slot.value(), slot.rank()) == (kind as u8, BYTES, TAG, rank)

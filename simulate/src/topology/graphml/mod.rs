@@ -16,8 +16,8 @@ use std::io::BufRead;
 use petgraph::graph::NodeIndex;
 use phaseflow_collect::{At, Error, Result};
 
-use super::choice::{DEFAULT_LATENCY_PS, TopologyOptions};
 use super::freeze::{MAX_LINKS, MAX_NODES};
+use super::options::{DEFAULT_LATENCY_PS, TopologyOptions};
 use super::{Faults, LinkSpec, NetworkGraph, Node, PortOrder};
 pub use write::{Annotations, Attribute, write_graphml};
 

@@ -47,7 +47,7 @@ impl NetworkChoice {
     ///
     /// # Errors
     /// As [`topology`].
-    pub(super) fn build(&self, options: &TopologyOptions) -> Result<Topology> {
+    pub(crate) fn build(&self, options: &TopologyOptions) -> Result<Topology> {
         let mut topology = topology(&self.topology, options)?;
         if let Some(scale) = &self.scale {
             scale.apply(&mut topology)?;
