@@ -44,23 +44,11 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
     let (least_ns, least_end_ns) = least_ns(run);
     let end = (end.1 - end.0 > least_end_ns).then_some(end);
     let all = std::iter::once((0, first.start_ns)).chain(inner).chain(end);
-    let long = all.filter(|(from, to)| to - from > least_ns);
     let mut idle: Vec<Idle> = Vec::new();
     // For each of them the stretch it is in the midst of.
     let mut amidst: Vec<Option<usize>> = Vec::new();
-    for (from, to) in long {
-        // The units that the silence ends, and that begin after it.
-        let after = units.partition_point(|unit| unit.start_ns < to);
-        let before = units.partition_point(|unit| unit.last_ns <= from);
-        // The stretch of a unit.
-        let stretch = |unit: usize| {
-            let at = stretches.partition_point(|stretch| stretch.end <= unit);
-            stretches.get(at).cloned().unwrap_or(0..units.len())
-        };
-        let start = before.checked_sub(1).map_or(0, |last| stretch(last).start);
-        let left = &units[start.max(before.saturating_sub(NEIGHBOURS))..before];
-        let right = &units[after..stretch(after).end.clamp(after, after + NEIGHBOURS).min(units.len())];
-        let within = before.checked_sub(1).is_some_and(|last| stretch(last) == stretch(after));
+    for (from, to) in all.filter(|(from, to)| to - from > least_ns) {
+        let Sides { before, after, left, right, within, start } = sides(units, stretches, (from, to));
         // The pause after a round belongs to it.
         let (left_ns, right_ns) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
         let usual = match (left_ns, right_ns) {
@@ -113,20 +101,57 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
             // The last message belongs to what is before.
             let pause = pause(left).clamp(1, (to - from).div_ceil(2));
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
-            amidst.push(within.then(|| stretch(after).start));
+            amidst.push(within.then_some(start));
         }
     }
+    if stretches.len() > 1 { without_usual(&idle, &amidst) } else { idle }
+}
+
+/// What is known around a silence.
+struct Sides<'a> {
+    /// The first unit that ends after it begins, and the first one that begins after it.
+    before: usize,
+    after: usize,
+    /// Units of the stretches at both sides, next to it.
+    left: &'a [Unit],
+    right: &'a [Unit],
+    /// It is in the midst of one stretch.
+    within: bool,
+    /// The first unit of the stretch after it.
+    start: usize,
+}
+
+fn sides<'a>(units: &'a [Unit], stretches: &[Range<usize>], (from, to): (u64, u64)) -> Sides<'a> {
+    let after = units.partition_point(|unit| unit.start_ns < to);
+    let before = units.partition_point(|unit| unit.last_ns <= from);
+    // The stretch of a unit.
+    let stretch = |unit: usize| {
+        let at = stretches.partition_point(|stretch| stretch.end <= unit);
+        stretches.get(at).cloned().unwrap_or(0..units.len())
+    };
+    let start = before.checked_sub(1).map_or(0, |last| stretch(last).start);
+    let next = stretch(after);
+    Sides {
+        before,
+        after,
+        left: &units[start.max(before.saturating_sub(NEIGHBOURS))..before],
+        right: &units[after..next.end.clamp(after, after + NEIGHBOURS).min(units.len())],
+        within: before.checked_sub(1).is_some_and(|last| stretch(last) == next),
+        start: next.start,
+    }
+}
+
+/// Idle stretches without those that are usual in the midst of the stretch that they are in.
+fn without_usual(idle: &[Idle], amidst: &[Option<usize>]) -> Vec<Idle> {
     let length = |idle: &Idle| idle.to_ns - idle.from_ns;
     let is_usual = |number: usize| {
         let own = &idle[number];
         let before = (0..number).rev().take_while(|other| amidst[*other] == amidst[number]);
         let after = (number + 1..idle.len()).take_while(|other| amidst[*other] == amidst[number]);
         let alike = before.chain(after).filter(|other| length(&idle[*other]) >= length(own) / ALIKE);
-        stretches.len() > 1 && amidst[number].is_some() && alike.take(OTHERS).count() == OTHERS
+        amidst[number].is_some() && alike.take(OTHERS).count() == OTHERS
     };
-    let unusual: Vec<Idle> =
-        (0..idle.len()).filter(|number| !is_usual(*number)).map(|number| idle[number]).collect();
-    unusual
+    (0..idle.len()).filter(|number| !is_usual(*number)).map(|number| idle[number]).collect()
 }
 
 /// Shorter silences are not idle, in the run and at its end.

@@ -183,10 +183,17 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
         round_ns.saturating_mul(most_rounds).saturating_add(window_ns.saturating_mul(most_windows))
     };
     let mut plan = Plan::new(stretches).loosen(run.duration_ns, slack);
-    // Loosening takes what is idle to be silent.
-    for begin in after_strays {
+    widen_after_strays(&mut plan, &after_strays, run.duration_ns);
+    (plan.least_idle_ns, plan.least_end_ns) = idle::least_ns(run);
+    plan
+}
+
+/// Loosening takes what is idle to be silent; the stretches `begins` come after stray messages and have
+/// the room that their segments left them.
+fn widen_after_strays(plan: &mut Plan, begins: &[Stretch], duration_ns: u64) {
+    for begin in begins {
         let at = plan.stretches.partition_point(|stretch| stretch.start_ns < begin.start_ns);
-        let end_ns = plan.stretches.get(at + 1).map_or(run.duration_ns, |next| next.start_ns);
+        let end_ns = plan.stretches.get(at + 1).map_or(duration_ns, |next| next.start_ns);
         let before_ns =
             at.checked_sub(1).and_then(|at| plan.stretches.get(at)).map_or(0, |last| last.start_ns);
         if let Some(stretch) = plan.stretches.get_mut(at).filter(|stretch| stretch.label == begin.label) {
@@ -195,8 +202,6 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
             stretch.latest_ns = begin.latest_ns.min(start_ns + end_ns.saturating_sub(start_ns) / 2);
         }
     }
-    (plan.least_idle_ns, plan.least_end_ns) = idle::least_ns(run);
-    plan
 }
 
 /// Where a phase ends beside an idle stretch, a round of the next one may have been taken for its own, or one of its own for the next
