@@ -129,14 +129,7 @@ impl<'a> Replayers<'a> {
         self.replays += 1;
         let token = self.replays << 32 | u64::from(place);
         let starts = vec![now; operations.ranks() as usize];
-        let request = ReplayRequest {
-            token,
-            job,
-            operations: operations,
-            hosts,
-            starts: &starts,
-            options: self.options,
-        };
+        let request = ReplayRequest { token, job, operations, hosts, starts: &starts, options: self.options };
         self.shared.begin(request);
     }
 
@@ -163,7 +156,7 @@ impl<'a> Replayers<'a> {
         let mut before = solo.transport().take_counts(self.solo_now);
         let mut replay = SoloReplay::default();
         let options = if on == SoloNetwork::Baseline { self.options.without_paths() } else { self.options };
-        solo.begin(ReplayRequest { token: 0, job, operations: operations, hosts, starts: &starts, options });
+        solo.begin(ReplayRequest { token: 0, job, operations, hosts, starts: &starts, options });
         let mut ended = Vec::new();
         // What nobody waits for has to be gone, too, before the next one.
         while let Some(now) = solo.next(Picoseconds::MAX) {
