@@ -133,8 +133,9 @@ impl Lane {
             self.number = NEXT.fetch_add(1, Ordering::Relaxed);
         }
         let Some(chunk) = storage::take(self.number, self.chunks) else {
-            if recording::stop_early() {
+            if recording::stop() {
                 ask_again();
+                recording::report_stop();
             }
             return false;
         };

@@ -64,19 +64,20 @@ pub(crate) fn one_sided_as_messages() {
     }
 }
 
-/// No room is left: the program runs on without a record. False if nothing was recorded any more.
-pub(crate) fn stop_early() -> bool {
-    if !ON.swap(false, Relaxed) {
-        return false;
-    }
+/// Stops the recording for want of room. False if nothing was recorded any more.
+pub(crate) fn stop() -> bool {
+    ON.swap(false, Relaxed)
+}
+
+/// Writes into the file and, once per run, on standard error that the recording has [stopped](stop).
+pub(crate) fn report_stop() {
     storage::header(at::STATE, &2_u32.to_le_bytes());
     let directory = DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(directory) = directory.as_ref() else { return true };
-    // The first to find out says it; where not even that can be found out, everyone does.
+    let Some(directory) = directory.as_ref() else { return };
+    // The process that creates the marker reports. Where no marker can be created, each reports.
     let marker = directory.join("recording-stopped");
     let first = std::fs::OpenOptions::new().write(true).create_new(true).open(marker);
     if !first.is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {
         system::say(&format!("{}: no space left: recording stops here, the program runs on", directory.display()));
     }
-    true
 }

@@ -1,3 +1,5 @@
+//! The table `blame`: what the critical path of a phase waited for in the network, by cause and link.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

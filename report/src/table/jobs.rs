@@ -1,3 +1,5 @@
+//! The table `jobs`: one row per run and job, with its times, hosts and slowdown.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

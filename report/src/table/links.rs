@@ -1,3 +1,5 @@
+//! The table `links`: one row per run, job, phase and link that carries traffic.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

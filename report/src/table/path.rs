@@ -1,3 +1,5 @@
+//! The table `path`: steps of the critical path of each run, job and phase.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

@@ -1,3 +1,5 @@
+//! The table `phases`: one row per run, job and phase, with its traffic and its simulated times.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

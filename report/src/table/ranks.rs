@@ -1,3 +1,5 @@
+//! The table `ranks`: where the time of each rank went in a replayed phase.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

@@ -1,3 +1,5 @@
+//! The table `runs`: one row per run, with its choices and its statistics.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

@@ -1,3 +1,5 @@
+//! The table `series`: how quantities of a run change in time, one row per change of value.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

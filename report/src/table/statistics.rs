@@ -1,3 +1,5 @@
+//! The table `statistics`: extremes, mean and variance of each series of a run.
+
 use std::io::Write;
 
 use phaseflow_collect::Result;

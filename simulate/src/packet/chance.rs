@@ -6,7 +6,6 @@
 use crate::engine::Picoseconds;
 
 use super::options::FabricOptions;
-use super::splitmix::mix;
 use crate::topology::{Faults, Topology};
 
 /// The dice of a network.
@@ -95,4 +94,13 @@ impl Chance {
     pub(super) fn share(&self, link: u32, number: u64) -> f64 {
         (self.throw(MARK, link, number) >> 11) as f64 / (1_u64 << 53) as f64
     }
+}
+
+/// One step of SplitMix64.
+#[inline]
+pub(super) fn mix(state: u64) -> u64 {
+    let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ state >> 31
 }

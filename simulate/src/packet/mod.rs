@@ -52,11 +52,9 @@ mod port;
 mod program;
 mod routes;
 mod simulation;
-mod splitmix;
 mod store;
 #[cfg(test)]
 mod tests;
-mod timer;
 pub mod transport;
 
 pub use aggregation::{Aggregated, Aggregation, AggregationReport, Group};
@@ -66,12 +64,11 @@ pub use ledger::LinkTraffic;
 pub use network::PacketNetwork;
 pub use options::{FabricOptions, Marking, Pause};
 pub use outcome::{Outcome, PairRoutes, simulate};
-pub use program::{Program, Verdict};
+pub use program::{Program, Timer, Verdict};
 pub use routes::Paths;
 
 pub(crate) use port::check_rates;
 pub use simulation::{Carrier, Message, Simulation};
-pub use timer::Timer;
 
 /// Bytes for which a frame of `frame` bytes (without frame check sequence) occupies an Ethernet link: at least 60, and 24 for check
 /// sequence, preamble and the gap between packets (IEEE 802.3).

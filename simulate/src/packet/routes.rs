@@ -7,7 +7,7 @@ use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
 
 use super::arena::NONE;
-use super::splitmix::mix;
+use super::chance::mix;
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
 /// The route is over.

@@ -89,6 +89,26 @@ mod tests {
         u64::from(processes + largest - 1).min(slots.iter().map(|s| u64::from(*s)).sum())
     }
 
+    /// When `processes` slots are free if nobody else is started: the running jobs end one after the
+    /// other, each at its time, with the slots that it frees.
+    fn start_without_backfilling(
+        now: u64,
+        free_slots: u64,
+        processes: u32,
+        mut ends: Vec<(u64, u64)>,
+    ) -> u64 {
+        ends.sort_unstable();
+        let (mut slots, mut start) = (free_slots, now);
+        for (end, freed) in ends {
+            if slots >= u64::from(processes) {
+                break;
+            }
+            slots += freed;
+            start = end;
+        }
+        start
+    }
+
     /// A machine driven by a scheduler; returns starts and, for each job that had to wait as the head, the promise: its
     /// start if from that moment on nobody else was started.
     fn drive(scheduler: &mut dyn Scheduler, slots: &[u32], jobs: &[Job]) -> (Vec<u64>, BTreeMap<usize, u64>) {
@@ -134,20 +154,8 @@ mod tests {
                     .collect();
                 if let Some(head) = queue.first() {
                     promises.entry(*head).or_insert_with(|| {
-                        // No-backfilling world: wait for the running jobs to end, one after the other.
-                        let mut ends: Vec<(u64, u64)> =
-                            running.iter().map(|(end, _, hosts)| (*end, occupied(hosts))).collect();
-                        ends.sort_unstable();
-                        let mut slots = free_slots;
-                        let mut start = now;
-                        for (end, freed) in ends {
-                            if slots >= u64::from(jobs[*head].1) {
-                                break;
-                            }
-                            slots += freed;
-                            start = end;
-                        }
-                        start
+                        let ends = running.iter().map(|(end, _, hosts)| (*end, occupied(hosts))).collect();
+                        start_without_backfilling(now, free_slots, jobs[*head].1, ends)
                     });
                 }
                 let view = QueueView { occasion, started, free_slots, queue: &queued, running: &remaining };

@@ -1,6 +1,6 @@
 //! Numbers that anybody can compute again: what workers add when results are checked.
 
-use crate::packet::splitmix::mix;
+use crate::packet::chance::mix;
 
 /// Which vector: one worker's part of one reduction of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ fn leaf_spine(leaves: usize, spines: usize, hosts: usize, seed: u64) -> Topology
     }
     let mut graph = sketch(&text);
     for (i, link) in graph.edge_weights_mut().enumerate() {
-        let random = splitmix::mix(seed ^ i as u64);
+        let random = chance::mix(seed ^ i as u64);
         link.capacity = [10.0, 25.0, 40.0, 100.0][random as usize % 4];
         link.latency_ps = 100_000 + (random >> 32) % 2_000_000;
     }
@@ -175,7 +175,7 @@ impl Program for Numbered {
         let hosts = fabric.topology().host_count() as u32;
         let (src, dst) = (flow / hosts, flow % hosts);
         let route = fabric.route(HostId(src), HostId(dst));
-        let wire = 84 + (splitmix::mix(u64::from(flow ^ seq << 8)) % 9000) as u32;
+        let wire = 84 + (chance::mix(u64::from(flow ^ seq << 8)) % 9000) as u32;
         fabric.send(Packet { route, dst, flow, seq, wire, ..Packet::default() });
     }
 }

@@ -20,8 +20,8 @@ use super::worker::Worker;
 use crate::packet::aggregation::values::Vector;
 use crate::packet::aggregation::{ELEMENT_BYTES, Group as Members};
 use crate::packet::arena::NONE;
+use crate::packet::chance::mix;
 use crate::packet::fabric::Fabric;
-use crate::packet::splitmix::mix;
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
 /// A job while it runs.

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::packet::splitmix::mix;
+use crate::packet::chance::mix;
 
 /// The aggregators of a switch that a job may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

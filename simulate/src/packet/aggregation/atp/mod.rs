@@ -54,10 +54,9 @@ use self::worker::{Patience, Worker};
 use super::{AGGREGATION_KIND, Aggregation, AggregationReport, Group as Members};
 use crate::engine::Picoseconds;
 use crate::packet::arena::Packet;
+use crate::packet::chance::mix;
 use crate::packet::fabric::Fabric;
-use crate::packet::program::Verdict;
-use crate::packet::splitmix::mix;
-use crate::packet::timer::Timer;
+use crate::packet::program::{Timer, Verdict};
 use crate::topology::{HostId, LinkId, NodeId};
 
 /// A wire may be free.

@@ -4,10 +4,9 @@ use super::aggregator::Table;
 use super::header::{OVERFLOW, PARAMETER, PASSED, RESEND, SECOND};
 use super::{Atp, PASS, group};
 use crate::packet::arena::{NONE, Packet};
+use crate::packet::chance::mix;
 use crate::packet::fabric::Fabric;
-use crate::packet::program::Verdict;
-use crate::packet::splitmix::mix;
-use crate::packet::timer::Timer;
+use crate::packet::program::{Timer, Verdict};
 use crate::topology::{HostId, NodeId};
 
 impl Atp {

@@ -4,7 +4,7 @@
 
 use phaseflow_collect::{Error, Result};
 
-use crate::packet::splitmix::mix;
+use crate::packet::chance::mix;
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
 /// The trees of a job: one for each server.

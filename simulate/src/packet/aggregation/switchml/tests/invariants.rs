@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::packet::splitmix::mix;
+use crate::packet::chance::mix;
 use crate::topology::PortOrder;
 use crate::topology::sketch::sketch;
 
