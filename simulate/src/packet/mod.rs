@@ -55,6 +55,7 @@ mod simulation;
 mod store;
 #[cfg(test)]
 mod tests;
+mod timer;
 pub mod transport;
 
 pub use aggregation::{Aggregated, Aggregation, AggregationReport, Group};
@@ -62,10 +63,10 @@ pub use arena::{ECN_CAPABLE, ECN_MARKED, PROGRAM_FLAGS, Packet};
 pub use fabric::Fabric;
 pub use ledger::LinkTraffic;
 pub use network::PacketNetwork;
-pub use options::{FabricOptions, Marking, Pause};
+pub use options::{FabricOptions, Marking, Paths, Pause};
 pub use outcome::{Outcome, PairRoutes, simulate};
-pub use program::{Program, Timer, Verdict};
-pub use routes::Paths;
+pub use program::{Program, Verdict};
+pub use timer::Timer;
 
 pub(crate) use port::check_rates;
 pub use simulation::{Carrier, Message, Simulation};

@@ -1,7 +1,6 @@
 //! What happens to packets in queues that are [kept](super::super::store).
 
 use super::super::arena::{Event, Step};
-use super::super::program::Program;
 use super::super::store::Signal;
 use super::Fabric;
 use crate::engine::Picoseconds;
@@ -18,7 +17,7 @@ impl Fabric<'_> {
     }
 
     /// If the port of a link may, it sends its next packet.
-    fn send_next(&mut self, link: u32) {
+    pub(super) fn send_next(&mut self, link: u32) {
         let Some(store) = &mut self.store else { return };
         let Some(id) = store.next(link) else { return };
         let wire = self.arena[id].wire;
@@ -50,18 +49,5 @@ impl Fabric<'_> {
         let id = self.arena.insert_step(step);
         let latency = self.topology.link(LinkId(link)).latency_ps;
         self.calendar.push(self.now.saturating_add(latency), id);
-    }
-
-    /// A port is told to stop or to go on.
-    pub(super) fn pause<P: Program>(&mut self, program: &mut P, link: u32, stops: bool) {
-        let Some(store) = &mut self.store else { return };
-        store.pause(link, stops, self.now);
-        if !stops {
-            self.send_next(link);
-            let link = LinkId(link);
-            if !self.topology.is_switch(self.topology.src(link)) {
-                program.resumed(self, link);
-            }
-        }
     }
 }

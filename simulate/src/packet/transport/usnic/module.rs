@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::super::super::arena::{NONE, Packet};
 use super::super::super::chance::mix;
 use super::super::super::fabric::Fabric;
-use super::super::super::program::Timer;
+use super::super::super::timer::Timer;
 use super::super::super::wire_bytes;
 use super::preset::Preset;
 use super::segment::{Noted, Place, Segment};
