@@ -94,8 +94,8 @@ impl Fabric<'_> {
 
     /// A port is told to stop or to go on.
     fn pause<P: Program>(&mut self, program: &mut P, link: u32, stops: bool) {
-        let Some(store) = &mut self.store else { return };
-        store.pause(link, stops, self.now);
+        let Some(port_queues) = &mut self.port_queues else { return };
+        port_queues.pause(link, stops, self.now);
         if !stops {
             self.send_next(link);
             let link = LinkId(link);

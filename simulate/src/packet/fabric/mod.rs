@@ -1,8 +1,8 @@
 //! The state of the network: packets, ports, queues and pending events.
 
 mod event_loop;
-mod figures;
-mod kept;
+mod link_statistics;
+mod port_queues;
 
 use phaseflow_collect::Result;
 
@@ -13,11 +13,11 @@ use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet, Step};
 use super::calendar::Calendar;
 use super::chance::Chance;
 use super::histogram::Histograms;
-use super::ledger::{Ledger, Mishaps};
+use super::link_counters::{FaultCounters, LinkCounters};
 use super::options::{FabricOptions, Marking};
 use super::port::Port;
+use super::queue::PortQueues;
 use super::routes::{END, HASH, Routes, SPRAY};
-use super::store::Store;
 use super::timer::Timer;
 
 /// Links, switches and the packets in them.
@@ -28,13 +28,13 @@ pub struct Fabric<'a> {
     pub(super) arena: Arena,
     calendar: Calendar,
     pub(super) ports: Vec<Port>,
-    pub(super) ledgers: Vec<Ledger>,
+    pub(super) counters: Vec<LinkCounters>,
     /// Empty where links have no faults.
-    pub(super) mishaps: Vec<Mishaps>,
+    pub(super) fault_counters: Vec<FaultCounters>,
     pub(super) queues: Histograms,
     routes: Routes,
     /// Queues of packets, where ports alone do not do.
-    pub(super) store: Option<Store>,
+    pub(super) port_queues: Option<PortQueues>,
     marking: Marking,
     chance: Chance,
     /// Second copies that the program has not heard of.
@@ -74,15 +74,15 @@ impl<'a> Fabric<'a> {
             arena: Arena::default(),
             calendar: Calendar::default(),
             ports: links().map(port).collect(),
-            ledgers: links().map(|_| Ledger::default()).collect(),
-            mishaps: if chance.is_needed() {
-                vec![Mishaps::default(); topology.link_count()]
+            counters: links().map(|_| LinkCounters::default()).collect(),
+            fault_counters: if chance.is_needed() {
+                vec![FaultCounters::default(); topology.link_count()]
             } else {
                 Vec::new()
             },
             queues: Histograms::new(topology.link_count()),
             routes: Routes::new(options.paths, options.seed),
-            store: Store::new(topology, options),
+            port_queues: PortQueues::new(topology, options),
             marking: options.marking.unwrap_or_default(),
             chance,
             copies: Vec::new(),
@@ -122,7 +122,7 @@ impl<'a> Fabric<'a> {
 
     /// True if switches may pause links.
     pub fn pauses(&self) -> bool {
-        self.store.as_ref().is_some_and(Store::pauses)
+        self.port_queues.as_ref().is_some_and(PortQueues::pauses)
     }
 
     /// Packets that are in the network.
@@ -180,10 +180,10 @@ impl<'a> Fabric<'a> {
     #[inline]
     pub fn free_at(&self, link: LinkId) -> Picoseconds {
         let free_at = self.ports[link.0 as usize].free_at;
-        match &self.store {
+        match &self.port_queues {
             None => free_at,
-            Some(store) if store.is_paused(link.0) => Picoseconds::MAX,
-            Some(store) => free_at.max(self.now).saturating_add(store.line(link.0).waiting),
+            Some(port_queues) if port_queues.is_paused(link.0) => Picoseconds::MAX,
+            Some(port_queues) => free_at.max(self.now).saturating_add(port_queues.line(link.0).waiting),
         }
     }
 
@@ -264,12 +264,12 @@ impl<'a> Fabric<'a> {
         let mut backlog = port.backlog(self.now);
         let takes = port.serialization(u64::from(step.wire));
         let mut has_room = true;
-        if let Some(store) = &self.store {
-            backlog = backlog.saturating_add(store.line(link).waiting);
-            has_room = store.has_room(self.topology.src(LinkId(link)), link, step.wire);
+        if let Some(port_queues) = &self.port_queues {
+            backlog = backlog.saturating_add(port_queues.line(link).waiting);
+            has_room = port_queues.has_room(self.topology.src(LinkId(link)), link, step.wire);
         }
         if takes > port.capacity.saturating_sub(backlog) || !has_room {
-            self.ledgers[link as usize].drop(step.wire);
+            self.counters[link as usize].drop(step.wire);
             self.arena.remove(id);
             return;
         }
@@ -278,13 +278,13 @@ impl<'a> Fabric<'a> {
             && self.marking.marks(|| port.bytes_in(backlog), || self.chance.share(link, port.packets))
         {
             step.flags |= ECN_MARKED;
-            self.ledgers[link as usize].marks += 1;
+            self.counters[link as usize].marks += 1;
         }
         self.queues.add(link, backlog);
         port.packets += 1;
         port.bytes += u64::from(step.wire);
         self.hops += 1;
-        if self.store.is_some() {
+        if self.port_queues.is_some() {
             self.wait(id, link, takes);
         } else {
             self.put(id, link, self.now.saturating_add(backlog).saturating_add(takes));
@@ -300,16 +300,16 @@ impl<'a> Fabric<'a> {
         let step = &mut self.arena[id];
         step.link = link;
         if self.chance.is_needed() {
-            let mishaps = &mut self.mishaps[link as usize];
-            mishaps.traversals += 1;
-            if self.chance.loses(link, mishaps.traversals) {
-                mishaps.lose(step.wire);
+            let fault_counters = &mut self.fault_counters[link as usize];
+            fault_counters.traversals += 1;
+            if self.chance.loses(link, fault_counters.traversals) {
+                fault_counters.lose(step.wire);
                 self.arena.remove(id);
                 return;
             }
-            let number = mishaps.traversals;
+            let number = fault_counters.traversals;
             if let Some(delay) = self.chance.doubles(link, number) {
-                mishaps.duplicate(step.wire);
+                fault_counters.duplicate(step.wire);
                 let packet = self.arena.packet(id);
                 let copy = self.arena.insert(packet);
                 self.arena[copy].link = link;
