@@ -1,22 +1,22 @@
 //! The flow model: messages in progress share links.
 //!
 //! A message from host to host is a *flow*: it takes a route, pays its latency, and then goes at a rate that it shares with all
-//! others on its links, [max-min fair](sharing) at each moment. Packets, queues and loss have no part in it: rates change at once
+//! others on its links, [max-min fair](max_min) at each moment. Packets, queues and loss have no part in it: rates change at once
 //! everywhere, and a link is full without anybody waiting. [`FlowNetwork`] is the whole, in time.
 
-mod agenda;
-mod carried;
-mod holds;
+mod delay_attribution;
+mod indexed_heap;
+mod link_lists;
+pub mod max_min;
 mod network;
 mod order;
+mod owner_traffic;
 mod progress;
-pub mod sharing;
-mod spans;
 #[cfg(test)]
 mod tests;
 mod usage;
 
-pub use holds::{Hold, HoldSums, Loss, Pair};
+pub use delay_attribution::{Hold, HoldSums, Loss, Pair};
 pub use network::FlowNetwork;
 pub use order::Order;
 pub use usage::LinkUsage;
@@ -41,6 +41,6 @@ pub struct FlowOptions {
     pub memory_gbps: Option<f64>,
     /// `--order`: which messages wait for earlier ones.
     pub order: Order,
-    /// `--tolerance`: how far [rates](sharing::Sharing::set_tolerance) may be from fair ones; 0: not at all.
+    /// `--tolerance`: how far [rates](max_min::Sharing::set_tolerance) may be from fair ones; 0: not at all.
     pub tolerance: f32,
 }

@@ -19,12 +19,12 @@ use std::iter;
 use phaseflow_collect::{Result, TrafficMatrix};
 use rustc_hash::FxHashMap;
 
-use super::agenda::Agenda;
-use super::carried::Carried;
-use super::holds::{Hold, Holds, Loss, Pair, rivals};
+use super::delay_attribution::{DelayAttribution, Hold, Loss, Pair, competing_pairs};
+use super::indexed_heap::IndexedHeap;
+use super::max_min::{ClassId, Route, Sharing};
 use super::order::Connections;
+use super::owner_traffic::OwnerTraffic;
 use super::progress::{Flow, Progress};
-use super::sharing::{ClassId, Route, Sharing};
 use super::usage::{LinkUsage, Usage};
 use super::{Fairness, FlowOptions};
 use crate::engine::Picoseconds;
@@ -58,7 +58,7 @@ pub struct FlowNetwork<'a> {
     /// By class.
     progress: Vec<Progress>,
     /// Classes by the end of their next flow.
-    finishing: Agenda,
+    finishing: IndexedHeap,
     /// By pair of hosts: path.
     pairs: FxHashMap<(u32, u32), u32>,
     paths: Vec<Path>,
@@ -76,9 +76,9 @@ pub struct FlowNetwork<'a> {
 
     usage: Usage,
     /// What flows lose to each other, where that is asked for.
-    holds: Option<Box<Holds>>,
+    holds: Option<Box<DelayAttribution>>,
     /// What links carried for whom, where that is asked for.
-    carried: Option<Box<Carried>>,
+    carried: Option<Box<OwnerTraffic>>,
     /// By link: capacity, bytes per picosecond.
     capacity: Vec<f64>,
     /// By link: what routers see, bytes per second; kept only for those who look.
@@ -151,7 +151,7 @@ impl<'a> FlowNetwork<'a> {
             slow_memory: options.memory_gbps.is_some(),
             sharing,
             progress: Vec::new(),
-            finishing: Agenda::default(),
+            finishing: IndexedHeap::default(),
             pairs: FxHashMap::default(),
             paths: Vec::new(),
             unused_paths: Vec::new(),
@@ -184,7 +184,7 @@ impl<'a> FlowNetwork<'a> {
     /// Of flows that start from now on it is told what [held](Hold) them up; there is none yet. Takes about 300 bytes more a flow
     /// under way, and 48 for each that has finished until it is [forgotten](Self::forget).
     pub fn tell_holds(&mut self) {
-        self.holds = Some(Box::new(Holds::new(&self.capacity, self.topology.link_count())));
+        self.holds = Some(Box::new(DelayAttribution::new(&self.capacity, self.topology.link_count())));
     }
 
     /// True if it is told what holds flows up.
@@ -194,7 +194,7 @@ impl<'a> FlowNetwork<'a> {
 
     /// Of flows that start from now on it is told what links [carried](Self::take_carried) for their owners; there is none yet.
     pub fn tell_carried(&mut self) {
-        self.carried = Some(Box::new(Carried::new(self.topology.link_count())));
+        self.carried = Some(Box::new(OwnerTraffic::new(self.topology.link_count())));
     }
 
     /// Bytes that links carried for an owner since this was asked last, up to the time that the network has gone on to; links in ascending order, those
@@ -244,7 +244,7 @@ impl<'a> FlowNetwork<'a> {
         let finished = holds.trips_after(first.from).iter().copied();
         let crosses =
             |path: u32, link: LinkId| self.sharing.links(self.paths[path as usize].route).contains(&link.0);
-        rivals(losses, finished.chain(under_way), crosses)
+        competing_pairs(losses, finished.chain(under_way), crosses)
     }
 
     /// Nobody will [ask](Self::rivals) for what was before a time.
@@ -448,7 +448,7 @@ impl<'a> FlowNetwork<'a> {
         }
         let next = self.connections.leave(flow.connection);
         let goes_on = next.as_ref().is_some_and(|next| {
-            let is_alike = |holds: &Holds| holds.are_alike(next.key, class);
+            let is_alike = |holds: &DelayAttribution| holds.are_alike(next.key, class);
             path.class == class && next.takes_over(&flow) && self.holds.as_deref().is_none_or(is_alike)
         });
         if let Some(holds) = &mut self.holds {

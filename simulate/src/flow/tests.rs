@@ -3,7 +3,7 @@
 use phaseflow_collect::choice::Choice;
 use proptest::prelude::*;
 
-use super::sharing::oracle::{Demand, rates};
+use super::max_min::oracle::{Demand, rates};
 use super::*;
 use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;

@@ -15,7 +15,7 @@
 //! # Why it is fast
 //!
 //! - One event per packet and link: when the last bit of a packet leaves a queue is known when it joins it, so a queue is one number
-//!   (`port.rs`); only pauses and shared memory need queues of packets (`store.rs`), and both agree to the
+//!   (`port.rs`); only pauses and shared memory need queues of packets (`queue.rs`), and both agree to the
 //!   picosecond (but for the order of packets that arrive in the same one).
 //! - A hop touches 16 bytes of the packet and the 64 of the port; the rest of the packet rests until its end (`arena.rs`).
 //! - What happens next is found in a calendar that is read and written in cache lines (`calendar.rs`).
@@ -44,28 +44,29 @@ mod calendar;
 mod chance;
 mod fabric;
 mod histogram;
-mod ledger;
+mod link_counters;
 mod network;
 mod options;
 mod outcome;
 mod port;
 mod program;
+mod queue;
 mod routes;
 mod simulation;
-mod store;
 #[cfg(test)]
 mod tests;
+mod timer;
 pub mod transport;
 
 pub use aggregation::{Aggregated, Aggregation, AggregationReport, Group};
 pub use arena::{ECN_CAPABLE, ECN_MARKED, PROGRAM_FLAGS, Packet};
 pub use fabric::Fabric;
-pub use ledger::LinkTraffic;
+pub use link_counters::LinkTraffic;
 pub use network::PacketNetwork;
-pub use options::{FabricOptions, Marking, Pause};
+pub use options::{FabricOptions, Marking, Paths, Pause};
 pub use outcome::{Outcome, PairRoutes, simulate};
-pub use program::{Program, Timer, Verdict};
-pub use routes::Paths;
+pub use program::{Program, Verdict};
+pub use timer::Timer;
 
 pub(crate) use port::check_rates;
 pub use simulation::{Carrier, Message, Simulation};

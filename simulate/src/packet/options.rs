@@ -2,7 +2,6 @@
 
 use phaseflow_collect::{Error, Result};
 
-use super::routes::Paths;
 use crate::engine::Picoseconds;
 use crate::topology::{Faults, LinkId, Topology};
 
@@ -84,6 +83,16 @@ impl FabricOptions {
             _ => Ok(()),
         }
     }
+}
+
+/// How packets find their way where no router has said it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paths {
+    /// A pair of hosts keeps the shortest path that a hash of the pair chooses: ECMP.
+    #[default]
+    Flow,
+    /// Each packet takes a shortest path of its own, and overtakes others.
+    Spray,
 }
 
 /// When a switch pauses a link that leads to it: by the bytes in its memory that came by it.

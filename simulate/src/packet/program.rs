@@ -5,15 +5,7 @@ use crate::topology::{HostId, LinkId, NodeId};
 
 use super::arena::Packet;
 use super::fabric::Fabric;
-
-/// A call back that a program asked for: what for, and two words of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timer {
-    /// The program's own.
-    pub kind: u8,
-    /// The program's own.
-    pub words: [u32; 2],
-}
+use super::timer::Timer;
 
 /// What becomes of a packet at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

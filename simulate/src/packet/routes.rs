@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::arena::NONE;
 use super::chance::mix;
+use super::options::Paths;
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
 /// The route is over.
@@ -17,16 +18,6 @@ pub(super) const END: u32 = NONE;
 pub(super) const SPRAY: u32 = NONE - 1;
 /// Each switch hashes the packet's flow and destination: packets of a flow stay in order.
 pub(super) const HASH: u32 = NONE - 2;
-
-/// How packets find their way where no router has said it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Paths {
-    /// A pair of hosts keeps the shortest path that a hash of the pair chooses: ECMP.
-    #[default]
-    Flow,
-    /// Each packet takes a shortest path of its own, and overtakes others.
-    Spray,
-}
 
 /// All routes of a network.
 #[derive(Clone, Debug, Default)]

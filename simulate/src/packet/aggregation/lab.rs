@@ -68,7 +68,7 @@ pub struct Lab {
     timeout: Picoseconds,
     seed: u64,
     verify: bool,
-    crews: Vec<Crew>,
+    worker_groups: Vec<WorkerGroup>,
     workers: Vec<Worker>,
     taken: FxHashSet<NodeId>,
     delivered: Vec<u32>,
@@ -77,7 +77,7 @@ pub struct Lab {
 
 /// A group, and its switch.
 #[derive(Debug)]
-struct Crew {
+struct WorkerGroup {
     job: u32,
     switch: NodeId,
     workers: std::ops::Range<u32>,
@@ -114,7 +114,7 @@ struct Reduction {
 
 #[derive(Debug)]
 struct Worker {
-    crew: u32,
+    worker_group: u32,
     rank: u32,
     wire: LinkId,
     reductions: VecDeque<Reduction>,
@@ -177,7 +177,7 @@ impl Lab {
             timeout: time(choice, "timeout", TIMEOUT_PS)?,
             seed,
             verify,
-            crews: Vec::new(),
+            worker_groups: Vec::new(),
             workers: Vec::new(),
             taken: FxHashSet::default(),
             delivered: Vec::new(),
@@ -198,10 +198,10 @@ impl Lab {
             }
             return;
         }
-        let crew = &mut self.crews[worker.crew as usize];
+        let worker_group = &mut self.worker_groups[worker.worker_group as usize];
         let mut packet = Packet {
             route: fabric.hashed_route(),
-            flow: worker.crew,
+            flow: worker.worker_group,
             seq: worker.chunk,
             wire: self.wire_bytes,
             payload: CHUNK * ELEMENT_BYTES as u32,
@@ -210,7 +210,7 @@ impl Lab {
         };
         packet.words[RANK] = worker.rank;
         packet.words[PLACE] = NOWHERE;
-        if let Some(vectors) = &mut crew.vectors {
+        if let Some(vectors) = &mut worker_group.vectors {
             let place = vectors.insert(1);
             let vector = worker.vector(self.seed);
             let numbers = vectors.at_mut(place).iter_mut().zip(worker.elements());
@@ -239,7 +239,7 @@ impl Lab {
     }
 }
 
-impl Crew {
+impl WorkerGroup {
     /// A chunk has reached the switch; true if its sum is to be broadcast.
     fn take(&mut self, packet: &Packet, is_basic: bool, has_carries: bool) -> bool {
         let workers = self.workers.len() as u32;
@@ -266,7 +266,7 @@ impl Crew {
 impl Worker {
     /// What it adds now.
     fn vector(&self, seed: u64) -> Vector {
-        Vector { seed, group: self.crew, reduction: self.done, worker: self.rank }
+        Vector { seed, group: self.worker_group, reduction: self.done, worker: self.rank }
     }
 
     /// The elements of its chunk.
@@ -283,7 +283,7 @@ impl Aggregation for Lab {
     }
 
     fn open(&mut self, fabric: &mut Fabric<'_>, group: &Group) -> Result<u32> {
-        let number = self.crews.len() as u32;
+        let number = self.worker_groups.len() as u32;
         let wrong = |what: String| Error::data(format!("switchml-lab: job {}: {what}", group.job));
         let workers = group.workers.len();
         if workers == 0 || workers > MOST_WORKERS {
@@ -301,7 +301,7 @@ impl Aggregation for Lab {
         let first = self.workers.len() as u32;
         for (rank, branch) in (0..).zip(&tree.workers) {
             self.workers.push(Worker {
-                crew: number,
+                worker_group: number,
                 rank,
                 wire: branch.up,
                 reductions: VecDeque::new(),
@@ -318,7 +318,7 @@ impl Aggregation for Lab {
         }
         let width = if self.verify { CHUNK as usize } else { 0 };
         let pool = || Pool { sums: vec![0; width], ..Pool::default() };
-        self.crews.push(Crew {
+        self.worker_groups.push(WorkerGroup {
             job: group.job,
             switch: star.node,
             workers: first..self.workers.len() as u32,
@@ -333,12 +333,14 @@ impl Aggregation for Lab {
     }
 
     fn close(&mut self, _: &mut Fabric<'_>, group: u32) {
-        let crew = &mut self.crews[group as usize];
-        if std::mem::take(&mut crew.is_open) {
-            self.taken.remove(&crew.switch);
+        let worker_group = &mut self.worker_groups[group as usize];
+        if std::mem::take(&mut worker_group.is_open) {
+            self.taken.remove(&worker_group.switch);
         }
-        crew.vectors = None;
-        for worker in &mut self.workers[crew.workers.start as usize..crew.workers.end as usize] {
+        worker_group.vectors = None;
+        for worker in
+            &mut self.workers[worker_group.workers.start as usize..worker_group.workers.end as usize]
+        {
             worker.reductions = VecDeque::new();
             worker.state = State::Idle;
         }
@@ -352,41 +354,41 @@ impl Aggregation for Lab {
         bytes: u64,
         key: u32,
     ) -> Result<()> {
-        let crew = &mut self.crews[group as usize];
-        let id = crew.workers.start + worker;
+        let worker_group = &mut self.worker_groups[group as usize];
+        let id = worker_group.workers.start + worker;
         let worker = &mut self.workers[id as usize];
-        let wrong = |what: String| Error::data(format!("switchml-lab: job {}: {what}", crew.job));
-        if !crew.is_open {
+        let wrong = |what: String| Error::data(format!("switchml-lab: job {}: {what}", worker_group.job));
+        if !worker_group.is_open {
             return Err(wrong("is over".into()));
         }
         let number = worker.added;
-        let at = (number - crew.settled) as usize;
-        match crew.open.get(at) {
+        let at = (number - worker_group.settled) as usize;
+        match worker_group.open.get(at) {
             Some((known, _)) if *known != bytes => {
                 return Err(wrong(format!(
                     "reduction {number} is of {bytes} bytes at one worker, of {known} at another"
                 )));
             }
             Some(_) => {}
-            None => crew.open.push_back((bytes, 0)),
+            None => worker_group.open.push_back((bytes, 0)),
         }
         let elements = bytes.div_ceil(ELEMENT_BYTES);
         let chunks = elements.div_ceil(u64::from(CHUNK)).max(1).next_multiple_of(2);
         let end = u32::try_from(u64::from(worker.end) + chunks).ok().filter(|end| *end < NONE);
         let end = end.ok_or_else(|| wrong("more than 2^32 chunks".into()))?;
-        crew.open[at].1 += 1;
+        worker_group.open[at].1 += 1;
         worker.added += 1;
         worker.end = end;
         worker.reductions.push_back(Reduction { end, elements, key });
         if worker.state == State::Idle {
             self.send(fabric, id, false);
         }
-        let crew = &mut self.crews[group as usize];
-        if crew.open.front().is_some_and(|(_, added)| *added == crew.workers.len() as u32) {
-            crew.open.pop_front();
-            crew.settled += 1;
+        let worker_group = &mut self.worker_groups[group as usize];
+        if worker_group.open.front().is_some_and(|(_, added)| *added == worker_group.workers.len() as u32) {
+            worker_group.open.pop_front();
+            worker_group.settled += 1;
             // Until now it was no wonder that nobody answered.
-            for id in crew.workers.clone() {
+            for id in worker_group.workers.clone() {
                 let worker = &mut self.workers[id as usize];
                 worker.resends = 0;
                 if worker.state == State::GaveUp {
@@ -401,15 +403,16 @@ impl Aggregation for Lab {
     fn receive(&mut self, fabric: &mut Fabric<'_>, _: HostId, packet: &Packet) {
         let id = packet.flow;
         let Some(worker) = self.workers.get_mut(id as usize) else { return };
-        let crew = &mut self.crews[worker.crew as usize];
+        let worker_group = &mut self.worker_groups[worker.worker_group as usize];
         let is_sent = matches!(worker.state, State::Waiting | State::Blocked(true));
         let is_mine = is_sent && (self.is_basic || packet.seq == worker.chunk);
-        if let Some(vectors) = &mut crew.vectors {
+        if let Some(vectors) = &mut worker_group.vectors {
             if is_mine {
                 let vector = worker.vector(self.seed);
                 for (sum, element) in vectors.at(packet.words[PLACE]).iter().zip(worker.elements()) {
                     self.report.checked += 1;
-                    self.report.wrong += u64::from(*sum != vector.sum(crew.workers.len() as u32, element));
+                    self.report.wrong +=
+                        u64::from(*sum != vector.sum(worker_group.workers.len() as u32, element));
                 }
             }
             vectors.release(packet.words[PLACE]);
@@ -437,22 +440,24 @@ impl Aggregation for Lab {
     }
 
     fn transit(&mut self, fabric: &mut Fabric<'_>, _: NodeId, packet: &mut Packet) -> Verdict {
-        let Some(crew) = self.crews.get_mut(packet.flow as usize).filter(|crew| crew.is_open) else {
+        let Some(worker_group) =
+            self.worker_groups.get_mut(packet.flow as usize).filter(|worker_group| worker_group.is_open)
+        else {
             return Verdict::Consume;
         };
-        if !crew.take(packet, self.is_basic, self.has_carries) {
+        if !worker_group.take(packet, self.is_basic, self.has_carries) {
             return Verdict::Consume;
         }
-        let pool = &mut crew.pools[if self.is_basic { 0 } else { (packet.seq & 1) as usize }];
-        let place = crew
+        let pool = &mut worker_group.pools[if self.is_basic { 0 } else { (packet.seq & 1) as usize }];
+        let place = worker_group
             .vectors
             .as_mut()
-            .map_or(NOWHERE, |vectors| vectors.insert_copy(&pool.sums, crew.ports.len() as u32));
+            .map_or(NOWHERE, |vectors| vectors.insert_copy(&pool.sums, worker_group.ports.len() as u32));
         if self.is_basic {
             pool.count = 0;
             pool.sums.fill(0);
         }
-        for (worker, port) in crew.workers.clone().zip(&crew.ports) {
+        for (worker, port) in worker_group.workers.clone().zip(&worker_group.ports) {
             let mut sum = Packet { flow: worker, kind: DOWN, ..*packet };
             (sum.route, sum.words[PLACE]) = (fabric.hashed_route(), place);
             fabric.send_on(*port, sum);
@@ -486,8 +491,9 @@ impl Aggregation for Lab {
     }
 
     fn doubled(&mut self, packet: &mut Packet) {
-        let crew = if packet.kind == UP { packet.flow } else { self.workers[packet.flow as usize].crew };
-        if let Some(vectors) = &mut self.crews[crew as usize].vectors {
+        let worker_group =
+            if packet.kind == UP { packet.flow } else { self.workers[packet.flow as usize].worker_group };
+        if let Some(vectors) = &mut self.worker_groups[worker_group as usize].vectors {
             vectors.share(packet.words[PLACE]);
         }
     }
@@ -507,7 +513,7 @@ impl Aggregation for Lab {
 
     fn stuck(&self) -> Option<String> {
         let worker = self.workers.iter().find(|worker| worker.state == State::GaveUp)?;
-        let job = self.crews[worker.crew as usize].job;
+        let job = self.worker_groups[worker.worker_group as usize].job;
         Some(format!(
             "switchml-lab: worker {} of job {job} waits for the sum of chunk {}",
             worker.rank, worker.chunk

@@ -21,8 +21,9 @@ use phaseflow_collect::Result;
 
 use super::arena::Packet;
 use super::fabric::Fabric;
-use super::program::{Program, Timer, Verdict};
+use super::program::{Program, Verdict};
 use super::simulation::Carrier;
+use super::timer::Timer;
 use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, NodeId};
 

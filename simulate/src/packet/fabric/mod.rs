@@ -1,7 +1,8 @@
-//! The network while it runs: packets, ports, and what happens next.
+//! The state of the network: packets, ports, queues and pending events.
 
-mod figures;
-mod kept;
+mod event_loop;
+mod link_statistics;
+mod port_queues;
 
 use phaseflow_collect::Result;
 
@@ -12,12 +13,12 @@ use super::arena::{Arena, ECN_CAPABLE, ECN_MARKED, Event, NONE, Packet, Step};
 use super::calendar::Calendar;
 use super::chance::Chance;
 use super::histogram::Histograms;
-use super::ledger::{Ledger, Mishaps};
+use super::link_counters::{FaultCounters, LinkCounters};
 use super::options::{FabricOptions, Marking};
 use super::port::Port;
-use super::program::{Program, Timer, Verdict};
+use super::queue::PortQueues;
 use super::routes::{END, HASH, Routes, SPRAY};
-use super::store::Store;
+use super::timer::Timer;
 
 /// Links, switches and the packets in them.
 #[derive(Debug)]
@@ -27,13 +28,13 @@ pub struct Fabric<'a> {
     pub(super) arena: Arena,
     calendar: Calendar,
     pub(super) ports: Vec<Port>,
-    pub(super) ledgers: Vec<Ledger>,
+    pub(super) counters: Vec<LinkCounters>,
     /// Empty where links have no faults.
-    pub(super) mishaps: Vec<Mishaps>,
+    pub(super) fault_counters: Vec<FaultCounters>,
     pub(super) queues: Histograms,
     routes: Routes,
     /// Queues of packets, where ports alone do not do.
-    pub(super) store: Option<Store>,
+    pub(super) port_queues: Option<PortQueues>,
     marking: Marking,
     chance: Chance,
     /// Second copies that the program has not heard of.
@@ -73,15 +74,15 @@ impl<'a> Fabric<'a> {
             arena: Arena::default(),
             calendar: Calendar::default(),
             ports: links().map(port).collect(),
-            ledgers: links().map(|_| Ledger::default()).collect(),
-            mishaps: if chance.is_needed() {
-                vec![Mishaps::default(); topology.link_count()]
+            counters: links().map(|_| LinkCounters::default()).collect(),
+            fault_counters: if chance.is_needed() {
+                vec![FaultCounters::default(); topology.link_count()]
             } else {
                 Vec::new()
             },
             queues: Histograms::new(topology.link_count()),
             routes: Routes::new(options.paths, options.seed),
-            store: Store::new(topology, options),
+            port_queues: PortQueues::new(topology, options),
             marking: options.marking.unwrap_or_default(),
             chance,
             copies: Vec::new(),
@@ -121,7 +122,7 @@ impl<'a> Fabric<'a> {
 
     /// True if switches may pause links.
     pub fn pauses(&self) -> bool {
-        self.store.as_ref().is_some_and(Store::pauses)
+        self.port_queues.as_ref().is_some_and(PortQueues::pauses)
     }
 
     /// Packets that are in the network.
@@ -179,10 +180,10 @@ impl<'a> Fabric<'a> {
     #[inline]
     pub fn free_at(&self, link: LinkId) -> Picoseconds {
         let free_at = self.ports[link.0 as usize].free_at;
-        match &self.store {
+        match &self.port_queues {
             None => free_at,
-            Some(store) if store.is_paused(link.0) => Picoseconds::MAX,
-            Some(store) => free_at.max(self.now).saturating_add(store.line(link.0).waiting),
+            Some(port_queues) if port_queues.is_paused(link.0) => Picoseconds::MAX,
+            Some(port_queues) => free_at.max(self.now).saturating_add(port_queues.line(link.0).waiting),
         }
     }
 
@@ -210,61 +211,6 @@ impl<'a> Fabric<'a> {
         self.calendar.push(time.max(self.now), id);
     }
 
-    /// Lets the next thing happen; false if nothing is to come.
-    #[inline]
-    pub fn step<P: Program>(&mut self, program: &mut P) -> bool {
-        while let Some(copy) = self.copies.pop() {
-            let mut packet = self.arena.packet(copy);
-            program.doubled(&mut packet);
-            self.arena.replace(copy, packet);
-        }
-        if self.calendar.is_done() && !self.turn() {
-            return false;
-        }
-        let Some((time, id)) = self.calendar.pop() else {
-            return false;
-        };
-        let step = self.arena[id];
-        let timer = Timer { kind: step.kind, words: [step.link, step.route] };
-        if step.event == Event::Timer && !program.needs(timer, time) {
-            self.arena.remove(id);
-            // What comes next may come before the time of this timer.
-            self.calendar.go_back(self.now);
-            return true;
-        }
-        #[cfg(test)]
-        self.note_tie(time, step.event);
-        self.now = time;
-        match step.event {
-            Event::Arrival => self.arrive(program, id, step.link),
-            Event::Timer => {
-                self.arena.remove(id);
-                program.timer(self, timer);
-            }
-            Event::Port => {
-                self.arena.remove(id);
-                self.sent(step.link);
-            }
-            Event::Pause => {
-                self.arena.remove(id);
-                self.pause(program, step.link, step.kind != 0);
-            }
-        }
-        true
-    }
-
-    /// Counts packets that arrive when something else happens: which comes first may depend on the kind of queues.
-    #[cfg(test)]
-    fn note_tie(&mut self, time: Picoseconds, event: Event) {
-        if event == Event::Port {
-            return;
-        }
-        let arrives = event == Event::Arrival;
-        let (last, arrived) = std::mem::replace(&mut self.last, (time, arrives));
-        self.ties += u32::from(last == time && (arrives || arrived));
-        self.last.1 |= last == time && arrived;
-    }
-
     /// Goes on in the calendar; false if it is empty.
     fn turn(&mut self) -> bool {
         let turned = self.calendar.turn();
@@ -279,35 +225,6 @@ impl<'a> Fabric<'a> {
             }
         }
         turned
-    }
-
-    #[inline]
-    fn arrive<P: Program>(&mut self, program: &mut P, id: u32, link: u32) {
-        let port = &self.ports[link as usize];
-        let (host, node) = (port.host, port.node);
-        if host != NONE {
-            let packet = self.arena.packet(id);
-            self.arena.remove(id);
-            program.receive(self, HostId(host), packet);
-            return;
-        }
-        if P::AT_SWITCHES {
-            let mut packet = self.arena.packet(id);
-            match program.transit(self, NodeId(node), &mut packet) {
-                Verdict::Forward => self.arena.replace(id, packet),
-                Verdict::Consume => {
-                    self.arena.remove(id);
-                    return;
-                }
-            }
-        }
-        let link = self.onward(id);
-        if link == END {
-            // A route that ends at a switch: its packets were meant for a program there.
-            self.arena.remove(id);
-            return;
-        }
-        self.join(id, link);
     }
 
     /// The next link of a packet that is at a switch.
@@ -347,12 +264,12 @@ impl<'a> Fabric<'a> {
         let mut backlog = port.backlog(self.now);
         let takes = port.serialization(u64::from(step.wire));
         let mut has_room = true;
-        if let Some(store) = &self.store {
-            backlog = backlog.saturating_add(store.line(link).waiting);
-            has_room = store.has_room(self.topology.src(LinkId(link)), link, step.wire);
+        if let Some(port_queues) = &self.port_queues {
+            backlog = backlog.saturating_add(port_queues.line(link).waiting);
+            has_room = port_queues.has_room(self.topology.src(LinkId(link)), link, step.wire);
         }
         if takes > port.capacity.saturating_sub(backlog) || !has_room {
-            self.ledgers[link as usize].drop(step.wire);
+            self.counters[link as usize].drop(step.wire);
             self.arena.remove(id);
             return;
         }
@@ -361,13 +278,13 @@ impl<'a> Fabric<'a> {
             && self.marking.marks(|| port.bytes_in(backlog), || self.chance.share(link, port.packets))
         {
             step.flags |= ECN_MARKED;
-            self.ledgers[link as usize].marks += 1;
+            self.counters[link as usize].marks += 1;
         }
         self.queues.add(link, backlog);
         port.packets += 1;
         port.bytes += u64::from(step.wire);
         self.hops += 1;
-        if self.store.is_some() {
+        if self.port_queues.is_some() {
             self.wait(id, link, takes);
         } else {
             self.put(id, link, self.now.saturating_add(backlog).saturating_add(takes));
@@ -383,16 +300,16 @@ impl<'a> Fabric<'a> {
         let step = &mut self.arena[id];
         step.link = link;
         if self.chance.is_needed() {
-            let mishaps = &mut self.mishaps[link as usize];
-            mishaps.traversals += 1;
-            if self.chance.loses(link, mishaps.traversals) {
-                mishaps.lose(step.wire);
+            let fault_counters = &mut self.fault_counters[link as usize];
+            fault_counters.traversals += 1;
+            if self.chance.loses(link, fault_counters.traversals) {
+                fault_counters.lose(step.wire);
                 self.arena.remove(id);
                 return;
             }
-            let number = mishaps.traversals;
+            let number = fault_counters.traversals;
             if let Some(delay) = self.chance.doubles(link, number) {
-                mishaps.duplicate(step.wire);
+                fault_counters.duplicate(step.wire);
                 let packet = self.arena.packet(id);
                 let copy = self.arena.insert(packet);
                 self.arena[copy].link = link;

@@ -12,7 +12,8 @@ use crate::engine::Picoseconds;
 use crate::packet::Carrier;
 use crate::packet::arena::{NONE, Packet};
 use crate::packet::fabric::Fabric;
-use crate::packet::program::{Program, Timer};
+use crate::packet::program::Program;
+use crate::packet::timer::Timer;
 use crate::topology::{HostId, LinkId};
 
 /// Kinds of packets.

@@ -22,7 +22,7 @@ pub(super) struct Row {
     /// Job and sequence number, or [`FREE`].
     pub(super) identifier: u64,
     /// When it was last added to.
-    touched: Picoseconds,
+    last_used: Picoseconds,
     /// Whose contributions are in it.
     pub(super) bitmap: u32,
     /// How many these are.
@@ -36,7 +36,8 @@ pub(super) struct Row {
 /// No job, no packet.
 pub(super) const FREE: u64 = u64::MAX;
 
-const EMPTY: Row = Row { identifier: FREE, touched: 0, bitmap: 0, counter: 0, value: NONE, is_marked: false };
+const EMPTY: Row =
+    Row { identifier: FREE, last_used: 0, bitmap: 0, counter: 0, value: NONE, is_marked: false };
 
 /// The aggregators of one switch.
 #[derive(Clone, Debug)]
@@ -60,7 +61,7 @@ impl Table {
     fn asked(&mut self, packet: &Packet, now: Picoseconds, vectors: &mut Vectors) -> Option<&mut Row> {
         let row = self.rows.get_mut(packet.words[2] as usize)?;
         let is_others = row.identifier != FREE && row.identifier != identifier(packet);
-        if is_others && now.saturating_sub(row.touched) > self.leak_timeout {
+        if is_others && now.saturating_sub(row.last_used) > self.leak_timeout {
             self.leaks += 1;
             vectors.release(row.value);
             *row = EMPTY;
@@ -95,7 +96,7 @@ impl Table {
             }
         } else {
             take(row, packet.words[3], bitmap, vectors);
-            row.touched = now;
+            row.last_used = now;
             if row.counter < fan_in {
                 return false;
             }

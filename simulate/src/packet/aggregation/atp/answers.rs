@@ -10,7 +10,7 @@ use super::{Atp, SILENCE, group};
 use crate::engine::Picoseconds;
 use crate::packet::arena::{NONE, Packet};
 use crate::packet::fabric::Fabric;
-use crate::packet::program::Timer;
+use crate::packet::timer::Timer;
 
 impl Atp {
     /// A server receives what is left to be summed.

@@ -56,7 +56,8 @@ use crate::engine::Picoseconds;
 use crate::packet::arena::Packet;
 use crate::packet::chance::mix;
 use crate::packet::fabric::Fabric;
-use crate::packet::program::{Timer, Verdict};
+use crate::packet::program::Verdict;
+use crate::packet::timer::Timer;
 use crate::topology::{HostId, LinkId, NodeId};
 
 /// A wire may be free.

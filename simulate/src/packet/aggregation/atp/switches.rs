@@ -6,7 +6,8 @@ use super::{Atp, PASS, group};
 use crate::packet::arena::{NONE, Packet};
 use crate::packet::chance::mix;
 use crate::packet::fabric::Fabric;
-use crate::packet::program::{Timer, Verdict};
+use crate::packet::program::Verdict;
+use crate::packet::timer::Timer;
 use crate::topology::{HostId, NodeId};
 
 impl Atp {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::engine::Picoseconds;
-use crate::packet::program::Timer;
+use crate::packet::timer::Timer;
 use crate::topology::LinkId;
 
 /// By link; only those that leave hosts have somebody waiting.

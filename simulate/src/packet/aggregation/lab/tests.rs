@@ -229,9 +229,9 @@ proptest! {
         let mut steps = 0;
         loop {
             let before: Vec<(Option<u32>, u8)> =
-                run.program.0.crews[0].pools.iter().map(|pool| (pool.chunk, pool.received)).collect();
+                run.program.0.worker_groups[0].pools.iter().map(|pool| (pool.chunk, pool.received)).collect();
             let goes_on = run.step();
-            let (pools, all) = (&run.program.0.crews[0].pools, &run.program.0.workers);
+            let (pools, all) = (&run.program.0.worker_groups[0].pools, &run.program.0.workers);
             for (pool, (chunk, received)) in pools.iter().zip(before) {
                 if pool.chunk == chunk {
                     prop_assert_eq!(pool.received & received, received);

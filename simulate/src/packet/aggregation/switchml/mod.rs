@@ -61,7 +61,7 @@ pub struct SwitchMl {
     settings: Settings,
     seed: u64,
     verify: bool,
-    crews: Vec<Crew>,
+    worker_groups: Vec<WorkerGroup>,
     workers: Vec<Worker>,
     /// By link: the workers of open groups that send on it.
     senders: FxHashMap<LinkId, Vec<u32>>,
@@ -75,7 +75,7 @@ pub struct SwitchMl {
 
 /// A group.
 #[derive(Debug)]
-struct Crew {
+struct WorkerGroup {
     job: u32,
     workers: std::ops::Range<u32>,
     levels: std::ops::Range<u32>,
@@ -89,7 +89,7 @@ struct Crew {
     check: Option<Check>,
 }
 
-impl Crew {
+impl WorkerGroup {
     /// Looks whether all workers have added to the oldest reduction; true if they have.
     fn settle(&mut self) -> bool {
         let workers = self.workers.len() as u32;
@@ -114,7 +114,7 @@ impl SwitchMl {
             settings: Settings::new(choice)?,
             seed,
             verify,
-            crews: Vec::new(),
+            worker_groups: Vec::new(),
             workers: Vec::new(),
             senders: FxHashMap::default(),
             levels: Vec::new(),
@@ -131,7 +131,7 @@ impl Aggregation for SwitchMl {
     }
 
     fn open(&mut self, fabric: &mut Fabric<'_>, group: &Group) -> Result<u32> {
-        let number = self.crews.len() as u32;
+        let number = self.worker_groups.len() as u32;
         let topology = fabric.topology();
         let wrong = |what: String| Error::data(format!("switchml: job {}: {what}", group.job));
         let workers = group.workers.len();
@@ -167,7 +167,7 @@ impl Aggregation for SwitchMl {
             self.senders.entry(branch.up).or_default().push(first_worker + worker);
             self.workers.push(Worker::new(&self.settings, ids, *branch, first_level + branch.parent));
         }
-        self.crews.push(Crew {
+        self.worker_groups.push(WorkerGroup {
             job: group.job,
             workers: first_worker..self.workers.len() as u32,
             levels: first_level..self.levels.len() as u32,
@@ -181,21 +181,23 @@ impl Aggregation for SwitchMl {
     }
 
     fn close(&mut self, _: &mut Fabric<'_>, group: u32) {
-        let crew = &mut self.crews[group as usize];
-        for level in &mut self.levels[crew.levels.start as usize..crew.levels.end as usize] {
+        let worker_group = &mut self.worker_groups[group as usize];
+        for level in &mut self.levels[worker_group.levels.start as usize..worker_group.levels.end as usize] {
             if let Some(taken) = self.taken.get_mut(&level.node()) {
                 *taken -= 1;
             }
             level.close();
         }
         // Closed once, however often it is asked for.
-        crew.levels = 0..0;
-        for worker in &mut self.workers[crew.workers.start as usize..crew.workers.end as usize] {
-            let members = &crew.workers;
+        worker_group.levels = 0..0;
+        for worker in
+            &mut self.workers[worker_group.workers.start as usize..worker_group.workers.end as usize]
+        {
+            let members = &worker_group.workers;
             self.senders.entry(worker.wire).or_default().retain(|id| !members.contains(id));
             worker.close();
         }
-        if let Some(check) = crew.check.take() {
+        if let Some(check) = worker_group.check.take() {
             self.past.checked += check.checked;
             self.past.wrong += check.wrong;
         }
@@ -209,37 +211,39 @@ impl Aggregation for SwitchMl {
         bytes: u64,
         key: u32,
     ) -> Result<()> {
-        let crew = &mut self.crews[group as usize];
-        let worker = &mut self.workers[(crew.workers.start + worker) as usize];
-        let wrong = |what: String| Error::data(format!("switchml: job {}: {what}", crew.job));
+        let worker_group = &mut self.worker_groups[group as usize];
+        let worker = &mut self.workers[(worker_group.workers.start + worker) as usize];
+        let wrong = |what: String| Error::data(format!("switchml: job {}: {what}", worker_group.job));
         if worker.is_closed() {
             return Err(wrong("is over".into()));
         }
         let number = worker.added;
-        let at = (number - crew.settled) as usize;
-        let first = match crew.open.get(at) {
+        let at = (number - worker_group.settled) as usize;
+        let first = match worker_group.open.get(at) {
             Some((known, first, _)) if *known == bytes => *first,
             Some((known, ..)) => {
                 return Err(wrong(format!(
                     "reduction {number} is of {bytes} bytes at one worker, of {known} at another"
                 )));
             }
-            None => crew.end,
+            None => worker_group.end,
         };
         let mut reduction = Reduction::new(&self.settings, number, first, bytes, key)
             .ok_or_else(|| wrong("more than 2^32 packets: more elements a packet are needed (k)".into()))?;
-        if at == crew.open.len() {
-            crew.end = first + reduction.chunks;
-            crew.open.push_back((bytes, first, 0));
+        if at == worker_group.open.len() {
+            worker_group.end = first + reduction.chunks;
+            worker_group.open.push_back((bytes, first, 0));
         }
-        crew.open[at].2 += 1;
+        worker_group.open[at].2 += 1;
         if self.verify && self.settings.numbers == Numbers::Float {
             reduction.exponents = vec![0; (reduction.chunks - reduction.lead) as usize];
         }
-        worker.add(fabric, &self.settings, reduction, crew.check.as_mut());
-        if crew.settle() {
-            for worker in &mut self.workers[crew.workers.start as usize..crew.workers.end as usize] {
-                worker.resume(fabric, &self.settings, crew.check.as_mut());
+        worker.add(fabric, &self.settings, reduction, worker_group.check.as_mut());
+        if worker_group.settle() {
+            for worker in
+                &mut self.workers[worker_group.workers.start as usize..worker_group.workers.end as usize]
+            {
+                worker.resume(fabric, &self.settings, worker_group.check.as_mut());
             }
         }
         Ok(())
@@ -251,14 +255,14 @@ impl Aggregation for SwitchMl {
         if worker.is_closed() {
             return;
         }
-        let check = self.crews[worker.group as usize].check.as_mut();
+        let check = self.worker_groups[worker.group as usize].check.as_mut();
         worker.take_result(fabric, &self.settings, check, packet, &mut self.delivered);
     }
 
     #[inline]
     fn transit(&mut self, fabric: &mut Fabric<'_>, _: NodeId, packet: &mut Packet) -> Verdict {
         if let Some(level) = self.levels.get_mut(packet.words[LEVEL] as usize) {
-            let check = self.crews[level.group as usize].check.as_mut();
+            let check = self.worker_groups[level.group as usize].check.as_mut();
             level.take(fabric, &self.settings, packet, check.map(|check| &mut check.vectors));
         }
         Verdict::Consume
@@ -275,11 +279,11 @@ impl Aggregation for SwitchMl {
         if worker.is_closed() {
             return;
         }
-        let crew = &mut self.crews[worker.group as usize];
+        let worker_group = &mut self.worker_groups[worker.group as usize];
         match timer.kind {
-            WIRE => worker.take_turn(fabric, &self.settings, crew.check.as_mut()),
-            QUEUE => worker.queue(fabric, &self.settings, crew.check.as_mut()),
-            _ => worker.wake(fabric, &self.settings, crew.check.as_mut(), crew.settled_end),
+            WIRE => worker.take_turn(fabric, &self.settings, worker_group.check.as_mut()),
+            QUEUE => worker.queue(fabric, &self.settings, worker_group.check.as_mut()),
+            _ => worker.wake(fabric, &self.settings, worker_group.check.as_mut(), worker_group.settled_end),
         }
     }
 
@@ -288,7 +292,7 @@ impl Aggregation for SwitchMl {
             Some(level) if packet.dst == NONE => level.group,
             _ => self.workers[packet.flow as usize].group,
         };
-        if let Some(check) = &mut self.crews[group as usize].check {
+        if let Some(check) = &mut self.worker_groups[group as usize].check {
             check.vectors.share(packet.words[PLACE]);
         }
     }
@@ -296,7 +300,7 @@ impl Aggregation for SwitchMl {
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
         for id in self.senders.get(&link).into_iter().flatten() {
             let worker = &mut self.workers[*id as usize];
-            let check = self.crews[worker.group as usize].check.as_mut();
+            let check = self.worker_groups[worker.group as usize].check.as_mut();
             worker.feed(fabric, &self.settings, check, false);
         }
     }
@@ -308,7 +312,7 @@ impl Aggregation for SwitchMl {
     fn stuck(&self) -> Option<String> {
         self.workers.iter().find_map(|worker| {
             let waits_for = worker.stuck()?;
-            let job = self.crews[worker.group as usize].job;
+            let job = self.worker_groups[worker.group as usize].job;
             Some(format!("switchml: worker {} of job {job} waits for {waits_for}", worker.number()))
         })
     }
@@ -316,7 +320,7 @@ impl Aggregation for SwitchMl {
     fn report(&self) -> AggregationReport {
         let mut report = self.past;
         report.retransmits += self.workers.iter().map(|worker| worker.resent).sum::<u64>();
-        for check in self.crews.iter().filter_map(|crew| crew.check.as_ref()) {
+        for check in self.worker_groups.iter().filter_map(|worker_group| worker_group.check.as_ref()) {
             report.checked += check.checked;
             report.wrong += check.wrong;
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::super::super::arena::{NONE, Packet};
 use super::super::super::chance::mix;
 use super::super::super::fabric::Fabric;
-use super::super::super::program::Timer;
+use super::super::super::timer::Timer;
 use super::super::super::wire_bytes;
 use super::preset::Preset;
 use super::segment::{Noted, Place, Segment};
@@ -27,8 +27,9 @@ pub(super) struct Module {
     pub(super) resend: VecDeque<Noted>,
     /// Endpoints that owe an acknowledgement.
     pub(super) owing: Vec<u32>,
-    /// Timers, in the order in which they run down: all take equally long.
-    pub(super) hotel: VecDeque<(Picoseconds, Noted)>,
+    /// Retransmission timers in the order of expiry: all take equally long. Open MPI calls them a
+    /// hotel (`opal_hotel`).
+    pub(super) retransmission_timers: VecDeque<(Picoseconds, Noted)>,
     /// What the adapter will have sent, when, in order.
     completions: VecDeque<Completion>,
     pub(super) command_ring: VecDeque<Packet>,
@@ -59,7 +60,7 @@ impl Module {
             ready: VecDeque::new(),
             resend: VecDeque::new(),
             owing: Vec::new(),
-            hotel: VecDeque::new(),
+            retransmission_timers: VecDeque::new(),
             completions: VecDeque::new(),
             command_ring: VecDeque::new(),
             data_ring: VecDeque::new(),
@@ -143,13 +144,13 @@ impl Usnic {
     fn evict(&mut self, now: Picoseconds, host: u32) {
         loop {
             let module = &mut self.modules[host as usize];
-            let Some((deadline, noted)) = module.hotel.front().copied() else { return };
+            let Some((deadline, noted)) = module.retransmission_timers.front().copied() else { return };
             let segment = &mut self.segments[noted.0];
             let is_there = segment.has_timer(noted, deadline);
             if is_there && deadline > now {
                 return;
             }
-            module.hotel.pop_front();
+            module.retransmission_timers.pop_front();
             if is_there {
                 segment.place = Place::Resend;
                 module.resend.push_back(noted);
@@ -212,17 +213,17 @@ impl Usnic {
     fn plan_sends(&mut self, fabric: &mut Fabric<'_>, host: u32) {
         let module = &mut self.modules[host as usize];
         // Nobody makes a pass for the timer of a packet that is acknowledged.
-        while let Some((deadline, noted)) = module.hotel.front().copied()
+        while let Some((deadline, noted)) = module.retransmission_timers.front().copied()
             && !self.segments[noted.0].has_timer(noted, deadline)
         {
-            module.hotel.pop_front();
+            module.retransmission_timers.pop_front();
         }
         let has_work = !module.resend.is_empty() || !module.ready.is_empty();
         let times = [
             // Without credits only a completion helps.
             (has_work && module.data_credits > 1).then_some(fabric.now()),
             module.completions.front().map(|done| done.time),
-            module.hotel.front().map(|(deadline, _)| *deadline),
+            module.retransmission_timers.front().map(|(deadline, _)| *deadline),
         ];
         if let Some(time) = times.into_iter().flatten().min() {
             self.wake(fabric, host, time);
@@ -319,7 +320,7 @@ impl Usnic {
         let deadline = now.saturating_add(self.preset.timeout);
         let segment = &mut self.segments[id];
         segment.place = Place::Hotel(deadline);
-        self.modules[host as usize].hotel.push_back((deadline, (id, segment.generation)));
+        self.modules[host as usize].retransmission_timers.push_back((deadline, (id, segment.generation)));
     }
 
     /// Gives the adapter a copy of a segment.

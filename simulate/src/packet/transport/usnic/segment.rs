@@ -65,7 +65,7 @@ impl Segment {
 /// Where a segment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the hotel: it has a timer, which runs down at this time.
+    /// Its retransmission timer expires at this time.
     Hotel(Picoseconds),
     /// It waits to be sent again.
     Resend,

@@ -289,12 +289,16 @@ impl Usnic {
                 let segment = &self.segments[*place];
                 assert_eq!((segment.seq, segment.endpoint as usize), (seq, id));
                 // Exactly one timer, or exactly one turn to be sent again. A segment that is checked in twice in one pass has two entries
-                // in the hotel that run down at once, of which the second finds nothing to do.
+                // of retransmission that expire at once, of which the second finds nothing to do.
                 let module = &self.modules[end.host as usize];
                 let noted = (*place, segment.generation);
                 let here = |one: &Noted, at: Picoseconds| *one == noted && segment.place == Place::Hotel(at);
-                let timers: BTreeSet<Picoseconds> =
-                    module.hotel.iter().filter(|(at, one)| here(one, *at)).map(|(at, _)| *at).collect();
+                let timers: BTreeSet<Picoseconds> = module
+                    .retransmission_timers
+                    .iter()
+                    .filter(|(at, one)| here(one, *at))
+                    .map(|(at, _)| *at)
+                    .collect();
                 let turns =
                     module.resend.iter().filter(|one| **one == noted && segment.place == Place::Resend);
                 assert_eq!(

@@ -124,7 +124,7 @@ proptest! {
         prop_assert_eq!((report.checked, report.wrong), (elements * u64::from(workers), 0));
         prop_assert_eq!(run.program.0.stuck(), None);
         prop_assert_eq!(run.fabric.packets(), 0);
-        let packets = u64::from(run.program.0.crews[0].end);
+        let packets = u64::from(run.program.0.worker_groups[0].end);
         prop_assert!(run.program.0.levels.iter().all(|level| level.multicasts == packets));
     }
 

@@ -1,4 +1,4 @@
-//! Raising the water once more, where levels are in doubt.
+//! Incremental water filling: levels are computed anew only where a change may have moved them.
 //!
 //! The sweep goes through levels in ascending order and keeps one promise: below the level it has reached everything is
 //! final. Each class has a level it is *presumed* to get, that of the last solution, or none (∞) if it is new or was released. A
@@ -22,7 +22,7 @@
 use super::members::Members;
 use super::stops::Stops;
 use super::{Class, ClassId, Link, NONE, Sharing};
-use crate::flow::spans::Spans;
+use crate::flow::link_lists::LinkLists;
 
 /// What rounding does to the sum of the rates of a link: this part of its capacity for each of its members, and for a few more.
 /// What differs by no more than that is the same.
@@ -34,7 +34,7 @@ const PATIENCE: usize = 4;
 
 /// What a sweep knows, kept to spare allocations.
 #[derive(Clone, Debug)]
-pub(super) struct Water {
+pub(super) struct WaterFilling {
     /// Links by their `stop`.
     stops: Stops,
     dirty: Vec<u32>,
@@ -46,7 +46,7 @@ pub(super) struct Water {
     complete: bool,
 }
 
-impl Default for Water {
+impl Default for WaterFilling {
     fn default() -> Self {
         let (stops, dirty) = (Stops::default(), Vec::new());
         let (touched, changed, moved) = (Vec::new(), Vec::new(), Vec::new());
@@ -54,7 +54,7 @@ impl Default for Water {
     }
 }
 
-impl Water {
+impl WaterFilling {
     /// Something will happen to links: what was known of the last solution is over.
     #[inline]
     pub(super) fn unseal(&mut self) {
@@ -170,14 +170,14 @@ impl Link {
 
 /// Brings all rates up to date.
 pub(super) fn solve(sharing: &mut Sharing) {
-    sharing.water.unseal();
+    sharing.water_filling.unseal();
     let patience = PATIENCE * (sharing.links.len() + sharing.classes.len());
     if !sweep(sharing, patience) {
         forget(sharing);
         sweep(sharing, usize::MAX);
     }
-    let Sharing { water, classes, .. } = sharing;
-    let Water { changed, moved, .. } = water;
+    let Sharing { water_filling, classes, .. } = sharing;
+    let WaterFilling { changed, moved, .. } = water_filling;
     changed.retain(|number| {
         let class = &mut classes[number.0 as usize];
         class.changed = false;
@@ -187,13 +187,13 @@ pub(super) fn solve(sharing: &mut Sharing) {
         }
         has_changed
     });
-    water.complete = true;
+    water_filling.complete = true;
 }
 
 /// Begins from scratch: no class has a level.
 fn forget(sharing: &mut Sharing) {
-    let Sharing { links, classes, members, unused_classes, water, .. } = sharing;
-    water.stops.clear();
+    let Sharing { links, classes, members, unused_classes, water_filling, .. } = sharing;
+    water_filling.stops.clear();
     for class in classes.iter_mut().filter(|class| class.count > 0) {
         class.level = f64::INFINITY;
         class.bottleneck = NONE;
@@ -211,19 +211,19 @@ fn forget(sharing: &mut Sharing) {
         link.free = members.len() as u32;
         link.weight = members.iter().map(|member| classes[member.0 as usize].weight).sum();
         link.stop = f64::INFINITY;
-        water.soil(link, number);
+        water_filling.soil(link, number);
     }
 }
 
 /// False if it took more than `patience` stops.
 fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
-    let Sharing { links, classes, routes, members, unused_classes, water, .. } = sharing;
-    water.place_stops(links);
+    let Sharing { links, classes, routes, members, unused_classes, water_filling, .. } = sharing;
+    water_filling.place_stops(links);
     for _ in 0..patience {
-        let Some((reached, link)) = water.next_stop(links) else { return true };
+        let Some((reached, link)) = water_filling.next_stop(links) else { return true };
         let at = links[link as usize];
         members.clean(link, at.members, classes, unused_classes);
-        let mut state = State { links, classes, routes, members, water };
+        let mut state = State { links, classes, routes, members, water_filling };
         if at.own == 0 {
             if at.bound() < f64::INFINITY {
                 state.fill(link, reached);
@@ -239,8 +239,8 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
         }
         // Links that are full at one level are many, and what they leave to others, or take, these feel above. With a tolerance it matters who
         // is first.
-        if at.tolerance > 0.0 || water.stops.first(links).is_none_or(|(stop, _)| stop > reached) {
-            water.place_stops(links);
+        if at.tolerance > 0.0 || water_filling.stops.first(links).is_none_or(|(stop, _)| stop > reached) {
+            water_filling.place_stops(links);
         }
     }
     false
@@ -250,10 +250,10 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
 struct State<'a> {
     links: &'a mut [Link],
     classes: &'a mut [Class],
-    routes: &'a Spans,
+    routes: &'a LinkLists,
     /// Those of the link that the sweep has stopped at are not stale.
     members: &'a Members,
-    water: &'a mut Water,
+    water_filling: &'a mut WaterFilling,
 }
 
 impl State<'_> {
@@ -264,7 +264,7 @@ impl State<'_> {
             if class.bottleneck != link {
                 continue;
             }
-            class.note(*member, self.water);
+            class.note(*member, self.water_filling);
             let (level, weight) = (class.level, class.weight);
             let rate = weight * level;
             class.level = f64::INFINITY;
@@ -278,14 +278,14 @@ impl State<'_> {
                     at.held -= rate;
                     at.weight += weight;
                     at.free += 1;
-                    self.water.soil(at, *other);
+                    self.water_filling.soil(at, *other);
                 }
             }
         }
         let at = &mut self.links[link as usize];
         at.own = 0;
         at.level = f64::INFINITY;
-        self.water.soil(at, link);
+        self.water_filling.soil(at, link);
     }
 
     /// Fills a link that has just released its own, if nobody else stops them earlier: the usual case, which then needs no stops at
@@ -293,7 +293,7 @@ impl State<'_> {
     fn fill_at_once(&mut self, link: u32) {
         let at = &self.links[link as usize];
         let level = at.bound();
-        let Water { stops, dirty, .. } = &mut *self.water;
+        let WaterFilling { stops, dirty, .. } = &mut *self.water_filling;
         let is_next = level < f64::INFINITY
             && level <= at.lowest
             && stops.first(self.links).is_none_or(|(first, _)| first >= level)
@@ -307,7 +307,7 @@ impl State<'_> {
     fn fill(&mut self, link: u32, reached: f64) {
         let at = &self.links[link as usize];
         let mut level = if at.rest_at(reached) > 0.0 { at.bound() } else { reached };
-        if self.water.postpone(self.links, link, reached, level) {
+        if self.water_filling.postpone(self.links, link, reached, level) {
             return;
         }
         let at = &self.links[link as usize];
@@ -326,7 +326,7 @@ impl State<'_> {
                 return;
             }
             level = filling.level;
-            if self.water.postpone(self.links, link, reached, level) {
+            if self.water_filling.postpone(self.links, link, reached, level) {
                 return;
             }
         }
@@ -342,7 +342,7 @@ impl State<'_> {
         for member in self.members.of(link) {
             let class = &mut self.classes[member.0 as usize];
             if class.level > above || class.bottleneck == link {
-                fix(class, *member, (link, level), self.links, self.routes, self.water);
+                fix(class, *member, (link, level), self.links, self.routes, self.water_filling);
             }
         }
     }
@@ -355,13 +355,13 @@ fn fix(
     number: ClassId,
     (link, level): (u32, f64),
     links: &mut [Link],
-    routes: &Spans,
-    water: &mut Water,
+    routes: &LinkLists,
+    water_filling: &mut WaterFilling,
 ) {
     if class.bottleneck == link && class.level.to_bits() == level.to_bits() {
         return;
     }
-    class.note(number, water);
+    class.note(number, water_filling);
     let (before, was, weight) = (class.level, class.bottleneck, class.weight);
     (class.level, class.bottleneck) = (level, link);
     let rate = weight * level;
@@ -386,24 +386,24 @@ fn fix(
             if !at.dirty && at.stop < f64::INFINITY && level <= at.stop && at.own == 0 && at.tolerance <= 0.0
             {
                 // It is full later than it was, and will be looked at.
-                water.touch(at, *other);
+                water_filling.touch(at, *other);
                 continue;
             }
         } else {
             at.held -= less;
         }
-        water.soil(at, *other);
+        water_filling.soil(at, *other);
     }
 }
 
 impl Class {
     /// Remembers the level of before.
     #[inline]
-    fn note(&mut self, number: ClassId, water: &mut Water) {
+    fn note(&mut self, number: ClassId, water_filling: &mut WaterFilling) {
         if !self.changed {
             self.changed = true;
             (self.before, self.was) = (self.level, self.bottleneck);
-            water.changed.push(number);
+            water_filling.changed.push(number);
         }
     }
 }

@@ -1,4 +1,6 @@
-//! Queues that are kept packet by packet, where the time at which a packet leaves is not known when it arrives: output ports that
+//! Queues of output ports that hold packets one by one.
+//!
+//! They are needed where the departure time of a packet is not known when it arrives: ports that
 //! share the memory of their switch, and ports that the next switch can pause.
 //!
 //! A packet occupies memory of a switch from its arrival until its last bit is on the wire, and counts for the link by which it came
@@ -17,13 +19,13 @@ use crate::topology::{LinkId, NodeId, Topology};
 
 /// All queues; see the [module](self).
 #[derive(Clone, Debug, Default)]
-pub(super) struct Store {
+pub(super) struct PortQueues {
     /// By record: the one behind it in its queue.
     behind: Vec<u32>,
     /// By record: the link by which it came, or [`NONE`].
     came_by: Vec<u32>,
     /// By link.
-    lines: Vec<Line>,
+    lines: Vec<PortQueue>,
     /// By node: bytes in its memory; of a host always 0.
     used: Vec<u64>,
     /// By link: bytes in the memory of the switch that it leads to.
@@ -40,7 +42,7 @@ pub(super) struct Store {
 
 /// The queue of one port.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct PortQueue {
     first: u32,
     last: u32,
     /// Time to work off what waits, without the packet that is being sent.
@@ -57,7 +59,7 @@ pub(super) struct Line {
     pub(super) paused_ps: Picoseconds,
 }
 
-const EMPTY: Line = Line {
+const EMPTY: PortQueue = PortQueue {
     first: NONE,
     last: NONE,
     waiting: 0,
@@ -77,7 +79,7 @@ pub(super) enum Signal {
     Go(u32),
 }
 
-impl Store {
+impl PortQueues {
     /// `None` if the options need no queues of packets.
     pub(super) fn new(topology: &Topology, options: &FabricOptions) -> Option<Self> {
         let shared = options.shared.and_then(|alpha| options.buffer.map(|bytes| (bytes, alpha)));
@@ -109,7 +111,7 @@ impl Store {
     }
 
     /// The queue of a link.
-    pub(super) fn line(&self, link: u32) -> &Line {
+    pub(super) fn line(&self, link: u32) -> &PortQueue {
         &self.lines[link as usize]
     }
 
@@ -214,7 +216,7 @@ impl Store {
 
     /// Links whose ports were told to stop and have packets: where nothing else happens any more, a deadlock.
     pub(super) fn stuck(&self) -> impl Iterator<Item = LinkId> {
-        let stuck = |(link, line): (usize, &Line)| {
+        let stuck = |(link, line): (usize, &PortQueue)| {
             (line.paused.is_some() && line.first != NONE).then_some(LinkId(link as u32))
         };
         self.lines.iter().enumerate().filter_map(stuck)

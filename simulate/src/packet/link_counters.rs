@@ -1,4 +1,4 @@
-//! What happened to packets on a link, besides passing it.
+//! Counters of a link: packets and bytes carried, dropped, lost, duplicated and marked.
 
 use crate::engine::Picoseconds;
 
@@ -84,7 +84,7 @@ impl LinkTraffic {
 
 /// Counts of one link.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct LinkCounters {
     /// Packets that found no room in the queue.
     pub(super) drops: u64,
     /// Bytes of these.
@@ -95,7 +95,7 @@ pub(super) struct Ledger {
     pub(super) queued: u64,
 }
 
-impl Ledger {
+impl LinkCounters {
     pub(super) fn drop(&mut self, wire: u32) {
         self.drops += 1;
         self.dropped_bytes += u64::from(wire);
@@ -104,7 +104,7 @@ impl Ledger {
 
 /// What the faults of one link did; kept only where links have some.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mishaps {
+pub(super) struct FaultCounters {
     /// Packets put on the link, ever.
     pub(super) traversals: u64,
     /// Packets lost on it.
@@ -117,7 +117,7 @@ pub(super) struct Mishaps {
     pub(super) duplicate_bytes: u64,
 }
 
-impl Mishaps {
+impl FaultCounters {
     pub(super) fn lose(&mut self, wire: u32) {
         self.losses += 1;
         self.lost_bytes += u64::from(wire);

@@ -1,4 +1,4 @@
-//! What held flows up, and whose flows it was.
+//! Delay attribution: which links and which owners' flows delayed a flow, and for how long.
 //!
 //! At any moment a flow has a rate r, held down by its bottleneck, and would have the rate a if it were alone: the least capacity on its
 //! route, or its cap. Of a short time dt it needs the part r/a for its own bytes, and loses the rest, dt·(1 − r/a), to the others that use the
@@ -8,22 +8,22 @@
 //! Losses are added up by *owner*, the job that a flow is of. For each link and owner there is the sum of the bytes that went through; what a class of
 //! flows lost while its rate and bottleneck stayed the same follows from how much the sums grew meanwhile. So a
 //! change of a rate costs as much as the route is long, however many flows there are. Memory: 100 bytes a class, 32 for each link and
-//! owner on it, and 24 for each link and owner that held up a flow; for [whose flows](mod@rivals) it was, 48 a flow.
+//! owner on it, and 24 for each link and owner that held up a flow; for [whose flows](mod@competing_pairs) it was, 48 a flow.
 
-mod rivals;
+mod competing_pairs;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 use rustc_hash::FxHashMap;
 
-use rivals::Trip;
-pub(super) use rivals::rivals;
-pub use rivals::{Loss, Pair};
+use competing_pairs::FlowRecord;
+pub(super) use competing_pairs::competing_pairs;
+pub use competing_pairs::{Loss, Pair};
 pub use sums::HoldSums;
 
+use super::max_min::{ClassId, Sharing};
 use super::progress::Flow;
-use super::sharing::{ClassId, Sharing};
 use crate::topology::LinkId;
 
 /// Part of the time that a flow took after its latency.
@@ -42,27 +42,27 @@ const NOISE: f64 = 1e-9;
 
 /// What is known of flows under way.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Holds {
+pub(super) struct DelayAttribution {
     /// Of flows that start now.
     owner: u32,
     pair: Pair,
-    links: Vec<Line>,
+    links: Vec<LinkShares>,
     /// Links above are not the topology's.
     topology_links: u32,
-    classes: Vec<Held>,
+    classes: Vec<ClassDelay>,
     /// Classes that flows have joined or left.
     pending: Vec<ClassId>,
     /// By key.
-    flows: FxHashMap<u32, Flying>,
+    flows: FxHashMap<u32, ActiveFlow>,
     /// Flows that have finished, in the order of their ends.
-    trips: Vec<Trip>,
+    trips: Vec<FlowRecord>,
     /// By key of a flow that has finished.
     told: FxHashMap<u32, Vec<Hold>>,
 }
 
 /// A flow under way.
 #[derive(Clone, Debug, Default)]
-struct Flying {
+struct ActiveFlow {
     owner: u32,
     pair: Pair,
     path: u32,
@@ -76,7 +76,7 @@ struct Flying {
 
 /// A link.
 #[derive(Clone, Debug)]
-struct Line {
+struct LinkShares {
     capacity: f64,
     classes: u32,
     shares: Vec<Share>,
@@ -102,7 +102,7 @@ impl Share {
 
 /// A class: flows of one owner, route and rate.
 #[derive(Clone, Debug, Default)]
-struct Held {
+struct ClassDelay {
     owner: u32,
     is_open: bool,
     link: Option<u32>,
@@ -118,10 +118,10 @@ struct Held {
     marks: Vec<f64>,
 }
 
-impl Holds {
+impl DelayAttribution {
     /// No flows; links of these capacities, the first so many of which are the topology's.
     pub(super) fn new(capacities: &[f64], topology_links: usize) -> Self {
-        let line = |capacity: &f64| Line { capacity: *capacity, classes: 0, shares: Vec::new() };
+        let line = |capacity: &f64| LinkShares { capacity: *capacity, classes: 0, shares: Vec::new() };
         Self {
             links: capacities.iter().map(line).collect(),
             topology_links: topology_links as u32,
@@ -137,7 +137,7 @@ impl Holds {
     /// A flow starts.
     pub(super) fn start(&mut self, key: u32) {
         let (owner, pair) = (self.owner, self.pair);
-        self.flows.insert(key, Flying { owner, pair, ..Flying::default() });
+        self.flows.insert(key, ActiveFlow { owner, pair, ..ActiveFlow::default() });
     }
 
     /// True if the flow is of the same owner as the class.
@@ -158,7 +158,7 @@ impl Holds {
     /// It opens a class, its only flow as yet.
     pub(super) fn open(&mut self, class: u32, key: u32, cap: f64, route: &[u32], now: f64) {
         let number = class as usize;
-        self.classes.resize_with(self.classes.len().max(number + 1), Held::default);
+        self.classes.resize_with(self.classes.len().max(number + 1), ClassDelay::default);
         let mut alone = cap;
         for link in route {
             let line = &mut self.links[*link as usize];
@@ -222,14 +222,14 @@ impl Holds {
     }
 
     /// What a flow under way has done when it has sent so many bytes.
-    pub(super) fn trip(&self, key: u32, bytes: f64, now: f64) -> Option<Trip> {
+    pub(super) fn trip(&self, key: u32, bytes: f64, now: f64) -> Option<FlowRecord> {
         let flow = self.flows.get(&key)?;
         let (owner, pair, path, begin) = (flow.owner, flow.pair, flow.path, flow.begin);
-        Some(Trip { owner, pair, path, bytes, begin, end: now })
+        Some(FlowRecord { owner, pair, path, bytes, begin, end: now })
     }
 
     /// Flows that have finished after a time, in the order of their ends.
-    pub(super) fn trips_after(&self, time: f64) -> &[Trip] {
+    pub(super) fn trips_after(&self, time: f64) -> &[FlowRecord] {
         &self.trips[self.trips.partition_point(|trip| trip.end <= time)..]
     }
 
@@ -316,7 +316,7 @@ fn add(holds: &mut Vec<Hold>, more: Hold) {
     }
 }
 
-impl Line {
+impl LinkShares {
     /// The flows of an owner get more from now on, or less.
     fn change(&mut self, owner: u32, more: f64, now: f64) {
         match self.shares.iter_mut().find(|share| share.owner == owner) {

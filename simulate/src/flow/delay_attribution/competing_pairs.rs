@@ -1,4 +1,4 @@
-//! Whose flows took what a flow lost.
+//! Competing pairs: the pair of ranks whose flows took most of the capacity that a flow lost.
 //!
 //! Losses are added up by owner while flows go; which pair of ranks it was is asked afterwards, and only of a few flows: those of a critical path.
 //! For that each flow that has finished leaves a note. The pair that a flow lost most to is the one whose flows carried most bytes over the
@@ -29,7 +29,7 @@ pub struct Loss {
 
 /// A flow that has finished, or what it has done so far.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::flow) struct Trip {
+pub(in crate::flow) struct FlowRecord {
     pub(super) owner: u32,
     pub(super) pair: Pair,
     pub(in crate::flow) path: u32,
@@ -44,9 +44,9 @@ const NOISE: f64 = 1e-9;
 
 /// Of each loss the pair that carried most, the first of equal ones. Losses are in the order of time and do not overlap; `crosses` says which
 /// path leads over which link.
-pub(in crate::flow) fn rivals(
+pub(in crate::flow) fn competing_pairs(
     losses: &[Loss],
-    trips: impl Iterator<Item = Trip>,
+    trips: impl Iterator<Item = FlowRecord>,
     crosses: impl Fn(u32, LinkId) -> bool,
 ) -> Vec<Option<Pair>> {
     let mut carried: Vec<FxHashMap<Pair, f64>> = vec![FxHashMap::default(); losses.len()];

@@ -1,7 +1,8 @@
-//! What is numbered, by the time when it is due: classes of flows by the end of the next flow to finish.
+//! An indexed heap: classes of flows by the time at which their next flow finishes.
 //!
-//! An implicit 4-ary heap with the place of each number, so that a time can be changed. Rates that fall make times later, and
-//! under contention most do so again before they come up: a later time is only noted and put right when it surfaces.
+//! The heap is implicit and 4-ary, with the place of each number, so that a time can be changed.
+//! Rates that fall make times later, and under contention most fall again before their time comes.
+//! So a later time is only noted; the heap is corrected when the entry reaches the top.
 
 use std::cmp::Reverse;
 
@@ -14,7 +15,7 @@ const MANY: usize = 8;
 
 /// Times by number, none negative: the earliest first; ties by number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Agenda {
+pub(super) struct IndexedHeap {
     heap: Vec<Entry>,
     /// By number: place in the heap.
     places: Vec<u32>,
@@ -56,7 +57,7 @@ fn sort_descending(entries: &mut [Entry]) {
     }
 }
 
-impl Agenda {
+impl IndexedHeap {
     /// Sets or changes the time of a number.
     #[inline]
     pub(super) fn set(&mut self, number: u32, time: f64) {
@@ -260,42 +261,42 @@ mod tests {
         /// Steps set the time of a number, take it out, or go on to a time; what is popped then may come again at once.
         #[test]
         fn in_lockstep_with_a_map(steps in prop::collection::vec((0..40_u32, 0..12_u8), 0..300)) {
-            let (mut agenda, mut oracle) = (Agenda::default(), BTreeMap::new());
+            let (mut heap, mut oracle) = (IndexedHeap::default(), BTreeMap::new());
             let mut now = 0;
             for (number, step) in steps {
                 match step {
                     0..10 => {
-                        agenda.set(number, f64::from(step));
+                        heap.set(number, f64::from(step));
                         oracle.insert(number, step);
                     }
                     10 => {
                         if oracle.remove(&number).is_some() {
-                            agenda.remove(number);
+                            heap.remove(number);
                         }
                     }
                     _ => {
                         now += 1;
                         let mut again = number;
-                        while let Some(popped) = agenda.pop_due(f64::from(now)) {
+                        while let Some(popped) = heap.pop_due(f64::from(now)) {
                             prop_assert_eq!(first(&oracle).map(|(_, number)| number), Some(popped));
                             prop_assert!(oracle.remove(&popped).is_some_and(|time| time <= now));
                             if again > 0 {
                                 again /= 2;
-                                agenda.set(popped, f64::from(now));
+                                heap.set(popped, f64::from(now));
                                 oracle.insert(popped, now);
                             }
                         }
                         prop_assert!(oracle.values().all(|time| *time > now));
                     }
                 }
-                prop_assert_eq!(agenda.first(), first(&oracle));
+                prop_assert_eq!(heap.first(), first(&oracle));
             }
             for _ in 0..oracle.len() {
                 let expected = first(&oracle);
-                prop_assert_eq!(agenda.pop(), expected);
+                prop_assert_eq!(heap.pop(), expected);
                 expected.map(|(_, number)| oracle.remove(&number));
             }
-            prop_assert_eq!(agenda.pop(), None);
+            prop_assert_eq!(heap.pop(), None);
         }
     }
 }

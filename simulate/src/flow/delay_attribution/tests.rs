@@ -178,7 +178,7 @@ proptest! {
         steps in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<prop::sample::Index>(), 1..4), 0..3_u32, 0..20_u32), 1..60),
     ) {
         let mut sharing = Sharing::new(capacities.iter().copied());
-        let mut holds = Holds::new(&capacities, capacities.len());
+        let mut holds = DelayAttribution::new(&capacities, capacities.len());
         let mut seen: Vec<Seen> = Vec::new();
         let mut now = 0.0;
         for (number, (leaves, route, owner, wait)) in steps.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! What can be asked about links.
+//! Statistics of links: traffic, queue lengths, pauses, deadlocks.
 
-use super::super::ledger::{Ledger, LinkTraffic, Mishaps};
-use super::super::store::Store;
+use super::super::link_counters::{FaultCounters, LinkCounters, LinkTraffic};
+use super::super::queue::PortQueues;
 use super::Fabric;
 use crate::engine::Picoseconds;
 use crate::topology::LinkId;
@@ -9,7 +9,7 @@ use crate::topology::LinkId;
 impl Fabric<'_> {
     /// Links that are paused while packets wait for them. If nothing is pending, these pauses wait for each other: a deadlock.
     pub fn stuck(&self) -> Vec<LinkId> {
-        self.store.iter().flat_map(Store::stuck).collect()
+        self.port_queues.iter().flat_map(PortQueues::stuck).collect()
     }
 
     /// What every link carried.
@@ -23,39 +23,39 @@ impl Fabric<'_> {
         let traffic = (0..self.ports.len() as u32).map(|link| self.link_traffic(link, until)).collect();
         for link in 0..self.ports.len() as u32 {
             let queued = self.queued_bytes(link, until);
-            self.ledgers[link as usize] = Ledger { queued, ..Ledger::default() };
+            self.counters[link as usize] = LinkCounters { queued, ..LinkCounters::default() };
         }
         self.ports.iter_mut().for_each(|port| (port.bytes, port.packets) = (0, 0));
-        self.mishaps.iter_mut().for_each(Mishaps::forget);
+        self.fault_counters.iter_mut().for_each(FaultCounters::forget);
         self.queues.forget();
-        self.store.iter_mut().for_each(Store::forget);
+        self.port_queues.iter_mut().for_each(PortQueues::forget);
         traffic
     }
 
     /// Bytes that a queue holds at a time, those of a packet that is being sent as far as they are not on the wire.
     fn queued_bytes(&self, link: u32, at: Picoseconds) -> u64 {
         let port = &self.ports[link as usize];
-        let waiting = self.store.as_ref().map_or(0, |store| store.line(link).waiting);
+        let waiting = self.port_queues.as_ref().map_or(0, |port_queues| port_queues.line(link).waiting);
         port.bytes_in(port.backlog(at).saturating_add(waiting))
     }
 
     fn link_traffic(&mut self, link: u32, until: Picoseconds) -> LinkTraffic {
         let queued = self.queued_bytes(link, until);
-        let (port, ledger) = (&self.ports[link as usize], &self.ledgers[link as usize]);
-        let mishaps = self.mishaps.get(link as usize).copied().unwrap_or_default();
+        let (port, counters) = (&self.ports[link as usize], &self.counters[link as usize]);
+        let fault_counters = self.fault_counters.get(link as usize).copied().unwrap_or_default();
         let mut queue = |share| self.queues.quantile(link, share).map(|queue| port.bytes_in(queue));
-        let line = self.store.as_ref().map(|store| store.line(link));
+        let line = self.port_queues.as_ref().map(|port_queues| port_queues.line(link));
         LinkTraffic {
             bytes: port.bytes,
-            carried: (ledger.queued + port.bytes).saturating_sub(queued),
+            carried: (counters.queued + port.bytes).saturating_sub(queued),
             packets: port.packets,
-            drops: ledger.drops,
-            dropped_bytes: ledger.dropped_bytes,
-            losses: mishaps.losses,
-            lost_bytes: mishaps.lost_bytes,
-            duplicates: mishaps.duplicates,
-            duplicate_bytes: mishaps.duplicate_bytes,
-            marks: ledger.marks,
+            drops: counters.drops,
+            dropped_bytes: counters.dropped_bytes,
+            losses: fault_counters.losses,
+            lost_bytes: fault_counters.lost_bytes,
+            duplicates: fault_counters.duplicates,
+            duplicate_bytes: fault_counters.duplicate_bytes,
+            marks: counters.marks,
             queue_median: queue(0.5),
             queue_p99: queue(0.99),
             queue_max: queue(1.0),

@@ -8,7 +8,7 @@
 //! Flows of one route and weight are one [*class*](ClassId): they have the same rate, so a class costs as much as a flow.
 //!
 //! A change (flows that came or left) moves some levels and leaves most alone. [`Sharing::solve`] raises the water once
-//! more, but stops only at the links whose level is in doubt; see `water.rs`. Its time is in proportion to the members of
+//! more, but stops only at the links whose level is in doubt; see `water_filling.rs`. Its time is in proportion to the members of
 //! links whose level changes and to the routes of classes whose rate changes. Memory: 64 bytes a class, 4 for each link of
 //! its route and 4 to 8 for its place on that link, 100 bytes a link.
 
@@ -18,12 +18,12 @@ pub(crate) mod oracle;
 mod stops;
 #[cfg(test)]
 mod tests;
-mod water;
+mod water_filling;
 
 use members::Members;
-use water::Water;
+use water_filling::WaterFilling;
 
-use crate::flow::spans::{Span, Spans};
+use crate::flow::link_lists::{LinkList, LinkLists};
 
 /// Flows of equal route and weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,14 +31,14 @@ pub struct ClassId(pub u32);
 
 /// Links that a class crosses, in the order of the way.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Route(Span);
+pub struct Route(LinkList);
 
 /// Links with what flows through them; units of capacities and rates are the caller's.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     links: Vec<Link>,
     classes: Vec<Class>,
-    routes: Spans,
+    routes: LinkLists,
     members: Members,
     unused_classes: Vec<u32>,
     /// By private link, which limits one class: the cap of each flow.
@@ -46,7 +46,7 @@ pub struct Sharing {
     unused_caps: Vec<u32>,
     /// Links below this number are the caller's.
     shared_links: u32,
-    water: Water,
+    water_filling: WaterFilling,
 }
 
 /// A link direction. Between solutions every class has a bottleneck, and those that have it here are *free*.
@@ -95,7 +95,7 @@ struct Class {
     /// Links that it is still a member of, once it has no flow.
     stale: u32,
     /// With the private link at its end, if there is one: then it is the class's own.
-    route: Span,
+    route: LinkList,
     /// Private link, or `NONE`.
     cap: u32,
     changed: bool,
@@ -134,7 +134,7 @@ impl Sharing {
     pub fn new(capacities: impl IntoIterator<Item = f64>) -> Self {
         let links: Vec<Link> = capacities.into_iter().map(Link::new).collect();
         Self {
-            routes: Spans::default(),
+            routes: LinkLists::default(),
             members: Members::new(links.len()),
             shared_links: links.len() as u32,
             links,
@@ -142,7 +142,7 @@ impl Sharing {
             unused_classes: Vec::new(),
             caps: Vec::new(),
             unused_caps: Vec::new(),
-            water: Water::default(),
+            water_filling: WaterFilling::default(),
         }
     }
 
@@ -185,8 +185,8 @@ impl Sharing {
             Some(cap) => self.with_cap(route, cap),
             None => (route.0, NONE),
         };
-        let Self { links, classes, routes, members, unused_classes, water, .. } = self;
-        water.unseal();
+        let Self { links, classes, routes, members, unused_classes, water_filling, .. } = self;
+        water_filling.unseal();
         for link in routes.get(route) {
             let at = &mut links[*link as usize];
             if !members.push(*link, class) {
@@ -196,7 +196,7 @@ impl Sharing {
             at.members += 1;
             at.free += 1;
             at.weight += weight;
-            water.soil(at, *link);
+            water_filling.soil(at, *link);
         }
         let state = Class {
             level: f64::INFINITY,
@@ -268,28 +268,28 @@ impl Sharing {
 
     /// Works out the rates after all changes since the last time.
     pub fn solve(&mut self) {
-        water::solve(self);
+        water_filling::solve(self);
     }
 
     /// Classes whose rate the last [`solve`](Self::solve) changed, in an order that only the calls so far
     /// decide.
     pub fn changed(&self) -> &[ClassId] {
-        &self.water.changed
+        &self.water_filling.changed
     }
 
     /// Classes that the last [`solve`](Self::solve) left at their rate, but that another link limits now.
     pub fn moved(&self) -> &[ClassId] {
-        &self.water.moved
+        &self.water_filling.moved
     }
 
     /// Links whose sum of rates the last [`solve`](Self::solve) may have changed.
     pub fn touched(&self) -> impl Iterator<Item = u32> + '_ {
-        self.water.touched.iter().copied().filter(|link| *link < self.shared_links)
+        self.water_filling.touched.iter().copied().filter(|link| *link < self.shared_links)
     }
 
     /// A route that ends with a private link, and that link.
     #[cold]
-    fn with_cap(&mut self, route: Route, cap: f64) -> (Span, u32) {
+    fn with_cap(&mut self, route: Route, cap: f64) -> (LinkList, u32) {
         let number = self.unused_caps.pop().unwrap_or_else(|| {
             self.members.add_link();
             self.links.push(Link::new(cap));
@@ -312,7 +312,7 @@ impl Sharing {
             let cap = self.caps[(state.cap - self.shared_links) as usize];
             self.links[state.cap as usize].capacity = cap * f64::from(count);
         }
-        self.water.unseal();
+        self.water_filling.unseal();
         for link in self.routes.get(state.route) {
             let at = &mut self.links[*link as usize];
             if state.bottleneck == *link || state.level > at.above {
@@ -320,16 +320,16 @@ impl Sharing {
             } else {
                 at.held += more * state.level;
             }
-            self.water.soil(at, *link);
+            self.water_filling.soil(at, *link);
         }
     }
 
     fn close(&mut self, class: ClassId) {
-        let Self { links, classes, routes, water, .. } = self;
+        let Self { links, classes, routes, water_filling, .. } = self;
         let state = &mut classes[class.0 as usize];
         let route = routes.get(state.route);
         (state.count, state.stale) = (0, route.len() as u32);
-        water.unseal();
+        water_filling.unseal();
         for link in route {
             let at = &mut links[*link as usize];
             if state.bottleneck == *link {
@@ -345,7 +345,7 @@ impl Sharing {
                 // Not even what rounding left.
                 at.held = 0.0;
             }
-            water.soil(at, *link);
+            water_filling.soil(at, *link);
         }
         if state.cap != NONE {
             let (cap, route) = (state.cap, state.route);

@@ -1,4 +1,4 @@
-//! How many bytes of which owner each link has carried.
+//! Traffic by owner: the bytes of each owner that each link has carried.
 //!
 //! A flow's bytes pass all links of its route at once, at its rate. What a finished flow brought is added when it finishes; what those under way have
 //! brought so far is added when somebody asks, and taken off again, so that it counts once. Cost: O(links of the route) a flow, O(flows under way) a
@@ -8,28 +8,28 @@ use rustc_hash::FxHashMap;
 
 /// Bytes by owner and link.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct OwnerTraffic {
     /// Number of links.
     links: usize,
     /// Whose flows start now.
     owner: u32,
     /// By key of a flow: its owner.
     of_key: Vec<u32>,
-    of_owner: FxHashMap<u32, Untold>,
+    of_owner: FxHashMap<u32, UnreportedBytes>,
     /// Flows that share links now.
     under_way: u64,
 }
 
 /// What was carried for an owner and nobody was told yet.
 #[derive(Clone, Debug, Default)]
-struct Untold {
+struct UnreportedBytes {
     /// By link; less than 0 by what was told of flows that have not finished.
     bytes: Vec<f64>,
     /// Links whose bytes may have changed.
     touched: Vec<u32>,
 }
 
-impl Untold {
+impl UnreportedBytes {
     fn add(&mut self, links: &[u32], bytes: f64) {
         for link in links {
             // The memory of a host is no link.
@@ -42,7 +42,7 @@ impl Untold {
     }
 }
 
-impl Carried {
+impl OwnerTraffic {
     pub(super) fn new(links: usize) -> Self {
         Self { links, ..Self::default() }
     }
@@ -60,7 +60,7 @@ impl Carried {
         }
         self.of_key[key] = self.owner;
         let links = self.links;
-        let untold = || Untold { bytes: vec![0.0; links], touched: Vec::new() };
+        let untold = || UnreportedBytes { bytes: vec![0.0; links], touched: Vec::new() };
         self.of_owner.entry(self.owner).or_insert_with(untold);
     }
 

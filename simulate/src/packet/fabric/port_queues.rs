@@ -1,8 +1,7 @@
-//! What happens to packets in queues that are [kept](super::super::store).
+//! Packets in and out of the [queues of ports](super::super::queue).
 
 use super::super::arena::{Event, Step};
-use super::super::program::Program;
-use super::super::store::Signal;
+use super::super::queue::Signal;
 use super::Fabric;
 use crate::engine::Picoseconds;
 use crate::topology::LinkId;
@@ -12,18 +11,21 @@ impl Fabric<'_> {
     pub(super) fn wait(&mut self, id: u32, link: u32, takes: Picoseconds) {
         let Step { wire, link: came_by, .. } = self.arena[id];
         let node = self.topology.src(LinkId(link));
-        let signal = self.store.as_mut().and_then(|store| store.push(node, link, (id, wire, came_by), takes));
+        let signal = self
+            .port_queues
+            .as_mut()
+            .and_then(|port_queues| port_queues.push(node, link, (id, wire, came_by), takes));
         self.signal(signal);
         self.send_next(link);
     }
 
     /// If the port of a link may, it sends its next packet.
-    fn send_next(&mut self, link: u32) {
-        let Some(store) = &mut self.store else { return };
-        let Some(id) = store.next(link) else { return };
+    pub(super) fn send_next(&mut self, link: u32) {
+        let Some(port_queues) = &mut self.port_queues else { return };
+        let Some(id) = port_queues.next(link) else { return };
         let wire = self.arena[id].wire;
         let takes = self.ports[link as usize].serialization(u64::from(wire));
-        store.send(link, wire, takes);
+        port_queues.send(link, wire, takes);
         let end = self.now.saturating_add(takes);
         let step = Step { link, route: 0, wire: 0, flags: 0, kind: 0, event: Event::Port };
         let port = self.arena.insert_step(step);
@@ -34,7 +36,7 @@ impl Fabric<'_> {
     /// The port of a link has sent a packet.
     pub(super) fn sent(&mut self, link: u32) {
         let node = self.topology.src(LinkId(link));
-        let signal = self.store.as_mut().and_then(|store| store.sent(node, link));
+        let signal = self.port_queues.as_mut().and_then(|port_queues| port_queues.sent(node, link));
         self.signal(signal);
         self.send_next(link);
     }
@@ -50,18 +52,5 @@ impl Fabric<'_> {
         let id = self.arena.insert_step(step);
         let latency = self.topology.link(LinkId(link)).latency_ps;
         self.calendar.push(self.now.saturating_add(latency), id);
-    }
-
-    /// A port is told to stop or to go on.
-    pub(super) fn pause<P: Program>(&mut self, program: &mut P, link: u32, stops: bool) {
-        let Some(store) = &mut self.store else { return };
-        store.pause(link, stops, self.now);
-        if !stops {
-            self.send_next(link);
-            let link = LinkId(link);
-            if !self.topology.is_switch(self.topology.src(link)) {
-                program.resumed(self, link);
-            }
-        }
     }
 }
