@@ -22,7 +22,8 @@ pub struct Common {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
-    /// Compress the archive with gzip, whatever its name [default: as the name of the output says, .gz or .tgz]
+    /// Compress the archive with gzip, whatever its name [default: as the name of the output says,
+    /// .gz or .tgz]
     #[arg(long)]
     pub gzip: bool,
 
@@ -48,8 +49,9 @@ impl Common {
     }
 }
 
-/// Parses the arguments, runs `body` and ends as every command does: 0 when done or when the reader of a pipe went away,
-/// 1 for a data or run-time failure, 2 for a usage error; failures in one line on standard error.
+/// Parses the arguments, runs `body` and ends as every command does: 0 when done or when the reader
+/// of a pipe went away, 1 for a data or run-time failure, 2 for a usage error; failures in one line
+/// on standard error.
 pub fn run<A: Parser>(common: impl FnOnce(&A) -> &Common, body: impl FnOnce(&A) -> Result<()>) -> ExitCode {
     let arguments = A::parse();
     // Without it, drafts are left behind by a signal: no reason not to begin.

@@ -11,9 +11,9 @@ use crate::drafts;
 
 /// A directory whose files appear when all of them are complete.
 ///
-/// They are written to a draft on the same file system and moved in at the end. A directory that is there keeps what is in
-/// it, but for files of the same name, which are replaced, and for files that an earlier output left in a subdirectory
-/// of ours (see [`finish`](Self::finish)).
+/// They are written to a draft on the same file system and moved in at the end. A directory that is
+/// there keeps what is in it, but for files of the same name, which are replaced, and for files
+/// that an earlier output left in a subdirectory of ours (see [`finish`](Self::finish)).
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
@@ -21,7 +21,8 @@ pub struct OutputDirectory {
 }
 
 impl OutputDirectory {
-    /// Opens a place to write the future content of `path` to. It is removed again if it is never [finished](Self::finish).
+    /// Opens a place to write the future content of `path` to. It is removed again if it is never
+    /// [finished](Self::finish).
     ///
     /// # Errors
     /// A file of that name, or a parent that cannot be written.
@@ -29,7 +30,8 @@ impl OutputDirectory {
         if path.exists() && !path.is_dir() {
             return Err(Error::data("is a file, expected a directory to write").at(path.display()));
         }
-        // Inside a directory that is there: its parent may not be ours to write, or another file system.
+        // Inside a directory that is there: its parent may not be ours to write, or another file
+        // system.
         let parent = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         fs::create_dir_all(parent).at(|| parent.display())?;
@@ -51,8 +53,9 @@ impl OutputDirectory {
         self.draft.path()
     }
 
-    /// Moves everything to its place. In a subdirectory that was there before, files with the extension `stale` that were
-    /// not written this time are removed: they belong to an earlier output.
+    /// Moves everything to its place. In a subdirectory that was there before, files with the
+    /// extension `stale` that were not written this time are removed: they belong to an earlier
+    /// output.
     ///
     /// # Errors
     /// What the operating system says; the files moved until then stay.

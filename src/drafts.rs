@@ -1,7 +1,9 @@
-//! Files that have no name yet: they go when a signal ends the command, and the user is told what stays.
+//! Files that have no name yet: they go when a signal ends the command, and the user is told what
+//! stays.
 //!
-//! Whoever writes a draft takes it away again when a command fails. A signal (SIGINT, SIGTERM, SIGHUP) ends it without that, so
-//! the drafts of a process are listed here, and a thread that waits for a signal removes them.
+//! Whoever writes a draft takes it away again when a command fails. A signal (SIGINT, SIGTERM,
+//! SIGHUP) ends it without that, so the drafts of a process are listed here, and a thread that
+//! waits for a signal removes them.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,7 +16,8 @@ static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// What is kept of the output, as a sentence.
 static KEPT: Mutex<Option<String>> = Mutex::new(None);
 
-/// From now on a signal removes drafts, says as `command` what is kept, and then ends the process as it would have.
+/// From now on a signal removes drafts, says as `command` what is kept, and then ends the process
+/// as it would have.
 ///
 /// # Errors
 /// No thread or pipe is to be had.

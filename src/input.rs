@@ -26,7 +26,8 @@ impl Input {
     /// The inputs of a command line; none named means standard input.
     ///
     /// # Errors
-    /// Standard input that is a terminal: nobody would type an archive, so the command says what it waits for.
+    /// Standard input that is a terminal: nobody would type an archive, so the command says what it
+    /// waits for.
     pub fn all(arguments: &[PathBuf]) -> Result<Vec<Self>> {
         let named = arguments.iter().map(|path| Self::of(path)).collect::<Vec<_>>();
         let inputs = if named.is_empty() { vec![Self::Standard] } else { named };

@@ -32,8 +32,8 @@ enum Sink {
     File(Draft),
 }
 
-/// What cannot be taken back once it is written: it gets nothing of an output that fails within its first [`BUFFER`] bytes, or before it
-/// is [saved](Output::save) if it is [held](Output::hold).
+/// What cannot be taken back once it is written: it gets nothing of an output that fails within its
+/// first [`BUFFER`] bytes, or before it is [saved](Output::save) if it is [held](Output::hold).
 #[derive(Debug)]
 struct Held<W> {
     out: W,
@@ -113,7 +113,8 @@ pub fn partial_name(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// What an earlier command left of the output `path`: the file of its [partial name](partial_name), or else the finished one.
+/// What an earlier command left of the output `path`: the file of its [partial name](partial_name),
+/// or else the finished one.
 pub fn left(path: &Path) -> Option<PathBuf> {
     [partial_name(path), path.into()].into_iter().find(|name| name.exists())
 }
@@ -133,8 +134,8 @@ pub fn nobody_writes(path: &Path) -> Result<()> {
 }
 
 impl Output {
-    /// Opens `path`, or standard output for `-` and `None`. A file is written beside its final place under another name
-    /// and removed again if it is never [finished](Self::finish).
+    /// Opens `path`, or standard output for `-` and `None`. A file is written beside its final
+    /// place under another name and removed again if it is never [finished](Self::finish).
     ///
     /// # Errors
     /// A directory that cannot be written; binary data for a terminal.
@@ -172,7 +173,8 @@ impl Output {
         Ok(Self { sink: Sink::File(Draft { out, at, to: path.into(), synced: Instant::now() }), gzip })
     }
 
-    /// Gives a file its [partial name](partial_name), in place of what is called so, until it is finished.
+    /// Gives a file its [partial name](partial_name), in place of what is called so, until it is
+    /// finished.
     ///
     /// # Errors
     /// What the operating system says.
@@ -190,8 +192,9 @@ impl Output {
         Ok(())
     }
 
-    /// What was written until now is of use: a file is complete up to here, and stays under the name it has, however the
-    /// command ends. The operating system has it at once, the disk too, unless it had something a moment ago.
+    /// What was written until now is of use: a file is complete up to here, and stays under the
+    /// name it has, however the command ends. The operating system has it at once, the disk too,
+    /// unless it had something a moment ago.
     ///
     /// # Errors
     /// What the operating system says.
@@ -212,7 +215,8 @@ impl Output {
         Ok(())
     }
 
-    /// What cannot be taken back, standard output and devices, gets nothing before something of use is [saved](Self::save).
+    /// What cannot be taken back, standard output and devices, gets nothing before something of use
+    /// is [saved](Self::save).
     pub fn hold(&mut self) {
         match &mut self.sink {
             Sink::Standard(held) => held.is_held = true,
@@ -280,7 +284,8 @@ mod tests {
     use std::os::unix::fs::FileTypeExt;
     use std::process::Command;
 
-    /// Root may write beside /dev/null, and must not get a file in its place. (With a pipe, in case it does.)
+    /// Root may write beside /dev/null, and must not get a file in its place. (With a pipe, in case
+    /// it does.)
     #[test]
     fn what_is_no_file_stays_what_it_is() {
         let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,8 @@ use std::process::Command;
 
 use stages::{Row, collect, number, output, run, segment, simulate, table};
 
-/// Hosts on two switches, left and right in turn, so that jobs of two neighbours each meet on the one link between the switches.
+/// Hosts on two switches, left and right in turn, so that jobs of two neighbours each meet on the
+/// one link between the switches.
 const DUMBBELL: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="t" for="node" attr.name="typ" attr.type="string"/>
@@ -80,8 +81,8 @@ fn blame(rows: &[Row], job: &str) -> BTreeMap<(String, String), f64> {
     sums
 }
 
-/// CORRECTNESS: of three jobs on one link each needs a third of the time and loses a third to each of the others; with `interference` it is known that each
-/// would take a third alone.
+/// CORRECTNESS: of three jobs on one link each needs a third of the time and loses a third to each
+/// of the others; with `interference` it is known that each would take a third alone.
 #[test]
 fn jobs_on_one_link_slow_each_other() {
     let files = files();
@@ -158,7 +159,8 @@ fn a_job_that_comes_later_slows_from_then_on() {
     }
 }
 
-/// A job whose messages share the link with a short and a long one of another job loses most to the long one: to its ranks, not only to the job.
+/// A job whose messages share the link with a short and a long one of another job loses most to the
+/// long one: to its ranks, not only to the job.
 #[test]
 fn the_ranks_that_slowed_most_are_told() {
     let files = files();

@@ -1,4 +1,5 @@
-//! pf-collect as its users meet it: round trips, equal bytes however it is fed, and one clear sentence for each bad input.
+//! pf-collect as its users meet it: round trips, equal bytes however it is fed, and one clear
+//! sentence for each bad input.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -78,7 +79,8 @@ fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// A PFProf file of one of two ranks: rank 0 sends 3 messages of 100 bytes to rank 1, of which 2 arrive.
+/// A PFProf file of one of two ranks: rank 0 sends 3 messages of 100 bytes to rank 1, of which 2
+/// arrive.
 fn rank_file(rank: usize) -> String {
     let pick = |there: &'static str| if rank == 0 { format!("[0, {there}]") } else { "[0, 0]".into() };
     let received = |there: &'static str| if rank == 1 { format!("[{there}, 0]") } else { "[0, 0]".into() };
@@ -283,7 +285,8 @@ fn bad_pfprof_archives() {
 fn claims_in_a_tar_header_are_not_believed() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    // 10 GB in a header, for a rank file and for the long name of one, and nearly nothing behind it.
+    // 10 GB in a header, for a rank file and for the long name of one, and nearly nothing behind
+    // it.
     for (kind, line) in [
         (
             tar::EntryType::Regular,
@@ -468,8 +471,8 @@ fn patterns_are_summed_up_by_their_formulas() {
 fn a_generated_run_comes_with_its_truth() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    // Steps take 65 536 + 1000 ns, those of the small shift 2000; a shift is one of them, an exchange on 2×2 four. Between the two
-    // lies half of the pause of one.
+    // Steps take 65 536 + 1000 ns, those of the small shift 2000; a shift is one of them, an
+    // exchange on 2×2 four. Between the two lies half of the pause of one.
     let program = "shift*2,(halo2d,shift[bytes=1000,gap=1us])*2,idle[time=9us],halo2d";
     let arguments = ["--pattern", program, "--ranks", "4", "--truth", "truth.csv", "--summary"];
     let summary = text(folder, &arguments, b"");

@@ -90,7 +90,8 @@ fn a_flipped_bit_is_an_error_that_names_the_member_or_changes_nothing() {
         let names: Vec<String> = members(&bytes).into_iter().map(|member| member.0).collect();
         let expected = read(stage, &bytes).unwrap();
         let (mut wrong, mut noticed) = (Vec::new(), 0);
-        // What follows a key in JSON, of as many keys: such bits changed answers before there were checksums.
+        // What follows a key in JSON, of as many keys: such bits changed answers before there were
+        // checksums.
         let keys: Vec<usize> = (2..bytes.len()).filter(|at| bytes[at - 2..*at] == *b"\":").collect();
         let of_json = keys.iter().step_by(keys.len().div_ceil(BITS as usize)).map(|at| 8 * *at as u64);
         let bits: Vec<u64> = (0..BITS).map(|_| random() % (8 * bytes.len() as u64)).chain(of_json).collect();
@@ -162,7 +163,8 @@ fn messages_that_are_not_those_of_the_matrix_are_refused() {
         (&[], "window-messages-0/000000", "window-messages"),
     ] {
         let phases = segment(&[options, &["--method", "marks"]].concat(), &trace);
-        // The first message, of 100 bytes from rank 0 to rank 1, three times as a shift has it, becomes one of 150.
+        // The first message, of 100 bytes from rank 0 to rank 1, three times as a shift has it,
+        // becomes one of 150.
         let wrong = changed(&phases, member, |block| {
             let messages: Vec<_> = block.iter().collect();
             block.clear();

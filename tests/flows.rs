@@ -1,4 +1,5 @@
-//! Lists of flows, networks as files, and messages of one time, as a user gives them to the commands.
+//! Lists of flows, networks as files, and messages of one time, as a user gives them to the
+//! commands.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -31,8 +32,8 @@ fn refused(list: &str, arguments: &[&str]) -> String {
     String::from_utf8(done.stderr).unwrap()
 }
 
-/// Four flows of 1 MB share the link to h0, so each takes two latencies and 4 MB / 1.25 GB/s; the last one comes when they are
-/// gone and has the link to itself.
+/// Four flows of 1 MB share the link to h0, so each takes two latencies and 4 MB / 1.25 GB/s; the
+/// last one comes when they are gone and has the link to itself.
 #[test]
 fn flows_over_one_link_share_it() {
     let list = "src,dst,bytes,start_ns\n1,0,1000000,0\nh2,h0,1000000,\n3,h0,1000000\n4,0,1000000,0\n1,h0,1000000,10000000\n";
@@ -51,8 +52,9 @@ fn flows_over_one_link_share_it() {
     assert_eq!(table("runs", &results)[0]["model"], "flow");
 }
 
-/// Full packets of 4096 bytes, stored and forwarded: each takes 3.2768 µs on each of two links of 1 µs. Of two that meet at the link to
-/// h0 one waits for the other; what stays on a host takes no time.
+/// Full packets of 4096 bytes, stored and forwarded: each takes 3.2768 µs on each of two links of 1
+/// µs. Of two that meet at the link to h0 one waits for the other; what stays on a host takes no
+/// time.
 #[test]
 fn packets_queue_where_flows_share() {
     let (results, ends) = listed("1,0,4096\n2,0,4096\n3,3,4096,5\n", &["--model", "packet"]);
@@ -89,7 +91,8 @@ fn what_is_no_list_is_refused() {
     }
 }
 
-/// A generated network, written, is the same network: D-mod-K goes by coordinates and not by names, of which s2.10 comes before s2.2.
+/// A generated network, written, is the same network: D-mod-K goes by coordinates and not by names,
+/// of which s2.10 comes before s2.2.
 #[test]
 fn a_network_that_is_written_is_read_back() {
     let folder = TempDir::new().unwrap();
@@ -115,7 +118,8 @@ fn a_network_that_is_written_is_read_back() {
     assert_eq!(links(&["--topology", graph.to_str().unwrap()]), of_generator);
 }
 
-/// Nothing is known of their rate; but how long it takes to send them all at once is a question with an answer.
+/// Nothing is known of their rate; but how long it takes to send them all at once is a question
+/// with an answer.
 #[test]
 fn messages_of_one_time_are_replayed() {
     let trace = b"t_ns,src,dst,bytes\n5,1,0,1000000\n5,2,0,1000000\n";

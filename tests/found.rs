@@ -1,5 +1,6 @@
-//! How near the default method comes to the marks of real programs, on recordings of them in tests/data: what it finds in each is
-//! exactly what is stated here. benches/real.sh records anew and reports what it finds in all.
+//! How near the default method comes to the marks of real programs, on recordings of them in
+//! tests/data: what it finds in each is exactly what is stated here. benches/real.sh records anew
+//! and reports what it finds in all.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so and fails")]
 
@@ -86,8 +87,9 @@ fn more_ranks_than_cores_take_turns() {
     finds("ranks-24", ALL);
 }
 
-/// HPCC with its sections as marks. Of the boundaries beside which a hundredth of the messages is sent, all are found: within a
-/// hundredth of the run, or between the last message of one section and the first of the next.
+/// HPCC with its sections as marks. Of the boundaries beside which a hundredth of the messages is
+/// sent, all are found: within a hundredth of the run, or between the last message of one section
+/// and the first of the next.
 #[test]
 fn sections_of_hpcc_are_seen_in_few_rows() {
     let run = Recording::named("hpcc");

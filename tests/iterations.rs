@@ -1,4 +1,5 @@
-//! Programs that iterate keep their phases, however often they do; and what pf-segment and pf-simulate are asked to make of a trace.
+//! Programs that iterate keep their phases, however often they do; and what pf-segment and
+//! pf-simulate are asked to make of a trace.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -22,8 +23,9 @@ fn phases(archive: &[u8]) -> Vec<(String, f64, u64)> {
         .collect()
 }
 
-/// Loads are bytes per second of two phases that are the same in each iteration. Those of 2 iterations, where no loop is found, are
-/// the reference; times are rounded to nanoseconds, in which 1e-6 is far more than a rounding of a phase of milliseconds.
+/// Loads are bytes per second of two phases that are the same in each iteration. Those of 2
+/// iterations, where no loop is found, are the reference; times are rounded to nanoseconds, in
+/// which 1e-6 is far more than a rounding of a phase of milliseconds.
 #[test]
 fn an_iterative_program_has_the_same_two_phases_however_often_it_iterates() {
     let few = phases(&segment(&[], &program("(halo2d*20,alltoall*5)*2")));
@@ -55,7 +57,8 @@ fn what_the_level_shows_comes_first_in_tables() {
         let results = output(simulate(&["--topology", TREE]), &segment(&["--level", level], &trace));
         table("phases", &results).iter().map(|row| number(row, "bytes")).collect()
     };
-    // Messages of 64 bytes on 64 ranks: 224 messages a halo exchange, 4 032 an alltoall, 56 a transpose.
+    // Messages of 64 bytes on 64 ranks: 224 messages a halo exchange, 4 032 an alltoall, 56 a
+    // transpose.
     let [halo, alltoall, transpose] =
         [17.0 * 20.0 * 224.0, 17.0 * 5.0 * 4032.0, 30.0 * 56.0].map(|messages| 64.0 * messages);
     let equal = |level: &str, expected: [f64; 3]| {

@@ -1,4 +1,5 @@
-//! What is beyond what a command can count or hold ends with one sentence, and takes neither memory nor time before.
+//! What is beyond what a command can count or hold ends with one sentence, and takes neither memory
+//! nor time before.
 
 mod stages;
 
@@ -57,11 +58,13 @@ fn a_run_longer_than_the_clock_is_refused_by_every_model() {
     }
 }
 
-/// What is not beyond the clock is right to the microsecond: 213 days, and what is left over of them.
+/// What is not beyond the clock is right to the microsecond: 213 days, and what is left over of
+/// them.
 #[test]
 fn a_run_as_long_as_the_clock_is_right() {
     let trace = two_messages(213 * DAY_NS, 1000);
-    // Two messages of 1000 bytes at 10 Gbit/s over two links of 1 µs; packets are stored and sent on.
+    // Two messages of 1000 bytes at 10 Gbit/s over two links of 1 µs; packets are stored and sent
+    // on.
     for (model, after_us) in [("flow", 2.8), ("packet", 3.6)] {
         let mut command = simulate(&["-", "--topology", "star[hosts=2]"]);
         command.args(["--model", model]);

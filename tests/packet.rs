@@ -29,8 +29,9 @@ fn close(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() <= tolerance, "{found} instead of {expected}");
 }
 
-/// The α-β formulas of textbooks, α = 5 µs and β = 0.8 ns a byte (Thakur, Rabenseifner, Gropp, *Optimization of collective communication
-/// operations in MPICH*, 2005). Store and forward at the switch adds a packet of at most 4096 bytes, 3.3 µs, to each step.
+/// The α-β formulas of textbooks, α = 5 µs and β = 0.8 ns a byte (Thakur, Rabenseifner, Gropp,
+/// *Optimization of collective communication operations in MPICH*, 2005). Store and forward at the
+/// switch adds a packet of at most 4096 bytes, 3.3 µs, to each step.
 #[test]
 fn allreduce_takes_what_its_algorithm_takes() {
     let (p, alpha, beta) = (8.0, 5e-6, 0.8e-9);
@@ -56,7 +57,8 @@ fn allreduce_takes_what_its_algorithm_takes() {
     }
 }
 
-/// A server takes in p·m bytes and gives out as many, at the same time; with a shard at each rank it is as much as a ring.
+/// A server takes in p·m bytes and gives out as many, at the same time; with a shard at each rank
+/// it is as much as a ring.
 #[test]
 fn parameter_servers_take_what_their_links_take() {
     let pattern = "allreduce --ranks 7 --bytes 16MiB";
@@ -68,7 +70,8 @@ fn parameter_servers_take_what_their_links_take() {
     close(makespan("ps[shards=7,colocated=on]"), 2.0 * 6.0 / 7.0 * vector, 0.06);
 }
 
-/// Both directions at once: 9038 bytes on the wire for 8924 of a message (V11 of the specification: 9.874 Gbit/s), acknowledgements aside.
+/// Both directions at once: 9038 bytes on the wire for 8924 of a message (V11 of the specification:
+/// 9.874 Gbit/s), acknowledgements aside.
 #[test]
 fn usnic_reaches_its_ceiling() {
     let options = "--topology star[hosts=2] --latency 1us --switch-latency 0s --capacity 10 --transport usnic-4.1 --mtu 9000";
@@ -153,7 +156,8 @@ fn one_link_may_be_at_fault() {
     );
 }
 
-/// Jobs that share the network are simulated together; whose packets were which is not known then, and is left empty.
+/// Jobs that share the network are simulated together; whose packets were which is not known then,
+/// and is left empty.
 #[test]
 fn jobs_meet_in_the_network() {
     let trace = collect(&["--pattern", "allreduce", "--ranks", "4", "--bytes", "16MiB"]);
@@ -186,7 +190,8 @@ fn the_same_bytes_on_any_number_of_threads() {
     assert!(one == many);
 }
 
-/// Three models of one halo exchange: the packet model's times lie above the flow model's by headers alone, and both put the same on links.
+/// Three models of one halo exchange: the packet model's times lie above the flow model's by
+/// headers alone, and both put the same on links.
 #[test]
 fn models_agree_where_fluid_models_hold() {
     let pattern = ["--pattern", "halo2d", "--ranks", "16", "--bytes", "1MiB", "--repeat", "5"];
@@ -237,8 +242,8 @@ fn auto_takes_the_cheapest_model_that_can_be_trusted() {
     );
 }
 
-/// Without overtaking SwitchML is exact at any loss; with it a late copy is counted into a later sum. That is an error, or a result if it
-/// was asked for.
+/// Without overtaking SwitchML is exact at any loss; with it a late copy is counted into a later
+/// sum. That is an error, or a result if it was asked for.
 #[test]
 fn sums_are_right_or_it_is_said_that_they_are_not() {
     let sums = "--topology star[hosts=5] --capacity 10 --loss 0.01 --verify --seed 2 --collective";
@@ -265,7 +270,8 @@ fn sums_are_right_or_it_is_said_that_they_are_not() {
     assert_eq!(phases(pattern, &safe)[0]["wrong_sums"], "0");
 }
 
-/// m down to each worker and m up from it, against 2(p−1)/p·m of a ring: without headers (V6 of the specification).
+/// m down to each worker and m up from it, against 2(p−1)/p·m of a ring: without headers (V6 of the
+/// specification).
 #[test]
 fn a_network_that_sums_carries_each_vector_once() {
     let pattern = "allreduce --ranks 8 --bytes 1024000";
@@ -303,7 +309,8 @@ fn jobs_that_sum_share_a_switch() {
     assert!(refused.status.code() == Some(1) && said.contains("jobs=1"), "{said}");
 }
 
-/// A run in which one phase needs packets and the other one does not: links tell of packets where there were some.
+/// A run in which one phase needs packets and the other one does not: links tell of packets where
+/// there were some.
 #[test]
 fn phases_of_one_run_may_have_different_models() {
     let pattern = ["--pattern", "incast,halo2d", "--ranks", "8", "--bytes", "1MiB", "--repeat", "4"];

@@ -1,7 +1,8 @@
 //! PFSim's dialect and PFSim's numbers, on archives that pf-collect makes here.
 //!
 //! The numbers are "Maximum Congestion", "Max", in `output/parity/N/result.txt` of PFSim 1.0.0
-//! (<https://github.com/shimojo-lab/pfsim>) with networkx 1.11, in a directory with the scenario and cluster of tests/data:
+//! (<https://github.com/shimojo-lab/pfsim>) with networkx 1.11, in a directory with the scenario
+//! and cluster of tests/data:
 //!
 //! ```text
 //! pf-collect --pattern 'random*6,shift[bytes=9000]*5,halo2d[bytes=5000]*3,allreduce[bytes=100000]' --ranks 160 \
@@ -9,7 +10,8 @@
 //! pfsim parity.yml
 //! ```
 //!
-//! PFSim adds up bytes. The archive knows its duration, so our loads are bytes per second: those numbers over that time.
+//! PFSim adds up bytes. The archive knows its duration, so our loads are bytes per second: those
+//! numbers over that time.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -95,7 +97,8 @@ fn maximum_congestion_is_that_of_pfsim() {
     for (row, expected) in rows.iter().zip(PFSIM.as_flattened()) {
         let found = number(row, "max_congestion") * DURATION_S;
         let shown = format!("{} {} {}", row["topology"], row["process_mapper"], row["router"]);
-        // On three levels the greedy routers meet equal paths in another order than PFSim, which may decide either way.
+        // On three levels the greedy routers meet equal paths in another order than PFSim, which
+        // may decide either way.
         let is_tied = row["topology"].contains("pfsim") && row["router"] != "dmodk";
         let allowed = if is_tied { 0.01 } else { 1e-12 };
         assert!((found / expected - 1.0).abs() <= allowed, "{shown}: {found}, PFSim {expected}");
@@ -122,7 +125,8 @@ fn the_listing_of_the_paper_runs_as_printed() {
     }
 }
 
-/// Files of PFSim's example: all combinations in its order, no host twice (as PFSim's random selection may draw it).
+/// Files of PFSim's example: all combinations in its order, no host twice (as PFSim's random
+/// selection may draw it).
 #[test]
 fn a_scenario_runs_all_combinations_in_pfsims_order() {
     let scenario = data("pfsim/scenario.yml");

@@ -89,7 +89,8 @@ fn phase_what_if_compares_routers_phase_by_phase() {
 fn pfsim_scenario_runs_every_combination() {
     let (text, directory) = pipeline("pfsim-scenario.sh", &[]);
     let rows = rows(&text);
-    // 1 scheduler × 2 host selectors × 2 process mappers × 3 routers, numbered in that order, routers fastest.
+    // 1 scheduler × 2 host selectors × 2 process mappers × 3 routers, numbered in that order,
+    // routers fastest.
     assert_eq!(rows.len(), 12, "{text}");
     let routers: Vec<&str> = rows.iter().take(4).map(|row| row["router"].as_str()).collect();
     assert_eq!(routers, ["dmodk", "greedy", "greedy-max", "dmodk"]);
@@ -99,7 +100,8 @@ fn pfsim_scenario_runs_every_combination() {
 #[test]
 fn stages_by_hand_leaves_every_stage_in_a_file() {
     let (text, directory) = pipeline("stages-by-hand.sh", &[]);
-    // 20 rounds: a 4 × 4 open grid has 2·4·3 neighbours, each exchanging both ways; 16 ranks all to all; 64 KiB a message.
+    // 20 rounds: a 4 × 4 open grid has 2·4·3 neighbours, each exchanging both ways; 16 ranks all to
+    // all; 64 KiB a message.
     let messages = 20 * (2 * 4 * 3 * 2 + 16 * 15);
     assert!(text.contains(&format!("messages: {messages}\n")), "{text}");
     assert!(text.contains(&format!("bytes: {}\n", messages * 65_536)), "{text}");
@@ -110,8 +112,9 @@ fn stages_by_hand_leaves_every_stage_in_a_file() {
     }
 }
 
-/// Every collective in one phase of a recorded program. A ring moves the least between hosts, 2(p−1)/p of the vector each way, a network
-/// that sums moves the vector itself; one server takes in all of them. Workers of SwitchML send again while they wait for one that is late.
+/// Every collective in one phase of a recorded program. A ring moves the least between hosts,
+/// 2(p−1)/p of the vector each way, a network that sums moves the vector itself; one server takes
+/// in all of them. Workers of SwitchML send again while they wait for one that is late.
 #[test]
 fn in_network_what_if_compares_collectives_in_a_recorded_program() {
     let (text, _) = pipeline("in-network-what-if.sh", &[&bundled("recordings/training.trace.tar.gz")]);

@@ -1,4 +1,5 @@
-//! pf-report on results worked out by hand: tables to the letter, graphs as networkx reads them, merging, bad input.
+//! pf-report on results worked out by hand: tables to the letter, graphs as networkx reads them,
+//! merging, bad input.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod example;
@@ -42,8 +43,8 @@ fn table(name: &str) -> String {
     text(&report(directory.path(), &["r.tar.gz", "--table", name])).to_owned()
 }
 
-/// Peaks of dmodk: 4 × 1.25, 1 × 0.625, 2 × 2.5 GB/s and 9 × 0; of greedy: 8 × 1.25, 1 × 0.625 and 7 × 0, whose variance is
-/// 0.364685058593750 in exact arithmetic.
+/// Peaks of dmodk: 4 × 1.25, 1 × 0.625, 2 × 2.5 GB/s and 9 × 0; of greedy: 8 × 1.25, 1 × 0.625 and
+/// 7 × 0, whose variance is 0.364685058593750 in exact arithmetic.
 #[test]
 fn runs_to_the_letter() {
     let expected = "\
@@ -156,7 +157,8 @@ run,job,phase,cause,by_job,link_src,link_dst,link,path_s
     assert!(table("jobs").ends_with(",2.5,2\n"), "{}", table("jobs"));
 }
 
-/// What is unknown is an empty cell: loads in bytes have no utilization, a job that did not end has no end.
+/// What is unknown is an empty cell: loads in bytes have no utilization, a job that did not end has
+/// no end.
 #[test]
 fn unknowns_are_empty_cells() {
     let mut run = example::run(0, "dmodk", "c0");
@@ -343,7 +345,8 @@ fn python(modules: &str, program: &str, arguments: &[&Path]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// `src,dst,capacity,bytes,flows,load,utilization` of the links with traffic in a phase, from links.csv.
+/// `src,dst,capacity,bytes,flows,load,utilization` of the links with traffic in a phase, from
+/// links.csv.
 fn traffic(directory: &Path, run: &str, phase: &str) -> Vec<Vec<String>> {
     let links = rows(&fs::read_to_string(directory.join("out/links.csv")).unwrap());
     let links = links.iter().filter(|row| row["run"] == run && row["phase"] == phase);
@@ -402,7 +405,8 @@ for e in g.es:
     }
 }
 
-/// Numbers that no simulation gives, from whoever wrote the archive, give an odd report but no failure.
+/// Numbers that no simulation gives, from whoever wrote the archive, give an odd report but no
+/// failure.
 #[test]
 fn absurd_numbers_are_no_reason_to_fail() {
     let mut network = example::network();

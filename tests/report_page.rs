@@ -1,4 +1,5 @@
-//! The page as a browser sees it. The pages are left in the target directory (`tmp/report-page`), to be looked at.
+//! The page as a browser sees it. The pages are left in the target directory (`tmp/report-page`),
+//! to be looked at.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod example;
@@ -117,7 +118,8 @@ fn many_phases(number: u32) -> RunResult {
     run
 }
 
-/// Each phase takes 4 s, 3 s of them in the network, where 2 s were lost on link 8: 0.5 s to its own job, the rest to job 7.
+/// Each phase takes 4 s, 3 s of them in the network, where 2 s were lost on link 8: 0.5 s to its
+/// own job, the rest to job 7.
 fn blame(run: &mut RunResult) {
     for (phase, row) in (0..).zip(&mut run.phases) {
         row.replayed = Some(Replayed { path_ranks_s: 1.0, path_network_s: 3.0, ..Replayed::default() });
@@ -170,7 +172,8 @@ fn the_page_says_how_sure_times_are_and_where_models_disagree() {
                 13.2 times apart. The stated error covers that: trust packet, ideal, or ask with --sampling off.</p>";
     assert!(html.contains(note), "{html}");
     assert_eq!(html.matches("Models disagree on").count(), 1);
-    // Phase by phase, and of the run, whose 5 s may be off by the 328 ms of that phase: that is 6.6 %.
+    // Phase by phase, and of the run, whose 5 s may be off by the 328 ms of that phase: that is 6.6
+    // %.
     assert!(
         html.contains("<td class=\"n\">342 ms ± 96 %</td>") && html.contains("<td class=\"n\">5 s</td>"),
         "{html}"

@@ -1,4 +1,5 @@
-//! pf-segment as a user calls it: lists, matrices and scores, the same bytes however it is fed, and what it says of bad input.
+//! pf-segment as a user calls it: lists, matrices and scores, the same bytes however it is fed, and
+//! what it says of bad input.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -73,7 +74,8 @@ fn name(path: &Path) -> &str {
 #[test]
 fn two_phases_are_listed_to_the_nanosecond() {
     let trace = two_phases();
-    // A step takes 65 536 + 1000 ns; a halo exchange has 4 steps and 48 messages, an alltoall 15 and 240.
+    // A step takes 65 536 + 1000 ns; a halo exchange has 4 steps and 48 messages, an alltoall 15
+    // and 240.
     let expected = "occurrence,phase,depth,start_ns,end_ns,messages,bytes\n\
                     0,0,0,0,5322880,960,62914560\n\
                     1,1,0,5322880,25283680,4800,314572800\n";
@@ -94,7 +96,8 @@ fn scores_against_a_truth() {
     let scores = text(&["--score", name(&truth)], &two_phases());
     assert_eq!(scores, "boundary_f1: 1.000000\ncovering: 1.000000\nlabel_ari: 1.000000\n");
     let scores = text(&["--score", name(&truth), "--method", "none"], &two_phases());
-    // Covering: each true stretch overlaps the one phase by its own part of the run, .210526 and .789474.
+    // Covering: each true stretch overlaps the one phase by its own part of the run, .210526 and
+    // .789474.
     assert_eq!(scores, "boundary_f1: 0.000000\ncovering: 0.667590\nlabel_ari: 0.000000\n");
     let broken = file(&directory, "broken.csv", b"start_ns,end_ns,label\n0,10,a\n5,20,b\n");
     let problem = "line 3: from 5 to 20 ns, expected a start not before 10 ns and an end after it";

@@ -10,36 +10,38 @@ use std::path::Path;
 use stages::{Row, collect, number, output, run, segment, simulate, table};
 use tempfile::TempDir;
 
-/// Bytes of a message of the two-phase trace, rounds of each phase, and nanoseconds of one step of a round: a byte takes
-/// 1 ns to leave, and a message 1000 ns more to arrive.
+/// Bytes of a message of the two-phase trace, rounds of each phase, and nanoseconds of one step of
+/// a round: a byte takes 1 ns to leave, and a message 1000 ns more to arrive.
 const BYTES: f64 = 65536.0;
 const ROUNDS: f64 = 20.0;
 const STEP_S: f64 = (BYTES + 1000.0) / 1e9;
 
-/// A run of a 4 × 4 halo exchange with open edges (20 rounds of 4 steps), then of an all-to-all of 16 ranks (20 rounds of
-/// 15 steps), segmented at the marks that the generator sets.
+/// A run of a 4 × 4 halo exchange with open edges (20 rounds of 4 steps), then of an all-to-all of
+/// 16 ranks (20 rounds of 15 steps), segmented at the marks that the generator sets.
 fn two_phases() -> Vec<u8> {
     let trace =
         collect(&["--pattern", "halo2d,alltoall", "--ranks", "16", "--bytes", "64KiB", "--repeat", "20"]);
     segment(&["--method", "marks"], &trace)
 }
 
-/// The network: `xgft[m=4:4,w=1:2]`, 4 edge switches with 4 hosts each, 2 core switches, all links alike. Rank r is on host
-/// r, so a row of the grid hangs on one edge switch. D-mod-K sends what is for host d over core d mod 2.
+/// The network: `xgft[m=4:4,w=1:2]`, 4 edge switches with 4 hosts each, 2 core switches, all links
+/// alike. Rank r is on host r, so a row of the grid hangs on one edge switch. D-mod-K sends what is
+/// for host d over core d mod 2.
 ///
 /// Halo, per round, B bytes a message:
-/// - a host sends to its 2, 3 or 4 neighbours: 4 B at most, on the links of inner hosts, for example host 5;
-/// - only the exchange along columns leaves an edge switch. An inner row sends a message per column up and one down: 8, of
-///   which 4 have an even column and thus an even destination. So its links to and from each core carry 4 B, an outer row's
-///   2 B. The maximum is 4 B.
+/// - a host sends to its 2, 3 or 4 neighbours: 4 B at most, on the links of inner hosts, for
+///   example host 5;
+/// - only the exchange along columns leaves an edge switch. An inner row sends a message per column
+///   up and one down: 8, of which 4 have an even column and thus an even destination. So its links
+///   to and from each core carry 4 B, an outer row's 2 B. The maximum is 4 B.
 ///
 /// All-to-all, per round:
 /// - a host sends 15 B and receives 15 B;
-/// - an edge switch sends from each of its 4 hosts to each of the 12 others, 6 of which are even: 24 B to each core, and
-///   24 B from it. The maximum is 24 B, on links between switches.
+/// - an edge switch sends from each of its 4 hosts to each of the 12 others, 6 of which are even:
+///   24 B to each core, and 24 B from it. The maximum is 24 B, on links between switches.
 ///
-/// A phase's load is its bytes over its duration; the averaged view puts 4 B + 24 B on the links of inner edge switches and
-/// divides by the time of both phases.
+/// A phase's load is its bytes over its duration; the averaged view puts 4 B + 24 B on the links of
+/// inner edge switches and divides by the time of both phases.
 #[test]
 fn a_two_phase_trace_has_the_hot_spots_of_the_closed_form() {
     let arguments = ["--topology", "xgft[m=4:4,w=1:2]", "--phases", "segmented,merged"];
@@ -190,7 +192,8 @@ fn forwarding_tables_and_snapshots_where_asked_for() {
     assert!(std::fs::read_to_string(tables.join("0-1.yml")).unwrap().contains("fdb:"));
 }
 
-/// A program of the user's, named relative to the scenario, on a network where there is one way only.
+/// A program of the user's, named relative to the scenario, on a network where there is one way
+/// only.
 #[test]
 fn a_scenarios_own_router_lies_beside_it() {
     let folder = TempDir::new().unwrap();
@@ -217,8 +220,8 @@ fn a_scenarios_own_router_lies_beside_it() {
     assert_eq!(times, [["0", "0", "0.02528368"], ["1", "1", "3"]]);
 }
 
-/// Runs in an empty folder with `files`; what is said on standard error. The command has to fail with `code` and leave no
-/// file behind.
+/// Runs in an empty folder with `files`; what is said on standard error. The command has to fail
+/// with `code` and leave no file behind.
 fn refused(files: &[(&str, &str)], arguments: &[&str], code: i32) -> String {
     let folder = TempDir::new().unwrap();
     for (name, text) in files {
@@ -387,7 +390,8 @@ fn scenarios_that_are_wrong_say_where() {
     );
 }
 
-/// n − 1 ranks send S bytes to rank 0 at once: its link takes L + (n − 1)·S/B, half of it if the link is twice as fast.
+/// n − 1 ranks send S bytes to rank 0 at once: its link takes L + (n − 1)·S/B, half of it if the
+/// link is twice as fast.
 #[test]
 fn the_flow_model_from_end_to_end() {
     let trace = collect(&["--pattern", "incast,incast", "--ranks", "5", "--bytes", "1MB", "--repeat", "3"]);

@@ -1,4 +1,5 @@
-//! Sweeps in shards, by the pipelines for it: a task is killed, the same command goes on, and the report is that of one piece.
+//! Sweeps in shards, by the pipelines for it: a task is killed, the same command goes on, and the
+//! report is that of one piece.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -16,8 +17,8 @@ use tempfile::TempDir;
 
 const SHARDS: &str = "7";
 
-/// A sweep of 2 networks × 4 process mappers × 3 routers, one of them a program; `once` is what that does when it runs as part of a
-/// shard for the first time.
+/// A sweep of 2 networks × 4 process mappers × 3 routers, one of them a program; `once` is what
+/// that does when it runs as part of a shard for the first time.
 struct Sweep {
     folder: TempDir,
     options: Vec<String>,
@@ -111,7 +112,8 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Task 2 has points 1, 8, 15 and 22; the program is the router of point 8. It stops there until the task is killed.
+/// Task 2 has points 1, 8, 15 and 22; the program is the router of point 8. It stops there until
+/// the task is killed.
 #[test]
 fn a_slurm_array_goes_on_after_a_killed_task() {
     let sweep = Sweep::new(

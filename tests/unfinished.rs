@@ -1,4 +1,5 @@
-//! Sweeps that are ended before they are finished: what is left of them, what can be read of it, and how they go on.
+//! Sweeps that are ended before they are finished: what is left of them, what can be read of it,
+//! and how they go on.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -23,7 +24,8 @@ const SWEEP: [&str; 9] = [
     "exec:sh select.sh[timeout=100000s]",
 ];
 
-/// Says the hosts in their order. In a folder `asked` it counts the runs, and stops at the fifth until that is killed.
+/// Says the hosts in their order. In a folder `asked` it counts the runs, and stops at the fifth
+/// until that is killed.
 const SELECT: &str = "read -r greeting
 if [ -d asked ]; then
   run=1

@@ -1,4 +1,5 @@
-//! What collect promises: text at millions of messages a second, PFProf at half the speed of inflating it.
+//! What collect promises: text at millions of messages a second, PFProf at half the speed of
+//! inflating it.
 //!
 //! `cargo bench -p phaseflow-collect`; figures in benches/README.md.
 

@@ -1,8 +1,9 @@
-//! Reading run directories: messages a second and memory, of a generated run in which every rank exchanges with four
-//! neighbours, round after round, and waits for its messages.
+//! Reading run directories: messages a second and memory, of a generated run in which every rank
+//! exchanges with four neighbours, round after round, and waits for its messages.
 //!
-//! `cargo bench -p phaseflow-collect --bench recording -- [RANKS [MESSAGES_A_RANK]]`, by default 256 and 100 000. A message takes 64
-//! bytes in the directory, made in the folder for temporary files.
+//! `cargo bench -p phaseflow-collect --bench recording -- [RANKS [MESSAGES_A_RANK]]`, by default
+//! 256 and 100 000. A message takes 64 bytes in the directory, made in the folder for temporary
+//! files.
 
 #[path = "../tests/run_directory/mod.rs"]
 mod run_directory;

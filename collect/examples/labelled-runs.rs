@@ -1,6 +1,8 @@
-//! Writes labelled runs of the generator's families: for each NAME-RANKS-SEED a trace archive and its truth.
+//! Writes labelled runs of the generator's families: for each NAME-RANKS-SEED a trace archive and
+//! its truth.
 //!
-//! `cargo run --release -p phaseflow-collect --example labelled-runs -- DIR --ranks 16,64 --seeds 1,2 --messages 60000`
+//! `cargo run --release -p phaseflow-collect --example labelled-runs -- DIR --ranks 16,64 --seeds
+//! 1,2 --messages 60000`
 #![allow(clippy::print_stderr, reason = "a command")]
 
 use std::fs::{File, create_dir_all};

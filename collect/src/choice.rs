@@ -1,4 +1,5 @@
-//! Choices on the command line: `name`, `name[key=value,key=value]` or `exec:PROGRAM`, and comma-separated lists of them.
+//! Choices on the command line: `name`, `name[key=value,key=value]` or `exec:PROGRAM`, and
+//! comma-separated lists of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,8 +34,8 @@ impl Choice {
         Self { name: "exec".into(), parameters, label: format!("exec:{program}") }
     }
 
-    /// What the choice does, whatever its label: name and parameters. External programs go by their label, which is free of
-    /// this machine's folders.
+    /// What the choice does, whatever its label: name and parameters. External programs go by their
+    /// label, which is free of this machine's folders.
     pub fn spelling(&self) -> String {
         let parameters: Vec<String> =
             self.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();

@@ -59,7 +59,8 @@ impl Error {
         self
     }
 
-    /// The same failure with its place complete: what fails in writing an output is no matter of the input that was being read.
+    /// The same failure with its place complete: what fails in writing an output is no matter of
+    /// the input that was being read.
     #[must_use]
     pub fn placed(self) -> Self {
         Self { is_placed: true, ..self }

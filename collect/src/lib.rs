@@ -1,9 +1,10 @@
 //! Traces of parallel programs: their vocabulary, their archive, and the ways into it.
 //!
-//! A parallel program is a set of *ranks* that exchange *messages*. A [`Message`](trace::Message) is one matched or
-//! one-sided point-to-point transfer, seen below the collectives; a [`Call`](trace::Call) is an MPI call that a rank made, a
-//! [`Mark`](trace::Mark) something the user wrote into the run (`MPI_Pcontrol`). All of them carry times in nanoseconds on
-//! one clock. A run of which only sums are known (PFProf's) is an [aggregate](trace::Kind::Aggregate): a
+//! A parallel program is a set of *ranks* that exchange *messages*. A [`Message`](trace::Message)
+//! is one matched or one-sided point-to-point transfer, seen below the collectives; a
+//! [`Call`](trace::Call) is an MPI call that a rank made, a [`Mark`](trace::Mark) something the
+//! user wrote into the run (`MPI_Pcontrol`). All of them carry times in nanoseconds on one clock. A
+//! run of which only sums are known (PFProf's) is an [aggregate](trace::Kind::Aggregate): a
 //! [`TrafficMatrix`] instead of messages.
 //!
 //! Traces flow from a source to a [`Sink`](trace::Sink), block by block, never whole in memory:
@@ -12,10 +13,12 @@
 //! - [`pattern`]: generators of well-known communication patterns;
 //! - [`truth`]: which phase of a generated or marked run begins where;
 //! - [`export`]: the sinks: trace archive, text formats, summary, table of pairs;
-//! - [`trace`]: the vocabulary, and the trace archive, a tar that is written and read in one pass ([`archive`] holds what
-//!   all of PhaseFlow's archives share, [`columns`](archive::columns) their binary tables).
+//! - [`trace`]: the vocabulary, and the trace archive, a tar that is written and read in one pass
+//!   ([`archive`] holds what all of PhaseFlow's archives share, [`columns`](archive::columns) their
+//!   binary tables).
 //!
-//! It prints nothing, asks no clock and reads no environment variable; [`Error`] says where something went wrong.
+//! It prints nothing, asks no clock and reads no environment variable; [`Error`] says where
+//! something went wrong.
 
 pub mod archive;
 pub mod choice;

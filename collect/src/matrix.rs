@@ -5,11 +5,12 @@ use std::hash::{BuildHasher, RandomState};
 use crate::trace::Rank;
 use crate::{Error, Result};
 
-/// How much each rank sent to each other one: bytes and messages per ordered pair, only pairs that spoke.
+/// How much each rank sent to each other one: bytes and messages per ordered pair, only pairs that
+/// spoke.
 ///
-/// Stored as parallel columns in ascending (source, destination) order, so that iteration is deterministic and merging
-/// two matrices is a merge of two sorted lists. A pair may have messages and no bytes (barriers) but never bytes without
-/// a message.
+/// Stored as parallel columns in ascending (source, destination) order, so that iteration is
+/// deterministic and merging two matrices is a merge of two sorted lists. A pair may have messages
+/// and no bytes (barriers) but never bytes without a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficMatrix {
     src: Vec<u32>,
@@ -116,8 +117,9 @@ impl TrafficMatrix {
 
 /// Accumulates a [`TrafficMatrix`]; memory is proportional to the number of distinct pairs.
 ///
-/// An open-addressing table of pairs: a message costs one multiplication and, nearly always, one cache line. The
-/// multiplier is random, so that nobody can write a trace whose pairs all collide; the result does not depend on it.
+/// An open-addressing table of pairs: a message costs one multiplication and, nearly always, one
+/// cache line. The multiplier is random, so that nobody can write a trace whose pairs all collide;
+/// the result does not depend on it.
 #[derive(Clone, Debug)]
 pub struct MatrixBuilder {
     /// A power of two of them, at most half in use.
@@ -151,7 +153,8 @@ impl MatrixBuilder {
     /// Adds a cell to what its pair has so far; a cell of nothing leaves no trace.
     ///
     /// # Errors
-    /// The sum over all pairs would pass 2⁶³−1, the largest value an archive stores; a rank beyond 32 bits.
+    /// The sum over all pairs would pass 2⁶³−1, the largest value an archive stores; a rank beyond
+    /// 32 bits.
     pub fn add(&mut self, cell: Cell) -> Result<()> {
         if (cell.messages, cell.bytes) == (0, 0) {
             return Ok(());
@@ -247,7 +250,8 @@ fn place(pair: u64, multiplier: u64, slots: usize) -> usize {
     (pair.wrapping_mul(multiplier) >> 32) as usize & slots.wrapping_sub(1)
 }
 
-/// Where `pair` is, or the free slot where it belongs; `slots` are a power of two and not all in use.
+/// Where `pair` is, or the free slot where it belongs; `slots` are a power of two and not all in
+/// use.
 #[inline]
 fn find(slots: &[Slot], multiplier: u64, pair: u64) -> usize {
     let mask = slots.len() - 1;

@@ -1,14 +1,16 @@
 //! Putting messages into trace order without holding them all.
 //!
-//! An archive is written in one pass and in time order, and what was written cannot be taken back: the first message may only
-//! go out when no earlier one can follow. So whoever can read its input twice looks for disorder first (a file; see
-//! `import::text`) and streams if there is none. For the rest, pipes and files out of order, [`Sorter`] is a classic external
-//! merge sort: runs of 2²⁰ messages are sorted in memory and, if there is more than one, written to a temporary file without a
-//! name; at the end all runs are merged. A run that continues the one before it (a pipe in order) is appended to it, and
-//! nothing has to be compared when reading back.
+//! An archive is written in one pass and in time order, and what was written cannot be taken back:
+//! the first message may only go out when no earlier one can follow. So whoever can read its input
+//! twice looks for disorder first (a file; see `import::text`) and streams if there is none. For
+//! the rest, pipes and files out of order, [`Sorter`] is a classic external merge sort: runs of 2²⁰
+//! messages are sorted in memory and, if there is more than one, written to a temporary file
+//! without a name; at the end all runs are merged. A run that continues the one before it (a pipe
+//! in order) is appended to it, and nothing has to be compared when reading back.
 //!
-//! Memory is one run, and while merging a buffer per run out of a fixed budget: independent of the number of messages up to some
-//! 10⁹, then 4 KiB per 10⁶ more. The order is stable: messages of equal time and source stay in the order of the input.
+//! Memory is one run, and while merging a buffer per run out of a fixed budget: independent of the
+//! number of messages up to some 10⁹, then 4 KiB per 10⁶ more. The order is stable: messages of
+//! equal time and source stay in the order of the input.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,7 +29,8 @@ const MERGE_BUDGET: usize = 16 << 20;
 /// Bytes of a message in the temporary file.
 const STORED: usize = 30;
 
-/// Makes the temporary files. Where they lie is the caller's choice; they are expected to vanish when closed.
+/// Makes the temporary files. Where they lie is the caller's choice; they are expected to vanish
+/// when closed.
 pub type Scratch = fn() -> io::Result<File>;
 
 /// A message when it is posted: what text formats know. Smaller by half than a [`Message`].

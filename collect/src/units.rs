@@ -2,7 +2,8 @@
 
 use crate::{Error, Result};
 
-/// Bytes: `4096`, `64KiB`, `16MB`; decimal (kB, MB, GB, TB) and binary (KiB, MiB, GiB, TiB) multiples.
+/// Bytes: `4096`, `64KiB`, `16MB`; decimal (kB, MB, GB, TB) and binary (KiB, MiB, GiB, TiB)
+/// multiples.
 ///
 /// ```
 /// assert_eq!(phaseflow_collect::units::parse_size("64KiB").unwrap(), 65_536);

@@ -1,5 +1,5 @@
-//! Expansions against Open MPI itself: its monitoring counts messages and bytes of each pair of ranks in real runs of
-//! every collective. Skipped without Open MPI 4.1 and its compiler.
+//! Expansions against Open MPI itself: its monitoring counts messages and bytes of each pair of
+//! ranks in real runs of every collective. Skipped without Open MPI 4.1 and its compiler.
 
 #![allow(
     clippy::unwrap_used,
@@ -118,7 +118,8 @@ fn monitored(folder: &Path, ranks: u32, cases: &[Case]) -> Pairs {
     let mut pairs = Pairs::new();
     for rank in 0..ranks {
         let text = fs::read_to_string(folder.join(format!("sent.{rank}.prof"))).unwrap();
-        // Kind, sender, receiver, "N bytes", "N msgs sent"; E is external, I internal to collectives.
+        // Kind, sender, receiver, "N bytes", "N msgs sent"; E is external, I internal to
+        // collectives.
         for line in text.lines().filter(|line| line.starts_with("E\t") || line.starts_with("I\t")) {
             let number = |i: usize| -> u64 {
                 let field = line.split('\t').nth(i).unwrap();
@@ -132,7 +133,8 @@ fn monitored(folder: &Path, ranks: u32, cases: &[Case]) -> Pairs {
     pairs
 }
 
-/// The pairs that differ between real runs and expansions, as lines; `idle` is what the program sends without cases.
+/// The pairs that differ between real runs and expansions, as lines; `idle` is what the program
+/// sends without cases.
 fn differences(folder: &Path, ranks: u32, cases: &[Case], idle: &Pairs) -> String {
     let real = monitored(folder, ranks, cases);
     let mut expected = idle.clone();

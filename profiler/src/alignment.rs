@@ -1,28 +1,34 @@
 //! All processes' clocks on one time line.
 //!
-//! Processes of one host share a clock, so what is known of it is put together from all of them: its rate from the earliest
-//! and the latest moment at which `CLOCK_MONOTONIC` was read beside it. Hosts are tied to rank 0's by the measurements of one
-//! process each, at the start and at the end; between them a clock is taken as a straight line. Without a second measurement (the
-//! run ended early) the rate is the host's own; without any, `CLOCK_REALTIME` has to do, and the error is unknown.
+//! Processes of one host share a clock, so what is known of it is put together from all of them:
+//! its rate from the earliest and the latest moment at which `CLOCK_MONOTONIC` was read beside it.
+//! Hosts are tied to rank 0's by the measurements of one process each, at the start and at the end;
+//! between them a clock is taken as a straight line. Without a second measurement (the run ended
+//! early) the rate is the host's own; without any, `CLOCK_REALTIME` has to do, and the error is
+//! unknown.
 //!
 //! # The bound of the error
 //!
-//! A measurement is wrong by half its round trip at most. Of a line through two points that are wrong by at most e₁ and e₂, a point
-//! in between, a part f of the way, is wrong by at most (1−f)·e₁ + f·e₂, and one g times their distance outside by (1+g)·e + g·e′, where e is that of the
-//! near end. To that comes that clocks are no straight lines ([`WANDER`]), or that only the host's own idea of its rate is
-//! known ([`SLEW`], [`READING_NS`]). Times of two hosts are comparable to within the sum of their bounds; those of one host exactly.
+//! A measurement is wrong by half its round trip at most. Of a line through two points that are
+//! wrong by at most e₁ and e₂, a point in between, a part f of the way, is wrong by at most
+//! (1−f)·e₁ + f·e₂, and one g times their distance outside by (1+g)·e + g·e′, where e is that of
+//! the near end. To that comes that clocks are no straight lines ([`WANDER`]), or that only the
+//! host's own idea of its rate is known ([`SLEW`], [`READING_NS`]). Times of two hosts are
+//! comparable to within the sum of their bounds; those of one host exactly.
 
 use std::collections::BTreeMap;
 
 use crate::{Header, Pair, Sync};
 
-/// How much the rates of two time stamp counters, one against the other, differ from what they are on average: 0.1 ppm each (Veitch,
-/// Ridoux, Korada, *Robust synchronization of absolute and difference clocks over networks*, 2009), either way.
+/// How much the rates of two time stamp counters, one against the other, differ from what they are
+/// on average: 0.1 ppm each (Veitch, Ridoux, Korada, *Robust synchronization of absolute and
+/// difference clocks over networks*, 2009), either way.
 const WANDER: f64 = 4e-7;
-/// How much the rates of two hosts' `CLOCK_MONOTONIC` may differ: the kernel corrects either by up to 500 ppm (`MAXFREQ` in Linux's
-/// `timex.h`).
+/// How much the rates of two hosts' `CLOCK_MONOTONIC` may differ: the kernel corrects either by up
+/// to 500 ppm (`MAXFREQ` in Linux's `timex.h`).
 const SLEW: f64 = 1e-3;
-/// What reading two clocks at one moment may be wrong by, in nanoseconds: two calls and what comes between them.
+/// What reading two clocks at one moment may be wrong by, in nanoseconds: two calls and what comes
+/// between them.
 const READING_NS: f64 = 200.0;
 
 /// Turns one host's ticks into nanoseconds of the run; by default ticks are nanoseconds.
@@ -46,7 +52,8 @@ enum Bound {
         error_ns: f64,
         rate: f64,
     },
-    /// Measurements at [`Clock::ticks`] and that many ticks later, each with what it may be wrong by.
+    /// Measurements at [`Clock::ticks`] and that many ticks later, each with what it may be wrong
+    /// by.
     Twice {
         errors_ns: [f64; 2],
         ticks: f64,
@@ -68,9 +75,10 @@ impl Clock {
         (exact + 0.5_f64.copysign(exact)) as i64
     }
 
-    /// Bound of the error of [`ns`](Self::ns) against the clock of rank 0's host, in nanoseconds, from the first moment known of this host
-    /// (`MPI_Init` of its first process) to the last (`MPI_Finalize`; of a process that died, when it began its last chunk); 0 on that
-    /// host, `None` if unknown.
+    /// Bound of the error of [`ns`](Self::ns) against the clock of rank 0's host, in nanoseconds,
+    /// from the first moment known of this host (`MPI_Init` of its first process) to the last
+    /// (`MPI_Finalize`; of a process that died, when it began its last chunk); 0 on that host,
+    /// `None` if unknown.
     pub fn error_ns(&self) -> Option<u64> {
         let mut most = self.wrong(self.past(self.span[0]))?.max(self.wrong(self.past(self.span[1]))?);
         if let Bound::Twice { errors_ns: [first, second], ticks } = self.bound {
@@ -148,8 +156,8 @@ impl Host {
 }
 
 impl Alignment {
-    /// Aligns the processes of a run, each given by its header and the latest moment of which two clocks are known
-    /// ([`Recording::last_pair`](crate::Recording::last_pair)).
+    /// Aligns the processes of a run, each given by its header and the latest moment of which two
+    /// clocks are known ([`Recording::last_pair`](crate::Recording::last_pair)).
     pub fn new<'a>(processes: impl IntoIterator<Item = (&'a Header, Pair)>) -> Self {
         let mut hosts: BTreeMap<u64, Host> = BTreeMap::new();
         let mut ties: Vec<(u64, u64, [Option<Sync>; 2])> = Vec::new();
@@ -232,7 +240,8 @@ impl Alignment {
         self.clocks.get(&header.host).copied()
     }
 
-    /// Bound of the error between the clocks of any two hosts: the largest two bounds together; `None` if one is unknown.
+    /// Bound of the error between the clocks of any two hosts: the largest two bounds together;
+    /// `None` if one is unknown.
     pub fn error_ns(&self) -> Option<u64> {
         let mut most = [0_u64; 2];
         for clock in self.clocks.values() {
@@ -320,10 +329,12 @@ mod tests {
         assert_eq!(clocks.map(|clock| clock.ns(11_000)), [500, 0]);
         assert_eq!(clocks[1].ns(22_000), 5_000);
         assert_eq!(clocks[1].ns(16_500), 2_500);
-        // 4 ticks and 2 ticks at 5000 ns in 11000 ticks, and in the middle the mean of both; then rounding.
+        // 4 ticks and 2 ticks at 5000 ns in 11000 ticks, and in the middle the mean of both; then
+        // rounding.
         let at = [11_000, 22_000, 16_500].map(|ticks| clocks[1].error_at(ticks));
         assert_eq!(at, [Some(2 + 1), Some(1 + 1), Some(2 + 1)]);
-        // Known from tick 1 on, 10 999 before the first measurement: twice the error there, and that of the second.
+        // Known from tick 1 on, 10 999 before the first measurement: twice the error there, and
+        // that of the second.
         assert_eq!(clocks[1].error_at(1), Some(5 + 1));
         assert_eq!((clocks[0].error_ns(), alignment.error_ns()), (Some(0), Some(6)));
     }

@@ -96,7 +96,8 @@ pub struct Header {
     pub init: Pair,
     /// Clocks at `MPI_Finalize`.
     pub finalize: Option<Pair>,
-    /// Measurements at `MPI_Init` and `MPI_Finalize`, if this process was the one of its host to measure.
+    /// Measurements at `MPI_Init` and `MPI_Finalize`, if this process was the one of its host to
+    /// measure.
     pub syncs: [Option<Sync>; 2],
     /// Ticks that the slots' times are relative to.
     pub base: u64,

@@ -1,8 +1,9 @@
 //! How to start a program so that its MPI processes are recorded.
 //!
-//! The library is preloaded by environment variables. Launchers differ in how a variable reaches processes on other hosts: Open MPI's
-//! takes `-x`, MPICH's `-genv`, `srun` hands on its own environment. Whatever is not recognised simply inherits the
-//! variables, which serves singletons, scripts, and launchers on one host.
+//! The library is preloaded by environment variables. Launchers differ in how a variable reaches
+//! processes on other hosts: Open MPI's takes `-x`, MPICH's `-genv`, `srun` hands on its own
+//! environment. Whatever is not recognised simply inherits the variables, which serves singletons,
+//! scripts, and launchers on one host.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,14 +1,16 @@
 //! Recordings of MPI programs: reading them, and starting programs so that they are recorded.
 //!
-//! A *run directory* holds one file for each process, written by the library of `phaseflow-preload` from inside the process;
-//! [`format`](mod@format) says byte by byte what is in it. A [`Recording`] is one of them: a [`Header`], the communicators, and for
-//! each thread a stream of [`Record`]s in program order. A [`Run`] is all of them; its [`Alignment`] puts their clocks on one
-//! time line; its [`Summary`] adds up who sent how much to whom.
+//! A *run directory* holds one file for each process, written by the library of `phaseflow-preload`
+//! from inside the process; [`format`](mod@format) says byte by byte what is in it. A [`Recording`]
+//! is one of them: a [`Header`], the communicators, and for each thread a stream of [`Record`]s in
+//! program order. A [`Run`] is all of them; its [`Alignment`] puts their clocks on one time line;
+//! its [`Summary`] adds up who sent how much to whom.
 //!
-//! A process may have died at any instruction: a file may end anywhere after its header, and what is there counts.
+//! A process may have died at any instruction: a file may end anywhere after its header, and what
+//! is there counts.
 //!
-//! [`launch`] is the other end: which environment and options make `mpirun`, `mpiexec` or `srun` preload the library into each
-//! process.
+//! [`launch`] is the other end: which environment and options make `mpirun`, `mpiexec` or `srun`
+//! preload the library into each process.
 
 mod alignment;
 mod header;

@@ -3,7 +3,8 @@
 use crate::Operation;
 use crate::format::{Kind, NO_RANK, Slot, flags};
 
-/// One record of a lane. Times are ticks of the process's clock; [`Clock::ns`](crate::Clock::ns) makes them comparable.
+/// One record of a lane. Times are ticks of the process's clock; [`Clock::ns`](crate::Clock::ns)
+/// makes them comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
     /// One side of a message, or a one-sided operation.
@@ -40,13 +41,15 @@ pub struct Message {
     pub post: u64,
     /// When it was over; `None` if the process ended before, or nobody could see it.
     pub complete: Option<u64>,
-    /// What it is part of; [`Operation::PointToPoint`] or [`Operation::Sendrecv`] if the program itself sent it.
+    /// What it is part of; [`Operation::PointToPoint`] or [`Operation::Sendrecv`] if the program
+    /// itself sent it.
     pub operation: Operation,
     /// Payload. `None` for a receive that was not seen to complete.
     pub bytes: Option<u64>,
     /// World rank of the other side; `None` if unknown or in another `MPI_COMM_WORLD`.
     pub peer: Option<u32>,
-    /// MPI tag; negative inside Open MPI's collectives. `None` for a receive of any tag that was not seen to complete.
+    /// MPI tag; negative inside Open MPI's collectives. `None` for a receive of any tag that was
+    /// not seen to complete.
     pub tag: Option<i32>,
     /// Number of the communicator or window in this recording.
     pub communicator: u32,

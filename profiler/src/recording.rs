@@ -65,7 +65,8 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// World rank of a member; `None` beyond the last and for processes of another `MPI_COMM_WORLD`.
+    /// World rank of a member; `None` beyond the last and for processes of another
+    /// `MPI_COMM_WORLD`.
     pub fn world_rank(&self, rank: u32) -> Option<u32> {
         let mut left = rank;
         for run in &self.members {
@@ -103,11 +104,13 @@ pub struct Recording<S> {
     last_pair: Option<Pair>,
 }
 
-/// Chunks that were never begun end the search after so many in a row: several threads may have been about to begin one.
+/// Chunks that were never begun end the search after so many in a row: several threads may have
+/// been about to begin one.
 const MOST_UNUSED: u32 = 1024;
 
 impl<S: Source> Recording<S> {
-    /// Reads the header, the places of all chunks, and the communicators. Memory: 4 bytes for every 16 KiB of recording.
+    /// Reads the header, the places of all chunks, and the communicators. Memory: 4 bytes for every
+    /// 16 KiB of recording.
     ///
     /// # Errors
     /// What is no recording, or what the operating system says.
@@ -234,7 +237,8 @@ struct Slots<'a, S: ?Sized> {
     chunks: std::slice::Iter<'a, u32>,
     /// A bit for each code of a kind that is wanted.
     kinds: u64,
-    /// The wanted ones of a chunk: whoever merges many lanes looks at each of them rarely, and finds little memory to load.
+    /// The wanted ones of a chunk: whoever merges many lanes looks at each of them rarely, and
+    /// finds little memory to load.
     kept: Vec<Slot>,
     next: usize,
 }
@@ -266,7 +270,8 @@ impl<'a, S: Source + ?Sized> Slots<'a, S> {
         Ok(slot)
     }
 
-    /// Has the slot after the next loaded while other lanes are looked at; the next is peeked at once.
+    /// Has the slot after the next loaded while other lanes are looked at; the next is peeked at
+    /// once.
     #[inline]
     fn prefetch(&self) {
         #[cfg(target_arch = "x86_64")]
@@ -316,8 +321,8 @@ impl<S: Source + ?Sized> Records<'_, S> {
 }
 
 impl<S: Source + ?Sized> Records<'_, S> {
-    /// Post, enter or mark time of the next record, in ticks, before it is taken; `None` at the end. The time of [`Counts`]
-    /// means nothing.
+    /// Post, enter or mark time of the next record, in ticks, before it is taken; `None` at the
+    /// end. The time of [`Counts`] means nothing.
     ///
     /// # Errors
     /// What the operating system says.

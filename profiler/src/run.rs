@@ -28,8 +28,8 @@ impl Source for RecordingFile {
     }
 }
 
-/// The recordings in a run directory, by job and rank. Jobs are in the order of their start; a program that spawns others
-/// has several, and its ranks are numbered through.
+/// The recordings in a run directory, by job and rank. Jobs are in the order of their start; a
+/// program that spawns others has several, and its ranks are numbered through.
 #[derive(Debug)]
 pub struct Run {
     processes: Vec<(PathBuf, Recording<RecordingFile>, u32)>,
@@ -41,7 +41,8 @@ impl Run {
     /// Opens all recordings of a directory.
     ///
     /// # Errors
-    /// A directory without recordings, two recordings of one rank, or what the operating system says, with the file's name.
+    /// A directory without recordings, two recordings of one rank, or what the operating system
+    /// says, with the file's name.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let mut paths = Vec::new();
         for entry in std::fs::read_dir(directory)? {

@@ -1,4 +1,5 @@
-//! What signals do: while a launcher's command runs, the command decides; elsewhere a process may tidy up before it ends.
+//! What signals do: while a launcher's command runs, the command decides; elsewhere a process may
+//! tidy up before it ends.
 
 #![allow(unsafe_code, reason = "signal handlers are a matter of the C library")]
 
@@ -25,7 +26,8 @@ const IGNORE: usize = 1;
 
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
-/// Interrupts from the terminal reach the child by themselves; whoever else ends this process means the child.
+/// Interrupts from the terminal reach the child by themselves; whoever else ends this process means
+/// the child.
 pub fn leave_to(child: u32) {
     extern "C" fn ignore(_: c_int) {}
     extern "C" fn pass_on(number: c_int) {
@@ -47,8 +49,9 @@ pub fn leave_to(child: u32) {
 /// Where handlers tell of a signal.
 static TELL: AtomicI32 = AtomicI32::new(-1);
 
-/// Has `act` done by a thread of its own when the process is told to end (SIGINT, SIGTERM, SIGHUP), and then lets the signal end it; what
-/// `act` hands out lives until then. Signals that are ignored stay so.
+/// Has `act` done by a thread of its own when the process is told to end (SIGINT, SIGTERM, SIGHUP),
+/// and then lets the signal end it; what `act` hands out lives until then. Signals that are ignored
+/// stay so.
 ///
 /// # Errors
 /// No pipe or thread is to be had.

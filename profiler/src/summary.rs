@@ -32,7 +32,8 @@ pub struct Summary {
     pub out_of_space: u32,
     /// Of these, how many recorded calls only.
     pub calls_only: u32,
-    /// What was sent, as the senders saw it; one-sided operations included unless they also travelled as messages.
+    /// What was sent, as the senders saw it; one-sided operations included unless they also
+    /// travelled as messages.
     pub sent: Sum,
     /// What was received and seen to complete.
     pub received: Sum,

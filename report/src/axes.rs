@@ -41,7 +41,8 @@ pub(crate) fn differing(runs: &[&Choices]) -> Vec<usize> {
     (0..AXES.len()).filter(differs).collect()
 }
 
-/// What tells a run from the others: its choices on the axes that differ. Some models have no transport.
+/// What tells a run from the others: its choices on the axes that differ. Some models have no
+/// transport.
 pub(crate) fn told_by(choices: &Choices, axes: &[usize]) -> String {
     let chosen = axes.iter().map(|axis| choices[*axis].as_str()).filter(|choice| !choice.is_empty());
     chosen.collect::<Vec<_>>().join(" · ")

@@ -29,7 +29,8 @@ pub const ENTRIES: [&str; 14] = [
     "index.html",
 ];
 
-/// Writes all tables, graphs and the page into `directory`, which exists and is empty; the summary for the terminal.
+/// Writes all tables, graphs and the page into `directory`, which exists and is empty; the summary
+/// for the terminal.
 ///
 /// # Errors
 /// Damaged or contradictory archives, or what the operating system reports; files may be left.
@@ -67,7 +68,8 @@ pub fn write_directory<R: BufRead>(results: &mut Results<R>, directory: &Path) -
     Ok(summary)
 }
 
-/// One graph per phase of each job, or one for the run where jobs are only told together; one per snapshot.
+/// One graph per phase of each job, or one for the run where jobs are only told together; one per
+/// snapshot.
 fn write_graphs<W: Write>(view: &RunView<'_>, mut create: impl FnMut(&str) -> Result<W>) -> Result<()> {
     let links = &view.run.links;
     if !view.links_of(None, None).is_empty() {

@@ -8,10 +8,11 @@ use crate::makespan::Makespan;
 use crate::number;
 use crate::view::RunView;
 
-/// Models that are further apart than this do not describe the same thing: what the flow model leaves out (headers, queues,
-/// acknowledgements) is worth some tens of per cent.
+/// Models that are further apart than this do not describe the same thing: what the flow model
+/// leaves out (headers, queues, acknowledgements) is worth some tens of per cent.
 const APART: f64 = 2.0;
-/// Packets that are sent again, as part of all hops, from which timers rather than the network decide.
+/// Packets that are sent again, as part of all hops, from which timers rather than the network
+/// decide.
 const RESENT: f64 = 0.01;
 /// Phases of which it is said.
 const SHOWN: usize = 5;
@@ -67,7 +68,8 @@ impl Disagreements {
         }
     }
 
-    /// A sentence or two for each phase whose shortest and longest time are more than twice apart, the furthest apart first.
+    /// A sentence or two for each phase whose shortest and longest time are more than twice apart,
+    /// the furthest apart first.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let mut found: Vec<(f64, String)> = Vec::new();
         for (phase, said) in self.phases.values() {

@@ -1,7 +1,8 @@
 //! The network as it changes in time, for Gephi: GEXF 1.3 with intervals.
 //!
-//! One job of one run: in every occurrence of a phase each link that the phase uses has a value of `load` and `utilization`
-//! (spells), between them none. The graph shows the first job of the run that it is given; sizes are bounded.
+//! One job of one run: in every occurrence of a phase each link that the phase uses has a value of
+//! `load` and `utilization` (spells), between them none. The graph shows the first job of the run
+//! that it is given; sizes are bounded.
 
 use std::io::{self, Write};
 
@@ -11,7 +12,8 @@ use phaseflow_simulate::xml::Xml;
 use crate::number;
 use crate::view::{RunView, rates};
 
-/// Values of a file that Gephi still opens with ease; occurrences beyond it are left out, and the description says so.
+/// Values of a file that Gephi still opens with ease; occurrences beyond it are left out, and the
+/// description says so.
 const LARGEST_VALUES: usize = 200_000;
 
 /// What one link carries in one phase.

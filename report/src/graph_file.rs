@@ -1,8 +1,10 @@
-//! Names of graph files: `RUN-PHASE.graphml`, `RUN-JOB.PHASE.graphml`, `RUN-all.graphml`, `RUN-snapshot-TIME.graphml`.
+//! Names of graph files: `RUN-PHASE.graphml`, `RUN-JOB.PHASE.graphml`, `RUN-all.graphml`,
+//! `RUN-snapshot-TIME.graphml`.
 
 use crate::view::RunView;
 
-/// A longer name of a phase could pass the 255 bytes of a file name; the phase's position stands for it.
+/// A longer name of a phase could pass the 255 bytes of a file name; the phase's position stands
+/// for it.
 const LONGEST_PHASE: usize = 150;
 
 /// The file of the phase at `position` among the job's.
@@ -29,8 +31,8 @@ pub(crate) fn of_snapshot(view: &RunView<'_>, time_s: f64) -> String {
     format!("{}-snapshot-{time_s}.graphml", view.run.labels.run)
 }
 
-/// Letters, digits, `_`, `-` and `.` stay; every other byte becomes `%` and two hexadecimal digits, so that no name leaves
-/// its folder and no two become one.
+/// Letters, digits, `_`, `-` and `.` stay; every other byte becomes `%` and two hexadecimal digits,
+/// so that no name leaves its folder and no two become one.
 fn safe(name: &str) -> String {
     name.bytes().fold(String::new(), |mut safe, byte| {
         if byte.is_ascii_alphanumeric() || b"_-.".contains(&byte) {

@@ -1,9 +1,11 @@
-//! Graphs of the network with what its links carry, as networkx, python-igraph, Gephi and Cytoscape read them.
+//! Graphs of the network with what its links carry, as networkx, python-igraph, Gephi and Cytoscape
+//! read them.
 //!
-//! The network itself is written by [`write_graphml`], so a graph is a cluster file too. On links it has `bytes`, `load`,
-//! `utilization` and `flows`, and drops and queues where there were packets; on hosts their `ranks`; on the graph what was simulated and
-//! how long it took. Every key is declared, every known value is written: a link without traffic has 0 bytes. What is unknown is
-//! left out.
+//! The network itself is written by [`write_graphml`], so a graph is a cluster file too. On links
+//! it has `bytes`, `load`, `utilization` and `flows`, and drops and queues where there were
+//! packets; on hosts their `ranks`; on the graph what was simulated and how long it took. Every key
+//! is declared, every known value is written: a link without traffic has 0 bytes. What is unknown
+//! is left out.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

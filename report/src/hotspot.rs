@@ -34,12 +34,13 @@ pub struct HotSpot {
     pub rates: bool,
     /// Used / available on the link.
     pub utilization: Option<f64>,
-    /// Load / capacity, load in its unit, capacity in Gbit/s: what makes loads of unlike links comparable.
+    /// Load / capacity, load in its unit, capacity in Gbit/s: what makes loads of unlike links
+    /// comparable.
     pub congestion: f64,
 }
 
-/// The hot spot of the whole run where the run says so (jobs together), then of each phase: phases in order of workload, then
-/// as the workload has them.
+/// The hot spot of the whole run where the run says so (jobs together), then of each phase: phases
+/// in order of workload, then as the workload has them.
 pub fn hot_spots(view: &RunView<'_>) -> Vec<HotSpot> {
     let mut spots: Vec<HotSpot> = Vec::new();
     let mut known: HashMap<(usize, &str), usize> = HashMap::new();
@@ -108,7 +109,8 @@ fn whole_run(view: &RunView<'_>) -> Option<HotSpot> {
     })
 }
 
-/// The highest load of each link in the run, links without traffic 0; empty if the run tells nothing of links.
+/// The highest load of each link in the run, links without traffic 0; empty if the run tells
+/// nothing of links.
 pub(crate) fn peak_loads(view: &RunView<'_>) -> Vec<f64> {
     let table = &view.run.links;
     if table.link.is_empty() {

@@ -8,8 +8,9 @@
 //!                                                                 └─► Page        index.html
 //! ```
 //!
-//! Everything goes through [`Results`], which yields one run at a time, so memory is that of a run (and, for the page, of what
-//! it will show). A [`RunView`] joins a run with what its numbers refer to: names of phases, ends of links, units of loads.
+//! Everything goes through [`Results`], which yields one run at a time, so memory is that of a run
+//! (and, for the page, of what it will show). A [`RunView`] joins a run with what its numbers refer
+//! to: names of phases, ends of links, units of loads.
 
 mod axes;
 mod blame;

@@ -5,8 +5,8 @@ use phaseflow_simulate::result::PhaseRow;
 use crate::number;
 use crate::view::RunView;
 
-/// An error above this part of the time is shown with it. Below it, three digits say enough, and what a
-/// choice of network changes is mostly more.
+/// An error above this part of the time is shown with it. Below it, three digits say enough, and
+/// what a choice of network changes is mostly more.
 const SHOWN: f64 = 0.1;
 
 /// A simulated time.

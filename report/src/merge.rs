@@ -1,10 +1,12 @@
 //! Several archives as one sequence of runs.
 //!
-//! Archives of equal configuration are shards of one sweep: their runs keep their numbers and come in ascending order, and a
-//! run that is in two of them has to be the same in both. An archive of another configuration is another sweep: its runs
-//! are numbered on from those before, in the order in which the archives are given, and a [note](Results::notes) says so.
+//! Archives of equal configuration are shards of one sweep: their runs keep their numbers and come
+//! in ascending order, and a run that is in two of them has to be the same in both. An archive of
+//! another configuration is another sweep: its runs are numbered on from those before, in the order
+//! in which the archives are given, and a [note](Results::notes) says so.
 //!
-//! An archive may be one that a simulation did not finish: then what is complete of it counts, and a note says how much that is.
+//! An archive may be one that a simulation did not finish: then what is complete of it counts, and
+//! a note says how much that is.
 
 use std::io::BufRead;
 
@@ -38,7 +40,8 @@ struct Shard<R: BufRead> {
 }
 
 impl<R: BufRead> Results<R> {
-    /// Opens archives, each with the name that messages call it by. With `partial` they may end too early.
+    /// Opens archives, each with the name that messages call it by. With `partial` they may end too
+    /// early.
     ///
     /// # Errors
     /// One that is no result archive, or damaged.

@@ -22,7 +22,8 @@ const HEADING: [&str; COLUMNS] = ["run", "choice", "phase", "", "time", "hottest
 /// Collects the rows of [`hot_spots`] run by run.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// The choices of a row's run and its cells; the column `choice` is filled when all runs are known.
+    /// The choices of a row's run and its cells; the column `choice` is filled when all runs are
+    /// known.
     rows: Vec<(Choices, [String; COLUMNS])>,
     total: usize,
     disagreements: Disagreements,

@@ -29,7 +29,8 @@ pub struct RunView<'a> {
 }
 
 impl<'a> RunView<'a> {
-    /// Joins `run`, which has to come from the reader or merger that knows `networks` and `workloads`.
+    /// Joins `run`, which has to come from the reader or merger that knows `networks` and
+    /// `workloads`.
     pub fn new(run: &'a RunResult, networks: &'a [Network], workloads: &'a [Workload]) -> Self {
         let mut phases: HashMap<u32, Range<usize>> = HashMap::new();
         for (row, phase) in run.phases.iter().enumerate() {
@@ -65,7 +66,8 @@ impl<'a> RunView<'a> {
         self.phases_of(job?).get(self.position(job, phase)? as usize)
     }
 
-    /// Rows of the link table that are of one phase of one job; without both, those of the whole run.
+    /// Rows of the link table that are of one phase of one job; without both, those of the whole
+    /// run.
     pub fn links_of(&self, job: Option<u32>, phase: Option<u32>) -> &[usize] {
         self.links.get(&(job, phase)).map_or(&[], Vec::as_slice)
     }

@@ -1,13 +1,15 @@
-//! Bottom-up merging: the two nearest become one, again and again. Of all items, or of neighbours only.
+//! Bottom-up merging: the two nearest become one, again and again. Of all items, or of neighbours
+//! only.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Merges the two nearest of `items`, as `merge` says, while `go_on` agrees to their distance and the number of items left.
-/// What each item became part of: the lowest index among those it was merged with.
+/// Merges the two nearest of `items`, as `merge` says, while `go_on` agrees to their distance and
+/// the number of items left. What each item became part of: the lowest index among those it was
+/// merged with.
 ///
-/// Distances are kept in a table; an item that took in another is compared anew. Quadratic in memory; in time quadratic per
-/// merge, with one computation of `distance` per item left.
+/// Distances are kept in a table; an item that took in another is compared anew. Quadratic in
+/// memory; in time quadratic per merge, with one computation of `distance` per item left.
 pub(crate) fn agglomerate<T>(
     items: Vec<T>,
     distance: impl Fn(&T, &T) -> f64,
@@ -48,10 +50,12 @@ pub(crate) fn agglomerate<T>(
     becomes
 }
 
-/// Merges the two nearest neighbours of `items`, as `merge` says, while `go_on` agrees to their distance and the number of items left;
-/// neighbours without a distance stay apart. What is left, in order, and of how many items each is made.
+/// Merges the two nearest neighbours of `items`, as `merge` says, while `go_on` agrees to their
+/// distance and the number of items left; neighbours without a distance stay apart. What is left,
+/// in order, and of how many items each is made.
 ///
-/// Distances are not negative. Time O(n log n), with one computation of `distance` a pair and two a merge; ties go to the earlier pair.
+/// Distances are not negative. Time O(n log n), with one computation of `distance` a pair and two a
+/// merge; ties go to the earlier pair.
 pub(crate) fn agglomerate_neighbours<T>(
     items: Vec<T>,
     distance: impl Fn(&T, &T) -> Option<f64>,

@@ -1,8 +1,8 @@
 //! Input that can be read more than once: files by going back, pipes by keeping a copy.
 //!
-//! Segmentation reads a trace twice, first to find the phases and then to sum up what each of them sent. A pipe gives its
-//! bytes once; [`Spool`] writes them to an anonymous temporary file while they are read the first time, compressed if they
-//! came compressed.
+//! Segmentation reads a trace twice, first to find the phases and then to sum up what each of them
+//! sent. A pipe gives its bytes once; [`Spool`] writes them to an anonymous temporary file while
+//! they are read the first time, compressed if they came compressed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -32,7 +32,8 @@ impl<S: Read + Seek> Rewindable for Rewind<S> {
     }
 }
 
-/// A pipe. What is read the first time can be read again, so the first time has to reach as far as any later one.
+/// A pipe. What is read the first time can be read again, so the first time has to reach as far as
+/// any later one.
 #[derive(Debug)]
 pub struct Spool<R> {
     input: Option<R>,

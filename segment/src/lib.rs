@@ -1,15 +1,16 @@
 //! Splits a trace into communication phases.
 //!
-//! A *phase* is a kind of communication behaviour; one stretch of it is an *occurrence*. The ordered occurrences that cover a
-//! run are its *segmentation*. Each phase has a traffic matrix over all its occurrences, which the next stage puts on a
-//! network.
+//! A *phase* is a kind of communication behaviour; one stretch of it is an *occurrence*. The
+//! ordered occurrences that cover a run are its *segmentation*. Each phase has a traffic matrix
+//! over all its occurrences, which the next stage puts on a network.
 //!
-//! A trace is read twice, from a file or through a copy of what came down a pipe ([`Rewindable`]). The first pass learns what
-//! the run looks like in bounded space: time windows with sketches of their messages, and the user's marks. A [`Method`]
-//! turns that into a plan, stretches of the run with their phases. The second pass sums up what each stretch sent and moves
-//! each boundary to the message at which the behaviour changes; from the sums follows which occurrence stands for each phase
-//! ([`Representatives`]). An archive gets the messages of these, for which the trace is read again as far as the last of them,
-//! and what lies between them is passed over.
+//! A trace is read twice, from a file or through a copy of what came down a pipe ([`Rewindable`]).
+//! The first pass learns what the run looks like in bounded space: time windows with sketches of
+//! their messages, and the user's marks. A [`Method`] turns that into a plan, stretches of the run
+//! with their phases. The second pass sums up what each stretch sent and moves each boundary to the
+//! message at which the behaviour changes; from the sums follows which occurrence stands for each
+//! phase ([`Representatives`]). An archive gets the messages of these, for which the trace is read
+//! again as far as the last of them, and what lies between them is passed over.
 
 mod agglomerate;
 mod archive;

@@ -9,8 +9,8 @@ use crate::segmentation::Segmentation;
 /// How idle stretches are called where phases have names.
 pub(crate) const IDLE: &str = "idle";
 
-/// Writes one line an occurrence: `occurrence,phase,depth,start_ns,end_ns,messages,bytes`, by start, then depth. Times are
-/// nanoseconds since the start of the run.
+/// Writes one line an occurrence: `occurrence,phase,depth,start_ns,end_ns,messages,bytes`, by
+/// start, then depth. Times are nanoseconds since the start of the run.
 ///
 /// # Errors
 /// What the output reports.
@@ -26,7 +26,8 @@ pub fn write_list(out: &mut impl Write, segmentation: &Segmentation) -> Result<(
     Ok(())
 }
 
-/// Writes the matrix of the phase called `name`, one line a pair that spoke: `src,dst,messages,bytes`.
+/// Writes the matrix of the phase called `name`, one line a pair that spoke:
+/// `src,dst,messages,bytes`.
 ///
 /// # Errors
 /// No such phase, or what the output reports.

@@ -1,4 +1,5 @@
-//! A plan: which stretch of the run belongs to which phase, before the second pass settles where exactly each begins.
+//! A plan: which stretch of the run belongs to which phase, before the second pass settles where
+//! exactly each begins.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +15,8 @@ const COMPARED: usize = 256;
 /// Messages and windows, at least, that are near to a change.
 const NEAR: (u64, usize) = (1 << 14, 4);
 
-/// A stretch of the run; it ends where the next one begins, the last one at the end of the run. Times are nanoseconds since
-/// the start of the run.
+/// A stretch of the run; it ends where the next one begins, the last one at the end of the run.
+/// Times are nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     /// Its phase, a number that the method chose; `None` if idle.
@@ -40,11 +41,13 @@ impl Stretch {
 pub(crate) struct Plan {
     /// At least one, unless the run has no length.
     pub(crate) stretches: Vec<Stretch>,
-    /// Silences that turn out to be shorter than this, as messages were on their way, are of the phase before them.
+    /// Silences that turn out to be shorter than this, as messages were on their way, are of the
+    /// phase before them.
     pub(crate) least_idle_ns: u64,
     /// The same for the silence at the end of the run.
     pub(crate) least_end_ns: u64,
-    /// What a person would draw if these are too many; empty if they are not, or if the method has none.
+    /// What a person would draw if these are too many; empty if they are not, or if the method has
+    /// none.
     pub(crate) outline: Vec<Part>,
 }
 
@@ -73,7 +76,8 @@ impl Plan {
         Self { least_idle_ns, least_end_ns, outline: outline.clone(), ..Self::new(stretches) }
     }
 
-    /// Makes stretches begin where the outline is exact: the nearest change that may be there is there, or the stretch is divided.
+    /// Makes stretches begin where the outline is exact: the nearest change that may be there is
+    /// there, or the stretch is divided.
     pub(crate) fn divide(&mut self) {
         for part in self.outline.iter().filter(|part| part.exact && part.start_ns > 0) {
             let now_ns = part.start_ns;
@@ -100,9 +104,10 @@ impl Plan {
         }
     }
 
-    /// Lets each change lie `slack_ns` of its begin and two labels earlier or later, at most to the middle of the stretches at its
-    /// sides, so that changes keep their order; a change that may already lie farther away may still. Where idleness begins or
-    /// ends stays as it is, and so does a change without slack.
+    /// Lets each change lie `slack_ns` of its begin and two labels earlier or later, at most to the
+    /// middle of the stretches at its sides, so that changes keep their order; a change that may
+    /// already lie farther away may still. Where idleness begins or ends stays as it is, and so
+    /// does a change without slack.
     pub(crate) fn loosen(mut self, duration_ns: u64, slack_ns: impl Fn(u64, u32, u32) -> u64) -> Self {
         let starts: Vec<u64> = self.stretches.iter().map(|stretch| stretch.start_ns).collect();
         for i in 1..starts.len() {
@@ -112,7 +117,8 @@ impl Plan {
                 if i > 1 {
                     self.stretches[i] = Stretch::exact(after, starts[i]);
                 } else {
-                    // What comes first after starting up is looked for, but not beyond the next change.
+                    // What comes first after starting up is looked for, but not beyond the next
+                    // change.
                     let first = &mut self.stretches[i];
                     first.latest_ns = first.latest_ns.min(end.max(first.earliest_ns));
                 }
@@ -136,8 +142,9 @@ impl Plan {
         self.stretches.iter().filter_map(|s| s.label).max().map_or(0, |label| label as usize + 1)
     }
 
-    /// What the messages of each label look like, by the windows that begin in its stretches; labels without a window are
-    /// missing. Windows where a change may lie count only for labels that have no others.
+    /// What the messages of each label look like, by the windows that begin in its stretches;
+    /// labels without a window are missing. Windows where a change may lie count only for labels
+    /// that have no others.
     pub(crate) fn behaviours(&self, run: &Run) -> BTreeMap<u32, Sketch> {
         let mut sure = BTreeMap::<u32, Sketch>::new();
         let mut doubtful = BTreeMap::<u32, Sketch>::new();
@@ -157,9 +164,10 @@ impl Plan {
         doubtful
     }
 
-    /// What the messages on one side of the change at the begin of stretch `next` look like, by the windows nearest to it:
-    /// behaviour may drift, and a phase not be here what it is elsewhere. Of windows that begin where the change is expected, `skipped` may hold
-    /// something of both sides. `None` if there are none, or if windows do not follow rounds.
+    /// What the messages on one side of the change at the begin of stretch `next` look like, by the
+    /// windows nearest to it: behaviour may drift, and a phase not be here what it is elsewhere. Of
+    /// windows that begin where the change is expected, `skipped` may hold something of both sides.
+    /// `None` if there are none, or if windows do not follow rounds.
     pub(crate) fn behaviour_near(
         &self,
         run: &Run,
@@ -179,7 +187,8 @@ impl Plan {
         };
         let end = following.map_or(windows.len(), |following| {
             if own.label.is_none() && at > 0 {
-                // The windows of stray messages are their own. Those of the program's start reach into its first phase.
+                // The windows of stray messages are their own. Those of the program's start reach
+                // into its first phase.
                 return before(following.start_ns);
             }
             // A window ends where the next one begins.
@@ -204,9 +213,9 @@ impl Plan {
         (count > 0).then_some(near)
     }
 
-    /// Merges the labels whose behaviours are nearest to each other until at most `most` are left. Labels too short for a
-    /// window of their own join what is before them; of more than [`COMPARED`], those with the fewest messages join the
-    /// nearest of the others first.
+    /// Merges the labels whose behaviours are nearest to each other until at most `most` are left.
+    /// Labels too short for a window of their own join what is before them; of more than
+    /// [`COMPARED`], those with the fewest messages join the nearest of the others first.
     pub(crate) fn merge_labels(self, most: usize, run: &Run) -> Self {
         let distinct: BTreeSet<u32> = self.stretches.iter().filter_map(|stretch| stretch.label).collect();
         if distinct.len() <= most {
@@ -239,9 +248,11 @@ impl Plan {
         self.with(relabelled.collect())
     }
 
-    /// Joins stretches that are shorter than `least_ns`, the shortest first, until none is: each to that of its neighbours whose messages are most
-    /// like its own, or to the longer one where neither is known to be nearer. A phase beside idleness takes that in, the shorter one of two, so
-    /// that no message is lost to idleness. The second pass moves no boundary so far that a stretch becomes shorter than that.
+    /// Joins stretches that are shorter than `least_ns`, the shortest first, until none is: each to
+    /// that of its neighbours whose messages are most like its own, or to the longer one where
+    /// neither is known to be nearer. A phase beside idleness takes that in, the shorter one of
+    /// two, so that no message is lost to idleness. The second pass moves no boundary so far that a
+    /// stretch becomes shorter than that.
     pub(crate) fn at_least(mut self, duration_ns: u64, least_ns: u64, run: &Run) -> Self {
         let behaviours = self.behaviours(run);
         let distance = |one: Option<u32>, other: Option<u32>| {
@@ -292,15 +303,16 @@ impl Plan {
         plan
     }
 
-    /// Joins stretches that are shorter than `least_ns` of their label to the longer one of their neighbours, the shortest
-    /// first; what two short ones become stays.
+    /// Joins stretches that are shorter than `least_ns` of their label to the longer one of their
+    /// neighbours, the shortest first; what two short ones become stays.
     pub(crate) fn join_short(self, duration_ns: u64, least_ns: impl Fn(Option<u32>) -> u64) -> Self {
         let stretches = &self.stretches;
         let count = stretches.len();
         let mut starts: Vec<u64> = stretches.iter().map(|stretch| stretch.start_ns).collect();
         starts.push(duration_ns);
         let mut length: Vec<u64> = starts.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-        // A list of the stretches that are left; a stretch that is gone names the one that took it in.
+        // A list of the stretches that are left; a stretch that is gone names the one that took it
+        // in.
         let mut before: Vec<Option<usize>> = (0..count).map(|i| i.checked_sub(1)).collect();
         let mut after: Vec<Option<usize>> = (0..count).map(|i| Some(i + 1).filter(|i| *i < count)).collect();
         let mut label: Vec<Option<u32>> = stretches.iter().map(|stretch| stretch.label).collect();

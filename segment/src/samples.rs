@@ -21,7 +21,8 @@ pub struct Traits {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How long ranks compute in it and wait for each other where messages take no time, the mean of all of them; 0 if that is not known.
+    /// How long ranks compute in it and wait for each other where messages take no time, the mean
+    /// of all of them; 0 if that is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub critical_ns: u64,
 }
@@ -57,10 +58,12 @@ pub struct Units {
     pub samples: Vec<Vec<Span>>,
     /// Units that stand for themselves alone, likewise.
     pub certain: Vec<Vec<Span>>,
-    /// [`Traits::critical_ns`] of each of `samples`, then of each of `certain`; none if that is not known.
+    /// [`Traits::critical_ns`] of each of `samples`, then of each of `certain`; none if that is not
+    /// known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub critical_ns: Vec<u64>,
-    /// True if all units are the same, with what surrounds them, so that one stands for all of them.
+    /// True if all units are the same, with what surrounds them, so that one stands for all of
+    /// them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub identical: bool,
 }

@@ -67,9 +67,9 @@ const NO_MESSAGES: &str = "the trace has no messages: there are no phases";
 
 /// Splits the run in `trace`, which is read twice, into phases.
 ///
-/// A run of which only sums are known is one phase, whatever the method. A run whose messages all have one time has no
-/// length: it is one phase too, of unknown duration and without occurrences. A run without messages has no phase; it is
-/// idle for as long as it lasts.
+/// A run of which only sums are known is one phase, whatever the method. A run whose messages all
+/// have one time has no length: it is one phase too, of unknown duration and without occurrences. A
+/// run without messages has no phase; it is idle for as long as it lasts.
 ///
 /// Memory: the windows and the matrices of the phases.
 ///
@@ -223,8 +223,8 @@ fn whole(header: Header, matrix: TrafficMatrix) -> Segmentation {
     Segmentation { header, phases: vec![phase], occurrences: occurrence.into_iter().collect() }
 }
 
-/// Where stretches stand in the tree. Stretches of one phase in different loops are kept apart, so that what a loop sends can
-/// be told from what its phases send elsewhere.
+/// Where stretches stand in the tree. Stretches of one phase in different loops are kept apart, so
+/// that what a loop sends can be told from what its phases send elsewhere.
 struct Paths {
     /// Labels from the outermost loop to the phase, for each label of the plan.
     of_label: Vec<Vec<u32>>,
@@ -255,8 +255,10 @@ fn relabel(plan: &mut Plan, node: &Node, path: &mut Vec<u32>, known: &mut BTreeM
     path.pop();
 }
 
-/// Occurrences from what the second pass settled, and the stretches of each: those without length vanish, those without messages are idle, phases
-/// are numbered in order of appearance, those first that the level shows, loops after all others. Figures of a loop are those of its outermost occurrences.
+/// Occurrences from what the second pass settled, and the stretches of each: those without length
+/// vanish, those without messages are idle, phases are numbered in order of appearance, those first
+/// that the level shows, loops after all others. Figures of a loop are those of its outermost
+/// occurrences.
 fn settled(
     header: Header,
     run: &Run,
@@ -318,8 +320,9 @@ fn settled(
     Ok((segmentation, stretches))
 }
 
-/// Renumbers phases, so that tables, which have them by number, begin with those that the level shows: the innermost ones come before loops of them, of
-/// these those first that are a row of their own, each in order of appearance; how many the innermost are.
+/// Renumbers phases, so that tables, which have them by number, begin with those that the level
+/// shows: the innermost ones come before loops of them, of these those first that are a row of
+/// their own, each in order of appearance; how many the innermost are.
 fn leaves_first(segmentation: &mut Segmentation, numbers: &mut BTreeMap<u32, u32>) -> usize {
     // Those shown, other innermost ones, loops.
     let mut rank = vec![2; numbers.len()];
@@ -387,7 +390,8 @@ impl Rows<'_> {
         self.tally.totals[stretches.clone()].iter().map(|total| total.messages).sum()
     }
 
-    /// Adds a row, or adds to the `last` one of this depth if that is the same; which one it is now.
+    /// Adds a row, or adds to the `last` one of this depth if that is the same; which one it is
+    /// now.
     fn row(
         &mut self,
         label: Option<u32>,

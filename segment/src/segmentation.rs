@@ -66,6 +66,7 @@ pub struct Segmentation {
     pub header: Header,
     /// Phases in order of first occurrence.
     pub phases: Vec<Phase>,
-    /// Occurrences by start, then depth; those of depth 0 tile the run. Empty if nothing is known of time.
+    /// Occurrences by start, then depth; those of depth 0 tile the run. Empty if nothing is known
+    /// of time.
     pub occurrences: Vec<Occurrence>,
 }

@@ -166,7 +166,8 @@ fn a_span_beyond_all_time_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever the messages, depth 0 tiles the run, nothing is lost, and no occurrence is without length.
+    /// Whatever the messages, depth 0 tiles the run, nothing is lost, and no occurrence is without
+    /// length.
     #[test]
     fn occurrences_tile_and_matrices_add_up(
         steps in prop::collection::vec((0i64..2000, 0u32..9, 0u32..9), 1..400),

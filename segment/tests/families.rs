@@ -1,4 +1,5 @@
-//! Labelled runs through the whole of segmentation: where ranks are not late, their marks are their truth.
+//! Labelled runs through the whole of segmentation: where ranks are not late, their marks are their
+//! truth.
 
 use std::io::Cursor;
 
@@ -36,7 +37,8 @@ fn marks_of_tidy_runs_are_their_truth() {
             let score = scored(&archive, &truth, "marks");
             let what = format!("{}, {ranks} ranks: {score:?}", family.name);
             assert_eq!((score.boundary_f1, score.exact_f1), (1.0, Some(1.0)), "{what}");
-            // An idle stretch begins with its mark; in the truth with the arrival before it, which is at the same time.
+            // An idle stretch begins with its mark; in the truth with the arrival before it, which
+            // is at the same time.
             assert!(score.covering > 1.0 - 1e-9 && score.label_ari > 1.0 - 1e-9, "{what}");
         }
     }
@@ -54,7 +56,8 @@ fn one_phase_for_everything_finds_nothing_but_a_stationary_run() {
     }
 }
 
-/// One occurrence of random partners in eleven looks a little different; in its place in the loop it is the same phase.
+/// One occurrence of random partners in eleven looks a little different; in its place in the loop
+/// it is the same phase.
 #[test]
 fn an_odd_occurrence_breaks_no_loop() {
     let family = FAMILIES.iter().find(|family| family.name == "nested-idle").unwrap();

@@ -1,5 +1,5 @@
-//! Generated runs whose phases are known: their marks say where each pattern begins, and the default method, which does not
-//! see them, has to find the same boundaries to the nanosecond.
+//! Generated runs whose phases are known: their marks say where each pattern begins, and the
+//! default method, which does not see them, has to find the same boundaries to the nanosecond.
 
 use std::io::Cursor;
 

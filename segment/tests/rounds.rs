@@ -1,4 +1,5 @@
-//! The method `rounds` on labelled runs: what holds for every segmentation, and how near it is to the truth.
+//! The method `rounds` on labelled runs: what holds for every segmentation, and how near it is to
+//! the truth.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -37,7 +38,8 @@ fn starts(segmentation: &Segmentation) -> Vec<u64> {
     tiles.map(|occurrence| occurrence.start_ns).collect()
 }
 
-/// Depth 0 tiles the run; what is deeper lies in what is above it; no message is lost; and the archive comes back.
+/// Depth 0 tiles the run; what is deeper lies in what is above it; no message is lost; and the
+/// archive comes back.
 fn check(found: &Segmentation, messages: u64) {
     let (mut reached, mut sent) = (0, 0);
     let mut around: Vec<(u64, u64)> = Vec::new();
@@ -57,7 +59,8 @@ fn check(found: &Segmentation, messages: u64) {
     assert_eq!((Some(reached), sent), (found.header.duration_ns, messages));
     for (number, phase) in found.phases.iter().enumerate() {
         let own = || found.occurrences.iter().filter(|occurrence| occurrence.phase == Some(number as u32));
-        // A loop is what its outermost occurrences are; what is in no other phase is itself wherever it is.
+        // A loop is what its outermost occurrences are; what is in no other phase is itself
+        // wherever it is.
         let depth = own().map(|occurrence| occurrence.depth).min().unwrap();
         let is_leaf = number < found.leaf_phases().unwrap();
         let (count, sum, ns) = own()
@@ -108,7 +111,8 @@ fn phases_of_many_kinds_are_found_to_the_nanosecond() {
 
 #[test]
 fn random_partners_are_a_phase_wherever_they_come() {
-    // Nothing comes again in them but by chance, so that nothing is a round of theirs, nor a piece of one.
+    // Nothing comes again in them but by chance, so that nothing is a round of theirs, nor a piece
+    // of one.
     for (text, ranks) in [
         ("transpose*300,((random[gap=190us]*54,permutation[gap=110us]*71)*5,allreduce*119)*3,incast*300", 64),
         ("bisection*300,((halo3d[gap=180us]*26,random[gap=20us]*148)*3,alltoall*5)*4,allreduce*200", 64),
@@ -127,7 +131,8 @@ fn random_partners_are_a_phase_wherever_they_come() {
 
 #[test]
 fn a_slow_wave_before_a_halo_ends_with_its_last_message() {
-    // Both send the same, one in three long rounds, of which any part is unlike the whole, the other in six short ones.
+    // Both send the same, one in three long rounds, of which any part is unlike the whole, the
+    // other in six short ones.
     let text = "halo2d[bytes=64KiB,gap=150us]*6,halo3d[gap=70us]*7,sweep[bytes=64KiB,gap=130us]*3,\
                 halo2d[bytes=64KiB,gap=150us]*6,halo3d[gap=70us]*7";
     let (trace, truth) = program(text, 256);
@@ -189,7 +194,8 @@ fn an_idle_stretch_begins_when_the_last_message_has_arrived() {
 
 #[test]
 fn an_idle_stretch_near_another_one_is_idle_too() {
-    // Between them lies less time than the second one lasts, and the waves after it take half of that.
+    // Between them lies less time than the second one lasts, and the waves after it take half of
+    // that.
     let text = "halo2d[gap=50us,bytes=8KiB]*200,idle[time=4ms],alltoall[bytes=1KiB]*20,idle[time=4ms],sweep[bytes=64KiB,gap=97us]*12";
     let (trace, truth) = program(text, 64);
     assert_eq!(starts(&split(&trace, Level::Auto)), truth);
@@ -214,7 +220,8 @@ fn a_wave_over_the_same_neighbours_is_no_part_of_a_halo() {
 
 #[test]
 fn stray_messages_do_not_hide_that_a_run_is_idle() {
-    // One message in twenty is stray, while the run is idle too; ranks are late and messages irregular.
+    // One message in twenty is stray, while the run is idle too; ranks are late and messages
+    // irregular.
     let text = "halo2d[bytes=8KiB,gap=90us]*250,idle[time=20ms],permutation[bytes=16KiB,gap=80us]*400,idle[time=20ms],random[gap=90us]*200";
     for ranks in [64, 256] {
         let disturbance = Disturbance { jitter: 1.0, noise: 0.05, skew_ns: 50_000, ..Disturbance::default() };
@@ -313,7 +320,8 @@ fn the_order_of_messages_of_one_time_does_not_matter() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Rounds of messages at few different times, of two kinds in turn, however those of one time and source are ordered.
+    /// Rounds of messages at few different times, of two kinds in turn, however those of one time
+    /// and source are ordered.
     #[test]
     fn no_order_of_messages_of_one_time_matters(
         kinds in prop::collection::vec(
@@ -326,7 +334,8 @@ proptest! {
             let mut state = order;
             for round in 0..kinds.len().cast_signed() as i64 * rounds {
                 for (step, src, dst, size, tag) in &kinds[(round / rounds) as usize] {
-                    // A linear congruential generator (Knuth, MMIX) puts those of one time and source in some order.
+                    // A linear congruential generator (Knuth, MMIX) puts those of one time and
+                    // source in some order.
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     let place = if order == 0 { 0 } else { state >> 32 };
                     let send_post_ns = 10 * round + step;
@@ -411,7 +420,8 @@ fn ranks_that_are_late_after_a_barrier_do_not_make_it_idle() {
 
 #[test]
 fn stragglers_belong_to_the_phase_that_they_make_whole() {
-    // Ranks 0 to 2 are at half the speed of the others, and go on alone, more slowly, until they have done as much.
+    // Ranks 0 to 2 are at half the speed of the others, and go on alone, more slowly, until they
+    // have done as much.
     let slow = |src: u32| src < 3;
     let whole = ring(0, 200, 1).filter(move |(time, src, ..)| !slow(*src) || time / 1000 % 2 == 0);
     let rest = ring(200, 300, 1).filter(move |(_, src, ..)| slow(*src));
@@ -423,8 +433,8 @@ fn stragglers_belong_to_the_phase_that_they_make_whole() {
     assert_eq!(found.occurrences.len(), 2, "{:?}", found.occurrences);
 }
 
-/// When the second phase begins of a run of allreduces: 300 of 16 ranks that send to the next one, then 200 of four steps, the first of
-/// which is like that. Steps are 100 ns, without pauses.
+/// When the second phase begins of a run of allreduces: 300 of 16 ranks that send to the next one,
+/// then 200 of four steps, the first of which is like that. Steps are 100 ns, without pauses.
 fn second_of_two_allreduces(with_calls: bool) -> u64 {
     let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
     let operation = Operation::Allreduce;

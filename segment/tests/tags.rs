@@ -9,8 +9,8 @@ use phaseflow_collect::pattern::{FAMILIES, LabelledRun, Program};
 use phaseflow_collect::trace::{Block, Message, Operation, Rank, RunFacts, TraceReader, TraceWriter};
 use phaseflow_segment::{Level, Method, Options, Rewind, Segmentation, segment, write_segmentation};
 
-/// Rounds of a ring with a pause after each: every rank sends one message of 4 KiB to each of two neighbours. The tag is told by the
-/// round and the neighbour.
+/// Rounds of a ring with a pause after each: every rank sends one message of 4 KiB to each of two
+/// neighbours. The tag is told by the round and the neighbour.
 fn ring(rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
     ring_by(Operation::PointToPoint, rounds, tag)
 }
@@ -79,7 +79,8 @@ fn counters_do_not_split_phases() {
         assert_eq!(found, Segmentation { header: found.header.clone(), ..plain.clone() }, "modulo {period}");
         assert_eq!(found.header.method, plain.header.method);
     }
-    // Several exchanges an iteration, each with the number of the iteration; the sides told apart; few iterations; outer ones.
+    // Several exchanges an iteration, each with the number of the iteration; the sides told apart;
+    // few iterations; outer ones.
     for (rounds, tag) in
         [(300, [3, 3, 0]), (300, [1, 2, 1]), (20, [1, 1, 0]), (300, [50, 1, 0]), (2000, [20, 2, 1])]
     {
@@ -93,7 +94,8 @@ fn counters_do_not_split_phases() {
     assert_eq!(stretches(&found), [(0, Some(0))]);
 }
 
-/// A labelled run whose messages are given other tags, told the message and how many of its pair came before.
+/// A labelled run whose messages are given other tags, told the message and how many of its pair
+/// came before.
 fn tagged(run: &LabelledRun, tag: impl Fn(&Message, i32) -> Option<i32>) -> Vec<u8> {
     let mut plain = Vec::new();
     run.generate(&mut ArchiveExport::new(&mut plain, false), &mut |_| Ok(())).unwrap();

@@ -1,7 +1,10 @@
-//! In-network aggregation at full size: our figures beside published ones and those of the specification's throw-away simulation.
+//! In-network aggregation at full size: our figures beside published ones and those of the
+//! specification's throw-away simulation.
 //!
-//! A star of 8 hosts (or as said), 1 µs a link and in the switch; 100 MB. `x line` is the time over that of the lossless bound, the mean of three seeds. CPU seconds are of one
-//! run. Of the lab's protocol, 1 ms a link, milliseconds are those of a chunk. `cargo bench --bench aggregation -- WORD` runs the rows with WORD in their name.
+//! A star of 8 hosts (or as said), 1 µs a link and in the switch; 100 MB. `x line` is the time over
+//! that of the lossless bound, the mean of three seeds. CPU seconds are of one run. Of the lab's
+//! protocol, 1 ms a link, milliseconds are those of a chunk. `cargo bench --bench aggregation --
+//! WORD` runs the rows with WORD in their name.
 #![allow(clippy::expect_used, reason = "a bench without its input is no bench")]
 #![allow(clippy::print_stdout, reason = "its figures are its output")]
 
@@ -86,7 +89,8 @@ const fn chunks(
     Row { hosts, link_ps, bytes: 200_000 * 128, ..row(name, choice, 10.0, 0.0, expected) }
 }
 
-/// The course's protocol over links so fast that packets have no length, as in the simulation that is compared with.
+/// The course's protocol over links so fast that packets have no length, as in the simulation that
+/// is compared with.
 const fn lab(name: &'static str, hosts: u32, loss: f64, expected: &'static str) -> Row {
     let bytes = 252 * LAB_CHUNKS;
     Row {
@@ -162,7 +166,8 @@ fn milliseconds(row: &Row, seed: u64, loss: f64) -> (f64, AggregationReport) {
     (fabric.now() as f64 / 1e9, program.0.report())
 }
 
-/// CPU seconds of this process so far: other work on the machine counts less than in wall-clock time.
+/// CPU seconds of this process so far: other work on the machine counts less than in wall-clock
+/// time.
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").expect("Linux");
     let nanoseconds: f64 = text.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");

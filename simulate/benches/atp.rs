@@ -1,7 +1,9 @@
-//! ATP at full size: what the protocol's numbers say, what is reached, and how long that takes to simulate.
+//! ATP at full size: what the protocol's numbers say, what is reached, and how long that takes to
+//! simulate.
 //!
-//! Expected figures are closed forms from packet sizes and rates, or those that the paper names (Lao et al., NSDI 2021). 100 Gbit/s, 500 ns
-//! a link. `cargo bench --bench atp -- WORD` runs the cases with WORD in their name.
+//! Expected figures are closed forms from packet sizes and rates, or those that the paper names
+//! (Lao et al., NSDI 2021). 100 Gbit/s, 500 ns a link. `cargo bench --bench atp -- WORD` runs the
+//! cases with WORD in their name.
 #![allow(clippy::expect_used, reason = "a bench without its input is no bench")]
 #![allow(clippy::print_stdout, reason = "its figures are its output")]
 
@@ -22,7 +24,8 @@ const PAYLOAD: u64 = 248;
 /// Picoseconds of a packet of 330 bytes (paper) and 332 (code).
 const PAPER: f64 = 26_400.0;
 const CODE: f64 = 26_560.0;
-/// Picoseconds of four links and the packet on three of them: what a star adds to the time of the first link.
+/// Picoseconds of four links and the packet on three of them: what a star adds to the time of the
+/// first link.
 const ROUND: f64 = 4.0 * 500_000.0 + 3.0 * PAPER;
 
 /// What came out of a run.

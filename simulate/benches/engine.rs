@@ -1,5 +1,6 @@
-//! The hold model (Jones, *An empirical comparison of priority-queue and event-set implementations*, 1986): a queue of n
-//! pending events; each step takes the earliest and adds one an exponential time later.
+//! The hold model (Jones, *An empirical comparison of priority-queue and event-set
+//! implementations*, 1986): a queue of n pending events; each step takes the earliest and adds one
+//! an exponential time later.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

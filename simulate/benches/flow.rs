@@ -1,8 +1,9 @@
 //! Flows through the flow model, and the same with all rates from scratch at every event.
 //!
-//! Loads as in SimGrid's comparison (benches/peers/): `A`: all-to-all, 64 KiB a pair. `U`: Poisson arrivals at half the capacity of
-//! the host links, exponential sizes of mean 1 MB, random pairs. `R`: random pairs and sizes, all at once; with a tolerance too. Three-level fat trees
-//! with full bisection, D-mod-K, 100 Gbit/s, 1 µs a link.
+//! Loads as in SimGrid's comparison (benches/peers/): `A`: all-to-all, 64 KiB a pair. `U`: Poisson
+//! arrivals at half the capacity of the host links, exponential sizes of mean 1 MB, random pairs.
+//! `R`: random pairs and sizes, all at once; with a tolerance too. Three-level fat trees with full
+//! bisection, D-mod-K, 100 Gbit/s, 1 µs a link.
 #![allow(clippy::expect_used, reason = "a bench without its input is no bench")]
 
 use std::collections::BinaryHeap;
@@ -61,7 +62,8 @@ fn run(net: &Topology, flows: &[Flow], tolerance: f32) -> f64 {
     last
 }
 
-/// All rates from scratch at every event: water-filling with a heap of links, as good as that can be.
+/// All rates from scratch at every event: water-filling with a heap of links, as good as that can
+/// be.
 fn run_from_scratch(net: &Topology, flows: &[Flow]) -> f64 {
     let demand = |flow: &Flow| HostDemand {
         src: HostId(flow.1),

@@ -1,9 +1,12 @@
-//! The packet engine: data packet-hops a CPU second and peak memory, on the workloads of ../shared/specs/peers.md.
+//! The packet engine: data packet-hops a CPU second and peak memory, on the workloads of
+//! ../shared/specs/peers.md.
 //!
-//! Fat trees of three levels, 100 Gbit/s, 1 µs a link, 4096 bytes a packet. `permutation`: every host sends 1 MiB (or more) to another
-//! one. `ring`: allreduce of 16 MiB. Each packet is acknowledged by a packet of its own over as many links, so data packet-hops are
-//! half of all (`usnic` sends fewer acknowledgements: its figure is too low; `ideal` sends none). Each case is a process, three times; the median counts. `cargo bench --bench packet -- WORD` runs the cases with WORD in
-//! their name.
+//! Fat trees of three levels, 100 Gbit/s, 1 µs a link, 4096 bytes a packet. `permutation`: every
+//! host sends 1 MiB (or more) to another one. `ring`: allreduce of 16 MiB. Each packet is
+//! acknowledged by a packet of its own over as many links, so data packet-hops are half of all
+//! (`usnic` sends fewer acknowledgements: its figure is too low; `ideal` sends none). Each case is
+//! a process, three times; the median counts. `cargo bench --bench packet -- WORD` runs the cases
+//! with WORD in their name.
 #![allow(clippy::expect_used, reason = "a bench without its input is no bench")]
 #![allow(clippy::print_stdout, reason = "its figures are its output")]
 
@@ -27,7 +30,8 @@ enum Pattern {
 
 use Pattern::{AllToAll, Permutation, Ring};
 
-/// Name; ports of a switch; transport; paths; pattern; data packet-hops a second, or seconds, that are asked.
+/// Name; ports of a switch; transport; paths; pattern; data packet-hops a second, or seconds, that
+/// are asked.
 const CASES: &[(&str, u32, &str, Paths, Pattern, &str)] = &[
     (
         "permutation 128 dctcp",
@@ -77,7 +81,8 @@ const RING_BYTES: u64 = 16 << 20;
 /// Payload of a packet.
 const PAYLOAD: u32 = 4096;
 
-/// What a case prints and its parent reads: hops, CPU seconds, peak memory in kB, makespan, most pending.
+/// What a case prints and its parent reads: hops, CPU seconds, peak memory in kB, makespan, most
+/// pending.
 type Figures = [f64; 5];
 
 fn fat_tree(k: u32) -> Topology {
@@ -98,7 +103,8 @@ fn permutation(hosts: u32, bytes: u64) -> Vec<Message> {
     order.iter().enumerate().map(message).collect()
 }
 
-/// 2(p − 1) steps; in each, everyone sends 1/p of the vector to the next one as soon as the step before has come in.
+/// 2(p − 1) steps; in each, everyone sends 1/p of the vector to the next one as soon as the step
+/// before has come in.
 fn ring<C: Carrier>(simulation: &mut Simulation<'_, C>, hosts: u32) {
     let steps = 2 * (hosts - 1);
     let bytes = RING_BYTES / u64::from(hosts);
@@ -170,7 +176,8 @@ fn case(name: &str) -> Option<Figures> {
     })
 }
 
-/// CPU seconds of this process so far: other work on the machine counts less than in wall-clock time.
+/// CPU seconds of this process so far: other work on the machine counts less than in wall-clock
+/// time.
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").expect("Linux");
     let nanoseconds: f64 = text.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
@@ -192,8 +199,9 @@ fn measure(name: &str) -> Figures {
     figures.try_into().expect("five figures")
 }
 
-/// Rows V9, V10 and V12 of ../shared/specs/protocols.md at their full size: one fragment of 100 000 chunks over a cable with MTU 9000, our
-/// figures and those of the specification's throw-away simulation.
+/// Rows V9, V10 and V12 of ../shared/specs/protocols.md at their full size: one fragment of 100 000
+/// chunks over a cable with MTU 9000, our figures and those of the specification's throw-away
+/// simulation.
 fn rows() {
     const CHUNKS: u64 = 100_000;
     // Passes of the specification.

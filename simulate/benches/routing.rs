@@ -1,7 +1,8 @@
 //! Routes per second of each router, on one core.
 //!
-//! `pairs of 16`: the host pairs of a 128-rank job on a two-level tree like the cluster milk. `neighbours of 128`: 128 hosts
-//! spread over a three-level tree of 2 048 hosts with 256 paths between far ones, eight partners each, as CG has.
+//! `pairs of 16`: the host pairs of a 128-rank job on a two-level tree like the cluster milk.
+//! `neighbours of 128`: 128 hosts spread over a three-level tree of 2 048 hosts with 256 paths
+//! between far ones, eight partners each, as CG has.
 #![allow(clippy::expect_used, reason = "a bench without its input is no bench")]
 
 use std::hint::black_box;

@@ -1,4 +1,5 @@
-//! Whole runs: PFSim's CG scenario, and the same trace on a fat tree of 2 048 hosts with 40 jobs at a time.
+//! Whole runs: PFSim's CG scenario, and the same trace on a fat tree of 2 048 hosts with 40 jobs at
+//! a time.
 
 mod pfsim_data;
 
@@ -29,8 +30,8 @@ fn cg(criterion: &mut Criterion) {
 
 fn fat_tree(criterion: &mut Criterion) {
     let Some(cg) = workload("cg-c-128.tar.gz") else { return };
-    // 4 slots a host: a job takes 32 hosts, so 40 jobs leave some free. With 8 times as many arrivals as ends at the
-    // start, 40 jobs on average run at a time (Little: 2 jobs/s · 20 s).
+    // 4 slots a host: a job takes 32 hosts, so 40 jobs leave some free. With 8 times as many
+    // arrivals as ends at the start, 40 jobs on average run at a time (Little: 2 jobs/s · 20 s).
     let choice = TopologyChoice::parse("xgft[m=16:16:8,w=1:16:16]").ok();
     let options = TopologyOptions { slots: Some(4), ..TopologyOptions::default() };
     let Some(network) = choice.and_then(|choice| topology(&choice, &options).ok()) else { return };

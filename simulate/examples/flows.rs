@@ -1,9 +1,9 @@
-//! Runs a list of flows through the flow model: `flows TOPOLOGY FLOWS.csv [--capacity RATE] [--latency TIME] [--router NAME]
-//! [--fairness maxmin|rtt] [--tolerance F] [--ends FILE]`.
+//! Runs a list of flows through the flow model: `flows TOPOLOGY FLOWS.csv [--capacity RATE]
+//! [--latency TIME] [--router NAME] [--fairness maxmin|rtt] [--tolerance F] [--ends FILE]`.
 //!
-//! The list has lines `src,dst,bytes[,start_ns]` with hosts by number. Prints the number of flows, the makespan and the time it
-//! took; `--ends` writes the end of each flow in seconds, a line each, in the order of the list. Made for comparisons with other
-//! engines (`benches/peers/`).
+//! The list has lines `src,dst,bytes[,start_ns]` with hosts by number. Prints the number of flows,
+//! the makespan and the time it took; `--ends` writes the end of each flow in seconds, a line each,
+//! in the order of the list. Made for comparisons with other engines (`benches/peers/`).
 #![allow(clippy::print_stdout, reason = "a program")]
 
 use std::fmt::Write as _;

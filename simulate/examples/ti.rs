@@ -1,8 +1,9 @@
 //! Writes what a replay does as SimGrid's time-independent trace: `ti ARCHIVE DIRECTORY`.
 //!
-//! The archive is a phase archive that holds the whole run (`pf-segment --keep-messages`). Each rank gets a file; `ti.txt` names
-//! them for `smpirun -replay`. A nanosecond of computation becomes one operation, so that hosts of 1 Gf take as long as the run
-//! did. Made for comparisons with SMPI (`benches/peers/`).
+//! The archive is a phase archive that holds the whole run (`pf-segment --keep-messages`). Each
+//! rank gets a file; `ti.txt` names them for `smpirun -replay`. A nanosecond of computation becomes
+//! one operation, so that hosts of 1 Gf take as long as the run did. Made for comparisons with SMPI
+//! (`benches/peers/`).
 #![allow(clippy::print_stdout, reason = "a program")]
 
 use std::fs::File;

@@ -1,8 +1,9 @@
 //! How collectives are carried out: as recorded, or in another way.
 //!
-//! Replaced are blocking `MPI_Allreduce` calls whose bytes are known; other operations stay as they were recorded.
-//! `ring`, `recursive-doubling` and `halving-doubling` are those of [`phaseflow_collect::expand`], Open MPI's, with their
-//! fall-backs: ring with fewer elements than ranks is recursive doubling.
+//! Replaced are blocking `MPI_Allreduce` calls whose bytes are known; other operations stay as they
+//! were recorded. `ring`, `recursive-doubling` and `halving-doubling` are those of
+//! [`phaseflow_collect::expand`], Open MPI's, with their fall-backs: ring with fewer elements than
+//! ranks is recursive doubling.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::expand::Algorithm;

@@ -1,8 +1,9 @@
 //! From ranks to hosts: what the hosts of a job send each other.
 //!
-//! A router works on pairs of hosts, heaviest first. Which pairs there are, how heavy, and in which order depends on which
-//! ranks *share* hosts, not on which hosts those are: so hosts are numbered within the job, in order of the first rank
-//! that they have ([`LocalPlacement`]), and the list of a phase is the same for all jobs of a workload that are cut up alike.
+//! A router works on pairs of hosts, heaviest first. Which pairs there are, how heavy, and in which
+//! order depends on which ranks *share* hosts, not on which hosts those are: so hosts are numbered
+//! within the job, in order of the first rank that they have ([`LocalPlacement`]), and the list of
+//! a phase is the same for all jobs of a workload that are cut up alike.
 
 use std::cmp::Reverse;
 
@@ -70,14 +71,17 @@ impl Aggregator {
         }
     }
 
-    /// The demands between hosts, heaviest first; ties in order of first appearance when going through the rank pairs by
-    /// source, then destination. Pairs on one host are left out; those that only exchange empty messages are not.
+    /// The demands between hosts, heaviest first; ties in order of first appearance when going
+    /// through the rank pairs by source, then destination. Pairs on one host are left out; those
+    /// that only exchange empty messages are not.
     ///
-    /// Sources come in the order of their decimal digits (0, 1, 10, 100, 101, …, 11, …): PFSim meets them so, as members of
-    /// a PFProf archive, and greedy routing depends on it: MILC on `milk` has many equal pairs, and in numerical order they
-    /// end on a maximum 14 % higher than PFSim's.
+    /// Sources come in the order of their decimal digits (0, 1, 10, 100, 101, …, 11, …): PFSim
+    /// meets them so, as members of a PFProf archive, and greedy routing depends on it: MILC on
+    /// `milk` has many equal pairs, and in numerical order they end on a maximum 14 % higher than
+    /// PFSim's.
     ///
-    /// `of_rank` has all ranks of the matrix. Time and memory are those of the matrix and the ranks.
+    /// `of_rank` has all ranks of the matrix. Time and memory are those of the matrix and the
+    /// ranks.
     pub(crate) fn demands(&mut self, matrix: &TrafficMatrix, of_rank: &[u32]) -> Vec<PairDemand> {
         let hosts = of_rank.iter().max().map_or(0, |host| *host as usize + 1);
         self.sort_ranks(of_rank, hosts);
@@ -135,7 +139,8 @@ impl Aggregator {
     }
 }
 
-/// Orders numbers as text: digits aligned to the left, the shorter one first where they are equal (10 before 100).
+/// Orders numbers as text: digits aligned to the left, the shorter one first where they are equal
+/// (10 before 100).
 fn decimal_place(number: u32) -> u64 {
     let digits = number.checked_ilog10().unwrap_or(0) + 1;
     (u64::from(number) * 10_u64.pow(10 - digits)) << 4 | u64::from(digits)

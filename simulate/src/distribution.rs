@@ -51,7 +51,8 @@ impl Distribution {
     /// ```
     ///
     /// # Errors
-    /// An unknown name or parameter (with the near matches), a missing one, a value outside its range.
+    /// An unknown name or parameter (with the near matches), a missing one, a value outside its
+    /// range.
     pub fn new(choice: &Choice) -> Result<Self> {
         let kind = match choice.name() {
             "constant" => {
@@ -129,8 +130,8 @@ mod tests {
 
     /// Checks the first two moments of `n` draws against the closed forms.
     ///
-    /// The sample mean lies within 5 standard errors, 5 σ / √n (missed once in 10⁶ seeds, and the seed is fixed); the
-    /// sample variance within 5 σ² √((κ − 1) / n), κ the kurtosis μ₄ / σ⁴.
+    /// The sample mean lies within 5 standard errors, 5 σ / √n (missed once in 10⁶ seeds, and the
+    /// seed is fixed); the sample variance within 5 σ² √((κ − 1) / n), κ the kurtosis μ₄ / σ⁴.
     fn check(name: &str, mean: f64, variance: f64, kurtosis: f64) {
         let n = 200_000;
         let distribution = Distribution::new(&Choice::parse(name).unwrap()).unwrap();
@@ -151,7 +152,8 @@ mod tests {
         check("constant[value=2.5]", 2.5, 0.0, 1.0);
         check("exponential[lambd=0.1]", 10.0, 100.0, 9.0);
         check("uniform[low=2,high=6]", 4.0, 16.0 / 12.0, 1.8);
-        // σ² = 0.25: mean e^(μ + σ²/2), variance (e^σ² − 1) mean², kurtosis e^4σ² + 2e^3σ² + 3e^2σ² − 3.
+        // σ² = 0.25: mean e^(μ + σ²/2), variance (e^σ² − 1) mean², kurtosis e^4σ² + 2e^3σ² + 3e^2σ²
+        // − 3.
         let (mean, w) = (1.125_f64.exp(), 0.25_f64.exp());
         let kurtosis = w.powi(4) + 2.0 * w.powi(3) + 3.0 * w.powi(2) - 3.0;
         check("lognormal[mu=1,sigma=0.5]", mean, (w - 1.0) * mean * mean, kurtosis);

@@ -1,23 +1,26 @@
 //! The event queue: what happens next.
 //!
-//! Time is a `u64` of picoseconds (213 days). Events are handed out in ascending time, and in the order in which they were
-//! pushed where times are equal: a total order, so that a run is the same wherever it is run. An event that was pushed
-//! with a [`Handle`] can be taken back.
+//! Time is a `u64` of picoseconds (213 days). Events are handed out in ascending time, and in the
+//! order in which they were pushed where times are equal: a total order, so that a run is the same
+//! wherever it is run. An event that was pushed with a [`Handle`] can be taken back.
 //!
-//! The queue is an implicit 4-ary heap of `(time, sequence)` keys with the events beside them: half the levels of a binary
-//! heap, and the four children of a node share one or two cache lines (LaMarca and Ladner, *The influence of caches on the
-//! performance of heaps*, 1996). benches/README.md compares it to the standard library's binary heap. A calendar queue
-//! would be faster for very many pending events of even spread, at the price of bad worst cases.
+//! The queue is an implicit 4-ary heap of `(time, sequence)` keys with the events beside them: half
+//! the levels of a binary heap, and the four children of a node share one or two cache lines
+//! (LaMarca and Ladner, *The influence of caches on the performance of heaps*, 1996).
+//! benches/README.md compares it to the standard library's binary heap. A calendar queue would be
+//! faster for very many pending events of even spread, at the price of bad worst cases.
 //!
-//! A cancelled event stays in the heap until it surfaces or until half of the heap is cancelled events, when they are swept
-//! out; so cancelling costs O(1) (amortised) and memory is proportional to the events that are still to come.
+//! A cancelled event stays in the heap until it surfaces or until half of the heap is cancelled
+//! events, when they are swept out; so cancelling costs O(1) (amortised) and memory is proportional
+//! to the events that are still to come.
 
 use phaseflow_collect::Error;
 
 /// Picoseconds since the start of a run.
 pub type Picoseconds = u64;
 
-/// What would go on when the clock has ended: sums of times stop at [`Picoseconds::MAX`], which is no time of a result.
+/// What would go on when the clock has ended: sums of times stop at [`Picoseconds::MAX`], which is
+/// no time of a result.
 pub(crate) fn beyond_clock() -> Error {
     Error::data(
         "ends after 18446744 s (213 days), when the clock does; simulate a part of it, or less computation (--compute-scale)",
@@ -115,7 +118,8 @@ impl<E: Copy> EventQueue<E> {
         true
     }
 
-    /// Time of the first entry: that of the next event where nothing is ever cancelled, else a lower bound.
+    /// Time of the first entry: that of the next event where nothing is ever cancelled, else a
+    /// lower bound.
     pub fn peek_time(&self) -> Option<Picoseconds> {
         self.heap.first().map(Entry::time)
     }
@@ -164,8 +168,8 @@ impl<E: Copy> EventQueue<E> {
         let gone = self.heap.first().map_or(last.slot, |first| first.slot);
         self.release(gone);
         if !self.heap.is_empty() {
-            // The last entry came from the bottom and belongs near it: walk the gap down without comparing to it, then
-            // let it climb (Floyd's variant, as in the standard library).
+            // The last entry came from the bottom and belongs near it: walk the gap down without
+            // comparing to it, then let it climb (Floyd's variant, as in the standard library).
             let gap = self.sift_gap_down(0);
             self.sift_up(gap, last);
         }
@@ -265,7 +269,8 @@ mod tests {
             cancellable: bool,
         },
         Pop,
-        /// Cancels the handle of this number, modulo how many were given out: pending, used or cancelled ones.
+        /// Cancels the handle of this number, modulo how many were given out: pending, used or
+        /// cancelled ones.
         Cancel(usize),
     }
 
@@ -279,7 +284,8 @@ mod tests {
     }
 
     proptest! {
-        /// The oracle is a sorted map from (time, sequence), which forgets what is cancelled at once.
+        /// The oracle is a sorted map from (time, sequence), which forgets what is cancelled at
+        /// once.
         #[test]
         fn in_lockstep_with_a_sorted_map(steps in prop::collection::vec(step(), 0..600)) {
             let mut queue = EventQueue::default();

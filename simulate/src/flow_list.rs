@@ -1,7 +1,8 @@
 //! Lists of flows: what hosts send to each other when, each flow independent of the others.
 //!
-//! CSV lines `src,dst,bytes[,start_ns]`, hosts by name or by number in the order of the network; a first line of those names is passed
-//! over. A host's name goes before a number. Memory: 24 bytes a flow.
+//! CSV lines `src,dst,bytes[,start_ns]`, hosts by name or by number in the order of the network; a
+//! first line of those names is passed over. A host's name goes before a number. Memory: 24 bytes a
+//! flow.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -19,7 +20,8 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// Latest start: later ones do not fit a clock of picoseconds.
 const LATEST_START_NS: u64 = u64::MAX / 1000;
 
-/// Fields of a line: hosts, bytes, and nanoseconds since the start of the run, 0 where they are left out.
+/// Fields of a line: hosts, bytes, and nanoseconds since the start of the run, 0 where they are
+/// left out.
 const COLUMNS: &str = "src,dst,bytes[,start_ns]";
 
 /// One flow of a list.

@@ -1,4 +1,5 @@
-//! Forwarding tables for the switches of a real network (OpenFlow), as PFSim writes them: YAML, one entry per switch.
+//! Forwarding tables for the switches of a real network (OpenFlow), as PFSim writes them: YAML, one
+//! entry per switch.
 //!
 //! ```yaml
 //! 3:                                  # the switch's dpid, else its name
@@ -8,10 +9,12 @@
 //!   blocked_ports: [27]
 //! ```
 //!
-//! Replies need a way back: where no route from destination to source is installed, the same route is installed backwards,
-//! as far as its links have counterparts. Broadcasts need a tree: `blocked_ports` lists, for each switch, the ports of the
-//! links that are not in a minimum spanning tree of the undirected graph. As all links weigh the same, the tree is the one that
-//! Kruskal's algorithm finds when it takes nodes, and at each node links, in the order of the file (that of networkx).
+//! Replies need a way back: where no route from destination to source is installed, the same route
+//! is installed backwards, as far as its links have counterparts. Broadcasts need a tree:
+//! `blocked_ports` lists, for each switch, the ports of the links that are not in a minimum
+//! spanning tree of the undirected graph. As all links weigh the same, the tree is the one that
+//! Kruskal's algorithm finds when it takes nodes, and at each node links, in the order of the file
+//! (that of networkx).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -21,8 +24,8 @@ use petgraph::unionfind::UnionFind;
 use crate::result::PhaseRoutes;
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
-/// The tables that hold the routes of one phase of one job. Switches come in the order of the topology, pairs in that of
-/// the hosts.
+/// The tables that hold the routes of one phase of one job. Switches come in the order of the
+/// topology, pairs in that of the hosts.
 pub fn forwarding_tables(topology: &Topology, routes: &PhaseRoutes) -> String {
     let mut tables: Vec<BTreeMap<(HostId, HostId), LinkId>> = vec![BTreeMap::new(); topology.node_count()];
     let mut install = |pair: (HostId, HostId), link: LinkId| {

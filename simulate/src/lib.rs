@@ -1,22 +1,27 @@
 //! Runs the phases of parallel programs on a network and says which link carries what.
 //!
-//! A *scenario* names topologies, algorithms and jobs; its product gives *points*, each simulated on its own:
+//! A *scenario* names topologies, algorithms and jobs; its product gives *points*, each simulated
+//! on its own:
 //!
 //! ```text
 //! workload ──► jobs ──► scheduler ──► host selector ──► process mapper ──► router ──► link loads ──► result
 //! (phases)     submitted  which job     which hosts       which rank where   which links
 //! ```
 //!
-//! A job runs a [`Workload`](workload::Workload): phases in time, each with a traffic matrix. When a job starts, a scheduler
-//! has chosen it, a host selector its hosts, a process mapper the rank → host [`Placement`](process_mapping::Placement). At
-//! each phase a router turns the host-to-host demand into routes; in the *traffic* model every link on a route then carries
-//! the demand's rate (bytes per second, or bytes where the trace knows no duration) until the phase ends. The model is that of
-//! PFSim (the simulator of the PFAnalyzer paper): loads add up without limit, nobody waits for the network.
+//! A job runs a [`Workload`](workload::Workload): phases in time, each with a traffic matrix. When
+//! a job starts, a scheduler has chosen it, a host selector its hosts, a process mapper the rank →
+//! host [`Placement`](process_mapping::Placement). At each phase a router turns the host-to-host
+//! demand into routes; in the *traffic* model every link on a route then carries the demand's rate
+//! (bytes per second, or bytes where the trace knows no duration) until the phase ends. The model
+//! is that of PFSim (the simulator of the PFAnalyzer paper): loads add up without limit, nobody
+//! waits for the network.
 //!
-//! Where queues, loss and acknowledgements decide, [`packet`] carries messages packet by packet; scenarios cannot choose it yet.
+//! Where queues, loss and acknowledgements decide, [`packet`] carries messages packet by packet;
+//! scenarios cannot choose it yet.
 //!
-//! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one closed enum as its registry:
-//! [`topology`], [`scheduling`], [`host_selection`], [`process_mapping`], [`routing`].
+//! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one
+//! closed enum as its registry: [`topology`], [`scheduling`], [`host_selection`],
+//! [`process_mapping`], [`routing`].
 
 pub mod collective;
 mod demand;

@@ -5,8 +5,8 @@ use crate::result::{Series, SeriesSummary};
 
 /// Maximum, minimum, mean and variance of a step function, each value weighted by how long it held.
 ///
-/// Incremental (West, *Updating mean and variance estimates: an improved method*, 1979), so nothing is kept and nothing
-/// cancels. A value that held for no time counts for the extremes only.
+/// Incremental (West, *Updating mean and variance estimates: an improved method*, 1979), so nothing
+/// is kept and nothing cancels. A value that held for no time counts for the extremes only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TimeWeighted {
     max: f64,
@@ -51,8 +51,9 @@ impl TimeWeighted {
 
 /// A quantity over the run: its statistics, and its values as a [`Series`].
 ///
-/// Statistics are over the whole run, from time 0 to its end. PFSim begins with the first sample of each series, that is
-/// when something first changes, so its means are of a slightly shorter time; maxima are the same.
+/// Statistics are over the whole run, from time 0 to its end. PFSim begins with the first sample of
+/// each series, that is when something first changes, so its means are of a slightly shorter time;
+/// maxima are the same.
 #[derive(Clone, Debug)]
 pub(crate) struct StepFunction {
     statistics: TimeWeighted,
@@ -66,8 +67,9 @@ pub(crate) struct StepFunction {
 
 /// Most steps that a series stores.
 ///
-/// A longer one is thinned, so that a run of millions of jobs stays small: neighbouring steps become one, which has the
-/// higher of their values (what hurts stays visible). Statistics are of all steps.
+/// A longer one is thinned, so that a run of millions of jobs stays small: neighbouring steps
+/// become one, which has the higher of their values (what hurts stays visible). Statistics are of
+/// all steps.
 const LONGEST: usize = 1 << 17;
 
 impl Default for StepFunction {
@@ -171,7 +173,8 @@ mod tests {
 
     #[test]
     fn statistics_of_a_ramp_far_from_zero() {
-        // The steps 0 … n−1 above 10¹²: variance (n² − 1) / 12, which the textbook formula would lose.
+        // The steps 0 … n−1 above 10¹²: variance (n² − 1) / 12, which the textbook formula would
+        // lose.
         let mut statistics = TimeWeighted::default();
         (0..1000).for_each(|i| statistics.add(1e12 + f64::from(i), 2.0));
         assert!((statistics.summary().unwrap().variance - 999_999.0 / 12.0).abs() < 1e-2);

@@ -1,8 +1,9 @@
 //! Random streams: every source of chance in a run draws from a generator of its own.
 //!
-//! *Common random numbers*: the jobs of a line depend on the run's seed and the line alone, so all points of a sweep see
-//! the same jobs, and a difference between two points is the algorithms' and not the dice's. Each axis has a stream of its
-//! own for the same reason: another host selector does not change what the router draws.
+//! *Common random numbers*: the jobs of a line depend on the run's seed and the line alone, so all
+//! points of a sweep see the same jobs, and a difference between two points is the algorithms' and
+//! not the dice's. Each axis has a stream of its own for the same reason: another host selector
+//! does not change what the router draws.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,8 +22,9 @@ pub(crate) enum Stream {
 impl Stream {
     /// The generator of this stream for a run's seed.
     ///
-    /// xoshiro256++ seeds itself by splitmix64 (Blackman and Vigna, 2018, section 6.1), so neighbouring seeds give
-    /// unrelated streams; the odd multiplier keeps `(seed, stream)` pairs with small numbers apart.
+    /// xoshiro256++ seeds itself by splitmix64 (Blackman and Vigna, 2018, section 6.1), so
+    /// neighbouring seeds give unrelated streams; the odd multiplier keeps `(seed, stream)` pairs
+    /// with small numbers apart.
     pub(crate) fn generator(self, seed: u64) -> Xoshiro256PlusPlus {
         let number: u64 = match self {
             Stream::HostSelector => 1,

@@ -1,7 +1,8 @@
 //! What a job does: phases in time, each with a traffic matrix.
 //!
-//! A workload is read from a phase archive; a trace of any kind will do too and is one phase. Messages are summed up while
-//! they pass: memory is that of the matrices. Of loops of phases only the innermost phases are simulated.
+//! A workload is read from a phase archive; a trace of any kind will do too and is one phase.
+//! Messages are summed up while they pass: memory is that of the matrices. Of loops of phases only
+//! the innermost phases are simulated.
 
 use std::io::{BufReader, Cursor, Read, Seek};
 
@@ -33,7 +34,8 @@ const LOOPS: &str = "the phase archive is of an earlier version, which stands fo
 /// A segmented run (or one of a single phase) that jobs repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// What it is called in results: never a file name of the command line, so that a pipe gives the same results.
+    /// What it is called in results: never a file name of the command line, so that a pipe gives
+    /// the same results.
     pub name: String,
     /// Its phases, their matrices and their occurrences.
     pub segmentation: Segmentation,
@@ -49,9 +51,11 @@ pub enum Reading {
     /// Phases and their matrices: memory is that of the matrices.
     #[default]
     Matrices,
-    /// Messages of [windows](phaseflow_segment::Samples) too, which stand for all where a job has the network to itself.
+    /// Messages of [windows](phaseflow_segment::Samples) too, which stand for all where a job has
+    /// the network to itself.
     Samples,
-    /// Messages too, as many as the archive holds, for replay: about 200 bytes a message while reading, 130 after.
+    /// Messages too, as many as the archive holds, for replay: about 200 bytes a message while
+    /// reading, 130 after.
     Messages,
 }
 
@@ -150,7 +154,8 @@ impl Workload {
         Self { name: name.into(), segmentation, remarks: Vec::new(), recording: None }
     }
 
-    /// Reads a phase archive, or any trace that can be imported. `scratch` makes temporary files for messages out of order.
+    /// Reads a phase archive, or any trace that can be imported. `scratch` makes temporary files
+    /// for messages out of order.
     ///
     /// # Errors
     /// What is neither, is damaged, or contradicts itself.

@@ -1,4 +1,5 @@
-//! Jobs whose length comes out of a replay: against formulas, against the traffic model's life of jobs, and against each other.
+//! Jobs whose length comes out of a replay: against formulas, against the traffic model's life of
+//! jobs, and against each other.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -30,7 +31,8 @@ fn network(text: &str) -> Topology {
     topology(&TopologyChoice::parse(text).unwrap(), &options).unwrap()
 }
 
-/// A run of patterns, segmented where they change; with all its messages or those of representatives.
+/// A run of patterns, segmented where they change; with all its messages or those of
+/// representatives.
 fn archive(patterns: &str, ranks: u32, bytes: u64, repeat: u64, all: bool) -> Vec<u8> {
     let mut trace = Vec::new();
     let run = Run {
@@ -84,7 +86,8 @@ fn simulate(topology: &Topology, workloads: &[Workload], jobs: &[JobSource], mod
     result
 }
 
-/// CORRECTNESS: the steps of a critical path are as long as it is, and what it waited for in the network is all that it waited there.
+/// CORRECTNESS: the steps of a critical path are as long as it is, and what it waited for in the
+/// network is all that it waited there.
 fn add_up(result: &RunResult) {
     let mut positions: Vec<(u32, u32)> = Vec::new();
     for row in &result.phases {
@@ -128,7 +131,8 @@ fn makespans(result: &RunResult) -> Vec<f64> {
 
 const NO_COMPUTE: &str = "flow[compute-scale=0]";
 
-/// Rings and shifts have a link for each message at a time: their formulas hold where links are shared, too.
+/// Rings and shifts have a link for each message at a time: their formulas hold where links are
+/// shared, too.
 #[test]
 fn phases_take_what_their_formulas_say_times_their_occurrences() {
     let (ranks, bytes) = (8, 1 << 20);
@@ -163,8 +167,8 @@ fn a_message_each_to_one_host_takes_as_long_as_its_link_needs_for_all() {
     close(result.phases[0].replayed.unwrap().unshared_s.unwrap(), seconds(L + 10_000 * BYTE_PS));
 }
 
-/// Whatever ranks carry over from one stage to the next: a run this short is simulated whole, from archives that hold all messages and from those
-/// that hold windows.
+/// Whatever ranks carry over from one stage to the next: a run this short is simulated whole, from
+/// archives that hold all messages and from those that hold windows.
 #[test]
 fn short_runs_are_what_they_are_without_sampling() {
     let cases = [
@@ -190,13 +194,15 @@ fn short_runs_are_what_they_are_without_sampling() {
 
 #[test]
 fn jobs_share_links_and_wait_for_hosts() {
-    // Two jobs of 4 ranks shift across one link of a dumbbell: hosts 0–3 and 4–7 on two leaves with one spine.
+    // Two jobs of 4 ranks shift across one link of a dumbbell: hosts 0–3 and 4–7 on two leaves with
+    // one spine.
     let dumbbell = network("leaf-spine[leaves=2,spines=1,hosts=4]");
     let bytes = 1_000_000;
     let workloads = [workload("bisection", 4, bytes, 3, false), workload("shift", 8, bytes, 2, false)];
     let alone = simulate(&dumbbell, &workloads[..1], &[at(0, 0.0)], NO_COMPUTE);
     let both = simulate(&dumbbell, &workloads, &[at(0, 0.0), at(0, 0.0), at(1, 0.0)], NO_COMPUTE);
-    // On leaves of their own they do not meet; the third job needs all hosts and starts when both are done.
+    // On leaves of their own they do not meet; the third job needs all hosts and starts when both
+    // are done.
     let run = |result: &RunResult, job: usize| {
         result.jobs[job].finished_s.unwrap() - result.jobs[job].started_s.unwrap()
     };
@@ -230,7 +236,8 @@ fn assert_blame(result: &RunResult, job: u32, expected: &[(Cause, Option<u32>, f
     assert!(alike, "{found:?} instead of {expected:?}");
 }
 
-/// Seven messages into one host: each needs a seventh of the time for itself and loses the rest to the others, on the last link.
+/// Seven messages into one host: each needs a seventh of the time for itself and loses the rest to
+/// the others, on the last link.
 #[test]
 fn an_incast_slows_itself() {
     let star = network("star[hosts=8]");

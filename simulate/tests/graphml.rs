@@ -12,7 +12,8 @@ fn read(path: PathBuf) -> Topology {
     topology(&TopologyChoice::File(path), &TopologyOptions::default()).unwrap()
 }
 
-/// Everything a topology says, for comparison: nodes in their order, links in that of the alphabet, as networkx writes them node by node.
+/// Everything a topology says, for comparison: nodes in their order, links in that of the alphabet,
+/// as networkx writes them node by node.
 fn spelt_out(net: &Topology) -> Vec<String> {
     let nodes = (0..net.node_count() as u32).map(|node| format!("{:?}", net.node(NodeId(node))));
     let links = (0..net.link_count() as u32).map(LinkId).map(|link| {
@@ -38,7 +39,8 @@ fn networkx(script: &str, arguments: &[&Path]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Hosts, slots of each and the capacity between switches are those; what networkx makes of the file is the same network.
+/// Hosts, slots of each and the capacity between switches are those; what networkx makes of the
+/// file is the same network.
 fn is_cluster(file: &Path, hosts: usize, slots: u32, capacity: &str) {
     let net = read(file.into());
     assert_eq!((net.host_count(), net.slots()), (hosts, &vec![slots; hosts][..]));

@@ -26,7 +26,8 @@ const BURST: u64 = 1_000_000;
 const POST_NS: i64 = 5_000;
 const PHASE_NS: i64 = 10_000;
 
-/// Rank 0 hands over a burst at the middle of a short phase. Rank 1 waits for it in the next phase, in which it sends 100 bytes first.
+/// Rank 0 hands over a burst at the middle of a short phase. Rank 1 waits for it in the next phase,
+/// in which it sends 100 bytes first.
 fn burst() -> Vec<u8> {
     let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
     let marks = |writer: &mut TraceWriter<Vec<u8>>, time_ns: i64, level: i32| {
@@ -83,7 +84,8 @@ fn close(found: f64, expected: f64, most: f64) {
     assert!((found - expected).abs() <= most * expected, "{found}, expected {expected}");
 }
 
-/// Four of the five microseconds that are left of the first phase carry its burst; the rest of it travels in the second one.
+/// Four of the five microseconds that are left of the first phase carry its burst; the rest of it
+/// travels in the second one.
 #[test]
 fn what_is_on_its_way_at_the_end_of_a_phase_loads_links_in_the_next_one() {
     let topology = star();
@@ -99,14 +101,16 @@ fn what_is_on_its_way_at_the_end_of_a_phase_loads_links_in_the_next_one() {
         assert_eq!(second.max_link_bytes, Some(BURST - carried.round() as u64), "{sampling}");
         close(first.max_utilization.unwrap(), carried * BYTE_S / first_s, 1e-9);
         close(second.max_utilization.unwrap(), 1.0, 1e-9);
-        // What was sent is what was asked for; phases together carry all of it on each of its links.
+        // What was sent is what was asked for; phases together carry all of it on each of its
+        // links.
         assert_eq!([first.bytes, second.bytes], [BURST, 100]);
         let links: u64 = result.links.bytes.iter().sum();
         assert_eq!(links, 2 * (BURST + 100), "{sampling}");
     }
 }
 
-/// A packet stands in the queue of its sender's link until its last bit is on the wire: what is told of a moment is that to a byte.
+/// A packet stands in the queue of its sender's link until its last bit is on the wire: what is
+/// told of a moment is that to a byte.
 #[test]
 fn packets_that_wait_at_the_end_of_a_phase_load_links_in_the_next_one() {
     let topology = star();
@@ -116,7 +120,8 @@ fn packets_that_wait_at_the_end_of_a_phase_load_links_in_the_next_one() {
         let used = phase.max_utilization.unwrap();
         assert!(used <= 1.0 + 1e-6, "{}: {used}", phase.phase);
     }
-    // From the moment of the post on the sender's link is busy: packets have their latency behind the link.
+    // From the moment of the post on the sender's link is busy: packets have their latency behind
+    // the link.
     close(first.max_utilization.unwrap(), 0.5, 0.001);
     close(second.max_utilization.unwrap(), 1.0, 0.05);
     // CORRECTNESS: no packet is counted twice or not at all, headers included.
@@ -127,7 +132,8 @@ fn packets_that_wait_at_the_end_of_a_phase_load_links_in_the_next_one() {
     assert!((sent..sent * 21 / 20).contains(&bytes), "{bytes}");
 }
 
-/// Two jobs on hosts of their own: each phase has what its own messages put on links, whoever was there.
+/// Two jobs on hosts of their own: each phase has what its own messages put on links, whoever was
+/// there.
 #[test]
 fn phases_of_jobs_that_meet_have_their_own_bytes() {
     let options = TopologyOptions {
@@ -142,7 +148,8 @@ fn phases_of_jobs_that_meet_have_their_own_bytes() {
             let rows = 0..result.links.link.len();
             let own = rows.filter(|row| result.links.job[*row] == Some(job));
             let bytes: u64 = own.map(|row| result.links.bytes[row]).sum();
-            // A stage that meets others begins with a barrier and replays its phase from first to last message: the burst belongs to it then.
+            // A stage that meets others begins with a barrier and replays its phase from first to
+            // last message: the burst belongs to it then.
             if sampling == "off" {
                 assert_eq!(bytes, 2 * (BURST + 100), "job {job}");
             }

@@ -1,4 +1,5 @@
-//! Programs as plugins: the Python router in the repository, and programs that die, lie, dawdle or babble.
+//! Programs as plugins: the Python router in the repository, and programs that die, lie, dawdle or
+//! babble.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! The result archive gives back what was put in, and says what is wrong with what it did not write.
+//! The result archive gives back what was put in, and says what is wrong with what it did not
+//! write.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -273,7 +274,8 @@ fn every_cut_is_noticed() {
     }
 }
 
-/// Of an archive that ends too early, wherever, the runs come back that were written completely, and no other.
+/// Of an archive that ends too early, wherever, the runs come back that were written completely,
+/// and no other.
 #[test]
 fn what_is_complete_of_a_cut_archive_is_read() {
     let runs: Vec<RunResult> = [3, 4, 9].map(|number| numbered(example(), number)).into();

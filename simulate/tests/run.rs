@@ -1,4 +1,5 @@
-//! Whole runs against closed forms, against each other, and against a slow account of who used which link when.
+//! Whole runs against closed forms, against each other, and against a slow account of who used
+//! which link when.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::float_cmp, reason = "tests")]
 
@@ -81,10 +82,12 @@ fn close(found: Option<f64>, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} instead of {expected}");
 }
 
-/// Two edge switches of two hosts, one core: the link between switches in each direction is shared by all that crosses.
+/// Two edge switches of two hosts, one core: the link between switches in each direction is shared
+/// by all that crosses.
 const TWO_BY_TWO: &str = "xgft[m=2:2,w=1:1]";
 
-/// 2 ms of a crossing pair at 1 GB/s, 1 ms idle, 1 ms of two crossing pairs at 2 GB/s each, 2 ms of the first again.
+/// 2 ms of a crossing pair at 1 GB/s, 1 ms idle, 1 ms of two crossing pairs at 2 GB/s each, 2 ms of
+/// the first again.
 fn two_phases() -> Workload {
     let ms = 1_000_000;
     workload(
@@ -282,7 +285,8 @@ fn any_workload() -> impl Strategy<Value = Workload> {
     })
 }
 
-/// Load of each link at a time between events, from the rows alone: which stretch each job is in, and its recorded routes.
+/// Load of each link at a time between events, from the rows alone: which stretch each job is in,
+/// and its recorded routes.
 fn loads_at(time_s: f64, setup: &Setup<'_>, result: &RunResult) -> Vec<f64> {
     let mut load = vec![0.0; setup.topology.link_count()];
     for job in &result.jobs {
@@ -347,7 +351,8 @@ proptest! {
         prop_assert_eq!(result.statistics.jobs_finished as usize, jobs.len());
     }
 
-    /// A router that looks at nothing but source and destination says the same however often it is asked.
+    /// A router that looks at nothing but source and destination says the same however often it is
+    /// asked.
     #[test]
     fn asking_an_oblivious_router_again_changes_nothing(
         workloads in prop::collection::vec(any_workload(), 1..3),

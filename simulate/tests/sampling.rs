@@ -20,7 +20,8 @@ use point::{algorithms, setup};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A generated run of 16 ranks, split at its marks, as an archive with windows and one with all messages.
+/// A generated run of 16 ranks, split at its marks, as an archive with windows and one with all
+/// messages.
 fn archives(program: &str, jitter: f64) -> [Vec<u8>; 2] {
     let program = Program::parse(program).unwrap();
     let disturbance = Disturbance { jitter, ..Disturbance::default() };
@@ -41,7 +42,8 @@ fn archives_of(trace: Vec<u8>, method: Method) -> [Vec<u8>; 2] {
     [archive(false), archive(true)]
 }
 
-/// A ring of eight ranks in which each sends to the next one, waits for the one before it, and computes: 10 us, but one time in 500 two milliseconds.
+/// A ring of eight ranks in which each sends to the next one, waits for the one before it, and
+/// computes: 10 us, but one time in 500 two milliseconds.
 fn uneven(rounds: u32) -> Vec<u8> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let (mut free_ns, mut messages) = ([0_i64; 8], Vec::new());
@@ -83,7 +85,8 @@ fn simulate(archive: &[u8], reading: Reading, sampling: &str) -> RunResult {
         .unwrap()
 }
 
-/// Phases from samples and from the whole run: each within `most` of it, as part of it, and within what it says of itself.
+/// Phases from samples and from the whole run: each within `most` of it, as part of it, and within
+/// what it says of itself.
 fn check(program: &str, jitter: f64, most: f64) {
     let [windows, whole] = archives(program, jitter);
     let result = simulate(&windows, Reading::Samples, "on");
@@ -110,7 +113,8 @@ fn check(program: &str, jitter: f64, most: f64) {
             "{name}: computes {}",
             replayed.compute_s
         );
-        // CORRECTNESS: the steps and what messages waited for are scaled with the path that they are parts of.
+        // CORRECTNESS: the steps and what messages waited for are scaled with the path that they
+        // are parts of.
         let steps: f64 = result.path.iter().filter(|row| row.phase == phase).map(|row| row.time_s).sum();
         assert!((steps - on).abs() <= 1e-9 * on, "{name}: steps of {steps}");
         let waited = |result: &RunResult, causes: &[Cause]| -> f64 {
@@ -142,7 +146,8 @@ fn one_long_phase() {
     check("halo2d[gap=20us]*3000", 0.5, 0.02);
 }
 
-/// All of it is in windows, but what ranks bring along from before them is not: nothing is said to be exact.
+/// All of it is in windows, but what ranks bring along from before them is not: nothing is said to
+/// be exact.
 #[test]
 fn a_phase_that_occurs_once_within_a_long_run_is_not_said_to_be_exact() {
     let [windows, whole] = archives("halo2d[gap=20us]*3000,alltoall[gap=20us]*2,halo2d[gap=20us]*3000", 0.5);
@@ -163,7 +168,8 @@ fn two_phases_in_turn() {
     check("(allreduce[gap=20us],shift[gap=20us])*400", 0.0, 0.02);
 }
 
-/// Makespans and what they say of their error, over a switch, by packets; ranks take no time to compute.
+/// Makespans and what they say of their error, over a switch, by packets; ranks take no time to
+/// compute.
 fn by_packets(archive: &[u8], sampling: &str, transport: &str, reroute: Reroute) -> Vec<(f64, f64)> {
     let input = Input::Stream(Box::new(Cursor::new(archive.to_vec())));
     // Stage by stage it is the representatives that are replayed.

@@ -21,9 +21,11 @@ use phaseflow_collect::{At, Error, Result};
 
 /// Collect a trace: read one of any known format, or generate one, and write a trace archive.
 ///
-/// Inputs are recognised by content: run directories of pf-profile, trace archives, PFProf archives (a tar or a directory of one JSON file a rank, or
-/// those files), NDJSON messages (objects with t_ns, src, dst, bytes and optionally tag, op), CSV messages (a header line with
-/// those columns in any order); text and tar also gzip'ed. Messages may come in any order. Without INPUT, standard input is read.
+/// Inputs are recognised by content: run directories of pf-profile, trace archives, PFProf archives
+/// (a tar or a directory of one JSON file a rank, or those files), NDJSON messages (objects with
+/// t_ns, src, dst, bytes and optionally tag, op), CSV messages (a header line with those columns in
+/// any order); text and tar also gzip'ed. Messages may come in any order. Without INPUT, standard
+/// input is read.
 #[derive(Parser, Debug)]
 #[command(name = "pf-collect", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -31,15 +33,18 @@ struct Arguments {
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording [default: recognised by content]
+    /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording [default:
+    /// recognised by content]
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
 
-    /// What to write: the trace archive, the messages as text, or the sums by pair as PFProf has them
+    /// What to write: the trace archive, the messages as text, or the sums by pair as PFProf has
+    /// them
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = To::Archive)]
     to: To,
 
-    /// Print `name: value` lines instead: ranks, messages, bytes, calls, marks, unmatched, duration_ns, clock_error_ns, source
+    /// Print `name: value` lines instead: ranks, messages, bytes, calls, marks, unmatched,
+    /// duration_ns, clock_error_ns, source
     #[arg(long, conflicts_with_all = ["to", "pairs"])]
     summary: bool,
 
@@ -49,19 +54,23 @@ struct Arguments {
 
     /// How collectives that were recorded only as calls become messages
     ///
-    /// Below MPICH pf-profile sees calls only. The messages are put inside their calls; see docs/profiling.md.
+    /// Below MPICH pf-profile sees calls only. The messages are put inside their calls; see
+    /// docs/profiling.md.
     #[arg(long, value_name = "RULES", value_enum, default_value_t = Expand::None, conflicts_with = "pattern")]
     expand: Expand,
 
-    /// Generate instead of reading: a comma-separated list of permutation, shift, alltoall, allreduce, halo2d, halo3d,
-    /// transpose, incast, bisection, random, sweep, broadcast, scatter, rows, columns, contacts, farm, pair
+    /// Generate instead of reading: a comma-separated list of permutation, shift, alltoall,
+    /// allreduce, halo2d, halo3d, transpose, incast, bisection, random, sweep, broadcast, scatter,
+    /// rows, columns, contacts, farm, pair
     ///
-    /// With --repeat 2, `a,b` makes the run a a b b: one phase for each pattern. A name may come again (`a,b,a`). Every rank marks
-    /// the beginning of a pattern with the position, from 1, at which it is named first.
+    /// With --repeat 2, `a,b` makes the run a a b b: one phase for each pattern. A name may come
+    /// again (`a,b,a`). Every rank marks the beginning of a pattern with the position, from 1, at
+    /// which it is named first.
     ///
-    /// A pattern may have parameters of its own, `halo2d[bytes=4KiB,gap=5us,drift=1,seed=2]`, and a number of rounds,
-    /// `halo2d*20`; with `every=4` only ranks 0, 4, 8, … take part. `a+b` is one round of a, then one of b; `a|b` divides the ranks between a and b. `idle[time=1ms]` is a pause.
-    /// `(a*5,b)*10` is a loop; loops may stand in loops.
+    /// A pattern may have parameters of its own, `halo2d[bytes=4KiB,gap=5us,drift=1,seed=2]`, and a
+    /// number of rounds, `halo2d*20`; with `every=4` only ranks 0, 4, 8, … take part. `a+b` is one
+    /// round of a, then one of b; `a|b` divides the ranks between a and b. `idle[time=1ms]` is a
+    /// pause. `(a*5,b)*10` is a loop; loops may stand in loops.
     #[arg(long, value_name = "NAMES", conflicts_with_all = ["inputs", "from"], requires = "ranks")]
     pattern: Option<String>,
 
@@ -69,7 +78,8 @@ struct Arguments {
     #[arg(long, value_name = "N", requires = "pattern")]
     ranks: Option<u32>,
 
-    /// What each rank contributes: each message's bytes; alltoall: per pair; allreduce: the vector; halo, sweep: per face
+    /// What each rank contributes: each message's bytes; alltoall: per pair; allreduce: the vector;
+    /// halo, sweep: per face
     #[arg(long, value_name = "SIZE", default_value = "64KiB", requires = "pattern")]
     bytes: String,
 
@@ -89,15 +99,18 @@ struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
     idle: String,
 
-    /// Post each message late by a random time, up to F times its own duration; make pauses longer by up to F of themselves
+    /// Post each message late by a random time, up to F times its own duration; make pauses longer
+    /// by up to F of themselves
     #[arg(long, value_name = "F", default_value_t = 0.0, requires = "pattern")]
     jitter: f64,
 
-    /// Background messages of 64 B to 64 KiB between random ranks, F for each message of the patterns
+    /// Background messages of 64 B to 64 KiB between random ranks, F for each message of the
+    /// patterns
     #[arg(long, value_name = "F", default_value_t = 0.0, requires = "pattern")]
     noise: f64,
 
-    /// Let messages grow by F of their size from the first to the last round of a phase (0.5: half as large again)
+    /// Let messages grow by F of their size from the first to the last round of a phase (0.5: half
+    /// as large again)
     #[arg(
         long,
         value_name = "F",
@@ -111,19 +124,22 @@ struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0ns", requires = "pattern")]
     skew: String,
 
-    /// Give each rank a clock of its own: it goes on when its own message has left and those to it have arrived
+    /// Give each rank a clock of its own: it goes on when its own message has left and those to it
+    /// have arrived
     ///
-    /// So messages alone keep ranks together; nobody is more than a round ahead. Otherwise time is nominal: all begin a step
-    /// together, nobody waits for who is late.
+    /// So messages alone keep ranks together; nobody is more than a round ahead. Otherwise time is
+    /// nominal: all begin a step together, nobody waits for who is late.
     #[arg(long, requires = "pattern")]
     waits: bool,
 
-    /// Draw each pause between rounds anew, with its length as mean: exponential, pareto (shape 1.5), or a relative deviation
-    /// (0.3: lognormal); with --waits for each rank, otherwise for all at once
+    /// Draw each pause between rounds anew, with its length as mean: exponential, pareto (shape
+    /// 1.5), or a relative deviation (0.3: lognormal); with --waits for each rank, otherwise for
+    /// all at once
     #[arg(long, value_name = "SHAPE", requires = "pattern")]
     irregular: Option<String>,
 
-    /// Let each rank's pauses be longer by up to F of themselves; a rank's own part changes every 16 rounds on average
+    /// Let each rank's pauses be longer by up to F of themselves; a rank's own part changes every
+    /// 16 rounds on average
     #[arg(long, value_name = "F", default_value_t = 0.0, requires = "pattern")]
     imbalance: f64,
 
@@ -139,11 +155,13 @@ struct Arguments {
     #[arg(long, requires = "pattern")]
     renumber: bool,
 
-    /// Write the true phases, for pf-segment --score: CSV start_ns,end_ns,label,outer,first_message,last_message
+    /// Write the true phases, for pf-segment --score: CSV
+    /// start_ns,end_ns,label,outer,first_message,last_message
     ///
-    /// Those of the pattern, or what the program itself marked (MPI_Pcontrol): a message belongs to the phase that its sender
-    /// marked last, the label is the level of the mark. Times are nanoseconds since the start of the run, `outer` is the
-    /// outermost loop or phase, empty for marks; the last two are positions in the trace, from 0; noise belongs to no phase.
+    /// Those of the pattern, or what the program itself marked (MPI_Pcontrol): a message belongs to
+    /// the phase that its sender marked last, the label is the level of the mark. Times are
+    /// nanoseconds since the start of the run, `outer` is the outermost loop or phase, empty for
+    /// marks; the last two are positions in the trace, from 0; noise belongs to no phase.
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
 

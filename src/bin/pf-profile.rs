@@ -15,8 +15,9 @@ use phaseflow_profiler::{Run, Summary, format, library, signals};
 
 /// Run an MPI program and record every message it sends, those inside collectives included
 ///
-/// The program needs no change: a library is preloaded into each of its processes. With Open MPI all messages are seen; with
-/// MPICH the program's own messages and its collective calls, which pf-collect turns into messages.
+/// The program needs no change: a library is preloaded into each of its processes. With Open MPI
+/// all messages are seen; with MPICH the program's own messages and its collective calls, which
+/// pf-collect turns into messages.
 #[derive(Parser)]
 #[command(name = "pf-profile", version, after_help = EXAMPLES)]
 #[command(mut_arg("output", |arg| arg.value_name("DIR").help("Run directory to write, where all hosts see it [default: phaseflow-run]")))]
@@ -25,7 +26,8 @@ struct Arguments {
     #[command(flatten)]
     common: Common,
 
-    /// What to record: messages below the collectives (pml), calls only (pmpi), or the most that is possible
+    /// What to record: messages below the collectives (pml), calls only (pmpi), or the most that is
+    /// possible
     #[arg(long, value_enum, default_value = "auto")]
     level: Level,
 
@@ -158,8 +160,8 @@ fn remove_empty(made: &[PathBuf]) {
     }
 }
 
-/// Makes the run directory and puts the library into it; its absolute path, and the directories that were not there before, the
-/// innermost first.
+/// Makes the run directory and puts the library into it; its absolute path, and the directories
+/// that were not there before, the innermost first.
 fn prepare(directory: &Path, force: bool) -> Result<(PathBuf, Vec<PathBuf>)> {
     let absolute = std::path::absolute(directory)?;
     if absolute.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':')

@@ -15,16 +15,17 @@ use phaseflow_report::{Results, RunView, Summary, Table, TableWriter, write_dire
 
 /// Turn simulation results into tables, graphs and a page to look at
 ///
-/// Prints the hot spot of every phase of every run. With -o, also writes a directory: index.html, CSV tables, one GraphML file per
-/// run and phase, a dynamic GEXF of the first run. Results of the shards of one sweep are merged; runs of another sweep are
-/// numbered on.
+/// Prints the hot spot of every phase of every run. With -o, also writes a directory: index.html,
+/// CSV tables, one GraphML file per run and phase, a dynamic GEXF of the first run. Results of the
+/// shards of one sweep are merged; runs of another sweep are numbered on.
 #[derive(Parser, Debug)]
 #[command(name = "pf-report", version, after_help = EXAMPLES)]
 struct Arguments {
     /// Result archives of pf-simulate; `-` or nothing is standard input
     results: Vec<PathBuf>,
 
-    /// Print one table as CSV instead: runs, phases, links, jobs, series, statistics, ranks, agreement, intervals, path or blame
+    /// Print one table as CSV instead: runs, phases, links, jobs, series, statistics, ranks,
+    /// agreement, intervals, path or blame
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 

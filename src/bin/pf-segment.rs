@@ -21,8 +21,9 @@ use phaseflow_segment::{
 
 /// Split a trace into communication phases and write a phase archive.
 ///
-/// A phase is a kind of communication behaviour. Each of its occurrences is a stretch of the run; together they cover it. A
-/// trace of which only sums are known (PFProf's) is one phase. Without TRACE, a trace archive is read from standard input.
+/// A phase is a kind of communication behaviour. Each of its occurrences is a stretch of the run;
+/// together they cover it. A trace of which only sums are known (PFProf's) is one phase. Without
+/// TRACE, a trace archive is read from standard input.
 #[derive(Parser, Debug)]
 #[command(name = "pf-segment", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -30,8 +31,9 @@ struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: Option<PathBuf>,
 
-    /// How to find phases: rounds, evidence, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics, optics[radius=R], gmm, gmm[k=N], jsd,
-    /// jsd[penalty=F], marks (MPI_Pcontrol), windows (each of --windows a phase), none (one phase)
+    /// How to find phases: rounds, evidence, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics,
+    /// optics[radius=R], gmm, gmm[k=N], jsd, jsd[penalty=F], marks (MPI_Pcontrol), windows (each of
+    /// --windows a phase), none (one phase)
     #[arg(long, value_name = "METHOD", default_value = "rounds")]
     method: String,
 
@@ -39,7 +41,8 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = Options::default().windows)]
     windows: usize,
 
-    /// Which level of nested phases has depth 0; what it consists of has depth 1 and more. All innermost phases are simulated, whatever it is
+    /// Which level of nested phases has depth 0; what it consists of has depth 1 and more. All
+    /// innermost phases are simulated, whatever it is
     #[arg(long, value_enum, default_value_t = LevelName::Auto)]
     level: LevelName,
 
@@ -47,11 +50,13 @@ struct Arguments {
     #[arg(long, value_name = "N")]
     max_phases: Option<usize>,
 
-    /// Innermost occurrences shorter than this join the neighbour whose messages are most like theirs: 250ns, 5us, 1ms, 2s
+    /// Innermost occurrences shorter than this join the neighbour whose messages are most like
+    /// theirs: 250ns, 5us, 1ms, 2s
     #[arg(long, value_name = "TIME", default_value = "0ns")]
     min_duration: String,
 
-    /// Keep all messages and calls in the phase archive, not only those of an occurrence of each phase
+    /// Keep all messages and calls in the phase archive, not only those of an occurrence of each
+    /// phase
     #[arg(long)]
     keep_messages: bool,
 
@@ -69,8 +74,8 @@ struct Arguments {
 
     /// Print instead how near the phases are to a truth: CSV with the columns start_ns,end_ns,label
     ///
-    /// Lines boundary_f1, covering, label_ari; and exact_f1, boundaries that are right to a message, where the truth has the
-    /// columns first_message,last_message (pf-collect --truth).
+    /// Lines boundary_f1, covering, label_ari; and exact_f1, boundaries that are right to a
+    /// message, where the truth has the columns first_message,last_message (pf-collect --truth).
     #[arg(long, value_name = "TRUTH.csv")]
     score: Option<PathBuf>,
 
@@ -86,9 +91,9 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LevelName {
-    /// As a person would draw it: leaf if innermost phases occur at most 32 times in all, otherwise outer; if that shows more than
-    /// 32, the shortest lie below their neighbours. Only rounds and evidence have
-    /// levels; other methods show what they found
+    /// As a person would draw it: leaf if innermost phases occur at most 32 times in all, otherwise
+    /// outer; if that shows more than 32, the shortest lie below their neighbours. Only rounds and
+    /// evidence have levels; other methods show what they found
     Auto,
     /// The innermost phases
     Leaf,
@@ -180,7 +185,8 @@ fn options(arguments: &Arguments) -> Result<Options> {
     })
 }
 
-/// The input as a trace archive that can be read twice; other formats become one in a temporary file.
+/// The input as a trace archive that can be read twice; other formats become one in a temporary
+/// file.
 fn open(input: &Input, common: &Common) -> Result<Box<dyn Rewindable>> {
     let path = match input {
         Input::Standard => return Ok(Box::new(Spool::new(std::io::stdin())?)),

@@ -1,4 +1,5 @@
-//! A result worked out by hand: 4 ranks on 4 hosts, two edge switches, two core switches, two phases, two routers.
+//! A result worked out by hand: 4 ranks on 4 hosts, two edge switches, two core switches, two
+//! phases, two routers.
 //!
 //! ```text
 //!        c0    c1          all links 10 Gbit/s
@@ -18,7 +19,8 @@ use phaseflow_simulate::topology::{Faults, LinkId, Node, NodeId, PortOrder};
 use phaseflow_simulate::workload::Workload;
 use serde_json::json;
 
-/// Links by their ends, in order: h0 e0, e0 h0, h1 e0, e0 h1, h2 e1, e1 h2, h3 e1, e1 h3, e0 c0, c0 e0, e0 c1, …
+/// Links by their ends, in order: h0 e0, e0 h0, h1 e0, e0 h1, h2 e1, e1 h2, h3 e1, e1 h3, e0 c0, c0
+/// e0, e0 c1, …
 pub(crate) fn network() -> Network {
     let names = ["h0", "h1", "h2", "h3", "e0", "e1", "c0", "c1"];
     let nodes = names.map(|name| Node {
@@ -249,7 +251,8 @@ pub(crate) fn example() -> Vec<u8> {
     archive(json!({"routers": ["dmodk", "greedy"]}), &runs())
 }
 
-/// Two runs that differ in their model: one, from samples, is not sure of a phase that takes 342 ms; the other says 26 ms.
+/// Two runs that differ in their model: one, from samples, is not sure of a phase that takes 342
+/// ms; the other says 26 ms.
 #[allow(dead_code, reason = "not every test has use for them")]
 pub(crate) fn models() -> [RunResult; 2] {
     let [mut flow, mut packet] = runs();

@@ -1,5 +1,5 @@
-//! Where messages inside collectives are not seen, calls have to say what pf-collect computes them from: here against what the program
-//! `calls.c` asks for.
+//! Where messages inside collectives are not seen, calls have to say what pf-collect computes them
+//! from: here against what the program `calls.c` asks for.
 
 use phaseflow_profiler::format::flags::{NONBLOCKING, PERSISTENT};
 use phaseflow_profiler::{Operation, Record, Run, Sum};

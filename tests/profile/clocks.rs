@@ -1,5 +1,6 @@
-//! Clocks of several hosts. Three hosts are emulated by network namespaces, each with an address, a name, and a clock that is shifted
-//! by a known amount; so the true offset between any two of them is known.
+//! Clocks of several hosts. Three hosts are emulated by network namespaces, each with an address, a
+//! name, and a clock that is shifted by a known amount; so the true offset between any two of them
+//! is known.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -118,7 +119,8 @@ fn hosts_are_aligned_within_the_bound_they_report() {
             assert!(error <= now && now <= bound, "rank {rank}: {error} ns, bound {now} of {bound} ns");
         }
     }
-    // How small it is depends on what else the machine does; less than the run took it is in any case.
+    // How small it is depends on what else the machine does; less than the run took it is in any
+    // case.
     let [begin, end] = [root.init.ticks, root.finalize.unwrap().ticks].map(|ticks| reference.ns(ticks));
     let took = u64::try_from(end - begin).unwrap();
     assert!(largest > 0 && largest < took, "{largest} ns of {took} ns");
@@ -137,7 +139,8 @@ fn on_one_host_nothing_arrives_before_it_is_sent() {
     }
 }
 
-/// What pf-collect makes of a run: no message is received before it is sent, but for the error that it states.
+/// What pf-collect makes of a run: no message is received before it is sent, but for the error that
+/// it states.
 fn a_trace_keeps_to_its_clock_error(run: &Path) {
     let output = Command::new(env!("CARGO_BIN_EXE_pf-collect")).arg(run).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,5 +1,6 @@
-//! Open MPI's inside is looked at before it is relied upon. A library loaded before Open MPI gives one of its variables another size, as
-//! another version might; Open MPI itself works with the larger one.
+//! Open MPI's inside is looked at before it is relied upon. A library loaded before Open MPI gives
+//! one of its variables another size, as another version might; Open MPI itself works with the
+//! larger one.
 
 use std::process::Command;
 

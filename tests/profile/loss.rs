@@ -1,4 +1,5 @@
-//! Nothing that was recorded is lost, whatever ends a process; and what cannot be recorded does not stop a program.
+//! Nothing that was recorded is lost, whatever ends a process; and what cannot be recorded does not
+//! stop a program.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,7 +23,8 @@ fn completed(run: &phaseflow_profiler::Run, rank: u32) -> u64 {
     count
 }
 
-/// Programs that die at random moments. PHASEFLOW_TRIALS sets how many each (the full test is 100 in all).
+/// Programs that die at random moments. PHASEFLOW_TRIALS sets how many each (the full test is 100
+/// in all).
 #[test]
 fn a_crash_loses_nothing() {
     let mpi = mpi::debian();

@@ -1,5 +1,5 @@
-//! Per pair of ranks, messages and bytes are those that Open MPI's monitoring counts (its external and internal lines), and those that
-//! the receivers saw.
+//! Per pair of ranks, messages and bytes are those that Open MPI's monitoring counts (its external
+//! and internal lines), and those that the receivers saw.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,8 @@ fn counting(folder: &Path) -> Vec<String> {
     pairs.iter().flat_map(|(name, value)| ["--mca", name, value]).map(String::from).collect()
 }
 
-/// What it counted, without the message that every process sends itself to see whether recording works.
+/// What it counted, without the message that every process sends itself to see whether recording
+/// works.
 fn counted(folder: &Path, ranks: u32) -> Pairs {
     let mut pairs = Pairs::new();
     for rank in 0..ranks {
@@ -100,7 +101,8 @@ fn communicators() {
     subject("communicators");
 }
 
-/// Messages of a run without their times, by rank in program order; of receives from any source what does not depend on the run.
+/// Messages of a run without their times, by rank in program order; of receives from any source
+/// what does not depend on the run.
 fn timeless(mpi: &Mpi, clock: &str) -> Vec<Vec<String>> {
     let directory = tempfile::tempdir().unwrap();
     let program = mpi.compile("subjects.c", directory.path());
@@ -161,7 +163,8 @@ fn files() {
     agrees(&mpi, "subjects.c", 3, &["files", "file"]);
 }
 
-/// Monitoring does not see MPI_Start: the difference is exactly the starts, and the receivers saw them.
+/// Monitoring does not see MPI_Start: the difference is exactly the starts, and the receivers saw
+/// them.
 #[test]
 fn persistent_starts() {
     let mpi = mpi::debian();
@@ -176,8 +179,8 @@ fn persistent_starts() {
     }
 }
 
-/// One-sided operations over point-to-point messages, as monitoring sees them, and over shared memory, where only the
-/// operations are there to see.
+/// One-sided operations over point-to-point messages, as monitoring sees them, and over shared
+/// memory, where only the operations are there to see.
 #[test]
 fn one_sided() {
     let mpi = mpi::debian();
@@ -275,7 +278,8 @@ fn fortran() {
         let mut words = mpi.launch(3, &options.iter().map(String::as_str).collect::<Vec<_>>());
         words.push(program.to_str().unwrap().into());
         let summary = agree(&record(directory, &[], &words), 3, source);
-        // Calls of Fortran are seen too: a reduction and the end by each rank, and what waited of three waits.
+        // Calls of Fortran are seen too: a reduction and the end by each rank, and what waited of
+        // three waits.
         assert!((3 * 2..=3 * 5).contains(&summary.calls), "{source}: {}", summary.calls);
     }
 }

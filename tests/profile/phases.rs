@@ -1,5 +1,5 @@
-//! Programs that mark their phases: the marks, as a truth, are what the program was told to do, and splitting at marks finds
-//! them to the message.
+//! Programs that mark their phases: the marks, as a truth, are what the program was told to do, and
+//! splitting at marks finds them to the message.
 
 use crate::labelled::{labelled, lammps, text};
 use crate::mpi::{self, Recorded};

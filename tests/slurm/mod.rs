@@ -1,4 +1,5 @@
-//! A Slurm cluster of one node, started for a test: the controller and the daemon of the node, under the user who runs the test.
+//! A Slurm cluster of one node, started for a test: the controller and the daemon of the node,
+//! under the user who runs the test.
 
 #![allow(dead_code, unreachable_pub, reason = "not every test does everything with it")]
 

@@ -8,14 +8,15 @@
 //! u32 CRC-32 (IEEE, as in gzip) of all before
 //! ```
 //!
-//! A column's values are signed 64-bit. `delta` stores the differences between neighbours (the first value minus 0),
-//! modulo 2⁶⁴. The stored values go in groups of 256 (the last one shorter): `u8 width` (0, 1, 2, 4 or 8), `i64 base` (the
-//! group's least), then `width` bytes a value, the value minus base. Width 0 means that all equal base. Fixed
-//! widths decode without a branch per value, and leave gzip, where wanted, runs of zero bytes to remove; one outlier
-//! costs its group, not the block.
+//! A column's values are signed 64-bit. `delta` stores the differences between neighbours (the
+//! first value minus 0), modulo 2⁶⁴. The stored values go in groups of 256 (the last one shorter):
+//! `u8 width` (0, 1, 2, 4 or 8), `i64 base` (the group's least), then `width` bytes a value, the
+//! value minus base. Width 0 means that all equal base. Fixed widths decode without a branch per
+//! value, and leave gzip, where wanted, runs of zero bytes to remove; one outlier costs its group,
+//! not the block.
 //!
-//! A column that is unknown for all rows is left out; [`UNKNOWN`] marks single unknown values. Readers skip columns whose
-//! id they do not know.
+//! A column that is unknown for all rows is left out; [`UNKNOWN`] marks single unknown values.
+//! Readers skip columns whose id they do not know.
 
 use crate::{Error, Result};
 
@@ -49,7 +50,8 @@ pub struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// An empty block of `rows` rows, at most [`LARGEST_BLOCK`]; `bytes` is cleared and used as the buffer.
+    /// An empty block of `rows` rows, at most [`LARGEST_BLOCK`]; `bytes` is cleared and used as the
+    /// buffer.
     pub fn new(rows: usize, mut bytes: Vec<u8>) -> Self {
         debug_assert!(rows <= LARGEST_BLOCK);
         bytes.clear();
@@ -186,7 +188,8 @@ impl<'a> BlockReader<'a> {
         self.columns.iter().any(|column| column.0 == id)
     }
 
-    /// Decodes column `id` into `out`, which is cleared first; false if the block has no such column.
+    /// Decodes column `id` into `out`, which is cleared first; false if the block has no such
+    /// column.
     ///
     /// # Errors
     /// A column that does not hold as many values as the block has rows, or a value outside `T`.
@@ -267,7 +270,8 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The group of `len` values at the front of `bytes`, and the rest; `None` if `bytes` are too few or the width is unknown.
+    /// The group of `len` values at the front of `bytes`, and the rest; `None` if `bytes` are too
+    /// few or the width is unknown.
     fn first(bytes: &'a [u8], len: usize) -> Option<(Self, &'a [u8])> {
         let (head, rest) = bytes.split_at_checked(9)?;
         let width = usize::from(head[0]);
@@ -285,7 +289,8 @@ impl<'a> Group<'a> {
                 && greatest(self.width).is_some_and(|greatest| T::holds(self.base, greatest))
     }
 
-    /// Appends the values, which are in range; `previous` is the one before them, and the last one of them afterwards.
+    /// Appends the values, which are in range; `previous` is the one before them, and the last one
+    /// of them afterwards.
     fn decode<T: Value>(&self, transform: Transform, previous: &mut i64, out: &mut Vec<T>) {
         let base = self.base;
         match transform {
@@ -301,7 +306,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Appends what `value` makes of the differences to the base. A loop for each width, without branches: they become vectors.
+    /// Appends what `value` makes of the differences to the base. A loop for each width, without
+    /// branches: they become vectors.
     fn extend<T: Value>(&self, out: &mut Vec<T>, mut value: impl FnMut(i64) -> i64) {
         match self.width {
             0 => out.extend((0..self.len).map(|_| T::wrapped(value(0)))),

@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use super::{CHECKSUM, HEADER, checksum};
 use crate::{At, Error, Result};
 
-/// No header, summary or other text member of ours comes near this; a larger claim is damage or malice.
+/// No header, summary or other text member of ours comes near this; a larger claim is damage or
+/// malice.
 const LARGEST_JSON: u64 = 64 << 20;
 
 /// tar pads an archive to a multiple of its blocking factor, at most a few hundred blocks.
@@ -128,7 +129,8 @@ impl<R: BufRead> ArchiveReader<R> {
         parse_json(&self.header).at(|| HEADER)
     }
 
-    /// Goes to the next member, skipping what is left of the current one; `None` at the end of the archive.
+    /// Goes to the next member, skipping what is left of the current one; `None` at the end of the
+    /// archive.
     ///
     /// # Errors
     /// A header block that is not tar's, or a stream that ends inside a member.
@@ -142,7 +144,8 @@ impl<R: BufRead> ArchiveReader<R> {
         let mut block = [0; 512];
         self.input.read_exact(&mut block)?;
         if block.iter().all(|byte| *byte == 0) {
-            // Reading on to the end checks gzip's trailer and lets the writer of a pipe finish in peace.
+            // Reading on to the end checks gzip's trailer and lets the writer of a pipe finish in
+            // peace.
             io::copy(&mut (&mut self.input).take(LARGEST_PADDING), &mut io::sink())?;
             return Ok(None);
         }
@@ -172,7 +175,8 @@ impl<R: BufRead> ArchiveReader<R> {
     /// Reads the current member whole.
     ///
     /// # Errors
-    /// A member that claims more than `largest` bytes, or a stream that ends before the claim is met.
+    /// A member that claims more than `largest` bytes, or a stream that ends before the claim is
+    /// met.
     pub fn bytes(&mut self, member: &MemberInfo, largest: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.bytes_into(member, largest, &mut bytes)?;
@@ -190,7 +194,8 @@ impl<R: BufRead> ArchiveReader<R> {
                 format!("claims {} bytes, a member of this kind has at most {largest}", member.size);
             return Err(Error::data(problem).at(&member.name));
         }
-        // What was there is written over; a claim is believed no further than twice as far as there were bytes for it.
+        // What was there is written over; a claim is believed no further than twice as far as there
+        // were bytes for it.
         let (mut read, end) = (0, self.left as usize);
         while read < end {
             let next = end.min(bytes.len().max(2 * read).max(BUFFER));

@@ -14,8 +14,8 @@ const GZIP_LEVEL: u32 = 3;
 
 /// Writes one archive to `W`; bytes depend on the members alone (no times, users or host names).
 ///
-/// Compressed, each tar entry is a gzip member of its own: still one valid `.tar.gz`, of which every entry can be inflated
-/// without those before it.
+/// Compressed, each tar entry is a gzip member of its own: still one valid `.tar.gz`, of which
+/// every entry can be inflated without those before it.
 #[derive(Debug)]
 pub struct ArchiveWriter<W: Write> {
     out: W,
@@ -23,7 +23,8 @@ pub struct ArchiveWriter<W: Write> {
 }
 
 impl<W: Write> ArchiveWriter<W> {
-    /// Starts an archive with its header; `out` is written in small pieces, so hand in something buffered.
+    /// Starts an archive with its header; `out` is written in small pieces, so hand in something
+    /// buffered.
     ///
     /// # Errors
     /// What `out` reports.

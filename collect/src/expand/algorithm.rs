@@ -14,7 +14,8 @@ use crate::{Error, Result};
 
 macro_rules! algorithms {
     ($($variant:ident $name:literal $meaning:literal;)*) => {
-        /// A way of carrying out collectives. Not every algorithm exists for every operation: [`of`](Algorithm::of).
+        /// A way of carrying out collectives. Not every algorithm exists for every operation:
+        /// [`of`](Algorithm::of).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Algorithm { $( #[doc = $meaning] $variant, )* }
 
@@ -61,8 +62,8 @@ algorithms! {
 const RADIX: u32 = 4;
 
 impl Algorithm {
-    /// The algorithms of an operation in the order of Open MPI's numbers, which start at 1; empty for what is no
-    /// collective.
+    /// The algorithms of an operation in the order of Open MPI's numbers, which start at 1; empty
+    /// for what is no collective.
     pub const fn of(operation: Operation) -> &'static [Algorithm] {
         use Algorithm::*;
         match operation {
@@ -114,7 +115,8 @@ impl Algorithm {
     }
 }
 
-/// Writes the schedule of a checked collective. Steps aside for a simpler algorithm where Open MPI does.
+/// Writes the schedule of a checked collective. Steps aside for a simpler algorithm where Open MPI
+/// does.
 ///
 /// # Errors
 /// The operation has no such algorithm, or it is for another number of ranks.
@@ -288,8 +290,8 @@ fn allgather(schedule: &mut Schedule, collective: &Collective, algorithm: Algori
     Ok(())
 }
 
-/// `ompi_coll_base_allgather_intra_basic_linear` and `…_allgatherv_intra_basic_default`; the latter broadcasts one
-/// element of a type that spans all blocks.
+/// `ompi_coll_base_allgather_intra_basic_linear` and `…_allgatherv_intra_basic_default`; the latter
+/// broadcasts one element of a type that spans all blocks.
 fn gather_and_bcast(schedule: &mut Schedule, collective: &Collective) -> Result<()> {
     let total = collective.vector_count();
     if collective.operation == Operation::Allgather {

@@ -1,4 +1,5 @@
-//! Gather and scatter along a binomial tree whose subtrees are contiguous: ⌈log₂ p⌉ rounds, blocks travel together.
+//! Gather and scatter along a binomial tree whose subtrees are contiguous: ⌈log₂ p⌉ rounds, blocks
+//! travel together.
 //!
 //! For many ranks and short blocks; long blocks travel several hops for nothing.
 
@@ -14,8 +15,8 @@ pub(super) fn gather(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     });
 }
 
-/// `ompi_coll_base_scatter_intra_binomial`. Block i belongs to rank i + `shift`: 0 where blocks are numbered from the
-/// root.
+/// `ompi_coll_base_scatter_intra_binomial`. Block i belongs to rank i + `shift`: 0 where blocks are
+/// numbered from the root.
 pub(super) fn scatter(schedule: &mut Schedule, root: u32, blocks: &Blocks, shift: u32) {
     Tree::in_order_binomial(blocks.ranks(), root).down(schedule, |node| {
         let (offset, bytes) = subtree(blocks, shift, node);

@@ -1,13 +1,15 @@
-//! Bruck's patterns: distances 1, 2, 4, … round a ring, for any number of ranks, in ⌈log₂ p⌉ rounds.
+//! Bruck's patterns: distances 1, 2, 4, … round a ring, for any number of ranks, in ⌈log₂ p⌉
+//! rounds.
 //!
-//! J. Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing systems, IEEE
-//! TPDS 8(11), 1997. The all-to-all sends each block up to log₂ p times, which pays for short blocks only.
+//! J. Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing
+//! systems, IEEE TPDS 8(11), 1997. The all-to-all sends each block up to log₂ p times, which pays
+//! for short blocks only.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};
 
-/// `ompi_coll_base_allgather_intra_bruck` and `…_allgatherv_intra_bruck`: each rank collects the blocks that follow
-/// its own.
+/// `ompi_coll_base_allgather_intra_bruck` and `…_allgatherv_intra_bruck`: each rank collects the
+/// blocks that follow its own.
 pub(super) fn allgather(schedule: &mut Schedule, blocks: &Blocks) {
     let ranks = blocks.ranks();
     for distance in distances(ranks) {

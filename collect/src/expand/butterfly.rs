@@ -1,14 +1,15 @@
 //! Träff's reduce-scatter: halves with ever farther partners, so that the order of ranks is kept.
 //!
-//! J. L. Träff, An improved algorithm for (non-commutative) reduce-scatter with an application, EuroPVM/MPI 2005. The
-//! survivor v ends with block mirror(v), v's bits reversed, and swaps it for its own in a last round.
+//! J. L. Träff, An improved algorithm for (non-commutative) reduce-scatter with an application,
+//! EuroPVM/MPI 2005. The survivor v ends with block mirror(v), v's bits reversed, and swaps it for
+//! its own in a last round.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};
 use super::survivors::Survivors;
 
-/// `ompi_coll_base_reduce_scatter_intra_butterfly`, and the block version where p is not a power of two. Sends empty
-/// messages, too.
+/// `ompi_coll_base_reduce_scatter_intra_butterfly`, and the block version where p is not a power of
+/// two. Sends empty messages, too.
 pub(super) fn reduce_scatter(schedule: &mut Schedule, blocks: &Blocks) {
     let survivors = Survivors::odd(blocks.ranks());
     let mirror = |survivor| mirror(survivor, survivors.count);
@@ -42,8 +43,9 @@ pub(super) fn reduce_scatter(schedule: &mut Schedule, blocks: &Blocks) {
     }
 }
 
-/// `ompi_coll_base_reduce_scatter_block_intra_butterfly_pof2`: the blocks are put into mirrored order beforehand,
-/// which saves the last round but makes what is sent a comb of blocks. `ranks` is a power of two.
+/// `ompi_coll_base_reduce_scatter_block_intra_butterfly_pof2`: the blocks are put into mirrored
+/// order beforehand, which saves the last round but makes what is sent a comb of blocks. `ranks` is
+/// a power of two.
 pub(super) fn reduce_scatter_mirrored(schedule: &mut Schedule, ranks: u32, block_bytes: u64) {
     let mut distance = 1;
     while distance < ranks {

@@ -1,15 +1,18 @@
-//! From what traces keep of a collective call, each rank's own part in bytes, to the counts of the collective.
+//! From what traces keep of a collective call, each rank's own part in bytes, to the counts of the
+//! collective.
 //!
-//! A trace's [`Call`](crate::trace::Call) has one number of bytes. For alltoallv and alltoallw it leaves open how a rank's
-//! bytes are spread over the others, and an even spread is assumed; neighbourhoods remain unknown.
+//! A trace's [`Call`](crate::trace::Call) has one number of bytes. For alltoallv and alltoallw it
+//! leaves open how a rank's bytes are spread over the others, and an even spread is assumed;
+//! neighbourhoods remain unknown.
 
 use super::collective::{Collective, Counts};
 use crate::trace::Operation;
 
 impl<'a> Collective<'a> {
-    /// The collective of which each rank's own part ([`Call::bytes`](crate::trace::Call::bytes)) was `bytes[rank]`; `None`
-    /// for operations that this does not determine. Elements are taken to be single bytes, the operator to commute.
-    /// Where all ranks have to agree, the largest value counts.
+    /// The collective of which each rank's own part ([`Call::bytes`](crate::trace::Call::bytes))
+    /// was `bytes[rank]`; `None` for operations that this does not determine. Elements are taken to
+    /// be single bytes, the operator to commute. Where all ranks have to agree, the largest value
+    /// counts.
     pub fn from_parts(operation: Operation, root: Option<u32>, bytes: &'a [u64]) -> Option<Self> {
         let ranks = u32::try_from(bytes.len()).ok()?;
         let largest = bytes.iter().copied().max()?;

@@ -6,8 +6,8 @@ use crate::{Error, Result};
 
 /// One collective operation over the members of one communicator, numbered 0 to `ranks` − 1.
 ///
-/// The element size matters beyond the product with the counts: vectors are cut between elements, and some algorithms
-/// step aside for another one when there are fewer elements than ranks.
+/// The element size matters beyond the product with the counts: vectors are cut between elements,
+/// and some algorithms step aside for another one when there are fewer elements than ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Collective<'a> {
     /// Which collective.
@@ -27,11 +27,12 @@ pub struct Collective<'a> {
 /// How many elements a collective moves.
 #[derive(Clone, Copy, Debug)]
 pub enum Counts<'a> {
-    /// The same everywhere: the vector of bcast, reduce, allreduce, scan and exscan; the block of one rank in gather,
-    /// scatter, allgather, alltoall and reduce_scatter_block.
+    /// The same everywhere: the vector of bcast, reduce, allreduce, scan and exscan; the block of
+    /// one rank in gather, scatter, allgather, alltoall and reduce_scatter_block.
     Each(u64),
-    /// One value a rank: the blocks of gatherv, scatterv, allgatherv and reduce_scatter; in alltoallv and alltoallw
-    /// what the rank sends in total, taken to be spread evenly because nothing finer is known.
+    /// One value a rank: the blocks of gatherv, scatterv, allgatherv and reduce_scatter; in
+    /// alltoallv and alltoallw what the rank sends in total, taken to be spread evenly because
+    /// nothing finer is known.
     Ranks(&'a [u64]),
     /// One value a pair, row by row (sender × ranks + receiver): alltoallv and alltoallw.
     Pairs(&'a [u64]),
@@ -70,9 +71,10 @@ impl<'a> Collective<'a> {
         Self { operation, ranks, root: Some(0), counts, type_bytes: 1, commutative: true }
     }
 
-    /// The size by which Open MPI's rules choose: the vector of bcast, reduce and allreduce, the block of one rank in
-    /// gather, scatter, allgather and alltoall, the mean block in allgatherv, the whole vector in reduce_scatter; 0
-    /// for those that are chosen by the number of ranks alone.
+    /// The size by which Open MPI's rules choose: the vector of bcast, reduce and allreduce, the
+    /// block of one rank in gather, scatter, allgather and alltoall, the mean block in allgatherv,
+    /// the whole vector in reduce_scatter; 0 for those that are chosen by the number of ranks
+    /// alone.
     pub fn decisive_bytes(&self) -> u64 {
         let ranks = u64::from(self.ranks.max(1));
         let bytes = |count: u64| count.saturating_mul(self.type_bytes);
@@ -128,8 +130,9 @@ impl<'a> Collective<'a> {
         Self { operation, counts, root: Some(0), ..*self }
     }
 
-    /// Whether MPI returns at once because nothing is to be moved. Where each pair or edge has its own count it goes
-    /// on, as no rank knows all of them; the algorithms then skip or send empty messages.
+    /// Whether MPI returns at once because nothing is to be moved. Where each pair or edge has its
+    /// own count it goes on, as no rank knows all of them; the algorithms then skip or send empty
+    /// messages.
     pub(super) fn is_void(&self) -> bool {
         let same_everywhere =
             matches!(self.operation, Operation::NeighborAllgather | Operation::NeighborAlltoall);

@@ -1,5 +1,5 @@
-//! One rank talks to all others, or all to all at once: no forwarding, so the bytes are minimal and the endpoints are
-//! busy.
+//! One rank talks to all others, or all to all at once: no forwarding, so the bytes are minimal and
+//! the endpoints are busy.
 
 use super::blocks::Blocks;
 use super::collective::{Collective, Edge};
@@ -33,8 +33,8 @@ pub(super) fn gatherv(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     }
 }
 
-/// `ompi_coll_base_gather_intra_linear_sync` without a first segment: the root calls one rank after the other with an
-/// empty message; each answers with its block and an empty second segment.
+/// `ompi_coll_base_gather_intra_linear_sync` without a first segment: the root calls one rank after
+/// the other with an empty message; each answers with its block and an empty second segment.
 pub(super) fn gather_called(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     for src in others(blocks.ranks(), root) {
         let (start, bytes) = blocks.range(src, 1);
@@ -60,8 +60,9 @@ pub(super) fn scatterv(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     }
 }
 
-/// `ompi_coll_base_alltoall_intra_basic_linear`, `…_linear_sync` without a limit on the requests, and
-/// `ompi_coll_base_alltoallv_intra_basic_linear`, which up to 4.1.4 at least sends empty messages, too.
+/// `ompi_coll_base_alltoall_intra_basic_linear`, `…_linear_sync` without a limit on the requests,
+/// and `ompi_coll_base_alltoallv_intra_basic_linear`, which up to 4.1.4 at least sends empty
+/// messages, too.
 pub(super) fn alltoall(schedule: &mut Schedule, collective: &Collective) {
     for src in 0..collective.ranks {
         for dst in others(collective.ranks, src) {
@@ -82,7 +83,8 @@ pub(super) fn alltoallw(schedule: &mut Schedule, collective: &Collective) {
     }
 }
 
-/// `ompi_coll_base_barrier_intra_basic_linear`: everybody reports to rank 0, which then lets everybody go.
+/// `ompi_coll_base_barrier_intra_basic_linear`: everybody reports to rank 0, which then lets
+/// everybody go.
 pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
     for src in 1..ranks {
         schedule.send(src, 0, 0, Part::Signal);
@@ -93,8 +95,8 @@ pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
     }
 }
 
-/// `ompi_coll_base_scan_intra_linear` and `…_exscan_intra_linear`: each rank passes on the reduction of all up to
-/// itself.
+/// `ompi_coll_base_scan_intra_linear` and `…_exscan_intra_linear`: each rank passes on the
+/// reduction of all up to itself.
 pub(super) fn scan(schedule: &mut Schedule, ranks: u32, bytes: u64) {
     for src in 0..ranks - 1 {
         schedule.send(src, src + 1, bytes, Part::Combine { offset: 0 });
@@ -102,7 +104,8 @@ pub(super) fn scan(schedule: &mut Schedule, ranks: u32, bytes: u64) {
     }
 }
 
-/// `mca_coll_basic_neighbor_*`: one message an edge, also where it is empty or leads to its own sender.
+/// `mca_coll_basic_neighbor_*`: one message an edge, also where it is empty or leads to its own
+/// sender.
 pub(super) fn neighbors(schedule: &mut Schedule, edges: &[Edge], type_bytes: u64) {
     for edge in edges {
         schedule.send(edge.src, edge.dst, edge.count * type_bytes, Part::Own);

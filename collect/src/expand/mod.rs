@@ -1,14 +1,16 @@
 //! Collectives that were recorded only as calls, as the messages an MPI library makes of them.
 //!
-//! Where messages below the collectives cannot be seen (MPICH, statically linked programs, traces of other tools), a
-//! call says *what* was done: operation, communicator, root, counts. *How* depends on the library, which chooses an
-//! algorithm by operation, number of ranks and bytes ([`Rules`]), and the [`Algorithm`] makes a schedule:
-//! [`Transfer`]s in rounds, where a transfer depends only on what arrived in earlier rounds.
+//! Where messages below the collectives cannot be seen (MPICH, statically linked programs, traces
+//! of other tools), a call says *what* was done: operation, communicator, root, counts. *How*
+//! depends on the library, which chooses an algorithm by operation, number of ranks and bytes
+//! ([`Rules`]), and the [`Algorithm`] makes a schedule: [`Transfer`]s in rounds, where a transfer
+//! depends only on what arrived in earlier rounds.
 //!
-//! [`expand`] writes a schedule into a closure, transfer by transfer in ascending rounds; it allocates a few numbers
-//! a rank at most. Ranks are those of the communicator. Schedules and choices agree with Open MPI 4.1.4 in messages,
-//! bytes, tags and order of each sender; tests/expand_open_mpi.rs counts again where it is installed. Not covered:
-//! non-blocking collectives, which libnbc schedules by rules of its own, and inter-communicators.
+//! [`expand`] writes a schedule into a closure, transfer by transfer in ascending rounds; it
+//! allocates a few numbers a rank at most. Ranks are those of the communicator. Schedules and
+//! choices agree with Open MPI 4.1.4 in messages, bytes, tags and order of each sender;
+//! tests/expand_open_mpi.rs counts again where it is installed. Not covered: non-blocking
+//! collectives, which libnbc schedules by rules of its own, and inter-communicators.
 //!
 //! Costs with latency α, time a byte β, p ranks and m bytes, the reductions' arithmetic left out:
 //!
@@ -56,8 +58,9 @@ use crate::Result;
 use crate::trace::Operation;
 use schedule::Schedule;
 
-/// Writes the transfers of a collective, chosen by rules, in ascending rounds; returns the number of rounds. Nothing
-/// is written for a single rank, nor where nothing is to be moved and MPI returns at once.
+/// Writes the transfers of a collective, chosen by rules, in ascending rounds; returns the number
+/// of rounds. Nothing is written for a single rank, nor where nothing is to be moved and MPI
+/// returns at once.
 ///
 /// ```
 /// use phaseflow_collect::expand::{Collective, Counts, Rules, expand};
@@ -71,8 +74,8 @@ use schedule::Schedule;
 /// ```
 ///
 /// # Errors
-/// An operation that is no collective; counts that do not fit the operation or the number of ranks; a root or
-/// neighbour outside; more bytes than a trace can hold.
+/// An operation that is no collective; counts that do not fit the operation or the number of ranks;
+/// a root or neighbour outside; more bytes than a trace can hold.
 pub fn expand(collective: &Collective, rules: Rules, sink: &mut dyn FnMut(Transfer)) -> Result<u32> {
     let algorithm = rules.choose(collective)?;
     expand_with(collective, algorithm, rules, sink)
@@ -82,7 +85,8 @@ pub fn expand(collective: &Collective, rules: Rules, sink: &mut dyn FnMut(Transf
 /// ([`Algorithm::NonOverlapping`]).
 ///
 /// # Errors
-/// As [`expand`]; an algorithm that the operation does not have or that is for another number of ranks.
+/// As [`expand`]; an algorithm that the operation does not have or that is for another number of
+/// ranks.
 pub fn expand_with(
     collective: &Collective,
     algorithm: Algorithm,
@@ -98,9 +102,9 @@ pub fn expand_with(
     Ok(schedule.rounds())
 }
 
-/// Open MPI's tag of the messages of a building block (`coll_tags.h`, 4.1); a composed collective shows the tags of
-/// its parts. Neighbourhood collectives on graphs share two of them; on Cartesian communicators they count down from
-/// −1073741823 by dimension and direction instead.
+/// Open MPI's tag of the messages of a building block (`coll_tags.h`, 4.1); a composed collective
+/// shows the tags of its parts. Neighbourhood collectives on graphs share two of them; on Cartesian
+/// communicators they count down from −1073741823 by dimension and direction instead.
 pub fn tag(operation: Operation) -> i32 {
     match operation {
         Operation::Allgather | Operation::NeighborAllgather | Operation::NeighborAllgatherv => -10,

@@ -1,13 +1,15 @@
-//! Allgather for an even number of ranks: pairs of blocks swing between the two neighbours in p/2 rounds.
+//! Allgather for an even number of ranks: pairs of blocks swing between the two neighbours in p/2
+//! rounds.
 //!
-//! J. Chen et al., Performance evaluation of allgather algorithms on terascale Linux cluster with Fast Ethernet, HPC
-//! Asia 2005. Half the rounds of the ring with the same bytes, and traffic between neighbours only.
+//! J. Chen et al., Performance evaluation of allgather algorithms on terascale Linux cluster with
+//! Fast Ethernet, HPC Asia 2005. Half the rounds of the ring with the same bytes, and traffic
+//! between neighbours only.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};
 
-/// `ompi_coll_base_allgather_intra_neighborexchange` and `…_allgatherv_intra_neighborexchange`. The number of ranks
-/// is even.
+/// `ompi_coll_base_allgather_intra_neighborexchange` and `…_allgatherv_intra_neighborexchange`. The
+/// number of ranks is even.
 pub(super) fn allgather(schedule: &mut Schedule, blocks: &Blocks) {
     let ranks = blocks.ranks();
     for src in 0..ranks {

@@ -1,8 +1,10 @@
-//! Rabenseifner's reductions: halve the vector while doubling the distance, then gather the pieces backwards.
+//! Rabenseifner's reductions: halve the vector while doubling the distance, then gather the pieces
+//! backwards.
 //!
-//! R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations in MPICH, IJHPCA 19(1),
-//! 2005. 2 log₂ p rounds and 2(p−1)/p·m bytes a rank: the choice for long vectors on many ranks, wrong for short
-//! ones. Needs an element for each survivor and a commutative operator.
+//! R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations in
+//! MPICH, IJHPCA 19(1),
+//! 2005. 2 log₂ p rounds and 2(p−1)/p·m bytes a rank: the choice for long vectors on many ranks,
+//!       wrong for short ones. Needs an element for each survivor and a commutative operator.
 
 use super::schedule::{Part, Schedule};
 use super::survivors::Survivors;
@@ -61,8 +63,8 @@ pub(super) fn allreduce(schedule: &mut Schedule, ranks: u32, vector: Vector) {
     }
 }
 
-/// `ompi_coll_base_reduce_intra_redscat_gather`. A root that did not survive takes the place of rank 0 before the
-/// gather.
+/// `ompi_coll_base_reduce_intra_redscat_gather`. A root that did not survive takes the place of
+/// rank 0 before the gather.
 pub(super) fn reduce(schedule: &mut Schedule, ranks: u32, root: u32, vector: Vector) {
     let survivors = Survivors::even(ranks);
     reduce_scatter(schedule, survivors, vector);

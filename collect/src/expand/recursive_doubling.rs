@@ -1,7 +1,7 @@
 //! Exchanges with partners at distance 1, 2, 4, …: what a rank knows doubles each time.
 //!
-//! ⌈log₂ p⌉ rounds, the least there is. A reduction sends the whole vector each time, so it is for short vectors; an
-//! allgather sends what the partner lacks and is optimal in bytes, too.
+//! ⌈log₂ p⌉ rounds, the least there is. A reduction sends the whole vector each time, so it is for
+//! short vectors; an allgather sends what the partner lacks and is optimal in bytes, too.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};
@@ -46,8 +46,9 @@ pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
     }
 }
 
-/// Allgather of `blocks` among nodes counted from `root`: `ompi_coll_base_allgather_intra_recursivedoubling` where p
-/// is a power of two, otherwise with the extra steps of `ompi_coll_base_bcast_intra_scatter_allgather`.
+/// Allgather of `blocks` among nodes counted from `root`:
+/// `ompi_coll_base_allgather_intra_recursivedoubling` where p is a power of two, otherwise with the
+/// extra steps of `ompi_coll_base_bcast_intra_scatter_allgather`.
 pub(super) fn allgather(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     let ranks = blocks.ranks();
     let rank = |node: u32| (node + root) % ranks;
@@ -67,8 +68,8 @@ pub(super) fn allgather(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     }
 }
 
-/// `ompi_coll_base_reduce_scatter_block_intra_recursivedoubling`: partners exchange partial reductions of all blocks
-/// outside the sender's group.
+/// `ompi_coll_base_reduce_scatter_block_intra_recursivedoubling`: partners exchange partial
+/// reductions of all blocks outside the sender's group.
 pub(super) fn reduce_scatter(schedule: &mut Schedule, blocks: &Blocks) {
     let ranks = blocks.ranks();
     // All blocks but those of the group of `size` nodes from `first` on.
@@ -91,9 +92,9 @@ pub(super) fn reduce_scatter(schedule: &mut Schedule, blocks: &Blocks) {
     }
 }
 
-/// Where p is not a power of two, nodes whose partner does not exist get what they miss from those of their own group
-/// that had one, by recursive halving. Calls `send` with the first node of the group that the data is from, and both
-/// ends.
+/// Where p is not a power of two, nodes whose partner does not exist get what they miss from those
+/// of their own group that had one, by recursive halving. Calls `send` with the first node of the
+/// group that the data is from, and both ends.
 fn hand_on(schedule: &mut Schedule, ranks: u32, distance: u32, send: impl Fn(&mut Schedule, u32, u32, u32)) {
     // Only the last complete group can face an incomplete one.
     let first = (ranks - 1) / (2 * distance) * (2 * distance);

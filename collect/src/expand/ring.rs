@@ -1,8 +1,10 @@
-//! Blocks that go round a ring, each rank sending to the next: p − 1 steps, every link equally loaded.
+//! Blocks that go round a ring, each rank sending to the next: p − 1 steps, every link equally
+//! loaded.
 //!
-//! The vector of m bytes is cut into p blocks. One turn in which each rank adds its own share leaves every rank with
-//! one finished block (reduce-scatter), one more turn spreads these (allgather): 2(p−1)/p·m bytes a rank for an
-//! allreduce, the least there is, in 2(p−1) rounds, which is too many for short vectors.
+//! The vector of m bytes is cut into p blocks. One turn in which each rank adds its own share
+//! leaves every rank with one finished block (reduce-scatter), one more turn spreads these
+//! (allgather): 2(p−1)/p·m bytes a rank for an allreduce, the least there is, in 2(p−1) rounds,
+//! which is too many for short vectors.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};
@@ -14,7 +16,8 @@ pub(super) enum Turn {
     Combine,
 }
 
-/// One turn: in step k, node v sends block v + `shift` − k to node v + 1. Nodes are counted from `root`.
+/// One turn: in step k, node v sends block v + `shift` − k to node v + 1. Nodes are counted from
+/// `root`.
 pub(super) fn turn(schedule: &mut Schedule, root: u32, blocks: &Blocks, shift: u32, turn: Turn) {
     let ranks = blocks.ranks();
     let rank = |node: u32| (node + root) % ranks;
@@ -32,8 +35,8 @@ pub(super) fn turn(schedule: &mut Schedule, root: u32, blocks: &Blocks, shift: u
     }
 }
 
-/// `ompi_coll_base_allreduce_intra_ring`; needs an element a rank. The segmented ring without a segment size is the
-/// same.
+/// `ompi_coll_base_allreduce_intra_ring`; needs an element a rank. The segmented ring without a
+/// segment size is the same.
 pub(super) fn allreduce(schedule: &mut Schedule, ranks: u32, count: u64, unit: u64) {
     let blocks = Blocks::even(ranks, count, unit);
     turn(schedule, 0, &blocks, 0, Turn::Combine);
@@ -50,7 +53,8 @@ pub(super) fn allgather(schedule: &mut Schedule, blocks: &Blocks) {
     turn(schedule, 0, blocks, 0, Turn::Copy);
 }
 
-/// `ompi_coll_base_barrier_intra_doublering`: a token goes round twice, first to collect, then to release.
+/// `ompi_coll_base_barrier_intra_doublering`: a token goes round twice, first to collect, then to
+/// release.
 pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
     for _ in 0..2 {
         for src in 0..ranks {

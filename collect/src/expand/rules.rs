@@ -9,14 +9,15 @@ use crate::{Error, Result};
 /// A way of choosing algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// Open MPI 4.1 as it comes: component `tuned` with its fixed decisions, which depend on operation, communicator
-    /// size, bytes and commutativity; component `basic` for what `tuned` leaves out (gatherv, scatterv, alltoallw,
-    /// scan, exscan, neighbourhoods). Wrong for settings that change these (`coll_tuned_use_dynamic_rules`, hcoll,
-    /// UCC) and for non-blocking collectives, which libnbc schedules.
+    /// Open MPI 4.1 as it comes: component `tuned` with its fixed decisions, which depend on
+    /// operation, communicator size, bytes and commutativity; component `basic` for what `tuned`
+    /// leaves out (gatherv, scatterv, alltoallw, scan, exscan, neighbourhoods). Wrong for settings
+    /// that change these (`coll_tuned_use_dynamic_rules`, hcoll, UCC) and for non-blocking
+    /// collectives, which libnbc schedules.
     OpenMpi41,
-    /// The textbook: linear up to 4 ranks, binomial trees beyond (as Open MPI's component `basic` with its
-    /// `coll_basic_crossover` of 4), reductions to all as reduce and bcast, gathers to all as gather and bcast, the
-    /// rest linear. For libraries that nothing is known about.
+    /// The textbook: linear up to 4 ranks, binomial trees beyond (as Open MPI's component `basic`
+    /// with its `coll_basic_crossover` of 4), reductions to all as reduce and bcast, gathers to all
+    /// as gather and bcast, the rest linear. For libraries that nothing is known about.
     Basic,
 }
 
@@ -24,8 +25,8 @@ pub enum Rules {
 const BASIC_CROSSOVER: u32 = 4;
 
 impl Rules {
-    /// The algorithm for a collective. It may still step aside for another one where it does not apply, as in Open
-    /// MPI.
+    /// The algorithm for a collective. It may still step aside for another one where it does not
+    /// apply, as in Open MPI.
     ///
     /// # Errors
     /// The operation is no collective.
@@ -74,8 +75,8 @@ fn open_mpi_41(collective: &Collective) -> Option<Table> {
     Some(table)
 }
 
-/// The last row that the communicator reaches, in it the last entry that the bytes reach. Tables start at 2 ranks,
-/// rows at 0 bytes; a single rank does nothing in any algorithm.
+/// The last row that the communicator reaches, in it the last entry that the bytes reach. Tables
+/// start at 2 ranks, rows at 0 bytes; a single rank does nothing in any algorithm.
 fn look_up(table: Table, ranks: u32, bytes: u64) -> u8 {
     let row = table.iter().take_while(|(from, _)| *from <= ranks).last();
     row.and_then(|(_, entries)| entries.iter().take_while(|(from, _)| *from <= bytes).last())

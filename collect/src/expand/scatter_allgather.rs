@@ -1,6 +1,7 @@
 //! Broadcast of a long vector: scatter its blocks, then gather them everywhere.
 //!
-//! About 2m bytes a rank instead of m·log₂ p along the longest path of a binomial tree. Needs an element a rank.
+//! About 2m bytes a rank instead of m·log₂ p along the longest path of a binomial tree. Needs an
+//! element a rank.
 
 use super::blocks::Blocks;
 use super::schedule::Schedule;

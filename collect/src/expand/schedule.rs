@@ -22,8 +22,9 @@ pub struct Transfer {
 
 /// Which part of the collective's data a transfer carries, and what the receiver does with it.
 ///
-/// Offsets are bytes in the vector of the collective, for the gather and scatter family in the blocks of all ranks
-/// one after the other; a part that reaches the end of the vector goes on at its start.
+/// Offsets are bytes in the vector of the collective, for the gather and scatter family in the
+/// blocks of all ranks one after the other; a part that reaches the end of the vector goes on at
+/// its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Nothing but its arrival.
@@ -38,7 +39,8 @@ pub enum Part {
         /// First byte.
         offset: u64,
     },
-    /// Reduced as [`Combine`](Part::Combine), but the sender passes on what it received last, without its own share.
+    /// Reduced as [`Combine`](Part::Combine), but the sender passes on what it received last,
+    /// without its own share.
     Relay {
         /// First byte.
         offset: u64,
@@ -52,8 +54,8 @@ pub enum Part {
     },
     /// The sender's own data for the receiver in an all-to-all or along an edge.
     Own,
-    /// Bruck's all-to-all: every block at the sender whose way from origin to destination, as a number of ranks, has
-    /// this bit.
+    /// Bruck's all-to-all: every block at the sender whose way from origin to destination, as a
+    /// number of ranks, has this bit.
     Transit {
         /// The bit, a power of two.
         bit: u32,

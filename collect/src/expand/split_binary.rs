@@ -1,5 +1,5 @@
-//! Broadcast in which each half of a binary tree forwards one half of the vector, and pairs across the halves then
-//! swap.
+//! Broadcast in which each half of a binary tree forwards one half of the vector, and pairs across
+//! the halves then swap.
 //!
 //! Every link carries half the vector only; the price is one more round.
 
@@ -25,7 +25,8 @@ pub(super) fn bcast(schedule: &mut Schedule, ranks: u32, root: u32, count: u64, 
             schedule.send(tree.rank(src), tree.rank(dst), bytes, part);
         }
     }
-    // An even number of ranks leaves the last one without a pair: it gets the right half from the root.
+    // An even number of ranks leaves the last one without a pair: it gets the right half from the
+    // root.
     if ranks.is_multiple_of(2) {
         let (bytes, part) = half(0);
         schedule.send(root, tree.rank(ranks - 1), bytes, part);

@@ -1,8 +1,9 @@
 //! Open MPI 4.1's fixed decisions, as numbers.
 //!
-//! Facts of `ompi/mca/coll/tuned/coll_tuned_decision_fixed.c`, branch v4.1.x; its developers measured them with
-//! `ompi-collectives-tuning`. A row is (ranks from which it holds, [(bytes from which it holds, algorithm)]);
-//! algorithms are numbered from 1 as in [`Algorithm::of`](super::Algorithm::of).
+//! Facts of `ompi/mca/coll/tuned/coll_tuned_decision_fixed.c`, branch v4.1.x; its developers
+//! measured them with `ompi-collectives-tuning`. A row is (ranks from which it holds, [(bytes from
+//! which it holds, algorithm)]); algorithms are numbered from 1 as in
+//! [`Algorithm::of`](super::Algorithm::of).
 
 pub(super) type Row = (u32, &'static [(u64, u8)]);
 pub(super) type Table = &'static [Row];

@@ -1,7 +1,9 @@
-//! Schedules executed on symbolic data: whatever the algorithm, each rank ends with what MPI promises.
+//! Schedules executed on symbolic data: whatever the algorithm, each rank ends with what MPI
+//! promises.
 //!
-//! Every byte of a rank's vector is the set of ranks whose contribution it holds. A round reads what ranks had before
-//! it, so a wrong round shows as a wrong result, just as a wrong part or number of bytes.
+//! Every byte of a rank's vector is the set of ranks whose contribution it holds. A round reads
+//! what ranks had before it, so a wrong round shows as a wrong result, just as a wrong part or
+//! number of bytes.
 
 use super::*;
 use crate::ErrorKind;
@@ -140,7 +142,8 @@ impl<'a> World<'a> {
                 Operation::Reduce => rank != root || all(everyone(ranks)),
                 Operation::Allreduce => all(everyone(ranks)),
                 Operation::ReduceScatter | Operation::ReduceScatterBlock => mine(everyone(ranks)),
-                // An exscan's rank leaves its own contribution out of its result, not out of what it passes on.
+                // An exscan's rank leaves its own contribution out of its result, not out of what
+                // it passes on.
                 Operation::Scan | Operation::Exscan => all(everyone(rank + 1)),
                 Operation::Gather | Operation::Gatherv => rank != root || gathered(),
                 Operation::Allgather | Operation::Allgatherv => gathered(),
@@ -311,7 +314,8 @@ fn costs_are_the_closed_forms() {
             cost(O::ReduceScatterBlock, A::RecursiveHalving, ranks, m),
             (
                 survivors * down + 2 * surplus,
-                // A whole vector from each surplus rank, halves, and the surplus ranks' blocks back.
+                // A whole vector from each surplus rank, halves, and the surplus ranks' blocks
+                // back.
                 surplus * p * m + (survivors - 1) * p * m + surplus * m,
                 down + if surplus > 0 { 2 } else { 0 }
             )

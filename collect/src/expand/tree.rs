@@ -1,8 +1,8 @@
 //! Spanning trees, and data that flows down or up along them.
 //!
-//! Nodes are numbered from the root, so that a parent's number is below its children's; [`Tree::rank`] translates. A
-//! transfer's round is its parent's depth on the way down and its sender's height on the way up. Messages are not
-//! segmented, as Open MPI's fixed rules ask for.
+//! Nodes are numbered from the root, so that a parent's number is below its children's;
+//! [`Tree::rank`] translates. A transfer's round is its parent's depth on the way down and its
+//! sender's height on the way up. Messages are not segmented, as Open MPI's fixed rules ask for.
 
 use super::schedule::{Part, Schedule};
 
@@ -31,8 +31,8 @@ impl Tree {
         Self::new(ranks, root, |node| node - 1)
     }
 
-    /// Complete binary tree: the nodes of level l have the children node + 2ˡ and node + 2ˡ⁺¹, which puts all odd
-    /// nodes under the root's first child (`ompi_coll_base_topo_build_tree`).
+    /// Complete binary tree: the nodes of level l have the children node + 2ˡ and node + 2ˡ⁺¹,
+    /// which puts all odd nodes under the root's first child (`ompi_coll_base_topo_build_tree`).
     pub(super) fn binary(ranks: u32, root: u32) -> Self {
         Self::new(ranks, root, |node| {
             let width = 1 << (node + 1).ilog2(); // of the node's level
@@ -41,13 +41,14 @@ impl Tree {
         })
     }
 
-    /// Binomial tree in which the parent lacks the child's highest bit (`ompi_coll_base_topo_build_bmtree`).
+    /// Binomial tree in which the parent lacks the child's highest bit
+    /// (`ompi_coll_base_topo_build_bmtree`).
     pub(super) fn binomial(ranks: u32, root: u32) -> Self {
         Self::new(ranks, root, |node| node ^ (1 << node.ilog2()))
     }
 
-    /// Binomial tree in which the parent lacks the child's lowest bit, so that subtrees are contiguous
-    /// (`ompi_coll_base_topo_build_in_order_bmtree`).
+    /// Binomial tree in which the parent lacks the child's lowest bit, so that subtrees are
+    /// contiguous (`ompi_coll_base_topo_build_in_order_bmtree`).
     pub(super) fn in_order_binomial(ranks: u32, root: u32) -> Self {
         Self::new(ranks, root, |node| node & (node - 1))
     }
@@ -64,8 +65,9 @@ impl Tree {
         })
     }
 
-    /// Binary tree in which every subtree is a contiguous range of ranks rooted at its last one, so that reductions
-    /// keep the order of ranks; its root is the last rank (`ompi_coll_base_topo_build_in_order_bintree`).
+    /// Binary tree in which every subtree is a contiguous range of ranks rooted at its last one, so
+    /// that reductions keep the order of ranks; its root is the last rank
+    /// (`ompi_coll_base_topo_build_in_order_bintree`).
     pub(super) fn in_order_binary(ranks: u32) -> Self {
         let mut parent = vec![0; ranks as usize];
         // Ranges of ranks as (first, length); the last rank is the root of the range.
@@ -96,8 +98,8 @@ impl Tree {
         }
     }
 
-    /// Sends along all edges away from the root. `payload` gives bytes and part for the edge to a node, `None` if
-    /// nothing is sent.
+    /// Sends along all edges away from the root. `payload` gives bytes and part for the edge to a
+    /// node, `None` if nothing is sent.
     pub(super) fn down(&self, schedule: &mut Schedule, payload: impl Fn(u32) -> Option<(u64, Part)>) {
         let mut depth = vec![0u32; self.parent.len()];
         for node in 1..self.parent.len() {

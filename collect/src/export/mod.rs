@@ -1,4 +1,5 @@
-//! What a trace can become: its archive, text formats, a PFProf archive, a summary, a table of pairs.
+//! What a trace can become: its archive, text formats, a PFProf archive, a summary, a table of
+//! pairs.
 //!
 //! Each is a [`Sink`](crate::trace::Sink), one file each, over anything that can be written to.
 

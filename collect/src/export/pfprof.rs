@@ -1,8 +1,9 @@
-//! PFProf archives: a tar of one JSON object a rank, with sums by peer, as PFSim and other tools of PFProf read them.
+//! PFProf archives: a tar of one JSON object a rank, with sums by peer, as PFSim and other tools of
+//! PFProf read them.
 //!
-//! Members are `result0.json`, `result1.json`, `result10.json`, … in the order of their names, as PFProf's own. What single
-//! messages and times say is lost. An entry stands for every pair of ranks, so size grows with their square; memory is
-//! that of the pairs that spoke.
+//! Members are `result0.json`, `result1.json`, `result10.json`, … in the order of their names, as
+//! PFProf's own. What single messages and times say is lost. An entry stands for every pair of
+//! ranks, so size grows with their square; memory is that of the pairs that spoke.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,9 @@
-//! CSV messages: a header line with the columns `t_ns,src,dst,bytes[,tag][,op]` in any order, then one message a line.
+//! CSV messages: a header line with the columns `t_ns,src,dst,bytes[,tag][,op]` in any order, then
+//! one message a line.
 //!
-//! Columns of other names are skipped. An empty `tag` is unknown, an empty `op` point-to-point. Lines of plain numbers are
-//! parsed in place; whatever is not that (quotes, spaces, mistakes) goes to the csv crate, which decides what it means.
+//! Columns of other names are skipped. An empty `tag` is unknown, an empty `op` point-to-point.
+//! Lines of plain numbers are parsed in place; whatever is not that (quotes, spaces, mistakes) goes
+//! to the csv crate, which decides what it means.
 
 use super::digits::digits;
 use super::field::{self, REQUIRED};

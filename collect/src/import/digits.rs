@@ -1,20 +1,22 @@
 //! Decimal numbers, eight digits at a time.
 //!
-//! Text traces are mostly digits, and the lengths of their numbers vary, which a loop over bytes pays with a mispredicted
-//! branch each. Eight bytes in one register are enough to find the first that is no digit and to convert what is before it by
-//! three multiplications (Lemire, "Quickly parsing eight digits", 2018, after Muła).
+//! Text traces are mostly digits, and the lengths of their numbers vary, which a loop over bytes
+//! pays with a mispredicted branch each. Eight bytes in one register are enough to find the first
+//! that is no digit and to convert what is before it by three multiplications (Lemire, "Quickly
+//! parsing eight digits", 2018, after Muła).
 
 /// Powers of ten.
 const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
-/// The number that `bytes` begin with and its length; `None` without digits or with more than 19, which a u64 might not hold.
+/// The number that `bytes` begin with and its length; `None` without digits or with more than 19,
+/// which a u64 might not hold.
 #[inline]
 pub(super) fn digits(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     let mut length = 0;
     while let Some(eight) = bytes[length..].first_chunk::<8>() {
-        // Digits become 0 to 9; in other bytes the addition or the byte itself sets the highest bit. It may carry into the
-        // bytes after such a one, which do not matter.
+        // Digits become 0 to 9; in other bytes the addition or the byte itself sets the highest
+        // bit. It may carry into the bytes after such a one, which do not matter.
         let digits = u64::from_le_bytes(*eight) ^ 0x3030_3030_3030_3030;
         let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
         if others == 0 {

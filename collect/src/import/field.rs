@@ -15,7 +15,8 @@ pub(super) const RANKS: RangeInclusive<i64> = 0..=MOST_RANKS as i64 - 1;
 pub(super) const SIZES: RangeInclusive<i64> = 0..=i64::MAX;
 pub(super) const TAGS: RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
 
-/// A whole number within `range`, or the error that says which was found; `found` is shown as the user wrote it.
+/// A whole number within `range`, or the error that says which was found; `found` is shown as the
+/// user wrote it.
 pub(super) fn within(
     name: &str,
     value: Option<i64>,

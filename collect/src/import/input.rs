@@ -83,8 +83,8 @@ impl Peeked {
     }
 }
 
-/// The bytes of `reader` up to its end, at most `largest`. The buffer grows with what is there, not with what is claimed,
-/// and can be used again: what it held is overwritten.
+/// The bytes of `reader` up to its end, at most `largest`. The buffer grows with what is there, not
+/// with what is claimed, and can be used again: what it held is overwritten.
 pub(super) fn read_bounded<'a>(
     reader: &mut dyn Read,
     largest: usize,

@@ -1,8 +1,9 @@
 //! Reading other tools' traces: one file per format, recognised by content.
 //!
-//! [`import`] looks at the first bytes of an [`Input`], picks the [`Format`] and hands the trace to a [`Sink`] block by
-//! block. To add a format: a variant of [`Format`] with its name, a line in [`sniff`] that knows its first bytes, an arm in
-//! the `match` of `import`, and a file here that reads it.
+//! [`import`] looks at the first bytes of an [`Input`], picks the [`Format`] and hands the trace to
+//! a [`Sink`] block by block. To add a format: a variant of [`Format`] with its name, a line in
+//! [`sniff`] that knows its first bytes, an arm in the `match` of `import`, and a file here that
+//! reads it.
 
 mod csv;
 mod digits;
@@ -106,7 +107,8 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     Err(Error::data(format!("is of no known format (recognised by content: {known})")))
 }
 
-/// Recognises the format of a directory or a file by content; `None` for a stream, which could not be read again.
+/// Recognises the format of a directory or a file by content; `None` for a stream, which could not
+/// be read again.
 ///
 /// # Errors
 /// As [`sniff`], and what the operating system says.
@@ -163,8 +165,9 @@ pub struct Imported {
 /// Reads a trace of any format into `sink`.
 ///
 /// # Errors
-/// Data that is damaged, contradictory or of no known format; a directory for a format of files; what `sink` says; a request to
-/// expand collectives of a format that does not tell a communicator's members.
+/// Data that is damaged, contradictory or of no known format; a directory for a format of files;
+/// what `sink` says; a request to expand collectives of a format that does not tell a
+/// communicator's members.
 pub fn import(input: Input, reading: Reading, sink: &mut dyn Sink) -> Result<Imported> {
     let Reading { format, scratch, expand } = reading;
     let known = match &input {

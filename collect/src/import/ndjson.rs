@@ -1,8 +1,8 @@
-//! NDJSON messages: one object a line, `{"t_ns":0,"src":0,"dst":1,"bytes":8,"tag":7,"op":"bcast"}`; `tag` and `op` may be
-//! absent or null, other keys are skipped.
+//! NDJSON messages: one object a line, `{"t_ns":0,"src":0,"dst":1,"bytes":8,"tag":7,"op":"bcast"}`;
+//! `tag` and `op` may be absent or null, other keys are skipped.
 //!
-//! Lines with the keys in that order are parsed by a few nom combinators; any other line goes to serde_json, which decides
-//! what it means.
+//! Lines with the keys in that order are parsed by a few nom combinators; any other line goes to
+//! serde_json, which decides what it means.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while};
@@ -38,7 +38,8 @@ impl Lines for Ndjson {
     }
 }
 
-/// The key of the next field as we write it, `exact`, or as Python does, with a space on either side.
+/// The key of the next field as we write it, `exact`, or as Python does, with a space on either
+/// side.
 fn key<'a>(
     exact: &'static str,
     spaced: &'static str,
@@ -46,7 +47,8 @@ fn key<'a>(
     alt((tag(exact), tag(spaced)))
 }
 
-/// A JSON integer: no leading zeros, and not −0, which serde_json takes for a fraction; what follows it is the caller's to check.
+/// A JSON integer: no leading zeros, and not −0, which serde_json takes for a fraction; what
+/// follows it is the caller's to check.
 fn integer(input: &[u8]) -> IResult<&[u8], i64> {
     let (negative, rest) = input.strip_prefix(b"-").map_or((false, input), |rest| (true, rest));
     let value = digits(rest).filter(|(_, length)| rest[0] != b'0' || (*length == 1 && !negative));

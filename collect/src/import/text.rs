@@ -1,4 +1,5 @@
-//! What the line-oriented formats share: one message a line, in any order, with line numbers in the errors.
+//! What the line-oriented formats share: one message a line, in any order, with line numbers in the
+//! errors.
 
 use std::fs::File;
 
@@ -18,11 +19,12 @@ pub(super) trait Lines: Default {
     /// The `source` of its traces.
     const SOURCE: &'static str;
 
-    /// The fast way: the message that `text` begins with, and its length with the line end. `None` leaves the line to
-    /// [`line`](Self::line), for whatever reason.
+    /// The fast way: the message that `text` begins with, and its length with the line end. `None`
+    /// leaves the line to [`line`](Self::line), for whatever reason.
     fn plain(&self, text: &[u8]) -> Option<(Posted, usize)>;
 
-    /// The thorough way: the message of a line (without its line end), `None` for lines that hold none.
+    /// The thorough way: the message of a line (without its line end), `None` for lines that hold
+    /// none.
     ///
     /// # Errors
     /// What is wrong with the line.

@@ -1,10 +1,13 @@
-//! `MPI_Allreduce` of a vector of S bytes over N ranks, by the two algorithms that libraries use most.
+//! `MPI_Allreduce` of a vector of S bytes over N ranks, by the two algorithms that libraries use
+//! most.
 //!
-//! - **Recursive doubling** for S < 10 000 (the limit of Open MPI's fixed decision): in step k partners at distance 2ᵏ exchange the
-//!   whole vector. If N is not a power of two, p = 2^⌊log₂ N⌋, the first 2(N−p) ranks pair up: the even ones hand their
-//!   vector to the odd ones, stand aside, and get the result at the end. Volume (p·log₂ p + 2(N−p))·S.
-//! - **Ring** from there on, for any N: N−1 steps that reduce and scatter, N−1 that gather, each rank sending one N-th of the
-//!   vector to the next rank. Volume 2(N−1)·S, the least possible (Patarasuk, Yuan, JPDC 2009). Parts differ by at most a byte.
+//! - **Recursive doubling** for S < 10 000 (the limit of Open MPI's fixed decision): in step k
+//!   partners at distance 2ᵏ exchange the whole vector. If N is not a power of two, p = 2^⌊log₂ N⌋,
+//!   the first 2(N−p) ranks pair up: the even ones hand their vector to the odd ones, stand aside,
+//!   and get the result at the end. Volume (p·log₂ p + 2(N−p))·S.
+//! - **Ring** from there on, for any N: N−1 steps that reduce and scatter, N−1 that gather, each
+//!   rank sending one N-th of the vector to the next rank. Volume 2(N−1)·S, the least possible
+//!   (Patarasuk, Yuan, JPDC 2009). Parts differ by at most a byte.
 
 use super::Pattern;
 use crate::trace::Operation;
@@ -104,7 +107,8 @@ mod tests {
         }
     }
 
-    /// Follows whose contributions each rank holds. The vector of a rank that stands aside is reset by the result it gets.
+    /// Follows whose contributions each rank holds. The vector of a rank that stands aside is reset
+    /// by the result it gets.
     #[test]
     fn everyone_ends_with_every_contribution() {
         for ranks in 2..40u32 {

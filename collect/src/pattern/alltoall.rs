@@ -1,4 +1,5 @@
-//! Everyone sends to everyone else: `MPI_Alltoall` by pairwise exchange, in step s to the rank s further on.
+//! Everyone sends to everyone else: `MPI_Alltoall` by pairwise exchange, in step s to the rank s
+//! further on.
 
 use super::Pattern;
 use crate::trace::Operation;

@@ -1,5 +1,5 @@
-//! Each rank of the lower half exchanges with its like in the upper half: all traffic crosses the middle. The last of an
-//! odd number of ranks is idle.
+//! Each rank of the lower half exchanges with its like in the upper half: all traffic crosses the
+//! middle. The last of an odd number of ranks is idle.
 
 use super::Pattern;
 

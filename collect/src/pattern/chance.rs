@@ -1,4 +1,5 @@
-//! Random numbers of a run, a sequence of its own for each purpose: what one disturbance draws changes no other.
+//! Random numbers of a run, a sequence of its own for each purpose: what one disturbance draws
+//! changes no other.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -19,7 +20,8 @@ const SIZES: u32 = 6;
 /// A heavy message is this many times as large, at least and at most.
 const HEAVY: (f64, f64) = (64.0, 1024.0);
 
-/// Shape of the Pareto distribution of pauses: between 1, where the mean ends, and 2, where the variance does.
+/// Shape of the Pareto distribution of pauses: between 1, where the mean ends, and 2, where the
+/// variance does.
 const SHAPE: f64 = 1.5;
 
 /// The random numbers of one seed.

@@ -5,7 +5,8 @@ use crate::{Error, Result};
 
 /// The times at which ranks begin their next step.
 pub(super) struct Clocks {
-    /// True if each rank waits for its own messages only; otherwise all wait for the last message of a step.
+    /// True if each rank waits for its own messages only; otherwise all wait for the last message
+    /// of a step.
     waits: bool,
     /// Nothing is posted earlier any more.
     front_ns: i64,
@@ -43,8 +44,8 @@ impl Clocks {
         self.ranks.get(rank as usize).copied().unwrap_or(self.front_ns)
     }
 
-    /// A round begins. Nobody is further ahead than a round: buffers are finite, and who sends without ever receiving would
-    /// leave the others behind.
+    /// A round begins. Nobody is further ahead than a round: buffers are finite, and who sends
+    /// without ever receiving would leave the others behind.
     pub(super) fn round(&mut self) {
         if self.waits {
             self.ranks.iter_mut().for_each(|rank| *rank = self.begun_ns.max(*rank));
@@ -88,8 +89,9 @@ impl Clocks {
         Ok(longest_ns)
     }
 
-    /// All ranks are silent for `common`, each for `work(rank)` beyond it; by how much the front has moved. In nominal time
-    /// work of its own delays a rank's next round only, and a pause lasts until the last rank is through with the round before.
+    /// All ranks are silent for `common`, each for `work(rank)` beyond it; by how much the front
+    /// has moved. In nominal time work of its own delays a rank's next round only, and a pause
+    /// lasts until the last rank is through with the round before.
     pub(super) fn pause(&mut self, common: u64, mut work: impl FnMut(u32) -> u64) -> Result<u64> {
         let front = self.front_ns;
         if !self.waits {

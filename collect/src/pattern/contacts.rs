@@ -1,5 +1,5 @@
-//! Everyone exchanges with six others, and each round a few contacts change: particles or bodies that move through the
-//! domains of an irregular decomposition.
+//! Everyone exchanges with six others, and each round a few contacts change: particles or bodies
+//! that move through the domains of an irregular decomposition.
 //!
 //! A step is a matching: each rank has one partner, and the last of an odd number none.
 
@@ -12,7 +12,8 @@ use super::Pattern;
 /// Contacts of a rank: about those of a compact part of a mesh in three dimensions (its faces).
 const CONTACTS: usize = 6;
 
-/// The share of contacts that change in a round: a few per cent, so that after about 30 rounds most are new.
+/// The share of contacts that change in a round: a few per cent, so that after about 30 rounds most
+/// are new.
 const CHANGE: f64 = 0.03;
 
 pub(super) struct Contacts {

@@ -7,34 +7,38 @@ use crate::{Error, Result};
 
 /// What makes a run untidy; nothing by default.
 ///
-/// In nominal time (see [`LabelledRun`](super::LabelledRun)) nobody waits for those who are late: what follows is added to the
-/// times of messages, and delays nothing else. Where ranks have clocks of their own, whoever waits for a message is late, too.
+/// In nominal time (see [`LabelledRun`](super::LabelledRun)) nobody waits for those who are late:
+/// what follows is added to the times of messages, and delays nothing else. Where ranks have clocks
+/// of their own, whoever waits for a message is late, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Disturbance {
-    /// Each message is posted late by a random time, uniform from 0 to this many times its own duration; each pause is
-    /// longer by up to this part of itself.
+    /// Each message is posted late by a random time, uniform from 0 to this many times its own
+    /// duration; each pause is longer by up to this part of itself.
     pub jitter: f64,
-    /// Messages between random ranks, of 64 B to 64 KiB, for each message of the program. They come at random times, pauses
-    /// included, at the rate that the round before gives; so there are none in the first round.
+    /// Messages between random ranks, of 64 B to 64 KiB, for each message of the program. They come
+    /// at random times, pauses included, at the rate that the round before gives; so there are none
+    /// in the first round.
     pub noise: f64,
-    /// By how much of itself a message grows from the first round of a stretch to the last, in equal steps.
+    /// By how much of itself a message grows from the first round of a stretch to the last, in
+    /// equal steps.
     pub drift: f64,
     /// Each rank runs behind by its own constant time, uniform from 0 to this.
     pub skew_ns: u64,
     /// Ranks are numbered at random, all numberings equally likely.
     pub renumber: bool,
-    /// Each rank has a clock of its own: it posts when its own clock says so, and goes on when its own message has left and
-    /// those to it in this step have arrived. So messages keep ranks together, but nobody begins a round before the last one
-    /// has begun the round before. An idle stretch begins for all at once.
+    /// Each rank has a clock of its own: it posts when its own clock says so, and goes on when its
+    /// own message has left and those to it in this step have arrived. So messages keep ranks
+    /// together, but nobody begins a round before the last one has begun the round before. An idle
+    /// stretch begins for all at once.
     pub waits: bool,
-    /// How pauses between rounds differ, their mean unchanged: one draw for all ranks in nominal time, one for each rank where
-    /// they have clocks of their own.
+    /// How pauses between rounds differ, their mean unchanged: one draw for all ranks in nominal
+    /// time, one for each rank where they have clocks of their own.
     pub irregular: Option<Irregular>,
-    /// Each rank computes longer in pauses between rounds by up to this part of them: its own share, which it draws anew in one
-    /// of [`ROUNDS_ALIKE`] rounds on average.
+    /// Each rank computes longer in pauses between rounds by up to this part of them: its own
+    /// share, which it draws anew in one of [`ROUNDS_ALIKE`] rounds on average.
     pub imbalance: f64,
-    /// This share of messages is 64 to 1024 times as large, by a Pareto distribution of shape 1 with these bounds. Nominal time
-    /// does not wait for the rest of them.
+    /// This share of messages is 64 to 1024 times as large, by a Pareto distribution of shape 1
+    /// with these bounds. Nominal time does not wait for the rest of them.
     pub heavy: f64,
     /// This share of messages is as many times smaller.
     pub light: f64,
@@ -45,9 +49,11 @@ pub struct Disturbance {
 pub enum Irregular {
     /// Exponential, as between the events of a Poisson process.
     Exponential,
-    /// Pareto with shape 1.5: a finite mean, no finite variance; some pauses are a hundred times the mean.
+    /// Pareto with shape 1.5: a finite mean, no finite variance; some pauses are a hundred times
+    /// the mean.
     Pareto,
-    /// Lognormal with this standard deviation of the logarithm, which is about the relative one as long as it is small.
+    /// Lognormal with this standard deviation of the logarithm, which is about the relative one as
+    /// long as it is small.
     Lognormal(f64),
 }
 
@@ -68,8 +74,8 @@ impl Irregular {
     }
 }
 
-/// Rounds after which a rank's share of the work changes, on average. A load that moves with what is simulated does so slowly;
-/// any number between one and the rounds of a phase would do.
+/// Rounds after which a rank's share of the work changes, on average. A load that moves with what
+/// is simulated does so slowly; any number between one and the rounds of a phase would do.
 pub const ROUNDS_ALIKE: f64 = 16.0;
 
 /// The largest sigma of a lognormal distribution; its mean is then 90 times its median.
@@ -78,12 +84,14 @@ const MOST_SIGMA: f64 = 3.0;
 /// The largest jitter and noise, in messages per message, and imbalance, in pauses per pause.
 const MOST_DISTURBED: f64 = 1000.0;
 
-/// Jitter of an undisturbed machine, of a quiet one, of a busy one, and of one that is shared: 0 to a fifth of a message's time.
+/// Jitter of an undisturbed machine, of a quiet one, of a busy one, and of one that is shared: 0 to
+/// a fifth of a message's time.
 const JITTERS: [f64; 4] = [0.0, 0.01, 0.05, 0.2];
 
 impl Disturbance {
-    /// Adds what real runs have, at random: own clocks in two of three runs, irregular work in two of three, renumbered ranks
-    /// in half, unequal work in three of ten, some noise in one of seven, jitter in three of four.
+    /// Adds what real runs have, at random: own clocks in two of three runs, irregular work in two
+    /// of three, renumbered ranks in half, unequal work in three of ten, some noise in one of
+    /// seven, jitter in three of four.
     #[must_use]
     pub fn as_real(self, random: &mut impl Rng) -> Self {
         let irregular = match random.gen_range(0..6) {
@@ -204,7 +212,8 @@ mod tests {
     #[test]
     fn pauses_have_their_distributions() {
         let exponential = pauses(Irregular::Exponential);
-        // 8000 draws: the mean has a deviation of 1.1 %; the median is ln 2, a share e⁻³ is longer than three means.
+        // 8000 draws: the mean has a deviation of 1.1 %; the median is ln 2, a share e⁻³ is longer
+        // than three means.
         assert!((mean(&exponential) - 1.0).abs() < 0.04);
         assert!((median(exponential.clone()) - 2f64.ln()).abs() < 0.04);
         let long = exponential.iter().filter(|pause| **pause > 3.0).count() as f64 / 8000.0;
@@ -294,7 +303,8 @@ mod tests {
         assert_eq!(heavy + light + usual, 20_000);
         assert!((850..1150).contains(&heavy), "{heavy}");
         assert!((3600..4000).contains(&light), "{light}");
-        // A bounded Pareto distribution of shape 1 from 64 to 1024: half are above 64 / (1 − 15/32) ≈ 120.5.
+        // A bounded Pareto distribution of shape 1 from 64 to 1024: half are above 64 / (1 − 15/32)
+        // ≈ 120.5.
         let above = of(120.5..=1024.0) as f64 / heavy as f64;
         assert!((above - 0.5).abs() < 0.06, "{above}");
     }

@@ -1,4 +1,5 @@
-//! A pattern among every n-th rank only, as on the coarse levels of a multigrid method; the others have nothing to do.
+//! A pattern among every n-th rank only, as on the coarse levels of a multigrid method; the others
+//! have nothing to do.
 
 use super::Pattern;
 use crate::trace::Operation;

@@ -1,6 +1,7 @@
 //! Arranging ranks in grids, as `MPI_Dims_create` is meant to: as square as the number allows.
 
-/// Rows and columns, rows ≤ columns, of the most square grid of exactly `n` places; 1×n if `n` is prime.
+/// Rows and columns, rows ≤ columns, of the most square grid of exactly `n` places; 1×n if `n` is
+/// prime.
 pub(super) fn most_square(n: u32) -> [u32; 2] {
     let rows = (1..=n.isqrt()).rev().find(|rows| n.is_multiple_of(*rows)).unwrap_or(1);
     [rows, n / rows]

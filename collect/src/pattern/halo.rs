@@ -1,6 +1,8 @@
-//! Exchanging halos with the neighbours in a grid with open edges, one direction a step: −x, +x, −y, +y, …
+//! Exchanging halos with the neighbours in a grid with open edges, one direction a step: −x, +x,
+//! −y, +y, …
 //!
-//! Ranks run along the last side first. Corners are not exchanged; a rank on an edge has fewer neighbours.
+//! Ranks run along the last side first. Corners are not exchanged; a rank on an edge has fewer
+//! neighbours.
 
 use super::Pattern;
 

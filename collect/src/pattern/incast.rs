@@ -1,5 +1,6 @@
-//! Everyone sends to rank 0 at the same time: the worst for the last link. The round is as long as one message takes to
-//! leave its sender, so rates are those that are offered, not those that a link could carry.
+//! Everyone sends to rank 0 at the same time: the worst for the last link. The round is as long as
+//! one message takes to leave its sender, so rates are those that are offered, not those that a
+//! link could carry.
 
 use super::Pattern;
 

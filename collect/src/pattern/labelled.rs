@@ -11,14 +11,16 @@ use crate::truth::TrueStretch;
 
 /// A run of a [`Program`].
 ///
-/// Time is nominal, unless ranks have clocks of their own ([`Disturbance::waits`]): in a step all ranks post at once; a message
-/// of B bytes has left after B ns ([`BYTES_PER_NS`](super::BYTES_PER_NS)) and arrived after B + 1000 ns
-/// ([`OVERHEAD_NS`](super::OVERHEAD_NS)); the next step starts when the last message has arrived. Between two rounds lies a pause. The run ends with the last arrival, so bytes over
-/// duration is the rate that was meant. Wrong where contention matters: the network is pf-simulate's business.
+/// Time is nominal, unless ranks have clocks of their own ([`Disturbance::waits`]): in a step all
+/// ranks post at once; a message of B bytes has left after B ns
+/// ([`BYTES_PER_NS`](super::BYTES_PER_NS)) and arrived after B + 1000 ns
+/// ([`OVERHEAD_NS`](super::OVERHEAD_NS)); the next step starts when the last message has arrived.
+/// Between two rounds lies a pause. The run ends with the last arrival, so bytes over duration is
+/// the rate that was meant. Wrong where contention matters: the network is pf-simulate's business.
 ///
-/// Every rank sets a [`Mark`](crate::trace::Mark) when a phase begins; its level is the position, from 1, at which the phase is named
-/// first in the program, and 0 for a pause. A round that is a collective operation is a [`Call`](crate::trace::Call) of every rank,
-/// too.
+/// Every rank sets a [`Mark`](crate::trace::Mark) when a phase begins; its level is the position,
+/// from 1, at which the phase is named first in the program, and 0 for a pause. A round that is a
+/// collective operation is a [`Call`](crate::trace::Call) of every rank, too.
 ///
 /// Phases of the same text are the same phase: the same permutation, wherever they come.
 #[derive(Clone, Debug)]
@@ -59,13 +61,15 @@ impl LabelledRun {
         }
     }
 
-    /// Writes the run into `sink` and hands each stretch of its truth to `truth`, in order; neighbours may have the same label.
+    /// Writes the run into `sink` and hands each stretch of its truth to `truth`, in order;
+    /// neighbours may have the same label.
     ///
     /// Memory: the program, a few bytes a rank, and the messages that are late (at most 2²⁴).
     ///
     /// # Errors
-    /// A pattern that does not exist for this number of ranks, a disturbance that is negative or not a number, a run of
-    /// more than 2⁶³−1 ns, too many late messages, or what the sink or `truth` says.
+    /// A pattern that does not exist for this number of ranks, a disturbance that is negative or
+    /// not a number, a run of more than 2⁶³−1 ns, too many late messages, or what the sink or
+    /// `truth` says.
     pub fn generate(
         &self,
         sink: &mut dyn Sink,
@@ -199,7 +203,8 @@ pub(super) mod tests {
                     begun[i] = Some(messages[first as usize].send_post_ns.cast_unsigned());
                     assert!(i == 0 || begun[i] == Some(row.0));
                 }
-                // All of a phase's messages lie within its positions; the last two phases come twice.
+                // All of a phase's messages lie within its positions; the last two phases come
+                // twice.
                 assert_eq!(stretches[..2], [30 * 16, 9 * 48]);
                 assert_eq!(rows.len(), 6);
                 let noise = messages.iter().filter(|message| message.bytes < 100_000).count();

@@ -1,5 +1,5 @@
-//! `MPI_Alltoall` within each row, or each column, of the most square grid: the transposes of a multidimensional Fourier
-//! transform over pencils (Pekurovsky, SIAM J. Sci. Comput. 2012).
+//! `MPI_Alltoall` within each row, or each column, of the most square grid: the transposes of a
+//! multidimensional Fourier transform over pencils (Pekurovsky, SIAM J. Sci. Comput. 2012).
 
 use super::{Pattern, grid};
 use crate::trace::Operation;

@@ -1,8 +1,9 @@
 //! Generators of well-known communication patterns: traces whose truth is known.
 //!
-//! A pattern is a *round* that is repeated. A round is a sequence of *steps*, in each of which a rank sends at most one
-//! message: a [`Pattern`] is no more than a function from (step, rank) to (receiver, bytes), so nothing has to be stored
-//! and messages come out in trace order. [`Run`] puts rounds one after the other and writes the trace.
+//! A pattern is a *round* that is repeated. A round is a sequence of *steps*, in each of which a
+//! rank sends at most one message: a [`Pattern`] is no more than a function from (step, rank) to
+//! (receiver, bytes), so nothing has to be stored and messages come out in trace order. [`Run`]
+//! puts rounds one after the other and writes the trace.
 //!
 //! | name | a round | `bytes` is | messages a round |
 //! |---|---|---|---|
@@ -25,8 +26,8 @@
 //! | `farm` | every worker, in random order, with the master, rank 0 | each message | 2(N−1) |
 //! | `pair` | one random rank to one other | the message | 1 |
 //!
-//! A prime number of ranks has only the grid 1×N: `halo2d`, `halo3d` and `sweep` run along a line, `rows` has one row;
-//! `transpose` and `columns` have nobody to talk to and are refused.
+//! A prime number of ranks has only the grid 1×N: `halo2d`, `halo3d` and `sweep` run along a line,
+//! `rows` has one row; `transpose` and `columns` have nobody to talk to and are refused.
 
 mod allreduce;
 mod alltoall;

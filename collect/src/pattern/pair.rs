@@ -1,4 +1,5 @@
-//! One rank sends to one other, both drawn at random: a single heavy pair beside what the others do.
+//! One rank sends to one other, both drawn at random: a single heavy pair beside what the others
+//! do.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

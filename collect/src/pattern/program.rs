@@ -18,9 +18,10 @@ const DEEPEST: usize = 16;
 /// pattern = NAME [ "[" key "=" value { "," key "=" value } "]" ]
 /// ```
 ///
-/// Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it; between two phases half of the one's and
-/// half of the other's), `drift` (by how much of itself its messages grow from the first to the last round of a stretch), `every`
-/// (only each so many-th rank takes part) and `seed` (of random ones). What is not given is the run's.
+/// Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it; between
+/// two phases half of the one's and half of the other's), `drift` (by how much of itself its
+/// messages grow from the first to the last round of a stretch), `every` (only each so many-th rank
+/// takes part) and `seed` (of random ones). What is not given is the run's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub(super) items: Vec<Item>,

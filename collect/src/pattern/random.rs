@@ -1,4 +1,5 @@
-//! Everyone sends to one other rank, each with the same probability, drawn anew each round: uniform traffic.
+//! Everyone sends to one other rank, each with the same probability, drawn anew each round: uniform
+//! traffic.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -6,8 +6,8 @@ use crate::trace::{Sink, Summary};
 
 /// A tidy run of one or more patterns.
 ///
-/// Each pattern is repeated before the next begins (`a,b` three times is `a a a b b b`), and may be named again (`a,b,a`).
-/// Times, marks and calls are those of a [`LabelledRun`].
+/// Each pattern is repeated before the next begins (`a,b` three times is `a a a b b b`), and may be
+/// named again (`a,b,a`). Times, marks and calls are those of a [`LabelledRun`].
 #[derive(Clone, Debug)]
 pub struct Run {
     /// What to do, in this order.
@@ -28,7 +28,8 @@ impl Run {
     /// Writes the run into `sink`; memory does not depend on the number of rounds.
     ///
     /// # Errors
-    /// A pattern that does not exist for this number of ranks, a run of more than 2⁶³−1 ns, or what the sink says.
+    /// A pattern that does not exist for this number of ranks, a run of more than 2⁶³−1 ns, or what
+    /// the sink says.
     pub fn generate(&self, sink: &mut dyn Sink) -> Result<Summary> {
         let run = LabelledRun {
             bytes: self.bytes,

@@ -4,8 +4,9 @@ use super::Pattern;
 use crate::trace::Operation;
 use crate::{Error, Result};
 
-/// Each pattern has its own range of ranks, as equal as they can be. Where rounds have different numbers of steps, the
-/// shorter ones are repeated as often as they fit into the longest, then wait.
+/// Each pattern has its own range of ranks, as equal as they can be. Where rounds have different
+/// numbers of steps, the shorter ones are repeated as often as they fit into the longest, then
+/// wait.
 pub(super) struct SideBySide {
     /// First rank of each pattern, and the end of the last.
     starts: Vec<u32>,
@@ -14,7 +15,8 @@ pub(super) struct SideBySide {
 }
 
 impl SideBySide {
-    /// Gives each of `count` patterns its share of `ranks`; `build` makes one for its number of ranks.
+    /// Gives each of `count` patterns its share of `ranks`; `build` makes one for its number of
+    /// ranks.
     ///
     /// # Errors
     /// What `build` says, for example of one rank only.

@@ -1,7 +1,8 @@
 //! From sends at nominal times to a trace in order of time.
 //!
-//! Undisturbed ranks send in trace order already. Late ones do not: what they send waits in a queue until nothing earlier
-//! can come any more. So memory is that of the messages of the longest delay, and bounded.
+//! Undisturbed ranks send in trace order already. Late ones do not: what they send waits in a queue
+//! until nothing earlier can come any more. So memory is that of the messages of the longest delay,
+//! and bounded.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

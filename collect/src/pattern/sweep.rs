@@ -1,8 +1,9 @@
-//! Wavefronts over the most square grid, one from each corner in turn: discrete-ordinates transport (SN) on a
-//! two-dimensional decomposition, as in KBA (Koch, Baker, Alcouffe 1992) and the benchmark Sweep3D.
+//! Wavefronts over the most square grid, one from each corner in turn: discrete-ordinates transport
+//! (SN) on a two-dimensional decomposition, as in KBA (Koch, Baker, Alcouffe 1992) and the
+//! benchmark Sweep3D.
 //!
-//! In a sweep, the ranks of one diagonal send along the row, then along the column, and only then comes the next diagonal:
-//! most ranks wait most of the time.
+//! In a sweep, the ranks of one diagonal send along the row, then along the column, and only then
+//! comes the next diagonal: most ranks wait most of the time.
 
 use super::{Pattern, grid};
 

@@ -12,7 +12,8 @@ pub(super) struct Name {
     pub(super) outer: usize,
 }
 
-/// Follows the stretches whose messages are on their way, and hands over those that are complete, in order.
+/// Follows the stretches whose messages are on their way, and hands over those that are complete,
+/// in order.
 pub(super) struct Tracker<'a> {
     names: &'a [String],
     emit: &'a mut dyn FnMut(&TrueStretch<'_>) -> Result<()>,

@@ -1,5 +1,6 @@
-//! Transposing a matrix that is spread over the most square grid of ranks: place (i, j) of r×c sends to (j, i) of c×r.
-//! Places that stay where they are (the diagonal of a square grid) send nothing.
+//! Transposing a matrix that is spread over the most square grid of ranks: place (i, j) of r×c
+//! sends to (j, i) of c×r. Places that stay where they are (the diagonal of a square grid) send
+//! nothing.
 
 use super::{Pattern, grid};
 use crate::{Error, Result};

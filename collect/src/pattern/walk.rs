@@ -211,8 +211,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A collective operation as calls. In nominal time a first walk over its steps tells when it ends; ranks with clocks of
-    /// their own tell it afterwards, and this is when each has entered.
+    /// A collective operation as calls. In nominal time a first walk over its steps tells when it
+    /// ends; ranks with clocks of their own tell it afterwards, and this is when each has entered.
     fn calls(&mut self, pattern: &dyn Pattern, growth: Growth) -> Result<Vec<i64>> {
         let ranks = self.run.ranks;
         if (0..ranks).all(|rank| pattern.collective(rank).is_none()) {

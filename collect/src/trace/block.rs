@@ -23,8 +23,8 @@ mod id {
 
 /// Up to [`LARGEST_BLOCK`](crate::archive::columns::LARGEST_BLOCK) messages in trace order.
 ///
-/// The four columns that every source has are slices of equal length. The others are behind [`get`](Self::get): each is
-/// either empty (unknown for the whole block) or as long as the rest.
+/// The four columns that every source has are slices of equal length. The others are behind
+/// [`get`](Self::get): each is either empty (unknown for the whole block) or as long as the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageBlock {
     columns: MessageColumns,
@@ -51,7 +51,8 @@ pub struct MessageColumns {
 const OPTIONAL: [u8; 6] =
     [id::TAG, id::COMMUNICATOR, id::OPERATION, id::SEND_COMPLETE, id::RECEIVE_POST, id::RECEIVE_COMPLETE];
 
-/// What is read of messages beside times, ranks, bytes and operations; nothing by default. What is left out reads as unknown.
+/// What is read of messages beside times, ranks, bytes and operations; nothing by default. What is
+/// left out reads as unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// Tags.
@@ -77,8 +78,8 @@ impl Details {
     }
 }
 
-/// What stands for a value that a message lacks. Point-to-point is the operation of a message without one, so that column
-/// has no unknowns.
+/// What stands for a value that a message lacks. Point-to-point is the operation of a message
+/// without one, so that column has no unknowns.
 fn absent(column: usize) -> i64 {
     if OPTIONAL[column] == id::OPERATION { 0 } else { UNKNOWN }
 }
@@ -109,7 +110,8 @@ impl MessageBlock {
         Some(&self.optional[0][..]).filter(|column| !column.is_empty())
     }
 
-    /// Nanoseconds from the send post to the receive's completion, `UNKNOWN` where not known, if any is.
+    /// Nanoseconds from the send post to the receive's completion, `UNKNOWN` where not known, if
+    /// any is.
     pub fn arrivals(&self) -> Option<&[i64]> {
         Some(&self.optional[5][..]).filter(|column| !column.is_empty())
     }
@@ -119,7 +121,8 @@ impl MessageBlock {
         self.lacks_times
     }
 
-    /// When sends were complete, receives posted and complete: nanoseconds after the send post, `UNKNOWN` where not known; empty where none is.
+    /// When sends were complete, receives posted and complete: nanoseconds after the send post,
+    /// `UNKNOWN` where not known; empty where none is.
     pub fn more_times(&self) -> [&[i64]; 3] {
         [&self.optional[3], &self.optional[4], &self.optional[5]]
     }
@@ -148,9 +151,11 @@ impl MessageBlock {
         }
     }
 
-    /// The longest times by which what is known of a message, as sent and received, is before and after its post: not negative.
+    /// The longest times by which what is known of a message, as sent and received, is before and
+    /// after its post: not negative.
     pub fn reach_ns(&self) -> (i64, i64) {
-        // What is not known is the least number; below it comes the greatest one, so neither end takes notice of it.
+        // What is not known is the least number; below it comes the greatest one, so neither end
+        // takes notice of it.
         let (mut below, mut latest) = (-1, 0);
         for column in &self.optional[3..6] {
             for offset in column {
@@ -166,7 +171,8 @@ impl MessageBlock {
         (0..self.len()).map(|i| self.get(i))
     }
 
-    /// First and last time of the block, completions included; `None` if it is empty. Posts are in ascending order.
+    /// First and last time of the block, completions included; `None` if it is empty. Posts are in
+    /// ascending order.
     pub fn span_ns(&self) -> Option<(i64, i64)> {
         let posts = &self.columns.send_post_ns;
         let (first, last) = (*posts.first()?, *posts.last()?);
@@ -275,8 +281,9 @@ impl MessageBlock {
         Ok(())
     }
 
-    /// Reads an archive member whose times are `wanted`: told those of its first and last message, it answers with the details, or
-    /// `None` to leave the block. False if it was left; then it has no messages. One without messages is wanted.
+    /// Reads an archive member whose times are `wanted`: told those of its first and last message,
+    /// it answers with the details, or `None` to leave the block. False if it was left; then it has
+    /// no messages. One without messages is wanted.
     ///
     /// # Errors
     /// As [`decode`](Self::decode); of what was left, only of its times.

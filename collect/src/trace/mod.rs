@@ -1,11 +1,13 @@
 //! The vocabulary of a run, and the archive that holds it.
 //!
-//! A trace archive is either *timed*, blocks of [`Message`]s, [`Call`]s and [`Mark`]s each in ascending time, or
-//! *aggregate*, one [`TrafficMatrix`](crate::TrafficMatrix). In both the [`Summary`] comes last.
+//! A trace archive is either *timed*, blocks of [`Message`]s, [`Call`]s and [`Mark`]s each in
+//! ascending time, or *aggregate*, one [`TrafficMatrix`](crate::TrafficMatrix). In both the
+//! [`Summary`] comes last.
 //!
-//! Order of a timed archive: messages by send post time, then source, then the order in which the source sent them; calls
-//! by enter time, then rank; marks by time, then rank. A call or mark stands before every message block whose last
-//! message is later than it, so one pass sees what governs a message before the message.
+//! Order of a timed archive: messages by send post time, then source, then the order in which the
+//! source sent them; calls by enter time, then rank; marks by time, then rank. A call or mark
+//! stands before every message block whose last message is later than it, so one pass sees what
+//! governs a message before the message.
 
 mod block;
 mod header;

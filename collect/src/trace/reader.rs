@@ -75,8 +75,8 @@ impl<R: BufRead> TraceReader<R> {
         })
     }
 
-    /// Leaves out what only some traces know of a message, save its operation: such values read as unknown. Halves the time
-    /// for those who do not ask for them.
+    /// Leaves out what only some traces know of a message, save its operation: such values read as
+    /// unknown. Halves the time for those who do not ask for them.
     #[must_use]
     pub fn without_details(self) -> Self {
         self.with_details(Details::default())
@@ -98,7 +98,8 @@ impl<R: BufRead> TraceReader<R> {
         &self.header
     }
 
-    /// What is only known at the end; `None` before [`next_block`](Self::next_block) returned `None`.
+    /// What is only known at the end; `None` before [`next_block`](Self::next_block) returned
+    /// `None`.
     pub fn summary(&self) -> Option<&Summary> {
         self.summary.as_ref()
     }
@@ -106,16 +107,18 @@ impl<R: BufRead> TraceReader<R> {
     /// The next block, `None` at the end.
     ///
     /// # Errors
-    /// A damaged or truncated archive, times that run backwards, counts that do not agree with the summary.
+    /// A damaged or truncated archive, times that run backwards, counts that do not agree with the
+    /// summary.
     pub fn next_block(&mut self) -> Result<Option<Block<'_>>> {
         self.next_block_where(|_, _| true)
     }
 
-    /// The next block, `None` at the end. Blocks of messages of which `wanted`, told the times of their first and last one, says no
-    /// are passed over in a fraction of the time.
+    /// The next block, `None` at the end. Blocks of messages of which `wanted`, told the times of
+    /// their first and last one, says no are passed over in a fraction of the time.
     ///
     /// # Errors
-    /// As [`next_block`](Self::next_block); of blocks that were passed over, only damage and times that run backwards, and no sums.
+    /// As [`next_block`](Self::next_block); of blocks that were passed over, only damage and times
+    /// that run backwards, and no sums.
     pub fn next_block_where(
         &mut self,
         mut wanted: impl FnMut(i64, i64) -> bool,
@@ -267,7 +270,8 @@ impl<R: BufRead> TraceReader<R> {
     }
 }
 
-/// Reads a member that [`write_matrix`](super::writer::write_matrix) wrote; `cells` is cleared first.
+/// Reads a member that [`write_matrix`](super::writer::write_matrix) wrote; `cells` is cleared
+/// first.
 ///
 /// # Errors
 /// A damaged member.
@@ -336,11 +340,12 @@ pub fn decode_calls(bytes: &[u8], calls: &mut Vec<Call>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that `times` ascend from `last` on; the new last. The rank of a row is named where it is known.
+/// Checks that `times` ascend from `last` on; the new last. The rank of a row is named where it is
+/// known.
 fn ascending(last: i64, times: &[i64], rank: impl Fn(usize) -> Option<u32>) -> Result<i64> {
     let first = times.first().is_none_or(|first| last <= *first);
-    // The sign of what `next` is less than `time` by, overflow or not (Warren, Hacker's Delight, section 2-12); no way out of the loop:
-    // as vectors it takes a fraction of the time.
+    // The sign of what `next` is less than `time` by, overflow or not (Warren, Hacker's Delight,
+    // section 2-12); no way out of the loop: as vectors it takes a fraction of the time.
     let descends = |time: i64, next: i64| {
         let difference = next.wrapping_sub(time);
         difference ^ ((next ^ time) & (difference ^ next))

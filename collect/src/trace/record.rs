@@ -5,7 +5,8 @@ use std::fmt;
 use super::Operation;
 use crate::{Error, Result};
 
-/// Most ranks of a run: more than any machine has. Bounds every table by rank, so each reader checks it before one is made.
+/// Most ranks of a run: more than any machine has. Bounds every table by rank, so each reader
+/// checks it before one is made.
 pub const MOST_RANKS: u32 = 1 << 24;
 
 /// MPI process number in `MPI_COMM_WORLD`.
@@ -40,8 +41,8 @@ pub(crate) fn check_ranks(columns: &[&[u32]]) -> Result<()> {
     check_rank(columns.iter().map(highest).max().unwrap_or(0))
 }
 
-/// One matched or one-sided point-to-point transfer. Times are nanoseconds on the trace's one clock; what the recorder did not
-/// see is `None`.
+/// One matched or one-sided point-to-point transfer. Times are nanoseconds on the trace's one
+/// clock; what the recorder did not see is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// When the sender posted it.
@@ -81,8 +82,8 @@ pub struct Call {
     pub communicator: Option<u32>,
     /// Root, in world ranks, of a rooted collective.
     pub root: Option<Rank>,
-    /// This rank's own part: what it contributes; in scatter(v), reduce_scatter and reduce_scatter_block what it receives;
-    /// in alltoall(v, w) what it sends to all.
+    /// This rank's own part: what it contributes; in scatter(v), reduce_scatter and
+    /// reduce_scatter_block what it receives; in alltoall(v, w) what it sends to all.
     pub bytes: Option<u64>,
 }
 

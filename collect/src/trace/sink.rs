@@ -3,11 +3,11 @@
 use super::{Block, Header, RunFacts, Summary};
 use crate::Result;
 
-/// Takes a trace piece by piece: the archive writer, a text format, a count. Sources (importers, generators) know nothing
-/// else of what becomes of their records.
+/// Takes a trace piece by piece: the archive writer, a text format, a count. Sources (importers,
+/// generators) know nothing else of what becomes of their records.
 ///
-/// Blocks come in the order of an archive (see [`trace`](super)): a call or mark before every block of messages whose last
-/// one is later.
+/// Blocks come in the order of an archive (see [`trace`](super)): a call or mark before every block
+/// of messages whose last one is later.
 pub trait Sink {
     /// The trace starts.
     ///

@@ -4,8 +4,8 @@ use super::record::{Call, MOST_RANKS, Mark, check_rank};
 use super::{MessageBlock, RunFacts, Summary};
 use crate::{Cell, Error, Result};
 
-/// Counts records into a [`Summary`]; memory does not grow. What every sink of a trace shares, so that `--summary` and an
-/// archive's `summary.json` never disagree.
+/// Counts records into a [`Summary`]; memory does not grow. What every sink of a trace shares, so
+/// that `--summary` and an archive's `summary.json` never disagree.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     summary: Summary,

@@ -19,7 +19,8 @@ pub struct UnmatchedReceives {
 pub struct UnmatchedReceive {
     /// Who posted it.
     pub rank: u32,
-    /// Which receive of its rank it is, from 1, in the order of their posts; those that were cancelled do not count.
+    /// Which receive of its rank it is, from 1, in the order of their posts; those that were
+    /// cancelled do not count.
     pub position: u64,
     /// From whom; `None`: from anybody, or unknown.
     pub src: Option<u32>,

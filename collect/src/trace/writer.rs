@@ -8,13 +8,14 @@ use crate::archive::ArchiveWriter;
 use crate::archive::columns::{BlockWriter, LARGEST_BLOCK, Transform, UNKNOWN};
 use crate::{Error, Result, TrafficMatrix};
 
-/// Messages in the first block. Each block is twice the one before, up to the largest: whoever reads from a pipe sees the
-/// beginning soon, and a long trace is hardly longer for it.
+/// Messages in the first block. Each block is twice the one before, up to the largest: whoever
+/// reads from a pipe sees the beginning soon, and a long trace is hardly longer for it.
 const FIRST_BLOCK: usize = 256;
 
 /// Writes a timed trace. Memory: one block of each kind.
 ///
-/// Each kind of record comes in its own order; a call or mark also not later than a message that is in the archive already.
+/// Each kind of record comes in its own order; a call or mark also not later than a message that is
+/// in the archive already.
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     archive: ArchiveWriter<W>,
@@ -105,8 +106,8 @@ impl<W: Write> TraceWriter<W> {
     /// Appends messages; the archive's blocks do not depend on how they are grouped here.
     ///
     /// # Errors
-    /// A time before that of the last message, a source before that of the last message of the same time, more than
-    /// 2⁶³−1 bytes in all, or what the output reports.
+    /// A time before that of the last message, a source before that of the last message of the same
+    /// time, more than 2⁶³−1 bytes in all, or what the output reports.
     pub fn messages(&mut self, block: &MessageBlock) -> Result<()> {
         let columns = block.columns();
         for (time, src) in columns.send_post_ns.iter().zip(&columns.src) {
@@ -136,7 +137,8 @@ impl<W: Write> TraceWriter<W> {
     /// Appends a call.
     ///
     /// # Errors
-    /// A time before that of the last call or of a message in the archive, or what the output reports.
+    /// A time before that of the last call or of a message in the archive, or what the output
+    /// reports.
     pub fn call(&mut self, call: &Call) -> Result<()> {
         let last = self.last_call_ns.max(self.written_ns);
         if call.enter_ns < last {
@@ -157,7 +159,8 @@ impl<W: Write> TraceWriter<W> {
     /// Appends a mark.
     ///
     /// # Errors
-    /// A time before that of the last mark or of a message in the archive, or what the output reports.
+    /// A time before that of the last mark or of a message in the archive, or what the output
+    /// reports.
     pub fn mark(&mut self, mark: &Mark) -> Result<()> {
         let last = self.last_mark_ns.max(self.written_ns);
         if mark.time_ns < last {
@@ -251,7 +254,8 @@ fn offset(time_ns: Option<i64>, base_ns: i64) -> i64 {
     time_ns.map_or(UNKNOWN, |time| time.wrapping_sub(base_ns))
 }
 
-/// Writes an aggregate trace: a matrix, message size histograms if the source has them, and what it knows of the run.
+/// Writes an aggregate trace: a matrix, message size histograms if the source has them, and what it
+/// knows of the run.
 ///
 /// # Errors
 /// A matrix with ranks beyond those of the run, or what the output reports.
@@ -283,7 +287,8 @@ pub fn write_aggregate<W: Write>(
     Ok((summary, out))
 }
 
-/// Appends a matrix as members `prefix/000000`, `prefix/000001`, …: columns src 1, dst 2, messages 3, bytes 4.
+/// Appends a matrix as members `prefix/000000`, `prefix/000001`, …: columns src 1, dst 2, messages
+/// 3, bytes 4.
 ///
 /// # Errors
 /// What the output reports.

@@ -8,14 +8,16 @@ use crate::{Error, Result};
 
 /// Passes a trace on and notes which of its messages were sent under which mark.
 ///
-/// All ranks that set marks set the same sequence, so the nth mark of each begins the nth stretch; a message belongs to the stretch
-/// that its sender marked last. A rank that never sets one goes by time: it begins a stretch when the first of the others does.
-/// What was sent before the first mark is a stretch without a level. Messages of barriers carry nothing
-/// and belong to no stretch, unless a mark above 0 begins one that has no others: a program that waits for everyone between
-/// two phases is in neither. A stretch in which nobody sent is idle, whatever its level, and begins when the first rank marks
-/// it; one with messages begins with the first of them.
+/// All ranks that set marks set the same sequence, so the nth mark of each begins the nth stretch;
+/// a message belongs to the stretch that its sender marked last. A rank that never sets one goes by
+/// time: it begins a stretch when the first of the others does. What was sent before the first mark
+/// is a stretch without a level. Messages of barriers carry nothing and belong to no stretch,
+/// unless a mark above 0 begins one that has no others: a program that waits for everyone between
+/// two phases is in neither. A stretch in which nobody sent is idle, whatever its level, and begins
+/// when the first rank marks it; one with messages begins with the first of them.
 ///
-/// Memory: the stretches, the marks that are ahead of their messages, and for ranks without marks the stretches they send in.
+/// Memory: the stretches, the marks that are ahead of their messages, and for ranks without marks
+/// the stretches they send in.
 pub struct TruthOfMarks<'a> {
     sink: &'a mut dyn Sink,
     ranks: HashMap<u32, Marked>,

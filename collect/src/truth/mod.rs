@@ -1,8 +1,10 @@
-//! Which phase of a run begins where, as its generator or its marks say: in time, and to the message.
+//! Which phase of a run begins where, as its generator or its marks say: in time, and to the
+//! message.
 //!
-//! Ranks do not change phase at one instant. Where one rank still sends messages of the old phase while another has begun the
-//! new one, the change is not a message but a zone: from the first message of the new phase to the last one of the old.
-//! So each stretch tells the positions, in trace order, of its own first and last message; those of noise do not count.
+//! Ranks do not change phase at one instant. Where one rank still sends messages of the old phase
+//! while another has begun the new one, the change is not a message but a zone: from the first
+//! message of the new phase to the last one of the old. So each stretch tells the positions, in
+//! trace order, of its own first and last message; those of noise do not count.
 
 mod marks;
 
@@ -18,16 +20,19 @@ pub const TRUTH_COLUMNS: &str = "start_ns,end_ns,label,outer,first_message,last_
 /// A stretch of a run and what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrueStretch<'a> {
-    /// When its first message is posted, nanoseconds since the start of the run; the first stretch begins at 0. An idle one
-    /// begins when the last message has arrived.
+    /// When its first message is posted, nanoseconds since the start of the run; the first stretch
+    /// begins at 0. An idle one begins when the last message has arrived.
     pub start_ns: u64,
     /// When the next one begins, or the end of the run.
     pub end_ns: u64,
-    /// The phase, or `idle`: of a generated run as it is written in the program, of marks their level.
+    /// The phase, or `idle`: of a generated run as it is written in the program, of marks their
+    /// level.
     pub label: &'a str,
-    /// The phase or loop of the outermost level that it belongs to, or `idle`; `None` if there are no levels.
+    /// The phase or loop of the outermost level that it belongs to, or `idle`; `None` if there are
+    /// no levels.
     pub outer: Option<&'a str>,
-    /// Positions of its first and last message among those of the trace, from 0; `None` if it is idle.
+    /// Positions of its first and last message among those of the trace, from 0; `None` if it is
+    /// idle.
     pub messages: Option<(u64, u64)>,
 }
 

@@ -21,7 +21,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// A recording of rank `rank` of `size` at the level of messages (`calls_only`: of calls), finalized at `end`.
+    /// A recording of rank `rank` of `size` at the level of messages (`calls_only`: of calls),
+    /// finalized at `end`.
     pub fn new(directory: &Path, rank: u32, size: u32, calls_only: bool, end: u64) -> Self {
         let path = directory.join(format!("job.{rank}.host.{}.{EXTENSION}", 1000 + rank));
         let mut bytes = vec![0; HEADER];

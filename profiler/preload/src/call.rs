@@ -94,7 +94,8 @@ impl Call {
     }
 }
 
-/// Runs an MPI call with a record around it. Calls that MPI itself makes inside another call are that call's own affair.
+/// Runs an MPI call with a record around it. Calls that MPI itself makes inside another call are
+/// that call's own affair.
 #[inline(always)]
 pub(crate) fn recorded(describe: impl FnOnce() -> Call, run: impl FnOnce() -> c_int) -> c_int {
     recorded_with(|| (describe(), ()), |()| (), run)
@@ -136,7 +137,8 @@ pub(crate) fn recorded_with<T>(
     result
 }
 
-/// Runs a call that its messages tell all about: they carry its operation, and no record of its own is needed.
+/// Runs a call that its messages tell all about: they carry its operation, and no record of its own
+/// is needed.
 #[inline(always)]
 pub(crate) fn told_by_messages(operation: Operation, run: impl FnOnce() -> c_int) -> c_int {
     let lane = lane::current();
@@ -152,7 +154,8 @@ pub(crate) fn told_by_messages(operation: Operation, run: impl FnOnce() -> c_int
     result
 }
 
-/// Runs a polling call. Only success is recorded, as a moment: programs poll thousands of times for one message.
+/// Runs a polling call. Only success is recorded, as a moment: programs poll thousands of times for
+/// one message.
 #[inline(always)]
 pub(crate) fn polled(
     operation: Operation,

@@ -14,7 +14,8 @@ pub(crate) struct Communicator {
     pub(crate) size: u32,
     /// Own rank in it.
     pub(crate) rank: u32,
-    /// The operation inside which it was made, for traffic that the program did not ask for; 0 for a user's communicator.
+    /// The operation inside which it was made, for traffic that the program did not ask for; 0 for
+    /// a user's communicator.
     pub(crate) made_by: u8,
     /// Operations of its latest non-blocking collectives by tag, see [`Self::nonblocking`].
     pub(crate) recent: [AtomicU64; 16],
@@ -37,8 +38,9 @@ impl Communicator {
         self.size
     }
 
-    /// The operation of the non-blocking collective that owns `tag`. Each instance takes a tag of its own; its first messages
-    /// leave inside the call that starts it, `starting`, later ones inside whatever call makes progress.
+    /// The operation of the non-blocking collective that owns `tag`. Each instance takes a tag of
+    /// its own; its first messages leave inside the call that starts it, `starting`, later ones
+    /// inside whatever call makes progress.
     #[inline]
     pub(crate) fn nonblocking(&self, tag: i32, starting: Option<u8>) -> Option<u8> {
         let place = &self.recent[tag.unsigned_abs() as usize % self.recent.len()];

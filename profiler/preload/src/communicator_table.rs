@@ -1,9 +1,10 @@
 //! The table of communicators: each has a number, and a name that all its members agree on.
 //!
-//! Implementations number communicators as they like, and Open MPI 5 differently on each process. What all members agree on is who
-//! is a member, and the order in which communicators with the same members were made, since making one is collective.
-//! That pair, hashed, is a communicator's identity. Programs that make communicators with the same members from several
-//! threads at once are the exception; then identities may be swapped.
+//! Implementations number communicators as they like, and Open MPI 5 differently on each process.
+//! What all members agree on is who is a member, and the order in which communicators with the same
+//! members were made, since making one is collective. That pair, hashed, is a communicator's
+//! identity. Programs that make communicators with the same members from several threads at once
+//! are the exception; then identities may be swapped.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;

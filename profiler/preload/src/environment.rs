@@ -1,4 +1,5 @@
-//! The environment variables that the recorder reads, all of them here, and the variables by which launchers name a job.
+//! The environment variables that the recorder reads, all of them here, and the variables by which
+//! launchers name a job.
 
 /// The variables; [`from_process`](Environment::from_process) reads them once, in `MPI_Init`.
 ///
@@ -67,7 +68,8 @@ const PLACES: [[&str; 4]; 2] = [
 const SLURM_PLACE: [&str; 3] = ["SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"];
 
 impl Environment {
-    /// Reads the process's environment. What is misspelt counts as not set: a recorder does not stop a program.
+    /// Reads the process's environment. What is misspelt counts as not set: a recorder does not
+    /// stop a program.
     pub fn from_process() -> Self {
         Self::of(|name| std::env::var_os(name).and_then(|value| value.into_string().ok()))
     }

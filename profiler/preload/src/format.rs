@@ -1,14 +1,15 @@
 //! What a recording looks like, byte by byte.
 //!
-//! One process writes one file, `JOB.RANK.HOST.PID.pfr`, through a shared mapping that is reserved ahead. So the design follows
-//! from two wishes: a record costs a few nanoseconds, and a process that dies at any instruction loses nothing that it had
-//! written. Hence fixed slots, filled front to back and completed in place; no trailer; nothing that has to be written
-//! at the end for the rest to be readable. All numbers are little endian.
+//! One process writes one file, `JOB.RANK.HOST.PID.pfr`, through a shared mapping that is reserved
+//! ahead. So the design follows from two wishes: a record costs a few nanoseconds, and a process
+//! that dies at any instruction loses nothing that it had written. Hence fixed slots, filled front
+//! to back and completed in place; no trailer; nothing that has to be written at the end for the
+//! rest to be readable. All numbers are little endian.
 //!
 //! # The file
 //!
-//! A [header](at) of 4096 bytes, then chunks of 16384 bytes. The last chunk may be cut short, and chunks that were reserved but
-//! never begun are zero.
+//! A [header](at) of 4096 bytes, then chunks of 16384 bytes. The last chunk may be cut short, and
+//! chunks that were reserved but never begun are zero.
 //!
 //! # A chunk
 //!
@@ -24,14 +25,16 @@
 //! | 40 | 24 bytes | zero |
 //! | 64 | 510 slots | records; the first slot of kind 0 ends the chunk |
 //!
-//! The chunks of a lane in the order of their numbers are what one thread did, in program order. Communicators are in the
-//! control lane, so that a reader has them all by looking at chunk headers and control chunks.
+//! The chunks of a lane in the order of their numbers are what one thread did, in program order.
+//! Communicators are in the control lane, so that a reader has them all by looking at chunk headers
+//! and control chunks.
 //!
 //! # A slot
 //!
-//! Four u64 words, 32 bytes. The top byte of word 0 is the [kind](Kind); it is written last. A *time* is 56 bits of clock ticks
-//! relative to the header's [`at::BASE`], 0 for unknown. A *rank* is 24 bits, world rank, [`NO_RANK`] for unknown, for none, and for
-//! a process of another `MPI_COMM_WORLD`. Byte counts of 40 bits stop at [`MOST_BYTES`].
+//! Four u64 words, 32 bytes. The top byte of word 0 is the [kind](Kind); it is written last. A
+//! *time* is 56 bits of clock ticks relative to the header's [`at::BASE`], 0 for unknown. A *rank*
+//! is 24 bits, world rank, [`NO_RANK`] for unknown, for none, and for a process of another
+//! `MPI_COMM_WORLD`. Byte counts of 40 bits stop at [`MOST_BYTES`].
 //!
 //! | kind | word 0 (below the kind) | word 1 | word 2 | word 3 |
 //! |---|---|---|---|---|
@@ -42,22 +45,26 @@
 //! | [`Kind::Communicator`] | its number, 24 bits | identity | group, u32; remote group << 32 or [`NO_GROUP`] | 0, operation << 32, flags << 56 |
 //! | [`Kind::Runs`] | group, u32; how many runs (1 or 2) << 48 | first u32, stride i32 << 32 | count u32, first u32 << 32 | stride i32, count u32 << 32 |
 //!
-//! - A **message** in a complete state has a complete time. A receive without one says the bytes of its buffer; its peer and tag may
-//!   be unknown (rank [`NO_RANK`], tag −1). Its operation is 0 when the program itself sent it, sendrecv when it
-//!   did so with `MPI_Sendrecv` (which returns when both its messages are complete, and has no record of its own), else what it is part of;
-//!   with [`flags::INSIDE`] the last call before it in its lane encloses it. The communicator is a number of this file, 0 is
-//!   `MPI_COMM_WORLD`.
-//!   A send that was done when the call that started it returned has its post time as complete time too. Of receives started in
-//!   direct succession, without another call between, up to seven may carry the post time of the one before them.
-//! - A **call**'s bytes are this rank's own part: its contribution, except for scatter and reduce_scatter, where it is what the rank
-//!   receives; in alltoall(v, w) what it sends to all; in collectives over neighbours what goes to each of them, but 0 in their
-//!   alltoallv and alltoallw, whose sizes are not recorded. Across an intercommunicator the root's own side names no root and
-//!   has 0, except that a bcast's root has all. `Counts` follow a call of alltoallv or alltoallw that was recorded without its
-//!   messages: the bytes for peer i of the communicator, from i = the first. With [`flags::PERSISTENT`] alone a call prepares a
-//!   collective; where messages are not seen each start is the same call once more, with [`flags::NONBLOCKING`] too.
-//! - A **communicator**'s identity is the same number on all its members and another one for any other communicator.
-//!   A window is a communicator too, flagged [`flags::WINDOW`]. The ranks of a **group** are its runs in order, each
-//!   `first, first + stride, …`; group 0 is the world, `0, 1, … size−1`, and has none.
+//! - A **message** in a complete state has a complete time. A receive without one says the bytes of
+//!   its buffer; its peer and tag may be unknown (rank [`NO_RANK`], tag −1). Its operation is 0
+//!   when the program itself sent it, sendrecv when it did so with `MPI_Sendrecv` (which returns
+//!   when both its messages are complete, and has no record of its own), else what it is part of;
+//!   with [`flags::INSIDE`] the last call before it in its lane encloses it. The communicator is a
+//!   number of this file, 0 is `MPI_COMM_WORLD`. A send that was done when the call that started it
+//!   returned has its post time as complete time too. Of receives started in direct succession,
+//!   without another call between, up to seven may carry the post time of the one before them.
+//! - A **call**'s bytes are this rank's own part: its contribution, except for scatter and
+//!   reduce_scatter, where it is what the rank receives; in alltoall(v, w) what it sends to all; in
+//!   collectives over neighbours what goes to each of them, but 0 in their alltoallv and alltoallw,
+//!   whose sizes are not recorded. Across an intercommunicator the root's own side names no root
+//!   and has 0, except that a bcast's root has all. `Counts` follow a call of alltoallv or
+//!   alltoallw that was recorded without its messages: the bytes for peer i of the communicator,
+//!   from i = the first. With [`flags::PERSISTENT`] alone a call prepares a collective; where
+//!   messages are not seen each start is the same call once more, with [`flags::NONBLOCKING`] too.
+//! - A **communicator**'s identity is the same number on all its members and another one for any
+//!   other communicator. A window is a communicator too, flagged [`flags::WINDOW`]. The ranks of a
+//!   **group** are its runs in order, each `first, first + stride, …`; group 0 is the world, `0, 1,
+//!   … size−1`, and has none.
 
 /// First bytes of a recording.
 pub const MAGIC: [u8; 8] = *b"PFRECORD";
@@ -108,7 +115,8 @@ pub mod at {
     pub const LIBRARY: usize = 34;
     /// u8, the provided thread level, 0 single to 3 multiple.
     pub const THREADS: usize = 35;
-    /// u32, 0: running or died, 1: reached `MPI_Finalize`, 2: recording stopped early, the disk was full.
+    /// u32, 0: running or died, 1: reached `MPI_Finalize`, 2: recording stopped early, the disk was
+    /// full.
     pub const STATE: usize = 36;
     /// u64, the same for all processes of one `MPI_COMM_WORLD`, another one for any other.
     pub const JOB: usize = 40;
@@ -116,10 +124,11 @@ pub mod at {
     pub const HOST: usize = 48;
     /// u64, bit 0: one-sided operations also appear as messages (Open MPI's osc/pt2pt).
     pub const FLAGS: usize = 56;
-    /// Two times {clock ticks, `CLOCK_MONOTONIC` ns, `CLOCK_REALTIME` ns} u64: at `MPI_Init`, at `MPI_Finalize` or 0.
+    /// Two times {clock ticks, `CLOCK_MONOTONIC` ns, `CLOCK_REALTIME` ns} u64: at `MPI_Init`, at
+    /// `MPI_Finalize` or 0.
     pub const PAIRS: usize = 64;
-    /// Two times {own ticks, ticks of rank 0 at the same moment, error bound in own ticks} u64: at `MPI_Init`, at `MPI_Finalize`;
-    /// zeros where not measured. One process of each host measures.
+    /// Two times {own ticks, ticks of rank 0 at the same moment, error bound in own ticks} u64: at
+    /// `MPI_Init`, at `MPI_Finalize`; zeros where not measured. One process of each host measures.
     pub const SYNCS: usize = 112;
     /// u64, ticks that times are relative to.
     pub const BASE: usize = 160;
@@ -201,7 +210,8 @@ pub const TIME: u64 = (1 << 56) - 1;
 const LOW40: u64 = (1 << 40) - 1;
 const LOW24: u64 = (1 << 24) - 1;
 
-/// One slot of a recording. Which accessors mean something depends on its kind; see the module's table.
+/// One slot of a recording. Which accessors mean something depends on its kind; see the module's
+/// table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub struct Slot(pub [u64; 4]);

@@ -1,6 +1,8 @@
-//! A lane is where one thread records: a cursor into its current chunk, and what the thread is doing.
+//! A lane is where one thread records: a cursor into its current chunk, and what the thread is
+//! doing.
 //!
-//! Below `MPI_THREAD_MULTIPLE` MPI calls never overlap, so one lane serves the process without thread-local storage.
+//! Below `MPI_THREAD_MULTIPLE` MPI calls never overlap, so one lane serves the process without
+//! thread-local storage.
 
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
@@ -18,7 +20,8 @@ const SHORT_TICKS: u64 = 1000;
 /// Most receives that take the time of one before them.
 const SERIES: u32 = 7;
 
-/// State of a lane. What the [short way](crate::pml) of a message needs comes first, in one line of the cache.
+/// State of a lane. What the [short way](crate::pml) of a message needs comes first, in one line of
+/// the cache.
 #[repr(C, align(64))]
 pub(crate) struct Lane {
     cursor: *mut Slot,
@@ -33,7 +36,8 @@ pub(crate) struct Lane {
     pub(crate) inside: bool,
     /// A wait told of a receive that was complete before.
     pub(crate) told: bool,
-    /// Behind the last record if that is a receive just started, its time, and how many took that time from it.
+    /// Behind the last record if that is a receive just started, its time, and how many took that
+    /// time from it.
     series: (*mut Slot, u64, u32),
     chunk: *mut u8,
     number: u32,
@@ -44,8 +48,8 @@ pub(crate) struct Lane {
     pub(crate) generation: u64,
 }
 
-/// The communicator of the last message, where nothing else has to be asked: messages are recorded, by the counter, on
-/// one lane, and the communicator is the program's own.
+/// The communicator of the last message, where nothing else has to be asked: messages are recorded,
+/// by the counter, on one lane, and the communicator is the program's own.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Near {
@@ -87,7 +91,8 @@ impl Lane {
         Self { number: crate::format::CONTROL_LANE, ..Self::new() }
     }
 
-    /// Appends a record; null if nothing is recorded any more. The slot stays valid until the process ends.
+    /// Appends a record; null if nothing is recorded any more. The slot stays valid until the
+    /// process ends.
     #[inline(always)]
     pub(crate) fn push(&mut self, slot: Slot) -> *mut Slot {
         if self.cursor == self.end && !self.refill() {
@@ -104,8 +109,8 @@ impl Lane {
     #[inline(always)]
     pub(crate) unsafe fn push_into_room(&mut self, slot: Slot) -> *mut Slot {
         let place = self.cursor;
-        // SAFETY: cursor and end delimit the free slots of the lane's chunk, which only this thread writes. The kind goes
-        // last, so that a record that a crash cuts in half does not count.
+        // SAFETY: cursor and end delimit the free slots of the lane's chunk, which only this thread
+        // writes. The kind goes last, so that a record that a crash cuts in half does not count.
         unsafe {
             self.cursor = place.add(1);
             #[cfg(target_arch = "x86_64")]
@@ -149,8 +154,9 @@ impl Lane {
         true
     }
 
-    /// Appends a receive that is started and not waited for. Programs start them in series; up to [`SERIES`] in direct succession
-    /// share one look at the clock, which is half of what recording one costs.
+    /// Appends a receive that is started and not waited for. Programs start them in series; up to
+    /// [`SERIES`] in direct succession share one look at the clock, which is half of what recording
+    /// one costs.
     #[inline(always)]
     pub(crate) fn push_started_receive(&mut self, mut slot: Slot, now: impl FnOnce() -> u64) -> *mut Slot {
         let (next, time, count) = self.series;
@@ -162,7 +168,8 @@ impl Lane {
         place
     }
 
-    /// Takes back the records since `mark`, which must be in the same chunk: the probe messages of the start.
+    /// Takes back the records since `mark`, which must be in the same chunk: the probe messages of
+    /// the start.
     pub(crate) fn rewind(&mut self, mark: *mut Slot) {
         // What is written here next does not continue a series of theirs.
         self.series.0 = null_mut();
@@ -175,8 +182,8 @@ impl Lane {
         }
     }
 
-    /// Takes back the record of a wait that did not wait: programs wait for every message, most have come by then, and so
-    /// short a call tells nothing. Whatever happened inside it keeps it.
+    /// Takes back the record of a wait that did not wait: programs wait for every message, most
+    /// have come by then, and so short a call tells nothing. Whatever happened inside it keeps it.
     #[inline(always)]
     pub(crate) fn forget_if_short(&mut self, slot: *mut Slot) {
         if slot.is_null() || slot.wrapping_add(1) != self.cursor {
@@ -259,7 +266,8 @@ thread_local! {
     static OWNED: Owned = Owned::take();
 }
 
-/// The lane that is the only one while MPI calls do not overlap. Where they do, its [`Near`] stays [`Near::NOTHING`].
+/// The lane that is the only one while MPI calls do not overlap. Where they do, its [`Near`] stays
+/// [`Near::NOTHING`].
 #[inline(always)]
 pub(crate) fn single() -> *mut Lane {
     SINGLE.0.get()
@@ -279,8 +287,8 @@ pub(crate) fn ask_again() {
     }
 }
 
-/// The calling thread's lane; null while the thread is being torn down. Valid as long as the thread lives. Callers hold no
-/// reference over a call into MPI, where hooks find the same lane again.
+/// The calling thread's lane; null while the thread is being torn down. Valid as long as the thread
+/// lives. Callers hold no reference over a call into MPI, where hooks find the same lane again.
 #[inline(always)]
 pub(crate) fn current() -> *mut Lane {
     if may_overlap() { OWNED.try_with(|lane| lane.0).unwrap_or(null_mut()) } else { SINGLE.0.get() }

@@ -1,5 +1,5 @@
-//! Messages that `MPI_Mprobe` or `MPI_Improbe` has taken and nobody received yet: their communicators, which the receiving
-//! call does not name.
+//! Messages that `MPI_Mprobe` or `MPI_Improbe` has taken and nobody received yet: their
+//! communicators, which the receiving call does not name.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -7,7 +7,8 @@ use crate::lane::{self, Lane};
 use crate::operation::Operation;
 use crate::{clock, recording};
 
-/// A message in flight: its slot, which stays writable until the process ends. May be null: then nothing is recorded.
+/// A message in flight: its slot, which stays writable until the process ends. May be null: then
+/// nothing is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Posted(pub(crate) *mut Slot);
 
@@ -41,7 +42,8 @@ impl Posted {
         }
     }
 
-    /// The transfer was over when the call that started it returned: it took no time worth a look at the clock.
+    /// The transfer was over when the call that started it returned: it took no time worth a look
+    /// at the clock.
     #[inline(always)]
     pub(crate) fn complete_at_once(self) {
         if !self.0.is_null() {

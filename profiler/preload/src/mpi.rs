@@ -1,7 +1,9 @@
-//! MPI without its headers: functions found by name, and the constants in which implementations differ.
+//! MPI without its headers: functions found by name, and the constants in which implementations
+//! differ.
 //!
-//! Every argument is a `usize`. On 64-bit machines an `int` handle (MPICH) and a pointer handle (Open MPI) then pass
-//! through unchanged, in registers and on the stack alike; the upper half of an `int` is undefined and never looked at.
+//! Every argument is a `usize`. On 64-bit machines an `int` handle (MPICH) and a pointer handle
+//! (Open MPI) then pass through unchanged, in registers and on the stack alike; the upper half of
+//! an `int` is undefined and never looked at.
 
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;

@@ -2,11 +2,12 @@
 
 macro_rules! operations {
     ($($code:literal $variant:ident $name:literal;)*) => {
-        /// The MPI operation that a call performed or that caused a message; [`PointToPoint`](Operation::PointToPoint) for
-        /// a message that the program itself sent.
+        /// The MPI operation that a call performed or that caused a message;
+        /// [`PointToPoint`](Operation::PointToPoint) for a message that the program itself sent.
         ///
-        /// Codes are part of the recording and of the trace archive and never change. Names are the standard's, lower case,
-        /// without `MPI_`, one for a family of calls (`wait` for `MPI_Waitall`).
+        /// Codes are part of the recording and of the trace archive and never change. Names are the
+        /// standard's, lower case, without `MPI_`, one for a family of calls (`wait` for
+        /// `MPI_Waitall`).
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "each variant is the MPI operation of its name")]
         #[repr(u8)]

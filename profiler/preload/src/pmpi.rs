@@ -1,7 +1,7 @@
 //! Point-to-point calls where only calls can be seen (MPICH, and Open MPI when the guards say no).
 //!
-//! Requests are followed from the call that starts them to the wait or test that reports them: a completion time is when
-//! the program learnt of it.
+//! Requests are followed from the call that starts them to the wait or test that reports them: a
+//! completion time is when the program learnt of it.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -135,8 +135,9 @@ pub(crate) fn start(
     started(posted, kind == Kind::Receive, request, run)
 }
 
-/// `MPI_Isendrecv`: both in one request. Its status is the receive's, but MPICH 5.0.2 fills it with other numbers, so that nothing
-/// is known of what was received: the receive's record stays without completion.
+/// `MPI_Isendrecv`: both in one request. Its status is the receive's, but MPICH 5.0.2 fills it with
+/// other numbers, so that nothing is known of what was received: the receive's record stays without
+/// completion.
 pub(crate) fn start_exchange(
     send: Transfer,
     receive: Transfer,

@@ -69,7 +69,8 @@ pub(crate) fn stop() -> bool {
     ON.swap(false, Relaxed)
 }
 
-/// Writes into the file and, once per run, on standard error that the recording has [stopped](stop).
+/// Writes into the file and, once per run, on standard error that the recording has
+/// [stopped](stop).
 pub(crate) fn report_stop() {
     storage::header(at::STATE, &2_u32.to_le_bytes());
     let directory = DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner);

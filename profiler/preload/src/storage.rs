@@ -1,7 +1,8 @@
-//! The file of a recording: a shared mapping that grows by segments and is never unmapped while the process lives.
+//! The file of a recording: a shared mapping that grows by segments and is never unmapped while the
+//! process lives.
 //!
-//! Room is reserved and pages are made present before a record is written there, so the recording path neither fails on
-//! a full disk nor waits for a page.
+//! Room is reserved and pages are made present before a record is written there, so the recording
+//! path neither fails on a full disk nor waits for a page.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,14 +1,17 @@
 //! The clocks of several hosts against each other.
 //!
-//! Processes of one host share their clock. So where a job spans several, the first process of each host measures its offset to
-//! rank 0, once in `MPI_Init` and once in `MPI_Finalize`; between the two a clock is a straight line. One measurement is a series
-//! of pings of which the fastest counts (Cristian, *Probabilistic clock synchronization*, 1989): rank 0's clock was
-//! read within its round trip, so half of that bounds the error.
+//! Processes of one host share their clock. So where a job spans several, the first process of each
+//! host measures its offset to rank 0, once in `MPI_Init` and once in `MPI_Finalize`; between the
+//! two a clock is a straight line. One measurement is a series of pings of which the fastest counts
+//! (Cristian, *Probabilistic clock synchronization*, 1989): rank 0's clock was read within its
+//! round trip, so half of that bounds the error.
 //!
-//! Nothing here may block a program or meet its messages. A process cannot know whether the others are recorded too, so there is no
-//! collective call: whoever wants to take part leaves a file in the run directory before `MPI_Init`, all of which has
-//! happened when that returns. In `MPI_Init` pings go over `MPI_COMM_WORLD` between processes of which neither has left it, with
-//! a time limit; in `MPI_Finalize`, when others may still wait for any message, over a communicator made for it.
+//! Nothing here may block a program or meet its messages. A process cannot know whether the others
+//! are recorded too, so there is no collective call: whoever wants to take part leaves a file in
+//! the run directory before `MPI_Init`, all of which has happened when that returns. In `MPI_Init`
+//! pings go over `MPI_COMM_WORLD` between processes of which neither has left it, with a time
+//! limit; in `MPI_Finalize`, when others may still wait for any message, over a communicator made
+//! for it.
 
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
@@ -24,7 +27,8 @@ const ENOUGH_PINGS: u32 = 300;
 /// Nanoseconds for all hosts together, and for one at most.
 const TOTAL_NS: u64 = 2_000_000_000;
 const EACH_NS: u64 = 20_000_000;
-/// How long to wait for somebody who has announced himself, in nanoseconds; on rank 0 less than on those it lets wait.
+/// How long to wait for somebody who has announced himself, in nanoseconds; on rank 0 less than on
+/// those it lets wait.
 const PATIENCE_NS: u64 = 10_000_000_000;
 const MORE_PATIENCE_NS: u64 = 30_000_000_000;
 const MARK: &str = ".clock-";
@@ -39,7 +43,8 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// Announces this process if it is the one of its host to measure; `None` if it is not, or where there is one host only.
+    /// Announces this process if it is the one of its host to measure; `None` if it is not, or
+    /// where there is one host only.
     pub(crate) fn announce(environment: &Environment, host: &str) -> Option<Self> {
         let directory = environment.directory.clone()?;
         let place = environment.place.filter(|place| !place.one_host && place.local_rank == 0)?;
@@ -76,7 +81,8 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// Measures for the first time: own ticks, rank 0's at the same moment, error bound; zeros where there is nothing to measure.
+    /// Measures for the first time: own ticks, rank 0's at the same moment, error bound; zeros
+    /// where there is nothing to measure.
     pub(crate) fn begin(&mut self, rank: u32, size: u32, meeting: Option<Meeting>) -> [u64; 3] {
         self.rank = rank;
         let Some(meeting) = meeting else { return here(rank) };
@@ -175,7 +181,8 @@ fn awaited(from: usize, comm: usize, limit_ns: u64) -> Option<u32> {
     }
 }
 
-/// Serves whoever comes first, until all have been served or nobody comes; the members of the private communicator, who are told.
+/// Serves whoever comes first, until all have been served or nobody comes; the members of the
+/// private communicator, who are told.
 fn serve_all(others: usize, size: u32) -> Vec<u64> {
     let world = library().world;
     let budget = EACH_NS.min(TOTAL_NS / others.max(1) as u64);

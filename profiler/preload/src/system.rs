@@ -1,5 +1,5 @@
-//! The few things of the C library that `std` does not offer, declared by hand: this library depends on nothing, so one
-//! `rustc` call builds it.
+//! The few things of the C library that `std` does not offer, declared by hand: this library
+//! depends on nothing, so one `rustc` call builds it.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -72,20 +72,22 @@ static MPI_LIBRARY: AtomicUsize = AtomicUsize::new(0);
 
 /// Address of a function of the MPI library itself, behind this one; 0 if there is none.
 pub(crate) fn next_function(name: &CStr) -> usize {
-    // SAFETY: dlsym takes a NUL-terminated name; RTLD_NEXT is a valid pseudo handle in a loaded library.
+    // SAFETY: dlsym takes a NUL-terminated name; RTLD_NEXT is a valid pseudo handle in a loaded
+    // library.
     let found = unsafe { dlsym(RTLD_NEXT, name.as_ptr()) };
     if found.is_null() { in_mpi_library(name) } else { found.addr() }
 }
 
-/// Address of a global variable of the MPI library; 0 if there is none. The executable may hold the live copy (a COPY
-/// relocation), so the search starts with it.
+/// Address of a global variable of the MPI library; 0 if there is none. The executable may hold the
+/// live copy (a COPY relocation), so the search starts with it.
 pub(crate) fn variable(name: &CStr) -> usize {
     // SAFETY: as above.
     let found = unsafe { dlsym(RTLD_DEFAULT, name.as_ptr()) };
     if found.is_null() { in_mpi_library(name) } else { found.addr() }
 }
 
-/// Searches the library that only a plugin of the process has loaded (mpi4py does so): invisible to the searches above.
+/// Searches the library that only a plugin of the process has loaded (mpi4py does so): invisible to
+/// the searches above.
 fn in_mpi_library(name: &CStr) -> usize {
     let mut handle = MPI_LIBRARY.load(Ordering::Relaxed);
     if handle == 0 {
@@ -108,7 +110,8 @@ fn find_mpi_library() -> usize {
         if !file.starts_with(b"libmpi") {
             return 0;
         }
-        // SAFETY: the path names a loaded object, which RTLD_NOLOAD does not load again; dlsym as above.
+        // SAFETY: the path names a loaded object, which RTLD_NOLOAD does not load again; dlsym as
+        // above.
         let handle = unsafe { dlopen(name.as_ptr(), NOLOAD_LAZY) };
         // SAFETY: a null handle is excluded.
         if !handle.is_null() && !unsafe { dlsym(handle, c"PMPI_Init".as_ptr()) }.is_null() {
@@ -177,7 +180,8 @@ pub(crate) fn code_object(address: usize) -> Option<String> {
 
 const READ_WRITE: c_int = 1 | 2;
 
-/// Maps `len` bytes of a file from `offset`, shared, so that what is stored there survives the process.
+/// Maps `len` bytes of a file from `offset`, shared, so that what is stored there survives the
+/// process.
 pub(crate) fn map_shared(fd: c_int, offset: u64, len: usize) -> Option<*mut u8> {
     const SHARED: c_int = 1;
     let offset = i64::try_from(offset).ok()?;
@@ -186,7 +190,8 @@ pub(crate) fn map_shared(fd: c_int, offset: u64, len: usize) -> Option<*mut u8> 
     (at.addr() != usize::MAX).then_some(at.cast())
 }
 
-/// Puts private memory in the place of a shared mapping: late writes go nowhere instead of failing on a file cut short.
+/// Puts private memory in the place of a shared mapping: late writes go nowhere instead of failing
+/// on a file cut short.
 ///
 /// # Safety
 /// `at` and `len` are those of a mapping of [`map_shared`].
@@ -212,7 +217,8 @@ pub(crate) unsafe fn populate(at: *mut u8, len: usize) {
     }
 }
 
-/// Gives the pages of a mapping that is full back to the kernel's cache; the process does not grow with its recording.
+/// Gives the pages of a mapping that is full back to the kernel's cache; the process does not grow
+/// with its recording.
 ///
 /// # Safety
 /// The range lies in a mapping of [`map_shared`].
@@ -222,7 +228,8 @@ pub(crate) unsafe fn release(at: *mut u8, len: usize) {
     unsafe { madvise(at.cast(), len, DONTNEED) };
 }
 
-/// Reserves room in a file; false if there is none. Without it a full disk would be a SIGBUS at some later store.
+/// Reserves room in a file; false if there is none. Without it a full disk would be a SIGBUS at
+/// some later store.
 pub(crate) fn reserve(file: &std::fs::File, offset: u64, len: usize) -> bool {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;

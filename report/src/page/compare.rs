@@ -1,4 +1,5 @@
-//! Charts that compare runs: those that differ on one axis only share a chart, the router's if routers differ.
+//! Charts that compare runs: those that differ on one axis only share a chart, the router's if
+//! routers differ.
 
 use std::fmt::Write;
 
@@ -106,7 +107,8 @@ fn group(members: &[&KeptRun], axis: Option<usize>, networks: &[Network], mapped
     html
 }
 
-/// The hottest phase of the group on the network, run by run, where the network is one that can be drawn.
+/// The hottest phase of the group on the network, run by run, where the network is one that can be
+/// drawn.
 fn maps(drawn: &[(usize, &KeptRun)], names: &[(usize, String)], networks: &[Network]) -> String {
     let spots = || drawn.iter().flat_map(|(_, run)| &run.spots).filter(|kept| !kept.congestion.is_empty());
     let Some(hottest) = spots().reduce(|a, b| if b.spot.congestion > a.spot.congestion { b } else { a })

@@ -1,4 +1,5 @@
-//! The answer first: the hottest link of all runs, the choice that keeps it coolest, and on what that was found.
+//! The answer first: the hottest link of all runs, the choice that keeps it coolest, and on what
+//! that was found.
 
 use std::fmt::Write;
 
@@ -62,8 +63,8 @@ pub(super) fn headline(
     html
 }
 
-/// The run whose highest peak is lowest, where runs differ. An averaged run hides its peaks and is no choice that anyone could
-/// make: it counts only among its like.
+/// The run whose highest peak is lowest, where runs differ. An averaged run hides its peaks and is
+/// no choice that anyone could make: it counts only among its like.
 fn coolest(peaks: &[(&KeptRun, &KeptSpot)], hottest: &KeptSpot, differ: &[usize]) -> String {
     let lowest =
         peaks.iter().copied().reduce(|a, b| if b.1.spot.congestion < a.1.spot.congestion { b } else { a });

@@ -44,8 +44,8 @@ pub(super) struct KeptSpot {
     pub(super) spot: HotSpot,
     /// `a → b`.
     pub(super) link: String,
-    /// How many links are more loaded, utilization (or load, where loads are bytes) of the next one: a step function that
-    /// ends with 0 at the number of links with traffic.
+    /// How many links are more loaded, utilization (or load, where loads are bytes) of the next
+    /// one: a step function that ends with 0 at the number of links with traffic.
     pub(super) curve: Vec<(f64, f64)>,
     /// Load / capacity by link, for networks that are drawn.
     pub(super) congestion: Vec<f64>,

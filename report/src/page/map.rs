@@ -1,7 +1,7 @@
 //! The network drawn in levels, hosts at the bottom, links as wide and dark as they are loaded.
 //!
-//! Only where such a drawing tells something: networks of a few hundred links whose links all join neighbouring levels
-//! (stars, fat trees, leaf-spines). A torus is not drawn.
+//! Only where such a drawing tells something: networks of a few hundred links whose links all join
+//! neighbouring levels (stars, fat trees, leaf-spines). A torus is not drawn.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
@@ -72,8 +72,8 @@ impl Layout {
         Some(Self { at: at.collect(), height, widest: members.into_iter().max()? })
     }
 
-    /// The network with its links by `congestion`, load / capacity; `most` is the widest line. Both directions of a cable are one line, the
-    /// more loaded counts.
+    /// The network with its links by `congestion`, load / capacity; `most` is the widest line. Both
+    /// directions of a cable are one line, the more loaded counts.
     pub(super) fn figure(&self, title: &str, network: &Network, congestion: &[f64], most: f64) -> String {
         let title = escape(title);
         let mut svg = format!(

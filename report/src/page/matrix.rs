@@ -1,7 +1,8 @@
-//! The traffic matrix of a phase as an image: sender down, receiver across, colour by the logarithm of the bytes.
+//! The traffic matrix of a phase as an image: sender down, receiver across, colour by the logarithm
+//! of the bytes.
 //!
-//! As vectors a matrix of 512 ranks would be 22 MB, as an image with a palette a few kB. More ranks than pixels are binned,
-//! the sum of a bin is what shows.
+//! As vectors a matrix of 512 ranks would be 22 MB, as an image with a palette a few kB. More ranks
+//! than pixels are binned, the sum of a bin is what shows.
 
 use std::fmt::Write;
 
@@ -20,8 +21,8 @@ const FEW: usize = 4;
 /// Matrices shown.
 const MATRICES: usize = 24;
 
-/// From violet to cream over rising lightness, so that grey and any colour vision show the same order (points of matplotlib's
-/// magma, CC0, without its black end: black is nothing).
+/// From violet to cream over rising lightness, so that grey and any colour vision show the same
+/// order (points of matplotlib's magma, CC0, without its black end: black is nothing).
 const RAMP: [[f64; 3]; 7] = [
     [81.0, 18.0, 124.0],
     [131.0, 38.0, 129.0],

@@ -1,8 +1,9 @@
 //! `index.html`: one page, nothing outside of it, no script.
 //!
-//! From the answer to the detail: tiles with the hottest link and the choice that cools it, the table of hot spots, the
-//! phases over time, their matrices, the loads of all links run against run. What is long is folded. Sizes are bounded
-//! whatever the results: [`DETAILED`] runs have charts, further ones are in the tables and in the CSV files.
+//! From the answer to the detail: tiles with the hottest link and the choice that cools it, the
+//! table of hot spots, the phases over time, their matrices, the loads of all links run against
+//! run. What is long is folded. Sizes are bounded whatever the results: [`DETAILED`] runs have
+//! charts, further ones are in the tables and in the CSV files.
 
 mod blame;
 mod chart;

@@ -1,7 +1,7 @@
 //! Text inside HTML and SVG.
 
-/// `text` with everything that HTML or SVG would take for markup written as references, and without control characters:
-/// names of phases, hosts and files come from whoever made them.
+/// `text` with everything that HTML or SVG would take for markup written as references, and without
+/// control characters: names of phases, hosts and files come from whoever made them.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

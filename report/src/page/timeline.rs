@@ -1,7 +1,9 @@
-//! The phases over time: one lane per phase, those that take least time in one where they are many, idle time below.
+//! The phases over time: one lane per phase, those that take least time in one where they are many,
+//! idle time below.
 //!
-//! A run may have more occurrences than a screen has pixels. Time is cut into as many columns as the drawing is wide; a
-//! column is as dark as the phase fills it, and neighbours of equal shade become one rectangle.
+//! A run may have more occurrences than a screen has pixels. Time is cut into as many columns as
+//! the drawing is wide; a column is as dark as the phase fills it, and neighbours of equal shade
+//! become one rectangle.
 
 use std::fmt::Write;
 
@@ -103,7 +105,8 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// A lane for each phase, in their order; where these are too many, the ones that take least time share one.
+    /// A lane for each phase, in their order; where these are too many, the ones that take least
+    /// time share one.
     fn new(segmentation: &Segmentation) -> Self {
         let count = segmentation.phases.len();
         if count <= LANES {
@@ -166,7 +169,8 @@ fn filled(segmentation: &Segmentation, lanes: &Lanes, lane: usize, end_ns: u64) 
     filled
 }
 
-/// Neighbouring columns of equal shade: from, to, shade; empty ones left out. What is there at all is seen.
+/// Neighbouring columns of equal shade: from, to, shade; empty ones left out. What is there at all
+/// is seen.
 fn runs(filled: &[f64]) -> Vec<(usize, usize, f64)> {
     let mut runs: Vec<(usize, usize, f64)> = Vec::new();
     for (at, part) in filled.iter().enumerate().filter(|(_, part)| **part > 1e-9) {

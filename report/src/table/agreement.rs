@@ -1,4 +1,5 @@
-//! Where the models of a sweep agree: each run beside the first one that differs from it in its model alone.
+//! Where the models of a sweep agree: each run beside the first one that differs from it in its
+//! model alone.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -10,7 +11,8 @@ use crate::disagreement::all_but_model;
 use crate::makespan::Makespan;
 use crate::view::{RunView, rates};
 
-/// A row of a phase has no link, and a row of a link no makespan. A ratio is that of the run to its reference.
+/// A row of a phase has no link, and a row of a link no makespan. A ratio is that of the run to its
+/// reference.
 pub(super) const COLUMNS: &[&str] = &[
     "run",
     "reference",

@@ -1,4 +1,5 @@
-//! The table `blame`: what the critical path of a phase waited for in the network, by cause and link.
+//! The table `blame`: what the critical path of a phase waited for in the network, by cause and
+//! link.
 
 use std::io::Write;
 
@@ -7,7 +8,8 @@ use phaseflow_collect::Result;
 use super::Rows;
 use crate::view::RunView;
 
-/// The rows of a phase add up to its `path_network_s`. `by_job` is the job whose messages shared the link, where the cause is that.
+/// The rows of a phase add up to its `path_network_s`. `by_job` is the job whose messages shared
+/// the link, where the cause is that.
 pub(super) const COLUMNS: &[&str] =
     &["run", "job", "phase", "cause", "by_job", "link_src", "link_dst", "link", "path_s"];
 

@@ -9,8 +9,8 @@ use phaseflow_simulate::result::RunLabels;
 use super::Rows;
 use crate::view::RunView;
 
-/// A row without job and phase is of whole runs. The interval holds the mean with 95 % probability if the values are
-/// normally distributed; it takes two runs.
+/// A row without job and phase is of whole runs. The interval holds the mean with 95 % probability
+/// if the values are normally distributed; it takes two runs.
 pub(super) const COLUMNS: &[&str] =
     &["first_run", "job", "phase", "quantity", "runs", "mean", "low", "high", "stddev", "min", "max"];
 
@@ -106,8 +106,9 @@ fn key(labels: &RunLabels) -> Vec<String> {
     words.into_iter().cloned().collect()
 }
 
-/// The 0.975 quantile of Student's t distribution: tabulated up to 10 degrees of freedom, from there on Cornish and Fisher's expansion
-/// around the normal one (Abramowitz and Stegun, 26.7.5), right to four digits.
+/// The 0.975 quantile of Student's t distribution: tabulated up to 10 degrees of freedom, from
+/// there on Cornish and Fisher's expansion around the normal one (Abramowitz and Stegun, 26.7.5),
+/// right to four digits.
 fn t_quantile(freedom: usize) -> f64 {
     const TABLE: [f64; 10] =
         [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281];

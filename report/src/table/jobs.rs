@@ -7,7 +7,8 @@ use phaseflow_collect::Result;
 use super::Rows;
 use crate::view::RunView;
 
-/// `hosts` are names, a blank between them; `wait_s` ends with the start, `response_s` begins with the submission. `slowdown` is `run_s` over `alone_s`.
+/// `hosts` are names, a blank between them; `wait_s` ends with the start, `response_s` begins with
+/// the submission. `slowdown` is `run_s` over `alone_s`.
 pub(super) const COLUMNS: &[&str] = &[
     "run",
     "job",

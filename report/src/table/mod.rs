@@ -1,7 +1,7 @@
 //! The tables, as CSV (RFC 4180, lines end in a newline alone): one file per table.
 //!
-//! Columns only ever get added at the end. An unknown is an empty cell. A number has as many digits as it takes to read
-//! the same number back, and no exponent.
+//! Columns only ever get added at the end. An unknown is an empty cell. A number has as many digits
+//! as it takes to read the same number back, and no exponent.
 
 mod agreement;
 mod blame;
@@ -39,9 +39,11 @@ pub enum Table {
     Statistics,
     /// One row per run, job, phase and rank: where its time went in a replay.
     Ranks,
-    /// One row per run, job, phase and link, where the run differs from an earlier one in its model alone: how far both agree.
+    /// One row per run, job, phase and link, where the run differs from an earlier one in its model
+    /// alone: how far both agree.
     Agreement,
-    /// One row per kind of run, job, phase and quantity: what runs that differ in their seed alone have in common.
+    /// One row per kind of run, job, phase and quantity: what runs that differ in their seed alone
+    /// have in common.
     Intervals,
     /// Steps of the critical path of each run, job and phase.
     Path,

@@ -7,8 +7,10 @@ use phaseflow_collect::Result;
 use super::Rows;
 use crate::view::RunView;
 
-/// Steps in order of time; a row without step is of all further ones of its kind. `rank` is the sender of a message, `peer` its receiver; the link is
-/// the one that held it up the longest; `by_rank` and `by_peer` are sender and receiver of the messages of `by_job` that it lost most to.
+/// Steps in order of time; a row without step is of all further ones of its kind. `rank` is the
+/// sender of a message, `peer` its receiver; the link is the one that held it up the longest;
+/// `by_rank` and `by_peer` are sender and receiver of the messages of `by_job` that it lost most
+/// to.
 pub(super) const COLUMNS: &[&str] = &[
     "run", "job", "phase", "step", "kind", "rank", "peer", "start_s", "end_s", "time_s", "bytes", "link_src",
     "link_dst", "link", "shared_s", "by_job", "by_rank", "by_peer",

@@ -9,7 +9,8 @@ use crate::hotspot::peak_loads;
 use crate::makespan::Makespan;
 use crate::view::RunView;
 
-/// The four that end in `link_load`: over all links, of each link's highest load in the run, those without traffic included.
+/// The four that end in `link_load`: over all links, of each link's highest load in the run, those
+/// without traffic included.
 pub(super) const COLUMNS: &[&str] = &[
     "run",
     "topology",

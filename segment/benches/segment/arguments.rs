@@ -6,7 +6,8 @@ use phaseflow_segment::Method;
 
 use crate::run::Level;
 
-/// Seeds 1 to 60 and 200 to 300 are for tuning; no constant was chosen by runs of 101 to 103, which the reported table uses.
+/// Seeds 1 to 60 and 200 to 300 are for tuning; no constant was chosen by runs of 101 to 103, which
+/// the reported table uses.
 const REPORTED: [u64; 3] = [101, 102, 103];
 
 const USAGE: &str = "cargo bench -p phaseflow-segment --bench segment -- [OPTION…]
@@ -40,7 +41,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// From the command line, else from the environment; the problem and the usage if they cannot be read.
+    /// From the command line, else from the environment; the problem and the usage if they cannot
+    /// be read.
     pub(crate) fn read() -> Result<Self, String> {
         let mut given: Vec<String> = std::env::args().skip(1).filter(|text| text != "--bench").collect();
         if given.is_empty() {

@@ -23,7 +23,8 @@ pub(crate) struct Losses {
 const IDLE: &str = "idle";
 
 impl Losses {
-    /// Compares as `score` does: a boundary is found within 1 % of the run and a quarter of the shorter neighbour.
+    /// Compares as `score` does: a boundary is found within 1 % of the run and a quarter of the
+    /// shorter neighbour.
     pub(crate) fn new(found: &Segmentation, truth: &Truth) -> Self {
         let (found, truth) = (of_segmentation(found), of_truth(truth));
         let mut taken = vec![false; found.len()];

@@ -1,4 +1,5 @@
-//! How near each method comes to the truth of labelled runs: a table of methods and families, its means, the worst family.
+//! How near each method comes to the truth of labelled runs: a table of methods and families, its
+//! means, the worst family.
 //!
 //! `-- --list` lists the families, an unknown option prints the others. A quick look takes seconds:
 //! `cargo bench -p phaseflow-segment --bench segment -- --ranks 16,64 --seeds 1 --methods kmeans`.

@@ -1,4 +1,5 @@
-//! Messages a second from the trace archive to the phase archive, archives in files, on one thread; and the memory it takes.
+//! Messages a second from the trace archive to the phase archive, archives in files, on one thread;
+//! and the memory it takes.
 
 use std::fs::{File, read_to_string, write};
 use std::io::{BufReader, BufWriter, Seek, sink};
@@ -10,7 +11,8 @@ use phaseflow_collect::pattern::{LabelledRun, Program};
 use phaseflow_collect::trace::TraceReader;
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
 
-/// Prints a line for each length and number of ranks: reading alone, one matrix, and each of the methods.
+/// Prints a line for each length and number of ranks: reading alone, one matrix, and each of the
+/// methods.
 pub(crate) fn print(lengths: &[u64], ranks: &[u32], methods: &[Method]) {
     println!("| messages | ranks | what | s | CPU s | M messages/s | of CPU | peak MB | phases |");
     println!("|---|---|---|---|---|---|---|---|---|");
@@ -54,7 +56,8 @@ pub(crate) fn print(lengths: &[u64], ranks: &[u32], methods: &[Method]) {
 /// Ten ticks of a slow clock of processor time, in seconds.
 const TICKS: f64 = 0.04;
 
-/// Seconds, seconds of processor time, the most memory in kB, and the answer. What the system does not tell is not known.
+/// Seconds, seconds of processor time, the most memory in kB, and the answer. What the system does
+/// not tell is not known.
 fn measure(work: impl FnOnce() -> usize) -> (f64, Option<f64>, Option<u64>, usize) {
     // Linux: 5 sets the peak to what is in use.
     let fresh = write("/proc/self/clear_refs", "5").is_ok();

@@ -1,8 +1,9 @@
 //! Whether the messages in a phase archive are those of its matrices.
 //!
-//! Where an archive has the messages of the whole run, those of each phase have to be what its matrix says, pair by pair. Which phase a message is of
-//! is told by how many each occurrence has: at one moment an occurrence can end and the next begin. Where it has a part of the
-//! run, no pair may send more in it than in all matrices. Memory: as much again as the matrices.
+//! Where an archive has the messages of the whole run, those of each phase have to be what its
+//! matrix says, pair by pair. Which phase a message is of is told by how many each occurrence has:
+//! at one moment an occurrence can end and the next begin. Where it has a part of the run, no pair
+//! may send more in it than in all matrices. Memory: as much again as the matrices.
 
 use phaseflow_collect::trace::MessageBlock;
 use phaseflow_collect::{Cell, Error, MatrixBuilder, Result, TrafficMatrix};
@@ -66,7 +67,8 @@ impl Sent {
         Ok(())
     }
 
-    /// The phase that the next message is of, and how many more of that occurrence there are; `None`: without end.
+    /// The phase that the next message is of, and how many more of that occurrence there are;
+    /// `None`: without end.
     fn next_row(&mut self, occurrences: &[Occurrence]) -> (Option<usize>, Option<u64>) {
         if occurrences.is_empty() {
             return (Some(0), None);
@@ -86,7 +88,8 @@ impl Sent {
     /// Compares with the matrices.
     ///
     /// # Errors
-    /// The first pair of which there is something else than its matrix says, or in a part more than in all matrices.
+    /// The first pair of which there is something else than its matrix says, or in a part more than
+    /// in all matrices.
     pub(crate) fn check(self, chosen: &Chosen) -> Result<()> {
         let segmentation = &chosen.segmentation;
         let mut rows = vec![0; segmentation.phases.len()];
@@ -134,7 +137,8 @@ fn told_twice([matrix, own]: &[Cell; 2], has: &str, member: &str) -> Error {
     ))
 }
 
-/// The first pair for which `found` is more than `matrix`, or less where it `is_whole`: its cells in both.
+/// The first pair for which `found` is more than `matrix`, or less where it `is_whole`: its cells
+/// in both.
 fn contradiction(matrix: &TrafficMatrix, found: &TrafficMatrix, is_whole: bool) -> Option<[Cell; 2]> {
     let none = |cell: Cell| Cell { messages: 0, bytes: 0, ..cell };
     let (mut expected, mut actual) = (matrix.cells().peekable(), found.cells().peekable());

@@ -1,10 +1,12 @@
 //! Messages that reach into an occurrence from outside.
 //!
-//! A message belongs to the occurrence in which it is posted. One that was posted before can still be on its way, or waited for, when an
-//! occurrence begins, and what a rank waits for at its end may be posted after it. Without them, waiting at the edges of an occurrence would
-//! look like computation.
+//! A message belongs to the occurrence in which it is posted. One that was posted before can still
+//! be on its way, or waited for, when an occurrence begins, and what a rank waits for at its end
+//! may be posted after it. Without them, waiting at the edges of an occurrence would look like
+//! computation.
 //!
-//! Only what is posted at most as long before or after an occurrence as it lasts counts: nobody has to read the whole run for it.
+//! Only what is posted at most as long before or after an occurrence as it lasts counts: nobody has
+//! to read the whole run for it.
 
 use std::ops::Range;
 
@@ -39,7 +41,8 @@ impl Margins {
         Self { spans, edges }
     }
 
-    /// Rows of a block whose messages may reach over an edge; the others are in no margin. `start_ns` is the start of the run on the block's clock.
+    /// Rows of a block whose messages may reach over an edge; the others are in no margin.
+    /// `start_ns` is the start of the run on the block's clock.
     pub(crate) fn rows(&self, block: &MessageBlock, start_ns: i64) -> impl Iterator<Item = usize> {
         let posts = &block.columns().send_post_ns[..];
         let since = move |time: i64| time.wrapping_sub(start_ns);
@@ -60,14 +63,16 @@ impl Margins {
         })
     }
 
-    /// True if an occurrence begins or ends after `first` and not after `last`: only then can messages of this time reach into one.
+    /// True if an occurrence begins or ends after `first` and not after `last`: only then can
+    /// messages of this time reach into one.
     fn is_edge_between(&self, first: i64, last: i64) -> bool {
         let next = self.edges.partition_point(|edge| *edge <= first);
         self.edges.get(next).is_some_and(|edge| *edge <= last)
     }
 
-    /// The numbers of the occurrences into which a message reaches that is posted outside of them; times are since the start of the run.
-    /// Most messages cross no edge, which takes no more than a binary search.
+    /// The numbers of the occurrences into which a message reaches that is posted outside of them;
+    /// times are since the start of the run. Most messages cross no edge, which takes no more than
+    /// a binary search.
     pub fn of(&self, message: &Message) -> impl Iterator<Item = usize> {
         let post = message.send_post_ns;
         let times = [message.receive_post_ns, message.send_complete_ns, message.receive_complete_ns];

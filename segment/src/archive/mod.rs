@@ -1,4 +1,5 @@
-//! The phase archive: a segmentation, the traffic matrix of each phase, and the messages that are simulated for it.
+//! The phase archive: a segmentation, the traffic matrix of each phase, and the messages that are
+//! simulated for it.
 
 mod agreement;
 mod contents;

@@ -5,7 +5,8 @@ use phaseflow_collect::{Error, Result};
 
 use crate::segmentation::Occurrence;
 
-/// Columns phase 1 (absent values are idle), depth 2, start_ns 3, end_ns 4, messages 5, bytes 6, deviation 7 in millionths.
+/// Columns phase 1 (absent values are idle), depth 2, start_ns 3, end_ns 4, messages 5, bytes 6,
+/// deviation 7 in millionths.
 pub(super) fn encode(chunk: &[Occurrence], deviation: Option<&[Option<f64>]>) -> Vec<u8> {
     let mut block = BlockWriter::new(chunk.len(), Vec::new());
     block

@@ -22,11 +22,13 @@ pub fn read_segmentation<R: BufRead>(archive: ArchiveReader<R>) -> Result<Segmen
     Ok(read_with_messages(archive, false, &mut |_, _| Ok(()))?.segmentation)
 }
 
-/// Reads a phase archive with the messages and calls that it holds, which go to `take` block by block; those of representatives are passed over where
-/// there are windows, unless `representatives` are wanted.
+/// Reads a phase archive with the messages and calls that it holds, which go to `take` block by
+/// block; those of representatives are passed over where there are windows, unless
+/// `representatives` are wanted.
 ///
 /// # Errors
-/// A damaged, truncated or contradictory archive, one whose messages are not those of its matrices, or what `take` reports.
+/// A damaged, truncated or contradictory archive, one whose messages are not those of its matrices,
+/// or what `take` reports.
 pub fn read_with_messages<R: BufRead>(
     archive: ArchiveReader<R>,
     representatives: bool,

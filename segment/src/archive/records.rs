@@ -15,8 +15,9 @@ use crate::samples::Span;
 use crate::second_pass::representative::Representatives;
 use crate::segmentation::Segmentation;
 
-/// Where records of some stretch of time go: `messages-N/`, `calls-N/` and `margin-N/` for phase N, the same after `window-` for
-/// window N, `messages/` and `calls/` for the whole run. Times are those of the trace's clock.
+/// Where records of some stretch of time go: `messages-N/`, `calls-N/` and `margin-N/` for phase N,
+/// the same after `window-` for window N, `messages/` and `calls/` for the whole run. Times are
+/// those of the trace's clock.
 struct Folder {
     prefix: &'static str,
     suffix: String,
@@ -32,8 +33,9 @@ struct Folder {
     members: [u32; 3],
 }
 
-/// Writes what each representative and each window holds and what reaches into it, or the whole run without windows. Times become
-/// nanoseconds since the start of the run. What is in none of them is passed over, and what comes after the last one not read.
+/// Writes what each representative and each window holds and what reaches into it, or the whole run
+/// without windows. Times become nanoseconds since the start of the run. What is in none of them is
+/// passed over, and what comes after the last one not read.
 pub(crate) fn write<W: Write>(
     archive: &mut ArchiveWriter<W>,
     segmentation: &Segmentation,
@@ -105,7 +107,8 @@ pub(crate) fn write<W: Write>(
     folders.iter_mut().try_for_each(|folder| folder.flush(archive, start_ns))
 }
 
-/// Moves folders to which something may belong by `last_ns` from `later`, the next one last, to `open`.
+/// Moves folders to which something may belong by `last_ns` from `later`, the next one last, to
+/// `open`.
 fn begin(folders: &[Folder], later: &mut Vec<usize>, open: &mut Vec<usize>, last_ns: i64) {
     while let Some(folder) = later.pop_if(|folder| folders[*folder].near_ns.start <= last_ns) {
         open.push(folder);
@@ -270,7 +273,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::io::Cursor;
 
-    /// Messages by member folder, from an archive of a run of two patterns, three rounds each, twice.
+    /// Messages by member folder, from an archive of a run of two patterns, three rounds each,
+    /// twice.
     fn members(all: bool) -> (Segmentation, Representatives, BTreeMap<String, Vec<Message>>) {
         let mut bytes = Vec::new();
         let patterns =
@@ -322,7 +326,8 @@ mod tests {
 
     #[test]
     fn what_is_in_a_representative_is_found_however_the_archive_is_cut_into_blocks() {
-        // Marks, calls and thousands of messages in blocks of 256, 512, …; some representatives are late, one is the last.
+        // Marks, calls and thousands of messages in blocks of 256, 512, …; some representatives are
+        // late, one is the last.
         let text = "(alltoall*3,halo2d*40)*5,idle[time=3ms],(allreduce*20,incast*9)*3,transpose*30";
         let run = LabelledRun {
             disturbance: Disturbance { jitter: 1.0, noise: 0.2, ..Disturbance::default() },
@@ -372,8 +377,8 @@ mod tests {
         assert!(late > 0, "no call went on from one stretch to the next");
     }
 
-    /// Messages and calls by the end of their folder's name. A trace archive of the same members is read, as calls have no decoder
-    /// of their own.
+    /// Messages and calls by the end of their folder's name. A trace archive of the same members is
+    /// read, as calls have no decoder of their own.
     fn records(archive: &[u8]) -> BTreeMap<String, (Vec<Message>, Vec<Call>)> {
         let mut reader = ArchiveReader::open(archive).unwrap();
         let mut members: BTreeMap<String, Vec<(String, Vec<u8>)>> = BTreeMap::new();

@@ -23,9 +23,10 @@ pub fn write_segmentation<W: Write>(out: W, gzip: bool, segmentation: &Segmentat
     write_parts(out, gzip, segmentation, &Representatives::default(), None, |_| Ok(()))
 }
 
-/// Writes a phase archive with the messages and calls of each phase's representative occurrence and of the windows around [samples](Samples),
-/// or of the whole run with `all`; `trace`, the one that was segmented, is read once more, as far as the last of these. Memory beside the
-/// segmentation: a block for each depth, and one for a window.
+/// Writes a phase archive with the messages and calls of each phase's representative occurrence and
+/// of the windows around [samples](Samples), or of the whole run with `all`; `trace`, the one that
+/// was segmented, is read once more, as far as the last of these. Memory beside the segmentation: a
+/// block for each depth, and one for a window.
 ///
 /// # Errors
 /// A damaged trace, or what the output reports.

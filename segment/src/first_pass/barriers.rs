@@ -1,8 +1,9 @@
-//! Where all ranks meet: barriers, and where communicators are made. What is posted before the last rank enters is the program before it,
-//! the rest is what comes after it.
+//! Where all ranks meet: barriers, and where communicators are made. What is posted before the last
+//! rank enters is the program before it, the rest is what comes after it.
 //!
-//! The nth barrier of each rank on a communicator is one and the same (MPI 4.1, section 6.14: all members call collectives in one
-//! order). No rank leaves it before the last one enters, so that the last to enter divides all messages but those of the barrier itself.
+//! The nth barrier of each rank on a communicator is one and the same (MPI 4.1, section 6.14: all
+//! members call collectives in one order). No rank leaves it before the last one enters, so that
+//! the last to enter divides all messages but those of the barrier itself.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -76,8 +77,8 @@ impl Barriers {
         }
     }
 
-    /// When the last rank entered each barrier that all ranks have passed and one has left by `now_ns`, in order of time. All calls
-    /// that begin by then have been added.
+    /// When the last rank entered each barrier that all ranks have passed and one has left by
+    /// `now_ns`, in order of time. All calls that begin by then have been added.
     pub(crate) fn passed(&mut self, now_ns: i64) -> Vec<(i64, Meeting)> {
         let mut passed = Vec::new();
         let ranks = self.ranks;

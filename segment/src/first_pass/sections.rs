@@ -1,10 +1,13 @@
 //! What a program does between barriers that all ranks pass.
 //!
-//! Programs that come in parts often let all ranks meet between two of them. Windows of messages cannot see a part of twenty messages, and
-//! do not know to which side preparations and statistics belong; what lies between two [barriers](crate::first_pass::barriers) belongs together,
-//! however short it is. A section is a histogram of its kinds of messages: operation and size to a power of two.
+//! Programs that come in parts often let all ranks meet between two of them. Windows of messages
+//! cannot see a part of twenty messages, and do not know to which side preparations and statistics
+//! belong; what lies between two [barriers](crate::first_pass::barriers) belongs together, however
+//! short it is. A section is a histogram of its kinds of messages: operation and size to a power of
+//! two.
 //!
-//! One pass, bounded memory: neighbouring sections that are alike become one, and if there are too many, those of which the least is lost.
+//! One pass, bounded memory: neighbouring sections that are alike become one, and if there are too
+//! many, those of which the least is lost.
 
 use phaseflow_collect::trace::{Call, MessageBlock, Operation};
 
@@ -14,7 +17,8 @@ use crate::first_pass::barriers::{Barriers, Meeting};
 /// Sections at most; they take about 1 KiB each.
 const MOST: usize = 2048;
 
-/// Neighbours whose histograms have this part in common are one section, which [repeats](Section::repeats) itself.
+/// Neighbours whose histograms have this part in common are one section, which
+/// [repeats](Section::repeats) itself.
 pub(crate) const ALIKE: f64 = 0.6;
 
 /// Bits of a size's binary logarithm in a kind.
@@ -25,7 +29,8 @@ const KINDS: usize = 64 << SIZE_BITS;
 /// What lies between two barriers, or more of them if it repeats itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// When the last rank entered the barrier before it; the first message of the run for the first one.
+    /// When the last rank entered the barrier before it; the first message of the run for the first
+    /// one.
     pub(crate) start_ns: i64,
     /// What it begins with.
     pub(crate) after: Option<Meeting>,
@@ -60,8 +65,9 @@ impl Section {
         self.kinds.iter().map(|(kind, _)| self.part(*kind).min(other.part(*kind))).sum()
     }
 
-    /// What part of the messages of `next` is of kinds that this section has hardly any of: less than one in `rare` times as
-    /// many, by their parts. Sizes of messages from rank to rank may be twice or half as large, as they depend on the data.
+    /// What part of the messages of `next` is of kinds that this section has hardly any of: less
+    /// than one in `rare` times as many, by their parts. Sizes of messages from rank to rank may be
+    /// twice or half as large, as they depend on the data.
     pub(crate) fn is_new_in(&self, next: &Section, rare: f64) -> f64 {
         let new = |kind: &u16| {
             let varies = is_sent(kind >> SIZE_BITS) && *kind % (1 << SIZE_BITS) > 1;
@@ -82,7 +88,8 @@ fn kind(operation: u8, bytes: u64) -> usize {
     usize::from(operation & 63) << SIZE_BITS | size as usize
 }
 
-/// Barriers whose times are known at most; a run with more of them has one in each round, and they tell nothing.
+/// Barriers whose times are known at most; a run with more of them has one in each round, and they
+/// tell nothing.
 const KNOWN: usize = 1 << 16;
 
 /// Divides a run into sections.
@@ -120,7 +127,8 @@ impl Sections {
         calls.iter().for_each(|call| self.barriers.add(call));
     }
 
-    /// Adds messages in trace order. When the last rank entered each barrier that is now known to have been passed.
+    /// Adds messages in trace order. When the last rank entered each barrier that is now known to
+    /// have been passed.
     pub(crate) fn add(&mut self, block: &MessageBlock) -> Vec<i64> {
         let columns = block.columns();
         let times = &columns.send_post_ns;
@@ -145,7 +153,8 @@ impl Sections {
         barriers_ns
     }
 
-    /// All sections, none where there is no more than one; and when the last rank entered each barrier, if these are not too many.
+    /// All sections, none where there is no more than one; and when the last rank entered each
+    /// barrier, if these are not too many.
     pub(crate) fn finish(mut self) -> (Vec<Section>, Vec<i64>) {
         self.close(i64::MAX, None);
         if self.done.len() < 2 {
@@ -158,7 +167,8 @@ impl Sections {
     }
 
     fn count(&mut self, block: &MessageBlock, rows: std::ops::Range<usize>) {
-        // Calls stand before what they send, so that ranks of which there are none will hardly meet.
+        // Calls stand before what they send, so that ranks of which there are none will hardly
+        // meet.
         if !self.has_calls {
             return;
         }
@@ -172,8 +182,8 @@ impl Sections {
         }
     }
 
-    /// The open section ends. One that only consists of barriers is a part of the one before it; one in which only communicators
-    /// are made goes on with what they are made for.
+    /// The open section ends. One that only consists of barriers is a part of the one before it;
+    /// one in which only communicators are made goes on with what they are made for.
     fn close(&mut self, entered_ns: i64, meeting: Option<Meeting>) {
         let of = |operation: Operation| kind(operation as u8, 0)..kind(operation as u8, 0) + (1 << SIZE_BITS);
         self.counts[of(Operation::Barrier)].fill(0);

@@ -58,7 +58,8 @@ pub(crate) struct Run {
     pub(crate) sections: Vec<Section>,
     /// When the last rank entered each of these barriers, if they are not very many.
     pub(crate) barriers_ns: Vec<i64>,
-    /// When messages were posted, since the first one; empty if nobody asked for windows along rounds.
+    /// When messages were posted, since the first one; empty if nobody asked for windows along
+    /// rounds.
     pub(crate) ticks: Ticks,
     /// When marks changed.
     pub(crate) changes: Vec<Change>,
@@ -76,15 +77,16 @@ impl Run {
         all.map(|(first_ns, sketch)| (self.since_start(first_ns), sketch))
     }
 
-    /// When the last rank entered each barrier that all pass in this time since the start of the run.
+    /// When the last rank entered each barrier that all pass in this time since the start of the
+    /// run.
     pub(crate) fn barriers(&self, span_ns: Range<u64>) -> impl Iterator<Item = u64> {
         let before = |end_ns: u64| self.barriers_ns.partition_point(|time| self.since_start(*time) < end_ns);
         let times = self.barriers_ns.get(before(span_ns.start)..before(span_ns.end)).unwrap_or_default();
         times.iter().map(|time| self.since_start(*time))
     }
 
-    /// Nanoseconds from the start of the run to `time_ns`, which is not before it. The very end of the run, where nothing can
-    /// begin any more, counts as its last nanosecond.
+    /// Nanoseconds from the start of the run to `time_ns`, which is not before it. The very end of
+    /// the run, where nothing can begin any more, counts as its last nanosecond.
     pub(crate) fn since_start(&self, time_ns: i64) -> u64 {
         let since = time_ns.wrapping_sub(self.start_ns).cast_unsigned();
         since.min(self.duration_ns.saturating_sub(1))
@@ -114,8 +116,9 @@ pub(crate) enum Cuts {
 }
 
 impl Survey {
-    /// Reads `trace`, cutting it as `cuts` says: once; twice if windows along rounds need [tags](crate::first_pass::tags) that tell messages apart; before, for the
-    /// size of the run, without a look into messages, where the model of evidence has to know that.
+    /// Reads `trace`, cutting it as `cuts` says: once; twice if windows along rounds need
+    /// [tags](crate::first_pass::tags) that tell messages apart; before, for the size of the run,
+    /// without a look into messages, where the model of evidence has to know that.
     pub(crate) fn new(trace: &mut dyn Rewindable, cuts: Cuts) -> Result<Self> {
         let nothing = Reading::default();
         match cuts {
@@ -253,8 +256,9 @@ fn first_pass(trace: &mut dyn Rewindable) -> Result<FirstPass> {
         .map_or_else(FirstPass::default, |summary| FirstPass::new(summary.messages, summary.ranks)))
 }
 
-/// Finds changes among the marks of all ranks: all ranks set the same sequence of marks, so the nth mark of each belongs
-/// to one change, and the earliest of them is when it begins. Ranks that set fewer marks, or none, do no harm.
+/// Finds changes among the marks of all ranks: all ranks set the same sequence of marks, so the nth
+/// mark of each belongs to one change, and the earliest of them is when it begins. Ranks that set
+/// fewer marks, or none, do no harm.
 #[derive(Debug, Default)]
 struct Marks {
     set: HashMap<u32, usize>,

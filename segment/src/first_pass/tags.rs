@@ -1,16 +1,18 @@
 //! Tags that tell what a point-to-point message is for.
 //!
-//! Programs use tags in three ways: one for all messages; one for each purpose (a direction of a halo, a stage of a pipeline); and
-//! a counter, so that two iterations cannot be confused. The second says what the program does. The third says nothing, and
-//! every iteration would be a phase of its own if its tag were taken for a kind of message. So a tag counts if it is *steady*:
-//! nearly all of its messages ([`NEARLY`]) have one of the last few tags ([`RECENT`]) between the same ranks and of about the same
-//! size; and from the first to the last of them is a good part of the run ([`PART`]), which a counter of outer iterations does not
-//! reach. Messages without such a tag are one kind, as all are without tags. The tags of collective operations are the library's own and
-//! say nothing that the operation does not.
+//! Programs use tags in three ways: one for all messages; one for each purpose (a direction of a
+//! halo, a stage of a pipeline); and a counter, so that two iterations cannot be confused. The
+//! second says what the program does. The third says nothing, and every iteration would be a phase
+//! of its own if its tag were taken for a kind of message. So a tag counts if it is *steady*:
+//! nearly all of its messages ([`NEARLY`]) have one of the last few tags ([`RECENT`]) between the
+//! same ranks and of about the same size; and from the first to the last of them is a good part of
+//! the run ([`PART`]), which a counter of outer iterations does not reach. Messages without such a
+//! tag are one kind, as all are without tags. The tags of collective operations are the library's
+//! own and say nothing that the operation does not.
 //!
-//! Whether a tag is steady is only known at the end of the run. So the first pass [watches](Watch), and if there are steady tags
-//! that divide the messages, it is done again with them. A bad choice where more than [`BINS`] of them come in turns: some share
-//! a number.
+//! Whether a tag is steady is only known at the end of the run. So the first pass [watches](Watch),
+//! and if there are steady tags that divide the messages, it is done again with them. A bad choice
+//! where more than [`BINS`] of them come in turns: some share a number.
 
 use phaseflow_collect::archive::columns::UNKNOWN;
 use phaseflow_collect::trace::{MessageBlock, Operation};
@@ -19,12 +21,12 @@ use crate::first_pass::window::sketch::scatter;
 
 /// The first number of a kind that is not the code of an operation; operations have the lower ones.
 const FIRST: u8 = 48;
-/// Kinds of point-to-point messages, those without a steady tag not counted. With the operations they are 64, as many as a
-/// sketch has bins for them.
+/// Kinds of point-to-point messages, those without a steady tag not counted. With the operations
+/// they are 64, as many as a sketch has bins for them.
 const BINS: usize = 16;
 
-/// Different tags that are remembered of two ranks and a size: two buffers in turn are steady. With four, rounds get four times as
-/// long, and the scores of the bench lower.
+/// Different tags that are remembered of two ranks and a size: two buffers in turn are steady. With
+/// four, rounds get four times as long, and the scores of the bench lower.
 const RECENT: usize = 2;
 /// All but one in so many: a counter that lasts for a few exchanges of an iteration is not steady.
 const NEARLY: u64 = 8;
@@ -40,14 +42,15 @@ const SLOTS: usize = 1 << 14;
 /// Slots looked at for one of them.
 const PROBES: usize = 32;
 
-/// True if messages of the operation have a user's tag: they are sent from one rank to another, by whichever call.
+/// True if messages of the operation have a user's tag: they are sent from one rank to another, by
+/// whichever call.
 #[inline]
 pub(crate) fn is_tagged(operation: u8) -> bool {
     operation == Operation::PointToPoint as u8 || operation == Operation::Sendrecv as u8
 }
 
-/// A user's tag and the operation as one number; [`UNKNOWN`] if the message has none. A user's tags are not negative (MPI 4.1,
-/// section 3.2.3).
+/// A user's tag and the operation as one number; [`UNKNOWN`] if the message has none. A user's tags
+/// are not negative (MPI 4.1, section 3.2.3).
 #[inline]
 pub(crate) fn key(operation: u8, tag: i64) -> i64 {
     if is_tagged(operation) && tag >= 0 { tag << 8 | i64::from(operation) } else { UNKNOWN }
@@ -86,7 +89,8 @@ impl Tags {
 struct Watched {
     tag: i64,
     messages: u64,
-    /// Messages between ranks and of sizes that are followed, and those of them whose tag is new there.
+    /// Messages between ranks and of sizes that are followed, and those of them whose tag is new
+    /// there.
     followed: u64,
     fresh: u64,
     /// Messages before its first and its last one.
@@ -112,8 +116,8 @@ const FREE: Slot = Slot { hash: 0, recent: [0; RECENT] };
 
 /// Looks at the tags of point-to-point messages. Memory: 300 KiB, once there are any.
 ///
-/// Of more pairs of ranks and sizes than there are slots, those with lower hashes are followed; of more than [`WATCHED`] tags, those
-/// that are steady so far.
+/// Of more pairs of ranks and sizes than there are slots, those with lower hashes are followed; of
+/// more than [`WATCHED`] tags, those that are steady so far.
 #[derive(Debug)]
 pub(crate) struct Watch {
     slots: Vec<Slot>,
@@ -144,7 +148,8 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// Notes a point-to-point message with the [key] of its tag; `hash` is that of its ranks and size.
+    /// Notes a point-to-point message with the [key] of its tag; `hash` is that of its ranks and
+    /// size.
     #[inline]
     pub(crate) fn see(&mut self, hash: u64, tag: i64) {
         self.seen += 1;
@@ -281,7 +286,8 @@ mod tests {
 
     const NONE: [i64; 0] = [];
 
-    /// The steady tags of rounds of messages between `pairs` pairs, told the tag of each round and pair.
+    /// The steady tags of rounds of messages between `pairs` pairs, told the tag of each round and
+    /// pair.
     fn steady(rounds: i64, pairs: u64, tag: impl Fn(i64, u64) -> i64) -> Vec<i64> {
         let mut watch = Watch::default();
         for round in 0..rounds {
@@ -318,7 +324,8 @@ mod tests {
 
     #[test]
     fn steady_tags_are_found_among_any_number_of_pairs_and_counters() {
-        // 100 000 pairs, a sample of which is followed, and thousands of tags of which only the two last are steady.
+        // 100 000 pairs, a sample of which is followed, and thousands of tags of which only the two
+        // last are steady.
         let tag = |round: i64, pair: u64| match round {
             0..2 => round * 100_000 + pair.cast_signed() % 3000,
             _ => 1_000_000 + (pair % 2).cast_signed(),

@@ -1,5 +1,5 @@
-//! When each message of a run was posted and how many bytes went before it, roughly: a table of fixed
-//! size, however long the run.
+//! When each message of a run was posted and how many bytes went before it, roughly: a table of
+//! fixed size, however long the run.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ const MOST: usize = 1 << 16;
 pub struct Ticks {
     /// Since the start of the run; of message 0, `step`, 2 × `step`, …
     times_ns: Vec<u64>,
-    /// Bytes of all messages posted at an earlier time: the order of messages of one time does not matter.
+    /// Bytes of all messages posted at an earlier time: the order of messages of one time does not
+    /// matter.
     bytes: Vec<u64>,
     step: u64,
     messages: u64,
@@ -66,20 +67,22 @@ impl Ticks {
         }
     }
 
-    /// The times in the table after `from_ns` and before `to_ns`, and how many messages lie between two of them.
+    /// The times in the table after `from_ns` and before `to_ns`, and how many messages lie between
+    /// two of them.
     pub(crate) fn between(&self, from_ns: u64, to_ns: u64) -> (&[u64], u64) {
         let first = self.times_ns.partition_point(|time| *time <= from_ns);
         let end = self.times_ns.partition_point(|time| *time < to_ns);
         (self.times_ns.get(first..end).unwrap_or_default(), self.step)
     }
 
-    /// When a message was posted, at the latest that the table says: the time of the last one in it that is not after this one.
+    /// When a message was posted, at the latest that the table says: the time of the last one in it
+    /// that is not after this one.
     pub(crate) fn time_ns(&self, message: u64) -> Option<u64> {
         self.times_ns.get((message / self.step) as usize).copied()
     }
 
-    /// Bytes of the messages in a range, and of some around it: those of the same entries of the table and
-    /// those of the same times as its first and last message.
+    /// Bytes of the messages in a range, and of some around it: those of the same entries of the
+    /// table and those of the same times as its first and last message.
     pub(crate) fn bytes_around(&self, messages: &Range<u64>) -> u64 {
         let before = |entry: usize| self.bytes.get(entry).copied().unwrap_or(self.sum);
         let last = messages.end.div_ceil(self.step) as usize;

@@ -1,10 +1,12 @@
-//! The innermost occurrences of a segmentation: what is simulated, however deep the loops around it are.
+//! The innermost occurrences of a segmentation: what is simulated, however deep the loops around it
+//! are.
 
 use crate::archive::Chosen;
 use crate::segmentation::{Occurrence, Segmentation};
 
 impl Segmentation {
-    /// Rows that no deeper one lies in, with their numbers, in order of time. Together they tile the run, as those of depth 0 do.
+    /// Rows that no deeper one lies in, with their numbers, in order of time. Together they tile
+    /// the run, as those of depth 0 do.
     pub fn leaves(&self) -> impl Iterator<Item = (usize, &Occurrence)> {
         let rows = &self.occurrences;
         rows.iter()
@@ -12,7 +14,8 @@ impl Segmentation {
             .filter(|(row, own)| rows.get(row + 1).is_none_or(|next| next.depth <= own.depth))
     }
 
-    /// How many phases are no loops of others, if these come first, as they do in what this crate writes. `None` where they are mixed.
+    /// How many phases are no loops of others, if these come first, as they do in what this crate
+    /// writes. `None` where they are mixed.
     pub fn leaf_phases(&self) -> Option<usize> {
         if self.occurrences.is_empty() {
             return Some(self.phases.len());
@@ -27,8 +30,8 @@ impl Segmentation {
 }
 
 impl Chosen {
-    /// The innermost phases and occurrences alone, these at depth 0. `None` where loops come among them or are what is sampled, as
-    /// in archives of earlier versions.
+    /// The innermost phases and occurrences alone, these at depth 0. `None` where loops come among
+    /// them or are what is sampled, as in archives of earlier versions.
     pub fn leaves(&self) -> Option<Self> {
         let count = self.segmentation.leaf_phases()?;
         let samples_loop = |phase: u32| phase as usize >= count;

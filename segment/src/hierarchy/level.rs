@@ -8,7 +8,8 @@ use crate::plan::{Part, Plan};
 /// More stretches than this are not looked at one by one.
 pub(crate) const READABLE: usize = 32;
 
-/// Stretches shorter than this part of the run are the first that a person leaves out; each time twice as many.
+/// Stretches shorter than this part of the run are the first that a person leaves out; each time
+/// twice as many.
 const FINEST: u64 = 4096;
 /// Idleness longer than this part of the run is seen between stretches of an outline.
 const LONG: u64 = 64;
@@ -18,9 +19,9 @@ const COARSEST: u64 = 64;
 /// A level of nested phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// What a person would draw: the innermost phases if there are few enough of them to be read (32), otherwise the
-    /// outermost; and if those are too many, with the shortest gathered in their neighbours, below which they lie. Methods other than
-    /// `rounds` show what they found.
+    /// What a person would draw: the innermost phases if there are few enough of them to be read
+    /// (32), otherwise the outermost; and if those are too many, with the shortest gathered in
+    /// their neighbours, below which they lie. Methods other than `rounds` show what they found.
     #[default]
     Auto,
     /// The innermost phases; nothing lies below them.
@@ -35,7 +36,8 @@ impl Level {
         if self == Level::Auto { Level::Leaf } else { self }
     }
 
-    /// The stretches of `plan` as this level shows them; all of them are leaves. The plan changes where its outline divides stretches.
+    /// The stretches of `plan` as this level shows them; all of them are leaves. The plan changes
+    /// where its outline divides stretches.
     pub(crate) fn nodes(self, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
         match self {
             Level::Leaf => leaves(plan),
@@ -65,7 +67,8 @@ impl Level {
     }
 }
 
-/// `nodes` of a `picture` of the plan, in which stretches were joined, as nodes of the plan: what was joined lies below.
+/// `nodes` of a `picture` of the plan, in which stretches were joined, as nodes of the plan: what
+/// was joined lies below.
 fn gathered(nodes: Vec<Node>, picture: &Plan, plan: &Plan) -> Vec<Node> {
     let place = |at: usize| {
         let start_ns = picture.stretches.get(at).map(|stretch| stretch.start_ns);
@@ -85,7 +88,8 @@ fn gathered(nodes: Vec<Node>, picture: &Plan, plan: &Plan) -> Vec<Node> {
     placed(nodes, &place, first, 0..end, &mut below)
 }
 
-/// `nodes` where `place` says, and between them what no node holds; labels of joined stretches count from `first`.
+/// `nodes` where `place` says, and between them what no node holds; labels of joined stretches
+/// count from `first`.
 fn placed(
     nodes: Vec<Node>,
     place: &impl Fn(usize) -> usize,
@@ -112,8 +116,9 @@ fn placed(
     placed_nodes
 }
 
-/// `nodes` gathered as the plan's outline says, if there is one and they are too many: those that begin in one of its parts are a
-/// node. Idleness that is not long is a part of what is before it. Where the outline is exact, loops do not go on.
+/// `nodes` gathered as the plan's outline says, if there is one and they are too many: those that
+/// begin in one of its parts are a node. Idleness that is not long is a part of what is before it.
+/// Where the outline is exact, loops do not go on.
 fn outlined(mut nodes: Vec<Node>, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
     let is_exact = plan.outline.iter().any(|part| part.exact);
     if plan.outline.is_empty() || nodes.len() <= READABLE && !is_exact {
@@ -197,7 +202,8 @@ mod tests {
 
     #[test]
     fn what_is_short_and_in_no_loop_is_left_out() {
-        // No order in the first 100 stretches, which are a thousandth of the run each; then a long one.
+        // No order in the first 100 stretches, which are a thousandth of the run each; then a long
+        // one.
         let labels = (0..100u32).map(|i| (i * i * 7 + i / 3) % 97);
         let mut plan = plan(labels);
         let before = plan.clone();

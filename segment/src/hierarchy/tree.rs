@@ -1,7 +1,8 @@
 //! The phases of a run as a tree: loops of phases, and loops of loops.
 //!
-//! Labels that come again and again in one order are a loop (tandem repeats, the shortest first); a loop is a label like any
-//! other, so loops are found in loops. Idle stretches neither make nor break one.
+//! Labels that come again and again in one order are a loop (tandem repeats, the shortest first); a
+//! loop is a label like any other, so loops are found in loops. Idle stretches neither make nor
+//! break one.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,7 +31,8 @@ impl Node {
     }
 }
 
-/// How often a body of `length` labels has to come in a row to be a loop: short orders come twice by chance.
+/// How often a body of `length` labels has to come in a row to be a loop: short orders come twice
+/// by chance.
 fn needed(length: usize) -> usize {
     if length < 3 { 3 } else { 2 }
 }

@@ -8,14 +8,17 @@ use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::{Points, SAME};
 use crate::plan::{Plan, Stretch};
 
-/// What is shorter than this part of its own round is a step of it that looks like another phase, not a phase.
+/// What is shorter than this part of its own round is a step of it that looks like another phase,
+/// not a phase.
 const STEP: u64 = 4;
 
-/// The second pass looks for the first message of a new phase within a round or so many windows of where windows change.
+/// The second pass looks for the first message of a new phase within a round or so many windows of
+/// where windows change.
 const SLACK: u64 = 2;
 
-/// Labels for all points: noise joins what is before it, a single window that straddles two phases joins the first of
-/// them, and, if `merge`, clusters nearer than [`SAME`] become one. The labels that are left count from 0.
+/// Labels for all points: noise joins what is before it, a single window that straddles two phases
+/// joins the first of them, and, if `merge`, clusters nearer than [`SAME`] become one. The labels
+/// that are left count from 0.
 pub(super) fn tidy(points: &Points, labels: Vec<Option<usize>>, merge: bool) -> Vec<u32> {
     let mut last = labels.iter().flatten().next().copied().unwrap_or(0);
     let fill = |label: Option<usize>| {

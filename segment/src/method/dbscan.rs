@@ -16,9 +16,9 @@ use crate::first_pass::window::points::{Points, SAME};
 
 /// DBSCAN (Ester et al. 1996). Noise joins the phase before it.
 ///
-/// Without a given radius, the knee of the ascending distances to the fourth neighbour is taken: the distance farthest below
-/// the chord from the first to the last of them; at least a quarter of what makes windows different. Wrong where phases
-/// drift (they chain) and where densities differ.
+/// Without a given radius, the knee of the ascending distances to the fourth neighbour is taken:
+/// the distance farthest below the chord from the first to the last of them; at least a quarter of
+/// what makes windows different. Wrong where phases drift (they chain) and where densities differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DbscanMethod {
     radius: Option<f64>,

@@ -15,9 +15,10 @@ use super::split::{Answer, Limits, Split};
 use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::{Points, SAME};
 
-/// Gaussian mixture with full covariances, fitted by expectation-maximisation from k-means; without a given k, the number of
-/// components from 1 to 8 with the least Bayesian information criterion (Schwarz 1978). BIC splits what is merely not
-/// Gaussian, so expect more phases than a person would draw.
+/// Gaussian mixture with full covariances, fitted by expectation-maximisation from k-means; without
+/// a given k, the number of components from 1 to 8 with the least Bayesian information criterion
+/// (Schwarz 1978). BIC splits what is merely not Gaussian, so expect more phases than a person
+/// would draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GmmMethod {
     k: Option<usize>,
@@ -27,7 +28,8 @@ pub struct GmmMethod {
 const MOST: usize = 8;
 /// Dimensions: a covariance of more could not be told from a thousand windows.
 const DIMENSIONS: usize = 6;
-/// Added to the variances: windows of a phase can be exactly equal, and differences far below [`SAME`] mean nothing.
+/// Added to the variances: windows of a phase can be exactly equal, and differences far below
+/// [`SAME`] mean nothing.
 const VARIANCE: f64 = (SAME / 8.0) * (SAME / 8.0);
 
 impl GmmMethod {

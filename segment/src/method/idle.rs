@@ -8,15 +8,15 @@ use crate::first_pass::window::points::Points;
 const PART: u64 = 100;
 /// … and so does one shorter than so many rounds of what happens before or after it …
 const ROUNDS: u64 = 3;
-/// … and one that is not rare: with this many others of at least a third of its length it is part of a rhythm, computation
-/// between exchanges.
+/// … and one that is not rare: with this many others of at least a third of its length it is part
+/// of a rhythm, computation between exchanges.
 const OTHERS: usize = 3;
 
-/// The idle stretches of a run, window by window. Where messages do not return nothing is known of a rhythm, and no silence
-/// is called idle.
+/// The idle stretches of a run, window by window. Where messages do not return nothing is known of
+/// a rhythm, and no silence is called idle.
 ///
-/// An idle stretch begins one round after the last message, when the program would have gone on: the time in which that
-/// message travels is not idle, and a phase is never an instant.
+/// An idle stretch begins one round after the last message, when the program would have gone on:
+/// the time in which that message travels is not idle, and a phase is never an instant.
 pub(super) struct Idle<'a> {
     run: &'a Run,
     points: &'a Points,

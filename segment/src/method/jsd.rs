@@ -9,16 +9,18 @@ use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::Points;
 use crate::first_pass::window::sketch::{BINS, VIEWS};
 
-/// Splits the run in two where the messages before and after differ most, then each half, as long as the Bayesian information
-/// criterion says that two distributions explain the messages better than one: N·JSD > ½·k·ln N, with N messages, k free
-/// parameters and the divergence in nats (Grosse et al., Analysis of symbolic sequences using the Jensen-Shannon divergence,
-/// Physical Review E 65, 2002; for traces of messages Alawneh, Hamou-Lhadj and Hassine, Segmenting large traces of inter-process
-/// communication, Journal of Systems and Software 120, 2016). The divergence is the mean over the views of a sketch. Stretches
-/// that look alike become one phase.
+/// Splits the run in two where the messages before and after differ most, then each half, as long
+/// as the Bayesian information criterion says that two distributions explain the messages better
+/// than one: N·JSD > ½·k·ln N, with N messages, k free parameters and the divergence in nats
+/// (Grosse et al., Analysis of symbolic sequences using the Jensen-Shannon divergence, Physical
+/// Review E 65, 2002; for traces of messages Alawneh, Hamou-Lhadj and Hassine, Segmenting large
+/// traces of inter-process communication, Journal of Systems and Software 120, 2016). The
+/// divergence is the mean over the views of a sketch. Stretches that look alike become one phase.
 ///
-/// A baseline. Wrong for A-B-A-B: the halves of the run are alike, so the first split, on which all others depend, is taken
-/// where chance wants it, or not at all. Wrong for long runs: any difference is significant if there are enough messages.
-/// Blind for changes of the rate alone. Memory: 3 kB a window.
+/// A baseline. Wrong for A-B-A-B: the halves of the run are alike, so the first split, on which all
+/// others depend, is taken where chance wants it, or not at all. Wrong for long runs: any
+/// difference is significant if there are enough messages. Blind for changes of the rate alone.
+/// Memory: 3 kB a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JsdMethod {
     /// Factor of the penalty.
@@ -97,8 +99,8 @@ impl Sums {
         starts
     }
 
-    /// What a split of the points from `start` to `end` adds to a model: a distribution in each view, of which each message
-    /// counts once, and the place.
+    /// What a split of the points from `start` to `end` adds to a model: a distribution in each
+    /// view, of which each message counts once, and the place.
     fn parameters(&self, start: usize, end: usize) -> f64 {
         let used = (0..BINS).filter(|bin| self.count(start, end, *bin) > 0.0).count();
         used as f64 / VIEWS.len() as f64

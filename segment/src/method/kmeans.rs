@@ -21,10 +21,12 @@ use crate::first_pass::window::points::{Points, SAME};
 
 /// k-means with k-means++ beginnings (Arthur and Vassilvitskii 2007), the best of four.
 ///
-/// Without a given k, those from 2 to 16 are tried. Steps of one round can make better clusters than phases do, so clusters
-/// whose means are nearer than [`SAME`] are merged before their silhouette is taken. The best silhouette wins, one phase if it
-/// is below 0.5, where clusters are an artefact (Kaufman and Rousseeuw, Finding Groups in Data, table 4); a short phase hardly
-/// moves a mean over all windows, so among nearly equal ones the most clusters win. Wrong for phases that change slowly.
+/// Without a given k, those from 2 to 16 are tried. Steps of one round can make better clusters
+/// than phases do, so clusters whose means are nearer than [`SAME`] are merged before their
+/// silhouette is taken. The best silhouette wins, one phase if it is below 0.5, where clusters are
+/// an artefact (Kaufman and Rousseeuw, Finding Groups in Data, table 4); a short phase hardly moves
+/// a mean over all windows, so among nearly equal ones the most clusters win. Wrong for phases that
+/// change slowly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KMeansMethod {
     k: Option<usize>,

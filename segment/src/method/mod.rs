@@ -1,7 +1,8 @@
 //! Ways to split a run into phases.
 //!
-//! A method looks at what the first pass found and answers with a plan. To add one: write a file with a type that
-//! implements [`Split`](split::Split), add it to [`Method`], and to the two matches below.
+//! A method looks at what the first pass found and answers with a plan. To add one: write a file
+//! with a type that implements [`Split`](split::Split), add it to [`Method`], and to the two
+//! matches below.
 
 mod clustered;
 mod dbscan;
@@ -59,7 +60,8 @@ impl Method {
     /// The method that the user named.
     ///
     /// # Errors
-    /// An unknown name, one that is not available yet, or a parameter that the method does not have.
+    /// An unknown name, one that is not available yet, or a parameter that the method does not
+    /// have.
     pub fn parse(choice: &Choice) -> Result<Self> {
         let method = match choice.name() {
             "rounds" => Self::Rounds,

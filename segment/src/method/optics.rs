@@ -13,9 +13,10 @@ use super::split::{Answer, Limits, Split};
 use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::Points;
 
-/// OPTICS (Ankerst et al. 1999): orders the windows so that dense regions are valleys of the reachability distance, and
-/// cuts the valleys at one height, by default the radius that `dbscan` would choose. As `dbscan`, but what is reached from a
-/// phase belongs to it instead of being noise.
+/// OPTICS (Ankerst et al. 1999): orders the windows so that dense regions are valleys of the
+/// reachability distance, and cuts the valleys at one height, by default the radius that `dbscan`
+/// would choose. As `dbscan`, but what is reached from a phase belongs to it instead of being
+/// noise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OpticsMethod {
     radius: Option<f64>,
@@ -32,7 +33,8 @@ impl Split for OpticsMethod {
     fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
         let points = Points::new(&run.windows);
         let radius = self.radius.unwrap_or_else(|| knee(&points.reduced));
-        // linfa takes the core distance from the nth neighbour in the order of its search, which only trees sort.
+        // linfa takes the core distance from the nth neighbour in the order of its search, which
+        // only trees sort.
         let params = Optics::params(NEIGHBOURS).nn_algo(CommonNearestNeighbour::KdTree).check();
         let params = params.map_err(|error| Error::data(format!("optics failed: {error}")))?;
         let order = params.transform(points.reduced.view());

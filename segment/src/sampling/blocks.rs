@@ -1,9 +1,10 @@
 //! A run cut into blocks, of which a few are simulated for all.
 //!
-//! A block is some neighbouring innermost occurrences, up to where the phase that it began with comes again: what comes in turn in the run comes in turn
-//! in each block, so what one phase leaves to the next is in it, and the phases of an iteration are met together. An occurrence that is long
-//! for itself is cut into pieces of about equal numbers of messages. Blocks of the same phases are of a kind; the first and the last piece of a long
-//! occurrence are kinds of their own.
+//! A block is some neighbouring innermost occurrences, up to where the phase that it began with
+//! comes again: what comes in turn in the run comes in turn in each block, so what one phase leaves
+//! to the next is in it, and the phases of an iteration are met together. An occurrence that is
+//! long for itself is cut into pieces of about equal numbers of messages. Blocks of the same phases
+//! are of a kind; the first and the last piece of a long occurrence are kinds of their own.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +19,8 @@ use crate::segmentation::{Occurrence, Segmentation};
 const MOST: u64 = 3;
 /// Of what comes again, a piece of so many messages is as good as a longer one.
 const ENOUGH: u64 = 2048;
-/// A kind of whole occurrences with less than this part of the messages goes with one that has all of its phases.
+/// A kind of whole occurrences with less than this part of the messages goes with one that has all
+/// of its phases.
 const RARE: u64 = 64;
 
 /// An innermost occurrence.
@@ -41,8 +43,9 @@ pub(crate) struct Block {
     pub(crate) span: Span,
 }
 
-/// Where a block lies in its occurrence. Ranks enter a phase and leave it further apart than they are within it, so the first piece of an
-/// occurrence and the last one take another time than the others.
+/// Where a block lies in its occurrence. Ranks enter a phase and leave it further apart than they
+/// are within it, so the first piece of an occurrence and the last one take another time than the
+/// others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Position {
     /// It is all of it, or of several.
@@ -177,7 +180,8 @@ impl<'a> Blocks<'a> {
         start_ns.saturating_add(repeat.period_ns.saturating_mul(periods))
     }
 
-    /// What a block is, with so many messages before and after it; `None` if no other one can be the same.
+    /// What a block is, with so many messages before and after it; `None` if no other one can be
+    /// the same.
     pub(crate) fn content(&self, block: usize, before: u64, after: u64) -> Option<Content> {
         let Range { start, end } = self.blocks[block].messages;
         let repeats = &self.chosen.repeats;
@@ -226,7 +230,8 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// How long a block takes, as far as that is known beforehand: how far the clocks of ranks go on, or how long it took.
+    /// How long a block takes, as far as that is known beforehand: how far the clocks of ranks go
+    /// on, or how long it took.
     pub(crate) fn length_ns(&self, block: usize) -> u64 {
         match self.critical {
             Some(_) => self.parts(block).map(|(_, _, traits)| traits.critical_ns).sum(),
@@ -256,7 +261,8 @@ impl<'a> Blocks<'a> {
         time_ns.saturating_sub(idle.map_or(0, |idle| idle.span.end_ns - idle.span.start_ns))
     }
 
-    /// The window of a block with so many messages before it and after it, as time and as positions of messages.
+    /// The window of a block with so many messages before it and after it, as time and as positions
+    /// of messages.
     pub(crate) fn window(&self, block: usize, before: u64, after: u64) -> (Span, Span) {
         let block = &self.blocks[block];
         let first = block.messages.start.saturating_sub(before);
@@ -266,8 +272,8 @@ impl<'a> Blocks<'a> {
         (Span { start_ns, end_ns }, Span { start_ns: first, end_ns: last })
     }
 
-    /// For each phase the occurrence that stands for it, and those of the others that are nearest to it and farthest from it: the blocks of each, of which
-    /// one is enough.
+    /// For each phase the occurrence that stands for it, and those of the others that are nearest
+    /// to it and farthest from it: the blocks of each, of which one is enough.
     pub(crate) fn notable(&self, segmentation: &Segmentation) -> Vec<Vec<usize>> {
         let Representatives { of_phase, deviation, .. } = self.chosen;
         let mut others: BTreeMap<u32, Vec<(u64, usize)>> = BTreeMap::new();
@@ -319,7 +325,8 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Blocks by their kinds. Rare ones that are no edge of a long occurrence go with those that have more phases, or with its pieces.
+    /// Blocks by their kinds. Rare ones that are no edge of a long occurrence go with those that
+    /// have more phases, or with its pieces.
     pub(crate) fn kinds(&self) -> BTreeMap<Kind, Vec<usize>> {
         let mut kinds: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
         for block in 0..self.blocks.len() {

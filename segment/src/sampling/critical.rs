@@ -1,12 +1,16 @@
-//! How long ranks compute and wait for each other, whatever the network: what is known of every stretch of a run before anything of it is simulated.
+//! How long ranks compute and wait for each other, whatever the network: what is known of every
+//! stretch of a run before anything of it is simulated.
 //!
-//! Each rank has a clock. It runs while the rank is outside of MPI, and a message that a rank waits for sets it to what the sender's showed when
-//! it sent, if that is later: the longest path through the run where messages take no time (Yang and Miller, *Critical path analysis for the
-//! execution of parallel and distributed programs*, ICDCS 1988), by the rules that a replay goes by. By how much the mean of the clocks
-//! goes on in a stretch tells what a replay of it takes where computation decides, and nothing where the network does; whoever uses it
-//! has to look whether it explains what was measured.
+//! Each rank has a clock. It runs while the rank is outside of MPI, and a message that a rank waits
+//! for sets it to what the sender's showed when it sent, if that is later: the longest path through
+//! the run where messages take no time (Yang and Miller, *Critical path analysis for the execution
+//! of parallel and distributed programs*, ICDCS 1988), by the rules that a replay goes by. By how
+//! much the mean of the clocks goes on in a stretch tells what a replay of it takes where
+//! computation decides, and nothing where the network does; whoever uses it has to look whether it
+//! explains what was measured.
 //!
-//! Receives whose completion is not known hold nobody up. Waits for buffers of sends are no computation, and hold nobody up.
+//! Receives whose completion is not known hold nobody up. Waits for buffers of sends are no
+//! computation, and hold nobody up.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -32,7 +36,8 @@ pub(crate) struct Critical {
 }
 
 impl Critical {
-    /// Reads a run of so many ranks and messages that begins at `start_ns`. `None` if more is on its way than is worth remembering, or no receive is known.
+    /// Reads a run of so many ranks and messages that begins at `start_ns`. `None` if more is on
+    /// its way than is worth remembering, or no receive is known.
     ///
     /// # Errors
     /// A damaged trace.
@@ -246,7 +251,8 @@ mod tests {
     use phaseflow_collect::trace::{Message, Operation, Rank, RunFacts, TraceWriter};
     use std::io::Cursor;
 
-    /// A message from one rank to another that is posted, received, and for which the receiver is ready at these times.
+    /// A message from one rank to another that is posted, received, and for which the receiver is
+    /// ready at these times.
     fn message((src, dst): (u32, u32), [post, ready, received]: [i64; 3]) -> Message {
         Message {
             send_post_ns: post,
@@ -269,7 +275,8 @@ mod tests {
         }
     }
 
-    /// The mean of the clocks of two ranks before each message and at the end, if the run starts at 1000.
+    /// The mean of the clocks of two ranks before each message and at the end, if the run starts at
+    /// 1000.
     fn means(calls: &[Call], messages: &[Message]) -> Vec<u64> {
         let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
         calls.iter().for_each(|call| writer.call(call).unwrap());
@@ -281,17 +288,20 @@ mod tests {
 
     #[test]
     fn who_waits_has_the_time_of_who_sends_and_not_what_the_message_took() {
-        // Rank 0 computes 100 ns; rank 1 is ready after 40, waits, computes 30 after it has the message, and sends it back. Rank 0 waits for it.
+        // Rank 0 computes 100 ns; rank 1 is ready after 40, waits, computes 30 after it has the
+        // message, and sends it back. Rank 0 waits for it.
         let there = message((0, 1), [1100, 1040, 1150]);
         let back = message((1, 0), [1180, 1100, 1300]);
-        // At the second message rank 0 has 100 and rank 1 100 + 30, then both have 130. The table has every second message.
+        // At the second message rank 0 has 100 and rank 1 100 + 30, then both have 130. The table
+        // has every second message.
         let found = means(&[], &[there, back]);
         assert_eq!(found, [0, 65, 130]);
     }
 
     #[test]
     fn time_in_calls_is_none_and_time_before_a_receive_is_posted_is_computation() {
-        // Rank 0 computes 20, is in a call for 60, computes 20 more and sends; rank 1 computes 70, and waits.
+        // Rank 0 computes 20, is in a call for 60, computes 20 more and sends; rank 1 computes 70,
+        // and waits.
         let only = message((0, 1), [1100, 1070, 1110]);
         assert_eq!(means(&[call(0, 1020, 1080)], &[only]), [0, (40 + 70) / 2]);
         assert_eq!(means(&[], &[only]), [0, 100]);
@@ -299,7 +309,8 @@ mod tests {
 
     #[test]
     fn computation_before_a_receive_inside_of_a_call_counts() {
-        // Rank 1 is ready at once, and computes 90 before the call in which it has the message of rank 0, which computed 50.
+        // Rank 1 is ready at once, and computes 90 before the call in which it has the message of
+        // rank 0, which computed 50.
         let only = message((0, 1), [1050, 1000, 1100]);
         assert_eq!(means(&[call(1, 1090, 1200)], &[only]), [0, (50 + 90) / 2]);
         // Without the call it waited all the time.

@@ -53,8 +53,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// At most so many blocks of each kind, the windows around them, and the messages in these and in those that are played again, one of
-    /// each kind.
+    /// At most so many blocks of each kind, the windows around them, and the messages in these and
+    /// in those that are played again, one of each kind.
     pub(super) fn samples(&self, most: usize) -> (Samples, u64) {
         let mut of_phase = Vec::new();
         let (mut windows, mut positions, mut again) = (Vec::new(), Vec::new(), 0);
@@ -169,8 +169,9 @@ impl Drawing<'_> {
         of_phase.into_iter().map(units).collect()
     }
 
-    /// Blocks that samples in proportion to size would always hold, half of `most` at the most. The size is the share of the time
-    /// or of the bytes, whichever is larger: on a network of unknown speed either may decide how long a block takes.
+    /// Blocks that samples in proportion to size would always hold, half of `most` at the most. The
+    /// size is the share of the time or of the bytes, whichever is larger: on a network of unknown
+    /// speed either may decide how long a block takes.
     fn too_large(&self, blocks: &[usize], most: usize) -> Vec<usize> {
         let shares = |of: &dyn Fn(usize) -> u64| -> Vec<f64> {
             let all: f64 = blocks.iter().map(|block| of(*block) as f64).sum();
@@ -197,7 +198,8 @@ impl Drawing<'_> {
         large
     }
 
-    /// Blocks that stand for themselves, and one of each stratum of the others; all if there are no more than `most`.
+    /// Blocks that stand for themselves, and one of each stratum of the others; all if there are no
+    /// more than `most`.
     fn chosen(&self, kind: u64, blocks: &[usize], only: &[usize], most: usize) -> (Vec<usize>, Vec<usize>) {
         if blocks.len() <= most {
             return (Vec::new(), blocks.to_vec());
@@ -210,7 +212,8 @@ impl Drawing<'_> {
             let others: Vec<usize> =
                 blocks.iter().copied().filter(|block| certain.binary_search(block).is_err()).collect();
             let drawn = drawn_of(kind, &others, (most - certain.len().min(most)).max(most / 2).max(1));
-            // A phase that few of these blocks have, and none that was drawn, has them stand for themselves.
+            // A phase that few of these blocks have, and none that was drawn, has them stand for
+            // themselves.
             let found: BTreeSet<Option<u32>> =
                 drawn.iter().flat_map(|block| self.run.phases(*block)).collect();
             let is_missed = |block: &usize| {
@@ -236,8 +239,8 @@ fn drawn_of(kind: u64, blocks: &[usize], strata: usize) -> Vec<usize> {
     (0..strata.min(blocks.len())).map(one).collect()
 }
 
-/// A number that is as good as drawn at random, the same each time (SplitMix64: Steele, Lea and Flood, *Fast splittable pseudorandom number
-/// generators*, OOPSLA 2014).
+/// A number that is as good as drawn at random, the same each time (SplitMix64: Steele, Lea and
+/// Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014).
 fn drawn(phase: u64, stratum: u64) -> u64 {
     let seed = phase
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)

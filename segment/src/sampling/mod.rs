@@ -1,21 +1,30 @@
 //! Which stretches of a run are simulated for all of it.
 //!
-//! The run is cut into [blocks](crate::blocks), each of some rounds of whatever comes in turn; a phase in the blocks of a kind is so many *units*. Of each kind a few blocks are
-//! *sampled*: all of them in order of time are cut into strata of equal numbers, and one of each is drawn; so a behaviour that drifts is met at all
-//! its stages, and one that is periodic not always at the same point (stratified samples of clusters: Cochran, *Sampling Techniques*, 3rd edition,
-//! 1977, chapters 5 and 9A; of programs: Wunderlich, Wenisch, Falsafi and Hoe, *SMARTS: accelerating microarchitecture simulation via rigorous
-//! statistical sampling*, ISCA 2003). Where there are no more blocks than that, all are taken, and nothing is left to chance.
+//! The run is cut into [blocks](crate::blocks), each of some rounds of whatever comes in turn; a
+//! phase in the blocks of a kind is so many *units*. Of each kind a few blocks are *sampled*: all
+//! of them in order of time are cut into strata of equal numbers, and one of each is drawn; so a
+//! behaviour that drifts is met at all its stages, and one that is periodic not always at the same
+//! point (stratified samples of clusters: Cochran, *Sampling Techniques*, 3rd edition, 1977,
+//! chapters 5 and 9A; of programs: Wunderlich, Wenisch, Falsafi and Hoe, *SMARTS: accelerating
+//! microarchitecture simulation via rigorous statistical sampling*, ISCA 2003). Where there are no
+//! more blocks than that, all are taken, and nothing is left to chance.
 //!
-//! - Blocks that are the same to the nanosecond, with what surrounds them ([`repeats`](crate::second_pass::repeats)), are represented by one of them.
-//! - A block whose share of the time or of the bytes is so large that a sample drawn in proportion to it would always hold it stands for
-//!   itself and for no other (Särndal, Swensson and Wretman, *Model assisted survey sampling*, 1992, section 3.6). So does the block of the
-//!   occurrence that represents a phase, and those of the ones nearest to it and farthest from it, unless others as near or far are sampled.
+//! - Blocks that are the same to the nanosecond, with what surrounds them
+//!   ([`repeats`](crate::second_pass::repeats)), are represented by one of them.
+//! - A block whose share of the time or of the bytes is so large that a sample drawn in proportion
+//!   to it would always hold it stands for itself and for no other (Särndal, Swensson and Wretman,
+//!   *Model assisted survey sampling*, 1992, section 3.6). So does the block of the occurrence that
+//!   represents a phase, and those of the ones nearest to it and farthest from it, unless others as
+//!   near or far are sampled.
 //!
-//! A unit is simulated in its surroundings, as messages of neighbouring stretches meet in the network and ranks do not leave a stretch
-//! together: a *window* begins some messages before it and ends some after it (SMARTS: detailed warming). Windows that touch are one.
+//! A unit is simulated in its surroundings, as messages of neighbouring stretches meet in the
+//! network and ranks do not leave a stretch together: a *window* begins some messages before it and
+//! ends some after it (SMARTS: detailed warming). Windows that touch are one.
 //!
-//! Pieces of long occurrences follow the clock of the trace, not the rounds of the program, and one can hold a round more than another: what is made of
-//! them has to look at their messages. It is the wrong choice for phases of a few rounds with very many messages each, of which a unit is a part.
+//! Pieces of long occurrences follow the clock of the trace, not the rounds of the program, and one
+//! can hold a round more than another: what is made of them has to look at their messages. It is
+//! the wrong choice for phases of a few rounds with very many messages each, of which a unit is a
+//! part.
 
 mod blocks;
 mod critical;
@@ -68,7 +77,8 @@ const SMALL: u64 = 1 << 17;
 /// a longer one can be sampled enough without.
 const LARGE: u64 = 1 << 22;
 
-/// Whether it is worth a look how long ranks of a run compute and wait for each other: not where most of it is the same again and again.
+/// Whether it is worth a look how long ranks of a run compute and wait for each other: not where
+/// most of it is the same again and again.
 pub(crate) fn wants_critical(segmentation: &Segmentation, representatives: &Representatives) -> bool {
     let messages = segmentation.leaves().fold(0_u64, |sum, (_, row)| sum.saturating_add(row.messages));
     let repeated: u64 =
@@ -154,7 +164,8 @@ mod tests {
         let samples = chosen(&segmentation);
         let end_ns = segmentation.header.duration_ns.unwrap();
         assert_eq!(samples.windows, [Span { start_ns: 0, end_ns }]);
-        // 2 048 messages a unit: the first three rows are one, the fourth is its first piece and its last, and the last one is of the kind of the first.
+        // 2 048 messages a unit: the first three rows are one, the fourth is its first piece and
+        // its last, and the last one is of the kind of the first.
         let units: Vec<_> = samples.of_phase.iter().map(|units| (units.phase, units.units)).collect();
         assert_eq!(units, [(None, 2), (Some(0), 2), (Some(1), 2), (Some(0), 1), (Some(0), 1)]);
         assert!(samples.of_phase.iter().all(|units| units.units == units.samples.len() as u64));
@@ -204,7 +215,8 @@ mod tests {
         let segmentation = run(16, &[512].repeat(9000));
         let mut representatives =
             Representatives { of_phase: vec![Some(3003), Some(3004)], ..Representatives::default() };
-        // Phase 0 has one that is nearest and one that is farthest; the occurrences of phase 1 are all as far.
+        // Phase 0 has one that is nearest and one that is farthest; the occurrences of phase 1 are
+        // all as far.
         let deviation = |row: usize| [Some(0.5), Some(0.25), None][row % 3];
         representatives.deviation = (0..9000).map(deviation).collect();
         representatives.deviation[3003] = Some(0.0);
@@ -243,7 +255,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the run: samples lie in windows and in order, none twice, and no phase is without one.
+        /// Whatever the run: samples lie in windows and in order, none twice, and no phase is
+        /// without one.
         #[test]
         fn samples_are_sound(
             ranks in 1_u32..64,

@@ -1,9 +1,10 @@
 //! Boundaries that are right to the message.
 //!
-//! A true boundary is a zone where ranks are late: any place from the first message of the new phase to the last one of
-//! the old is as good as any other, and so is any place among messages between the two that belong to neither: noise, and
-//! barriers. So is, where an idle stretch begins or ends, any place among the noise in it. A boundary is exact if it lies in the
-//! zone or at most one message beside it. Boundaries are paired one to one, as many as possible.
+//! A true boundary is a zone where ranks are late: any place from the first message of the new
+//! phase to the last one of the old is as good as any other, and so is any place among messages
+//! between the two that belong to neither: noise, and barriers. So is, where an idle stretch begins
+//! or ends, any place among the noise in it. A boundary is exact if it lies in the zone or at most
+//! one message beside it. Boundaries are paired one to one, as many as possible.
 
 use super::truth::join;
 use super::{IDLE, Truth};
@@ -11,8 +12,8 @@ use super::{IDLE, Truth};
 /// How far beside its zone a boundary may be, in messages.
 const BESIDE: u64 = 1;
 
-/// Harmonic mean of precision and recall of exact boundaries. `found` are boundaries as numbers of messages before them, in
-/// ascending order; `None` if the truth does not know its messages.
+/// Harmonic mean of precision and recall of exact boundaries. `found` are boundaries as numbers of
+/// messages before them, in ascending order; `None` if the truth does not know its messages.
 pub(super) fn exact_f1(truth: &Truth, found: &[u64]) -> Option<f64> {
     if truth.messages.len() != truth.stretches.len() {
         return None;
@@ -43,7 +44,8 @@ fn zones(truth: &Truth) -> Vec<(u64, u64)> {
         at = stretch.end_ns;
     }
     let count = stretches.len();
-    // The first message of what comes from a stretch on; without one, nothing is known but that it is not before the last.
+    // The first message of what comes from a stretch on; without one, nothing is known but that it
+    // is not before the last.
     let mut next = vec![None; count + 1];
     for i in (0..count).rev() {
         next[i] = stretches[i].1.map(|messages| messages.0).or(next[i + 1]);
@@ -59,8 +61,8 @@ fn zones(truth: &Truth) -> Vec<(u64, u64)> {
     zones
 }
 
-/// The most pairs of a zone and a boundary in it. Zones are served in order of their ends, each with the first boundary left
-/// (earliest deadline first, which is best for intervals and points).
+/// The most pairs of a zone and a boundary in it. Zones are served in order of their ends, each
+/// with the first boundary left (earliest deadline first, which is best for intervals and points).
 fn pairs(mut zones: Vec<(u64, u64)>, found: &[u64]) -> usize {
     zones.sort_by_key(|zone| (zone.1, zone.0));
     let mut free: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
@@ -102,7 +104,8 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        // b begins with message 98 while a still sends until 103: from 98 to 104 messages may stand before it, one more or less.
+        // b begins with message 98 while a still sends until 103: from 98 to 104 messages may stand
+        // before it, one more or less.
         let late = truth(&[("a", Some((0, 103))), ("b", Some((98, 200)))]);
         for (at, expected) in [(96, 0.0), (97, 1.0), (100, 1.0), (105, 1.0), (106, 0.0)] {
             assert_eq!(exact_f1(&late, &[at]), Some(expected), "{at}");

@@ -13,21 +13,24 @@ use crate::segmentation::Segmentation;
 /// Views of one comparison, each 1 for equal segmentations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
-    /// Harmonic mean of precision and recall of the boundaries inside the run. A boundary is found if one of the other side
-    /// lies within the lesser of 1 % of the run and 25 % of the shorter stretch next to it, one to one.
+    /// Harmonic mean of precision and recall of the boundaries inside the run. A boundary is found
+    /// if one of the other side lies within the lesser of 1 % of the run and 25 % of the shorter
+    /// stretch next to it, one to one.
     pub boundary_f1: f64,
-    /// For each true stretch the largest overlap (intersection / union) with a found one, weighted by its length (Arbelaez
-    /// et al. 2011, section 3.1).
+    /// For each true stretch the largest overlap (intersection / union) with a found one, weighted
+    /// by its length (Arbelaez et al. 2011, section 3.1).
     pub covering: f64,
-    /// Adjusted Rand index (Hubert and Arabie 1985) of the labels, every instant counting alike: 0 for chance.
+    /// Adjusted Rand index (Hubert and Arabie 1985) of the labels, every instant counting alike: 0
+    /// for chance.
     pub label_ari: f64,
-    /// As `boundary_f1`, but a boundary is found if it is right to a message, within the zone where some ranks are in the old
-    /// phase and others in the new one; `None` if the truth does not know its messages.
+    /// As `boundary_f1`, but a boundary is found if it is right to a message, within the zone where
+    /// some ranks are in the old phase and others in the new one; `None` if the truth does not know
+    /// its messages.
     pub exact_f1: Option<f64>,
 }
 
-/// Compares a segmentation with the truth. What the truth leaves out is idle; if the two end at different times, the later
-/// one counts.
+/// Compares a segmentation with the truth. What the truth leaves out is idle; if the two end at
+/// different times, the later one counts.
 pub fn score(segmentation: &Segmentation, truth: &Truth) -> Score {
     let tiles = || segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0);
     let before = tiles().scan(0u64, |sum, tile| {
@@ -88,7 +91,8 @@ fn boundary_f1(truth: &[Interval], found: &[Interval], duration: u64) -> f64 {
             (pair[1].start_ns - tolerance, pair[1].start_ns + tolerance)
         })
         .collect();
-    // Ranges have disjoint interiors (a quarter of the shorter stretch), so the first one that fits is the one to take.
+    // Ranges have disjoint interiors (a quarter of the shorter stretch), so the first one that fits
+    // is the one to take.
     ranges.reverse();
     let mut hits = 0;
     for boundary in found.iter().skip(1).map(|interval| interval.start_ns) {

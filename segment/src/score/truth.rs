@@ -12,7 +12,8 @@ pub struct Interval {
     pub start_ns: u64,
     /// End.
     pub end_ns: u64,
-    /// What it is; `idle` where nothing is sent. Phases of a segmentation need not have the same names.
+    /// What it is; `idle` where nothing is sent. Phases of a segmentation need not have the same
+    /// names.
     pub label: String,
 }
 
@@ -21,10 +22,11 @@ pub struct Interval {
 pub struct Truth {
     /// Stretches in order; what they leave out is idle.
     pub stretches: Vec<Interval>,
-    /// For each stretch the phase or loop of the outermost level that it belongs to; empty if not known.
+    /// For each stretch the phase or loop of the outermost level that it belongs to; empty if not
+    /// known.
     pub outer: Vec<String>,
-    /// For each stretch the positions of its first and last message among those of the trace, from 0; `None` where it has
-    /// none. Empty if not known.
+    /// For each stretch the positions of its first and last message among those of the trace, from
+    /// 0; `None` where it has none. Empty if not known.
     pub messages: Vec<Option<(u64, u64)>>,
 }
 
@@ -39,7 +41,8 @@ struct Row {
 }
 
 impl Truth {
-    /// The truth of the outermost level, if it is known: stretches of one outer phase that follow each other become one.
+    /// The truth of the outermost level, if it is known: stretches of one outer phase that follow
+    /// each other become one.
     pub fn outer(&self) -> Option<Truth> {
         if self.outer.len() != self.stretches.len() || self.outer.iter().all(String::is_empty) {
             return None;
@@ -78,11 +81,12 @@ pub(super) fn join(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option
 /// The longest truth, bytes: millions of stretches.
 const LARGEST: u64 = 128 << 20;
 
-/// Reads a truth from CSV with the columns `start_ns,end_ns,label` and perhaps `outer` and `first_message,last_message`; others
-/// are skipped.
+/// Reads a truth from CSV with the columns `start_ns,end_ns,label` and perhaps `outer` and
+/// `first_message,last_message`; others are skipped.
 ///
 /// # Errors
-/// Columns or values that are not these, stretches that overlap or are not in order, a last message before the first.
+/// Columns or values that are not these, stretches that overlap or are not in order, a last message
+/// before the first.
 pub fn read_truth(input: impl Read) -> Result<Truth> {
     // What has no end, a device, has no line end either.
     let mut bounded = input.take(LARGEST + 1);

@@ -1,8 +1,9 @@
 //! Collective operations around a change, which does not lie inside one.
 //!
-//! Nobody would draw a boundary through an allreduce. But the first messages of one can look like the phase before it, and the
-//! change that messages tell is then in the midst of it. The calls of the ranks tell which messages belong together: if most
-//! ranks are in a call of one operation when the change is, it goes to where the messages of these calls begin or end.
+//! Nobody would draw a boundary through an allreduce. But the first messages of one can look like
+//! the phase before it, and the change that messages tell is then in the midst of it. The calls of
+//! the ranks tell which messages belong together: if most ranks are in a call of one operation when
+//! the change is, it goes to where the messages of these calls begin or end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,8 @@ pub(crate) struct Inside {
     pub(crate) leave_ns: u64,
 }
 
-/// Calls that begin or end where a change is looked for. Those that do neither last longer, and are phases or parts of one.
+/// Calls that begin or end where a change is looked for. Those that do neither last longer, and are
+/// phases or parts of one.
 #[derive(Debug, Default)]
 pub(crate) struct Collectives {
     /// Earliest and latest time of each change that is looked for, and its stretch; in order.
@@ -61,7 +63,8 @@ impl Collectives {
         }
     }
 
-    /// The calls around the change with which a stretch begins, and before it, are no longer needed after this.
+    /// The calls around the change with which a stretch begins, and before it, are no longer needed
+    /// after this.
     pub(crate) fn take(&mut self, stretch: usize) -> Vec<Inside> {
         let later = self.calls.split_off(&(stretch + 1));
         let mut past = std::mem::replace(&mut self.calls, later);
@@ -70,7 +73,8 @@ impl Collectives {
     }
 }
 
-/// The calls of one operation that more than half of the ranks are in the midst of at this time, of those that call it around.
+/// The calls of one operation that more than half of the ranks are in the midst of at this time, of
+/// those that call it around.
 pub(crate) fn in_the_midst(calls: &[Inside], now_ns: u64) -> Vec<Inside> {
     let key = |call: &Inside| (call.operation as u8, call.communicator);
     let is_open = |call: &&Inside| call.enter_ns < now_ns && now_ns < call.leave_ns;

@@ -1,19 +1,24 @@
 //! Where a rhythm changes, told by how long it takes until the same messages come again.
 //!
-//! A message of the old phase came last as long ago as messages of the old phase do, one of the new phase comes next as soon as
-//! those of the new phase do. The interval across the change, which is of neither length, lies after the last message of
-//! the old phase and before the first one of the new one, and is charged to none of them. So the change is the place where
-//! the intervals before the messages that precede it, and those after the messages that follow it, fit best. Each kind of
-//! message has its own usual intervals: ranks may be late, each in its own way, and a message may come twice a round.
+//! A message of the old phase came last as long ago as messages of the old phase do, one of the new
+//! phase comes next as soon as those of the new phase do. The interval across the change, which is
+//! of neither length, lies after the last message of the old phase and before the first one of the
+//! new one, and is charged to none of them. So the change is the place where the intervals before
+//! the messages that precede it, and those after the messages that follow it, fit best. Each kind
+//! of message has its own usual intervals: ranks may be late, each in its own way, and a message
+//! may come twice a round.
 
-/// The part of the time on each side of the expected change, far from it, in which it is known which phase messages are of.
+/// The part of the time on each side of the expected change, far from it, in which it is known
+/// which phase messages are of.
 const SURE: u64 = 2;
 
-/// Intervals are as long as usual if they differ by no more than this, in natural logarithms: a tenth.
+/// Intervals are as long as usual if they differ by no more than this, in natural logarithms: a
+/// tenth.
 const USUAL: f64 = 0.1;
 
-/// By how much each message fits the old rhythm worse than the new one, in natural logarithms; 0 where nothing is known.
-/// `kinds` are those of the messages in order, `times_ns` when they are posted; about `expected_ns` the rhythm changes.
+/// By how much each message fits the old rhythm worse than the new one, in natural logarithms; 0
+/// where nothing is known. `kinds` are those of the messages in order, `times_ns` when they are
+/// posted; about `expected_ns` the rhythm changes.
 ///
 /// Time O(n log n), memory 24 bytes a message.
 pub(crate) fn misfits(kinds: &[u64], times_ns: &[u64], expected_ns: u64) -> Vec<f64> {
@@ -49,8 +54,8 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Rounds of the kinds 0, 1 and 2 at these times, each kind late by some nanoseconds, of which the rhythm is expected to change
-    /// at some time: where the misfits say the change is.
+    /// Rounds of the kinds 0, 1 and 2 at these times, each kind late by some nanoseconds, of which
+    /// the rhythm is expected to change at some time: where the misfits say the change is.
     fn change(rounds_ns: &[u64], late_ns: [u64; 3], expected_ns: u64) -> usize {
         let mut messages: Vec<(u64, u64)> = Vec::new();
         for round_ns in rounds_ns {
@@ -67,7 +72,8 @@ mod tests {
         sums.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).unwrap().0
     }
 
-    /// Begins of rounds: `count` of `first_ns`, then the same of `second_ns`, and between them the mean of both.
+    /// Begins of rounds: `count` of `first_ns`, then the same of `second_ns`, and between them the
+    /// mean of both.
     fn rounds(count: u64, first_ns: u64, second_ns: u64) -> Vec<u64> {
         let change_ns = (count - 1) * first_ns + (first_ns + second_ns) / 2;
         let (old, new) = (0..count, 0..count);

@@ -1,12 +1,16 @@
 //! Stretches of a run in which the same happens again and again, to the nanosecond.
 //!
-//! Each message has a fingerprint: who sends how much to whom, so long after the message before it, and the calls that were entered in between. Where as many fingerprints as
-//! [`ALIKE`] are those of an earlier place, the distance to it is a period, and the repeat goes on as long as each fingerprint is the one of a period before. Earlier
-//! places are found as in compression (Ziv and Lempel, *A universal algorithm for sequential data compression*, IEEE Transactions on
-//! Information Theory 23, 1977): by a table of the latest place of each short series, here of two tables, one of which keeps few series for long.
+//! Each message has a fingerprint: who sends how much to whom, so long after the message before it,
+//! and the calls that were entered in between. Where as many fingerprints as [`ALIKE`] are those of
+//! an earlier place, the distance to it is a period, and the repeat goes on as long as each
+//! fingerprint is the one of a period before. Earlier places are found as in compression (Ziv and
+//! Lempel, *A universal algorithm for sequential data compression*, IEEE Transactions on
+//! Information Theory 23, 1977): by a table of the latest place of each short series, here of two
+//! tables, one of which keeps few series for long.
 //!
-//! Fingerprints have 32 bits, so one message in 2³² that differs is taken for the same; series of thousands are sure. Recorded runs have no repeats; their messages, of
-//! which more is known than when they were sent, are read in full only after what was sent came again.
+//! Fingerprints have 32 bits, so one message in 2³² that differs is taken for the same; series of
+//! thousands are sure. Recorded runs have no repeats; their messages, of which more is known than
+//! when they were sent, are read in full only after what was sent came again.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,9 +19,11 @@ use phaseflow_collect::trace::{Call, MessageBlock};
 
 /// Longest period, in messages.
 const LONGEST: usize = 1 << 17;
-/// Messages that are looked at together; with them, those of the longest period that is found are still remembered.
+/// Messages that are looked at together; with them, those of the longest period that is found are
+/// still remembered.
 const CHUNK: usize = 1 << 12;
-/// Fingerprints that are the same before it is a repeat; of short periods these are several of them.
+/// Fingerprints that are the same before it is a repeat; of short periods these are several of
+/// them.
 const ALIKE: usize = 64;
 /// Shorter repeats are forgotten.
 const SHORTEST: u64 = 4096;
@@ -244,7 +250,8 @@ fn same(own: &[u32], before: &[u32]) -> usize {
     at + own[at..].iter().zip(&before[at..]).take_while(|(own, before)| own == before).count()
 }
 
-/// Odd numbers without pattern (the golden ratio; Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014).
+/// Odd numbers without pattern (the golden ratio; Steele, Lea and Flood, *Fast splittable
+/// pseudorandom number generators*, OOPSLA 2014).
 const MIX: [u64; 3] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
 
 /// A fingerprint of three numbers; the upper half is the better one.

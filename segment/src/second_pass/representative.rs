@@ -1,14 +1,16 @@
 //! Which occurrence stands for all of its phase, and how far each is from that one.
 //!
-//! A phase that comes again and again need not be simulated each time: one occurrence, weighted by their number, stands for all. The
-//! best one is the *medoid*, that with the least sum of distances to the others. Distance here is the dissimilarity of
-//! Bray and Curtis (*An ordination of the upland forest communities of southern Wisconsin*, Ecological Monographs 27, 1957),
-//! Σ|aᵢ − bᵢ| / Σ(aᵢ + bᵢ), where aᵢ and bᵢ are the bytes from sources to destinations that share a hash: 0 for the
-//! same bytes between the same ranks, 1 for nothing in common. Comparing all occurrences with each other would take quadratic time; the one nearest to their mean is taken, the
-//! earliest of equals.
+//! A phase that comes again and again need not be simulated each time: one occurrence, weighted by
+//! their number, stands for all. The best one is the *medoid*, that with the least sum of distances
+//! to the others. Distance here is the dissimilarity of Bray and Curtis (*An ordination of the
+//! upland forest communities of southern Wisconsin*, Ecological Monographs 27, 1957), Σ|aᵢ − bᵢ| /
+//! Σ(aᵢ + bᵢ), where aᵢ and bᵢ are the bytes from sources to destinations that share a hash: 0 for
+//! the same bytes between the same ranks, 1 for nothing in common. Comparing all occurrences with
+//! each other would take quadratic time; the one nearest to their mean is taken, the earliest of
+//! equals.
 //!
-//! It is a bad choice where a phase's occurrences fall into several kinds (every tenth step writes a checkpoint): none is like all.
-//! The deviations tell.
+//! It is a bad choice where a phase's occurrences fall into several kinds (every tenth step writes
+//! a checkpoint): none is like all. The deviations tell.
 
 use std::ops::Range;
 
@@ -29,7 +31,8 @@ pub struct Representatives {
     pub start_ns: i64,
     /// By phase: its row among the occurrences; `None` for loops, and if nothing is known of time.
     pub of_phase: Vec<Option<usize>>,
-    /// By row: the dissimilarity to the representative of its phase, 0 to 1; `None` where the run is idle, and of loops.
+    /// By row: the dissimilarity to the representative of its phase, 0 to 1; `None` where the run
+    /// is idle, and of loops.
     pub deviation: Vec<Option<f64>>,
     /// When messages were posted.
     pub ticks: Ticks,
@@ -71,8 +74,8 @@ impl Representatives {
     }
 }
 
-/// The bytes of each stretch of a plan, by hash of source and destination. Memory: 512 bytes a stretch up to 65 536 of them, 64
-/// bytes beyond, and for a while as much again.
+/// The bytes of each stretch of a plan, by hash of source and destination. Memory: 512 bytes a
+/// stretch up to 65 536 of them, 64 bytes beyond, and for a while as much again.
 #[derive(Debug)]
 pub(crate) struct Volumes {
     bins: usize,
@@ -136,7 +139,8 @@ impl Sums<'_> {
     }
 }
 
-/// Spreads pairs over bins (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section 6.4).
+/// Spreads pairs over bins (Fibonacci hashing, Knuth, The Art of Computer Programming 3, section
+/// 6.4).
 #[inline]
 fn bin(src: u32, dst: u32) -> usize {
     let pair = u64::from(src) << 32 | u64::from(dst);

@@ -1,13 +1,17 @@
-//! Where exactly a change is: the messages around it, and how well each tells the new phase from the old one.
+//! Where exactly a change is: the messages around it, and how well each tells the new phase from
+//! the old one.
 //!
-//! The log-likelihood ratio of the messages under the new against the old phase is summed up; the sum is least where the old
-//! phase ends (a CUSUM, Page 1954, whose minimum is the most likely change). Messages that both phases send tell little, and a
-//! few of them at a change can move the minimum by a part of a round: if those between the minimum and a pause, after which
-//! a round begins, tell little, the change is there.
+//! The log-likelihood ratio of the messages under the new against the old phase is summed up; the
+//! sum is least where the old phase ends (a CUSUM, Page 1954, whose minimum is the most likely
+//! change). Messages that both phases send tell little, and a few of them at a change can move the
+//! minimum by a part of a round: if those between the minimum and a pause, after which a round
+//! begins, tell little, the change is there.
 //!
-//! A change that is in the midst of a [collective operation](crate::second_pass::collectives) goes to one of its ends.
+//! A change that is in the midst of a [collective operation](crate::second_pass::collectives) goes
+//! to one of its ends.
 //!
-//! Where both phases send the same, their rhythm tells them apart ([`returns`](crate::second_pass::recurrence)).
+//! Where both phases send the same, their rhythm tells them apart
+//! ([`returns`](crate::second_pass::recurrence)).
 
 use std::collections::BTreeMap;
 
@@ -23,9 +27,11 @@ use crate::second_pass::total::Total;
 /// Messages that wait at most; if the change is not among so many, it is at the minimum so far.
 const MOST: usize = 1 << 19;
 
-/// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as likely; …
+/// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as
+/// likely; …
 const LITTLE: f64 = 1.0;
-/// … and so could those that tell no more than this part of what messages around tell, as views are not independent.
+/// … and so could those that tell no more than this part of what messages around tell, as views are
+/// not independent.
 const PART: f64 = 0.125;
 
 /// A pause is so many times as long as the silences within a round.
@@ -36,7 +42,8 @@ const NOTHING: f64 = 0.25;
 /// … and a misfit of one in natural logarithms tells so much.
 const RHYTHM: f64 = 10.0;
 
-/// Before the first phase, a message that is not of it counts so much against one that is: messages of starting up may be the more.
+/// Before the first phase, a message that is not of it counts so much against one that is: messages
+/// of starting up may be the more.
 const STRAY: f64 = 0.375;
 /// … above all those of a barrier, which some leave much later than others.
 const STRAY_BARRIER: f64 = 1.0 / 16.0;
@@ -114,8 +121,9 @@ impl Side<'_> {
 }
 
 impl Search {
-    /// `ratio` is positive for messages of the new phase; those of barriers count only if there are phases of `barriers`. It is
-    /// expected to begin after what is `before`; after the start of the program it begins with the first message of a series of its own.
+    /// `ratio` is positive for messages of the new phase; those of barriers count only if there are
+    /// phases of `barriers`. It is expected to begin after what is `before`; after the start of the
+    /// program it begins with the first message of a series of its own.
     pub(crate) fn new(ratio: Ratio, barriers: bool, before: Before) -> Self {
         Self {
             ratio,
@@ -135,12 +143,14 @@ impl Search {
         }
     }
 
-    /// The change is expected where all ranks meet at a barrier: the last one enters at one of these times.
+    /// The change is expected where all ranks meet at a barrier: the last one enters at one of
+    /// these times.
     pub(crate) fn with_meetings(self, meetings_ns: Vec<u64>) -> Self {
         Self { meetings_ns, ..self }
     }
 
-    /// Adds a message posted at `now_ns`; `operation` is its archive code. False if no more will be waited for.
+    /// Adds a message posted at `now_ns`; `operation` is its archive code. False if no more will be
+    /// waited for.
     pub(crate) fn push(&mut self, now_ns: u64, (src, dst, bytes, operation): (u32, u32, u64, i64)) -> bool {
         if self.groups.is_empty() || now_ns > self.last_ns {
             self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
@@ -171,8 +181,8 @@ impl Search {
         self.src.len() < MOST
     }
 
-    /// Ends the search: hands the messages over, and tells when the new stretch begins. `now_ns` is when the message after
-    /// these is posted; `calls` are those of collective operations around.
+    /// Ends the search: hands the messages over, and tells when the new stretch begins. `now_ns` is
+    /// when the message after these is posted; `calls` are those of collective operations around.
     pub(crate) fn settle(
         mut self,
         now_ns: u64,
@@ -228,7 +238,8 @@ impl Search {
         groups[at].sum - groups[least].sum - common < little * between
     }
 
-    /// Where all ranks meet, if that is as good a change as the one of the least sum: phases are often divided by barriers.
+    /// Where all ranks meet, if that is as good a change as the one of the least sum: phases are
+    /// often divided by barriers.
     fn meeting(&self, least: usize) -> Option<usize> {
         let groups = &self.groups;
         // The messages of the barrier itself are of neither.
@@ -246,11 +257,13 @@ impl Search {
         all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum))
     }
 
-    /// The begin of a round that is as good a change as the one of the least sum: a round begins after a pause. Of the one that
-    /// the rhythm expects and the nearest to the least that of the lesser sum.
+    /// The begin of a round that is as good a change as the one of the least sum: a round begins
+    /// after a pause. Of the one that the rhythm expects and the nearest to the least that of the
+    /// lesser sum.
     fn round_start(&self, least: usize, expected_ns: u64) -> usize {
         let groups = &self.groups;
-        // The silence before a group without what its messages may take; what was before the first one is not known.
+        // The silence before a group without what its messages may take; what was before the first
+        // one is not known.
         let since_ns = |at: usize| (groups[at].start_ns - groups[at - 1].start_ns) as f64;
         let per_byte = (1..groups.len() - 1).map(|at| since_ns(at) / groups[at - 1].bytes.max(1) as f64);
         let per_byte = per_byte.fold(f64::INFINITY, f64::min);
@@ -276,8 +289,9 @@ impl Search {
         best.unwrap_or(least)
     }
 
-    /// The change itself, or, if that is in the midst of a collective operation, where the messages of this begin or end: of the
-    /// two the one of the lesser sum. One of which neither is in sight is longer than rounds, and changes within.
+    /// The change itself, or, if that is in the midst of a collective operation, where the messages
+    /// of this begin or end: of the two the one of the lesser sum. One of which neither is in sight
+    /// is longer than rounds, and changes within.
     fn outside(&self, change: usize, calls: &[Inside]) -> usize {
         let (groups, at) = (&self.groups, &self.groups[change]);
         let inside = in_the_midst(calls, at.start_ns);
@@ -389,7 +403,8 @@ mod tests {
 
     #[test]
     fn where_both_phases_send_the_same_the_pause_tells() {
-        // The old round is `a a b`, the new one `a`: the `a a` at the end could be of either, but the pause comes after them.
+        // The old round is `a a b`, the new one `a`: the `a a` at the end could be of either, but
+        // the pause comes after them.
         let old = [(0, 1), (0, 1), (7, 3)].repeat(20);
         let new = [(0, 1)].repeat(40);
         let messages = [&old[..6], &new[..6]].concat();

@@ -1,7 +1,8 @@
 //! Second pass: sums up what each stretch of a plan sent, and settles where exactly it begins.
 //!
-//! A plan made from windows knows a change to a few windows. The messages around a change wait until it is known which of
-//! them belong to which side ([`search`](crate::second_pass::search)). So one pass is enough, and memory is that of the pairs that spoke.
+//! A plan made from windows knows a change to a few windows. The messages around a change wait
+//! until it is known which of them belong to which side ([`search`](crate::second_pass::search)).
+//! So one pass is enough, and memory is that of the pairs that spoke.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +22,8 @@ use crate::second_pass::representative::Volumes;
 use crate::second_pass::search::{Before, Search, Side};
 use crate::second_pass::total::Total;
 
-/// Two phases send the same messages if they are no farther apart than this ([`Sketch::distance`]), as whole rounds of the same are.
+/// Two phases send the same messages if they are no farther apart than this ([`Sketch::distance`]),
+/// as whole rounds of the same are.
 const ALIKE: f64 = 0.01;
 
 /// What all stretches hold.
@@ -158,7 +160,8 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    /// Messages among which the next stretch begins; answers the row after the last one that was looked at.
+    /// Messages among which the next stretch begins; answers the row after the last one that was
+    /// looked at.
     fn search(&mut self, block: &MessageBlock, rows: Range<usize>) -> Result<usize> {
         let columns = block.columns();
         let next = &self.plan.stretches[self.at + 1];
@@ -207,8 +210,8 @@ impl<'a> Sums<'a> {
         Ok(rows.end)
     }
 
-    /// Ends the search, if there is one, and goes on to the next stretch. `now_ns` is when the next message is posted, or the
-    /// end of the run.
+    /// Ends the search, if there is one, and goes on to the next stretch. `now_ns` is when the next
+    /// message is posted, or the end of the run.
     fn settle(&mut self, now_ns: u64) -> Result<()> {
         if let Some(search) = self.search.take() {
             let label = |at: usize| self.plan.stretches[at].label.map(|label| label as usize);
@@ -224,7 +227,8 @@ impl<'a> Sums<'a> {
             let mut new_side = Side { total: after, matrix: other, volume: right };
             let calls = self.collectives.take(self.at + 1);
             let start_ns = search.settle(now_ns, &calls, &mut old_side, &mut new_side)?;
-            // If all messages were of the old phase, the next one may lie beyond what comes after the new one.
+            // If all messages were of the old phase, the next one may lie beyond what comes after
+            // the new one.
             let end_ns =
                 self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
             after.start_ns = start_ns.min(end_ns);
@@ -245,7 +249,8 @@ impl<'a> Sums<'a> {
         if self.idle_after(self.at)
             && let Some(arrived_ns) = self.arrived_ns
         {
-            // Idleness begins when the last message has arrived, and has ended when the next phase begins.
+            // Idleness begins when the last message has arrived, and has ended when the next phase
+            // begins.
             let next =
                 self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
             let start_ns = &mut self.totals[self.at + 1].start_ns;

@@ -41,7 +41,8 @@ fn time(entry: Entry) -> f64 {
     f64::from_bits((entry >> 64) as u64)
 }
 
-/// The latest first. Times that are nearly one are sorted by their distance and number in half the width.
+/// The latest first. Times that are nearly one are sorted by their distance and number in half the
+/// width.
 fn sort_descending(entries: &mut [Entry]) {
     let least = entries.iter().map(|entry| (*entry >> 64) as u64).min().unwrap_or(0);
     let apart = |entry: &Entry| (*entry >> 64) as u64 - least;
@@ -153,7 +154,8 @@ impl IndexedHeap {
         Some(first)
     }
 
-    /// Takes the earliest out if it is due by `limit`, which is not before that of earlier calls; to be called until there is none.
+    /// Takes the earliest out if it is due by `limit`, which is not before that of earlier calls;
+    /// to be called until there is none.
     #[inline]
     pub(super) fn pop_due(&mut self, limit: f64) -> Option<u32> {
         if limit > self.limit {
@@ -214,8 +216,9 @@ impl IndexedHeap {
         self.times.reserve(count);
     }
 
-    /// Puts an entry in place of another one. It mostly belongs near the bottom: the gap goes there without comparing to it, then the
-    /// entry climbs (Floyd's variant, as in the standard library).
+    /// Puts an entry in place of another one. It mostly belongs near the bottom: the gap goes there
+    /// without comparing to it, then the entry climbs (Floyd's variant, as in the standard
+    /// library).
     fn replace(&mut self, mut place: usize, entry: Entry) {
         while let Some(child) = self.least_child(place) {
             self.put(place, self.heap[child]);
@@ -258,7 +261,8 @@ mod tests {
     }
 
     proptest! {
-        /// Steps set the time of a number, take it out, or go on to a time; what is popped then may come again at once.
+        /// Steps set the time of a number, take it out, or go on to a time; what is popped then may
+        /// come again at once.
         #[test]
         fn in_lockstep_with_a_map(steps in prop::collection::vec((0..40_u32, 0..12_u8), 0..300)) {
             let (mut heap, mut oracle) = (IndexedHeap::default(), BTreeMap::new());

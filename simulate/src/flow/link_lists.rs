@@ -1,4 +1,5 @@
-//! Lists of links in one arena: a list costs no allocation, and the room of one that has gone is for the next of its length.
+//! Lists of links in one arena: a list costs no allocation, and the room of one that has gone is
+//! for the next of its length.
 
 /// Where a list stands.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,9 @@
 //! The flow model: messages in progress share links.
 //!
-//! A message from host to host is a *flow*: it takes a route, pays its latency, and then goes at a rate that it shares with all
-//! others on its links, [max-min fair](max_min) at each moment. Packets, queues and loss have no part in it: rates change at once
-//! everywhere, and a link is full without anybody waiting. [`FlowNetwork`] is the whole, in time.
+//! A message from host to host is a *flow*: it takes a route, pays its latency, and then goes at a
+//! rate that it shares with all others on its links, [max-min fair](max_min) at each moment.
+//! Packets, queues and loss have no part in it: rates change at once everywhere, and a link is full
+//! without anybody waiting. [`FlowNetwork`] is the whole, in time.
 
 mod delay_attribution;
 mod indexed_heap;
@@ -27,8 +28,9 @@ pub enum Fairness {
     /// All flows alike.
     #[default]
     MaxMin,
-    /// In inverse proportion to the latency of the route, as SimGrid's model CM02 and, roughly, TCP (Casanova and Marchal, *A
-    /// network model for simulation of grid application*, INRIA RR-4596, 2002). Latencies count as 1 ps at least.
+    /// In inverse proportion to the latency of the route, as SimGrid's model CM02 and, roughly, TCP
+    /// (Casanova and Marchal, *A network model for simulation of grid application*, INRIA RR-4596,
+    /// 2002). Latencies count as 1 ps at least.
     Rtt,
 }
 
@@ -41,6 +43,7 @@ pub struct FlowOptions {
     pub memory_gbps: Option<f64>,
     /// `--order`: which messages wait for earlier ones.
     pub order: Order,
-    /// `--tolerance`: how far [rates](max_min::Sharing::set_tolerance) may be from fair ones; 0: not at all.
+    /// `--tolerance`: how far [rates](max_min::Sharing::set_tolerance) may be from fair ones; 0:
+    /// not at all.
     pub tolerance: f32,
 }

@@ -1,16 +1,18 @@
 //! Flows on a topology, in time.
 //!
-//! A flow is started with its ends and bytes, gets a route from the router, pays the latency of the route (links, and switches
-//! between them), and only then begins to share: its bytes go at the max-min fair rate of each moment. It has finished when the
-//! last byte has; so one flow alone takes L + S / B.
+//! A flow is started with its ends and bytes, gets a route from the router, pays the latency of the
+//! route (links, and switches between them), and only then begins to share: its bytes go at the
+//! max-min fair rate of each moment. It has finished when the last byte has; so one flow alone
+//! takes L + S / B.
 //!
-//! Time at the outside is whole picoseconds. Inside, flows finish when they finish, between two picoseconds, and what they
-//! leave is shared from then on; only what is told is rounded. So rounding does not add up, however many flows follow each other.
-//! Flows that finish within [`INSTANT_PS`] of each other finish together: what is equal by right differs by rounding.
+//! Time at the outside is whole picoseconds. Inside, flows finish when they finish, between two
+//! picoseconds, and what they leave is shared from then on; only what is told is rounded. So
+//! rounding does not add up, however many flows follow each other. Flows that finish within
+//! [`INSTANT_PS`] of each other finish together: what is equal by right differs by rounding.
 //!
-//! Flows of one pair of hosts share one class of [`Sharing`] if the router always gives them one route, and cost one update
-//! together. Memory: about 230 bytes a pair under way, 32 bytes for each further flow of a pair, 24 for each that pays
-//! latency.
+//! Flows of one pair of hosts share one class of [`Sharing`] if the router always gives them one
+//! route, and cost one update together. Memory: about 230 bytes a pair under way, 32 bytes for each
+//! further flow of a pair, 24 for each that pays latency.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -32,7 +34,8 @@ use crate::process_mapping::Placement;
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 
-/// Flows that finish within so many picoseconds finish together, or within 2⁻⁴⁸ of the time, where that is more.
+/// Flows that finish within so many picoseconds finish together, or within 2⁻⁴⁸ of the time, where
+/// that is more.
 const INSTANT_PS: f64 = 1.0 / 256.0;
 
 /// Bytes per picosecond of a Gbit/s.
@@ -51,7 +54,8 @@ pub struct FlowNetwork<'a> {
     /// The router's answer depends on the pair alone.
     repeats: bool,
     fairness: Fairness,
-    /// True if messages within a host take time; then there is a link per host behind those of the topology.
+    /// True if messages within a host take time; then there is a link per host behind those of the
+    /// topology.
     slow_memory: bool,
 
     sharing: Sharing,
@@ -64,7 +68,8 @@ pub struct FlowNetwork<'a> {
     paths: Vec<Path>,
     unused_paths: Vec<u32>,
 
-    /// By the time when they begin to share, in the order of their start: there are few latencies, and many start at once.
+    /// By the time when they begin to share, in the order of their start: there are few latencies,
+    /// and many start at once.
     waiting: BTreeMap<Picoseconds, Vec<Waiting>>,
     /// Flows that wait for others of their connection.
     connections: Connections<Waiting>,
@@ -181,8 +186,9 @@ impl<'a> FlowNetwork<'a> {
         self.sharing.reserve(pairs, pairs * USUAL_LINKS);
     }
 
-    /// Of flows that start from now on it is told what [held](Hold) them up; there is none yet. Takes about 300 bytes more a flow
-    /// under way, and 48 for each that has finished until it is [forgotten](Self::forget).
+    /// Of flows that start from now on it is told what [held](Hold) them up; there is none yet.
+    /// Takes about 300 bytes more a flow under way, and 48 for each that has finished until it is
+    /// [forgotten](Self::forget).
     pub fn tell_holds(&mut self) {
         self.holds = Some(Box::new(DelayAttribution::new(&self.capacity, self.topology.link_count())));
     }
@@ -192,13 +198,15 @@ impl<'a> FlowNetwork<'a> {
         self.holds.is_some()
     }
 
-    /// Of flows that start from now on it is told what links [carried](Self::take_carried) for their owners; there is none yet.
+    /// Of flows that start from now on it is told what links [carried](Self::take_carried) for
+    /// their owners; there is none yet.
     pub fn tell_carried(&mut self) {
         self.carried = Some(Box::new(OwnerTraffic::new(self.topology.link_count())));
     }
 
-    /// Bytes that links carried for an owner since this was asked last, up to the time that the network has gone on to; links in ascending order, those
-    /// without bytes left out. Nothing if nobody wanted to be [told](Self::tell_carried).
+    /// Bytes that links carried for an owner since this was asked last, up to the time that the
+    /// network has gone on to; links in ascending order, those without bytes left out. Nothing if
+    /// nobody wanted to be [told](Self::tell_carried).
     pub fn take_carried(&mut self, owner: u32) -> Vec<(LinkId, f64)> {
         let Some(carried) = &mut self.carried else { return Vec::new() };
         let now = self.clock.max(self.now as f64);
@@ -212,7 +220,8 @@ impl<'a> FlowNetwork<'a> {
         carried.take(owner, under_way).into_iter().map(|(link, bytes)| (LinkId(link), bytes)).collect()
     }
 
-    /// Nobody will ask what links [carried](Self::take_carried) for an owner any more, who starts no flow either.
+    /// Nobody will ask what links [carried](Self::take_carried) for an owner any more, who starts
+    /// no flow either.
     pub fn forget_carried(&mut self, owner: u32) {
         if let Some(carried) = &mut self.carried {
             carried.forget(owner);
@@ -230,8 +239,9 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Of each loss of a flow, the pair that it lost most to: whose flows carried most over the link meanwhile, each taken to have gone evenly.
-    /// Losses are in the order of time and do not overlap. Nothing if nobody asked for [holds](Self::tell_holds), or the time is
+    /// Of each loss of a flow, the pair that it lost most to: whose flows carried most over the
+    /// link meanwhile, each taken to have gone evenly. Losses are in the order of time and do not
+    /// overlap. Nothing if nobody asked for [holds](Self::tell_holds), or the time is
     /// [forgotten](Self::forget).
     pub fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
         let (Some(holds), Some(first)) = (&self.holds, losses.first()) else {
@@ -254,14 +264,15 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// What held up a flow that has finished: together the time that it took after its latency. Told once, before its key is used again;
-    /// nothing if nobody [asked](Self::tell_holds).
+    /// What held up a flow that has finished: together the time that it took after its latency.
+    /// Told once, before its key is used again; nothing if nobody [asked](Self::tell_holds).
     pub fn take_holds(&mut self, key: u32) -> Vec<Hold> {
         self.holds.as_mut().map(|holds| holds.take(key)).unwrap_or_default()
     }
 
-    /// A flow of `bytes` starts at `now`, which is not before the time of earlier calls; it gets no more than `cap_gbps`, if there
-    /// is a cap. [`advance`](Self::advance) tells its `key` when it has finished. Within a host there is no latency.
+    /// A flow of `bytes` starts at `now`, which is not before the time of earlier calls; it gets no
+    /// more than `cap_gbps`, if there is a cap. [`advance`](Self::advance) tells its `key` when it
+    /// has finished. Within a host there is no latency.
     ///
     /// # Errors
     /// Those of the [router](Router::route).
@@ -292,7 +303,8 @@ impl<'a> FlowNetwork<'a> {
         Ok(())
     }
 
-    /// When something happens next, if nothing is started until then: a flow finishes, or begins to share.
+    /// When something happens next, if nothing is started until then: a flow finishes, or begins to
+    /// share.
     pub fn next(&self) -> Option<Picoseconds> {
         let end = self.finishing.earliest().map(|end| (end.round() as Picoseconds).max(self.now));
         match (self.next_begin(), end) {
@@ -301,8 +313,8 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Goes on to the time `to`. `finished` gets the key of each flow that has finished by then, in the order of time, with its
-    /// exact time in picoseconds.
+    /// Goes on to the time `to`. `finished` gets the key of each flow that has finished by then, in
+    /// the order of time, with its exact time in picoseconds.
     pub fn advance(&mut self, to: Picoseconds, mut finished: impl FnMut(u32, f64)) {
         while self.next().is_some_and(|next| next <= to) {
             self.step(&mut finished);
@@ -369,8 +381,8 @@ impl<'a> FlowNetwork<'a> {
         self.finishing.first();
     }
 
-    /// A flow has paid its latency and has its connection to itself. So have those that wait for it, if there
-    /// is nothing to send.
+    /// A flow has paid its latency and has its connection to itself. So have those that wait for
+    /// it, if there is nothing to send.
     fn begin(&mut self, flow: Waiting, finished: &mut impl FnMut(u32, f64)) {
         let mut next = Some(flow);
         while let Some(flow) = next {
@@ -472,7 +484,8 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// A flow takes the place of one of its connection that has just finished: nobody's rate changes.
+    /// A flow takes the place of one of its connection that has just finished: nobody's rate
+    /// changes.
     fn follow(&mut self, class: u32, next: &Waiting, alone: bool) {
         if !self.load.is_empty() {
             self.expect(next, -1.0);
@@ -496,8 +509,9 @@ impl<'a> FlowNetwork<'a> {
         self.finishing.set(class, progress.end());
     }
 
-    /// Flows of a pair that start from now on take these links, whatever the router would say; for routers whose answer depends on the
-    /// pair alone. A changed route costs the memory of the old one.
+    /// Flows of a pair that start from now on take these links, whatever the router would say; for
+    /// routers whose answer depends on the pair alone. A changed route costs the memory of the old
+    /// one.
     pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
         let same = |path: &u32| {
             let known = self.sharing.links(self.paths[*path as usize].route);
@@ -562,8 +576,9 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// A flow that pays latency begins (1) or ceases (−1) to be expected on its links, with the highest rate that it could have:
-    /// routers that look would else send all flows of one instant the same way.
+    /// A flow that pays latency begins (1) or ceases (−1) to be expected on its links, with the
+    /// highest rate that it could have: routers that look would else send all flows of one instant
+    /// the same way.
     fn expect(&mut self, waiting: &Waiting, sign: f64) {
         let links = self.sharing.links(self.paths[waiting.path as usize].route);
         let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);

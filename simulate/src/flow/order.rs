@@ -1,10 +1,10 @@
 //! Which messages wait for earlier ones before they begin to share links.
 //!
-//! A transport sends the messages of one connection one after the other: TCP has one byte stream for
-//! a pair of processes, RDMA one queue pair. Without that order, messages that pile up on a
-//! connection share its rate and arrive together, the last as early as the first. Ranks that wait for
-//! the first then run in bursts, with idle links between them: a ring allreduce that some ranks enter
-//! late takes three times as long (docs/models-flow.md, *Order*).
+//! A transport sends the messages of one connection one after the other: TCP has one byte stream
+//! for a pair of processes, RDMA one queue pair. Without that order, messages that pile up on a
+//! connection share its rate and arrive together, the last as early as the first. Ranks that wait
+//! for the first then run in bursts, with idle links between them: a ring allreduce that some ranks
+//! enter late takes three times as long (docs/models-flow.md, *Order*).
 //!
 //! Memory: 32 bytes a connection that was ever used, 48 for each message that waits.
 

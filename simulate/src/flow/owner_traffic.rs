@@ -1,8 +1,9 @@
 //! Traffic by owner: the bytes of each owner that each link has carried.
 //!
-//! A flow's bytes pass all links of its route at once, at its rate. What a finished flow brought is added when it finishes; what those under way have
-//! brought so far is added when somebody asks, and taken off again, so that it counts once. Cost: O(links of the route) a flow, O(flows under way) a
-//! question. Memory: 4 bytes a key, and 8 a link for each owner.
+//! A flow's bytes pass all links of its route at once, at its rate. What a finished flow brought is
+//! added when it finishes; what those under way have brought so far is added when somebody asks,
+//! and taken off again, so that it counts once. Cost: O(links of the route) a flow, O(flows under
+//! way) a question. Memory: 4 bytes a key, and 8 a link for each owner.
 
 use rustc_hash::FxHashMap;
 
@@ -82,8 +83,8 @@ impl OwnerTraffic {
         self.under_way > 0
     }
 
-    /// What was carried for an owner since this was asked last, by link in ascending order; `under_way` names key, links and bytes so far of each flow
-    /// that shares links now.
+    /// What was carried for an owner since this was asked last, by link in ascending order;
+    /// `under_way` names key, links and bytes so far of each flow that shares links now.
     pub(super) fn take<'l>(
         &mut self,
         owner: u32,

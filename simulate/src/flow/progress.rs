@@ -1,7 +1,8 @@
 //! How far the flows of a class have come.
 //!
-//! They all have the same rate, so one sum does for all: the bytes that a flow would have got that was there from the beginning. A
-//! flow has finished when the sum has grown by its bytes since it began.
+//! They all have the same rate, so one sum does for all: the bytes that a flow would have got that
+//! was there from the beginning. A flow has finished when the sum has grown by its bytes since it
+//! began.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

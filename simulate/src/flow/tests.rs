@@ -87,8 +87,8 @@ fn incast_shares_the_last_link() {
 
 #[test]
 fn a_chain_of_three_links() {
-    // Bertsekas and Gallager, section 6.5.2: a long flow over all links, short ones on each; two on the last. The long one and
-    // those on the last link get a third, the others two thirds.
+    // Bertsekas and Gallager, section 6.5.2: a long flow over all links, short ones on each; two on
+    // the last. The long one and those on the last link get a third, the others two thirds.
     let net = drawn("h0-s0 h1-s0 h2-s1 h3-s1 h4-s2 h5-s2 h6-s2 h7-s3 h8-s3 h9-s3 s0-s1 s1-s2 s2-s3");
     let flows = [(0, 0, 7, 1000), (0, 1, 2, 2000), (0, 3, 4, 2000), (0, 5, 8, 1000), (0, 6, 9, 1000)];
     check(&net, &flows, &[24e6; 5]);
@@ -96,8 +96,8 @@ fn a_chain_of_three_links() {
 
 #[test]
 fn a_parking_lot() {
-    // A long flow past n short ones, each on its own link of the chain: all have one half, whatever n; when the short ones have
-    // gone, the long one has all.
+    // A long flow past n short ones, each on its own link of the chain: all have one half, whatever
+    // n; when the short ones have gone, the long one has all.
     for n in [2, 5, 20] {
         let chain: Vec<String> = (0..n).map(|i| format!("s{i}-s{}", i + 1)).collect();
         let hosts: Vec<String> = (0..=n).map(|i| format!("h{i}a-s{i} h{i}b-s{i}")).collect();
@@ -140,8 +140,8 @@ fn greedy_routers_spread_what_starts_together_and_avoid_what_is_there() {
 fn rtt_fairness_gives_the_near_more() {
     let options = TopologyOptions { link_latency_ps: Some(1_000_000), ..TopologyOptions::default() };
     let net = made("xgft[m=2:2,w=1:1]", options);
-    // To h1: h0 over 2 links, h2 over 4. Shares of the last link are as 2 : 1 while both are there, from 4 µs on; until then h0
-    // has it alone: 2500 bytes. A byte takes 800 ps.
+    // To h1: h0 over 2 links, h2 over 4. Shares of the last link are as 2 : 1 while both are there,
+    // from 4 µs on; until then h0 has it alone: 2500 bytes. A byte takes 800 ps.
     let found = times(
         &net,
         &[(0, 0, 1, 22_500), (0, 2, 1, 20_000)],
@@ -280,8 +280,9 @@ const NETWORKS: &[&str] = &[
     "fat-tree[k=4]",
 ];
 
-/// A tolerance is one of ends too: nothing adds up from the hundreds of changes that a flow sees. (The tolerance is a part of rates at each
-/// moment, so of the time that a flow takes; the factor is for what links pass on to each other.)
+/// A tolerance is one of ends too: nothing adds up from the hundreds of changes that a flow sees.
+/// (The tolerance is a part of rates at each moment, so of the time that a flow takes; the factor
+/// is for what links pass on to each other.)
 #[test]
 fn with_a_tolerance_ends_are_near_exact_ones() {
     let net = made("xgft[m=4:4:8,w=1:4:4]", TopologyOptions::default());
@@ -313,7 +314,8 @@ fn with_a_tolerance_ends_are_near_exact_ones() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Few sizes and times, so that much happens at once and pairs repeat; and any, so that nothing does.
+    /// Few sizes and times, so that much happens at once and pairs repeat; and any, so that nothing
+    /// does.
     #[test]
     fn times_are_those_of_a_slow_simulation(
         network in 0..NETWORKS.len(),
@@ -341,7 +343,8 @@ proptest! {
         }
     }
 
-    /// Told times are whole picoseconds next to the exact ones, ascending, each flow once, none before it is due.
+    /// Told times are whole picoseconds next to the exact ones, ascending, each flow once, none
+    /// before it is due.
     #[test]
     fn what_is_told_is_in_order(
         flows in prop::collection::vec((0..50_000_000_u64, 0..16_u32, 0..16_u32, 0..30_000_u64), 1..60),

@@ -8,22 +8,25 @@ use phaseflow_collect::Result;
 use super::{Enough, HostRequest, HostSelector};
 use crate::topology::{HostId, Topology};
 
-/// Topology-aware selection: hosts on as few edge switches as possible, and among such sets one of small total distance
-/// between its hosts.
+/// Topology-aware selection: hosts on as few edge switches as possible, and among such sets one of
+/// small total distance between its hosts.
 ///
-/// The number k of edge switches is the least possible on every network: the fullest ones tell how many suffice. For the
-/// distance, one set is grown around each switch (its *centre*): the nearest switches first, of equally near ones those
-/// with most free slots, never one that would make k switches too few, at the end the tightest one that still fits. The
-/// set of least total distance wins.
+/// The number k of edge switches is the least possible on every network: the fullest ones tell how
+/// many suffice. For the distance, one set is grown around each switch (its *centre*): the nearest
+/// switches first, of equally near ones those with most free slots, never one that would make k
+/// switches too few, at the end the tightest one that still fits. The set of least total distance
+/// wins.
 ///
-/// - On trees of two levels whose hosts have equal slots that distance is the least possible: all pairs of switches are
-///   equally far apart, so only the numbers of hosts per switch count, and the fullest first makes them as unequal as they
-///   can be.
-/// - Where all switches have the same number of free slots, and no more than 256 have any, it is below twice the least
-///   possible: in the best set of n hosts with distance D, the star around some host has length 2 D / n or less; growing
-///   finds a star that is no longer; and its pairs are, by the triangle inequality, no longer than n − 1 times the star.
+/// - On trees of two levels whose hosts have equal slots that distance is the least possible: all
+///   pairs of switches are equally far apart, so only the numbers of hosts per switch count, and
+///   the fullest first makes them as unequal as they can be.
+/// - Where all switches have the same number of free slots, and no more than 256 have any, it is
+///   below twice the least possible: in the best set of n hosts with distance D, the star around
+///   some host has length 2 D / n or less; growing finds a star that is no longer; and its pairs
+///   are, by the triangle inequality, no longer than n − 1 times the star.
 ///
-/// Not for jobs that live on the links between switches: fewest edge switches also means fewest uplinks.
+/// Not for jobs that live on the links between switches: fewest edge switches also means fewest
+/// uplinks.
 #[derive(Clone, Debug, Default)]
 pub struct Compact {
     edges: Option<Edges>,
@@ -38,7 +41,8 @@ const SAME_SWITCH: u64 = 2;
 #[derive(Clone, Debug)]
 struct Edges(Vec<Vec<HostId>>);
 
-/// The free hosts on one edge switch, those with most slots first: few large ones are nearer than many small ones.
+/// The free hosts on one edge switch, those with most slots first: few large ones are nearer than
+/// many small ones.
 #[derive(Clone, Debug)]
 struct Group {
     hosts: Vec<HostId>,
@@ -116,7 +120,8 @@ impl Candidates<'_> {
         sets.min_by_key(|set| (self.distance(set), slots(set))).unwrap_or_default()
     }
 
-    /// `count` groups around `centre` that have enough slots together; `None` if no such set contains it.
+    /// `count` groups around `centre` that have enough slots together; `None` if no such set
+    /// contains it.
     fn grow(&self, centre: usize, count: usize) -> Option<Vec<usize>> {
         let mut near: Vec<(u64, usize)> =
             (0..self.groups.len()).map(|group| (self.apart(group, centre), group)).collect();
@@ -125,7 +130,8 @@ impl Candidates<'_> {
         let mut set = Vec::with_capacity(count);
         let mut missing = self.processes;
         let mut in_set = vec![false; self.groups.len()];
-        // A group that is passed over because too few slots would be left stays so: what others leave is no more.
+        // A group that is passed over because too few slots would be left stays so: what others
+        // leave is no more.
         for (position, &(distance, group)) in near.iter().enumerate() {
             let left = count - set.len();
             let fullest = (0..self.groups.len()).filter(|other| !in_set[*other] && *other != group);
@@ -200,7 +206,8 @@ mod tests {
         (edges.len(), sum)
     }
 
-    /// The least cost of all sets of free hosts with enough slots, none of whose hosts could be spared.
+    /// The least cost of all sets of free hosts with enough slots, none of whose hosts could be
+    /// spared.
     fn least(topology: &Topology, free: &[bool], processes: u32) -> (usize, u64) {
         let request = HostRequest { topology, free, processes };
         let free: Vec<HostId> = request.free_hosts().collect();

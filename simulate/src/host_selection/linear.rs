@@ -7,8 +7,9 @@ use phaseflow_collect::Result;
 use super::{Enough, HostRequest, HostSelector};
 use crate::topology::HostId;
 
-/// PFSim's linear selection over the order of the hosts in the file: the first hosts of the shortest run of consecutive free
-/// hosts that fits (the first of equal ones); if none does, whole runs, the longest first, until there are enough slots.
+/// PFSim's linear selection over the order of the hosts in the file: the first hosts of the
+/// shortest run of consecutive free hosts that fits (the first of equal ones); if none does, whole
+/// runs, the longest first, until there are enough slots.
 ///
 /// Good where neighbours in the file are neighbours in the network; it looks at nothing else.
 #[derive(Clone, Debug, Default)]

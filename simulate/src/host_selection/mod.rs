@@ -34,9 +34,11 @@ impl HostRequest<'_> {
 
 /// A host selection algorithm. One object serves one run on one topology.
 pub trait HostSelector: Send {
-    /// Free hosts, each once, with at least as many slots as processes, in the order in which process mappers fill them.
+    /// Free hosts, each once, with at least as many slots as processes, in the order in which
+    /// process mappers fill them.
     ///
-    /// The selectors here stop when they have enough: without the last one they took there would be too few slots.
+    /// The selectors here stop when they have enough: without the last one they took there would be
+    /// too few slots.
     ///
     /// # Errors
     /// Only of external programs: one that dies, is late, or answers what is no selection.
@@ -90,7 +92,8 @@ const LATER: &[&str] = &["scattered"];
 /// The host selector that the user chose; `seed` is that of the run.
 ///
 /// # Errors
-/// A name or parameter that does not exist, with the near matches; a program that cannot be started.
+/// A name or parameter that does not exist, with the near matches; a program that cannot be
+/// started.
 pub fn host_selector(choice: &Choice, seed: u64) -> Result<Box<dyn HostSelector>> {
     let name = choice.name();
     if LATER.contains(&name) {
@@ -157,7 +160,8 @@ mod tests {
 
     #[test]
     fn random_selection_is_uniform() {
-        // Each of 10 hosts is among the 3 drawn with probability 0.3: 5 standard deviations of 20 000 draws.
+        // Each of 10 hosts is among the 3 drawn with probability 0.3: 5 standard deviations of 20
+        // 000 draws.
         let topology = tree(&[vec![1; 10]], 1, &[1.0]);
         let mut selector = Random::new(3);
         let mut counts = [0_u32; 10];

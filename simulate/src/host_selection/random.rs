@@ -8,8 +8,9 @@ use super::{Enough, HostRequest, HostSelector};
 use crate::stream::Stream;
 use crate::topology::HostId;
 
-/// Free hosts drawn without replacement, each with equal probability, until there are enough slots; handed out in host
-/// order, as PFSim sorts them. (PFSim draws with replacement and so may count one host twice; this one does not.)
+/// Free hosts drawn without replacement, each with equal probability, until there are enough slots;
+/// handed out in host order, as PFSim sorts them. (PFSim draws with replacement and so may count
+/// one host twice; this one does not.)
 ///
 /// What a busy machine without a placement policy looks like; a baseline for the others.
 #[derive(Clone, Debug)]

@@ -1,14 +1,17 @@
 //! Where packets live: two parallel vectors of records, and a free list through them.
 //!
-//! Every link that a packet passes reads and writes its [`Step`], 16 bytes; the rest of it, 48 bytes, is only touched where it is
-//! made and where it ends. With as many packets in flight as fill a cache this is what time depends on. Timers are records too.
+//! Every link that a packet passes reads and writes its [`Step`], 16 bytes; the rest of it, 48
+//! bytes, is only touched where it is made and where it ends. With as many packets in flight as
+//! fill a cache this is what time depends on. Timers are records too.
 
 /// No record, no link, no host.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A packet: what the engine needs to carry it, and header words for the programs at its ends and on its way.
+/// A packet: what the engine needs to carry it, and header words for the programs at its ends and
+/// on its way.
 ///
-/// `flow`, `seq`, `ack`, `kind` and `words` mean what the program that made the packet says; the engine reads none of them.
+/// `flow`, `seq`, `ack`, `kind` and `words` mean what the program that made the packet says; the
+/// engine reads none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Where its way stands in the table of routes: [`Fabric::route`](super::Fabric::route).
@@ -21,7 +24,8 @@ pub struct Packet {
     pub seq: u32,
     /// What is acknowledged.
     pub ack: u32,
-    /// Bytes it occupies a link for: the frame, its preamble and the gap after it; see [`wire_bytes`](super::wire_bytes).
+    /// Bytes it occupies a link for: the frame, its preamble and the gap after it; see
+    /// [`wire_bytes`](super::wire_bytes).
     pub wire: u32,
     /// Bytes of the user's in it.
     pub payload: u32,
@@ -50,7 +54,8 @@ pub(super) struct Step {
     pub(super) event: Event,
 }
 
-/// The sender understands congestion marks; without it a queue above the threshold lets the packet pass unmarked.
+/// The sender understands congestion marks; without it a queue above the threshold lets the packet
+/// pass unmarked.
 pub const ECN_CAPABLE: u16 = 1;
 /// A queue on the way was above its threshold.
 pub const ECN_MARKED: u16 = 2;

@@ -1,17 +1,21 @@
 //! What happens next: a calendar of buckets that hold records by their ids.
 //!
-//! Handed out in ascending time, and in the order of insertion where times are equal, as the queue of
-//! [`engine`](crate::engine) does. That heap spends most of the time of a packet simulation in its lower levels; here a push
-//! appends to a cache line that was written a moment ago, and most pops read the line of the pop before.
+//! Handed out in ascending time, and in the order of insertion where times are equal, as the queue
+//! of [`engine`](crate::engine) does. That heap spends most of the time of a packet simulation in
+//! its lower levels; here a push appends to a cache line that was written a moment ago, and most
+//! pops read the line of the pop before.
 //!
-//! A bucket is a stretch of 2ⁿ ps (Brown, *Calendar queues: a fast O(1) priority queue implementation for the simulation
-//! event set problem*, 1988): a list of chunks of one cache line, newest first. The bucket whose time has come is emptied into a
-//! small vector and sorted. Two levels of bitmaps lead over empty buckets. What lies beyond the last bucket waits in a heap and
-//! moves in as soon as its bucket exists, before anything younger can get there, so no sequence numbers are needed within
-//! buckets. What is inserted into the bucket that is being worked off goes into a heap of its own.
+//! A bucket is a stretch of 2ⁿ ps (Brown, *Calendar queues: a fast O(1) priority queue
+//! implementation for the simulation event set problem*, 1988): a list of chunks of one cache line,
+//! newest first. The bucket whose time has come is emptied into a small vector and sorted. Two
+//! levels of bitmaps lead over empty buckets. What lies beyond the last bucket waits in a heap and
+//! moves in as soon as its bucket exists, before anything younger can get there, so no sequence
+//! numbers are needed within buckets. What is inserted into the bucket that is being worked off
+//! goes into a heap of its own.
 //!
-//! The width adapts to what is pending: wider if too much lies beyond the last bucket, narrower if buckets are
-//! full. The order does not depend on it. Memory is 8 bytes per record in full chunks, 64 at worst.
+//! The width adapts to what is pending: wider if too much lies beyond the last bucket, narrower if
+//! buckets are full. The order does not depend on it. Memory is 8 bytes per record in full chunks,
+//! 64 at worst.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,8 +28,8 @@ use crate::engine::Picoseconds;
 pub(super) struct Calendar {
     /// Binary logarithm of a bucket's width in picoseconds.
     shift: u32,
-    /// By bucket, modulo their number: its newest chunk, times [`ROOM`], plus the records in that; [`NONE`] for no chunk. A push
-    /// needs nothing else, so it never waits for a chunk.
+    /// By bucket, modulo their number: its newest chunk, times [`ROOM`], plus the records in that;
+    /// [`NONE`] for no chunk. A push needs nothing else, so it never waits for a chunk.
     newest: Vec<u32>,
     chunks: Vec<Chunk>,
     /// The first chunk of the list of free ones.
@@ -81,7 +85,8 @@ struct Seen {
 const CHUNK: usize = 7;
 /// More than the records in a chunk: a power of two.
 const ROOM: u32 = 8;
-/// Buckets: at the usual width of 1 ns they reach 65 µs ahead. A power of 64 times a power of two below 64.
+/// Buckets: at the usual width of 1 ns they reach 65 µs ahead. A power of 64 times a power of two
+/// below 64.
 const BUCKETS: usize = 1 << 16;
 /// Width to begin with: 2¹⁰ ps.
 const FIRST_SHIFT: u32 = 10;
@@ -129,7 +134,8 @@ impl Calendar {
         }
     }
 
-    /// Adds a record. It may lie before the last one that was taken out, and is next then; such records are kept in a heap.
+    /// Adds a record. It may lie before the last one that was taken out, and is next then; such
+    /// records are kept in a heap.
     #[inline]
     pub(super) fn push(&mut self, time: Picoseconds, id: u32) {
         self.len += 1;
@@ -240,7 +246,8 @@ impl Calendar {
             self.link(time, bucket, id);
         }
         self.empty_current();
-        // The next bucket is likely to be this one: its chunks can be on their way from memory meanwhile.
+        // The next bucket is likely to be this one: its chunks can be on their way from memory
+        // meanwhile.
         if let Some(next) = self.next_occupied() {
             let older =
                 |newest: u32| self.chunks.get((newest / ROOM) as usize).map_or(NONE, |chunk| chunk.older);
@@ -259,13 +266,15 @@ impl Calendar {
             self.summary[slot / 64 / 64] &= !(1 << (slot / 64 % 64));
         }
         let start = self.current << self.shift;
-        // The newest come first; all that counts is that of equal times the older ones have lower positions.
+        // The newest come first; all that counts is that of equal times the older ones have lower
+        // positions.
         let mut position = u32::MAX;
         while newest != NONE {
             let (chunk, len) = (newest / ROOM, newest % ROOM);
             let Chunk { older, records } = self.chunks[chunk as usize];
             for (time, id) in records.iter().take(len as usize).rev() {
-                // No bucket is wider than 2³² ps, so the lower half tells how far the time is from the start.
+                // No bucket is wider than 2³² ps, so the lower half tells how far the time is from
+                // the start.
                 let time = start + u64::from(time.wrapping_sub(start as u32));
                 self.batch.push(Entry { time, position, id: *id });
                 position -= 1;

@@ -1,7 +1,8 @@
 //! Loss, second copies, reordering, random marking: chance by link and traversal.
 //!
-//! What happens to the n-th packet of a link is a hash of the seed, the link and n (SplitMix64's mixing function: Steele, Lea and
-//! Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), so that it depends on nothing that happens elsewhere.
+//! What happens to the n-th packet of a link is a hash of the seed, the link and n (SplitMix64's
+//! mixing function: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+//! 2014), so that it depends on nothing that happens elsewhere.
 
 use crate::engine::Picoseconds;
 
@@ -67,7 +68,8 @@ impl Chance {
         self.throw(LOSS, link, number) < self.odds[link as usize].loss
     }
 
-    /// If the `number`-th packet of a link arrives twice, how much later than usual the second copy does. Never with the first.
+    /// If the `number`-th packet of a link arrives twice, how much later than usual the second copy
+    /// does. Never with the first.
     #[inline]
     pub(super) fn doubles(&self, link: u32, number: u64) -> Option<Picoseconds> {
         let is_doubled = self.throw(DUPLICATE, link, number) < self.odds[link as usize].duplicate;

@@ -2,13 +2,14 @@
 
 use crate::engine::Picoseconds;
 
-/// Counts by link and length on a logarithmic scale, two steps to the octave: a percentile is known to a quarter of itself.
+/// Counts by link and length on a logarithmic scale, two steps to the octave: a percentile is known
+/// to a quarter of itself.
 ///
-/// The unit is the time that the queue takes to be worked off: empty, up to 2¹⁴ ps (205 bytes at 100 Gbit/s), and so on up to
-/// 2³⁵ ps (430 MB at 100 Gbit/s, 4.3 MB at 1 Gbit/s), and beyond.
+/// The unit is the time that the queue takes to be worked off: empty, up to 2¹⁴ ps (205 bytes at
+/// 100 Gbit/s), and so on up to 2³⁵ ps (430 MB at 100 Gbit/s, 4.3 MB at 1 Gbit/s), and beyond.
 ///
-/// Each count is likely to be far away in memory. What is to be counted is noted first, and counted some hundred at a time, so that
-/// the processor can wait for all of them at once.
+/// Each count is likely to be far away in memory. What is to be counted is noted first, and counted
+/// some hundred at a time, so that the processor can wait for all of them at once.
 #[derive(Clone, Debug)]
 pub(super) struct Histograms {
     /// By link, then step.
@@ -52,7 +53,8 @@ impl Histograms {
         }
     }
 
-    /// The queue of a link that the given share of its packets did not exceed: the middle of its step; `None` without packets.
+    /// The queue of a link that the given share of its packets did not exceed: the middle of its
+    /// step; `None` without packets.
     pub(super) fn quantile(&mut self, link: u32, share: f64) -> Option<Picoseconds> {
         self.count();
         let counts = &self.counts[link as usize * STEPS..][..STEPS];

@@ -7,7 +7,8 @@ use crate::engine::Picoseconds;
 pub struct LinkTraffic {
     /// Bytes that its queue accepted, as they are [on the wire](super::wire_bytes).
     pub bytes: u64,
-    /// Bytes that were put on the wire, whenever its queue accepted them: no more than the link can carry meanwhile.
+    /// Bytes that were put on the wire, whenever its queue accepted them: no more than the link can
+    /// carry meanwhile.
     pub carried: u64,
     /// Packets that its queue accepted.
     pub packets: u64,
@@ -25,8 +26,8 @@ pub struct LinkTraffic {
     pub duplicate_bytes: u64,
     /// Packets that were marked here.
     pub marks: u64,
-    /// Bytes in the queue that half of the packets did not find exceeded; known to a quarter, as are the following. `None` without
-    /// packets.
+    /// Bytes in the queue that half of the packets did not find exceeded; known to a quarter, as
+    /// are the following. `None` without packets.
     pub queue_median: Option<u64>,
     /// Of 99 % of the packets.
     pub queue_p99: Option<u64>,

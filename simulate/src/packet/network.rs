@@ -12,7 +12,8 @@ use super::{Carrier, Fabric, FabricOptions, LinkTraffic, Simulation};
 use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, Topology};
 
-/// A [`Simulation`] of any transport, with or without an [`Aggregation`]. Costs a call through a table for each message, none for each packet.
+/// A [`Simulation`] of any transport, with or without an [`Aggregation`]. Costs a call through a
+/// table for each message, none for each packet.
 pub struct PacketNetwork<'a> {
     simulation: Box<dyn Run<'a> + 'a>,
     /// Why messages cannot be carried, where they cannot.
@@ -142,7 +143,8 @@ impl<'a> PacketNetwork<'a> {
         aggregation.contribute(fabric, group, worker, bytes, key)
     }
 
-    /// What every link carried since the last time that this was asked, up to a time before which nothing is left to happen.
+    /// What every link carried since the last time that this was asked, up to a time before which
+    /// nothing is left to happen.
     pub fn take_traffic(&mut self, until: Picoseconds) -> Vec<LinkTraffic> {
         self.simulation.fabric().take_traffic(until)
     }

@@ -8,20 +8,23 @@ use crate::topology::{Faults, LinkId, Topology};
 /// Properties of all links and switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FabricOptions {
-    /// Bytes that each output port of a switch can queue; `None` for no limit. A packet that is being sent counts with what is
-    /// left of it. Has to hold the largest packet.
+    /// Bytes that each output port of a switch can queue; `None` for no limit. A packet that is
+    /// being sent counts with what is left of it. Has to hold the largest packet.
     pub buffer: Option<u64>,
-    /// The ports of a switch share `buffer` bytes, each may take this factor (α) times what is free; `None` for `buffer` each.
+    /// The ports of a switch share `buffer` bytes, each may take this factor (α) times what is
+    /// free; `None` for `buffer` each.
     pub shared: Option<f64>,
     /// Switches pause their neighbours instead of dropping packets; `None` if they do not.
     pub pause: Option<Pause>,
     /// Which packets switches mark; `None` for none.
     pub marking: Option<Marking>,
-    /// Probability that a packet is lost on a link, per traversal; this and the next two are beside the [faults](Faults) of single links.
+    /// Probability that a packet is lost on a link, per traversal; this and the next two are beside
+    /// the [faults](Faults) of single links.
     pub loss: f64,
     /// Probability that a packet that passes a link arrives twice.
     pub duplicate: f64,
-    /// A traversal takes up to this much longer, evenly distributed, so packets overtake each other; 0 keeps every link in order.
+    /// A traversal takes up to this much longer, evenly distributed, so packets overtake each
+    /// other; 0 keeps every link in order.
     pub reorder_ps: Picoseconds,
     /// How packets find their way where no router has said it.
     pub paths: Paths,
@@ -53,7 +56,8 @@ impl FabricOptions {
     /// Refuses what cannot work; `largest` is the size of the largest packet on the wire.
     ///
     /// # Errors
-    /// A probability or factor out of range, a buffer below the largest packet, thresholds the wrong way round, shares of nothing.
+    /// A probability or factor out of range, a buffer below the largest packet, thresholds the
+    /// wrong way round, shares of nothing.
     pub fn check(&self, largest: u32) -> Result<()> {
         let wrong = |what: String| Err(Error::usage(what));
         for (name, share) in [("loss", self.loss), ("duplicate", self.duplicate)] {
@@ -104,9 +108,9 @@ pub struct Pause {
     pub go: u64,
 }
 
-/// Congestion marks by the bytes in the queue that a packet joins: never up to `from`, always above `to`, with a probability that
-/// grows to `probability` in between (RED on the instantaneous queue; Floyd and Jacobson 1993). DCTCP has one threshold,
-/// `from` = `to`.
+/// Congestion marks by the bytes in the queue that a packet joins: never up to `from`, always above
+/// `to`, with a probability that grows to `probability` in between (RED on the instantaneous queue;
+/// Floyd and Jacobson 1993). DCTCP has one threshold, `from` = `to`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Marking {
     /// Up to this many bytes nothing is marked.
@@ -123,7 +127,8 @@ impl Marking {
         Self { from: bytes, to: bytes, probability: 1.0 }
     }
 
-    /// True if a packet is marked that joins a queue of so many bytes, more than `from`; `share` is an even number from 0 to 1.
+    /// True if a packet is marked that joins a queue of so many bytes, more than `from`; `share` is
+    /// an even number from 0 to 1.
     #[inline]
     pub(super) fn marks(&self, queued: impl FnOnce() -> u64, share: impl FnOnce() -> f64) -> bool {
         if self.from == self.to {

@@ -24,23 +24,25 @@ pub struct Outcome {
     pub most_pending: usize,
     /// When it was over.
     pub ended: Picoseconds,
-    /// Links that are paused while packets wait for them: where messages are missing, the pauses wait for each other.
+    /// Links that are paused while packets wait for them: where messages are missing, the pauses
+    /// wait for each other.
     pub stuck: Vec<LinkId>,
 }
 
-/// Which pairs of hosts take which links; others take what [`Paths`](super::Paths) says, acknowledgements too.
+/// Which pairs of hosts take which links; others take what [`Paths`](super::Paths) says,
+/// acknowledgements too.
 pub type PairRoutes<'a> = (&'a [(HostId, HostId)], &'a Routes);
 
 /// Carries `messages`, ordered by start, over a network, at the longest until `limit`.
 ///
-/// Deterministic: the same arguments give the same outcome. Memory is 0.3 MB, 310 bytes a link (90 more where queues are kept packet
-/// by packet), at most 136 bytes for each packet in flight, 0.5 KB for each pair of hosts that communicates (2 KB with
-/// `usnic`, 1 KB where packets overtake each other), and 32 bytes for each message that has started and is not
-/// acknowledged.
+/// Deterministic: the same arguments give the same outcome. Memory is 0.3 MB, 310 bytes a link (90
+/// more where queues are kept packet by packet), at most 136 bytes for each packet in flight, 0.5
+/// KB for each pair of hosts that communicates (2 KB with `usnic`, 1 KB where packets overtake each
+/// other), and 32 bytes for each message that has started and is not acknowledged.
 ///
 /// # Errors
-/// Options that contradict each other or the transport; a message to its sender or to a host that does not exist; a route that is
-/// none; more packets than can be numbered.
+/// Options that contradict each other or the transport; a message to its sender or to a host that
+/// does not exist; a route that is none; more packets than can be numbered.
 pub fn simulate(
     topology: &Topology,
     options: &FabricOptions,

@@ -1,8 +1,9 @@
 //! The sending end of a link: a queue, a serializer, a wire.
 //!
-//! A queue that nothing can stop or overtake needs no list: when a packet joins it, the time at which its last bit leaves is
-//! known, and the packet can be put down at once as arriving at the other end. The queue is then one number, the time at which
-//! the serializer will have worked it off, and one event per packet and link is enough.
+//! A queue that nothing can stop or overtake needs no list: when a packet joins it, the time at
+//! which its last bit leaves is known, and the packet can be put down at once as arriving at the
+//! other end. The queue is then one number, the time at which the serializer will have worked it
+//! off, and one event per packet and link is enough.
 
 use phaseflow_collect::{Error, Result};
 
@@ -40,7 +41,8 @@ const FRACTION: u32 = 20;
 /// Picoseconds per bit at 1 Gbit/s.
 const PS_PER_BIT: f64 = 1000.0;
 
-/// Slowest link, Gbit/s: 1 bit/s. The time of a byte on a slower one is soon more than a [`Port`] can count, and its packets take hours.
+/// Slowest link, Gbit/s: 1 bit/s. The time of a byte on a slower one is soon more than a [`Port`]
+/// can count, and its packets take hours.
 const SLOWEST: f64 = 1e-9;
 
 /// Refuses links that are too slow for packets.

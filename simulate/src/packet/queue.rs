@@ -3,14 +3,17 @@
 //! They are needed where the departure time of a packet is not known when it arrives: ports that
 //! share the memory of their switch, and ports that the next switch can pause.
 //!
-//! A packet occupies memory of a switch from its arrival until its last bit is on the wire, and counts for the link by which it came
-//! (for pauses) and for the port by which it leaves (for its share).
+//! A packet occupies memory of a switch from its arrival until its last bit is on the wire, and
+//! counts for the link by which it came (for pauses) and for the port by which it leaves (for its
+//! share).
 //!
-//! *Shared memory*: a port may hold α times what is free (Choudhury and Hahne, *Dynamic queue length thresholds for
-//! shared-memory packet switches*, 1998). *Pauses* (priority flow control, IEEE 802.1Qbb, with one priority): when the packets that
-//! came by a link exceed `stop` bytes, the port at its other end is told to stop, and to go on when they are down to `go`; the
-//! message takes the latency of the link and takes no capacity. What is on its way until then has to fit as well: memory above
-//! `stop` is the headroom, and what does not fit in is dropped and counted like any other drop.
+//! *Shared memory*: a port may hold α times what is free (Choudhury and Hahne, *Dynamic queue
+//! length thresholds for shared-memory packet switches*, 1998). *Pauses* (priority flow control,
+//! IEEE 802.1Qbb, with one priority): when the packets that came by a link exceed `stop` bytes, the
+//! port at its other end is told to stop, and to go on when they are down to `go`; the message
+//! takes the latency of the link and takes no capacity. What is on its way until then has to fit as
+//! well: memory above `stop` is the headroom, and what does not fit in is dropped and counted like
+//! any other drop.
 
 use super::arena::NONE;
 use super::options::FabricOptions;
@@ -214,7 +217,8 @@ impl PortQueues {
         self.lines[link as usize].paused.is_some()
     }
 
-    /// Links whose ports were told to stop and have packets: where nothing else happens any more, a deadlock.
+    /// Links whose ports were told to stop and have packets: where nothing else happens any more, a
+    /// deadlock.
     pub(super) fn stuck(&self) -> impl Iterator<Item = LinkId> {
         let stuck = |(link, line): (usize, &PortQueue)| {
             (line.paused.is_some() && line.first != NONE).then_some(LinkId(link as u32))

@@ -1,7 +1,7 @@
 //! Which links packets take.
 //!
-//! A route is a stretch of one table: its links, then a mark. Packets carry their position in it. A route may end in a
-//! mark that lets each switch choose from there on, packet by packet.
+//! A route is a stretch of one table: its links, then a mark. Packets carry their position in it. A
+//! route may end in a mark that lets each switch choose from there on, packet by packet.
 
 use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -13,8 +13,8 @@ use crate::topology::{HostId, LinkId, NodeId, Topology};
 
 /// The route is over.
 pub(super) const END: u32 = NONE;
-/// Each switch chooses for each packet: spraying. The destination stands behind this mark, so that no switch has to look for it in
-/// the packet.
+/// Each switch chooses for each packet: spraying. The destination stands behind this mark, so that
+/// no switch has to look for it in the packet.
 pub(super) const SPRAY: u32 = NONE - 1;
 /// Each switch hashes the packet's flow and destination: packets of a flow stay in order.
 pub(super) const HASH: u32 = NONE - 2;
@@ -110,8 +110,9 @@ impl Routes {
         route
     }
 
-    /// The link by which a switch sends a packet on that has come over `link` and may go any shortest way to host `dst`; [`END`] if
-    /// there is none. `what` is the same for packets that have to go the same way.
+    /// The link by which a switch sends a packet on that has come over `link` and may go any
+    /// shortest way to host `dst`; [`END`] if there is none. `what` is the same for packets that
+    /// have to go the same way.
     pub(super) fn choose(&self, topology: &Topology, link: LinkId, dst: HostId, what: u64) -> u32 {
         let Some(switch) = topology.switch_after(link) else { return END };
         let paths = topology.paths_to(dst);

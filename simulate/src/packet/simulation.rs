@@ -66,8 +66,8 @@ impl<C: Carrier> Simulation<'_, C> {
         self.carrier.start(&mut self.fabric, src, dst, bytes, key)
     }
 
-    /// Goes on until messages arrive, at the longest up to `until` (inclusive); appends their keys. False if neither came to
-    /// pass because nothing happens any more.
+    /// Goes on until messages arrive, at the longest up to `until` (inclusive); appends their keys.
+    /// False if neither came to pass because nothing happens any more.
     pub fn run(&mut self, until: Picoseconds, delivered: &mut Vec<u32>) -> bool {
         loop {
             if !self.carrier.delivered().is_empty() {
@@ -84,8 +84,9 @@ impl<C: Carrier> Simulation<'_, C> {
         }
     }
 
-    /// Goes on to `to` (inclusive), and appends the keys of the messages that have arrived by then, in the order of their arrival.
-    /// [`Fabric::next_time`] tells when something happens at the earliest.
+    /// Goes on to `to` (inclusive), and appends the keys of the messages that have arrived by then,
+    /// in the order of their arrival. [`Fabric::next_time`] tells when something happens at the
+    /// earliest.
     pub fn advance(&mut self, to: Picoseconds, delivered: &mut Vec<u32>) {
         loop {
             let before = delivered.len();
@@ -95,8 +96,8 @@ impl<C: Carrier> Simulation<'_, C> {
         }
     }
 
-    /// Carries messages, ordered by start, at the longest until `limit`; returns the time of each one's arrival, `None` for those
-    /// that have not.
+    /// Carries messages, ordered by start, at the longest until `limit`; returns the time of each
+    /// one's arrival, `None` for those that have not.
     ///
     /// # Errors
     /// As [`Carrier::start`].

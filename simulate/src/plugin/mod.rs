@@ -1,12 +1,15 @@
-//! Algorithms in any language: a program that is asked in lines of JSON and answers in lines of JSON.
+//! Algorithms in any language: a program that is asked in lines of JSON and answers in lines of
+//! JSON.
 //!
-//! `exec:PROGRAM` on the axes router, process mapper and host selector starts the program once per run. It is greeted with
-//! the version of the protocol and the network, and answers with the version; from then on each question is one line and so is
-//! each answer (docs/plugins.md shows an exchange). Nodes go by name, links by their place in the greeting.
+//! `exec:PROGRAM` on the axes router, process mapper and host selector starts the program once per
+//! run. It is greeted with the version of the protocol and the network, and answers with the
+//! version; from then on each question is one line and so is each answer (docs/plugins.md shows an
+//! exchange). Nodes go by name, links by their place in the greeting.
 //!
-//! Nothing that the program does may hang or crash the run. It has a time limit per answer, also for reading the question;
-//! its answers are bounded and checked; what it sent and what was expected is in the error. It is asked to go by closing its
-//! standard input, and killed if it has not gone a second later. Its standard error is ours.
+//! Nothing that the program does may hang or crash the run. It has a time limit per answer, also
+//! for reading the question; its answers are bounded and checked; what it sent and what was
+//! expected is in the error. It is asked to go by closing its standard input, and killed if it has
+//! not gone a second later. Its standard error is ours.
 
 mod network;
 mod process;
@@ -67,7 +70,8 @@ struct Version {
 }
 
 impl Plugin {
-    /// Starts a program: words separated by spaces, or a JSON list of strings; `[timeout=TIME]` may follow.
+    /// Starts a program: words separated by spaces, or a JSON list of strings; `[timeout=TIME]` may
+    /// follow.
     pub(crate) fn start(program: &str, role: Role, seed: u64) -> Result<Self> {
         let (words, timeout) = parse(program).map_err(|error| error.at(format!("exec:{program}")))?;
         let process = Process::start(&words).map_err(|error| error.at(format!("exec:{program}")))?;

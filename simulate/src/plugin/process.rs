@@ -1,5 +1,5 @@
-//! A child process that talks in lines. Two threads hold its pipes, so that neither a full pipe nor a silent child can block
-//! us: we only ever wait on channels, with a time limit.
+//! A child process that talks in lines. Two threads hold its pipes, so that neither a full pipe nor
+//! a silent child can block us: we only ever wait on channels, with a time limit.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -40,7 +40,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts the program of the first word with the other words as arguments; no shell is involved.
+    /// Starts the program of the first word with the other words as arguments; no shell is
+    /// involved.
     pub(super) fn start(words: &[String]) -> Result<Self> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());

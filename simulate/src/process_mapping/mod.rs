@@ -74,7 +74,8 @@ const LATER: &[&str] = &["bisection"];
 /// The process mapper that the user chose; `seed` is that of the run.
 ///
 /// # Errors
-/// A name or parameter that does not exist, with the near matches; a program that cannot be started.
+/// A name or parameter that does not exist, with the near matches; a program that cannot be
+/// started.
 pub fn process_mapper(choice: &Choice, seed: u64) -> Result<Box<dyn ProcessMapper>> {
     let name = choice.name();
     if LATER.contains(&name) {

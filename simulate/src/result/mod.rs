@@ -31,8 +31,8 @@ pub struct ResultHeader {
     pub format: String,
     /// At most [`VERSION`].
     pub version: u32,
-    /// The whole sweep as it was understood, defaults filled in, whichever of its points the archive holds: archives of equal
-    /// configuration are shards of one sweep.
+    /// The whole sweep as it was understood, defaults filled in, whichever of its points the
+    /// archive holds: archives of equal configuration are shards of one sweep.
     pub configuration: serde_json::Value,
 }
 
@@ -46,8 +46,8 @@ impl ResultHeader {
 /// Which point of a sweep a run is: the labels of its choices, in the order of the product.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLabels {
-    /// Number of the run in the product, from 0 in the order topology × scheduler × host selector × process mapper ×
-    /// router × …
+    /// Number of the run in the product, from 0 in the order topology × scheduler × host selector ×
+    /// process mapper × router × …
     pub run: u32,
     /// Label of the topology.
     pub topology: String,
@@ -86,9 +86,11 @@ pub struct RunResult {
     pub phases: Vec<PhaseRow>,
     /// Where the time of each rank went, by job, phase and rank; flow and packet model.
     pub ranks: Vec<RankRow>,
-    /// Steps of critical paths, by job, phase and time, the sums of the others last; flow and packet model, where they are asked for.
+    /// Steps of critical paths, by job, phase and time, the sums of the others last; flow and
+    /// packet model, where they are asked for.
     pub path: Vec<PathRow>,
-    /// What critical paths waited for in the network, by job, phase, cause, link and job that caused it; flow model, where it is asked for.
+    /// What critical paths waited for in the network, by job, phase, cause, link and job that
+    /// caused it; flow model, where it is asked for.
     pub blame: Vec<BlameRow>,
     /// Link statistics, by job, phase and link; links without traffic are left out.
     pub links: LinkTable,
@@ -161,7 +163,8 @@ pub struct JobRow {
     /// The node of each rank's host; empty where only the whole run is told of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<NodeId>,
-    /// How long it would have run in the same place without other jobs, seconds; flow and packet model, where it is asked for.
+    /// How long it would have run in the same place without other jobs, seconds; flow and packet
+    /// model, where it is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_s: Option<f64>,
 }
@@ -286,7 +289,8 @@ impl PacketCounts {
 pub struct RankRow {
     /// Number of the job within the run.
     pub job: u32,
-    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for all phases together.
+    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for all
+    /// phases together.
     pub phase: Option<u32>,
     /// The rank.
     pub rank: u32,
@@ -323,11 +327,13 @@ pub struct Replayed {
     pub path_ranks_s: f64,
     /// Part of the critical path in the network; with the other part it is the makespan.
     pub path_network_s: f64,
-    /// What the makespan would be if nobody had to share links: no routing can do better on these routes' capacities.
+    /// What the makespan would be if nobody had to share links: no routing can do better on these
+    /// routes' capacities.
     pub unshared_s: Option<f64>,
     /// What the makespan would be if links had no limit to their capacity.
     pub unlimited_s: Option<f64>,
-    /// By how much of itself the makespan may be off, as only samples were simulated; 0 if all was, `None` if nothing tells.
+    /// By how much of itself the makespan may be off, as only samples were simulated; 0 if all was,
+    /// `None` if nothing tells.
     #[serde(default)]
     pub makespan_error: Option<f64>,
 }
@@ -337,8 +343,8 @@ pub struct Replayed {
 pub struct LinkTable {
     /// Number of the job; `None` for all jobs together.
     pub job: Vec<Option<u32>>,
-    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for all phases together: those of
-    /// the whole run, or of a job whose phases are merged into one.
+    /// Position of the phase among the rows of its job in [`RunResult::phases`]; `None` for all
+    /// phases together: those of the whole run, or of a job whose phases are merged into one.
     pub phase: Vec<Option<u32>>,
     /// The link.
     pub link: Vec<LinkId>,
@@ -346,17 +352,19 @@ pub struct LinkTable {
     pub bytes: Vec<u64>,
     /// Rank pairs that use it (for the whole run: the most at a time).
     pub flows: Vec<u64>,
-    /// Bytes per second while the phase runs, or bytes where no duration is known (for the whole run: the highest).
+    /// Bytes per second while the phase runs, or bytes where no duration is known (for the whole
+    /// run: the highest).
     pub load: Vec<f64>,
     /// What packets came to, where they were simulated; empty if nowhere.
     pub packets: Vec<Option<LinkPackets>>,
 }
 
-/// A step function of time: a value holds until the next. Of very long ones (2¹⁷ steps) neighbouring steps are joined,
-/// with the higher of their values; the summary is of all steps.
+/// A step function of time: a value holds until the next. Of very long ones (2¹⁷ steps)
+/// neighbouring steps are joined, with the higher of their values; the summary is of all steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// `max_congestion`, `stddev_congestion`, `max_flows`, `jobs_waiting`, `jobs_running`, `jobs_in_system`, `jobs_finished`.
+    /// `max_congestion`, `stddev_congestion`, `max_flows`, `jobs_waiting`, `jobs_running`,
+    /// `jobs_in_system`, `jobs_finished`.
     pub name: String,
     /// When a value begins, seconds, ascending.
     pub time_s: Vec<f64>,

@@ -1,10 +1,12 @@
-//! The network as a result remembers it: what is needed to name links, to draw them, and to build it again.
+//! The network as a result remembers it: what is needed to name links, to draw them, and to build
+//! it again.
 
 use serde::{Deserialize, Serialize};
 
 use crate::topology::{Faults, LinkId, Node, NodeId, PortOrder, Topology};
 
-/// Nodes and links of a topology; their positions are the [`NodeId`]s and [`LinkId`]s of the results.
+/// Nodes and links of a topology; their positions are the [`NodeId`]s and [`LinkId`]s of the
+/// results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// What the user called it.

@@ -11,7 +11,8 @@ pub struct LinkPackets {
     pub losses: u64,
     /// Marked for congestion.
     pub marks: u64,
-    /// Bytes in its queue that half of the packets did not find exceeded, to a quarter, in the worst simulated occurrence.
+    /// Bytes in its queue that half of the packets did not find exceeded, to a quarter, in the
+    /// worst simulated occurrence.
     pub queue_median: u64,
     /// Likewise, 99 %.
     pub queue_p99: u64,

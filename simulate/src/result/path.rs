@@ -4,12 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::topology::LinkId;
 
-/// A step of the critical path of a phase; or, without `start_s`, all of its kind that are not told one by one.
+/// A step of the critical path of a phase; or, without `start_s`, all of its kind that are not told
+/// one by one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathRow {
     /// Number of the job within the run.
     pub job: u32,
-    /// Position of the phase among the rows of its job in [`RunResult::phases`](super::RunResult::phases).
+    /// Position of the phase among the rows of its job in
+    /// [`RunResult::phases`](super::RunResult::phases).
     pub phase: u32,
     /// What happened.
     pub kind: StepKind,
@@ -56,12 +58,14 @@ pub enum StepKind {
     Sum,
 }
 
-/// Part of the time that the critical path of a phase was in the network, all occurrences together; the rows of a phase add up to that time.
+/// Part of the time that the critical path of a phase was in the network, all occurrences together;
+/// the rows of a phase add up to that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlameRow {
     /// Number of the job within the run.
     pub job: u32,
-    /// Position of the phase among the rows of its job in [`RunResult::phases`](super::RunResult::phases).
+    /// Position of the phase among the rows of its job in
+    /// [`RunResult::phases`](super::RunResult::phases).
     pub phase: u32,
     /// What the time was needed for.
     pub cause: Cause,

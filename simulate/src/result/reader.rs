@@ -1,7 +1,7 @@
 //! Reading a result archive, one run in memory at a time.
 //!
-//! What a run refers to by number (topology, workloads, links) is checked to exist when the run is read, so that whoever
-//! uses a [`RunResult`] of this reader may index with it.
+//! What a run refers to by number (topology, workloads, links) is checked to exist when the run is
+//! read, so that whoever uses a [`RunResult`] of this reader may index with it.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -38,7 +38,8 @@ pub struct ResultReader<R: BufRead> {
     bytes: Vec<u8>,
 }
 
-/// `runs/3/links/000000` is part `links/000000` of number 3 in folder `runs`; `runs/3.json` is its empty part.
+/// `runs/3/links/000000` is part `links/000000` of number 3 in folder `runs`; `runs/3.json` is its
+/// empty part.
 struct Place<'a> {
     folder: &'a str,
     number: u32,
@@ -71,8 +72,8 @@ impl<R: BufRead> ResultReader<R> {
         Self::begin(input, false)
     }
 
-    /// As [`open`](Self::open), an archive that may end too early: the runs that are complete are read, what comes of the next
-    /// one is passed over.
+    /// As [`open`](Self::open), an archive that may end too early: the runs that are complete are
+    /// read, what comes of the next one is passed over.
     ///
     /// # Errors
     /// As [`open`](Self::open); an archive that ends before its first run could begin.
@@ -117,7 +118,8 @@ impl<R: BufRead> ResultReader<R> {
         Ok(())
     }
 
-    /// Goes to the next member. There is one, the summary being the last; but where an archive may end too early.
+    /// Goes to the next member. There is one, the summary being the last; but where an archive may
+    /// end too early.
     fn advance(&mut self) -> Result<()> {
         let next = self.archive.next_member().and_then(|member| {
             member.ok_or_else(|| {
@@ -173,7 +175,8 @@ impl<R: BufRead> ResultReader<R> {
             }
             match Place::of(&member.name) {
                 Some(Place { folder: "runs", number, part: "" }) => {
-                    // A run tells how much there is of it; so the last one may be complete although nothing follows.
+                    // A run tells how much there is of it; so the last one may be complete although
+                    // nothing follows.
                     let run = self.run(&member, number);
                     let run = self.unless_cut(run)?;
                     self.runs += usize::from(run.is_some());
@@ -206,7 +209,8 @@ impl<R: BufRead> ResultReader<R> {
         Ok(())
     }
 
-    /// Hands the members that belong to the entry at `head` to `part`, which says whether it knew the member.
+    /// Hands the members that belong to the entry at `head` to `part`, which says whether it knew
+    /// the member.
     fn parts(
         &mut self,
         head: &MemberInfo,

@@ -1,8 +1,9 @@
 //! Writing a result archive: topologies and workloads first, then one run after the other.
 //!
-//! Rows of text go as NDJSON into members of a few megabytes, long columns of numbers into [`columns`]: whatever the size of
-//! a result, no member is large. A float in a column is stored as its IEEE 754 bits, taken for a signed integer; an unsigned
-//! 64-bit number likewise as its bits. docs/formats.md has the layout.
+//! Rows of text go as NDJSON into members of a few megabytes, long columns of numbers into
+//! [`columns`]: whatever the size of a result, no member is large. A float in a column is stored as
+//! its IEEE 754 bits, taken for a signed integer; an unsigned 64-bit number likewise as its bits.
+//! docs/formats.md has the layout.
 //!
 //! [`columns`]: phaseflow_collect::archive::columns
 
@@ -98,8 +99,8 @@ pub struct ResultWriter<W: Write> {
 }
 
 impl<W: Write> ResultWriter<W> {
-    /// Starts an archive with what its runs refer to. `topologies` are [`Topology`](crate::topology::Topology)s or what an
-    /// archive remembers of them.
+    /// Starts an archive with what its runs refer to. `topologies` are
+    /// [`Topology`](crate::topology::Topology)s or what an archive remembers of them.
     ///
     /// # Errors
     /// What the output reports.
@@ -127,7 +128,8 @@ impl<W: Write> ResultWriter<W> {
     /// Appends a run; runs come in ascending order of their number.
     ///
     /// # Errors
-    /// A number not above that of the run before, a time that is not finite, or what the output reports.
+    /// A number not above that of the run before, a time that is not finite, or what the output
+    /// reports.
     pub fn run(&mut self, run: &RunResult) -> Result<()> {
         let number = run.labels.run;
         if let Some(last) = self.last.filter(|last| *last >= number) {
@@ -183,8 +185,8 @@ impl<W: Write> ResultWriter<W> {
     }
 }
 
-/// Refuses what could not be read back: parallel columns of unequal length, and a number that is none (JSON has no word for
-/// it) where it cannot pass as unknown.
+/// Refuses what could not be read back: parallel columns of unequal length, and a number that is
+/// none (JSON has no word for it) where it cannot pass as unknown.
 fn checked(run: &RunResult) -> Result<()> {
     let links = &run.links;
     let columns =

@@ -1,11 +1,13 @@
 //! D-mod-K: the destination's number decides, so that all traffic to a host comes down one path.
 //!
-//! E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees" (CCIT report
-//! 776, Technion 2010): on the way up, at level l, port ⌊d / (w₁·…·w_l)⌋ mod w_{l+1}. Here the divisor is the product of the
-//! numbers of candidates met so far, which is the same on XGFTs and gives a meaning to the rule on any other network.
+//! E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life
+//! fat trees" (CCIT report 776, Technion 2010): on the way up, at level l, port ⌊d / (w₁·…·w_l)⌋
+//! mod w_{l+1}. Here the divisor is the product of the numbers of candidates met so far, which is
+//! the same on XGFTs and gives a meaning to the rule on any other network.
 //!
-//! Good for shifts and all-to-all on full fat trees whose ranks follow the hosts' order; blind to load, so a pattern that
-//! meets its modulus (every 16th host a server) puts everything on one link.
+//! Good for shifts and all-to-all on full fat trees whose ranks follow the hosts' order; blind to
+//! load, so a pattern that meets its modulus (every 16th host a server) puts everything on one
+//! link.
 
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
@@ -16,7 +18,8 @@ use super::{RouteRequest, Router, Routes};
 /// The router `dmodk`.
 #[derive(Debug)]
 pub(super) struct DModK {
-    /// PFSim's: the same modulus at every level, so that trees of three levels use only part of their paths.
+    /// PFSim's: the same modulus at every level, so that trees of three levels use only part of
+    /// their paths.
     same_modulus: bool,
     walker: Walker,
 }

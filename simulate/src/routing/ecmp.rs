@@ -1,10 +1,13 @@
-//! Equal-cost multi-path: each switch hashes a flow's ends and takes the candidate that the hash names.
+//! Equal-cost multi-path: each switch hashes a flow's ends and takes the candidate that the hash
+//! names.
 //!
-//! As switches do (RFC 2992 describes hashing for ECMP), with the pair of hosts as the flow and a salt per switch, so that
-//! the choices of successive switches are independent (no polarisation). The hash is SplitMix64's mixing function (Steele,
-//! Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), applied to seed, ends and switch in turn;
-//! its high 32 bits, times the number of candidates, shifted right by 32, give the choice. Routes depend on seed, ends and
-//! topology only: a pair keeps its path, and two heavy pairs that collide once collide always.
+//! As switches do (RFC 2992 describes hashing for ECMP), with the pair of hosts as the flow and a
+//! salt per switch, so that the choices of successive switches are independent (no polarisation).
+//! The hash is SplitMix64's mixing function (Steele, Lea and Flood, "Fast splittable pseudorandom
+//! number generators", OOPSLA 2014), applied to seed, ends and switch in turn; its high 32 bits,
+//! times the number of candidates, shifted right by 32, give the choice. Routes depend on seed,
+//! ends and topology only: a pair keeps its path, and two heavy pairs that collide once collide
+//! always.
 
 use phaseflow_collect::Result;
 

@@ -1,7 +1,8 @@
 //! Routes from a program of the user's: `exec:PROGRAM`.
 //!
-//! Asked once per job, or per phase where phases are rerouted. Routes need not be shortest, but they must be routes: links that join up, from the source
-//! through switches to the destination, no node twice.
+//! Asked once per job, or per phase where phases are rerouted. Routes need not be shortest, but
+//! they must be routes: links that join up, from the source through switches to the destination, no
+//! node twice.
 
 use phaseflow_collect::Result;
 use serde::{Deserialize, Serialize};

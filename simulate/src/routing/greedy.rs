@@ -1,13 +1,15 @@
 //! The shortest path that hurts least, given the load of this moment.
 //!
-//! PFSim's dynamic routers: `greedy` takes the path of the least sum of loads, `greedy-max` the one whose most loaded link
-//! has the least load. Pairs come from the heaviest to the lightest and each sees those before it. Only links between
-//! switches count: the first and last hop are not a matter of choice. Loads are compared, not load / capacity: on networks
-//! of unequal capacities these are the wrong routers.
+//! PFSim's dynamic routers: `greedy` takes the path of the least sum of loads, `greedy-max` the one
+//! whose most loaded link has the least load. Pairs come from the heaviest to the lightest and each
+//! sees those before it. Only links between switches count: the first and last hop are not a matter
+//! of choice. Loads are compared, not load / capacity: on networks of unequal capacities these are
+//! the wrong routers.
 //!
-//! The least cost to the destination is known for each switch once it is known for the switches behind its candidates, so
-//! a search breadth first from the source, and its order backwards, give the exact minimum over all shortest paths in one
-//! step per link of the DAG. Ties: the first candidate, hop by hop.
+//! The least cost to the destination is known for each switch once it is known for the switches
+//! behind its candidates, so a search breadth first from the source, and its order backwards, give
+//! the exact minimum over all shortest paths in one step per link of the DAG. Ties: the first
+//! candidate, hop by hop.
 
 use std::marker::PhantomData;
 
@@ -130,11 +132,13 @@ impl<C: Cost> Greedy<C> {
     }
 }
 
-/// The first link of least cost among `links`, if it is below `bound`, and that cost, `spent` so far included. `None` if
-/// more than `choices` further choices lie behind the links: then a search is cheaper.
+/// The first link of least cost among `links`, if it is below `bound`, and that cost, `spent` so
+/// far included. `None` if more than `choices` further choices lie behind the links: then a search
+/// is cheaper.
 ///
-/// As deep as a fat tree of three levels needs, this looks at paths one after the other, but leaves each as soon as it is
-/// not better than the best so far, which the remaining links cannot change: costs only grow.
+/// As deep as a fat tree of three levels needs, this looks at paths one after the other, but leaves
+/// each as soon as it is not better than the best so far, which the remaining links cannot change:
+/// costs only grow.
 fn best_by_bound<C: Cost>(
     topology: &Topology,
     paths: &ShortestPaths<'_>,

@@ -1,8 +1,8 @@
 //! Which links a demand takes.
 //!
-//! All routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the destination
-//! ([`ShortestPaths`](crate::topology::ShortestPaths)); paths are never enumerated. The candidates of a hop are ordered by
-//! [`Topology::order`] of the node they lead to, then by link.
+//! All routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the
+//! destination ([`ShortestPaths`](crate::topology::ShortestPaths)); paths are never enumerated. The
+//! candidates of a hop are ordered by [`Topology::order`] of the node they lead to, then by link.
 //!
 //! | router | decides by | file |
 //! |---|---|---|
@@ -44,13 +44,14 @@ pub struct HostDemand {
     pub flows: u32,
 }
 
-/// What a router is told: application-aware routing sees placement, communication pattern and interconnect usage.
+/// What a router is told: application-aware routing sees placement, communication pattern and
+/// interconnect usage.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteRequest<'a> {
     /// The network.
     pub topology: &'a Topology,
-    /// What to route, heaviest first, so that the light fit around the heavy; greedy routing depends on the order of ties
-    /// too.
+    /// What to route, heaviest first, so that the light fit around the heavy; greedy routing
+    /// depends on the order of ties too.
     pub demands: &'a [HostDemand],
     /// Load of each link by everything else at this moment, in the unit of the demands.
     pub link_load: &'a [f64],

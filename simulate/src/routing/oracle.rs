@@ -1,4 +1,5 @@
-//! All routers against the slow and obvious: every shortest path of a small random network, spelt out.
+//! All routers against the slow and obvious: every shortest path of a small random network, spelt
+//! out.
 
 use proptest::prelude::*;
 
@@ -46,8 +47,8 @@ fn demand(src: u32, dst: u32, load: u32) -> HostDemand {
     HostDemand { src: HostId(src), dst: HostId(dst), bytes: load as u64, load, flows: 1 }
 }
 
-/// Up to six switches and five hosts, some of these on two switches; parallel and one-way links, now and then a cable
-/// between two hosts.
+/// Up to six switches and five hosts, some of these on two switches; parallel and one-way links,
+/// now and then a cable between two hosts.
 fn networks() -> impl Strategy<Value = Topology> {
     let cable = (0..6_u32, 0..6_u32, 0..5_u32);
     let host = (0..6_u32, proptest::option::weighted(0.3, 0..6_u32), 0..20_u32);
@@ -204,7 +205,8 @@ fn ecmp_spreads_pairs_and_keeps_each_on_its_path() {
 
 #[test]
 fn greedy_places_the_heavy_first_and_the_light_around_it() {
-    // Two ways; 5, then 3 and 2 on the other one; the next one finds both full alike and takes the first.
+    // Two ways; 5, then 3 and 2 on the other one; the next one finds both full alike and takes the
+    // first.
     let net = Topology::freeze("net", sketch("h0-a h1-b a-x x-b a-y y-b"), PortOrder::Name, 0).unwrap();
     let demands: Vec<HostDemand> = [5, 3, 2, 1].map(|load| demand(0, 1, load)).to_vec();
     for name in ["greedy", "greedy-max"] {

@@ -1,8 +1,9 @@
 //! Any shortest path, each as likely as any other.
 //!
-//! A candidate is taken with the probability of its share of the paths that are left, which makes whole paths (parallel
-//! links make different ones) equally likely, also where hops alone would not: on tori and irregular networks. The
-//! baseline for any cleverer choice; collisions are as many as chance makes them.
+//! A candidate is taken with the probability of its share of the paths that are left, which makes
+//! whole paths (parallel links make different ones) equally likely, also where hops alone would
+//! not: on tori and irregular networks. The baseline for any cleverer choice; collisions are as
+//! many as chance makes them.
 
 use phaseflow_collect::Result;
 use rand::{Rng, SeedableRng};

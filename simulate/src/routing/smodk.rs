@@ -1,9 +1,10 @@
 //! S-mod-K: the source's number decides, so that all traffic of a host goes up one path.
 //!
-//! The mirror of D-mod-K, with the source's number in place of the destination's; both are compared in G. Rodriguez,
-//! C. Minkenberg, R. Beivide, R. P. Luijten, J. Labarta and M. Valero, "Oblivious routing schemes in extended generalized
-//! fat tree networks" (CLUSTER 2009). It gathers many sources of one destination on different ways down, where D-mod-K
-//! spreads many destinations of one source; the better one depends on the pattern.
+//! The mirror of D-mod-K, with the source's number in place of the destination's; both are compared
+//! in G. Rodriguez, C. Minkenberg, R. Beivide, R. P. Luijten, J. Labarta and M. Valero, "Oblivious
+//! routing schemes in extended generalized fat tree networks" (CLUSTER 2009). It gathers many
+//! sources of one destination on different ways down, where D-mod-K spreads many destinations of
+//! one source; the better one depends on the pattern.
 
 use phaseflow_collect::Result;
 

@@ -10,7 +10,8 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    /// Appends a route. `choose` gets the node of each hop with more than one candidate and says which one it takes.
+    /// Appends a route. `choose` gets the node of each hop with more than one candidate and says
+    /// which one it takes.
     #[inline]
     pub(super) fn walk(
         &mut self,

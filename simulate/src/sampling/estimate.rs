@@ -175,8 +175,8 @@ pub(crate) struct WindowReplays {
 /// The replays of the windows, and how times of pieces are taken from them.
 struct Measured<'a> {
     found: &'a WindowReplays,
-    /// Phases within whose occurrences ranks gather: they begin a window further apart than they are
-    /// in the run.
+    /// Phases within whose occurrences ranks gather: they begin a window further apart than they
+    /// are in the run.
     gathering: BTreeSet<Option<u32>>,
 }
 
@@ -207,11 +207,11 @@ impl<'a> Measured<'a> {
         self.time_of(phase, &self.found.again, &sample.again, &sample.edges)
     }
 
-    /// How long stretches took, picoseconds: from last entry to last entry where an occurrence begins
-    /// or ends, from mean entry to mean entry within one. There ranks are as far apart at the end of a
-    /// piece as at its beginning but by chance, and the mean hardly depends on who is last. Where they
-    /// gather, the mean takes longer than the run: then all is from last entry to last entry. Added up
-    /// over all pieces of an occurrence both are its time.
+    /// How long stretches took, picoseconds: from last entry to last entry where an occurrence
+    /// begins or ends, from mean entry to mean entry within one. There ranks are as far apart at
+    /// the end of a piece as at its beginning but by chance, and the mean hardly depends on who is
+    /// last. Where they gather, the mean takes longer than the run: then all is from last entry to
+    /// last entry. Added up over all pieces of an occurrence both are its time.
     fn time_of(
         &self,
         phase: Option<u32>,

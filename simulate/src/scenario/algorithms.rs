@@ -1,8 +1,9 @@
 //! Names of algorithms, PFSim's and ours.
 //!
-//! PFSim names Python classes by their module path (`pfsim.router.DmodKRouter`, `picosim.…` in the paper's listing); only
-//! the last component counts. A class gets the plain label of the algorithm it stands for, so that tables of both dialects
-//! read the same, but behaves as PFSim's where ours differs: those rows of [`CLASSES`] name the variant.
+//! PFSim names Python classes by their module path (`pfsim.router.DmodKRouter`, `picosim.…` in the
+//! paper's listing); only the last component counts. A class gets the plain label of the algorithm
+//! it stands for, so that tables of both dialects read the same, but behaves as PFSim's where ours
+//! differs: those rows of [`CLASSES`] name the variant.
 
 use std::path::Path;
 
@@ -26,8 +27,8 @@ const CLASSES: &[(Axis, &str, &str, &str)] = &[
     (Axis::Router, "GreedyRouter2", "greedy-max", "greedy-max"),
 ];
 
-/// The alternatives that a scenario gives for an axis: a name, a comma-separated list of names, `exec`, or a list of
-/// these.
+/// The alternatives that a scenario gives for an axis: a name, a comma-separated list of names,
+/// `exec`, or a list of these.
 pub(super) fn alternatives(axis: Axis, node: &Node, folder: &Path) -> Result<Vec<Choice>> {
     let mut choices = Vec::new();
     for item in node.list() {
@@ -68,7 +69,8 @@ fn class_choice(axis: Axis, class: &str) -> Result<Choice> {
     }
 }
 
-/// `exec: program` or `exec: [program, argument, …]`: a word that names a file beside the scenario means that file.
+/// `exec: program` or `exec: [program, argument, …]`: a word that names a file beside the scenario
+/// means that file.
 fn exec(node: &Node, folder: &Path) -> Result<Choice> {
     let mut words = Vec::new();
     for word in node.list() {

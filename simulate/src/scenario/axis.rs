@@ -52,7 +52,8 @@ impl Axis {
         }
     }
 
-    /// What is run where nothing is chosen. The traffic model has no transport, so that axis has a choice without a name.
+    /// What is run where nothing is chosen. The traffic model has no transport, so that axis has a
+    /// choice without a name.
     fn default_choice(self) -> Choice {
         Choice::plain(match self {
             Self::Scheduler => "fcfs",

@@ -68,8 +68,8 @@ fn is_distribution(node: &Node) -> bool {
     node.is_map() || node.text("", "").is_ok_and(|text| text.contains('['))
 }
 
-/// `{exponential: {lambd: 0.1}}`, `exponential[lambd=0.1]`, PFSim's `{distribution: module.ExponentialDistribution, params:
-/// {lambd: 0.1}}`, or a time: always that one.
+/// `{exponential: {lambd: 0.1}}`, `exponential[lambd=0.1]`, PFSim's `{distribution:
+/// module.ExponentialDistribution, params: {lambd: 0.1}}`, or a time: always that one.
 fn distribution(what: &str, node: &Node) -> Result<Distribution> {
     if !is_distribution(node) {
         return Ok(Distribution::constant(node.seconds(what)?));

@@ -1,10 +1,11 @@
 //! Scenario files: what to simulate, written down.
 //!
-//! A scenario names networks, algorithms and jobs; where it names several, all combinations are run. The schema is PFSim's,
-//! so its files run unchanged, with our names and a few more keys; `docs/scenarios.md` lists them all. Reading goes in two
-//! steps: the YAML text becomes a tree in which every value knows its line and column, then each key is read by the file
-//! that knows it: `algorithms`, `topologies`, `jobs`. The command line is one more [`Scenario`]: what it says goes before
-//! what the file says ([`Scenario::or`]).
+//! A scenario names networks, algorithms and jobs; where it names several, all combinations are
+//! run. The schema is PFSim's, so its files run unchanged, with our names and a few more keys;
+//! `docs/scenarios.md` lists them all. Reading goes in two steps: the YAML text becomes a tree in
+//! which every value knows its line and column, then each key is read by the file that knows it:
+//! `algorithms`, `topologies`, `jobs`. The command line is one more [`Scenario`]: what it says goes
+//! before what the file says ([`Scenario::or`]).
 
 mod algorithms;
 mod axis;
@@ -51,7 +52,8 @@ pub struct Scenario {
     pub notes: Vec<String>,
 }
 
-/// End of runs whose jobs come without end where nothing else is said, seconds: that of PFSim's example scenarios.
+/// End of runs whose jobs come without end where nothing else is said, seconds: that of PFSim's
+/// example scenarios.
 const USUAL_END_S: f64 = 1000.0;
 
 /// One line of a scenario's job list.
@@ -106,7 +108,8 @@ impl Scenario {
     /// Reads a scenario file.
     ///
     /// # Errors
-    /// A file that cannot be read, is not YAML, or has a key or value that a scenario does not have; with line and column.
+    /// A file that cannot be read, is not YAML, or has a key or value that a scenario does not
+    /// have; with line and column.
     pub fn read(path: &Path) -> Result<Self> {
         // What has no end has no length either: one byte too many is enough to know.
         let file = File::open(path).at(|| path.display())?;
@@ -191,8 +194,8 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The same with an end, and a remark about it, where jobs come without end and nothing is said of one, as in the listing of
-    /// the PFAnalyzer paper.
+    /// The same with an end, and a remark about it, where jobs come without end and nothing is said
+    /// of one, as in the listing of the PFAnalyzer paper.
     #[must_use]
     pub fn ended(mut self) -> Self {
         let is_endless = |job: &Job| matches!(job.submission, Submission::Endless { .. });
@@ -317,7 +320,8 @@ mod tests {
             labels,
             ["xgft[m=4:8,w=1:2,slots=8,capacity=2.5]", "torus[dims=4x4x2,slots=1,capacity=1]"]
         );
-        // PFSim's defaults are 1 Gbit/s and one process; below the top, several uplinks lead to all of the level above.
+        // PFSim's defaults are 1 Gbit/s and one process; below the top, several uplinks lead to all
+        // of the level above.
         let said_less = "topology:\n- kind: pfsim.topology.XGFTTopology\n  params: {h: 3, m: [4, 4, 3], w: [1, 2, 2]}\n\
                          - {kind: NDTorusTopology, params: {n: 1, dims: [4]}}\n";
         let networks = parse(said_less).unwrap().networks;

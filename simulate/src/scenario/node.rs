@@ -1,8 +1,8 @@
 //! A YAML document in which every value knows its line and column.
 //!
-//! Scenario files come in two dialects and many short forms; a derived `Deserialize` would try one form after the other
-//! and report the last. So the file becomes a tree of located nodes first, and the tree is read by code that knows what it
-//! expects at each place.
+//! Scenario files come in two dialects and many short forms; a derived `Deserialize` would try one
+//! form after the other and report the last. So the file becomes a tree of located nodes first, and
+//! the tree is read by code that knows what it expects at each place.
 
 use std::fmt;
 
@@ -42,8 +42,8 @@ pub(super) struct Map<'a> {
 }
 
 impl Node {
-    /// Parses one document. Work and memory are bounded by the length of the text: aliases may repeat a little, not blow
-    /// up.
+    /// Parses one document. Work and memory are bounded by the length of the text: aliases may
+    /// repeat a little, not blow up.
     pub(super) fn parse(text: &str) -> Result<Self> {
         if text.len() > LARGEST_FILE {
             let problem = format!("has {} bytes, a scenario has at most {LARGEST_FILE}", text.len());

@@ -38,8 +38,8 @@ pub(super) fn networks(node: &Node, folder: &Path) -> Result<Vec<NetworkChoice>>
 /// Capacity of PFSim's generated links where a scenario has no `bw`.
 const PFSIM_CAPACITY: f64 = 1.0;
 
-/// PFSim's `{kind: module.Class, params: {…}}`. `npe` is the number of process slots per host, `bw` the capacity of every
-/// link in Gbit/s, both 1 by default.
+/// PFSim's `{kind: module.Class, params: {…}}`. `npe` is the number of process slots per host, `bw`
+/// the capacity of every link in Gbit/s, both 1 by default.
 fn class(item: &Node) -> Result<TopologyChoice> {
     let entry = item.map("topology", &["kind", "params"])?;
     let kind = entry.required("topology", "kind")?;
@@ -56,7 +56,8 @@ fn class(item: &Node) -> Result<TopologyChoice> {
         }
         "XGFTTopology" => {
             let (m, w) = (numbers(params, "m", "h")?, numbers(params, "w", "h")?);
-            // Two levels with one uplink a host, and the like, are the published tree: no other name for the same network.
+            // Two levels with one uplink a host, and the like, are the published tree: no other
+            // name for the same network.
             let is_published = w.split_last().is_none_or(|(_, below)| below.iter().all(|w| w == "1"));
             let variant = if is_published { "" } else { ",variant=pfsim" };
             format!("xgft[m={},w={}{variant}", m.join(":"), w.join(":"))

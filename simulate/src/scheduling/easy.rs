@@ -3,18 +3,21 @@
 use super::{QueueView, RunningJob, Scheduler};
 use crate::engine::Picoseconds;
 
-/// First come, first served, but a job that fits may overtake where it does not delay the head of the queue (Lifka, *The
-/// ANL/IBM SP scheduling system*, 1995; Mu'alem and Feitelson, *Utilization, predictability, workloads, and user runtime
-/// estimates in scheduling the IBM SP2 with backfilling*, 2001, section 2).
+/// First come, first served, but a job that fits may overtake where it does not delay the head of
+/// the queue (Lifka, *The ANL/IBM SP scheduling system*, 1995; Mu'alem and Feitelson, *Utilization,
+/// predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with
+/// backfilling*, 2001, section 2).
 ///
-/// A head that does not fit gets a *reservation*: the *shadow time* at which, if jobs end as estimated, enough running ones
-/// will have ended for it, and the *extra* slots that will then be free beyond its processes. The first job behind it that
-/// fits now starts if it will end by the shadow time, or if it takes no more than the extra slots.
+/// A head that does not fit gets a *reservation*: the *shadow time* at which, if jobs end as
+/// estimated, enough running ones will have ended for it, and the *extra* slots that will then be
+/// free beyond its processes. The first job behind it that fits now starts if it will end by the
+/// shadow time, or if it takes no more than the extra slots.
 ///
-/// What is guaranteed: as long as no job runs longer than its estimate and the host selector takes no more slots than
-/// [`QueuedJob::slots`](super::QueuedJob::slots), the head starts no later than at the shadow time of the moment at which it
-/// became the head, hosts of unlike slots included. Those behind the head have no such promise: they may start later than
-/// under [`Fcfs`](super::Fcfs).
+/// What is guaranteed: as long as no job runs longer than its estimate and the host selector takes
+/// no more slots than [`QueuedJob::slots`](super::QueuedJob::slots), the head starts no later than
+/// at the shadow time of the moment at which it became the head, hosts of unlike slots included.
+/// Those behind the head have no such promise: they may start later than under
+/// [`Fcfs`](super::Fcfs).
 #[derive(Clone, Debug, Default)]
 pub struct Easy {
     running: Vec<RunningJob>,
@@ -65,7 +68,8 @@ mod tests {
     /// Submission time, processes, run time.
     type Job = (u64, u32, u64);
 
-    /// Takes free hosts in order until there are enough slots: stops when it has enough, as all our host selectors do.
+    /// Takes free hosts in order until there are enough slots: stops when it has enough, as all our
+    /// host selectors do.
     fn select(free: &[bool], slots: &[u32], processes: u32) -> Vec<usize> {
         let mut found = 0;
         let mut hosts = Vec::new();
@@ -89,8 +93,8 @@ mod tests {
         u64::from(processes + largest - 1).min(slots.iter().map(|s| u64::from(*s)).sum())
     }
 
-    /// When `processes` slots are free if nobody else is started: the running jobs end one after the
-    /// other, each at its time, with the slots that it frees.
+    /// When `processes` slots are free if nobody else is started: the running jobs end one after
+    /// the other, each at its time, with the slots that it frees.
     fn start_without_backfilling(
         now: u64,
         free_slots: u64,
@@ -109,8 +113,8 @@ mod tests {
         start
     }
 
-    /// A machine driven by a scheduler; returns starts and, for each job that had to wait as the head, the promise: its
-    /// start if from that moment on nobody else was started.
+    /// A machine driven by a scheduler; returns starts and, for each job that had to wait as the
+    /// head, the promise: its start if from that moment on nobody else was started.
     fn drive(scheduler: &mut dyn Scheduler, slots: &[u32], jobs: &[Job]) -> (Vec<u64>, BTreeMap<usize, u64>) {
         let mut free = vec![true; slots.len()];
         let mut queue: Vec<usize> = Vec::new();
@@ -121,7 +125,8 @@ mod tests {
         while starts.contains(&u64::MAX) {
             let end = running.iter().map(|(end, job, _)| (*end, *job)).min();
             let submit = jobs.get(submitted).map(|job| job.0);
-            // Submissions before ends, ends one by one: schedulers are asked in between, when only part has happened.
+            // Submissions before ends, ends one by one: schedulers are asked in between, when only
+            // part has happened.
             let (now, occasion) = match (submit, end) {
                 (Some(at), end) if end.is_none_or(|(end, _)| at <= end) => {
                     queue.push(submitted);
@@ -171,8 +176,9 @@ mod tests {
         (starts, promises)
     }
 
-    /// EASY as its authors tell it, slowly: the head's start is found by letting the clock run from end to end, and a
-    /// candidate is tried by letting it run and looking whether the head could still start then.
+    /// EASY as its authors tell it, slowly: the head's start is found by letting the clock run from
+    /// end to end, and a candidate is tried by letting it run and looking whether the head could
+    /// still start then.
     struct Obvious;
 
     impl Scheduler for Obvious {
@@ -225,7 +231,8 @@ mod tests {
             prop_assert_eq!(drive(&mut Easy::default(), &slots, &jobs).0, drive(&mut Obvious, &slots, &jobs).0);
         }
 
-        // CORRECTNESS: the head is never delayed beyond its reservation, nor beyond a world without backfilling.
+        // CORRECTNESS: the head is never delayed beyond its reservation, nor beyond a world without
+        // backfilling.
         #[test]
         fn the_head_is_never_delayed((slots, jobs) in machine()) {
             let (starts, promises) = drive(&mut Easy::default(), &slots, &jobs);
@@ -246,10 +253,12 @@ mod tests {
 
     #[test]
     fn a_short_and_a_narrow_job_overtake_a_long_wide_one_does_not() {
-        // 10 hosts of 1 slot. Job 0 holds 6 until 100. The head, job 1, needs 8 at 100; 2 are extra.
+        // 10 hosts of 1 slot. Job 0 holds 6 until 100. The head, job 1, needs 8 at 100; 2 are
+        // extra.
         let jobs = [(0, 6, 100), (1, 8, 10), (2, 4, 99), (3, 4, 50), (4, 2, 500), (5, 2, 500)];
         let (starts, _) = drive(&mut Easy::default(), &[1; 10], &jobs);
-        // Job 2 would end at 101, job 3 in time; job 4 takes the extra slots and leaves none for job 5.
+        // Job 2 would end at 101, job 3 in time; job 4 takes the extra slots and leaves none for
+        // job 5.
         assert_eq!(starts, [0, 100, 110, 3, 53, 110]);
     }
 }

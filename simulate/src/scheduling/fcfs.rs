@@ -7,7 +7,8 @@ use super::{Occasion, QueueView, Scheduler};
 
 /// Starts jobs in the order of submission; a head that does not fit blocks all behind it.
 ///
-/// Fair and easy to predict, but large jobs leave hosts idle while they wait: [`Easy`](super::Easy) fills those.
+/// Fair and easy to predict, but large jobs leave hosts idle while they wait: [`Easy`](super::Easy)
+/// fills those.
 #[derive(Clone, Copy, Debug)]
 pub struct Fcfs {
     pfsim: bool,
@@ -16,8 +17,9 @@ pub struct Fcfs {
 impl Fcfs {
     /// `fcfs` starts heads of the queue for as long as they fit.
     ///
-    /// `fcfs[variant=pfsim]` is PFSim's: a submitted job starts at once only if nobody waits, and a job that finishes starts
-    /// at most the head. So a queue may be left although its head fits, until the next job finishes.
+    /// `fcfs[variant=pfsim]` is PFSim's: a submitted job starts at once only if nobody waits, and a
+    /// job that finishes starts at most the head. So a queue may be left although its head fits,
+    /// until the next job finishes.
     ///
     /// # Errors
     /// Another variant.

@@ -1,9 +1,9 @@
 //! Which queued job starts next.
 //!
-//! Hosts are whole and never shared: a job fits if the free hosts have a slot for each of its processes, and then takes
-//! all slots of the hosts it gets. Where all hosts have s slots, a job of p processes takes ⌈p / s⌉ · s; where hosts are
-//! unlike, what it takes depends on the host selector and is known before it starts only as a bound
-//! ([`QueuedJob::slots`]).
+//! Hosts are whole and never shared: a job fits if the free hosts have a slot for each of its
+//! processes, and then takes all slots of the hosts it gets. Where all hosts have s slots, a job of
+//! p processes takes ⌈p / s⌉ · s; where hosts are unlike, what it takes depends on the host
+//! selector and is known before it starts only as a bound ([`QueuedJob::slots`]).
 
 mod easy;
 mod fcfs;
@@ -21,7 +21,8 @@ pub use fcfs::Fcfs;
 pub struct QueuedJob {
     /// Processes to place: it fits if the free hosts have that many slots.
     pub processes: u32,
-    /// Most process slots it may occupy: those of whole hosts, chosen by a host selector that stops when it has enough.
+    /// Most process slots it may occupy: those of whole hosts, chosen by a host selector that stops
+    /// when it has enough.
     pub slots: u64,
     /// How long it will run, as far as the scheduler knows.
     pub estimate: Picoseconds,
@@ -69,8 +70,8 @@ impl QueueView<'_> {
 
 /// A scheduling algorithm.
 pub trait Scheduler: Send {
-    /// Index in the queue of a job to start now, one that [fits](QueueView::fits); asked again, with the new view, until it
-    /// says `None`.
+    /// Index in the queue of a job to start now, one that [fits](QueueView::fits); asked again,
+    /// with the new view, until it says `None`.
     fn next(&mut self, view: &QueueView<'_>) -> Option<usize>;
 }
 

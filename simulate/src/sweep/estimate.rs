@@ -20,7 +20,8 @@ mod bytes {
     pub(super) const JOB: u64 = 256;
     pub(super) const PHASE_ROW: u64 = 256;
     pub(super) const LINK_ROW: u64 = 48;
-    /// State of a message that is replayed: its own, a wait, its share of what the network knows; and what reading it took.
+    /// State of a message that is replayed: its own, a wait, its share of what the network knows;
+    /// and what reading it took.
     pub(super) const MESSAGE: u64 = 360;
     /// What held a message up, where that is asked for.
     pub(super) const HOLDS: u64 = 170;
@@ -37,7 +38,8 @@ pub struct Estimate {
     pub jobs: f64,
     /// Events of their lives, of messages, and of packets.
     pub events: f64,
-    /// How often the packet model puts a packet of a message on a link: messages as recorded, on shortest paths between hosts anywhere.
+    /// How often the packet model puts a packet of a message on a link: messages as recorded, on
+    /// shortest paths between hosts anywhere.
     pub hops: f64,
     /// Messages that are replayed.
     pub messages: f64,

@@ -19,8 +19,9 @@ use crate::{host_selection, process_mapping, routing, scheduling};
 pub(super) const BATCH: usize = 2;
 
 impl Sweep {
-    /// Runs points, given by their numbers, on all threads and hands their results to `sink` in that order, each as soon as those
-    /// before it are there. `progress` ends at the sum of the points' [work](Self::work).
+    /// Runs points, given by their numbers, on all threads and hands their results to `sink` in
+    /// that order, each as soon as those before it are there. `progress` ends at the sum of the
+    /// points' [work](Self::work).
     ///
     /// # Errors
     /// The first failure in the order of the points; the results before it were handed on.
@@ -38,7 +39,8 @@ impl Sweep {
                 return Ok(());
             }
             let results = Mutex::new(InOrder::new(batch.len(), &mut sink));
-            // Begun in order as well, however threads divide a batch: nothing waits longer than it has to.
+            // Begun in order as well, however threads divide a batch: nothing waits longer than it
+            // has to.
             let begun = AtomicUsize::new(0);
             (0..batch.len()).into_par_iter().for_each(|_| {
                 let position = begun.fetch_add(1, Ordering::Relaxed);
@@ -59,8 +61,8 @@ impl Sweep {
         Model::new(choice(Axis::Model), choice(Axis::Transport), choice(Axis::Collective), point.seed)
     }
 
-    /// Refuses a point whose choices do not go together: a job with more processes than the network has slots, a model that the network does not
-    /// suit. Other points of the product may well do.
+    /// Refuses a point whose choices do not go together: a job with more processes than the network
+    /// has slots, a model that the network does not suit. Other points of the product may well do.
     ///
     /// # Errors
     /// What does not fit.

@@ -29,9 +29,9 @@ struct Identity<'a> {
 }
 
 impl Sweep {
-    /// The identifier of a point: 16 hexadecimal digits that depend on what is simulated, the contents of topology and
-    /// traces included, and on nothing else: not on the other points of the sweep, on file names or on labels. Programs
-    /// (`exec`) count by their command.
+    /// The identifier of a point: 16 hexadecimal digits that depend on what is simulated, the
+    /// contents of topology and traces included, and on nothing else: not on the other points of
+    /// the sweep, on file names or on labels. Programs (`exec`) count by their command.
     pub fn id(&self, point: &Point) -> String {
         let replays = self.choice(point, Axis::Model).name() != "traffic";
         of_json(&Identity {
@@ -52,7 +52,8 @@ fn of_json(value: &impl Serialize) -> String {
     hash.hex()
 }
 
-/// Digest of the jobs: of each the digest of its workload, and when it is submitted and how long it runs.
+/// Digest of the jobs: of each the digest of its workload, and when it is submitted and how long it
+/// runs.
 pub(super) fn of_jobs(jobs: &[JobSource], workload_digests: &[String]) -> String {
     let jobs: Vec<(&str, &Submission)> =
         jobs.iter().map(|job| (workload_digests[job.workload].as_str(), &job.submission)).collect();
@@ -138,8 +139,8 @@ pub(super) fn of_flows(list: &FlowList) -> String {
     hash.hex()
 }
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): short, the same everywhere. No defence against somebody who
-/// wants two points to collide; nobody gains by that here.
+/// FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): short, the same everywhere. No defence
+/// against somebody who wants two points to collide; nobody gains by that here.
 struct Fnv(u64);
 
 impl Default for Fnv {

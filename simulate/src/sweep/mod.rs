@@ -1,13 +1,15 @@
 //! The product of alternatives: which runs there are, and running them.
 //!
-//! A [`Scenario`](crate::scenario::Scenario) becomes a [`Plan`] when its choices are known to exist, and a [`Sweep`] when its
-//! networks and traces are loaded. A sweep is the cartesian product of its axes; its points are numbered from 0, the topology
-//! slowest, then the axes in the order of [`Axis::ALL`]. A number belongs to the whole product: a shard runs some of the
-//! points under the numbers they have in the whole. A point also has an identifier that depends on what is simulated alone,
-//! see [`Sweep::id`].
+//! A [`Scenario`](crate::scenario::Scenario) becomes a [`Plan`] when its choices are known to
+//! exist, and a [`Sweep`] when its networks and traces are loaded. A sweep is the cartesian product
+//! of its axes; its points are numbered from 0, the topology slowest, then the axes in the order of
+//! [`Axis::ALL`]. A number belongs to the whole product: a shard runs some of the points under the
+//! numbers they have in the whole. A point also has an identifier that depends on what is simulated
+//! alone, see [`Sweep::id`].
 //!
-//! CORRECTNESS: points share nothing that changes, every random stream starts from the seed and what the stream is for, and
-//! results leave in the order of run numbers; so the output does not depend on the number of threads or shards.
+//! CORRECTNESS: points share nothing that changes, every random stream starts from the seed and
+//! what the stream is for, and results leave in the order of run numbers; so the output does not
+//! depend on the number of threads or shards.
 
 mod estimate;
 mod execute;
@@ -65,8 +67,9 @@ pub struct Point {
 }
 
 impl Sweep {
-    /// Loads the networks and traces of a plan. `inputs` are what jobs without a trace of their own run: as many as there are
-    /// such jobs, or one for all of them; in a plan without jobs each is a job submitted at time 0.
+    /// Loads the networks and traces of a plan. `inputs` are what jobs without a trace of their own
+    /// run: as many as there are such jobs, or one for all of them; in a plan without jobs each is
+    /// a job submitted at time 0.
     ///
     /// # Errors
     /// A network or trace that cannot be read, or more or fewer inputs than jobs that run one.
@@ -81,7 +84,8 @@ impl Sweep {
     /// Loads the networks of a plan on which a list of flows is run, in place of jobs.
     ///
     /// # Errors
-    /// A network that cannot be read or lacks a host of the list; a plan with jobs, a duration, or a model that has no messages.
+    /// A network that cannot be read or lacks a host of the list; a plan with jobs, a duration, or
+    /// a model that has no messages.
     pub fn load_flows(plan: Plan, list: FlowList) -> Result<Self> {
         if !plan.jobs.is_empty() {
             return Err(Error::usage(
@@ -150,7 +154,8 @@ impl Sweep {
         self.points == 0
     }
 
-    /// True if some workload has no duration, so that its loads are bytes instead of bytes per second.
+    /// True if some workload has no duration, so that its loads are bytes instead of bytes per
+    /// second.
     pub fn loads_are_bytes(&self) -> bool {
         self.flows.is_none()
             && self.jobs.iter().any(|job| {
@@ -167,7 +172,8 @@ impl Sweep {
         self.workloads.iter().flat_map(|workload| &workload.remarks).map(String::as_str)
     }
 
-    /// The point of a run number below [`len`](Self::len): the digits of the number, the repetition the lowest digit, then the last axis.
+    /// The point of a run number below [`len`](Self::len): the digits of the number, the repetition
+    /// the lowest digit, then the last axis.
     pub fn point(&self, run: u32) -> Point {
         let seed = self.settings.seed.wrapping_add(u64::from(run % self.repeat));
         let mut rest = (run / self.repeat) as usize;
@@ -212,8 +218,8 @@ impl Sweep {
         }
     }
 
-    /// The whole sweep as it was understood, for the result archive's header: equal for all shards, and for a trace read
-    /// from a file or a pipe.
+    /// The whole sweep as it was understood, for the result archive's header: equal for all shards,
+    /// and for a trace read from a file or a pipe.
     pub fn configuration(&self) -> serde_json::Value {
         let axes: serde_json::Map<String, serde_json::Value> = Axis::ALL
             .into_iter()
@@ -305,7 +311,8 @@ struct Listed<'a> {
 }
 
 impl Sweep {
-    /// A point as one line of JSON: its identifier and its labels, and whether it is done, where that is asked.
+    /// A point as one line of JSON: its identifier and its labels, and whether it is done, where
+    /// that is asked.
     ///
     /// # Errors
     /// None that data can cause.

@@ -46,7 +46,8 @@ impl Plan {
     /// Fills in defaults and checks what can be checked without reading networks and traces.
     ///
     /// # Errors
-    /// No network, an algorithm or parameter that does not exist, endless jobs without an end, too many points.
+    /// No network, an algorithm or parameter that does not exist, endless jobs without an end, too
+    /// many points.
     pub fn new(scenario: Scenario) -> Result<Self> {
         let settings = Settings {
             duration_s: scenario.duration_s,
@@ -115,8 +116,8 @@ impl Plan {
         self.jobs.is_empty() || self.jobs.iter().any(|job| job.trace.is_none())
     }
 
-    /// What has to be read of this many inputs: messages only where some point replays them, those of samples only where no job can meet
-    /// another one.
+    /// What has to be read of this many inputs: messages only where some point replays them, those
+    /// of samples only where no job can meet another one.
     pub fn reading(&self, inputs: usize) -> Reading {
         let any = |axis: Axis, name: &str| self.axes.get(axis).iter().any(|choice| choice.name() == name);
         let models = self.axes.get(Axis::Model);

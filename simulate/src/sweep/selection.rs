@@ -9,7 +9,8 @@ use super::{Point, Sweep};
 /// Which points to run; by default all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// `(i, n)`, 1 ≤ i ≤ n: every n-th point, beginning with the i-th, so that shards are of like cost.
+    /// `(i, n)`, 1 ≤ i ≤ n: every n-th point, beginning with the i-th, so that shards are of like
+    /// cost.
     pub shard: Option<(u32, u32)>,
     /// Identifiers; empty for all points.
     pub only: Vec<String>,

@@ -10,7 +10,8 @@ pub(super) struct Adjacency {
 }
 
 impl Adjacency {
-    /// Groups the links 0, 1, … by `ends` (one node per link); within a node they ascend by `rank`, then by number.
+    /// Groups the links 0, 1, … by `ends` (one node per link); within a node they ascend by `rank`,
+    /// then by number.
     pub(super) fn new(nodes: usize, ends: &[NodeId], rank: impl Fn(LinkId) -> u32) -> Self {
         let mut offsets = vec![0; nodes + 1];
         for end in ends {

@@ -99,8 +99,8 @@ fn generator(choice: &Choice) -> Result<Generator> {
 /// Reads or generates a network. Its label is what the user wrote.
 ///
 /// # Errors
-/// A file that cannot be read, or is no network that [`Topology::freeze`] accepts; a generator that does not exist, or
-/// parameters that it does not have.
+/// A file that cannot be read, or is no network that [`Topology::freeze`] accepts; a generator that
+/// does not exist, or parameters that it does not have.
 pub fn topology(choice: &TopologyChoice, options: &TopologyOptions) -> Result<Topology> {
     match choice {
         TopologyChoice::File(path) => from_file(path, options),

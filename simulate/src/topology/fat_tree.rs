@@ -1,7 +1,9 @@
-//! Fat trees of equal switches with `k` ports: `fat-tree[k=8]`, an XGFT(3; k/2, k/2, k; 1, k/2, k/2).
+//! Fat trees of equal switches with `k` ports: `fat-tree[k=8]`, an XGFT(3; k/2, k/2, k; 1, k/2,
+//! k/2).
 //!
-//! After Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture" (SIGCOMM 2008): k pods of
-//! k/2 edge (`s1.…`) and k/2 aggregation (`s2.…`) switches, (k/2)² core switches (`s3.…`), k³/4 hosts.
+//! After Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture"
+//! (SIGCOMM 2008): k pods of k/2 edge (`s1.…`) and k/2 aggregation (`s2.…`) switches, (k/2)² core
+//! switches (`s3.…`), k³/4 hosts.
 
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};

@@ -2,14 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Faults of a link, each by chance and anew for every packet that passes. Only the packet model looks at them.
+/// Faults of a link, each by chance and anew for every packet that passes. Only the packet model
+/// looks at them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Faults {
     /// Probability that a packet is lost, below 1.
     pub loss: f64,
     /// Probability that a packet arrives twice, below 1.
     pub duplicate: f64,
-    /// A packet takes up to so much longer, picoseconds, evenly distributed, so that packets overtake each other; 0 keeps their order.
+    /// A packet takes up to so much longer, picoseconds, evenly distributed, so that packets
+    /// overtake each other; 0 keeps their order.
     pub reorder_ps: u64,
 }
 

@@ -20,8 +20,8 @@ impl Topology {
     /// Checks and freezes a graph.
     ///
     /// # Errors
-    /// No host, a host without slots or link, a name that occurs twice, a capacity that is not positive, a host that
-    /// cannot reach another one (named).
+    /// No host, a host without slots or link, a name that occurs twice, a capacity that is not
+    /// positive, a host that cannot reach another one (named).
     pub fn freeze(
         label: &str,
         graph: NetworkGraph,
@@ -38,7 +38,8 @@ impl Topology {
         format!("{} → {}", self.node(self.src(link)).name, self.node(self.dst(link)).name)
     }
 
-    /// Everybody reaches everybody if all reach one switch and are reached from it; else each attachment is searched.
+    /// Everybody reaches everybody if all reach one switch and are reached from it; else each
+    /// attachment is searched.
     fn check_reachable(&self) -> Result<()> {
         for host in 0..self.host_count() as u32 {
             let node = self.host(HostId(host));

@@ -1,12 +1,14 @@
 //! Networks: hosts, switches and the directed links between them.
 //!
-//! A topology is built as a petgraph graph ([`NetworkGraph`]), by a generator or from GraphML, then checked and frozen into
+//! A topology is built as a petgraph graph ([`NetworkGraph`]), by a generator or from GraphML, then
+//! checked and frozen into
 //! [`Topology`]: parallel vectors and CSR adjacency, ids as `u32` newtypes. Hosts are ends, not forwarders: a route passes
 //! through switches only. A generated direct network (torus) has a switch beside each host.
 //!
-//! What routing asks again and again, distances and next hops towards a host ([`ShortestPaths`]), is worked out the first
-//! time it is asked for and then shared by all runs on the topology. It is the same for all hosts that hang on the same
-//! switches, so it is kept once for each such *attachment*, not for each host.
+//! What routing asks again and again, distances and next hops towards a host ([`ShortestPaths`]),
+//! is worked out the first time it is asked for and then shared by all runs on the topology. It is
+//! the same for all hosts that hang on the same switches, so it is kept once for each such
+//! *attachment*, not for each host.
 
 mod adjacency;
 mod choice;

@@ -1,10 +1,11 @@
 //! Shortest paths towards a host, as a DAG that is never spelt out into paths.
 //!
-//! A switch at distance `d` from the destination may send to any neighbour at distance `d − 1`: these *candidates* of each
-//! hop are all that routing needs, whatever the number of paths (a three-level fat tree of 2 048 hosts has 256 between two
-//! hosts, a torus of 16³ millions). Distances to an attachment are found at once, those to 64 together where several are asked for, candidates of a switch when a route
-//! first passes there.
-//! Memory: 8 bytes per pair of a switch and an attachment that is routed to, as the candidates of most hops are neighbours in the CSR and
+//! A switch at distance `d` from the destination may send to any neighbour at distance `d − 1`:
+//! these *candidates* of each hop are all that routing needs, whatever the number of paths (a
+//! three-level fat tree of 2 048 hosts has 256 between two hosts, a torus of 16³ millions).
+//! Distances to an attachment are found at once, those to 64 together where several are asked for,
+//! candidates of a switch when a route first passes there. Memory: 8 bytes per pair of a switch and
+//! an attachment that is routed to, as the candidates of most hops are neighbours in the CSR and
 //! need only be pointed at; 8 more where numbers of paths are asked for.
 
 use std::collections::HashMap;
@@ -29,7 +30,8 @@ pub(super) struct PathTables {
     before: Vec<u32>,
     /// By host: its attachment.
     attachment: Vec<u32>,
-    /// By attachment: the switches at the other end of the hosts' incoming links, ascending, once per link.
+    /// By attachment: the switches at the other end of the hosts' incoming links, ascending, once
+    /// per link.
     attachments: Vec<Vec<u32>>,
     /// By host: true if it may have to choose between links at departure.
     multihomed: Vec<bool>,
@@ -49,8 +51,8 @@ pub(super) struct PathTables {
 #[derive(Debug)]
 struct Hops {
     attachment: u32,
-    /// By switch: `UNKNOWN`, `SCATTERED`, or first and number of the links that leave it, 16 bits each. Whoever finds it writes the
-    /// same, so nobody need wait.
+    /// By switch: `UNKNOWN`, `SCATTERED`, or first and number of the links that leave it, 16 bits
+    /// each. Whoever finds it writes the same, so nobody need wait.
     ranges: Vec<AtomicU32>,
     /// Candidates of all switches, for those whose are no neighbours in the adjacency.
     scattered: OnceLock<Scattered>,
@@ -64,7 +66,8 @@ struct Scattered {
     links: Vec<LinkId>,
 }
 
-/// Of a block of attachments so many are searched for one by one; who asks for one more will ask for the others.
+/// Of a block of attachments so many are searched for one by one; who asks for one more will ask
+/// for the others.
 const FEW: u32 = 4;
 
 /// What may be known of candidates besides a range.
@@ -167,21 +170,23 @@ impl Topology {
         self.paths.nodes[number]
     }
 
-    /// Distances to a host. The first call for an attachment takes time in proportion to the number of links.
+    /// Distances to a host. The first call for an attachment takes time in proportion to the number
+    /// of links.
     pub fn distances_to(&self, host: HostId) -> Distances<'_> {
         let by_switch = self.distances(self.paths.attachment[host.0 as usize]);
         Distances { topology: self, to: host, by_switch }
     }
 
-    /// The shortest-path DAG towards a host. The first call for an attachment takes time in proportion to the number of
-    /// links.
+    /// The shortest-path DAG towards a host. The first call for an attachment takes time in
+    /// proportion to the number of links.
     #[inline]
     pub fn paths_to(&self, host: HostId) -> ShortestPaths<'_> {
         let attachment = self.paths.attachment[host.0 as usize];
         ShortestPaths { topology: self, to: host, hops: self.hops(attachment) }
     }
 
-    /// The first two hosts without a path from the one to the other. Looks at all pairs, so it keeps no distances.
+    /// The first two hosts without a path from the one to the other. Looks at all pairs, so it
+    /// keeps no distances.
     pub(super) fn unreachable_pair(&self) -> Option<(NodeId, NodeId)> {
         let hosts = || (0..self.host_count() as u32).map(HostId);
         let mut known = (NONE, Vec::new());
@@ -259,7 +264,8 @@ impl Topology {
         })
     }
 
-    /// The links of a switch that lead to one that is nearer to the attachment, with their places among those that leave it.
+    /// The links of a switch that lead to one that is nearer to the attachment, with their places
+    /// among those that leave it.
     fn nearer<'a>(&'a self, switch: usize, distances: &'a [u32]) -> impl Iterator<Item = (u32, LinkId)> + 'a {
         let links = self.outgoing(self.switch(switch));
         // Nothing is nearer than 0, nor near to where no path begins.
@@ -334,7 +340,8 @@ impl Scattered {
 }
 
 impl Distances<'_> {
-    /// Links on a shortest path from `node` through switches; 0 from the host itself, `None` if there is no path.
+    /// Links on a shortest path from `node` through switches; 0 from the host itself, `None` if
+    /// there is no path.
     pub fn from(&self, node: NodeId) -> Option<u32> {
         let tables = &self.topology.paths;
         if node == self.topology.host(self.to) {
@@ -354,7 +361,8 @@ impl Distances<'_> {
 }
 
 impl<'a> ShortestPaths<'a> {
-    /// The links by which `src` may leave, none if there is no path. Hosts with several links need room for the answer.
+    /// The links by which `src` may leave, none if there is no path. Hosts with several links need
+    /// room for the answer.
     #[inline]
     pub fn departures<'s>(&self, src: HostId, room: &'s mut Vec<LinkId>) -> &'s [LinkId]
     where
@@ -382,13 +390,15 @@ impl<'a> ShortestPaths<'a> {
         room
     }
 
-    /// The links by which a switch (number among the switches) may forward; none where the host is next.
+    /// The links by which a switch (number among the switches) may forward; none where the host is
+    /// next.
     #[inline]
     pub fn candidates(&self, switch: usize) -> &'a [LinkId] {
         self.topology.candidates(self.hops, switch)
     }
 
-    /// The links by which a switch of the attachment may deliver: one, unless parallel links lead to the host.
+    /// The links by which a switch of the attachment may deliver: one, unless parallel links lead
+    /// to the host.
     #[inline]
     pub fn deliveries(&self, switch: usize) -> &'a [LinkId] {
         let links = self.topology.incoming(self.topology.host(self.to));
@@ -408,8 +418,8 @@ impl<'a> ShortestPaths<'a> {
         &links[first..first + count]
     }
 
-    /// Number of shortest paths from each switch to the host, by number among the switches; links that run in parallel
-    /// make different paths. Exact up to 2⁵³.
+    /// Number of shortest paths from each switch to the host, by number among the switches; links
+    /// that run in parallel make different paths. Exact up to 2⁵³.
     pub fn counts(&self) -> &'a [f64] {
         let attachment = self.topology.paths.attachment[self.to.0 as usize];
         self.topology.paths.counts[attachment as usize].get_or_init(|| self.topology.find_counts(attachment))

@@ -6,7 +6,8 @@ use phaseflow_collect::{Error, Result};
 
 use super::{LinkId, Topology};
 
-/// A factor on the capacity of the links from one node to another: `leaf0>spine1×2`, or in both directions, `leaf0<>spine1×2`.
+/// A factor on the capacity of the links from one node to another: `leaf0>spine1×2`, or in both
+/// directions, `leaf0<>spine1×2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     src: String,

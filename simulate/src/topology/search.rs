@@ -1,9 +1,10 @@
-//! Breadth-first search from up to 64 places at once: each switch has a bit for each of the places that it has been reached from, and a link
-//! passes all of them on together.
+//! Breadth-first search from up to 64 places at once: each switch has a bit for each of the places
+//! that it has been reached from, and a link passes all of them on together.
 //!
-//! After Then et al., *The more the merrier: efficient multi-source graph traversal* (PVLDB 8(4), 2014). Searches that reach the same
-//! switches at about the same distance share most of the work, as in trees and other networks of small diameter; from places that are far apart
-//! in a torus they share little, and one after the other takes as long.
+//! After Then et al., *The more the merrier: efficient multi-source graph traversal* (PVLDB 8(4),
+//! 2014). Searches that reach the same switches at about the same distance share most of the work,
+//! as in trees and other networks of small diameter; from places that are far apart in a torus they
+//! share little, and one after the other takes as long.
 
 /// No switch, no link, no path.
 pub(super) const NONE: u32 = u32::MAX;
@@ -11,8 +12,8 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Most places.
 pub(super) const PLACES: usize = u64::BITS as usize;
 
-/// By place, then switch: links from the switch to the nearest of the place's switches, or `NONE`. `before` has the switches (and numbers
-/// above them, which are none) with a link to a switch.
+/// By place, then switch: links from the switch to the nearest of the place's switches, or `NONE`.
+/// `before` has the switches (and numbers above them, which are none) with a link to a switch.
 pub(super) fn distances<'a>(
     switches: usize,
     places: &[Vec<u32>],
@@ -83,7 +84,8 @@ mod tests {
     }
 
     proptest! {
-        /// One-way links, several at once, islands, links from no switch, places of several switches, as many places as there can be.
+        /// One-way links, several at once, islands, links from no switch, places of several
+        /// switches, as many places as there can be.
         #[test]
         fn distances_are_those_of_a_walk_along_links(
             switches in 1..150_u32,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::{Faults, LinkSpec, NetworkGraph, Node};
 
-/// Names with `h` are hosts of one slot, all others switches, numbered in order of first mention; `-` is a link each way,
-/// `>` one way; all have 1 Gbit/s.
+/// Names with `h` are hosts of one slot, all others switches, numbered in order of first mention;
+/// `-` is a link each way, `>` one way; all have 1 Gbit/s.
 pub(crate) fn sketch(text: &str) -> NetworkGraph {
     let mut graph = NetworkGraph::default();
     let mut known = HashMap::new();

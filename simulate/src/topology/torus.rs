@@ -1,8 +1,9 @@
 //! Tori of any dimension: `torus[dims=4x4x4]`.
 //!
-//! A switch beside each host (or beside `hosts` of them) joined to its two neighbours in each dimension. In a dimension of
-//! two both neighbours are the same switch, joined once; a dimension of one has none. Host `h5` of `torus[dims=4x4]` hangs
-//! on switch `s1.1`: the last coordinate counts first.
+//! A switch beside each host (or beside `hosts` of them) joined to its two neighbours in each
+//! dimension. In a dimension of two both neighbours are the same switch, joined once; a dimension
+//! of one has none. Host `h5` of `torus[dims=4x4]` hangs on switch `s1.1`: the last coordinate
+//! counts first.
 
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
@@ -32,7 +33,8 @@ pub(super) fn build(torus: &Torus, network: &mut UniformNetwork<'_>) -> Result<(
     let per_switch = u64::from(torus.hosts);
     let switches = torus.dims.iter().fold(1, |product: u64, dim| product.saturating_mul(u64::from(*dim)));
     let hosts = switches.saturating_mul(per_switch);
-    // Cables that each switch adds in a dimension: a ring has as many as switches, a pair half as many.
+    // Cables that each switch adds in a dimension: a ring has as many as switches, a pair half as
+    // many.
     let halves: u64 = torus.dims.iter().map(|dim| u64::from(*dim - 1).min(2)).sum();
     network.reserve(
         hosts.saturating_add(switches),

@@ -1,13 +1,15 @@
 //! Extended generalised fat trees: `xgft[m=4:4:3,w=1:2:2]`.
 //!
-//! XGFT(h; m₁…m_h; w₁…w_h), after Öhring, Ibel, Das and Kumar, "On generalized fat trees" (IPPS 1995): a node of level l
-//! has m_l children and w_{l+1} parents. It is named by digits (x_h … x_{l+1}, y_l … y_1), x_i < m_i and y_i < w_i, and its
-//! parents are the nodes that differ from it by a digit y_{l+1} in place of x_{l+1}. Level 0 are the hosts, their number
-//! d = x₁ + m₁·(x₂ + m₂·(…)) is the one that D-mod-K divides; within a level, nodes are numbered by their digits, the x
-//! above the y, so that the parents of a node ascend by y_{l+1}.
+//! XGFT(h; m₁…m_h; w₁…w_h), after Öhring, Ibel, Das and Kumar, "On generalized fat trees" (IPPS
+//! 1995): a node of level l has m_l children and w_{l+1} parents. It is named by digits (x_h …
+//! x_{l+1}, y_l … y_1), x_i < m_i and y_i < w_i, and its parents are the nodes that differ from it
+//! by a digit y_{l+1} in place of x_{l+1}. Level 0 are the hosts, their number d = x₁ + m₁·(x₂ +
+//! m₂·(…)) is the one that D-mod-K divides; within a level, nodes are numbered by their digits, the
+//! x above the y, so that the parents of a node ascend by y_{l+1}.
 //!
-//! PFSim's generator joins a node with every node of the next level in its subtree, whatever y_l … y_1: where all w but the
-//! last are 1 that is the same tree, else it has w₁·…·w_l times the links. `variant=pfsim` builds that.
+//! PFSim's generator joins a node with every node of the next level in its subtree, whatever y_l …
+//! y_1: where all w but the last are 1 that is the same tree, else it has w₁·…·w_l times the links.
+//! `variant=pfsim` builds that.
 
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
@@ -106,7 +108,8 @@ pub(super) fn build(arity: &Arity, network: &mut UniformNetwork<'_>) -> Result<(
         for index in 0..counts[level + 1] {
             network.switch(named(&prefix, index));
         }
-        // A node's number is x·lower_y + y, where x and y hold the digits above and up to this level.
+        // A node's number is x·lower_y + y, where x and y hold the digits above and up to this
+        // level.
         for index in 0..counts[level] {
             let (x, y) = (index / lower_y, index % lower_y);
             let subtree = x / m * w * lower_y;
@@ -162,7 +165,8 @@ mod tests {
         }
     }
 
-    /// The sizes that PFSim 1.0.0 generates: nodes and links by `XGFTTopology(h, m, w).generate()`, counted there.
+    /// The sizes that PFSim 1.0.0 generates: nodes and links by `XGFTTopology(h, m, w).generate()`,
+    /// counted there.
     #[test]
     fn pfsims_wiring_joins_all_of_a_subtree() {
         for (text, nodes, links) in [

@@ -195,7 +195,8 @@ fn write_topology(plan: &Plan, file: &Path) -> Result<()> {
 /// Points that one selection leaves out and names, at most.
 const NAMED: usize = 5;
 
-/// The selected points whose choices go together; the user is told of the others, which are an error only if there are no more.
+/// The selected points whose choices go together; the user is told of the others, which are an
+/// error only if there are no more.
 fn fitting(arguments: &Arguments, sweep: &Sweep, selection: &Selection) -> Result<Vec<u32>> {
     let (mut runs, mut misfits) = (Vec::new(), Vec::new());
     for point in selection.points(sweep)? {
@@ -254,7 +255,8 @@ fn take_over(
     Ok(taken)
 }
 
-/// Runs that an earlier command left and that could be gone on with are not lost for a forgotten option. No run is taken over.
+/// Runs that an earlier command left and that could be gone on with are not lost for a forgotten
+/// option. No run is taken over.
 fn refuse_to_discard(sweep: &Sweep, file: &Path) -> Result<usize> {
     let partial = output::partial_name(file);
     let Ok(input) = Input::of(&partial).open() else { return Ok(0) };

@@ -16,13 +16,14 @@ use phaseflow_simulate::topology::{Scale, TopologyOptions};
 
 /// Runs the phases of parallel programs on networks and says which link carries what
 ///
-/// Every axis of choice takes a comma-separated list; all combinations are run. Parameters of a choice follow in brackets.
-/// What the command line says replaces what a scenario says.
+/// Every axis of choice takes a comma-separated list; all combinations are run. Parameters of a
+/// choice follow in brackets. What the command line says replaces what a scenario says.
 #[derive(Parser, Debug)]
 #[command(name = "pf-simulate", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Phase archives; also trace archives and other traces that pf-collect reads, as one phase. Each is a job that is
-    /// submitted at time 0, unless the scenario has jobs. `-` or nothing is standard input
+    /// Phase archives; also trace archives and other traces that pf-collect reads, as one phase.
+    /// Each is a job that is submitted at time 0, unless the scenario has jobs. `-` or nothing is
+    /// standard input
     #[arg(value_name = "PHASES")]
     inputs: Vec<PathBuf>,
 
@@ -30,12 +31,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
-    /// Run a list of flows instead of PHASES, each independent of the others: CSV lines src,dst,bytes and, if they differ, start_ns, hosts by number or
-    /// name. For --model flow, which is the default here, and packet
+    /// Run a list of flows instead of PHASES, each independent of the others: CSV lines
+    /// src,dst,bytes and, if they differ, start_ns, hosts by number or name. For --model flow,
+    /// which is the default here, and packet
     #[arg(long, value_name = "LIST.csv", conflicts_with = "inputs")]
     pub(crate) flows: Option<PathBuf>,
 
-    /// Write the end and the duration of each flow of --flows as CSV, in the order of the list: end_s,duration_s, seconds
+    /// Write the end and the duration of each flow of --flows as CSV, in the order of the list:
+    /// end_s,duration_s, seconds
     #[arg(long, value_name = "FILE", requires = "flows", conflicts_with = "resume")]
     pub(crate) ends: Option<PathBuf>,
 
@@ -92,17 +95,19 @@ pub(crate) struct AxisOptions {
     #[arg(long, value_name = "LIST")]
     router: Option<String>,
 
-    /// traffic, flow, packet; auto: for each phase the cheapest that can be trusted, see the column `reason` [default: traffic]
+    /// traffic, flow, packet; auto: for each phase the cheapest that can be trusted, see the column
+    /// `reason` [default: traffic]
     #[arg(long, value_name = "LIST")]
     model: Option<String>,
 
-    /// How messages become packets: ideal; usnic-2013 and usnic-4.1 with [pass,timeout,fast-retransmit,ack-delay,window,credits,tiny]; dctcp with
+    /// How messages become packets: ideal; usnic-2013 and usnic-4.1 with
+    /// [pass,timeout,fast-retransmit,ack-delay,window,credits,tiny]; dctcp with
     /// [initial-window,least-timeout]; roce with [timeout,rate-control] [default: ideal]
     #[arg(long, value_name = "LIST")]
     transport: Option<String>,
 
-    /// How MPI_Allreduce is carried out: as recorded, ring, recursive-doubling, halving-doubling, binomial, ps; by the network: switchml,
-    /// switchml-lab, atp [default: recorded]
+    /// How MPI_Allreduce is carried out: as recorded, ring, recursive-doubling, halving-doubling,
+    /// binomial, ps; by the network: switchml, switchml-lab, atp [default: recorded]
     #[arg(long, value_name = "LIST")]
     collective: Option<String>,
 
@@ -118,12 +123,13 @@ pub(crate) struct NetworkOptions {
     #[arg(long, value_name = "N")]
     slots: Option<u32>,
 
-    /// Capacity of every link, Gbit/s: 10, 400G [default: as the file says; 10 for generated networks]
+    /// Capacity of every link, Gbit/s: 10, 400G [default: as the file says; 10 for generated
+    /// networks]
     #[arg(long, value_name = "RATE")]
     capacity: Option<String>,
 
-    /// Run each network also with a faster link: leaf0>spine1×2, or leaf0<>spine1×2 for both directions; several changes make several
-    /// networks
+    /// Run each network also with a faster link: leaf0>spine1×2, or leaf0<>spine1×2 for both
+    /// directions; several changes make several networks
     #[arg(long, value_name = "LINK×F", value_delimiter = ',')]
     what_if: Vec<String>,
 
@@ -135,13 +141,14 @@ pub(crate) struct NetworkOptions {
     #[arg(long, value_name = "TIME")]
     switch_latency: Option<String>,
 
-    /// Write the network as GraphML that --topology reads as the same network. Without PHASES (`-` for standard input), a scenario or
-    /// --flows that is all
+    /// Write the network as GraphML that --topology reads as the same network. Without PHASES (`-`
+    /// for standard input), a scenario or --flows that is all
     #[arg(long, value_name = "FILE")]
     write_topology: Option<PathBuf>,
 }
 
-/// Parameters of `--model flow` and the replay of `--model packet`, for those that do not have them in brackets.
+/// Parameters of `--model flow` and the replay of `--model packet`, for those that do not have them
+/// in brackets.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Flow and packet model")]
 pub(crate) struct FlowOptions {
@@ -149,11 +156,13 @@ pub(crate) struct FlowOptions {
     #[arg(long, value_name = "F")]
     compute_scale: Option<String>,
 
-    /// Speed of hosts relative to those of the trace: computation takes 1/F of its time [default: 1]
+    /// Speed of hosts relative to those of the trace: computation takes 1/F of its time [default:
+    /// 1]
     #[arg(long, value_name = "F")]
     host_speed: Option<String>,
 
-    /// Time that a message keeps its sender busy, beyond what the trace has as computation [default: 0s]
+    /// Time that a message keeps its sender busy, beyond what the trace has as computation
+    /// [default: 0s]
     #[arg(long, value_name = "TIME")]
     send_overhead: Option<String>,
 
@@ -165,15 +174,18 @@ pub(crate) struct FlowOptions {
     #[arg(long, value_name = "SIZE")]
     eager: Option<String>,
 
-    /// Who gets how much of a full link: all messages alike, maxmin, or in inverse proportion to their latency, rtt [default: maxmin]
+    /// Who gets how much of a full link: all messages alike, maxmin, or in inverse proportion to
+    /// their latency, rtt [default: maxmin]
     #[arg(long, value_name = "NAME")]
     fairness: Option<String>,
 
-    /// Links count as full that are so to this part, 0 to 0.1: for very many messages at once, see docs/models-flow.md [default: 0]
+    /// Links count as full that are so to this part, 0 to 0.1: for very many messages at once, see
+    /// docs/models-flow.md [default: 0]
     #[arg(long, value_name = "F")]
     tolerance: Option<String>,
 
-    /// Messages that go one after the other: those of one rank to another, connection, all that leave a host, adapter, or none [default: connection]
+    /// Messages that go one after the other: those of one rank to another, connection, all that
+    /// leave a host, adapter, or none [default: connection]
     #[arg(long, value_name = "NAME")]
     order: Option<String>,
 
@@ -181,7 +193,8 @@ pub(crate) struct FlowOptions {
     #[arg(long, value_name = "RATE")]
     memory: Option<String>,
 
-    /// Standard deviation of the factor that each stretch of computation takes, by chance [default: 0]
+    /// Standard deviation of the factor that each stretch of computation takes, by chance [default:
+    /// 0]
     #[arg(long, value_name = "F")]
     noise: Option<String>,
 
@@ -193,11 +206,13 @@ pub(crate) struct FlowOptions {
     #[arg(long, value_name = "F")]
     slowdown: Option<String>,
 
-    /// Tell what held up the messages of critical paths, and whose messages it was: pf-report --table path, --table blame
+    /// Tell what held up the messages of critical paths, and whose messages it was: pf-report
+    /// --table path, --table blame
     #[arg(long)]
     blame: bool,
 
-    /// Steps of the critical path of each phase that are told one by one, the longest [default: 100 with --blame, else 0]
+    /// Steps of the critical path of each phase that are told one by one, the longest [default: 100
+    /// with --blame, else 0]
     #[arg(long, value_name = "N")]
     path_steps: Option<String>,
 
@@ -205,8 +220,8 @@ pub(crate) struct FlowOptions {
     #[arg(long)]
     interference: bool,
 
-    /// Simulate a phase once for all its occurrences, `on`, or the whole run, `off`, which needs all messages (pf-segment
-    /// --keep-messages) [default: on]
+    /// Simulate a phase once for all its occurrences, `on`, or the whole run, `off`, which needs
+    /// all messages (pf-segment --keep-messages) [default: on]
     #[arg(long, value_name = "SWITCH")]
     sampling: Option<String>,
 }
@@ -226,7 +241,8 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "WHEN")]
     reroute: Option<String>,
 
-    /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml, or DIR/RUN-JOB-PHASE.yml if there are several jobs
+    /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml, or DIR/RUN-JOB-PHASE.yml if there
+    /// are several jobs
     #[arg(long, value_name = "DIR")]
     pub(crate) forwarding_tables: Option<PathBuf>,
 
@@ -234,7 +250,8 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Run each point with N seeds, from the given one on; pf-report --table intervals says how far they agree [default: 1]
+    /// Run each point with N seeds, from the given one on; pf-report --table intervals says how far
+    /// they agree [default: 1]
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
 }
@@ -254,12 +271,13 @@ pub(crate) struct SweepOptions {
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     only: Vec<String>,
 
-    /// Print the points as JSON, one a line, with which of them are `done` in the file that -o names, or in what there is of it so
-    /// far, and end
+    /// Print the points as JSON, one a line, with which of them are `done` in the file that -o
+    /// names, or in what there is of it so far, and end
     #[arg(long)]
     pub(crate) status: bool,
 
-    /// Go on where the writing of -o FILE was ended: runs that are complete in FILE.partial are taken over
+    /// Go on where the writing of -o FILE was ended: runs that are complete in FILE.partial are
+    /// taken over
     #[arg(long, conflicts_with_all = ["list", "dry_run", "status"])]
     pub(crate) resume: bool,
 
@@ -268,7 +286,8 @@ pub(crate) struct SweepOptions {
     pub(crate) dry_run: bool,
 }
 
-/// Parameters of `--model packet`, for those that do not have them in brackets; those of the replay are the flow model's.
+/// Parameters of `--model packet`, for those that do not have them in brackets; those of the replay
+/// are the flow model's.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Packet model")]
 pub(crate) struct PacketOptions {
@@ -280,11 +299,13 @@ pub(crate) struct PacketOptions {
     #[arg(long, value_name = "SIZE")]
     buffer: Option<String>,
 
-    /// Ports of a switch share its buffer: each may have F times what is free [default: each has its own]
+    /// Ports of a switch share its buffer: each may have F times what is free [default: each has
+    /// its own]
     #[arg(long, value_name = "F")]
     shared: Option<String>,
 
-    /// Switches pause their neighbours above so many bytes of theirs, instead of dropping packets [default: they do not]
+    /// Switches pause their neighbours above so many bytes of theirs, instead of dropping packets
+    /// [default: they do not]
     #[arg(long, value_name = "SIZE")]
     pause: Option<String>,
 
@@ -296,7 +317,8 @@ pub(crate) struct PacketOptions {
     #[arg(long, value_name = "P")]
     duplicate: Option<String>,
 
-    /// A packet takes up to so much longer on a link, so that packets overtake each other [default: 0s, links keep order]
+    /// A packet takes up to so much longer on a link, so that packets overtake each other [default:
+    /// 0s, links keep order]
     #[arg(long, value_name = "TIME")]
     reorder: Option<String>,
 
@@ -304,7 +326,8 @@ pub(crate) struct PacketOptions {
     #[arg(long, value_name = "SIZE")]
     ecn: Option<String>,
 
-    /// Who chooses the way of packets: the `router`, switches by flow, `ecmp`, or by packet, `spray` [default: router]
+    /// Who chooses the way of packets: the `router`, switches by flow, `ecmp`, or by packet,
+    /// `spray` [default: router]
     #[arg(long, value_name = "NAME")]
     paths: Option<String>,
 

@@ -1,8 +1,10 @@
-//! PFProf archives: one JSON object a rank, with sums by peer (PFAnalyzer, Takahashi et al., CANDAR 2018; files by `oxton`).
+//! PFProf archives: one JSON object a rank, with sums by peer (PFAnalyzer, Takahashi et al., CANDAR
+//! 2018; files by `oxton`).
 //!
-//! A run is a tar of such files, gzip'ed or not, a directory of them, or the files themselves, in any order. Traffic from
-//! i to j is `tx_bytes[j]` of rank i, taken where `tx_messages[j] > 0`; files of later versions have a `duration` in seconds.
-//! There are no times, so the trace is an aggregate. Memory is proportional to the pairs that spoke, plus one file.
+//! A run is a tar of such files, gzip'ed or not, a directory of them, or the files themselves, in
+//! any order. Traffic from i to j is `tx_bytes[j]` of rank i, taken where `tx_messages[j] > 0`;
+//! files of later versions have a `duration` in seconds. There are no times, so the trace is an
+//! aggregate. Memory is proportional to the pairs that spoke, plus one file.
 
 mod rank;
 mod scanner;
@@ -101,7 +103,8 @@ pub(super) struct RankFiles {
     n_procs: Option<(u32, String)>,
     duration_ns: Option<u64>,
     cells: Vec<Cell>,
-    /// Messages sent minus messages received per (source, destination), one entry for each end that was seen.
+    /// Messages sent minus messages received per (source, destination), one entry for each end that
+    /// was seen.
     balance: Vec<((u32, u32), i64)>,
     has_received: bool,
     sizes: Vec<MessageSize>,
@@ -149,7 +152,8 @@ impl RankFiles {
         Ok(())
     }
 
-    /// Adds the rank files of a tar. Names and sizes in it are claims: nothing is allocated or written by them.
+    /// Adds the rank files of a tar. Names and sizes in it are claims: nothing is allocated or
+    /// written by them.
     fn add_tar(&mut self, input: impl Read) -> Result<()> {
         let mut archive = tar::Archive::new(Endless(input));
         let mut long_name = None;
@@ -238,7 +242,8 @@ impl RankFiles {
     }
 }
 
-/// A stream whose end is an error: a tar says itself where it ends, so whoever reads on has been cut off.
+/// A stream whose end is an error: a tar says itself where it ends, so whoever reads on has been
+/// cut off.
 struct Endless<R>(R);
 
 impl<R: Read> Read for Endless<R> {

@@ -42,7 +42,8 @@ impl RankFile {
     /// Reads a file over what was here before.
     ///
     /// # Errors
-    /// Text that is not JSON, lacks a key or has it twice, numbers out of range, arrays that are not as long as `n_procs` says.
+    /// Text that is not JSON, lacks a key or has it twice, numbers out of range, arrays that are
+    /// not as long as `n_procs` says.
     pub(super) fn parse(&mut self, text: &[u8]) -> Result<()> {
         let (mut rank, mut n_procs, mut lengths, mut seen) =
             (None, None, Lengths::default(), [false; KEYS.len()]);

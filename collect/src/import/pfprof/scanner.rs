@@ -1,8 +1,9 @@
 //! A pull parser for JSON text in memory, made for long arrays of numbers.
 //!
-//! PFProf's files are arrays of mostly zeros, printed one a line. What costs time is the white space, so [`Scanner::counts`]
-//! learns how a repeated zero is written (`,\n        0`) and compares the text with itself one such period earlier, eight
-//! bytes at a time. Rare things (escaped strings, values of unknown keys) are left to serde_json.
+//! PFProf's files are arrays of mostly zeros, printed one a line. What costs time is the white
+//! space, so [`Scanner::counts`] learns how a repeated zero is written (`,\n        0`) and
+//! compares the text with itself one such period earlier, eight bytes at a time. Rare things
+//! (escaped strings, values of unknown keys) are left to serde_json.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -45,7 +46,8 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
-    /// An error in the line of a [place](Self::place). Lines are only counted when something is wrong.
+    /// An error in the line of a [place](Self::place). Lines are only counted when something is
+    /// wrong.
     pub(super) fn error_in_line(&self, place: usize, problem: impl Into<String>) -> Error {
         let line = 1 + memchr::memchr_iter(b'\n', &self.text[..place]).count();
         Error::data(problem).at(format!("line {line}"))
@@ -134,7 +136,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// An array of counts, sparse: (index, value) of those that are not 0 into `out`, which is cleared first; its length.
+    /// An array of counts, sparse: (index, value) of those that are not 0 into `out`, which is
+    /// cleared first; its length.
     pub(super) fn counts(&mut self, name: &str, out: &mut Vec<(u32, u64)>) -> Result<usize> {
         out.clear();
         let mut index = 0;
@@ -156,8 +159,9 @@ impl<'a> Scanner<'a> {
         Ok(index)
     }
 
-    /// Skips what repeats the last `period` bytes, as often as it does; how often. Only whole values, so the text before is
-    /// one too; where the last repetition goes on (`0` as the beginning of `0.5`), it is not skipped.
+    /// Skips what repeats the last `period` bytes, as often as it does; how often. Only whole
+    /// values, so the text before is one too; where the last repetition goes on (`0` as the
+    /// beginning of `0.5`), it is not skipped.
     fn repeated(&mut self, period: usize) -> usize {
         let (ahead, behind) = (&self.text[self.at..], &self.text[self.at - period..]);
         let mut same = 0;
@@ -177,10 +181,11 @@ impl<'a> Scanner<'a> {
         times
     }
 
-    /// An array of objects that have two counts each, under `keys`; `each` is given both, in the order of `keys`; the objects
-    /// come in any order.
+    /// An array of objects that have two counts each, under `keys`; `each` is given both, in the
+    /// order of `keys`; the objects come in any order.
     ///
-    /// What stands between two numbers is the same in all objects, so it is learned from the first two and then compared.
+    /// What stands between two numbers is the same in all objects, so it is learned from the first
+    /// two and then compared.
     pub(super) fn pairs(
         &mut self,
         name: &str,

@@ -1,13 +1,15 @@
-//! Collectives of which only the calls were recorded, as the messages that [`expand`](crate::expand) computes.
+//! Collectives of which only the calls were recorded, as the messages that
+//! [`expand`](crate::expand) computes.
 //!
-//! The n-th collective call of each member of a communicator belongs to the n-th of all others (MPI 4.1, section 6.14). The
-//! first member that enters one makes [`Collectives`] read the others' calls ahead, as far as theirs, so that everything
-//! is known of it before its first message has to leave.
+//! The n-th collective call of each member of a communicator belongs to the n-th of all others (MPI
+//! 4.1, section 6.14). The first member that enters one makes [`Collectives`] read the others'
+//! calls ahead, as far as theirs, so that everything is known of it before its first message has to
+//! leave.
 //!
-//! When a message of an algorithm's round was sent is not known. It is put at that fraction of the sender's stay in the call:
-//! of four rounds the first is sent on entering, the third half way. So all messages lie inside their calls, which is what
-//! phases need; who waited for whom inside a collective they do not tell. Non-blocking collectives lie inside the call that
-//! starts them.
+//! When a message of an algorithm's round was sent is not known. It is put at that fraction of the
+//! sender's stay in the call: of four rounds the first is sent on entering, the third half way. So
+//! all messages lie inside their calls, which is what phases need; who waited for whom inside a
+//! collective they do not tell. Non-blocking collectives lie inside the call that starts them.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -23,8 +25,8 @@ use crate::expand::{Collective, Counts, Rules, Transfer, expand};
 use crate::trace::{Message, Operation, Rank};
 use crate::{At, Result};
 
-/// Expands collectives as their first member enters them. Memory: the messages of those that some members have not left
-/// yet, and the calls that were read ahead.
+/// Expands collectives as their first member enters them. Memory: the messages of those that some
+/// members have not left yet, and the calls that were read ahead.
 pub(super) struct Collectives<'a> {
     rules: Option<Rules>,
     processes: &'a [Process<'a>],
@@ -191,7 +193,8 @@ impl<'a> Collectives<'a> {
     }
 }
 
-/// Places of a communicator's members; `None` if one left no recording or recorded its messages, and for intercommunicators.
+/// Places of a communicator's members; `None` if one left no recording or recorded its messages,
+/// and for intercommunicators.
 fn members(process: &Process<'_>, number: u32, all: &[Process<'_>]) -> Option<Vec<usize>> {
     let communicator = process.details(number).filter(|details| details.remote.is_none())?;
     let count = u32::try_from(communicator.size()).ok()?;
@@ -203,13 +206,15 @@ fn members(process: &Process<'_>, number: u32, all: &[Process<'_>]) -> Option<Ve
         .collect()
 }
 
-/// A collective that takes place: persistent ones are prepared by a call, and each start is that call again.
+/// A collective that takes place: persistent ones are prepared by a call, and each start is that
+/// call again.
 fn is_collective(call: &phaseflow_profiler::Call) -> bool {
     let is_prepared = call.flags & (flags::PERSISTENT | flags::NONBLOCKING) == flags::PERSISTENT;
     !is_prepared && (Operation::Barrier..=Operation::NeighborAlltoallw).contains(&call.operation)
 }
 
-/// What is sent in a collective, and in how many rounds; `None` if its calls do not say, or contradict each other.
+/// What is sent in a collective, and in how many rounds; `None` if its calls do not say, or
+/// contradict each other.
 fn transfers(calls: &[Entered], ranks: &[u32], rules: Rules) -> Result<Option<(Vec<Transfer>, u32)>> {
     let Some(first) = calls.first() else { return Ok(None) };
     if calls.iter().any(|call| call.operation != first.operation) {

@@ -4,7 +4,8 @@ use phaseflow_profiler::{Clock, Record, RecordingFile, Records};
 
 use crate::{Error, Result};
 
-/// A thread's clock may go back by this when it moves to a core whose counter is behind; more is damage.
+/// A thread's clock may go back by this when it moves to a core whose counter is behind; more is
+/// damage.
 const MOST_BACK_NS: u64 = 1_000_000;
 
 /// Records of a lane in program order, their times never descending.
@@ -23,7 +24,8 @@ impl<'a> Lane<'a> {
         Self { records, clock, count: 0, last_ns: i64::MIN, back_ns: 0 }
     }
 
-    /// Post, enter or mark time of the next record before it is taken; that of the call before for counts.
+    /// Post, enter or mark time of the next record before it is taken; that of the call before for
+    /// counts.
     ///
     /// # Errors
     /// What the operating system says.

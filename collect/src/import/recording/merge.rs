@@ -1,4 +1,5 @@
-//! All processes' records in one stream, in the order of time; receives are left to [`matching`](super::matching).
+//! All processes' records in one stream, in the order of time; receives are left to
+//! [`matching`](super::matching).
 
 use phaseflow_profiler::format::Kind;
 use phaseflow_profiler::{Direction, Record};

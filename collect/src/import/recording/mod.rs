@@ -1,11 +1,12 @@
 //! Run directories: what pf-profile left, one recording a process.
 //!
-//! One pass: every thread's records are read front to back where they are needed ([`lane`]), put on one time line, merged by
-//! time ([`merge`]), and each send gets the receive that took it ([`matching`], [`receives`]). Collectives of which only the
-//! calls were recorded become messages on request ([`collectives`]).
+//! One pass: every thread's records are read front to back where they are needed ([`lane`]), put on
+//! one time line, merged by time ([`merge`]), and each send gets the receive that took it
+//! ([`matching`], [`receives`]). Collectives of which only the calls were recorded become messages
+//! on request ([`collectives`]).
 //!
-//! Memory: 32 KiB a thread of the program, 48 KiB with `expand`, up to 65 536 receives a rank that wait for their sends (4 MB),
-//! and a few blocks; independent of the number of messages.
+//! Memory: 32 KiB a thread of the program, 48 KiB with `expand`, up to 65 536 receives a rank that
+//! wait for their sends (4 MB), and a few blocks; independent of the number of messages.
 
 mod collectives;
 mod lane;
@@ -41,7 +42,8 @@ const IN_FLIGHT: usize = 4;
 /// Reads a run directory into `sink`.
 ///
 /// # Errors
-/// A directory without recordings, two of one rank, damage, or what the operating system or `sink` says.
+/// A directory without recordings, two of one rank, damage, or what the operating system or `sink`
+/// says.
 pub(super) fn read(directory: &Path, expand: Option<Rules>, sink: &mut dyn Sink) -> Result<Imported> {
     let run = Run::open(directory)?;
     if run.ranks() > MOST_RANKS {
@@ -142,7 +144,8 @@ fn source(run: &Run) -> String {
     format!("pf-profile {}", programs.join(", "))
 }
 
-/// From the first `MPI_Init` to the last `MPI_Finalize`, or as far as is known of processes that did not come to that.
+/// From the first `MPI_Init` to the last `MPI_Finalize`, or as far as is known of processes that
+/// did not come to that.
 fn span_ns(processes: &[Process<'_>]) -> Option<(i64, i64)> {
     let times = processes.iter().flat_map(|process| {
         let header = process.recording.header();

@@ -24,7 +24,8 @@ pub(super) struct Piece {
     pub(super) marks: Vec<Mark>,
 }
 
-/// Fills pieces and sends them off. Used ones come back, so that nothing is allocated in the long run.
+/// Fills pieces and sends them off. Used ones come back, so that nothing is allocated in the long
+/// run.
 pub(super) struct Pieces {
     current: Piece,
     /// Where in the piece the messages of the last time begin.

@@ -27,8 +27,8 @@ pub(super) struct Process<'a> {
 }
 
 impl<'a> Process<'a> {
-    /// All processes of a run in the order of their ranks. Communicators are numbered as they come: by rank, then as the
-    /// rank made them; `MPI_COMM_WORLD` is 0.
+    /// All processes of a run in the order of their ranks. Communicators are numbered as they come:
+    /// by rank, then as the rank made them; `MPI_COMM_WORLD` is 0.
     pub(super) fn all(run: &'a Run) -> Vec<Self> {
         let alignment = run.alignment();
         let mut numbers: FxHashMap<u64, u32> = FxHashMap::default();

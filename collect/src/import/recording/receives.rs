@@ -1,13 +1,15 @@
 //! Which receive got which send.
 //!
-//! Messages from one rank to another with one communicator and tag do not overtake each other (MPI 4.1, section 3.5), and a
-//! receive that was posted first takes the message that was sent first. So the n-th send of a (communicator, source,
-//! destination, tag) belongs to the n-th receive that took from it, in the order in which the receives were posted. Receives of any
-//! source or tag say which they took when they complete.
+//! Messages from one rank to another with one communicator and tag do not overtake each other (MPI
+//! 4.1, section 3.5), and a receive that was posted first takes the message that was sent first. So
+//! the n-th send of a (communicator, source, destination, tag) belongs to the n-th receive that
+//! took from it, in the order in which the receives were posted. Receives of any source or tag say
+//! which they took when they complete.
 //!
-//! A receive may be posted long before its message is sent or long after. [`Receives`] reads a rank's receives ahead of
-//! the merge, as far as the send that is asked for, and keeps those passed over; not further than [`MOST_AHEAD`]. A send whose
-//! receive was not found by then is *owed* one; that receive's times are lost to the message, its count is not.
+//! A receive may be posted long before its message is sent or long after. [`Receives`] reads a
+//! rank's receives ahead of the merge, as far as the send that is asked for, and keeps those passed
+//! over; not further than [`MOST_AHEAD`]. A send whose receive was not found by then is *owed* one;
+//! that receive's times are lost to the message, its count is not.
 
 use std::collections::hash_map::Entry;
 

@@ -11,7 +11,8 @@ pub(super) struct Remarks {
     pub(super) unreceived: u64,
     /// Receives that completed, without a send.
     pub(super) unsent: u64,
-    /// Receives without a send: those, and those of the program itself that were not seen to complete.
+    /// Receives without a send: those, and those of the program itself that were not seen to
+    /// complete.
     pub(super) unmatched: UnmatchedReceives,
     /// Sends whose receive came so much later that its times were not kept.
     pub(super) owed: u64,

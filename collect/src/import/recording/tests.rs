@@ -43,7 +43,8 @@ fn collect(directory: &Path, expand: Option<Rules>) -> Result<Trace> {
     Ok(Trace { imported, messages, calls, marks })
 }
 
-/// A message as both sides saw it: source, destination, tag; when sent, when its receive was posted, when completed.
+/// A message as both sides saw it: source, destination, tag; when sent, when its receive was
+/// posted, when completed.
 type Seen = (u32, u32, i32, u64, u64, u64);
 
 const RANKS: u32 = 4;
@@ -114,7 +115,8 @@ proptest! {
         prop_assert_eq!(trace.imported.remarks, Vec::<String>::new());
     }
 
-    /// With little room receives lose their messages, but nothing is counted wrongly and nothing is mixed up.
+    /// With little room receives lose their messages, but nothing is counted wrongly and nothing is
+    /// mixed up.
     #[test]
     fn little_room_costs_times_and_nothing_else(seen in exchange(), room in 0_usize..6) {
         let directory = tempfile::tempdir().unwrap();
@@ -208,7 +210,8 @@ fn a_collective_is_expanded_inside_its_calls() {
     let hint =
         "4 collective calls were recorded without their messages; --expand open-mpi or basic computes them";
     assert_eq!(none.imported.remarks, [hint]);
-    // Open MPI takes a ring for so few ranks: three steps to reduce, three to spread, a quarter of the vector each.
+    // Open MPI takes a ring for so few ranks: three steps to reduce, three to spread, a quarter of
+    // the vector each.
     let trace = collect(directory.path(), Some(Rules::OpenMpi41)).unwrap();
     let found: Vec<_> =
         trace.messages.iter().map(|m| (m.send_post_ns, m.src.0, m.dst.0, m.bytes, m.operation)).collect();

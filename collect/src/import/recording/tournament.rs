@@ -1,7 +1,8 @@
 //! The earliest of many streams.
 
-/// A loser tree (Knuth, The Art of Computer Programming 3, section 5.4.1): each inner node holds the loser of its match, so that
-/// replacing the winner takes one comparison a level. Streams of equal time come in the order of their numbers.
+/// A loser tree (Knuth, The Art of Computer Programming 3, section 5.4.1): each inner node holds
+/// the loser of its match, so that replacing the winner takes one comparison a level. Streams of
+/// equal time come in the order of their numbers.
 pub(super) struct Tournament {
     /// Losers by node, from 1; a power of two of them.
     losers: Vec<u128>,

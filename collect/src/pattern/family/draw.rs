@@ -43,8 +43,9 @@ impl Draw {
         Ok(Round { text: text.into(), messages, ns: two - one })
     }
 
-    /// Rounds of a phase that make up a part of the run, at least `least`. Half of a part is messages, half is time, which is
-    /// measured by rounds in which each rank sends a message in [`TYPICAL_NS`]: some patterns take long for few messages.
+    /// Rounds of a phase that make up a part of the run, at least `least`. Half of a part is
+    /// messages, half is time, which is measured by rounds in which each rank sends a message in
+    /// [`TYPICAL_NS`]: some patterns take long for few messages.
     pub(super) fn rounds(&mut self, round: &Round, part: f64, least: u64) -> String {
         let ranks = f64::from(self.ranks);
         let typical = (round.messages as f64 / ranks + round.ns as f64 / TYPICAL_NS) / 2.0;
@@ -104,7 +105,8 @@ impl Draw {
         Ok(rounds)
     }
 
-    /// Idle stretches between the phases so far, each half to one and a half times `part` of the time of all of them.
+    /// Idle stretches between the phases so far, each half to one and a half times `part` of the
+    /// time of all of them.
     pub(super) fn idle_after_each(&mut self, part: f64) {
         let items = std::mem::take(&mut self.items);
         let last = items.len().saturating_sub(1);

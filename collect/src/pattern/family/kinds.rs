@@ -115,7 +115,8 @@ pub(super) fn jitter(draw: &mut Draw) -> Result<()> {
     Ok(())
 }
 
-/// Before the loop a phase, after it another; in it two phases of some rounds each, and what `between` says after each.
+/// Before the loop a phase, after it another; in it two phases of some rounds each, and what
+/// `between` says after each.
 fn in_a_loop(draw: &mut Draw, between: f64) -> Result<()> {
     let rounds = draw.patterns(4)?;
     draw.phase(&rounds[0], 0.15);

@@ -1,8 +1,9 @@
-//! Families of labelled runs: what a method of segmentation has to get right, one difficulty each, or what real programs do.
+//! Families of labelled runs: what a method of segmentation has to get right, one difficulty each,
+//! or what real programs do.
 //!
-//! A family draws a run from a seed: which patterns, how long, how large. All sizes are relative to the number of messages that
-//! is wanted, so that 16 and 1024 ranks make runs of like length. The tables are [`FAMILIES`] and [`PROGRAM_FAMILIES`]; benches and
-//! tests go through them.
+//! A family draws a run from a seed: which patterns, how long, how large. All sizes are relative to
+//! the number of messages that is wanted, so that 16 and 1024 ranks make runs of like length. The
+//! tables are [`FAMILIES`] and [`PROGRAM_FAMILIES`]; benches and tests go through them.
 
 mod draw;
 mod kinds;
@@ -89,7 +90,8 @@ const fn family(name: &'static str, about: &'static str, make: fn(&mut Draw) -> 
 }
 
 impl Family {
-    /// The run of this family for a seed, of about `messages` messages (noise apart; a few rounds of each phase are the least).
+    /// The run of this family for a seed, of about `messages` messages (noise apart; a few rounds
+    /// of each phase are the least).
     ///
     /// # Errors
     /// A number of ranks that one of its patterns does not exist for: fewer than 8, or a prime.
@@ -129,8 +131,8 @@ mod tests {
         }
     }
 
-    /// What holds for every truth: it tiles the run, every message of the program is in one stretch, positions ascend. The
-    /// messages, and how often the label and the outer one change.
+    /// What holds for every truth: it tiles the run, every message of the program is in one
+    /// stretch, positions ascend. The messages, and how often the label and the outer one change.
     fn checked(run: &LabelledRun, what: &str) -> (u64, usize, usize) {
         let (mut end, mut labels, mut outers) = (0, Vec::new(), Vec::new());
         let mut last = None;

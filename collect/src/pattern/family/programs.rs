@@ -1,7 +1,9 @@
-//! Families that real programs suggest: what a person who looks at their time line would call their phases.
+//! Families that real programs suggest: what a person who looks at their time line would call their
+//! phases.
 //!
-//! The steps of a round are no phases, and a loop of single rounds is one phase. Kernels of several rounds that alternate are
-//! phases in a loop. An event that comes once between long phases, such as a rebuild or output, is a phase.
+//! The steps of a round are no phases, and a loop of single rounds is one phase. Kernels of several
+//! rounds that alternate are phases in a loop. An event that comes once between long phases, such
+//! as a rebuild or output, is a phase.
 
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -58,7 +60,8 @@ impl Draw {
         self.items.push(format!("{text}*{rounds}"));
     }
 
-    /// A loop that makes up a part of the run, and is passed at least twice; the rounds of each phase in it.
+    /// A loop that makes up a part of the run, and is passed at least twice; the rounds of each
+    /// phase in it.
     fn add_loop(&mut self, phases: &[(&str, u64)], part: f64) -> Result<()> {
         let inner: Vec<String> = phases.iter().map(|(text, rounds)| format!("{text}*{rounds}")).collect();
         let pass = self.round(&format!("({})", inner.join(",")))?;
@@ -144,7 +147,8 @@ pub(super) fn gradient(draw: &mut Draw) -> Result<()> {
     Ok(())
 }
 
-/// Full multigrid: sweeps on the coarse levels, on which fewer ranks work, then on finer ones, then whole cycles.
+/// Full multigrid: sweeps on the coarse levels, on which fewer ranks work, then on finer ones, then
+/// whole cycles.
 pub(super) fn multigrid(draw: &mut Draw) -> Result<()> {
     let (bytes, gap) = (1024 << draw.random.gen_range(3..7), draw.gap());
     let levels: Vec<u32> = [1, 4, 16].into_iter().filter(|every| draw.ranks / every >= 4).collect();
@@ -162,7 +166,8 @@ pub(super) fn multigrid(draw: &mut Draw) -> Result<()> {
     Ok(())
 }
 
-/// A spectral method: transforms of planes first, then there and back over rows and columns in each step, seldom diagnostics.
+/// A spectral method: transforms of planes first, then there and back over rows and columns in each
+/// step, seldom diagnostics.
 pub(super) fn spectral(draw: &mut Draw) -> Result<()> {
     let (bytes, gap) = (1 << draw.random.gen_range(0..5), draw.gap());
     let lines = |name: &str, gap: u32| format!("{name}[bytes={bytes}KiB,gap={gap}us]");
@@ -177,7 +182,8 @@ pub(super) fn spectral(draw: &mut Draw) -> Result<()> {
     Ok(())
 }
 
-/// Data-parallel training: gradients of a few tensors by ring in each step, after some steps an evaluation.
+/// Data-parallel training: gradients of a few tensors by ring in each step, after some steps an
+/// evaluation.
 pub(super) fn training(draw: &mut Draw) -> Result<()> {
     let gap = 2 * draw.gap();
     let mut size = |least: u32| least << draw.random.gen_range(0..5);

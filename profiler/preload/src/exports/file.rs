@@ -1,4 +1,5 @@
-//! MPI-IO. Its traffic between processes shows up as messages inside these calls; the bytes are those of this process.
+//! MPI-IO. Its traffic between processes shows up as messages inside these calls; the bytes are
+//! those of this process.
 
 use super::{functions, of_both_widths};
 use crate::call::{Call, recorded};

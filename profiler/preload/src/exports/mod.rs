@@ -1,5 +1,6 @@
-//! The functions that this library puts in front of MPI's, under their MPI and PMPI names: Open MPI's Fortran layer
-//! calls the latter. Each is one line in a table: its arguments and what is done around the real one.
+//! The functions that this library puts in front of MPI's, under their MPI and PMPI names: Open
+//! MPI's Fortran layer calls the latter. Each is one line in a table: its arguments and what is
+//! done around the real one.
 
 mod collective;
 mod environment;
@@ -14,7 +15,8 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::system;
 
-/// Defines functions: `NAME PROFILING_NAME(arguments) |real| body`, where `real()` is the call as the program made it.
+/// Defines functions: `NAME PROFILING_NAME(arguments) |real| body`, where `real()` is the call as
+/// the program made it.
 macro_rules! functions {
     ($($name:ident $profiling:ident ($($argument:ident),*) |$real:ident| $body:expr;)*) => { $(
         #[allow(non_snake_case, reason = "MPI's names")]
@@ -40,8 +42,9 @@ macro_rules! functions {
 }
 pub(crate) use functions;
 
-/// As [`functions!`], for calls that are recorded only where messages are not seen below: where they are, the first
-/// call finds out and all further ones jump straight to MPI. The body is what is done while calls have to tell.
+/// As [`functions!`], for calls that are recorded only where messages are not seen below: where
+/// they are, the first call finds out and all further ones jump straight to MPI. The body is what
+/// is done while calls have to tell.
 macro_rules! passing {
     ($($name:ident $profiling:ident ($($argument:ident),*) |$real:ident| $body:expr;)*) => { $(
         #[allow(non_snake_case, reason = "MPI's names")]
@@ -61,7 +64,8 @@ macro_rules! passing {
             }
             #[inline(always)]
             fn inner($($argument: usize),*) -> ::std::ffi::c_int {
-                // SAFETY: what the target holds is `look` or MPI's own function, which has the same arguments.
+                // SAFETY: what the target holds is `look` or MPI's own function, which has the same
+                // arguments.
                 unsafe {
                     let target: extern "C" fn($($crate::exports::passing!(@usize $argument)),*) -> ::std::ffi::c_int =
                         ::std::mem::transmute(TARGET.load(::std::sync::atomic::Ordering::Relaxed));

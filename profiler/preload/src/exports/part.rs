@@ -1,5 +1,6 @@
-//! A rank's part in a collective, from the call's arguments; see [`format`](mod@crate::format) for what it is. Arguments that mean nothing on
-//! this rank are not looked at: a null datatype there would end the program.
+//! A rank's part in a collective, from the call's arguments; see [`format`](mod@crate::format) for
+//! what it is. Arguments that mean nothing on this rank are not looked at: a null datatype there
+//! would end the program.
 
 use crate::call::Call;
 use crate::communicator::Communicator;
@@ -70,8 +71,8 @@ impl Own {
     }
 }
 
-/// Across an intercommunicator the root's own side has no part of its own, and arguments that mean nothing: they are
-/// not looked at.
+/// Across an intercommunicator the root's own side has no part of its own, and arguments that mean
+/// nothing: they are not looked at.
 fn rooted(operation: Operation, root: usize, comm: usize, part: impl FnOnce() -> Call) -> Call {
     let library = library();
     let call = if int(root) == library.root || int(root) == library.proc_null {

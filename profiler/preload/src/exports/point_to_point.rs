@@ -1,5 +1,6 @@
-//! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only what a message
-//! does not tell is recorded: waits, successful tests, probes, and the brackets of combined calls.
+//! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only
+//! what a message does not tell is recorded: waits, successful tests, probes, and the brackets of
+//! combined calls.
 
 use super::{functions, int_at, of_both_widths, passing};
 use crate::call::{Call, polled, recorded, told_by_messages};

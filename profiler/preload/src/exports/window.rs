@@ -1,4 +1,5 @@
-//! One-sided communication. What an operation moves is recorded here at any level: it need not travel as messages.
+//! One-sided communication. What an operation moves is recorded here at any level: it need not
+//! travel as messages.
 
 use super::{functions, of_both_widths};
 use crate::call::{Call, recorded};

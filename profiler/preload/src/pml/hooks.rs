@@ -1,4 +1,5 @@
-//! What stands in Open MPI's table while a program runs: each hook records and calls what was there.
+//! What stands in Open MPI's table while a program runs: each hook records and calls what was
+//! there.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,7 +32,8 @@ pub(super) const ALL: [(Entry, fn() -> usize); 13] = [
 /// Calls the function that was at a place of the table.
 macro_rules! real {
     ($place:ident, $($argument:expr),*) => {{
-        // SAFETY: the table holds functions of this many integer and pointer arguments, at this place.
+        // SAFETY: the table holds functions of this many integer and pointer arguments, at this
+        // place.
         unsafe {
             let function: unsafe extern "C" fn($(real!(@usize $argument)),*) -> c_int =
                 std::mem::transmute(REAL[Entry::$place as usize].load(Relaxed));

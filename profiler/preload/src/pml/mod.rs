@@ -1,10 +1,11 @@
 //! The recorder below Open MPI's collectives.
 //!
-//! Open MPI hands every point-to-point message, its collectives' included, to a table of function pointers, the global
-//! `mca_pml` (point-to-point management layer). After `MPI_Init` the functions of [`hooks`] take its place and
-//! call what was there. The layout of the table and of requests is not part of any interface, so [`patch`] looks at sizes
-//! and pointers first, and [`probe`] sends itself a message that has to show up; else the table is put back, and calls
-//! are recorded instead.
+//! Open MPI hands every point-to-point message, its collectives' included, to a table of function
+//! pointers, the global `mca_pml` (point-to-point management layer). After `MPI_Init` the functions
+//! of [`hooks`] take its place and call what was there. The layout of the table and of requests is
+//! not part of any interface, so [`patch`] looks at sizes and pointers first, and [`probe`] sends
+//! itself a message that has to show up; else the table is put back, and calls are recorded
+//! instead.
 
 mod hooks;
 mod probe;
@@ -16,10 +17,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::{clock, mpi, recording, system};
 
-/// First tag of non-blocking collectives, Open MPI 4.1 and 5.0. Each instance takes the next lower tag.
+/// First tag of non-blocking collectives, Open MPI 4.1 and 5.0. Each instance takes the next lower
+/// tag.
 const NONBLOCKING_TAGS: [i32; 2] = [-27, -34];
 
-/// Places of functions in the table of Open MPI 2.0 to 4.1; from `irecv_init` on they are one further in 5.0 and later.
+/// Places of functions in the table of Open MPI 2.0 to 4.1; from `irecv_init` on they are one
+/// further in 5.0 and later.
 #[derive(Clone, Copy)]
 #[repr(usize)]
 enum Entry {

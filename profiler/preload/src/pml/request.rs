@@ -1,7 +1,9 @@
-//! Open MPI's requests from outside: when they complete, what they received, what a persistent one repeats.
+//! Open MPI's requests from outside: when they complete, what they received, what a persistent one
+//! repeats.
 //!
-//! Offsets hold for x86-64, Open MPI 3.1 to main, non-debug; the guard is the size of `ompi_request_empty`. Offsets that differ
-//! between versions or transport layers (communicators, PML requests) are not used.
+//! Offsets hold for x86-64, Open MPI 3.1 to main, non-debug; the guard is the size of
+//! `ompi_request_empty`. Offsets that differ between versions or transport layers (communicators,
+//! PML requests) are not used.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -93,7 +95,8 @@ struct Request(usize);
 impl Request {
     #[inline(always)]
     fn word(self, offset: usize) -> &'static AtomicUsize {
-        // SAFETY: a request is SIZE bytes of memory of Open MPI, which it keeps in free lists for ever; its words are aligned.
+        // SAFETY: a request is SIZE bytes of memory of Open MPI, which it keeps in free lists for
+        // ever; its words are aligned.
         unsafe { AtomicUsize::from_ptr(std::ptr::with_exposed_provenance_mut(self.0 + offset)) }
     }
 
@@ -221,7 +224,8 @@ struct Link {
     data: usize,
 }
 
-/// Watches a request that somebody else watches too (one-sided communication over point-to-point does).
+/// Watches a request that somebody else watches too (one-sided communication over point-to-point
+/// does).
 #[cold]
 fn chain(request: Request, posted: Posted) {
     let (callback, data) = (request.word(CALLBACK), request.word(CALLBACK_DATA));
@@ -261,8 +265,9 @@ fn prepared_requests() -> std::sync::MutexGuard<'static, BTreeMap<usize, Prepare
     PREPARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers a persistent request. MPI_Start calls a function of the request itself, past the table, so that one is
-/// replaced as well. Requests return to a free list with it: one that has it keeps what it called before.
+/// Remembers a persistent request. MPI_Start calls a function of the request itself, past the
+/// table, so that one is replaced as well. Requests return to a free list with it: one that has it
+/// keeps what it called before.
 pub(super) fn prepared(to: *mut usize, envelope: Envelope, buffered: bool) {
     // SAFETY: MPI stored the request there.
     let request = Request(unsafe { *to });

@@ -1,8 +1,10 @@
-//! The short way of a message: everything about it is known already, and its record is written without a call.
+//! The short way of a message: everything about it is known already, and its record is written
+//! without a call.
 //!
-//! Most messages follow one on the same communicator, in a program without overlapping MPI calls, with the time stamp
-//! counter as clock. [`Near`](crate::lane::Near) says so by one comparison. Whatever else there is (messages inside
-//! collectives, any source, a full chunk) goes the long way, through [`Envelope`](crate::message::Envelope). Both write the same records.
+//! Most messages follow one on the same communicator, in a program without overlapping MPI calls,
+//! with the time stamp counter as clock. [`Near`](crate::lane::Near) says so by one comparison.
+//! Whatever else there is (messages inside collectives, any source, a full chunk) goes the long
+//! way, through [`Envelope`](crate::message::Envelope). Both write the same records.
 
 use super::request::size_field;
 use crate::clock;
@@ -27,8 +29,8 @@ pub(super) fn post(
 ) -> Posted {
     let lane = lane::single();
     let (peer, tag) = (peer as u32, tag as u32);
-    // SAFETY: `near` names a communicator only while no other thread uses the lane. MPI is given the same datatype, and
-    // `peers` has `size` members.
+    // SAFETY: `near` names a communicator only while no other thread uses the lane. MPI is given
+    // the same datatype, and `peers` has `size` members.
     unsafe {
         let near = &(*lane).near;
         if near.handle != comm || peer >= near.size || tag.cast_signed() < 0 || !(*lane).has_room() {

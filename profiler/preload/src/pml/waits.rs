@@ -1,12 +1,14 @@
 //! Receives whose message was there before they were posted.
 //!
-//! Such a receive is complete when its start returns, and the program does not know: it sends next what it would have sent
-//! anyway, and looks at the receive when it waits for it. Who takes the time of the start for that of the receive sees the
-//! send depend on the message, and an exchange looks like a chain. So the receive counts as complete when it is waited for, and that wait is
+//! Such a receive is complete when its start returns, and the program does not know: it sends next
+//! what it would have sent anyway, and looks at the receive when it waits for it. Who takes the
+//! time of the start for that of the receive sees the send depend on the message, and an exchange
+//! looks like a chain. So the receive counts as complete when it is waited for, and that wait is
 //! recorded however short it is: what is computed before it is no waiting.
 //!
-//! Open MPI waits by a table of functions, the global `ompi_request_functions`. Those that wait are replaced, if they are those of
-//! the version that is known; else the times stay those of the start. So they do where a program tests and does not wait.
+//! Open MPI waits by a table of functions, the global `ompi_request_functions`. Those that wait are
+//! replaced, if they are those of the version that is known; else the times stay those of the
+//! start. So they do where a program tests and does not wait.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_int};
@@ -30,8 +32,8 @@ const WAITS: [(&CStr, usize); 4] = [
 /// What was in the table.
 static REAL: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
-/// Receives that were complete at once and are not waited for yet, each at the place that its request is scattered to. Of two at
-/// one place the later stays.
+/// Receives that were complete at once and are not waited for yet, each at the place that its
+/// request is scattered to. Of two at one place the later stays.
 struct Early(UnsafeCell<[(usize, Posted); 1 << PLACES]>);
 // SAFETY: used only while MPI calls do not overlap.
 unsafe impl Sync for Early {}

@@ -23,7 +23,8 @@ impl<const BINS: usize> Counts<BINS> {
         self.own().iter_mut().zip(other.0.iter()).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Shares the bins of others if they are the same; its own, which nobody needs any more, are the answer then.
+    /// Shares the bins of others if they are the same; its own, which nobody needs any more, are
+    /// the answer then.
     pub(crate) fn share(&mut self, other: &Self) -> Option<Self> {
         (self == other).then(|| std::mem::replace(self, other.clone()))
     }

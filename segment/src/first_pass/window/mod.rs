@@ -1,9 +1,10 @@
 //! Time windows: the points that are clustered.
 //!
-//! The run is cut into windows of equal width while it is read once. Nobody knows beforehand how long it is, so the table
-//! begins with windows of 1 ns, and whenever a message falls beyond its end, neighbours are merged and the width doubles:
-//! in the end between half and all of the table is used. What a window holds is a [sketch] of its messages and how
-//! fast they return ([recurrence]); the table's size depends on neither ranks nor messages.
+//! The run is cut into windows of equal width while it is read once. Nobody knows beforehand how
+//! long it is, so the table begins with windows of 1 ns, and whenever a message falls beyond its
+//! end, neighbours are merged and the width doubles: in the end between half and all of the table
+//! is used. What a window holds is a [sketch] of its messages and how fast they return
+//! ([recurrence]); the table's size depends on neither ranks nor messages.
 
 pub(crate) mod counts;
 pub(crate) mod points;

@@ -1,15 +1,17 @@
 //! Windows as points: behaviours that are alike are near.
 //!
-//! A window narrower than a round shows one step of it, and the steps of an alltoall have nothing in common: clustering
-//! would call each of them a phase. So a point is what its window sees of *one whole round*: all messages from the window
-//! on until its own return, or, where they do not come again, back to where they came from. At a change of phase the first
-//! looks ahead and the last looks back, and neither looks into the other phase. A stretch of messages of one operation
+//! A window narrower than a round shows one step of it, and the steps of an alltoall have nothing
+//! in common: clustering would call each of them a phase. So a point is what its window sees of
+//! *one whole round*: all messages from the window on until its own return, or, where they do not
+//! come again, back to where they came from. At a change of phase the first looks ahead and the
+//! last looks back, and neither looks into the other phase. A stretch of messages of one operation
 //! that never return is seen whole.
 //!
-//! Each view of the [sketch](super::sketch) is a distribution p; its square roots are coordinates, which makes the distance
-//! between two points a Hellinger distance, bounded and tame for small counts. Six views of equal weight and the logarithm
-//! of the message rate make up a point. The differences between points have few dimensions (as many as there are kinds of
-//! behaviour); [`reduced`](Points::reduced) projects the points on the subspace that holds them.
+//! Each view of the [sketch](super::sketch) is a distribution p; its square roots are coordinates,
+//! which makes the distance between two points a Hellinger distance, bounded and tame for small
+//! counts. Six views of equal weight and the logarithm of the message rate make up a point. The
+//! differences between points have few dimensions (as many as there are kinds of behaviour);
+//! [`reduced`](Points::reduced) projects the points on the subspace that holds them.
 
 use std::ops::Range;
 
@@ -20,7 +22,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::Windows;
 use super::sketch::{BINS, VIEWS};
 
-/// Points nearer than this are one behaviour: half of what a complete change in one view makes (1/√6 ≈ 0.41).
+/// Points nearer than this are one behaviour: half of what a complete change in one view makes
+/// (1/√6 ≈ 0.41).
 pub(crate) const SAME: f64 = 0.2;
 
 /// Rates that differ by this many octaves differ as much as [`SAME`].
@@ -95,7 +98,8 @@ fn rounds(windows: &Windows, occupied: &[usize]) -> Vec<Range<usize>> {
         rounds.push(match looks[point] {
             Look::Around => unrepeated(windows, occupied, &looks, point, &rounds),
             Look::Ahead(ns) | Look::Back(ns) => {
-                // Pairs that speak twice in a round return early in one part of it and late in another.
+                // Pairs that speak twice in a round return early in one part of it and late in
+                // another.
                 let near = reach(windows, occupied[point], looks[point], ns);
                 let from = occupied.partition_point(|window| *window < near.start);
                 let to = occupied.partition_point(|window| *window < near.end);
@@ -188,8 +192,9 @@ fn center_rate(points: &mut Array2<f64>) {
     rates.mapv_inplace(|rate| (rate - mean).clamp(-1.0, 1.0));
 }
 
-/// Projects centred points on the subspace of their largest variance, found by orthogonal iteration (Golub and Van Loan,
-/// Matrix Computations 8.2.4). The result is rounded so that it does not depend on the machine's order of summation.
+/// Projects centred points on the subspace of their largest variance, found by orthogonal iteration
+/// (Golub and Van Loan, Matrix Computations 8.2.4). The result is rounded so that it does not
+/// depend on the machine's order of summation.
 fn reduce(points: &Array2<f64>) -> Array2<f64> {
     const GRID: f64 = (1u64 << 24) as f64;
     let Some(mean) = points.mean_axis(Axis(0)) else {

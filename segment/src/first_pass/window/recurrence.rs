@@ -1,20 +1,23 @@
 //! How long a round is: the time until the same messages come again.
 //!
-//! Parallel programs repeat themselves. Whatever a round is made of, be it one halo exchange or the hundred steps of an
-//! alltoall, each of its messages returns after one round; a *token* (source, destination, operation, and size to a
-//! power of two) stands for a message and all its returns. A window of time that is shorter than a round shows one step of it; the time
-//! to the next return of its tokens says how much one has to look at to see the whole.
+//! Parallel programs repeat themselves. Whatever a round is made of, be it one halo exchange or the
+//! hundred steps of an alltoall, each of its messages returns after one round; a *token* (source,
+//! destination, operation, and size to a power of two) stands for a message and all its returns. A
+//! window of time that is shorter than a round shows one step of it; the time to the next return of
+//! its tokens says how much one has to look at to see the whole.
 
 use super::sketch::scatter;
 
-/// Most tokens followed; beyond it a sample is, chosen by hash, so that memory does not depend on the number of ranks.
+/// Most tokens followed; beyond it a sample is, chosen by hash, so that memory does not depend on
+/// the number of ranks.
 const TOKENS: usize = 2048;
 
 /// Slots looked at for one token.
 const PROBES: usize = 32;
 
-/// The share of a window's tokens that return within what is called its round. More than half, because programs that send
-/// a pair two messages of one size in a round would show half of the round; not all, because of rare messages.
+/// The share of a window's tokens that return within what is called its round. More than half,
+/// because programs that send a pair two messages of one size in a round would show half of the
+/// round; not all, because of rare messages.
 const SHARE: f64 = 0.75;
 
 /// The last time of each token of a sample.
@@ -51,7 +54,8 @@ impl Default for Tokens {
 }
 
 impl Tokens {
-    /// Notes a message. When the sample has to shrink, `forgotten` hears the last times of the tokens that are let go.
+    /// Notes a message. When the sample has to shrink, `forgotten` hears the last times of the
+    /// tokens that are let go.
     #[inline]
     pub(crate) fn see(
         &mut self,
@@ -154,7 +158,8 @@ impl Returns {
         }
     }
 
-    /// The time within which [`SHARE`] of the watched messages return, to the mean of its octave; `None` if fewer do.
+    /// The time within which [`SHARE`] of the watched messages return, to the mean of its octave;
+    /// `None` if fewer do.
     pub(crate) fn round_ns(&self) -> Option<u64> {
         let wanted = (self.watched as f64 * SHARE).ceil().max(1.0) as u64;
         let mut returned = 0;

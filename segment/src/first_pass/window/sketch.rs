@@ -1,9 +1,10 @@
 //! What a set of messages looks like, in constant space.
 //!
-//! A sketch counts messages in six views: by distance between ranks, by pair, by size, by sender, by receiver and by
-//! operation. All but size and operation are hashed, so that 16 ranks and 16 384 take the same space: the hashing is the
-//! random projection of the ranks × ranks matrix. Sizes go to the two nearest powers of two in proportion, so that a
-//! slowly growing message does not jump from one bin to the next.
+//! A sketch counts messages in six views: by distance between ranks, by pair, by size, by sender,
+//! by receiver and by operation. All but size and operation are hashed, so that 16 ranks and 16 384
+//! take the same space: the hashing is the random projection of the ranks × ranks matrix. Sizes go
+//! to the two nearest powers of two in proportion, so that a slowly growing message does not jump
+//! from one bin to the next.
 
 use phaseflow_collect::trace::MessageBlock;
 
@@ -112,7 +113,8 @@ impl Sketch {
         counts.max_by_key(|(_, count)| **count).map_or(0, |(code, _)| code)
     }
 
-    /// Hellinger distance, mean over the views: 0 for equal distributions, 1 where no view has a bin in common.
+    /// Hellinger distance, mean over the views: 0 for equal distributions, 1 where no view has a
+    /// bin in common.
     pub(crate) fn distance(&self, other: &Sketch) -> f64 {
         self.distance_in(&VIEWS, other)
     }
@@ -138,7 +140,8 @@ impl Sketch {
     }
 }
 
-/// Log-likelihood ratio of single messages under two sketches, views taken as independent (naive Bayes).
+/// Log-likelihood ratio of single messages under two sketches, views taken as independent (naive
+/// Bayes).
 pub(crate) struct Ratio {
     of_bins: [f32; BINS],
     common: f64,
@@ -159,7 +162,8 @@ impl Ratio {
             let log = |sketch: &Sketch| -> Vec<f64> {
                 let counts = view.of(&sketch.0[..]);
                 let sum: u64 = counts.iter().sum();
-                // Half a message more in every bin (Krichevsky-Trofimov): what was never seen is rare, not impossible.
+                // Half a message more in every bin (Krichevsky-Trofimov): what was never seen is
+                // rare, not impossible.
                 let half = UNIT as f64 / 2.0;
                 let sum = sum as f64 + half * view.bins as f64;
                 counts.iter().map(|count| ((*count as f64 + half) / sum).ln()).collect()
@@ -172,8 +176,8 @@ impl Ratio {
         Self { of_bins, common: all_common }
     }
 
-    /// By how much messages that both have are more likely in the first one, only because there is less else. A round with
-    /// one more operation has still the same messages of the others.
+    /// By how much messages that both have are more likely in the first one, only because there is
+    /// less else. A round with one more operation has still the same messages of the others.
     pub(crate) fn common(&self) -> f64 {
         self.common
     }
@@ -191,8 +195,8 @@ impl Ratio {
 /// A view has something in common of which this part is.
 const COMMON: f64 = 0.05;
 
-/// By how much what two distributions have in common is more likely in the first one: the median of `ratios` over what is
-/// common, 0 if that is little.
+/// By how much what two distributions have in common is more likely in the first one: the median of
+/// `ratios` over what is common, 0 if that is little.
 fn common(one: &[u64], other: &[u64], ratios: &[f64]) -> f64 {
     let sum = |counts: &[u64]| counts.iter().sum::<u64>().max(1) as f64;
     let (first, second) = (sum(one), sum(other));
@@ -254,8 +258,9 @@ fn operation_bin(code: i64) -> usize {
     OPERATION.first + (code & 63) as usize
 }
 
-/// Spreads `value` over 64 bits, the high ones best: Fibonacci hashing (Knuth, The Art of Computer Programming 6.4), with
-/// one shift so that ranks in the upper half of a pair reach all of the result.
+/// Spreads `value` over 64 bits, the high ones best: Fibonacci hashing (Knuth, The Art of Computer
+/// Programming 6.4), with one shift so that ranks in the upper half of a pair reach all of the
+/// result.
 #[inline]
 pub(crate) fn scatter(value: u64) -> u64 {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,17 +1,23 @@
 //! What a boundary is worth: the evidence that two stretches are two phases.
 //!
-//! For a scale of q units and a view, x is the distance of the last q units of the one stretch from the first q of the other, and e the distance that
-//! neighbours of q units have within one phase here: the program's own irregularity, which is [measured](Noise). With the resolution r, k rounds on
-//! the weaker side and ν degrees of freedom of one round, the evidence in nats is the lesser of
+//! For a scale of q units and a view, x is the distance of the last q units of the one stretch from
+//! the first q of the other, and e the distance that neighbours of q units have within one phase
+//! here: the program's own irregularity, which is [measured](Noise). With the resolution r, k
+//! rounds on the weaker side and ν degrees of freedom of one round, the evidence in nats is the
+//! lesser of
 //!
-//! - G = ½ (x − e) / (e/d + r): a Gaussian likelihood ratio of a view with d degrees of freedom, and
-//! - T = k ½(ν + 1) ln(1 + (x − e) / (ν (e + r))): k rounds prove no more than k odd rounds could, which are draws of Student's distribution.
+//! - G = ½ (x − e) / (e/d + r): a Gaussian likelihood ratio of a view with d degrees of freedom,
+//!   and
+//! - T = k ½(ν + 1) ln(1 + (x − e) / (ν (e + r))): k rounds prove no more than k odd rounds could,
+//!   which are draws of Student's distribution.
 //!
-//! A boundary is worth the largest evidence over all scales and views. The views see the same messages, so they are not added up.
+//! A boundary is worth the largest evidence over all scales and views. The views see the same
+//! messages, so they are not added up.
 
 use super::features::{Units, VIEWS, View};
 
-/// Price of a boundary, and of a label, in nats: e⁻¹⁰ is the chance of one by accident. From 7 to 15 the score changes by less than .015.
+/// Price of a boundary, and of a label, in nats: e⁻¹⁰ is the chance of one by accident. From 7 to
+/// 15 the score changes by less than .015.
 pub(super) const PRICE: f64 = 10.0;
 
 /// Resolution of shares: two matrices of a smaller squared Hellinger distance are one phase.
@@ -32,7 +38,8 @@ pub(super) const SCALES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Rounds on both sides that a rate needs.
 const ROUNDS_OF_RATE: f64 = 3.0;
 
-/// Multiples of the scale over which a distance has to persist, as far as the stretches reach: what is odd beside a boundary does not.
+/// Multiples of the scale over which a distance has to persist, as far as the stretches reach: what
+/// is odd beside a boundary does not.
 const PERSISTENCE: usize = 4;
 
 /// The fewest positions of which the noise is the median.
@@ -41,7 +48,8 @@ const MEMORY: usize = 12;
 /// The quantile of distances that noise is where boundaries are known.
 const MEDIAN: f64 = 0.5;
 
-/// The quantile that it is where none is: in loops of short phases most positions are near a boundary.
+/// The quantile that it is where none is: in loops of short phases most positions are near a
+/// boundary.
 const QUARTILE: f64 = 0.25;
 
 /// The fewest distances that have a quantile.
@@ -63,8 +71,9 @@ pub(super) fn nats(x: f64, e: f64, k: f64, view: View) -> f64 {
     gauss.min(k * 0.5 * (NU + 1.0) * (more / (NU * (e + resolution))).ln_1p())
 }
 
-/// Rounds of the weaker side of two stretches of so many rounds and messages. A side counts at least as many rounds as its messages would be on the
-/// other one, so that one huge round may stand.
+/// Rounds of the weaker side of two stretches of so many rounds and messages. A side counts at
+/// least as many rounds as its messages would be on the other one, so that one huge round may
+/// stand.
 pub(super) fn weaker(rounds: (f64, f64), messages: (f64, f64)) -> f64 {
     let (one, other) = (messages.0 * rounds.1 / messages.1, messages.1 * rounds.0 / messages.0);
     rounds.0.max(one).min(rounds.1.max(other))
@@ -73,12 +82,14 @@ pub(super) fn weaker(rounds: (f64, f64), messages: (f64, f64)) -> f64 {
 /// The distance of neighbours within one phase, by scale, view and place.
 #[derive(Debug)]
 pub(super) struct Noise {
-    /// For each scale and view a value before each unit and one after the last; left of it, and right of it.
+    /// For each scale and view a value before each unit and one after the last; left of it, and
+    /// right of it.
     values: Vec<[Vec<f64>; 2]>,
 }
 
 impl Noise {
-    /// Measures it between `starts` of stretches: a quantile of the distances of neighbours of q units around, without those that cross a boundary or a silence.
+    /// Measures it between `starts` of stretches: a quantile of the distances of neighbours of q
+    /// units around, without those that cross a boundary or a silence.
     pub(super) fn new(units: &Units<'_>, starts: &[usize]) -> Self {
         let mut piece = vec![0; units.len()];
         let mut next = starts.iter().copied().peekable();
@@ -153,8 +164,9 @@ fn sides(
         let finer = finer.map_or(0.0, |finer| finer[side][unit]);
         match own.is_nan() {
             true => finer,
-            // Twice as many independent rounds have half of the noise. A few that are alike by chance say nothing else; nor, as long as no boundary is
-            // known, does what may lie between two phases.
+            // Twice as many independent rounds have half of the noise. A few that are alike by
+            // chance say nothing else; nor, as long as no boundary is known, does what may lie
+            // between two phases.
             false if view.is_rate() && part < MEDIAN && finer > 0.0 => 0.5 * finer,
             false if view.is_rate() => own.max(0.5 * finer),
             false => own,

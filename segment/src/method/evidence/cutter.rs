@@ -1,33 +1,38 @@
 //! Where rounds end: windows of whole rounds, in one pass, without a clock.
 //!
-//! Parallel programs repeat themselves. A rank begins its next round when the tokens of its first messages in the window come again, so ranks may be out of
-//! step. A window ends when the messages are of ranks in their next round. A phase has ended when tokens come that were in neither of the last two
-//! windows, or when rounds become much longer or shorter. The first two are cumulative sums (CUSUM, Page, Continuous inspection schemes,
-//! Biometrika 41, 1954) that single messages do not bring to an alarm; the window ends where the sum last began to grow.
+//! Parallel programs repeat themselves. A rank begins its next round when the tokens of its first
+//! messages in the window come again, so ranks may be out of step. A window ends when the messages
+//! are of ranks in their next round. A phase has ended when tokens come that were in neither of the
+//! last two windows, or when rounds become much longer or shorter. The first two are cumulative
+//! sums (CUSUM, Page, Continuous inspection schemes, Biometrika 41, 1954) that single messages do
+//! not bring to an alarm; the window ends where the sum last began to grow.
 
 use super::tokens::{Last, Tokens};
 
-/// What a message that speaks against a change takes from a cumulative sum; one that speaks for it adds 1. Page's reference value: more than three
-/// of five messages have to speak for it.
+/// What a message that speaks against a change takes from a cumulative sum; one that speaks for it
+/// adds 1. Page's reference value: more than three of five messages have to speak for it.
 const DECAY: f32 = 1.5;
 
-/// The sum of repeats raises an alarm at the larger of two values: a number of messages, and a part of the round's messages.
+/// The sum of repeats raises an alarm at the larger of two values: a number of messages, and a part
+/// of the round's messages.
 const REPEATS: (f32, f32) = (4.0, 0.1);
 
-/// The sum of new tokens raises an alarm at the larger of two values: a number of messages, and a part of the window's messages.
+/// The sum of new tokens raises an alarm at the larger of two values: a number of messages, and a
+/// part of the window's messages.
 const NEW: (f32, f32) = (6.0, 0.03);
 
 /// A round begins with the tokens of its first quarter.
 const BEGINNING: f32 = 0.25;
 
-/// A long round is whole if this part of its messages has tokens of their own. Of partners drawn at random two of five have, when the tokens of the
-/// first quarter are most of what comes.
+/// A long round is whole if this part of its messages has tokens of their own. Of partners drawn at
+/// random two of five have, when the tokens of the first quarter are most of what comes.
 const OWN: f32 = 0.55;
 
 /// A round that has not ended after this many parts is taken for none: it has no end.
 const PARTS: u64 = 64;
 
-/// A round more than twice as long as the one before it, or less than half as long, is of another phase.
+/// A round more than twice as long as the one before it, or less than half as long, is of another
+/// phase.
 const UNLIKE: u64 = 2;
 
 /// A cumulative sum that never falls below 0.
@@ -134,8 +139,8 @@ impl Cutter {
         }
     }
 
-    /// Adds a message; the window that ends, perhaps before this message. Windows have at least `least` messages if nothing new begins, and parts of
-    /// rounds that do not end at least `most`.
+    /// Adds a message; the window that ends, perhaps before this message. Windows have at least
+    /// `least` messages if nothing new begins, and parts of rounds that do not end at least `most`.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -158,7 +163,8 @@ impl Cutter {
                 let kind = if whole || self.part == self.start { Kind::Whole } else { Kind::Last };
                 return Some(self.close(end, kind, true, tokens));
             }
-            // Where rounds become much longer or shorter, something else begins, however few messages the window has.
+            // Where rounds become much longer or shorter, something else begins, however few
+            // messages the window has.
             let round = end - self.round_start;
             if self.own == 0
                 && self.rounds > 1

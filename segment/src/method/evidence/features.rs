@@ -1,4 +1,5 @@
-//! What windows look like: sums by view, before each window, so that any stretch costs one subtraction.
+//! What windows look like: sums by view, before each window, so that any stretch costs one
+//! subtraction.
 
 use crate::first_pass::window::sketch::scatter;
 
@@ -21,7 +22,8 @@ pub(super) enum View {
     Pairs,
     /// Bytes by pair: one heavy message among thousands decides the load.
     Bytes,
-    /// Messages by octave of their size, shared by the two nearest in proportion, so that a slow change of size is slow here.
+    /// Messages by octave of their size, shared by the two nearest in proportion, so that a slow
+    /// change of size is slow here.
     Sizes,
     /// The natural logarithm of the messages in a nanosecond.
     MessageRate,
@@ -64,7 +66,8 @@ impl Sums {
     pub(super) fn add(&mut self, pair: u32, bytes: u64) {
         // An empty message is a message: it counts as one byte more, as all do.
         let size = bytes.saturating_add(1);
-        // Later pairs are scattered over the bins: numbered in turn, any two patterns of many pairs would fill all bins alike.
+        // Later pairs are scattered over the bins: numbered in turn, any two patterns of many pairs
+        // would fill all bins alike.
         let pair = pair as usize;
         let pair = if pair < PAIRS { pair } else { scatter(pair as u64) as usize % PAIRS };
         self.pairs[pair] = self.pairs[pair].wrapping_add(1);
@@ -127,7 +130,8 @@ impl TokenSet {
 /// Lanes of a sum; a fixed order of additions, so that results are the same everywhere.
 const LANES: usize = 8;
 
-/// Squared Hellinger distance of the differences of two pairs of sums: 1 − Σ √(pᵢ·qᵢ); 0 if one is empty.
+/// Squared Hellinger distance of the differences of two pairs of sums: 1 − Σ √(pᵢ·qᵢ); 0 if one is
+/// empty.
 macro_rules! hellinger {
     ($name:ident, $int:ty) => {
         fn $name(a: &[$int], b: &[$int], c: &[$int], d: &[$int]) -> f64 {
@@ -214,15 +218,16 @@ impl<'a> Units<'a> {
         self.rates[to].minus(self.rates[from])
     }
 
-    /// Messages of equal size that would tell as much as the bytes of units `from..to` (Kish, Survey Sampling, 1965, section 11.7): few, if a few huge ones
-    /// have most of the bytes.
+    /// Messages of equal size that would tell as much as the bytes of units `from..to` (Kish,
+    /// Survey Sampling, 1965, section 11.7): few, if a few huge ones have most of the bytes.
     pub(super) fn effective_messages(&self, from: usize, to: usize) -> f64 {
         let (one, other) = (&self.sums[self.edges[from]], &self.sums[self.edges[to]]);
         let own = other.bytes.iter().zip(&one.bytes).map(|(end, start)| end.wrapping_sub(*start) as f64);
         own.sum::<f64>().powi(2) / (other.squares - one.squares).max(1.0)
     }
 
-    /// The distance of units `a..b` from `c..d` in a view: squared Hellinger distance of shares, squared difference of the logarithms of rates.
+    /// The distance of units `a..b` from `c..d` in a view: squared Hellinger distance of shares,
+    /// squared difference of the logarithms of rates.
     pub(super) fn distance(&self, (a, b): (usize, usize), (c, d): (usize, usize), view: View) -> f64 {
         let at = |unit: usize| &self.sums[self.edges[unit]];
         match view {

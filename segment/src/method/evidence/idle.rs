@@ -11,15 +11,17 @@ const LEFT_OUT: usize = 2;
 /// An idle stretch is at least three times as long as usual silences: ln 3.
 const LEAST: f64 = 1.1;
 
-/// A part of the price: the mean excess over the upper quartile estimates an exponential tail, whose chance of a silence this much longer is e⁻⁷.
+/// A part of the price: the mean excess over the upper quartile estimates an exponential tail,
+/// whose chance of a silence this much longer is e⁻⁷.
 const TAIL: f64 = 0.7 * PRICE;
 
 /// The least mean excess of logarithms: silences are not more regular than a clock of 5 %.
 const REGULAR: f64 = 0.05;
 
-/// True if a silence of `length_ns` is longer than what is usual around it: `before` and `after` are the longest silences of the windows at its sides, the nearest
-/// ones first. The excess of the logarithms over their upper quartile is taken to be exponential (Pareto silences; Hill, A simple general approach to inference
-/// about the tail of a distribution, Annals of Statistics 3, 1975).
+/// True if a silence of `length_ns` is longer than what is usual around it: `before` and `after`
+/// are the longest silences of the windows at its sides, the nearest ones first. The excess of the
+/// logarithms over their upper quartile is taken to be exponential (Pareto silences; Hill, A simple
+/// general approach to inference about the tail of a distribution, Annals of Statistics 3, 1975).
 pub(super) fn is_idle(
     length_ns: u64,
     before: impl Iterator<Item = u64>,

@@ -1,19 +1,23 @@
-//! Which stretches are the same phase: agglomerative clustering (average linkage) of stretches by the evidence that they differ.
+//! Which stretches are the same phase: agglomerative clustering (average linkage) of stretches by
+//! the evidence that they differ.
 //!
-//! The evidence between two stretches is the model's own, of all that they hold. Neighbours have been found to differ, so they never get one label.
+//! The evidence between two stretches is the model's own, of all that they hold. Neighbours have
+//! been found to differ, so they never get one label.
 
 use kodama::{Method, linkage};
 
 use super::cost::{Noise, PRICE, SCALES, nats, weaker};
 use super::features::{Units, VIEWS, View};
 
-/// The most stretches that are all compared with each other. Of more, those with the fewest messages join the nearest of these, or found a label.
+/// The most stretches that are all compared with each other. Of more, those with the fewest
+/// messages join the nearest of these, or found a label.
 const COMPARED: usize = 512;
 
 /// The most nats of one comparison: three prices, or one odd pair would decide for whole clusters.
 const MOST: f64 = 3.0 * PRICE;
 
-/// Dissimilarity of neighbours. Even in the mean over all pairs of two clusters it is more than any price.
+/// Dissimilarity of neighbours. Even in the mean over all pairs of two clusters it is more than any
+/// price.
 const NEVER: f64 = 1e9;
 
 /// A label for each of the stretches that begin at `starts`, numbered as they first come.

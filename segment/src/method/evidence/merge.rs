@@ -1,12 +1,15 @@
-//! Agglomerative clustering of neighbours: the boundary of least evidence goes first, until each is worth its price.
+//! Agglomerative clustering of neighbours: the boundary of least evidence goes first, until each is
+//! worth its price.
 
 use std::collections::BTreeSet;
 
 use super::cost::{Noise, PRICE, evidence};
 use super::features::Units;
 
-/// Merges neighbouring stretches that begin at `starts` (the first at 0) until all boundaries are worth the price; where the stretches that are left begin.
-/// A boundary is judged the later, the more units lie at its sides, one nat for each doubling, so that both sides of a faint one have grown by then.
+/// Merges neighbouring stretches that begin at `starts` (the first at 0) until all boundaries are
+/// worth the price; where the stretches that are left begin. A boundary is judged the later, the
+/// more units lie at its sides, one nat for each doubling, so that both sides of a faint one have
+/// grown by then.
 pub(super) fn merged(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<usize> {
     let count = starts.len();
     let end = |next: usize| starts.get(next).copied().unwrap_or(units.len());

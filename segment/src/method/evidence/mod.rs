@@ -1,23 +1,32 @@
 //! `evidence`: one model of a phase.
 //!
-//! A segmentation costs [`PRICE`](cost::PRICE) nats for each boundary and each label, and saves the [evidence](cost) that the stretches at a boundary, or
-//! of two labels, are different behaviours: who talks to whom, how much, in messages of which size, how fast. How different they have to be follows from the
-//! run: the distance that neighbours within one phase have here is its noise. A segmentation that costs little is found so:
+//! A segmentation costs [`PRICE`](cost::PRICE) nats for each boundary and each label, and saves the
+//! [evidence](cost) that the stretches at a boundary, or of two labels, are different behaviours:
+//! who talks to whom, how much, in messages of which size, how fast. How different they have to be
+//! follows from the run: the distance that neighbours within one phase have here is its noise. A
+//! segmentation that costs little is found so:
 //!
-//! 1. The first pass cuts [windows] of whole rounds where [tokens] come again ([cutter]); no time is used.
-//! 2. Neighbours are [merged](merge) from the bottom up, the boundary of least evidence first, until all are worth the price. The noise is measured
-//!    again, not over the boundaries that were found.
-//! 3. [Pieces](pieces) of rounds that were cut unlike go to their neighbours; 2 and 3 until nothing changes.
-//! 4. The same with windows of at least 1/128 of the run finds its [stages]; where these begin, so does a phase.
+//! 1. The first pass cuts [windows] of whole rounds where [tokens] come again ([cutter]); no time
+//!    is used.
+//! 2. Neighbours are [merged](merge) from the bottom up, the boundary of least evidence first,
+//!    until all are worth the price. The noise is measured again, not over the boundaries that were
+//!    found.
+//! 3. [Pieces](pieces) of rounds that were cut unlike go to their neighbours; 2 and 3 until nothing
+//!    changes.
+//! 4. The same with windows of at least 1/128 of the run finds its [stages]; where these begin, so
+//!    does a phase.
 //! 5. Stretches that behave alike get one [label](labels).
 //! 6. [Silences](idle) that the run's own irregularity does not explain are idle.
-//! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::second_pass::search)).
+//! 7. The second pass moves each boundary to the message where the behaviour changes
+//!    ([`search`](crate::second_pass::search)).
 //!
-//! No random numbers. The origin and the unit of time do not matter, as only ratios of times are used; nor does the order of messages of one time, which are
-//! sorted. Tokens and pairs are numbered as they come, so the numbers of ranks matter only to that order.
+//! No random numbers. The origin and the unit of time do not matter, as only ratios of times are
+//! used; nor does the order of messages of one time, which are sorted. Tokens and pairs are
+//! numbered as they come, so the numbers of ranks matter only to that order.
 //!
-//! The wrong choice for phases of fewer than two rounds each, for rounds whose partners are all drawn at random, where windows are mostly sampling noise, and
-//! where the program says itself what its phases are: use `marks`.
+//! The wrong choice for phases of fewer than two rounds each, for rounds whose partners are all
+//! drawn at random, where windows are mostly sampling noise, and where the program says itself what
+//! its phases are: use `marks`.
 
 mod cost;
 mod cutter;
@@ -49,7 +58,8 @@ const SLACK: usize = 3;
 /// Windows on each side whose rates are usual.
 const AROUND: usize = 12;
 
-/// Standard deviations from what is usual at which a rate is clipped: one slow round, or one huge message, is no phase.
+/// Standard deviations from what is usual at which a rate is clipped: one slow round, or one huge
+/// message, is no phase.
 const DEVIATIONS: f64 = 3.0;
 
 /// Part of a run that is noticed: a quarter of a per cent.
@@ -98,8 +108,9 @@ fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
     starts
 }
 
-/// Stretches without those of kinds that nobody notices: all their occurrences together have less than [`NOTICED`] of the run's messages, bytes and time. They
-/// belong to what is before them, or to what comes next if a silence lies between.
+/// Stretches without those of kinds that nobody notices: all their occurrences together have less
+/// than [`NOTICED`] of the run's messages, bytes and time. They belong to what is before them, or
+/// to what comes next if a silence lies between.
 fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (Vec<usize>, Vec<u32>) {
     let windows = &run.evidence.windows;
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
@@ -128,7 +139,8 @@ fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (V
     for (at, label) in labels.iter().enumerate() {
         let silent = at > 0 && units.locked[starts[at]];
         let after = starts.get(at + 1).is_some_and(|start| units.locked[*start]);
-        // Between two silences there is no neighbour; nor if what it would go to has gone on to the next one.
+        // Between two silences there is no neighbour; nor if what it would go to has gone on to the
+        // next one.
         let alone = after && (silent || next.is_some());
         if at > 0 && at + 1 < starts.len() && small(label) && !alone {
             if silent {
@@ -164,7 +176,8 @@ fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
             let range = &windows[pair[0]..pair[1]];
             let messages: u64 = range.iter().map(|window| window.messages).sum();
             let (first, last) = (range[0].first_ns, range[range.len() - 1].last_ns);
-            // From begin to begin; where nothing follows, the last interval is taken to be like the others.
+            // From begin to begin; where nothing follows, the last interval is taken to be like the
+            // others.
             let ns = match windows.get(pair[1]) {
                 Some(next) if !locked[pair[1]] => next.first_ns.abs_diff(first) as f64,
                 _ => last.abs_diff(first) as f64 * messages as f64 / messages.saturating_sub(1).max(1) as f64,
@@ -212,7 +225,8 @@ fn clipped(values: Vec<f64>) -> Vec<f64> {
         .map(|own| {
             let middle = median(&mut own.iter().copied());
             let spread = median(&mut own.iter().map(|value| (value - middle).abs()));
-            // The standard deviation of a normal distribution is 1.48 times the median deviation; no rate is more regular than a tenth.
+            // The standard deviation of a normal distribution is 1.48 times the median deviation;
+            // no rate is more regular than a tenth.
             (middle, DEVIATIONS * (1.48 * spread + 0.1))
         })
         .collect();

@@ -1,7 +1,8 @@
 //! Pieces of rounds: short stretches that are no phases.
 //!
-//! Windows fall differently in long rounds, so that steps of a round may look like phases. Two things tell them: steps do not repeat themselves but do as a
-//! whole, and a piece that the neighbours' tokens explain is theirs.
+//! Windows fall differently in long rounds, so that steps of a round may look like phases. Two
+//! things tell them: steps do not repeat themselves but do as a whole, and a piece that the
+//! neighbours' tokens explain is theirs.
 
 use super::features::TokenSet;
 
@@ -11,7 +12,8 @@ const STEP: usize = 2;
 /// The tokens of a step come less often than this in the mean.
 const ONCE: f64 = 2.2;
 
-/// Steps in a row are one phase if their tokens come this many times as often in all of them as in one.
+/// Steps in a row are one phase if their tokens come this many times as often in all of them as in
+/// one.
 const AGAIN: f64 = 1.4;
 
 /// The most windows of a stretch that may be a piece.

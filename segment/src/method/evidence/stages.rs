@@ -1,6 +1,7 @@
 //! Stages of the run: the same model with windows of at least 1/128 of it.
 //!
-//! A loop of short phases is one behaviour at this scale, as its passes are alike; what a person would tell of a run first is here.
+//! A loop of short phases is one behaviour at this scale, as its passes are alike; what a person
+//! would tell of a run first is here.
 
 use super::cost::Noise;
 use super::features::{Rates, Sums, Units};
@@ -29,8 +30,8 @@ pub(super) fn stages(run: &Run, sums: &[Sums], locked: &[bool]) -> Vec<Stage> {
     starts.iter().map(|start| edges[*start]).zip(labels).collect()
 }
 
-/// The first windows of the stages' windows, and the number of windows: the borders of windows that are nearest to where the cutter of stages
-/// cut, and all silences.
+/// The first windows of the stages' windows, and the number of windows: the borders of windows that
+/// are nearest to where the cutter of stages cut, and all silences.
 fn edges(rounds: &Rounds, locked: &[bool]) -> Vec<usize> {
     let mut before = Vec::with_capacity(rounds.windows.len() + 1);
     let mut sum = 0;
@@ -57,7 +58,8 @@ fn edges(rounds: &Rounds, locked: &[bool]) -> Vec<usize> {
     edges
 }
 
-/// Where phases begin, and stages: a stage begins with the phase that begins next to it, or divides one.
+/// Where phases begin, and stages: a stage begins with the phase that begins next to it, or divides
+/// one.
 pub(super) fn joined(phases: &[usize], stages: &[Stage], rounds: &Rounds) -> (Vec<usize>, Vec<Stage>) {
     let mut starts = phases.to_vec();
     let messages = |one: usize, other: usize| {

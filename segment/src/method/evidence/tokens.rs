@@ -1,8 +1,9 @@
 //! Which kinds of messages there are, and when each came last.
 //!
-//! A *token* stands for a message and all its returns: source, destination, operation, and size to half a power of two. Tokens and pairs are
-//! numbered in the order in which they first come, so that nothing depends on the numbers of ranks. The table is bounded: if it is full,
-//! tokens that were in neither of the last two windows are forgotten. A token that was forgotten looks new.
+//! A *token* stands for a message and all its returns: source, destination, operation, and size to
+//! half a power of two. Tokens and pairs are numbered in the order in which they first come, so
+//! that nothing depends on the numbers of ranks. The table is bounded: if it is full, tokens that
+//! were in neither of the last two windows are forgotten. A token that was forgotten looks new.
 
 use crate::first_pass::window::sketch::scatter;
 
@@ -116,13 +117,14 @@ impl Tokens {
         self.list.len() >= MOST
     }
 
-    /// Forgets tokens that were in neither of the last two windows; those before `windows` count. The new number of each token, for those
-    /// who keep numbers.
+    /// Forgets tokens that were in neither of the last two windows; those before `windows` count.
+    /// The new number of each token, for those who keep numbers.
     pub(super) fn forget(&mut self, windows: [u64; 2]) -> Vec<u32> {
         let keeps = |token: &Token| (0..2).any(|cutter| token.last[cutter].window + 1 >= windows[cutter]);
         let mut becomes = vec![FREE; self.list.len()];
         let all = std::mem::take(&mut self.list);
-        // If nearly all are of the last windows, room is made all the same: only the youngest window's stay.
+        // If nearly all are of the last windows, room is made all the same: only the youngest
+        // window's stay.
         let young = |token: &Token| token.last[0].window >= windows[0];
         let many = all.iter().filter(|token| keeps(token)).count() > MOST / 2;
         self.numbers = Numbers::default();

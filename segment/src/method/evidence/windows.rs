@@ -8,16 +8,19 @@ use super::idle::is_idle;
 use super::tokens::Tokens;
 use crate::first_pass::window::sketch::{Sketch, pair_hash};
 
-/// Windows at most; each takes about 20 KiB with its sums. If there are more, neighbours are merged and the least number of messages doubles.
+/// Windows at most; each takes about 20 KiB with its sums. If there are more, neighbours are merged
+/// and the least number of messages doubles.
 const MOST: usize = 8192;
 
-/// Messages of a window, at least, if nothing new begins: fewer than the ranks of a small run have in a round say little.
+/// Messages of a window, at least, if nothing new begins: fewer than the ranks of a small run have
+/// in a round say little.
 const LEAST: u64 = 24;
 
 /// Messages of a window, at most, if nothing comes again; or this part of the run, if that is more.
 const LARGEST: (u64, u64) = (256, 256);
 
-/// Or so many messages a rank: those of a halo exchange in three dimensions, or an allreduce, and as many more to see it come again.
+/// Or so many messages a rank: those of a halo exchange in three dimensions, or an allreduce, and
+/// as many more to see it come again.
 const PER_RANK: u64 = 8;
 
 /// Windows are at least this part of the run.
@@ -82,7 +85,8 @@ fn idle_before(windows: &[Window], least_ns: u64) -> Vec<bool> {
         .collect()
 }
 
-/// A few messages between two idle stretches are of the phase that is nearer: the shorter idle stretch is none.
+/// A few messages between two idle stretches are of the phase that is nearer: the shorter idle
+/// stretch is none.
 fn join_strays(windows: &[Window], idle: &mut [bool], least: u64) {
     loop {
         let starts: Vec<usize> = (1..windows.len()).filter(|at| idle[*at]).collect();

@@ -1,9 +1,10 @@
 //! Stretches that stand where a loop has another phase.
 //!
-//! Where phases come again and again in one order, one in its place that looks a little different is the same phase: chance showed
-//! other partners of it, or a window of a neighbour is in it. Its own label would break the loop, of which nothing is left then but a row of
-//! stretches. So it gets the label of most of those in its place, if it is about as large and differs from them by no more
-//! than [`MORE`] times what tells phases apart.
+//! Where phases come again and again in one order, one in its place that looks a little different
+//! is the same phase: chance showed other partners of it, or a window of a neighbour is in it. Its
+//! own label would break the loop, of which nothing is left then but a row of stretches. So it gets
+//! the label of most of those in its place, if it is about as large and differs from them by no
+//! more than [`MORE`] times what tells phases apart.
 
 use std::ops::Range;
 
@@ -14,21 +15,24 @@ use crate::hierarchy::tree::LONGEST;
 
 /// Phases of a loop come so many times at least.
 const TIMES: usize = 3;
-/// What stands in the place of another phase may differ by so many times as much as stretches of one label.
+/// What stands in the place of another phase may differ by so many times as much as stretches of
+/// one label.
 const MORE: f64 = 2.0;
 /// Its messages are so many times more or fewer, at most.
 const SIZE: f64 = 2.0;
 /// So many of those in its place are looked at.
 const LOOKED_AT: usize = 16;
 
-/// Corrects labels by the loops that they nearly make. They are counted from 0 in order of appearance, before and after.
+/// Corrects labels by the loops that they nearly make. They are counted from 0 in order of
+/// appearance, before and after.
 pub(super) fn settle(segments: &Segments<'_>, labels: &mut [u32], limits: &Tolerance) {
     let shown: Vec<usize> = (0..labels.len()).filter(|number| !segments.is_quiet(*number)).collect();
     let mut order: Vec<u32> = shown.iter().map(|number| labels[*number]).collect();
     for period in 2..=LONGEST.min(order.len() / TIMES) {
         let mut from = 0;
         while let Some(run) = next_run(&order, period, from) {
-            // What comes before the first one that is alike, and after the last one, may be one more.
+            // What comes before the first one that is alike, and after the last one, may be one
+            // more.
             let end = (run.end + period).min(order.len());
             for place in run.start..run.start + period {
                 let first = place.checked_sub(period).unwrap_or(place);
@@ -51,7 +55,8 @@ pub(super) fn settle(segments: &Segments<'_>, labels: &mut [u32], limits: &Toler
     }
 }
 
-/// The next stretch in which labels come again after `period` others, but for one in three of them, at least [`TIMES`] times.
+/// The next stretch in which labels come again after `period` others, but for one in three of them,
+/// at least [`TIMES`] times.
 fn next_run(order: &[u32], period: usize, mut from: usize) -> Option<Range<usize>> {
     let most = (period / 3).max(1);
     while from + TIMES * period <= order.len() {

@@ -7,8 +7,8 @@ use phaseflow_collect::trace::MessageBlock;
 
 use crate::first_pass::tags::{Tags, key};
 
-/// Messages in one order, whatever the order in which a source handed over those of equal time: by time, then source, then
-/// destination, bytes, kind, tag.
+/// Messages in one order, whatever the order in which a source handed over those of equal time: by
+/// time, then source, then destination, bytes, kind, tag.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) times: Vec<i64>,
@@ -27,7 +27,8 @@ impl Batch {
         self.times.len()
     }
 
-    /// Appends some rows of a block; without `tags` their own are kept. Rows from the answer on may still change place when more come.
+    /// Appends some rows of a block; without `tags` their own are kept. Rows from the answer on may
+    /// still change place when more come.
     pub(super) fn push(&mut self, block: &MessageBlock, rows: Range<usize>, tags: Option<&Tags>) -> usize {
         let (first, end) = (self.len(), self.len() + rows.len());
         let columns = block.columns();
@@ -99,7 +100,8 @@ impl Batch {
         }
     }
 
-    /// The first row from `row` on and before `to` of the time and source of the one before it whose destination is no higher.
+    /// The first row from `row` on and before `to` of the time and source of the one before it
+    /// whose destination is no higher.
     fn next_backwards(&self, row: usize, to: usize) -> Option<usize> {
         let rows = row.checked_sub(1)?..to;
         let times = self.times.get(rows.clone())?.windows(2);

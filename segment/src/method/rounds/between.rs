@@ -1,8 +1,9 @@
 //! Pieces between two barriers.
 //!
-//! Programs whose ranks all meet between two phases hardly change what they do elsewhere. The first and last round before a barrier are
-//! the exception: some ranks are late, others wait, and a piece of a round looks like little else. So a few rounds that do nothing that
-//! what is beside them does not do belong to it, unless a barrier is between the two.
+//! Programs whose ranks all meet between two phases hardly change what they do elsewhere. The first
+//! and last round before a barrier are the exception: some ranks are late, others wait, and a piece
+//! of a round looks like little else. So a few rounds that do nothing that what is beside them does
+//! not do belong to it, unless a barrier is between the two.
 
 use super::segments::Segments;
 

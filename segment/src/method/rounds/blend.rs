@@ -1,10 +1,11 @@
 //! Rounds that run into each other.
 //!
-//! Ranks that nothing holds together drift apart by more than a round, most of all where more ranks than cores take turns.
-//! Windows then hold parts of several rounds, no two alike, and stay apart. What they hold together, several at a time, is alike
-//! again. So a series of short segments is looked at in larger and larger groups, and the finest grouping in which most
-//! neighbours are alike is taken. Short phases that really take turns repeat their rounds; a series in which half of the segments
-//! do is left alone.
+//! Ranks that nothing holds together drift apart by more than a round, most of all where more ranks
+//! than cores take turns. Windows then hold parts of several rounds, no two alike, and stay apart.
+//! What they hold together, several at a time, is alike again. So a series of short segments is
+//! looked at in larger and larger groups, and the finest grouping in which most neighbours are
+//! alike is taken. Short phases that really take turns repeat their rounds; a series in which half
+//! of the segments do is left alone.
 
 use std::ops::Range;
 
@@ -29,7 +30,8 @@ const SHORT_ROUNDS: f64 = 1.75;
 const STRAYS: usize = 16;
 /// A hiccup has less than this part of the messages of what it joins.
 const SHARE: f64 = 0.06;
-/// A sliver has so many times less time and fewer messages than what it joins, if that has no rounds.
+/// A sliver has so many times less time and fewer messages than what it joins, if that has no
+/// rounds.
 const SLIVER: f64 = 64.0;
 
 /// Joins stray messages between two phases, as long as they are stray messages together.
@@ -44,8 +46,9 @@ pub(super) fn strays(segments: &mut Segments<'_>) {
     }
 }
 
-/// Joins what is too short to be a phase to what is beside it: it does not repeat itself, and is less than a few rounds of a
-/// neighbour that does. A process that was not run for a while leaves such hiccups.
+/// Joins what is too short to be a phase to what is beside it: it does not repeat itself, and is
+/// less than a few rounds of a neighbour that does. A process that was not run for a while leaves
+/// such hiccups.
 pub(super) fn hiccups(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {

@@ -1,16 +1,20 @@
-//! The chapters of a run: [sections](crate::first_pass::sections) between barriers, put together to what a person would call a part of the program.
+//! The chapters of a run: [sections](crate::first_pass::sections) between barriers, put together to
+//! what a person would call a part of the program.
 //!
-//! A part of a program is more than what takes most of its time: it is prepared, and ended with statistics, and all that lies between barriers
-//! of its own. So
+//! A part of a program is more than what takes most of its time: it is prepared, and ended with
+//! statistics, and all that lies between barriers of its own. So
 //!
-//! - a section belongs to the one before it if it brings nothing new, and to the one after it if it does all that the latter does,
-//!   as preparations do, which run through everything once;
-//! - a light section alone between two heavier ones ends the one before it: what begins a part comes with the part;
+//! - a section belongs to the one before it if it brings nothing new, and to the one after it if it
+//!   does all that the latter does, as preparations do, which run through everything once;
+//! - a light section alone between two heavier ones ends the one before it: what begins a part
+//!   comes with the part;
 //! - several light ones in a row that are like nothing around them are a chapter of their own.
 //!
-//! Where communicators are made all ranks meet, too, but parts of a program make some at any time; that divides only what is long.
+//! Where communicators are made all ranks meet, too, but parts of a program make some at any time;
+//! that divides only what is long.
 //!
-//! A bad choice for programs whose parts do the same with other data, or meet at no barriers: they are one chapter.
+//! A bad choice for programs whose parts do the same with other data, or meet at no barriers: they
+//! are one chapter.
 
 use std::ops::Range;
 
@@ -34,7 +38,8 @@ const END: f64 = 1.0 / 64.0;
 /// What repeats itself so many times is no light section.
 const TIMES: u32 = 3;
 
-/// What is longer than this part of the run is divided where communicators are made, unless a side is shorter than …
+/// What is longer than this part of the run is divided where communicators are made, unless a side
+/// is shorter than …
 const LONG: f64 = 1.0 / 16.0;
 /// … this part of the run.
 const PIECE: f64 = 1.0 / 128.0;
@@ -83,8 +88,8 @@ impl Chapter {
     }
 }
 
-/// The chapters of a run in order, the first one from its start on, at most half of what is [`READABLE`]; none where no barriers
-/// divide it.
+/// The chapters of a run in order, the first one from its start on, at most half of what is
+/// [`READABLE`]; none where no barriers divide it.
 pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
     let starts = run.sections.iter().enumerate();
     let starts = starts.map(|(i, section)| if i == 0 { 0 } else { run.since_start(section.start_ns) });

@@ -1,16 +1,20 @@
 //! Windows that follow the rounds of the program, in one pass.
 //!
-//! Parallel programs repeat themselves, and a window that is a whole number of rounds looks like the next one. A round is
-//! over when its tokens come again, all at once: a *repeat streak*. A phase is over when tokens come that were in neither of
-//! the last two rounds: a *novelty streak*. Both are cumulative sums (CUSUM, Page 1954) that noise does not start. The
-//! streak also tells where the round that is repeated began; what lies before it and was not repeated is a window of its own.
+//! Parallel programs repeat themselves, and a window that is a whole number of rounds looks like
+//! the next one. A round is over when its tokens come again, all at once: a *repeat streak*. A
+//! phase is over when tokens come that were in neither of the last two rounds: a *novelty streak*.
+//! Both are cumulative sums (CUSUM, Page 1954) that noise does not start. The streak also tells
+//! where the round that is repeated began; what lies before it and was not repeated is a window of
+//! its own.
 //!
-//! Windows are cut where messages become rare, too, and where they come again ([pace](super::pace)): what is between is stray, unless
-//! it turns out to come again, or to be short.
+//! Windows are cut where messages become rare, too, and where they come again
+//! ([pace](super::pace)): what is between is stray, unless it turns out to come again, or to be
+//! short.
 //!
-//! Nobody knows beforehand how many messages there are: windows begin as single rounds, and whenever the table is full,
-//! neighbours are merged and the least number of messages of a window doubles. Windows that begin with something new are
-//! the last to be merged with what is before them.
+//! Nobody knows beforehand how many messages there are: windows begin as single rounds, and
+//! whenever the table is full, neighbours are merged and the least number of messages of a window
+//! doubles. Windows that begin with something new are the last to be merged with what is before
+//! them.
 
 mod look;
 
@@ -28,7 +32,8 @@ use super::windows::Rounds;
 use super::windows::{RoundWindow, Windows};
 use crate::first_pass::tags::{Tags, Watch, is_tagged};
 
-/// What comes before a repeated round is a window of its own if it has more than this part of that round's messages.
+/// What comes before a repeated round is a window of its own if it has more than this part of that
+/// round's messages.
 const BEFORE: u64 = 3;
 
 /// Stray messages over less than this part of the run are in a pause.
@@ -138,7 +143,8 @@ impl Cutter {
         Self { tags: Some(tags), ..Self::default() }
     }
 
-    /// Tells when the last rank enters barriers that all ranks pass, in order of time, before the messages that come then are added.
+    /// Tells when the last rank enters barriers that all ranks pass, in order of time, before the
+    /// messages that come then are added.
     pub(crate) fn meet(&mut self, times_ns: &[i64]) {
         self.meetings.extend(times_ns);
     }
@@ -203,8 +209,8 @@ impl Cutter {
         self.next_round(at);
     }
 
-    /// True if what is before the very first round, which is between `from` and `at`, took longer than it: processes start one
-    /// after the other.
+    /// True if what is before the very first round, which is between `from` and `at`, took longer
+    /// than it: processes start one after the other.
     fn is_slow_start(&self, from: u64, at: u64) -> bool {
         let time = |place: u64| self.batch.times[(place - self.base) as usize];
         let [begin, from, at] = [0, from, at].map(|place| if self.folded == 0 { time(place) } else { 0 });
@@ -242,7 +248,8 @@ impl Cutter {
         }
     }
 
-    /// The last `pieces` turn out to be rounds of `period` pieces each: as far as they are windows of their own, they become one.
+    /// The last `pieces` turn out to be rounds of `period` pieces each: as far as they are windows
+    /// of their own, they become one.
     fn gather(&mut self, pieces: usize, period: usize) {
         let start = self.rhythm.start(pieces - 1);
         let mut reached = self.folded - self.open.messages;
@@ -278,8 +285,9 @@ impl Cutter {
         self.pace.forget();
     }
 
-    /// After rounds without a barrier that all ranks pass, one may well be between two phases: a window begins there, lest it hold some
-    /// of both. Where ranks meet in each round, or very often, it says nothing.
+    /// After rounds without a barrier that all ranks pass, one may well be between two phases: a
+    /// window begins there, lest it hold some of both. Where ranks meet in each round, or very
+    /// often, it says nothing.
     fn begin_after_meeting(&mut self, at: u64) {
         let now_ns = self.batch.times[(at - self.base) as usize];
         while self.meetings.front().is_some_and(|meeting| *meeting <= now_ns) {
@@ -399,8 +407,9 @@ impl Cutter {
         self.novel = Streak::default();
     }
 
-    /// A round without an end so far. If something new has begun that is short beside the round, the part ends there: it may be the first
-    /// round of another phase, which is known only when it is repeated, and what a part holds is not divided any more.
+    /// A round without an end so far. If something new has begun that is short beside the round,
+    /// the part ends there: it may be the first round of another phase, which is known only when it
+    /// is repeated, and what a part holds is not divided any more.
     fn end_part(&mut self) {
         let begun = self.novel.sum >= self.goal && self.novel.start > self.folded;
         self.fold(if begun { self.novel.start } else { self.next });
@@ -492,7 +501,8 @@ mod tests {
 
     #[test]
     fn a_short_round_after_a_long_one_begins_a_window_though_a_part_ends_in_it() {
-        // Rounds of 64 · 63 messages, and shorter ones of another size: a part ends at 4 097 messages that wait.
+        // Rounds of 64 · 63 messages, and shorter ones of another size: a part ends at 4 097
+        // messages that wait.
         let long: Vec<_> = (1..64).flat_map(|step| ring(64, step)).collect();
         for steps in [1, 4] {
             let short: Vec<_> = (1..=steps).flat_map(|step| ring(64, step)).collect();

@@ -17,8 +17,8 @@ impl Silence {
     }
 }
 
-/// Silences between messages: all of at least 1/[`PART`] of the time between first and last message; at most twice as many
-/// as there can be of those.
+/// Silences between messages: all of at least 1/[`PART`] of the time between first and last
+/// message; at most twice as many as there can be of those.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     first_ns: Option<i64>,

@@ -1,8 +1,10 @@
 //! Stray messages before a phase that its first window holds.
 //!
-//! [Lulls](super::pace) are only known after thousands of messages at one pace, and what a phase of a few long rounds leaves behind looks like
-//! the begin of the next one, whose rate it would dilute. By then that is known: where next to nothing comes for some of its rounds, it has
-//! not begun, unless all ranks meet at a barrier: then some were late. It begins where the messages so far are fewest beside those that a part of its rate would have brought (CUSUM, Page 1954).
+//! [Lulls](super::pace) are only known after thousands of messages at one pace, and what a phase of
+//! a few long rounds leaves behind looks like the begin of the next one, whose rate it would
+//! dilute. By then that is known: where next to nothing comes for some of its rounds, it has not
+//! begun, unless all ranks meet at a barrier: then some were late. It begins where the messages so
+//! far are fewest beside those that a part of its rate would have brought (CUSUM, Page 1954).
 
 use super::segments::Segments;
 use crate::first_pass::survey::Run;
@@ -17,7 +19,8 @@ const ROUNDS: u64 = 6;
 /// … and this part of the run.
 const PART: u64 = 256;
 
-/// Where a segment that follows another one really begins, if stray messages come first; its label is left open.
+/// Where a segment that follows another one really begins, if stray messages come first; its label
+/// is left open.
 pub(super) fn quiet(run: &Run, segments: &Segments<'_>, number: usize) -> Option<Stretch> {
     let segment = &segments.list[number];
     let phase = number.checked_sub(1).filter(|before| !segments.is_quiet(*before));

@@ -12,14 +12,17 @@ const PART: u64 = 2000;
 const END: u64 = 100;
 /// … and so does one shorter than so many rounds of what happens before and after it.
 pub(super) const ROUNDS: u64 = 3;
-/// One shorter than that, but longer than one of them, is idle if it is so many times as long as all others so near to it, but for idle ones.
+/// One shorter than that, but longer than one of them, is idle if it is so many times as long as
+/// all others so near to it, but for idle ones.
 const OUTSTANDING: u64 = 8;
-/// Where rounds are not known, a silence is of a rhythm if so many lie within so many times its length, itself one of them.
+/// Where rounds are not known, a silence is of a rhythm if so many lie within so many times its
+/// length, itself one of them.
 const RHYTHM: u64 = 4;
 /// Units before and after a silence that tell how long a round is.
 const NEIGHBOURS: usize = 16;
 
-/// A silence in the midst of a stretch is a part of its rhythm, computation between exchanges, if there are so many others in it …
+/// A silence in the midst of a stretch is a part of its rhythm, computation between exchanges, if
+/// there are so many others in it …
 const OTHERS: usize = 3;
 /// … that are at least this part as long.
 const ALIKE: u64 = 3;
@@ -33,9 +36,11 @@ pub(super) struct Idle {
 
 /// The idle stretches of a run in order, those at its begin and end included.
 ///
-/// An idle stretch begins where the program would have gone on: as long after the last message as rounds lie apart.
+/// An idle stretch begins where the program would have gone on: as long after the last message as
+/// rounds lie apart.
 ///
-/// What happens before and after a silence is told by units of the same stretch; `stretches` are ranges of units in order.
+/// What happens before and after a silence is told by units of the same stretch; `stretches` are
+/// ranges of units in order.
 pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec<Idle> {
     let (Some(first), Some(last)) = (units.first(), units.last()) else { return Vec::new() };
     let silences = run.rounds.silences.iter();
@@ -75,7 +80,8 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         };
         let reach = ROUNDS.saturating_mul(usual).max(2 * length);
         let stands_out = || others(reach).all(|other| is_idle(&other));
-        // Between two phases, it is enough to be longer than all in them: a round may be longer still.
+        // Between two phases, it is enough to be longer than all in them: a round may be longer
+        // still.
         let divides = || {
             let long = length > run.duration_ns / END;
             let phases = left.first().zip(right.last()).filter(|_| long && !within && stretches.len() > 1);
@@ -159,7 +165,8 @@ pub(super) fn least_ns(run: &Run) -> (u64, u64) {
     (run.duration_ns / PART, run.duration_ns / END)
 }
 
-/// How long a round is in these units: messages of a round, at the mean rate. `silence` is not counted.
+/// How long a round is in these units: messages of a round, at the mean rate. `silence` is not
+/// counted.
 fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     let (first, last) = (units.first()?, units.last()?);
     let messages: f64 = units.iter().map(|unit| unit.messages).sum();
@@ -175,7 +182,8 @@ fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     if rounds.is_empty() || 2.0 * in_rounds < messages {
         return None;
     }
-    // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the last such stretch.
+    // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the
+    // last such stretch.
     let place = if rounds.len() < NEIGHBOURS / 2 { rounds.len() / 2 } else { rounds.len() * 3 / 4 };
     let round = *rounds.select_nth_unstable_by(place, f64::total_cmp).1;
     Some((span_ns as f64 * round / messages.max(1.0)) as u64)

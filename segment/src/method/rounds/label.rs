@@ -38,9 +38,9 @@ impl Cluster {
     }
 }
 
-/// A label for each segment, counted from 0 in order of appearance: segments are clustered as long as clusters differ by no
-/// more than neighbours may. Of many segments, each first joins the nearest leader, or becomes one (Hartigan, Clustering
-/// Algorithms, chapter 3).
+/// A label for each segment, counted from 0 in order of appearance: segments are clustered as long
+/// as clusters differ by no more than neighbours may. Of many segments, each first joins the
+/// nearest leader, or becomes one (Hartigan, Clustering Algorithms, chapter 3).
 pub(super) fn labels(segments: &Segments<'_>, limits: &Tolerance) -> Vec<u32> {
     let list = &segments.list;
     let mut leaders: Vec<Cluster> = Vec::new();

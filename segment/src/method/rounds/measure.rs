@@ -1,10 +1,12 @@
 //! How different two stretches behave, from 0 to about 1.
 //!
-//! For each view of the [sketch](crate::first_pass::window::sketch) the Jensen-Shannon divergence (Lin 1991) of the two distributions in
-//! bits, 0 for equal and 1 for disjoint ones, both sides weighing the same so that a short stretch is told from a long one.
-//! What two samples of one distribution would show by chance is taken off: (k−1)/(8 ln 2) · (1/m + 1/n) for k bins and m and n
-//! messages in the mean, and as many standard deviations as [`SURE`] says (the divergence of samples is a χ² in the limit;
-//! Grosse et al. 2002). The mean over the views, and the difference of the rates, make the measure.
+//! For each view of the [sketch](crate::first_pass::window::sketch) the Jensen-Shannon divergence
+//! (Lin 1991) of the two distributions in bits, 0 for equal and 1 for disjoint ones, both sides
+//! weighing the same so that a short stretch is told from a long one. What two samples of one
+//! distribution would show by chance is taken off: (k−1)/(8 ln 2) · (1/m + 1/n) for k bins and m
+//! and n messages in the mean, and as many standard deviations as [`SURE`] says (the divergence of
+//! samples is a χ² in the limit; Grosse et al. 2002). The mean over the views, and the difference
+//! of the rates, make the measure.
 
 use std::sync::Arc;
 
@@ -19,7 +21,8 @@ const SURE: f32 = 3.0;
 
 /// Rates that differ by up to so many octaves are equal …
 const STEADY: f32 = 0.25;
-/// … and so are those that differ by no more than so many standard deviations of the windows' rates; …
+/// … and so are those that differ by no more than so many standard deviations of the windows'
+/// rates; …
 const USUAL: f32 = 1.5;
 /// … and each octave more counts as much as this, …
 const OCTAVE: f32 = 0.25;
@@ -41,7 +44,8 @@ const OPERATIONS: usize = 5;
 const OCTAVES: f32 = 2.0;
 /// A part of a round may have so many times the share of one message that the round has.
 const EXCERPT: f32 = 4.0;
-/// What has less than this part of the share elsewhere is strange there; of pairs there may be many.
+/// What has less than this part of the share elsewhere is strange there; of pairs there may be
+/// many.
 const RARE: f32 = 1.0 / 8.0;
 const RARE_PAIR: f32 = 1.0 / 64.0;
 /// All of a behaviour's bins.
@@ -61,8 +65,8 @@ pub(super) struct Behaviour {
     /// Messages, and windows, in that time.
     active_messages: f64,
     active_windows: f32,
-    /// Sums of weights, of the windows' rates in octaves, and of their squares; a window weighs the root of its messages, as of a few
-    /// it is known badly.
+    /// Sums of weights, of the windows' rates in octaves, and of their squares; a window weighs the
+    /// root of its messages, as of a few it is known badly.
     octaves: [f64; 3],
     /// Whole rounds were seen, so that pairs and offsets mean something.
     whole: bool,
@@ -87,7 +91,8 @@ pub(super) struct Difference {
     pub(super) sure_partners: f32,
 }
 
-/// Root of the mean of squares over the views: of all, without what chance makes in the mean, and without what it explains.
+/// Root of the mean of squares over the views: of all, without what chance makes in the mean, and
+/// without what it explains.
 #[derive(Clone, Copy, Debug, Default)]
 struct Squares(f32, f32, f32);
 
@@ -113,7 +118,8 @@ fn part(shares: &[f32; ALL], part: usize) -> &[f32] {
 }
 
 impl Behaviour {
-    /// That of a window; `before` may be that of the one before it, which spares the work if both saw the same.
+    /// That of a window; `before` may be that of the one before it, which spares the work if both
+    /// saw the same.
     pub(super) fn new(window: &RoundWindow, active_ns: Option<u64>, before: Option<&Behaviour>) -> Self {
         let same = |before: &&Behaviour| {
             before.sketch.is_shared_with(&window.sketch) && before.pairs.is_shared_with(&window.pairs)
@@ -261,8 +267,9 @@ impl Behaviour {
         Difference { all, fair, sure, sure_partners: partners.root().2 }
     }
 
-    /// How far sizes have to be moved to become the other's, in the mean (earth mover's distance): a step of a factor is a
-    /// larger difference than half of it, which a divergence of bins does not know.
+    /// How far sizes have to be moved to become the other's, in the mean (earth mover's distance):
+    /// a step of a factor is a larger difference than half of it, which a divergence of bins does
+    /// not know.
     fn distance_of_sizes(&self, other: &Behaviour) -> (f32, f32, f32) {
         let (mut sum, mut distance) = (0.0f32, 0.0f32);
         for (p, q) in part(&self.shares, SIZES).iter().zip(part(&other.shares, SIZES)) {
@@ -274,7 +281,8 @@ impl Behaviour {
         (distance, (distance - (all - fair)).max(0.0), (distance - (all - sure)).max(0.0))
     }
 
-    /// Jensen-Shannon divergence of one distribution, the same without what chance makes in the mean, and without what it explains.
+    /// Jensen-Shannon divergence of one distribution, the same without what chance makes in the
+    /// mean, and without what it explains.
     fn divergence(&self, other: &Behaviour, number: usize) -> (f32, f32, f32) {
         let (own, theirs) = (part(&self.shares, number), part(&other.shares, number));
         if are_equal(own, theirs) {
@@ -293,8 +301,9 @@ impl Behaviour {
         (divergence, (divergence - mean).max(0.0), (divergence - most).max(0.0))
     }
 
-    /// Which part of these messages the other stretch could have sent, if it were shown a part of a round of it: up to
-    /// [`EXCERPT`] times its share in each bin of offsets and of pairs, whichever says least.
+    /// Which part of these messages the other stretch could have sent, if it were shown a part of a
+    /// round of it: up to [`EXCERPT`] times its share in each bin of offsets and of pairs,
+    /// whichever says least.
     pub(super) fn covered_by(&self, other: &Behaviour) -> f32 {
         let covered = |number: usize| {
             let messages = 1.0 / self.inverse[number];
@@ -307,8 +316,8 @@ impl Behaviour {
         covered(OFFSETS).min(pairs) * self.inverse[OFFSETS]
     }
 
-    /// Which part of these messages has a size, an operation or a pair that the other stretch does not have: as good as none
-    /// of its messages.
+    /// Which part of these messages has a size, an operation or a pair that the other stretch does
+    /// not have: as good as none of its messages.
     pub(super) fn strange_to(&self, other: &Behaviour) -> f32 {
         let strange = |number: usize, least: f32| -> f32 {
             let bins = part(&self.shares, number).iter().zip(part(&other.shares, number));
@@ -321,8 +330,8 @@ impl Behaviour {
         strange(SIZES, RARE).max(strange(OPERATIONS, RARE)).max(pairs)
     }
 
-    /// True if messages are spread over pairs more evenly than the other's: of greater entropy. Pairs that share a bin can hide it
-    /// from one of two histograms, hardly from both.
+    /// True if messages are spread over pairs more evenly than the other's: of greater entropy.
+    /// Pairs that share a bin can hide it from one of two histograms, hardly from both.
     pub(super) fn is_more_even(&self, other: &Behaviour) -> bool {
         // The inner sums are negative entropies.
         let by_group = |own: &Behaviour| -> f32 {
@@ -390,7 +399,8 @@ impl Behaviour {
     }
 }
 
-/// The weight of a window, its rate in octaves, and its square, times the weight; nothing if it is not known.
+/// The weight of a window, its rate in octaves, and its square, times the weight; nothing if it is
+/// not known.
 fn octaves(messages: u64, active_ns: Option<u64>) -> [f64; 3] {
     let Some(ns) = active_ns else { return [0.0; 3] };
     let messages = messages.max(1) as f64;
@@ -414,7 +424,8 @@ fn sum_of_logs(sum: f32, shares: &[f32; LANES]) -> f32 {
     logs.iter().fold(sum, |sum, log| sum + log)
 }
 
-/// x log₂ x, 0 for 0; the logarithm by 2 artanh((m−1)/(m+1)) of the mantissa, to seven terms' accuracy of a float.
+/// x log₂ x, 0 for 0; the logarithm by 2 artanh((m−1)/(m+1)) of the mantissa, to seven terms'
+/// accuracy of a float.
 #[inline]
 fn weighted_log(x: f32) -> f32 {
     // √½ as bits: the mantissa lies between √½ and √2.

@@ -3,8 +3,8 @@
 use super::measure::{Behaviour, Difference};
 use crate::agglomerate::agglomerate_neighbours;
 
-/// How much stretches must differ to stay apart: by `most` in all; or in partners by `least`, or so many `times` as much as
-/// windows within them do.
+/// How much stretches must differ to stay apart: by `most` in all; or in partners by `least`, or so
+/// many `times` as much as windows within them do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerance {
     pub(super) least: f32,
@@ -13,8 +13,8 @@ pub(super) struct Tolerance {
 }
 
 impl Tolerance {
-    /// How different two stretches are whose windows differ by `spreads`; from 1 on they stay apart. A single window has no
-    /// spread, so only a large difference tells.
+    /// How different two stretches are whose windows differ by `spreads`; from 1 on they stay
+    /// apart. A single window has no spread, so only a large difference tells.
     pub(super) fn apart(&self, difference: &Difference, spreads: (Spread, Spread)) -> f32 {
         let limit = match (spreads.0.mean(), spreads.1.mean()) {
             (Some(one), Some(other)) => (one.max(other) * self.times).clamp(self.least, self.most),
@@ -24,8 +24,8 @@ impl Tolerance {
     }
 }
 
-/// Neighbours that differ by less are one stretch: a little more than half of what a complete change
-/// in one of the six views makes.
+/// Neighbours that differ by less are one stretch: a little more than half of what a complete
+/// change in one of the six views makes.
 pub(super) const LIMIT: f32 = 0.17;
 
 /// How different neighbours have to be, and labels.
@@ -44,10 +44,12 @@ impl Spread {
     }
 }
 
-/// Neighbours of which the two most alike are merged first, until all surely differ by more than `limits` allow. The number of
-/// items in each of what is left, in order; `items` becomes what is left.
+/// Neighbours of which the two most alike are merged first, until all surely differ by more than
+/// `limits` allow. The number of items in each of what is left, in order; `items` becomes what is
+/// left.
 ///
-/// `spreads` are those of the items, `steps` the differences between an item's last window and the first one of the next.
+/// `spreads` are those of the items, `steps` the differences between an item's last window and the
+/// first one of the next.
 ///
 /// Ties go to the earlier pair.
 pub(super) fn merge_neighbours(
@@ -74,7 +76,8 @@ pub(super) fn merge_neighbours(
     sizes
 }
 
-/// What a stretch did, the spread of its windows, and how much its first one differs from the one before.
+/// What a stretch did, the spread of its windows, and how much its first one differs from the one
+/// before.
 type Stretch = ((Behaviour, Spread), f32);
 
 #[cfg(test)]

@@ -1,29 +1,38 @@
-//! `rounds`: windows that follow the rounds of the program, merged with their neighbours from the bottom up.
+//! `rounds`: windows that follow the rounds of the program, merged with their neighbours from the
+//! bottom up.
 //!
-//! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows that are whole rounds of the
-//! program all look alike as long as the phase lasts, so that every difference between neighbours means something.
+//! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows
+//! that are whole rounds of the program all look alike as long as the phase lasts, so that every
+//! difference between neighbours means something.
 //!
-//! 1. [Windows](cutter) are cut where tokens come again, where messages [become rare](pace), and where all ranks meet at a
-//!    [barrier](crate::first_pass::barriers) after some rounds without one, in one pass; in one more if there are [tags](crate::first_pass::tags) that tell messages
+//! 1. [Windows](cutter) are cut where tokens come again, where messages [become rare](pace), and
+//!    where all ranks meet at a [barrier](crate::first_pass::barriers) after some rounds without
+//!    one, in one pass; in one more if there are [tags](crate::first_pass::tags) that tell messages
 //!    apart.
-//! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than [`LIMIT`](merge::LIMIT) ([measure]).
-//! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back boundaries that are only
-//!    gradual or in the midst of a [trend], and windows that straddle a boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers; and so do [pieces of rounds](between) beside a
-//!    barrier.
+//! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than
+//!    [`LIMIT`](merge::LIMIT) ([measure]).
+//! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back
+//!    boundaries that are only gradual or in the midst of a [trend], and windows that straddle a
+//!    boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers;
+//!    and so do [pieces of rounds](between) beside a barrier.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
-//! 5. [Silences](idle) that the program's rhythm does not explain are idle, and so are stray messages, at the [head](heads) of a phase too;
-//!    a round on the wrong side of a silence changes sides.
-//! 6. Labels that come again and again in one order are [loops](crate::hierarchy::tree); the [level](crate::hierarchy::level) says which of them is shown.
-//!    If there are too many, an [outline] gathers neighbours in the [chapters] of the program.
-//! 7. The second pass moves each boundary to the message where the behaviour changes ([`search`](crate::second_pass::search)), or only the
-//!    rhythm ([`returns`](crate::second_pass::recurrence)).
+//! 5. [Silences](idle) that the program's rhythm does not explain are idle, and so are stray
+//!    messages, at the [head](heads) of a phase too; a round on the wrong side of a silence changes
+//!    sides.
+//! 6. Labels that come again and again in one order are [loops](crate::hierarchy::tree); the
+//!    [level](crate::hierarchy::level) says which of them is shown. If there are too many, an
+//!    [outline] gathers neighbours in the [chapters] of the program.
+//! 7. The second pass moves each boundary to the message where the behaviour changes
+//!    ([`search`](crate::second_pass::search)), or only the rhythm
+//!    ([`returns`](crate::second_pass::recurrence)).
 //!
 //! No random numbers; the order in which messages of one time were handed over does not matter.
 //!
-//! The wrong choice for runs whose messages never repeat (a trace of a few messages, or of random partners of random sizes):
-//! they have no rounds, and pieces of 1/64 of the run are compared instead; for clocks that differ by many rounds, where
-//! nothing is simultaneous; for collectives of many equal steps (a ring allreduce) inside a longer round, whose steps come out as
-//! phases of a loop; and where the program says itself what its phases are: use `marks`.
+//! The wrong choice for runs whose messages never repeat (a trace of a few messages, or of random
+//! partners of random sizes): they have no rounds, and pieces of 1/64 of the run are compared
+//! instead; for clocks that differ by many rounds, where nothing is simultaneous; for collectives
+//! of many equal steps (a ring allreduce) inside a longer round, whose steps come out as phases of
+//! a loop; and where the program says itself what its phases are: use `marks`.
 
 mod again;
 pub(crate) mod batch;
@@ -116,7 +125,8 @@ impl Split for RoundsMethod {
     }
 }
 
-/// Stretches with room for the second pass; where idleness begins or ends is exact, but not where the first phase does.
+/// Stretches with room for the second pass; where idleness begins or ends is exact, but not where
+/// the first phase does.
 fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut after_strays: Vec<Stretch> = Vec::new();
@@ -188,8 +198,8 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     plan
 }
 
-/// Loosening takes what is idle to be silent; the stretches `begins` come after stray messages and have
-/// the room that their segments left them.
+/// Loosening takes what is idle to be silent; the stretches `begins` come after stray messages and
+/// have the room that their segments left them.
 fn widen_after_strays(plan: &mut Plan, begins: &[Stretch], duration_ns: u64) {
     for begin in begins {
         let at = plan.stretches.partition_point(|stretch| stretch.start_ns < begin.start_ns);
@@ -204,9 +214,10 @@ fn widen_after_strays(plan: &mut Plan, begins: &[Stretch], duration_ns: u64) {
     }
 }
 
-/// Where a phase ends beside an idle stretch, a round of the next one may have been taken for its own, or one of its own for the next
-/// one's: a piece of at most [`BESIDE`] rounds between an idle stretch, on whose other side the same phase lasts longer, and
-/// another phase belongs to that, unless its messages tell that it `is_own` (from, to, its label, the other one).
+/// Where a phase ends beside an idle stretch, a round of the next one may have been taken for its
+/// own, or one of its own for the next one's: a piece of at most [`BESIDE`] rounds between an idle
+/// stretch, on whose other side the same phase lasts longer, and another phase belongs to that,
+/// unless its messages tell that it `is_own` (from, to, its label, the other one).
 fn snap(
     stretches: &mut Vec<Stretch>,
     duration_ns: u64,

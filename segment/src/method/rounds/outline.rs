@@ -1,11 +1,13 @@
 //! The outline of a run whose phases are too many to be read.
 //!
-//! Real programs do not repeat themselves to the letter: every so many steps something else happens, some ranks are late, and
-//! loops of phases are not found. What a person sees is that a stretch goes on as it began: the mixture of what happens
-//! stays the same. So neighbours are merged again, now those first of which the least is lost: the difference of the two
-//! times their weight, n₁n₂/(n₁+n₂) (as in Ward's method, 1963, and in the agglomerative information bottleneck, Slonim and Tishby
-//! 1999). The weight of a stretch is its part of the run, half by time and half by messages: phases that take long may send little,
-//! and the reverse. Short stretches vanish in what is around them, series of short ones become what they are together.
+//! Real programs do not repeat themselves to the letter: every so many steps something else
+//! happens, some ranks are late, and loops of phases are not found. What a person sees is that a
+//! stretch goes on as it began: the mixture of what happens stays the same. So neighbours are
+//! merged again, now those first of which the least is lost: the difference of the two times their
+//! weight, n₁n₂/(n₁+n₂) (as in Ward's method, 1963, and in the agglomerative information
+//! bottleneck, Slonim and Tishby 1999). The weight of a stretch is its part of the run, half by
+//! time and half by messages: phases that take long may send little, and the reverse. Short
+//! stretches vanish in what is around them, series of short ones become what they are together.
 
 use std::ops::Range;
 
@@ -19,8 +21,8 @@ use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 use crate::plan::Part;
 
-/// A merge that loses less than this is made however few stretches are left: about that of half a percent of the run with a
-/// neighbour from which it differs in two of the six views completely.
+/// A merge that loses less than this is made however few stretches are left: about that of half a
+/// percent of the run with a neighbour from which it differs in two of the six views completely.
 const LOSS: f64 = 0.003;
 /// The same within a chapter, of which a person knows where it begins and ends.
 const LOSS_WITHIN: f64 = 0.008;
@@ -31,8 +33,9 @@ const ALIKE: Tolerance = Tolerance { least: LIMIT, ..LIMITS };
 /// Chapters of which one section is at least this part of the run are looked into.
 const LARGE: f64 = 1.0 / 16.0;
 
-/// The outline's parts, at most [`READABLE`]. Where [chapters](super::chapters) are known, each is a part; a large one is divided by what its heaviest
-/// section does, as what is prepared before that, and what ends it, need not be alike.
+/// The outline's parts, at most [`READABLE`]. Where [chapters](super::chapters) are known, each is
+/// a part; a large one is divided by what its heaviest section does, as what is prepared before
+/// that, and what ends it, need not be alike.
 pub(super) fn outline(run: &Run, segments: &mut Segments<'_>, chapters: &[Chapter]) -> Vec<Part> {
     let stretches = (0..chapters.len().max(1)).flat_map(|number| stretches(run, segments, chapters, number));
     let groups = merge(stretches.collect(), chapters.len());

@@ -1,12 +1,13 @@
 //! Where messages become rare without ceasing, and where they come again.
 //!
-//! Stray messages in an idle stretch leave no silence. But they are many times rarer than those of the phase before, and time
-//! adds up: each message accounts for a few usual intervals, and what is left over is a cumulative sum (CUSUM, Page 1954). The pauses
-//! of a round raise it too, as much in each. A *lull* is where it rises much higher, over messages most of which are not of the last
+//! Stray messages in an idle stretch leave no silence. But they are many times rarer than those of
+//! the phase before, and time adds up: each message accounts for a few usual intervals, and what is
+//! left over is a cumulative sum (CUSUM, Page 1954). The pauses of a round raise it too, as much in
+//! each. A *lull* is where it rises much higher, over messages most of which are not of the last
 //! rounds. It ends where a like sum rises, of messages that its own rate does not explain.
 
-/// Each message accounts for so many usual intervals: ln 8 / (1 − 1/8), as best tells a rate from an eighth of it if intervals are
-/// exponential.
+/// Each message accounts for so many usual intervals: ln 8 / (1 − 1/8), as best tells a rate from
+/// an eighth of it if intervals are exponential.
 const ALLOWED: f64 = 2.377;
 /// A lull has a sum so many times as high as any other of late, …
 const HIGHER: f64 = 4.0;
@@ -16,13 +17,15 @@ const MESSAGES: u64 = 16;
 const PART: f64 = 128.0;
 /// Of messages at random times, less than one in so many comes at the time of the one before.
 const TOGETHER: usize = 4;
-/// Below this part of such a sum it has hardly begun, and ranks that are late still send what was before.
+/// Below this part of such a sum it has hardly begun, and ranks that are late still send what was
+/// before.
 const SOON: f64 = 4.0;
 /// The usual rate is that of a round, or of so many messages if it has fewer, …
 const LEAST: u64 = 1 << 12;
 /// … or more.
 const MOST: u64 = 1 << 17;
-/// So many messages more than a lull explains end it. Random times have so many together in one of e¹⁸ places.
+/// So many messages more than a lull explains end it. Random times have so many together in one of
+/// e¹⁸ places.
 const BEYOND: f64 = 12.0;
 
 /// Messages and their time.
@@ -58,8 +61,8 @@ pub(super) struct Pace {
     /// Time that is left over, and the most since it was none.
     sum_ns: f64,
     highest_ns: f64,
-    /// Messages since then, how many of them are of the last rounds, and how many messages are before those that are surely not of what was
-    /// before.
+    /// Messages since then, how many of them are of the last rounds, and how many messages are
+    /// before those that are surely not of what was before.
     slow: u64,
     known: u64,
     start: u64,
@@ -101,8 +104,9 @@ impl Pace {
         *self = Self { round: self.round, elapsed_ns: self.elapsed_ns, ..Self::default() };
     }
 
-    /// Notes a message `interval_ns` after the one before, with `place` messages before it; `known` if it was in the last rounds. The answer
-    /// is where the pace has changed, if that is clear now. [`enter`](Self::enter) has to follow where it is slower.
+    /// Notes a message `interval_ns` after the one before, with `place` messages before it; `known`
+    /// if it was in the last rounds. The answer is where the pace has changed, if that is clear
+    /// now. [`enter`](Self::enter) has to follow where it is slower.
     #[inline(always)]
     pub(super) fn see(&mut self, interval_ns: u64, place: u64, known: bool) -> Option<Turn> {
         // No run is longer than what a signed number holds.
@@ -191,8 +195,9 @@ impl Pace {
         self.goal_ns > 0.0 && self.sum_ns * SOON > self.goal_ns
     }
 
-    /// A lull has begun with message `place`; `times_ns` are those of its messages so far. False if it is none: too little of it is left, or
-    /// messages do not come at random times, as stray ones do, but together.
+    /// A lull has begun with message `place`; `times_ns` are those of its messages so far. False if
+    /// it is none: too little of it is left, or messages do not come at random times, as stray ones
+    /// do, but together.
     pub(super) fn enter(&mut self, place: u64, times_ns: &[i64]) -> bool {
         let (Some(first), Some(last)) = (times_ns.first(), times_ns.last()) else { return false };
         let since_ns = |from: i64, to: i64| to.wrapping_sub(from).cast_unsigned();
@@ -221,7 +226,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Where the pace changes among messages with these intervals; those of `known` are of the last rounds. A lull is entered.
+    /// Where the pace changes among messages with these intervals; those of `known` are of the last
+    /// rounds. A lull is entered.
     fn turns(intervals_ns: &[u64], known: impl Fn(usize) -> bool) -> Vec<Turn> {
         let mut pace = Pace::default();
         let mut times_ns = Vec::new();
@@ -238,7 +244,8 @@ mod tests {
         turns
     }
 
-    /// Intervals of `count` messages at random times, `mean_ns` apart in the mean (a linear congruential generator: Knuth, MMIX).
+    /// Intervals of `count` messages at random times, `mean_ns` apart in the mean (a linear
+    /// congruential generator: Knuth, MMIX).
     fn random(count: usize, mean_ns: f64) -> Vec<u64> {
         let mut state = 1u64;
         let next = |_| {

@@ -1,8 +1,9 @@
 //! Who talks to whom, told apart however many pairs there are.
 //!
-//! A hashed histogram of pairs says nothing once every bin is full: two permutations of 1024 ranks look alike in 128 bins. So
-//! pairs are divided by their hash into groups of which each has a quarter as many as the one before; in the group whose
-//! pairs are about as many as its bins two sets of pairs are told apart best.
+//! A hashed histogram of pairs says nothing once every bin is full: two permutations of 1024 ranks
+//! look alike in 128 bins. So pairs are divided by their hash into groups of which each has a
+//! quarter as many as the one before; in the group whose pairs are about as many as its bins two
+//! sets of pairs are told apart best.
 
 use crate::first_pass::window::counts::Counts;
 
@@ -15,7 +16,8 @@ pub(super) const BINS: usize = 64;
 pub(crate) type Pairs = Counts<{ GROUPS * BINS }>;
 
 impl Pairs {
-    /// Counts messages by the [hashes](crate::first_pass::window::sketch::pair_hash) of their pairs.
+    /// Counts messages by the [hashes](crate::first_pass::window::sketch::pair_hash) of their
+    /// pairs.
     pub(super) fn add_hashes(&mut self, hashes: &[u64]) {
         let counts = self.own();
         for hash in hashes {

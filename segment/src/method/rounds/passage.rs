@@ -1,8 +1,10 @@
-//! What lies between phases of real programs: starting up, barriers, and ranks that are not done yet.
+//! What lies between phases of real programs: starting up, barriers, and ranks that are not done
+//! yet.
 //!
-//! Processes start one after the other, and synchronise before they work together: a few messages that never come again, over
-//! more time than many later rounds. That is no phase. Nor is a barrier by itself: it separates phases. And where ranks do not wait
-//! for each other, or more ranks than cores take turns, some send the last rounds of a phase when the others are through; these
+//! Processes start one after the other, and synchronise before they work together: a few messages
+//! that never come again, over more time than many later rounds. That is no phase. Nor is a barrier
+//! by itself: it separates phases. And where ranks do not wait for each other, or more ranks than
+//! cores take turns, some send the last rounds of a phase when the others are through; these
 //! messages look unlike the phase, but make it whole.
 
 use super::merge::LIMIT;
@@ -49,7 +51,8 @@ pub(super) fn start(segments: &mut Segments<'_>) {
     let lead = (0..phase.units.start).take_while(strange).count();
     let Some(begin) = segments.units.first() else { return };
     let Some(last) = lead.checked_sub(1) else {
-        // Where the first unit ends up being mostly of the phase, the second pass looks for its first message in it.
+        // Where the first unit ends up being mostly of the phase, the second pass looks for its
+        // first message in it.
         let length_ns = begin.end_ns - begin.start_ns;
         let rare = begin.messages * QUIET < segments.rate(phase) * length_ns as f64;
         segments.starting = rare && length_ns > segments.round_ns(phase).saturating_mul(LASTING);
@@ -79,7 +82,8 @@ pub(super) fn start(segments: &mut Segments<'_>) {
     segments.starting = true;
 }
 
-/// Before and after a long silence, what is too short to be a phase belongs to the phase at its own side.
+/// Before and after a long silence, what is too short to be a phase belongs to the phase at its own
+/// side.
 pub(super) fn sides(segments: &mut Segments<'_>) {
     for silence in 0..segments.idle.len() {
         let to_ns = segments.idle[silence].to_ns;
@@ -97,8 +101,9 @@ pub(super) fn sides(segments: &mut Segments<'_>) {
     }
 }
 
-/// Joins barriers, and what is shorter than a few rounds of what is beside it and does not come again, to the neighbour that it
-/// is more like; stray messages in an idle stretch are not of either.
+/// Joins barriers, and what is shorter than a few rounds of what is beside it and does not come
+/// again, to the neighbour that it is more like; stray messages in an idle stretch are not of
+/// either.
 pub(super) fn passages(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -119,7 +124,8 @@ pub(super) fn passages(segments: &mut Segments<'_>) {
     }
 }
 
-/// Whether a segment is next to nothing beside its host, which comes again: less than about a round, or it does not come again.
+/// Whether a segment is next to nothing beside its host, which comes again: less than about a
+/// round, or it does not come again.
 fn is_scrap(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let (own, host) = (&segments.list[number], &segments.list[host]);
     let Some(round) = segments.round(host).filter(|round| host.behaviour.messages >= ROUNDS * round) else {
@@ -137,8 +143,8 @@ fn is_scrap(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     few || own.behaviour.is_barrier()
 }
 
-/// Whether a segment that lasts as long as a few rounds of its host comes in other places too, about as large, as a phase does in
-/// which nothing comes again.
+/// Whether a segment that lasts as long as a few rounds of its host comes in other places too,
+/// about as large, as a phase does in which nothing comes again.
 fn is_elsewhere(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let own = &segments.list[number];
     let lasting = segments.active_ns(own) as f64 / segments.round_ns(&segments.list[host]).max(1) as f64;
@@ -165,7 +171,8 @@ pub(super) fn stragglers(segments: &mut Segments<'_>) {
     }
 }
 
-/// Whether the messages of a segment are those that its neighbour still lacks: with them, all partners spoke more evenly.
+/// Whether the messages of a segment are those that its neighbour still lacks: with them, all
+/// partners spoke more evenly.
 fn completes(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let (own, phase) = (&segments.list[number], &segments.list[host]);
     if own.behaviour.stray
@@ -182,7 +189,8 @@ fn completes(segments: &Segments<'_>, number: usize, host: usize) -> bool {
         && (little || evens_out(segments, own, phase))
 }
 
-/// With what is lacking all partners have spoken more evenly, or as often as they did while nobody was through.
+/// With what is lacking all partners have spoken more evenly, or as often as they did while nobody
+/// was through.
 fn evens_out(segments: &Segments<'_>, own: &Segment, phase: &Segment) -> bool {
     let mut whole = phase.behaviour.clone();
     whole.merge(&own.behaviour);

@@ -7,15 +7,17 @@ use super::merge::{LIMIT, LIMITS};
 use super::segments::{Segment, Segments};
 use super::trend;
 
-/// Behaviour drifts, and the two ends of a long stretch can differ as much as two phases. A boundary is a boundary if there
-/// is a difference between what is near to it: this part of the stretches, …
+/// Behaviour drifts, and the two ends of a long stretch can differ as much as two phases. A
+/// boundary is a boundary if there is a difference between what is near to it: this part of the
+/// stretches, …
 const NEAR: usize = 8;
 /// … which has to be this part of the difference between the whole stretches.
 const ABRUPT: f32 = 0.5;
 
 /// A segment of at most so many units may be a piece of a round, …
 const FEW: usize = 2;
-/// … and so may one of at most so many rounds of what is beside it, as pieces come again earlier than rounds; …
+/// … and so may one of at most so many rounds of what is beside it, as pieces come again earlier
+/// than rounds; …
 const PIECE: f64 = 3.0;
 /// … of which so many are tried to be whole rounds together.
 const PIECES: usize = 64;
@@ -55,8 +57,8 @@ pub(super) fn repair(segments: &mut Segments<'_>) {
     segments.merge(&LIMITS);
 }
 
-/// What is less than a round of its neighbour, and does not repeat itself, is a part of a round if the neighbour has all of its
-/// messages, or if it is too short to be anything.
+/// What is less than a round of its neighbour, and does not repeat itself, is a part of a round if
+/// the neighbour has all of its messages, or if it is too short to be anything.
 fn excerpts(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -89,8 +91,8 @@ fn excerpts(segments: &mut Segments<'_>) {
     }
 }
 
-/// Before a rhythm is noticed, and where it ends, pieces of rounds are segments of their own; together they are like what is
-/// beside them.
+/// Before a rhythm is noticed, and where it ends, pieces of rounds are segments of their own;
+/// together they are like what is beside them.
 fn fragments(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -146,7 +148,8 @@ fn fragments(segments: &mut Segments<'_>) {
     }
 }
 
-/// True if segments are so much slower than another one, and for so long, that they are no pieces of its rounds.
+/// True if segments are so much slower than another one, and for so long, that they are no pieces
+/// of its rounds.
 fn is_slower(segments: &Segments<'_>, pieces: std::ops::Range<usize>, host: usize) -> bool {
     let (pieces, host) = (&segments.list[pieces], &segments.list[host]);
     let messages: f64 = pieces.iter().map(|piece| piece.behaviour.messages).sum();
@@ -192,7 +195,8 @@ fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
     local < LIMIT && local < ABRUPT * whole
 }
 
-/// The last of these units, or the first ones, that are one part in [`NEAR`] of them and of their messages; not all of them.
+/// The last of these units, or the first ones, that are one part in [`NEAR`] of them and of their
+/// messages; not all of them.
 fn near(segments: &Segments<'_>, units: Range<usize>, last: bool) -> Range<usize> {
     let all: f64 = segments.units[units.clone()].iter().map(|unit| unit.messages).sum();
     let least = (units.len() / NEAR).max(1);
@@ -242,9 +246,10 @@ fn transitions(segments: &mut Segments<'_>) {
     }
 }
 
-/// How many of `count` segments are more like what is before them, if they are a transition to what is after them: while some
-/// ranks are still in the old phase and others in the new one already, there is less and less of the old one. A phase of its
-/// own that does what both do is a mixture of the same shares all along.
+/// How many of `count` segments are more like what is before them, if they are a transition to what
+/// is after them: while some ranks are still in the old phase and others in the new one already,
+/// there is less and less of the old one. A phase of its own that does what both do is a mixture of
+/// the same shares all along.
 fn transition(segments: &Segments<'_>, number: usize, count: usize) -> Option<usize> {
     let (before, after) =
         (&segments.list[number - 1].behaviour, &segments.list.get(number + count)?.behaviour);
@@ -276,7 +281,8 @@ fn transition(segments: &Segments<'_>, number: usize, count: usize) -> Option<us
     })
 }
 
-/// The share of the one in the mixture of both that is most like `own`, and how different it still is.
+/// The share of the one in the mixture of both that is most like `own`, and how different it still
+/// is.
 fn share(own: &Behaviour, before: &Behaviour, after: &Behaviour) -> (f64, f32) {
     let differs = |share: f64| (share, own.difference_of_messages(&before.mixture(after, share)).sure);
     (0..=SHARES)

@@ -1,10 +1,11 @@
 //! Rounds of rounds: pieces that come again in one order.
 //!
-//! A round in which some messages come twice falls into pieces, each of which ends where something comes again. If the same
-//! pieces come in the same order again, they are one round. A piece is known by its *signature*: its tokens in a few
-//! bins, and of each bin the least hash (one-permutation hashing, Li, Owen and Zhang 2012). The part of bins in which two
-//! signatures agree is about the part of tokens that two pieces have in common. Of tokens of noise it takes no notice, as
-//! they were not seen lately.
+//! A round in which some messages come twice falls into pieces, each of which ends where something
+//! comes again. If the same pieces come in the same order again, they are one round. A piece is
+//! known by its *signature*: its tokens in a few bins, and of each bin the least hash
+//! (one-permutation hashing, Li, Owen and Zhang 2012). The part of bins in which two signatures
+//! agree is about the part of tokens that two pieces have in common. Of tokens of noise it takes no
+//! notice, as they were not seen lately.
 
 /// Longest order of pieces that is noticed.
 const LONGEST: usize = 32;
@@ -74,7 +75,8 @@ pub(super) struct Rhythm {
     known: Signature,
 }
 
-/// How many pieces in a row must be like the one a period before: a short order may come twice by chance.
+/// How many pieces in a row must be like the one a period before: a short order may come twice by
+/// chance.
 fn needed(period: usize) -> usize {
     period.max(8.min(2 * period))
 }
@@ -108,7 +110,8 @@ impl Rhythm {
         }
     }
 
-    /// Ends a piece that began at `start`. The length of the period that it continues or completes; 1 if there is none.
+    /// Ends a piece that began at `start`. The length of the period that it continues or completes;
+    /// 1 if there is none.
     pub(super) fn end_piece(&mut self, start: u64) -> usize {
         let piece = Piece { all: self.all, known: self.known, start };
         (self.all, self.known) = (NOTHING, NOTHING);
@@ -151,7 +154,8 @@ impl Rhythm {
         self.period
     }
 
-    /// Number of pieces since the period was there for the first time, if this piece is the one at which it was noticed.
+    /// Number of pieces since the period was there for the first time, if this piece is the one at
+    /// which it was noticed.
     pub(super) fn noticed(&self) -> Option<usize> {
         let alike = self.alike[self.period] as usize;
         (alike == needed(self.period)).then_some(alike + self.period)

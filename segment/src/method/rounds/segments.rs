@@ -76,8 +76,8 @@ impl<'a> Segments<'a> {
             }
         }
         let last = units.len().saturating_sub(1);
-        // Between two phases lies something of the pauses of both, so a much longer one is not the window's own; idle ones do
-        // not count.
+        // Between two phases lies something of the pauses of both, so a much longer one is not the
+        // window's own; idle ones do not count.
         let pauses: Vec<Option<u64>> = units
             .iter()
             .enumerate()
@@ -110,8 +110,8 @@ impl<'a> Segments<'a> {
         self.idle = idle::find(run, &self.units, &stretches);
     }
 
-    /// True if a segment is no more than stray messages: they do not come again, and they come so much more rarely than what
-    /// is before and after them.
+    /// True if a segment is no more than stray messages: they do not come again, and they come so
+    /// much more rarely than what is before and after them.
     pub(super) fn is_quiet(&self, number: usize) -> bool {
         self.are_quiet(number..number + 1)
     }
@@ -215,7 +215,8 @@ impl<'a> Segments<'a> {
         Some(all)
     }
 
-    /// What the units do that begin from one time on and before another; `None` if there are none, or if the last one goes on.
+    /// What the units do that begin from one time on and before another; `None` if there are none,
+    /// or if the last one goes on.
     pub(super) fn between(&self, from_ns: u64, to_ns: u64) -> Option<Behaviour> {
         let first = self.units.partition_point(|unit| unit.start_ns < from_ns);
         let end = self.units.partition_point(|unit| unit.start_ns < to_ns).max(first);
@@ -236,8 +237,8 @@ impl<'a> Segments<'a> {
         point.collect()
     }
 
-    /// The begin of a segment as a stretch of `label`: within the units around it, and at the first segment anywhere among
-    /// those in which the program starts.
+    /// The begin of a segment as a stretch of `label`: within the units around it, and at the first
+    /// segment anywhere among those in which the program starts.
     pub(super) fn begin(&self, number: usize, label: u32) -> Stretch {
         let segment = &self.list[number];
         let first = segment.units.start;
@@ -261,7 +262,8 @@ impl<'a> Segments<'a> {
         self.units[segment.units.end - 1].end_ns
     }
 
-    /// Messages of a round of a segment: the median over its units; `None` if most of them do not come again.
+    /// Messages of a round of a segment: the median over its units; `None` if most of them do not
+    /// come again.
     pub(super) fn round(&self, segment: &Segment) -> Option<f64> {
         let units = &self.units[segment.units.clone()];
         let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();

@@ -1,4 +1,5 @@
-//! Messages in a row that belong to something, give or take noise: a cumulative sum (CUSUM, Page 1954).
+//! Messages in a row that belong to something, give or take noise: a cumulative sum (CUSUM, Page
+//! 1954).
 
 /// A streak sinks by so much when a message does not belong to it, and rises by 1 when it does.
 const SINK: f32 = 1.5;

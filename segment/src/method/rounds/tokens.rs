@@ -1,9 +1,10 @@
 //! Where each kind of message came last.
 //!
-//! A *token* stands for a message and all its returns: source, destination, operation or [tag](crate::first_pass::tags), and size to half a
-//! power of two. The table is flat and bounded; when it is full, the half of the tokens with the higher hashes is let go, for
-//! good. What is left is a fair sample of each exchange, so that memory depends neither on the number of ranks nor on that of
-//! messages.
+//! A *token* stands for a message and all its returns: source, destination, operation or
+//! [tag](crate::first_pass::tags), and size to half a power of two. The table is flat and bounded;
+//! when it is full, the half of the tokens with the higher hashes is let go, for good. What is left
+//! is a fair sample of each exchange, so that memory depends neither on the number of ranks nor on
+//! that of messages.
 
 use crate::first_pass::window::sketch::scatter;
 
@@ -31,7 +32,8 @@ pub(super) struct Token {
 const UNFOLLOWED: u64 = u64::MAX;
 
 impl Token {
-    /// The index of the message before this one that has it, counted from 1; 0 if there was none, `None` if it is not followed.
+    /// The index of the message before this one that has it, counted from 1; 0 if there was none,
+    /// `None` if it is not followed.
     #[inline]
     pub(super) fn seen(self) -> Option<u64> {
         Some(self.seen).filter(|seen| *seen != UNFOLLOWED)
@@ -81,8 +83,8 @@ impl Tokens {
         scatter((u64::from(src) << 32 | u64::from(dst)) ^ kind << 48 ^ kind >> 16)
     }
 
-    /// Notes that message `index`, counted from 1, has this token. The index of the one before it, 0 if there was none;
-    /// `None` if the token is not followed.
+    /// Notes that message `index`, counted from 1, has this token. The index of the one before it,
+    /// 0 if there was none; `None` if the token is not followed.
     #[inline(always)]
     fn see(&mut self, hash: u64, index: u64) -> Option<u64> {
         if hash >= self.below {

@@ -1,9 +1,10 @@
 //! Boundaries in the midst of a trend.
 //!
-//! Messages that grow as a phase goes on make its ends differ as much as two phases, and where it has few windows, even those at both sides of
-//! a boundary do. But what grows goes on growing: a line through the windows of both sides passes the boundary without a step. Two phases of
-//! the same partners have a step between them, whatever the line. Both are one regression (analysis of covariance, Fisher 1932): two
-//! means and a common slope.
+//! Messages that grow as a phase goes on make its ends differ as much as two phases, and where it
+//! has few windows, even those at both sides of a boundary do. But what grows goes on growing: a
+//! line through the windows of both sides passes the boundary without a step. Two phases of the
+//! same partners have a step between them, whatever the line. Both are one regression (analysis of
+//! covariance, Fisher 1932): two means and a common slope.
 
 use std::ops::Range;
 
@@ -20,7 +21,8 @@ const STEP: f64 = 0.5;
 /// … or than so many octaves, as rates vary.
 const STEADY: f64 = 0.25;
 
-/// Whether segment `number` and the one after it have the same partners, and a trend of sizes that goes through their boundary.
+/// Whether segment `number` and the one after it have the same partners, and a trend of sizes that
+/// goes through their boundary.
 pub(super) fn goes_on(segments: &Segments<'_>, number: usize) -> bool {
     let (one, other) = (&segments.list[number], &segments.list[number + 1]);
     let difference = one.behaviour.difference_of_messages(&other.behaviour);
@@ -31,7 +33,8 @@ pub(super) fn goes_on(segments: &Segments<'_>, number: usize) -> bool {
     {
         return false;
     }
-    // Windows at ends of the stretches may hold something of others, and those at the boundary hide a step.
+    // Windows at ends of the stretches may hold something of others, and those at the boundary hide
+    // a step.
     let whole = |units: &Range<usize>| units.len() > KNOWN;
     let start = one.units.start + usize::from(whole(&one.units));
     let end = other.units.end - usize::from(whole(&other.units));

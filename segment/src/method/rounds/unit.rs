@@ -30,8 +30,8 @@ impl Unit {
     }
 }
 
-/// A window as a point of a trend: how many messages are before its middle, how large they are and how fast they come, in
-/// octaves, if that is known.
+/// A window as a point of a trend: how many messages are before its middle, how large they are and
+/// how fast they come, in octaves, if that is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub(super) place: f64,

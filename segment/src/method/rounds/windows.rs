@@ -19,7 +19,8 @@ pub(crate) struct RoundWindow {
     pub(crate) messages: u64,
     /// Whole rounds; 0 if it was not repeated.
     pub(crate) rounds: u64,
-    /// Messages whose token is followed, those of them whose token was there before, and of these the sum of the binary logarithms, in quarters, of the numbers of messages since then.
+    /// Messages whose token is followed, those of them whose token was there before, and of these
+    /// the sum of the binary logarithms, in quarters, of the numbers of messages since then.
     pub(crate) watched: u64,
     pub(crate) returned: u64,
     pub(crate) log_quarters: u64,
@@ -97,7 +98,8 @@ impl Spare {
         }
     }
 
-    /// Keeps what a window has seen but once if another one saw the same, as rounds of most programs do.
+    /// Keeps what a window has seen but once if another one saw the same, as rounds of most
+    /// programs do.
     fn share(&mut self, window: &mut RoundWindow, other: &RoundWindow) {
         self.sketch = window.sketch.share(&other.sketch).or(self.sketch.take());
         self.pairs = window.pairs.share(&other.pairs).or(self.pairs.take());

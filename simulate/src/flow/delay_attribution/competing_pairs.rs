@@ -1,9 +1,11 @@
 //! Competing pairs: the pair of ranks whose flows took most of the capacity that a flow lost.
 //!
-//! Losses are added up by owner while flows go; which pair of ranks it was is asked afterwards, and only of a few flows: those of a critical path.
-//! For that each flow that has finished leaves a note. The pair that a flow lost most to is the one whose flows carried most bytes over the
-//! link in that time, each flow taken to have gone evenly from its beginning to its end; so it is exact where rates did not change, and else the more
-//! so the longer flows last in which they did. Memory: 48 bytes a flow, until nobody asks for its time any more.
+//! Losses are added up by owner while flows go; which pair of ranks it was is asked afterwards, and
+//! only of a few flows: those of a critical path. For that each flow that has finished leaves a
+//! note. The pair that a flow lost most to is the one whose flows carried most bytes over the link
+//! in that time, each flow taken to have gone evenly from its beginning to its end; so it is exact
+//! where rates did not change, and else the more so the longer flows last in which they did.
+//! Memory: 48 bytes a flow, until nobody asks for its time any more.
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +25,8 @@ pub struct Loss {
     pub from: f64,
     /// Likewise.
     pub to: f64,
-    /// The flow's own pair, and its bytes in that time, if it is of the same owner: they are no loss.
+    /// The flow's own pair, and its bytes in that time, if it is of the same owner: they are no
+    /// loss.
     pub own: Option<(Pair, f64)>,
 }
 
@@ -42,8 +45,8 @@ pub(in crate::flow) struct FlowRecord {
 /// Sums that differ by no more than this part are equal.
 const NOISE: f64 = 1e-9;
 
-/// Of each loss the pair that carried most, the first of equal ones. Losses are in the order of time and do not overlap; `crosses` says which
-/// path leads over which link.
+/// Of each loss the pair that carried most, the first of equal ones. Losses are in the order of
+/// time and do not overlap; `crosses` says which path leads over which link.
 pub(in crate::flow) fn competing_pairs(
     losses: &[Loss],
     trips: impl Iterator<Item = FlowRecord>,

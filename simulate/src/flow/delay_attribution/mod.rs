@@ -1,14 +1,18 @@
 //! Delay attribution: which links and which owners' flows delayed a flow, and for how long.
 //!
-//! At any moment a flow has a rate r, held down by its bottleneck, and would have the rate a if it were alone: the least capacity on its
-//! route, or its cap. Of a short time dt it needs the part r/a for its own bytes, and loses the rest, dt·(1 − r/a), to the others that use the
-//! bottleneck then, in proportion to their rates there. So two flows on one link cost each other half of their time, and of n flows
-//! into one host each loses (n − 1)/n. What a flow needs and what it loses add up to the time that it took after its latency.
+//! At any moment a flow has a rate r, held down by its bottleneck, and would have the rate a if it
+//! were alone: the least capacity on its route, or its cap. Of a short time dt it needs the part
+//! r/a for its own bytes, and loses the rest, dt·(1 − r/a), to the others that use the bottleneck
+//! then, in proportion to their rates there. So two flows on one link cost each other half of their
+//! time, and of n flows into one host each loses (n − 1)/n. What a flow needs and what it loses add
+//! up to the time that it took after its latency.
 //!
-//! Losses are added up by *owner*, the job that a flow is of. For each link and owner there is the sum of the bytes that went through; what a class of
-//! flows lost while its rate and bottleneck stayed the same follows from how much the sums grew meanwhile. So a
-//! change of a rate costs as much as the route is long, however many flows there are. Memory: 100 bytes a class, 32 for each link and
-//! owner on it, and 24 for each link and owner that held up a flow; for [whose flows](mod@competing_pairs) it was, 48 a flow.
+//! Losses are added up by *owner*, the job that a flow is of. For each link and owner there is the
+//! sum of the bytes that went through; what a class of flows lost while its rate and bottleneck
+//! stayed the same follows from how much the sums grew meanwhile. So a change of a rate costs as
+//! much as the route is long, however many flows there are. Memory: 100 bytes a class, 32 for each
+//! link and owner on it, and 24 for each link and owner that held up a flow; for [whose
+//! flows](mod@competing_pairs) it was, 48 a flow.
 
 mod competing_pairs;
 mod sums;

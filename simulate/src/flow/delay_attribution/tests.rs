@@ -77,8 +77,8 @@ fn check_in(order: Order, net: &Topology, flows: &[Listed], expected: &[(f64, &[
 #[test]
 fn a_flow_that_waits_for_its_connection_loses_the_time_to_its_own_job() {
     let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0");
-    // The second has the link to itself once it goes; the third, to another host, shares the sender's link
-    // with both: 0 to 16 µs with the first, 16 to 20 µs with the second.
+    // The second has the link to itself once it goes; the third, to another host, shares the
+    // sender's link with both: 0 to 16 µs with the first, 16 to 20 µs with the second.
     let flows = [(5, 0, 0, 1, 1000), (5, 0, 0, 1, 1000), (5, 0, 0, 2, 1250)];
     let connection: [(f64, &[(u32, f64)]); 3] =
         [(8e6, &[(5, 8e6)]), (8e6, &[(5, 18e6)]), (10e6, &[(5, 10e6)])];
@@ -92,7 +92,8 @@ fn two_flows_on_a_link_cost_each_other_half_of_their_time() {
     let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0");
     check(&net, &[(5, 0, 0, 1, 1000), (5, 0, 0, 1, 1000)], &[(8e6, &[(5, 8e6)]), (8e6, &[(5, 8e6)])]);
     check(&net, &[(5, 0, 0, 1, 1000), (6, 0, 2, 1, 1000)], &[(8e6, &[(6, 8e6)]), (8e6, &[(5, 8e6)])]);
-    // The longer one has the link to itself when the other has gone; the later one shares it all its time.
+    // The longer one has the link to itself when the other has gone; the later one shares it all
+    // its time.
     check(&net, &[(1, 0, 0, 1, 1000), (1, 0, 2, 1, 3000)], &[(8e6, &[(1, 8e6)]), (24e6, &[(1, 8e6)])]);
     check(
         &net,
@@ -124,8 +125,8 @@ fn of_n_flows_into_a_host_each_loses_to_all_others() {
 
 #[test]
 fn time_goes_to_the_link_that_held_the_flow_up() {
-    // First s0>s1 with two others, then, when they have gone, s1>s2 with one that is there all the time: three at a third, then two
-    // at a half.
+    // First s0>s1 with two others, then, when they have gone, s1>s2 with one that is there all the
+    // time: three at a third, then two at a half.
     let net = drawn("h0-s0 h1-s0 h2-s0 h3-s1 h4-s1 h5-s2 h6-s2 s0-s1 s1-s2");
     let flows = [(0, 0, 0, 5, 2000), (1, 0, 1, 3, 1000), (2, 0, 2, 4, 1000), (3, 0, 3, 6, 4000)];
     let found = play(&net, &flows, Order::None, true);
@@ -229,7 +230,8 @@ proptest! {
         }
     }
 
-    /// What a flow needs itself is its bytes over the least capacity of its route; with what it loses that is its time. Nothing changes by asking.
+    /// What a flow needs itself is its bytes over the least capacity of its route; with what it
+    /// loses that is its time. Nothing changes by asking.
     #[test]
     fn holds_are_the_time_of_a_flow(
         flows in prop::collection::vec((0..40_000_000_u64, 0..6_u32, 0..6_u32, 0..5_000_u64), 1..40),
@@ -252,7 +254,8 @@ proptest! {
     }
 }
 
-/// Three flows into host 1 from the beginning: 3 000 bytes of owner 5, 1 000 and 2 000 of owner 6. A third of the link each, then a half, then all.
+/// Three flows into host 1 from the beginning: 3 000 bytes of owner 5, 1 000 and 2 000 of owner 6.
+/// A third of the link each, then a half, then all.
 #[test]
 fn rivals_are_those_who_carried_most() {
     let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0");

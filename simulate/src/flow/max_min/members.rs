@@ -1,11 +1,13 @@
 //! Who crosses which link.
 //!
-//! A class that closes does not look for itself in the lists of its links: it stays there as *stale* until its link is looked
-//! through next, or has no room. Until then nobody else gets its number.
+//! A class that closes does not look for itself in the lists of its links: it stays there as
+//! *stale* until its link is looked through next, or has no room. Until then nobody else gets its
+//! number.
 
 use super::{Class, ClassId};
 
-/// Members that a link's first block has room for, and those from which blocks grow by half as much: copies are cheap, then memory is.
+/// Members that a link's first block has room for, and those from which blocks grow by half as
+/// much: copies are cheap, then memory is.
 const LEAST_ROOM: u32 = 2;
 const MUCH_ROOM: u32 = 128;
 
@@ -64,7 +66,8 @@ impl Members {
         true
     }
 
-    /// Drops stale members of a link, all but `live` of them, and says which classes are no member of any link any more.
+    /// Drops stale members of a link, all but `live` of them, and says which classes are no member
+    /// of any link any more.
     #[inline]
     pub(super) fn clean(&mut self, link: u32, live: u32, classes: &mut [Class], gone: &mut Vec<u32>) {
         if self.links[link as usize].len != live {

@@ -1,16 +1,19 @@
 //! Max-min fair rates, kept up to date while flows come and go.
 //!
-//! *Max-min fair* means that no flow can be given more without taking from one that has less or as much (Bertsekas and
-//! Gallager, *Data Networks*, 2nd edition, 1992, section 6.5.2). Water-filling finds the only such rates: the water rises
-//! in all flows alike; a link that is full stops its flows at its *level*; the rest go on. With weights a flow of weight w
-//! has w times the level of its *bottleneck*, the first of its links to be full.
+//! *Max-min fair* means that no flow can be given more without taking from one that has less or as
+//! much (Bertsekas and Gallager, *Data Networks*, 2nd edition, 1992, section 6.5.2). Water-filling
+//! finds the only such rates: the water rises in all flows alike; a link that is full stops its
+//! flows at its *level*; the rest go on. With weights a flow of weight w has w times the level of
+//! its *bottleneck*, the first of its links to be full.
 //!
-//! Flows of one route and weight are one [*class*](ClassId): they have the same rate, so a class costs as much as a flow.
+//! Flows of one route and weight are one [*class*](ClassId): they have the same rate, so a class
+//! costs as much as a flow.
 //!
-//! A change (flows that came or left) moves some levels and leaves most alone. [`Sharing::solve`] raises the water once
-//! more, but stops only at the links whose level is in doubt; see `water_filling.rs`. Its time is in proportion to the members of
-//! links whose level changes and to the routes of classes whose rate changes. Memory: 64 bytes a class, 4 for each link of
-//! its route and 4 to 8 for its place on that link, 100 bytes a link.
+//! A change (flows that came or left) moves some levels and leaves most alone. [`Sharing::solve`]
+//! raises the water once more, but stops only at the links whose level is in doubt; see
+//! `water_filling.rs`. Its time is in proportion to the members of links whose level changes and to
+//! the routes of classes whose rate changes. Memory: 64 bytes a class, 4 for each link of its route
+//! and 4 to 8 for its place on that link, 100 bytes a link.
 
 mod members;
 #[cfg(test)]
@@ -49,7 +52,8 @@ pub struct Sharing {
     water_filling: WaterFilling,
 }
 
-/// A link direction. Between solutions every class has a bottleneck, and those that have it here are *free*.
+/// A link direction. Between solutions every class has a bottleneck, and those that have it here
+/// are *free*.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     capacity: f64,
@@ -64,7 +68,8 @@ struct Link {
     free: u32,
     /// Those of them whose bottleneck is this link.
     own: u32,
-    /// Classes are held by other links up to this level; those that are presumed to get more count as free.
+    /// Classes are held by other links up to this level; those that are presumed to get more count
+    /// as free.
     above: f64,
     /// None of those that other links hold gets less.
     lowest: f64,
@@ -169,15 +174,17 @@ impl Sharing {
         self.routes.get(route.0)
     }
 
-    /// From now on links count as full that are so to this part, below 1, of what the flows have that they stop. Rates are then as near to fair
-    /// ones as that, given all others; a link carries 1 / (1 − tolerance) of its capacity at most. A change ends where it is smaller: where
-    /// many share a link, one that comes or goes costs nothing but itself most of the time.
+    /// From now on links count as full that are so to this part, below 1, of what the flows have
+    /// that they stop. Rates are then as near to fair ones as that, given all others; a link
+    /// carries 1 / (1 − tolerance) of its capacity at most. A change ends where it is smaller:
+    /// where many share a link, one that comes or goes costs nothing but itself most of the time.
     pub fn set_tolerance(&mut self, tolerance: f32) {
         self.links.iter_mut().for_each(|link| link.tolerance = tolerance);
     }
 
-    /// Makes a class of one flow. `route` has at least one link, none twice; `weight` is positive; no flow gets more than
-    /// `cap`, if there is one. Rates are those of before until the next [`solve`](Self::solve).
+    /// Makes a class of one flow. `route` has at least one link, none twice; `weight` is positive;
+    /// no flow gets more than `cap`, if there is one. Rates are those of before until the next
+    /// [`solve`](Self::solve).
     pub fn open(&mut self, route: Route, weight: f64, cap: Option<f64>) -> ClassId {
         let number = self.unused_classes.pop().unwrap_or(self.classes.len() as u32);
         let class = ClassId(number);
@@ -224,8 +231,8 @@ impl Sharing {
         self.set_count(class, count + 1);
     }
 
-    /// A flow less; with the last one the class is gone, and its number may be given to another one. Rates are those of before
-    /// until the next [`solve`](Self::solve).
+    /// A flow less; with the last one the class is gone, and its number may be given to another
+    /// one. Rates are those of before until the next [`solve`](Self::solve).
     pub fn leave(&mut self, class: ClassId) {
         match self.classes[class.0 as usize].count {
             0 => {}
@@ -271,13 +278,14 @@ impl Sharing {
         water_filling::solve(self);
     }
 
-    /// Classes whose rate the last [`solve`](Self::solve) changed, in an order that only the calls so far
-    /// decide.
+    /// Classes whose rate the last [`solve`](Self::solve) changed, in an order that only the calls
+    /// so far decide.
     pub fn changed(&self) -> &[ClassId] {
         &self.water_filling.changed
     }
 
-    /// Classes that the last [`solve`](Self::solve) left at their rate, but that another link limits now.
+    /// Classes that the last [`solve`](Self::solve) left at their rate, but that another link
+    /// limits now.
     pub fn moved(&self) -> &[ClassId] {
         &self.water_filling.moved
     }

@@ -8,8 +8,8 @@ pub(crate) struct Demand {
     pub(crate) cap: f64,
 }
 
-/// Rates by flow: again and again, the lowest level at which some link is full, or some flow at its cap, stops the flows it
-/// concerns.
+/// Rates by flow: again and again, the lowest level at which some link is full, or some flow at its
+/// cap, stops the flows it concerns.
 pub(crate) fn rates(capacities: &[f64], flows: &[Demand]) -> Vec<f64> {
     let mut rates: Vec<Option<f64>> = vec![None; flows.len()];
     while rates.contains(&None) {

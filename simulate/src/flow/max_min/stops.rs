@@ -1,7 +1,7 @@
 //! Links by the level at which a sweep stops at them.
 //!
-//! Those that it begins with are sorted, and those that come to be among the next; a heap has the rest. A link whose stop is moved stands
-//! here twice; which of them counts its `stop` says.
+//! Those that it begins with are sorted, and those that come to be among the next; a heap has the
+//! rest. A link whose stop is moved stands here twice; which of them counts its `stop` says.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,8 @@ const MANY: usize = 32;
 /// A stop that is among so many of the lowest is put into its place.
 const NEAR: usize = 64;
 
-/// The bits of a level, which are in its order, above the link: one comparison decides, ties by link.
+/// The bits of a level, which are in its order, above the link: one comparison decides, ties by
+/// link.
 type Entry = u128;
 
 #[derive(Clone, Debug, Default)]
@@ -31,7 +32,8 @@ fn level(entry: Entry) -> f64 {
 }
 
 impl Stops {
-    /// Notes that the sweep is to stop at a link, whose stop that is then, when it is at this level.
+    /// Notes that the sweep is to stop at a link, whose stop that is then, when it is at this
+    /// level.
     #[inline]
     pub(super) fn push(&mut self, level: f64, link: u32) {
         self.new.push(u128::from(level.to_bits()) << 64 | u128::from(link));

@@ -1,22 +1,27 @@
 //! Incremental water filling: levels are computed anew only where a change may have moved them.
 //!
-//! The sweep goes through levels in ascending order and keeps one promise: below the level it has reached everything is
-//! final. Each class has a level it is *presumed* to get, that of the last solution, or none (∞) if it is new or was released. A
-//! link knows the sum of what other links hold (`held`: classes presumed to get no more than `above`) and the weight of the others,
-//! so (capacity − held) / weight is a lower bound of the level at which it is full, and that level itself unless somebody's
-//! presumed level lies between; then its members are counted anew. Links that something happened to are stops of the sweep, at
-//! this bound or at their present level, whichever is lower:
+//! The sweep goes through levels in ascending order and keeps one promise: below the level it has
+//! reached everything is final. Each class has a level it is *presumed* to get, that of the last
+//! solution, or none (∞) if it is new or was released. A link knows the sum of what other links
+//! hold (`held`: classes presumed to get no more than `above`) and the weight of the others, so
+//! (capacity − held) / weight is a lower bound of the level at which it is full, and that level
+//! itself unless somebody's presumed level lies between; then its members are counted anew. Links
+//! that something happened to are stops of the sweep, at this bound or at their present level,
+//! whichever is lower:
 //!
-//! - a link that is full below the present levels of its members takes them over (they are *fixed* here);
-//! - a link that is not full at its present level *releases* its own members: where they will be stopped is open again;
+//! - a link that is full below the present levels of its members takes them over (they are *fixed*
+//!   here);
+//! - a link that is not full at its present level *releases* its own members: where they will be
+//!   stopped is open again;
 //! - a link that is full at its present level, but for rounding, stays as it is.
 //!
-//! With a tolerance *full* means nearly full: to that part of what the link's own members have. Then a change ends where it becomes small, and
-//! small ones are made good when they have added up.
+//! With a tolerance *full* means nearly full: to that part of what the link's own members have.
+//! Then a change ends where it becomes small, and small ones are made good when they have added up.
 //!
-//! Both kinds of change alter what the other links on the members' routes hold, and make them stops, at higher levels. This
-//! is the order in which a solution from scratch fixes levels, with stops that would repeat the past left out; the dependency
-//! of levels on lower levels has been called the bottleneck structure (Ros-Giralt et al., *On the bottleneck structure of
+//! Both kinds of change alter what the other links on the members' routes hold, and make them
+//! stops, at higher levels. This is the order in which a solution from scratch fixes levels, with
+//! stops that would repeat the past left out; the dependency of levels on lower levels has been
+//! called the bottleneck structure (Ros-Giralt et al., *On the bottleneck structure of
 //! congestion-controlled networks*, SIGMETRICS 2020).
 
 use super::members::Members;
@@ -24,12 +29,13 @@ use super::stops::Stops;
 use super::{Class, ClassId, Link, NONE, Sharing};
 use crate::flow::link_lists::LinkLists;
 
-/// What rounding does to the sum of the rates of a link: this part of its capacity for each of its members, and for a few more.
-/// What differs by no more than that is the same.
+/// What rounding does to the sum of the rates of a link: this part of its capacity for each of its
+/// members, and for a few more. What differs by no more than that is the same.
 const NOISE: f64 = 1e-16;
 const FEW: f64 = 16.0;
 
-/// Stops per link and class of a network after which a sweep is not repairing but building; then all is built anew.
+/// Stops per link and class of a network after which a sweep is not repairing but building; then
+/// all is built anew.
 const PATIENCE: usize = 4;
 
 /// What a sweep knows, kept to spare allocations.
@@ -237,8 +243,8 @@ fn sweep(sharing: &mut Sharing, patience: usize) -> bool {
                 state.fill(link, reached);
             }
         }
-        // Links that are full at one level are many, and what they leave to others, or take, these feel above. With a tolerance it matters who
-        // is first.
+        // Links that are full at one level are many, and what they leave to others, or take, these
+        // feel above. With a tolerance it matters who is first.
         if at.tolerance > 0.0 || water_filling.stops.first(links).is_none_or(|(stop, _)| stop > reached) {
             water_filling.place_stops(links);
         }
@@ -288,8 +294,8 @@ impl State<'_> {
         self.water_filling.soil(at, link);
     }
 
-    /// Fills a link that has just released its own, if nobody else stops them earlier: the usual case, which then needs no stops at
-    /// the other links.
+    /// Fills a link that has just released its own, if nobody else stops them earlier: the usual
+    /// case, which then needs no stops at the other links.
     fn fill_at_once(&mut self, link: u32) {
         let at = &self.links[link as usize];
         let level = at.bound();
@@ -423,7 +429,8 @@ impl Filling {
         Self { level, held: 0.0, weight: 0.0, free: 0, above: level, lowest: f64::INFINITY }
     }
 
-    /// Raises the level to where the link is full; false if this passes somebody who is held elsewhere, which leaves more.
+    /// Raises the level to where the link is full; false if this passes somebody who is held
+    /// elsewhere, which leaves more.
     fn raise(&mut self, link: u32, state: &State<'_>) -> bool {
         let (mut held, mut weight, mut free) = (0.0, 0.0, 0);
         let mut lowest = f64::INFINITY;

@@ -1,24 +1,32 @@
-//! `switchml-lab`: the aggregation of a course at VU Amsterdam, by one programmable software switch.
+//! `switchml-lab`: the aggregation of a course at VU Amsterdam, by one programmable software
+//! switch.
 //!
-//! Kozub, Anderson and Liedtke, *Switches Do Dream Of Machine Learning!* (lab report). At most eight workers at one switch send chunks of 63
-//! integers, each one chunk at a time; 63, as a register has 2048 bits and a word of it counts. The switch broadcasts the sum.
+//! Kozub, Anderson and Liedtke, *Switches Do Dream Of Machine Learning!* (lab report). At most
+//! eight workers at one switch send chunks of 63 integers, each one chunk at a time; 63, as a
+//! register has 2048 bits and a word of it counts. The switch broadcasts the sum.
 //!
-//! - `variant=basic`: one pool and a counter. Whatever is lost is waited for for ever; whatever comes twice is added twice.
-//! - `variant=fault-tolerant` (default): packets have the worker's rank and the number of the chunk; there are two pools, for even and odd chunks, with
-//!   a bit for each worker. A pool with another number than that of a packet is old and is emptied. A worker that does not hear of its chunk
-//!   for a second sends it again.
+//! - `variant=basic`: one pool and a counter. Whatever is lost is waited for for ever; whatever
+//!   comes twice is added twice.
+//! - `variant=fault-tolerant` (default): packets have the worker's rank and the number of the
+//!   chunk; there are two pools, for even and odd chunks, with a bit for each worker. A pool with
+//!   another number than that of a packet is old and is emptied. A worker that does not hear of its
+//!   chunk for a second sends it again.
 //!
-//! A worker that hears of another chunk than its own declares that invalid and sends its own again at once (section 3 of the report; `invalid=resend`). As every
-//! second copy of a complete chunk is answered by a broadcast, one such copy too many makes all workers send theirs again, each of which may be one too
-//! many: with loss, links fill with copies until nobody gets on. With `invalid=ignore` only time-outs mend losses.
+//! A worker that hears of another chunk than its own declares that invalid and sends its own again
+//! at once (section 3 of the report; `invalid=resend`). As every second copy of a complete chunk is
+//! answered by a broadcast, one such copy too many makes all workers send theirs again, each of
+//! which may be one too many: with loss, links fill with copies until nobody gets on. With
+//! `invalid=ignore` only time-outs mend losses.
 //!
-//! Vectors have an even number of chunks (the assignment guarantees it, here they are padded), and numbers go on from vector to vector, so a new one
-//! never finds a pool with its number. Sizes: Ethernet 14, with UDP IPv4 20 and UDP 8 more, and 252 bytes of integers; the header's widths are not stated:
-//! 8 bits for the rank and 32 for the number. Right over links that keep their order. When it is the wrong choice: with one chunk in
-//! flight a round trip sums 252 bytes.
+//! Vectors have an even number of chunks (the assignment guarantees it, here they are padded), and
+//! numbers go on from vector to vector, so a new one never finds a pool with its number. Sizes:
+//! Ethernet 14, with UDP IPv4 20 and UDP 8 more, and 252 bytes of integers; the header's widths are
+//! not stated: 8 bits for the rank and 32 for the number. Right over links that keep their order.
+//! When it is the wrong choice: with one chunk in flight a round trip sums 252 bytes.
 //!
-//! The switch adds the chunk as one number of 2016 bits, the first element in the highest; a carry changes the element before. `carries=on` does the
-//! same, by default elements are independent. That addition is only right for numbers whose sums fit 32 bits without a sign.
+//! The switch adds the chunk as one number of 2016 bits, the first element in the highest; a carry
+//! changes the element before. `carries=on` does the same, by default elements are independent.
+//! That addition is only right for numbers whose sums fit 32 bits without a sign.
 
 use std::collections::VecDeque;
 
@@ -53,7 +61,8 @@ const DOWN: u8 = AGGREGATION_KIND + 1;
 /// Kinds of timers.
 const WIRE: u8 = AGGREGATION_KIND;
 const TIMEOUT: u8 = AGGREGATION_KIND + 1;
-/// Words of a packet: the worker's number in its group, the place of its vector. `flow` is the group, or the worker it goes to.
+/// Words of a packet: the worker's number in its group, the place of its vector. `flow` is the
+/// group, or the worker it goes to.
 const RANK: usize = 0;
 const PLACE: usize = 1;
 
@@ -154,8 +163,9 @@ fn add(sum: &mut [i32], vector: &[i32], has_carries: bool) {
 }
 
 impl Lab {
-    /// Reads `switchml-lab[variant=fault-tolerant,framing=ethernet,timeout=1s,invalid=resend,carries=off]`. With `verify`, packets have numbers, made of `seed`,
-    /// and every result is checked.
+    /// Reads
+    /// `switchml-lab[variant=fault-tolerant,framing=ethernet,timeout=1s,invalid=resend,carries=off]`.
+    /// With `verify`, packets have numbers, made of `seed`, and every result is checked.
     ///
     /// # Errors
     /// A parameter that does not exist, a value that is none.
@@ -185,7 +195,8 @@ impl Lab {
         })
     }
 
-    /// Sends a worker's chunk, once the wire is free. Whose turn it is sends even if somebody else was quicker.
+    /// Sends a worker's chunk, once the wire is free. Whose turn it is sends even if somebody else
+    /// was quicker.
     fn send(&mut self, fabric: &mut Fabric<'_>, id: u32, is_its_turn: bool) {
         let worker = &mut self.workers[id as usize];
         let is_resent = worker.state == State::Waiting || worker.state == State::Blocked(true);

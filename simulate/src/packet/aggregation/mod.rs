@@ -5,8 +5,9 @@
 //!  by each worker    at its host                    └──► Aggregation::receive   at workers and servers ──► keys of the done
 //! ```
 //!
-//! A [`Group`] of workers sums vectors of 32-bit numbers, one [reduction](Aggregation::contribute) after the other; each worker ends with the
-//! whole sum. [`Aggregated`] lets an aggregation and the messages of a [`Carrier`] use the same network at the same time.
+//! A [`Group`] of workers sums vectors of 32-bit numbers, one [reduction](Aggregation::contribute)
+//! after the other; each worker ends with the whole sum. [`Aggregated`] lets an aggregation and the
+//! messages of a [`Carrier`] use the same network at the same time.
 
 pub mod atp;
 #[cfg(test)]
@@ -27,14 +28,16 @@ use super::timer::Timer;
 use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, NodeId};
 
-/// The lowest [kind](Packet::kind) of packets and [timers](Timer::kind) of aggregations; those below belong to transports.
+/// The lowest [kind](Packet::kind) of packets and [timers](Timer::kind) of aggregations; those
+/// below belong to transports.
 pub const AGGREGATION_KIND: u8 = 0x80;
 
 /// Bytes of an element of the vectors that are summed.
 pub const ELEMENT_BYTES: u64 = 4;
 
-/// A worker that has sent the same packet this many times more than once, without an answer, stops: over any network that answers at
-/// all, the chance of it is nil, so it waits for what will never come.
+/// A worker that has sent the same packet this many times more than once, without an answer, stops:
+/// over any network that answers at all, the chance of it is nil, so it waits for what will never
+/// come.
 pub const GIVE_UP_AFTER: u32 = 10_000;
 
 /// Who sums together: the workers of a job.
@@ -71,14 +74,16 @@ pub trait Aggregation: std::fmt::Debug {
     /// A job begins; returns the number of its group.
     ///
     /// # Errors
-    /// A group that the protocol cannot serve: too many workers, no server, switches that do not lie on the way.
+    /// A group that the protocol cannot serve: too many workers, no server, switches that do not
+    /// lie on the way.
     fn open(&mut self, fabric: &mut Fabric<'_>, group: &Group) -> Result<u32>;
 
     /// A job is over: the memory of its group is free.
     fn close(&mut self, fabric: &mut Fabric<'_>, group: u32);
 
-    /// Worker `worker` of a group adds a vector of `bytes` now, and is told under `key` when it has the sum. The n-th vectors of all workers
-    /// belong together; a worker may add the next one before it has the sum of the last.
+    /// Worker `worker` of a group adds a vector of `bytes` now, and is told under `key` when it has
+    /// the sum. The n-th vectors of all workers belong together; a worker may add the next one
+    /// before it has the sum of the last.
     ///
     /// # Errors
     /// Vectors of different lengths; more packets than can be numbered.
@@ -112,7 +117,8 @@ pub trait Aggregation: std::fmt::Debug {
     /// Keys of contributions whose worker has the sum; whoever reads them takes them out.
     fn delivered(&mut self) -> &mut Vec<u32>;
 
-    /// Who waits for what since it has given up ([`GIVE_UP_AFTER`]), as a sentence; `None` if nobody has.
+    /// Who waits for what since it has given up ([`GIVE_UP_AFTER`]), as a sentence; `None` if
+    /// nobody has.
     fn stuck(&self) -> Option<String>;
 
     /// What it did so far.

@@ -1,9 +1,11 @@
 //! The switches that sum for a group, and how they hang together.
 //!
-//! The root is the switch that is nearest to all workers: the shortest way to the farthest worker, then the shortest ways altogether,
-//! so in a tree of racks it is the lowest switch that all have in common. From each worker a shortest way leads up to the root; every
-//! switch on it sums, and has one parent. Among equals (spines, parallel links) the number of the group chooses in turn, so that
-//! groups spread. Links are used in pairs, one for each direction: a way that exists in one direction only is none.
+//! The root is the switch that is nearest to all workers: the shortest way to the farthest worker,
+//! then the shortest ways altogether, so in a tree of racks it is the lowest switch that all have
+//! in common. From each worker a shortest way leads up to the root; every switch on it sums, and
+//! has one parent. Among equals (spines, parallel links) the number of the group chooses in turn,
+//! so that groups spread. Links are used in pairs, one for each direction: a way that exists in one
+//! direction only is none.
 
 use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -221,7 +223,8 @@ mod tests {
     }
 
     proptest! {
-        /// On any connected network: every worker hangs below the root by a shortest way, and parents and children agree.
+        /// On any connected network: every worker hangs below the root by a shortest way, and
+        /// parents and children agree.
         #[test]
         fn ways_are_shortest(
             parents in prop::collection::vec(any::<u16>(), 1..12),

@@ -1,7 +1,8 @@
-//! Vectors that packets carry when results are checked: a packet has the place of its vector in a word.
+//! Vectors that packets carry when results are checked: a packet has the place of its vector in a
+//! word.
 //!
-//! A vector is kept until its last reader has released it. Nobody reads those of packets that the network loses: they stay until the
-//! group closes, one for each loss.
+//! A vector is kept until its last reader has released it. Nobody reads those of packets that the
+//! network loses: they stay until the group closes, one for each loss.
 
 /// No vector.
 pub(super) const NOWHERE: u32 = u32::MAX;

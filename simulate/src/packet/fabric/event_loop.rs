@@ -51,7 +51,8 @@ impl Fabric<'_> {
         true
     }
 
-    /// Counts packets that arrive when something else happens: which comes first may depend on the kind of queues.
+    /// Counts packets that arrive when something else happens: which comes first may depend on the
+    /// kind of queues.
     #[cfg(test)]
     fn note_tie(&mut self, time: crate::engine::Picoseconds, event: Event) {
         if event == Event::Port {

@@ -58,7 +58,8 @@ impl<'a> Fabric<'a> {
         let links = || (0..topology.link_count() as u32).map(LinkId);
         let port = |link: LinkId| {
             let mut port = Port::new(topology, link, host_of[topology.dst(link).0 as usize]);
-            // The queue of a host is its program's concern: it hands over a packet when the wire is free.
+            // The queue of a host is its program's concern: it hands over a packet when the wire is
+            // free.
             if topology.is_switch(topology.src(link)) {
                 let own = options.buffer.filter(|_| options.shared.is_none());
                 port.capacity = own.map_or(Picoseconds::MAX, |bytes| port.serialization(bytes));
@@ -156,8 +157,8 @@ impl<'a> Fabric<'a> {
         self.routes.of(self.topology, src, dst)
     }
 
-    /// A route that leaves the way to [`Packet::dst`] to the switches; packets of a flow stay in order. For packets that
-    /// programs at switches [send](Self::send_on).
+    /// A route that leaves the way to [`Packet::dst`] to the switches; packets of a flow stay in
+    /// order. For packets that programs at switches [send](Self::send_on).
     pub fn hashed_route(&self) -> u32 {
         self.routes.hashed()
     }
@@ -195,7 +196,8 @@ impl<'a> Fabric<'a> {
         self.join(id, link);
     }
 
-    /// Puts a packet into the queue of a link, whatever its route says; it goes on along its route from there.
+    /// Puts a packet into the queue of a link, whatever its route says; it goes on along its route
+    /// from there.
     #[inline]
     pub fn send_on(&mut self, link: LinkId, packet: Packet) {
         let id = self.arena.insert(packet);
@@ -214,7 +216,8 @@ impl<'a> Fabric<'a> {
     /// Goes on in the calendar; false if it is empty.
     fn turn(&mut self) -> bool {
         let turned = self.calendar.turn();
-        // Records and ports are needed soon: asked for all at once, their way from memory is waited for once.
+        // Records and ports are needed soon: asked for all at once, their way from memory is waited
+        // for once.
         for id in self.calendar.batch() {
             let step = &self.arena[id];
             if step.event == Event::Arrival {
@@ -248,8 +251,9 @@ impl<'a> Fabric<'a> {
         self.routes.choose(self.topology, LinkId(from), HostId(dst), what)
     }
 
-    /// The next link of a packet that is sprayed, arriving now over `from`. No two packets arrive at the same time over the same
-    /// link, so time and link stand for the packet, and what happens elsewhere has no influence.
+    /// The next link of a packet that is sprayed, arriving now over `from`. No two packets arrive
+    /// at the same time over the same link, so time and link stand for the packet, and what happens
+    /// elsewhere has no influence.
     #[inline]
     fn sprayed(&self, from: u32, route: u32) -> u32 {
         let dst = HostId(self.routes.at(route + 1));

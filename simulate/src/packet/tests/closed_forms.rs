@@ -30,7 +30,8 @@ fn an_incast_is_as_long_as_its_last_link_is_busy() {
     let messages: Vec<Message> = (1..5).map(|src| message(src, 0, 100_000)).collect();
     let expected = PACKET + 1_000_000 + 400 * PACKET + 1_000_000;
     assert_eq!(makespan(&net, &FabricOptions::default(), IDEAL, &messages), expected);
-    // Pauses keep the same packets waiting elsewhere: the last link is never idle, and no queue is longer than what they allow.
+    // Pauses keep the same packets waiting elsewhere: the last link is never idle, and no queue is
+    // longer than what they allow.
     let pause = Some(Pause { stop: 20_000, go: 10_000 });
     let options = FabricOptions { pause, buffer: Some(120_000), ..FabricOptions::default() };
     let mut paused = simulation(&net, &options, IDEAL);
@@ -39,7 +40,8 @@ fn an_incast_is_as_long_as_its_last_link_is_busy() {
     let traffic = paused.fabric.traffic();
     assert!(traffic.iter().all(|link| link.drops == 0));
     assert!(traffic.iter().filter(|link| link.pauses > 0 && link.paused_ps > 0).count() == 4);
-    // Each of the four sends 4 more packets while it is being told: 1 µs there, 1 µs of packets on the wire, the current one.
+    // Each of the four sends 4 more packets while it is being told: 1 µs there, 1 µs of packets on
+    // the wire, the current one.
     let longest = traffic.iter().filter_map(|link| link.queue_max).max().unwrap();
     assert!(longest <= (4 * 25_000) * 5 / 4, "{longest}");
 }
@@ -50,8 +52,9 @@ fn connections_of_a_host_take_turns() {
     let arrivals = simulation(&net, &FabricOptions::default(), IDEAL)
         .carry(&[message(0, 1, 100_000), message(0, 2, 10_000), message(0, 2, 0)], None)
         .unwrap();
-    // The long one has sent one packet and is next; then they alternate, and the last of the short one's 10 is the 21st. Then
-    // comes the second link. The empty message goes along without taking time.
+    // The long one has sent one packet and is next; then they alternate, and the last of the short
+    // one's 10 is the 21st. Then comes the second link. The empty message goes along without taking
+    // time.
     assert_eq!(arrivals[1], Some((21 + 1) * PACKET));
     assert_eq!(arrivals[0], Some(111 * PACKET));
     assert!(arrivals[2] >= arrivals[1] && arrivals[2] < arrivals[0]);
@@ -101,7 +104,8 @@ fn dctcp_shares_a_link_and_keeps_its_queue_near_the_threshold() {
     let arrivals = run.carry(&[message(1, 0, 20_000_000), message(2, 0, 20_000_000)], None).unwrap();
     let [a, b] = [arrivals[0].unwrap() as f64, arrivals[1].unwrap() as f64];
     assert!((a / b - 1.0).abs() < 0.2, "{a} {b}");
-    // 65 packets is the threshold; the queue moves by about half of it around (section 3.3 of the paper).
+    // 65 packets is the threshold; the queue moves by about half of it around (section 3.3 of the
+    // paper).
     let queue = run.fabric.traffic()[1].queue_median.unwrap();
     assert!((40_000..160_000).contains(&queue), "{queue}");
     let alone = 40_000_000_u64.div_ceil(1448) * 1538 * 800;
@@ -123,8 +127,9 @@ fn dcqcn_slows_down_two_sources_without_dropping() {
     assert!(queues[1] < queues[0] / 4, "{queues:?}");
 }
 
-/// Row V7 of the protocol specification, without its terms for reduction: ring allreduce of m bytes over p ranks takes
-/// 2(p − 1)α + 2(p − 1)/p · mβ, here plus what storing and forwarding the last packet of each step takes.
+/// Row V7 of the protocol specification, without its terms for reduction: ring allreduce of m bytes
+/// over p ranks takes 2(p − 1)α + 2(p − 1)/p · mβ, here plus what storing and forwarding the last
+/// packet of each step takes.
 #[test]
 fn v7_a_ring_takes_what_alpha_and_beta_say() {
     const RANKS: u32 = 8;
@@ -154,7 +159,8 @@ fn v7_a_ring_takes_what_alpha_and_beta_say() {
     }
 }
 
-/// Three switches in a ring, each stream going two thirds around it: with pauses, everyone waits for the next one's memory.
+/// Three switches in a ring, each stream going two thirds around it: with pauses, everyone waits
+/// for the next one's memory.
 #[test]
 fn pauses_that_wait_for_each_other_are_told() {
     let net = network("h0-a h1-b h2-c a-b b-c c-a", 10.0, 1_000_000, 0);
@@ -202,7 +208,8 @@ fn losses_are_repaired_without_timeouts() {
     let line = bytes.div_ceil(1448) * 1538 * 800;
     assert!(took < line + line / 5, "{took} {line}");
 
-    // Go-back-N: each loss costs a round trip of packets, 15 of them, and 1 ms if only the timer notices.
+    // Go-back-N: each loss costs a round trip of packets, 15 of them, and 1 ms if only the timer
+    // notices.
     let mut run = simulation(&net, &options, Roce { mtu: 1024, ..Roce::default() });
     let took = run.carry(&[message(0, 1, bytes)], None).unwrap()[0].unwrap();
     let lost = run.fabric.traffic()[0].losses;

@@ -81,8 +81,9 @@ fn check<T: Transport>(case: &Case, transport: T) -> Result<Run, TestCaseError> 
     prop_assert!(run.carrier.delivered().is_empty(), "a message arrived twice");
     prop_assert_eq!(run.fabric.packets(), 0, "a packet stayed in the network");
 
-    // What comes into a switch leaves it or is dropped there; what leaves a host and is not lost arrives. A packet that is lost on its last
-    // link may still be on its way onto that when nothing is left to happen.
+    // What comes into a switch leaves it or is dropped there; what leaves a host and is not lost
+    // arrives. A packet that is lost on its last link may still be on its way onto that when
+    // nothing is left to happen.
     let traffic = run.fabric.take_traffic(u64::MAX);
     let at = |link: &crate::topology::LinkId| &traffic[link.0 as usize];
     for node in (0..case.network.node_count() as u32).map(crate::topology::NodeId) {
@@ -140,8 +141,8 @@ proptest! {
         prop_assert_eq!(links_to_hosts.map(|link| traffic[link.0 as usize].bytes).sum::<u64>(), sent);
     }
 
-    /// The slow and obvious engine, which moves packets from queue to queue and has an event for each departure, is the oracle of
-    /// the one that computes departures.
+    /// The slow and obvious engine, which moves packets from queue to queue and has an event for
+    /// each departure, is the oracle of the one that computes departures.
     #[test]
     fn computed_departures_are_those_of_kept_queues(mut case in case(true)) {
         case.options.shared = None;
@@ -151,8 +152,8 @@ proptest! {
         let computed = check(&case, dctcp)?;
         case.options.pause = Some(Pause { stop: u64::MAX, go: 0 });
         let kept = check(&case, dctcp)?;
-        // Of two packets that arrive in the same picosecond the one that was set off first comes first: when its departure was
-        // computed, or when it departed.
+        // Of two packets that arrive in the same picosecond the one that was set off first comes
+        // first: when its departure was computed, or when it departed.
         prop_assume!(computed.2 == 0 && kept.2 == 0);
         prop_assert_eq!(&computed, &kept);
     }

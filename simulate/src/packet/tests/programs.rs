@@ -6,8 +6,8 @@ use super::*;
 use crate::packet::transport::TransportChoice;
 use crate::topology::{LinkId, NodeId};
 
-/// Each host sends one packet with a number in a word to host 0; the switch keeps them, and once all are there sends the sum
-/// to everyone, twice: at once and, from a timer, a while later.
+/// Each host sends one packet with a number in a word to host 0; the switch keeps them, and once
+/// all are there sends the sum to everyone, twice: at once and, from a timer, a while later.
 struct Sum {
     switch: NodeId,
     missing: u32,
@@ -69,7 +69,8 @@ fn a_switch_sums_and_multicasts() {
         fabric.send(Packet { route, dst, wire: 1000, words: [10 + host, 0, 0, 0], ..Packet::default() });
     }
     while fabric.step(&mut sum) {}
-    // Up: the second packet of a rack waits for the first one. Down: two links, the second copy of a rack waits likewise.
+    // Up: the second packet of a rack waits for the first one. Down: two links, the second copy of
+    // a rack waits likewise.
     let packet = 800_000;
     let up = 2 * (packet + 1_000_000) + packet;
     let down = up + 2 * (packet + 1_000_000);

@@ -1,10 +1,12 @@
-//! Timers of what is done do not make time pass: a network that has come to rest is at the time of its last packet.
+//! Timers of what is done do not make time pass: a network that has come to rest is at the time of
+//! its last packet.
 
 use super::*;
 use crate::packet::transport::usnic::{Preset, Usnic};
 use crate::packet::transport::{Dctcp, Roce};
 
-/// Sends 1000 bytes over a cable of 10 Gbit/s and 1 µs until nothing is to come, twice; how long each took.
+/// Sends 1000 bytes over a cable of 10 Gbit/s and 1 µs until nothing is to come, twice; how long
+/// each took.
 fn rests<C: Carrier>(mut run: Simulation<'_, C>) -> [Picoseconds; 2] {
     [0, 1].map(|key| {
         let began = run.fabric.now();
@@ -30,8 +32,8 @@ fn the_clock_rests_when_the_last_acknowledgement_has_come() {
     assert_eq!(roce, there_and_back(82 + 1000, 82 + 4));
 }
 
-/// Passes of 1.5 µs: one each for taking in, after four for acknowledging, for taking that in; completions and the phase of a process one more each.
-/// The timers of its packets are 1 and 5 ms.
+/// Passes of 1.5 µs: one each for taking in, after four for acknowledging, for taking that in;
+/// completions and the phase of a process one more each. The timers of its packets are 1 and 5 ms.
 #[test]
 fn usnic_makes_no_pass_for_what_is_acknowledged() {
     let net = network("h0-h1", 10.0, 1_000_000, 0);

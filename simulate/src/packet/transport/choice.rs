@@ -18,13 +18,15 @@ pub enum TransportChoice {
     Dctcp(Dctcp),
     /// `roce[timeout=1049us,rate-control=on]`.
     Roce(Roce),
-    /// `usnic-2013`, `usnic-4.1`, both with `[pass=500ns,timeout=5ms,fast-retransmit=on,ack-delay=50us,window=4096,credits=8,tiny=736]`.
+    /// `usnic-2013`, `usnic-4.1`, both with
+    /// `[pass=500ns,timeout=5ms,fast-retransmit=on,ack-delay=50us,window=4096,credits=8,tiny=736]`.
     Usnic(Preset),
 }
 
 /// Names, in the order of the documentation.
 const NAMES: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce"];
-/// Packet sizes if the user names none: the page of a memory, the usual MTU of Ethernet, and of Ethernet for HPC.
+/// Packet sizes if the user names none: the page of a memory, the usual MTU of Ethernet, and of
+/// Ethernet for HPC.
 const IDEAL_MTU: u32 = 4096;
 const ETHERNET_MTU: u32 = 1500;
 const JUMBO_MTU: u32 = 9000;
@@ -32,8 +34,8 @@ const JUMBO_MTU: u32 = 9000;
 const LEAST_MTU: u32 = 576;
 
 impl TransportChoice {
-    /// The transport that the user chose. `mtu` is the largest IP packet of `dctcp` and `usnic`, the largest payload of
-    /// `roce` and `ideal`; the default is 1500, 9000, 4096 and 4096 bytes.
+    /// The transport that the user chose. `mtu` is the largest IP packet of `dctcp` and `usnic`,
+    /// the largest payload of `roce` and `ideal`; the default is 1500, 9000, 4096 and 4096 bytes.
     ///
     /// # Errors
     /// A name or a parameter that does not exist, a value that is none.
@@ -124,7 +126,8 @@ impl TransportChoice {
         }
     }
 
-    /// Refuses a network over which the transport would never finish; of links with faults of their own the [worst](FabricOptions::worst) counts.
+    /// Refuses a network over which the transport would never finish; of links with faults of their
+    /// own the [worst](FabricOptions::worst) counts.
     ///
     /// # Errors
     /// Losses and second copies that the transport does not repair.
@@ -209,7 +212,8 @@ mod tests {
         assert_eq!(largest.collect::<Vec<_>>(), [4096, 9038, 9038, 1538, 4178]);
     }
 
-    /// What the design notes say, where the code does something else: 100 ms, 50 µs, 768 bytes and fewer.
+    /// What the design notes say, where the code does something else: 100 ms, 50 µs, 768 bytes and
+    /// fewer.
     #[test]
     fn usnic_takes_the_values_of_its_design_notes() {
         let text = "usnic-2013[timeout=100ms,ack-delay=50us,window=4096,credits=8,tiny=769]";

@@ -1,12 +1,14 @@
 //! `dctcp`: TCP whose window follows the share of packets that switches mark.
 //!
-//! Alizadeh et al., *Data center TCP (DCTCP)*, SIGCOMM 2010: with F the marked share of a window's packets, α ← (1 − g)α + gF, and a
-//! window with marks shrinks to cwnd(1 − α/2). Everything else is TCP: slow start and congestion avoidance (RFC 5681), recovery of
-//! several losses from one window by partial acknowledgements (NewReno, RFC 6582), retransmission timeout from smoothed round-trip
-//! times (RFC 6298) that are measured with timestamps (RFC 7323). Each data packet is acknowledged, with its mark echoed.
+//! Alizadeh et al., *Data center TCP (DCTCP)*, SIGCOMM 2010: with F the marked share of a window's
+//! packets, α ← (1 − g)α + gF, and a window with marks shrinks to cwnd(1 − α/2). Everything else is
+//! TCP: slow start and congestion avoidance (RFC 5681), recovery of several losses from one window
+//! by partial acknowledgements (NewReno, RFC 6582), retransmission timeout from smoothed round-trip
+//! times (RFC 6298) that are measured with timestamps (RFC 7323). Each data packet is acknowledged,
+//! with its mark echoed.
 //!
-//! The window counts packets. Connections are open from the start. A packet is Ethernet 14, IPv4 20, TCP 20 with 12 bytes of
-//! timestamps, and the payload.
+//! The window counts packets. Connections are open from the start. A packet is Ethernet 14, IPv4
+//! 20, TCP 20 with 12 bytes of timestamps, and the payload.
 
 use super::reassembly::{Reassembly, WINDOW};
 use super::{Offer, Transport};
@@ -32,9 +34,11 @@ pub struct Dctcp {
     pub mtu: u32,
     /// Packets that a connection sends before it knows anything: RFC 6928 says 10.
     pub initial_window: u32,
-    /// Shortest retransmission timeout. Linux has 200 ms; data centres 1 to 10 ms (section 4 of the paper: 10 ms).
+    /// Shortest retransmission timeout. Linux has 200 ms; data centres 1 to 10 ms (section 4 of the
+    /// paper: 10 ms).
     pub least_timeout: Picoseconds,
-    /// Packets overtake each other without being lost: three duplicate acknowledgements prove nothing, a whole window of them does.
+    /// Packets overtake each other without being lost: three duplicate acknowledgements prove
+    /// nothing, a whole window of them does.
     pub is_reordered: bool,
 }
 

@@ -1,7 +1,8 @@
 //! `ideal`: no headers, no acknowledgements, no losses.
 //!
-//! What is sent is what the message has, so that times agree with closed forms. A sender knows at once what has arrived and keeps at
-//! most [`WINDOW`] packets of a connection in the network, which bounds memory. It cannot recover: networks that drop packets refuse it.
+//! What is sent is what the message has, so that times agree with closed forms. A sender knows at
+//! once what has arrived and keeps at most [`WINDOW`] packets of a connection in the network, which
+//! bounds memory. It cannot recover: networks that drop packets refuse it.
 
 use super::reassembly::{self, Reassembly};
 use super::{Offer, Transport};

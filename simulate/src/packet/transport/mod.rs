@@ -20,8 +20,8 @@ use crate::engine::Picoseconds;
 
 /// A protocol that numbers the packets of a connection 0, 1, … and delivers them in order.
 ///
-/// The [`Stack`] cuts messages into packets, lets the connections of a host share its wire in turn, carries replies back and keeps
-/// timers. The protocol decides which packet is next, and when.
+/// The [`Stack`] cuts messages into packets, lets the connections of a host share its wire in turn,
+/// carries replies back and keeps timers. The protocol decides which packet is next, and when.
 pub trait Transport {
     /// State of a connection at its source.
     type Sender;
@@ -45,7 +45,8 @@ pub trait Transport {
     /// The packet of the last [`offer`](Self::offer) goes out; sets flags and words.
     fn send(&self, sender: &mut Self::Sender, now: Picoseconds, packet: &mut Packet);
 
-    /// A data packet has arrived. If there is something to tell the sender, makes `reply` a packet for that and returns true.
+    /// A data packet has arrived. If there is something to tell the sender, makes `reply` a packet
+    /// for that and returns true.
     fn receive(
         &self,
         receiver: &mut Self::Receiver,

@@ -3,8 +3,8 @@
 /// Most packets that may be sent beyond the first one that has not arrived.
 pub const WINDOW: u32 = 4096;
 
-/// Everything before `next`, and a bitmap of what has arrived beyond it. The bitmap is made when a packet arrives out of order for
-/// the first time, and then takes 512 bytes.
+/// Everything before `next`, and a bitmap of what has arrived beyond it. The bitmap is made when a
+/// packet arrives out of order for the first time, and then takes 512 bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     next: u32,

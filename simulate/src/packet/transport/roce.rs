@@ -1,15 +1,19 @@
-//! `roce`: RDMA over converged Ethernet, version 2: go-back-N, with DCQCN deciding how fast a source sends.
+//! `roce`: RDMA over converged Ethernet, version 2: go-back-N, with DCQCN deciding how fast a
+//! source sends.
 //!
-//! A receiver takes packets in order only. The first one out of order is answered with a negative acknowledgement of what is
-//! expected, and the source starts again from there (InfiniBand Architecture Specification, reliable connection service).
+//! A receiver takes packets in order only. The first one out of order is answered with a negative
+//! acknowledgement of what is expected, and the source starts again from there (InfiniBand
+//! Architecture Specification, reliable connection service).
 //!
-//! DCQCN: Zhu et al., *Congestion control for large-scale RDMA deployments*, SIGCOMM 2015. A receiver of marked packets sends a
-//! congestion notification at most every 50 µs; it makes the source remember its rate as the target, cut it by α/2 and raise α.
-//! Between notifications α decays and the rate recovers, in steps set off by a timer and by a counter of bytes: five times half way
-//! to the target, then with a target that grows. A source starts at line rate. Constants are those of the paper.
+//! DCQCN: Zhu et al., *Congestion control for large-scale RDMA deployments*, SIGCOMM 2015. A
+//! receiver of marked packets sends a congestion notification at most every 50 µs; it makes the
+//! source remember its rate as the target, cut it by α/2 and raise α. Between notifications α
+//! decays and the rate recovers, in steps set off by a timer and by a counter of bytes: five times
+//! half way to the target, then with a target that grows. A source starts at line rate. Constants
+//! are those of the paper.
 //!
-//! A packet is Ethernet 14, IPv4 20, UDP 8, base transport header 12, invariant CRC 4, and up to the MTU of payload (of which a
-//! first packet's extended header is not counted).
+//! A packet is Ethernet 14, IPv4 20, UDP 8, base transport header 12, invariant CRC 4, and up to
+//! the MTU of payload (of which a first packet's extended header is not counted).
 
 use super::reassembly::WINDOW;
 use super::{Offer, Transport};
@@ -34,8 +38,8 @@ const BYTES_PER_RAISE: u64 = 10_000_000;
 const FAST_RECOVERY: u32 = 5;
 /// Growth of the target, Gbit/s: 40 Mbit/s.
 const ADDITIVE_GBPS: f64 = 0.04;
-/// Growth once both triggers have passed fast recovery (hyper increase), Gbit/s. The paper gives the mechanism and names no value;
-/// ten times the additive one, as in QCN.
+/// Growth once both triggers have passed fast recovery (hyper increase), Gbit/s. The paper gives
+/// the mechanism and names no value; ten times the additive one, as in QCN.
 const HYPER_GBPS: f64 = 0.4;
 /// Slowest rate, Gbit/s: 10 Mbit/s.
 const LEAST_GBPS: f64 = 0.01;
@@ -52,7 +56,8 @@ const CONGESTION: u32 = 2;
 pub struct Roce {
     /// Most payload in a packet: 256, 512, 1024, 2048 or 4096.
     pub mtu: u32,
-    /// Without progress for so long, everything is sent again. Adapters count 4.096 µs · 2ⁿ; the default is n = 8, 1.05 ms.
+    /// Without progress for so long, everything is sent again. Adapters count 4.096 µs · 2ⁿ; the
+    /// default is n = 8, 1.05 ms.
     pub timeout: Picoseconds,
     /// DCQCN; without it sources send at line rate.
     pub has_rate_control: bool,
@@ -84,7 +89,8 @@ struct Rate {
     current_gbps: f64,
     target_gbps: f64,
     alpha: f64,
-    /// When α decays next and the timer raises the rate next; never while the source sends at line rate.
+    /// When α decays next and the timer raises the rate next; never while the source sends at line
+    /// rate.
     next_decay: Picoseconds,
     next_raise: Picoseconds,
     bytes: u64,

@@ -1,7 +1,8 @@
 //! Connections of all hosts over one protocol. Messages from one host to another arrive in order.
 //!
-//! A host hands its wire a packet when the wire is free, taken from its connections in turn, so a packet exists only while it is in
-//! the network, and memory does not depend on how much is to be sent. Replies go ahead of data.
+//! A host hands its wire a packet when the wire is free, taken from its connections in turn, so a
+//! packet exists only while it is in the network, and memory does not depend on how much is to be
+//! sent. Replies go ahead of data.
 
 use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -48,7 +49,8 @@ struct Source<S> {
     route: u32,
     /// First link of the route.
     wire: u32,
-    /// Oldest message that is not acknowledged, or that of the last packet sent, or the youngest: ids or [`NONE`].
+    /// Oldest message that is not acknowledged, or that of the last packet sent, or the youngest:
+    /// ids or [`NONE`].
     oldest: u32,
     cursor: u32,
     youngest: u32,

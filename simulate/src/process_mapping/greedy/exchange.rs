@@ -39,7 +39,8 @@ impl<'a> Exchange<'a> {
         gained
     }
 
-    /// The host with which a rank exchanges most, if that is not its own, and how much more than with its own.
+    /// The host with which a rank exchanges most, if that is not its own, and how much more than
+    /// with its own.
     fn favourite(&mut self, rank: u32) -> Option<(u32, u64)> {
         for (other, bytes) in self.graph.neighbours(rank) {
             let host = self.of_rank[*other as usize];
@@ -58,8 +59,8 @@ impl<'a> Exchange<'a> {
         favourite.filter(|(_, bytes)| *bytes > own).map(|(host, bytes)| (host, bytes - own))
     }
 
-    /// Moves a rank to a free slot of `host`, or exchanges it with the member by which fewest bytes cross the network
-    /// afterwards, if they get fewer at all.
+    /// Moves a rank to a free slot of `host`, or exchanges it with the member by which fewest bytes
+    /// cross the network afterwards, if they get fewer at all.
     fn move_to(&mut self, rank: u32, host: u32, wanted: u64) -> bool {
         let from = self.of_rank[rank as usize];
         if self.members[host as usize].len() < self.slots[host as usize] {
@@ -73,7 +74,8 @@ impl<'a> Exchange<'a> {
             for (other, bytes) in self.graph.neighbours(member) {
                 let bytes = i128::from(*bytes);
                 let of_other = self.of_rank[*other as usize];
-                // The two stay apart: what they exchange crosses before and after, yet `wanted` and this count it as won.
+                // The two stay apart: what they exchange crosses before and after, yet `wanted` and
+                // this count it as won.
                 gain += if *other == rank {
                     -bytes
                 } else if of_other == from {

@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 
 use super::graph::Graph;
 
-/// Bytes, then least open, then least rank. Entries of a heap are not updated but outdated: a newer one lies above.
+/// Bytes, then least open, then least rank. Entries of a heap are not updated but outdated: a newer
+/// one lies above.
 type Entry = (u64, Reverse<u64>, Reverse<u32>);
 
 /// Ranks in the order of placement.

@@ -17,19 +17,22 @@ use growth::Growth;
 
 /// Application-aware mapping in two steps.
 ///
-/// *Growth*: a host starts with one rank and takes, slot by slot, the unplaced rank that exchanges most bytes with those it
-/// has; of equals the one that exchanges least with the ranks still unplaced, which keeps the groups compact and leaves no
-/// islands behind. When it is full, the nearest host of the job goes on, with the rank that exchanges most with all that are
-/// placed: so groups that talk to each other come to lie near each other. (The growth step of Karypis and Kumar, *A fast
-/// and high quality multilevel scheme for partitioning irregular graphs*, 1998, section 3.2, host by host.)
+/// *Growth*: a host starts with one rank and takes, slot by slot, the unplaced rank that exchanges
+/// most bytes with those it has; of equals the one that exchanges least with the ranks still
+/// unplaced, which keeps the groups compact and leaves no islands behind. When it is full, the
+/// nearest host of the job goes on, with the rank that exchanges most with all that are placed: so
+/// groups that talk to each other come to lie near each other. (The growth step of Karypis and
+/// Kumar, *A fast and high quality multilevel scheme for partitioning irregular graphs*, 1998,
+/// section 3.2, host by host.)
 ///
-/// *Exchange*: each rank in turn is exchanged with one on the host with which it speaks most, if fewer bytes cross the
-/// network then, for a few rounds (a step of Kernighan and Lin, *An efficient heuristic procedure for partitioning graphs*,
-/// 1970). Codes are often numbered well, so this starts from [`Block`] mapping if that leaves fewer bytes between hosts than
-/// growth does: the result is never worse than block mapping in this respect.
+/// *Exchange*: each rank in turn is exchanged with one on the host with which it speaks most, if
+/// fewer bytes cross the network then, for a few rounds (a step of Kernighan and Lin, *An efficient
+/// heuristic procedure for partitioning graphs*, 1970). Codes are often numbered well, so this
+/// starts from [`Block`] mapping if that leaves fewer bytes between hosts than growth does: the
+/// result is never worse than block mapping in this respect.
 ///
-/// O(c log c) for c pairs of ranks that speak, O(c s) a round for s slots a host, plus the square of the number of hosts.
-/// Where everybody talks to everybody there is nothing to gain.
+/// O(c log c) for c pairs of ranks that speak, O(c s) a round for s slots a host, plus the square
+/// of the number of hosts. Where everybody talks to everybody there is nothing to gain.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Greedy;
 
@@ -144,8 +147,9 @@ mod tests {
 
     #[test]
     fn a_shuffled_halo_is_put_together_again() {
-        // 16 × 8 ranks on a torus, 4 neighbours each, 8 ranks a host: blocks of 4 × 2 leave 6/32 … at best 12 of 32
-        // neighbours per host outside. Shuffled, block mapping leaves nearly all outside.
+        // 16 × 8 ranks on a torus, 4 neighbours each, 8 ranks a host: blocks of 4 × 2 leave 6/32 …
+        // at best 12 of 32 neighbours per host outside. Shuffled, block mapping leaves nearly all
+        // outside.
         let (nx, ny) = (16, 8);
         let mut name: Vec<u32> = (0..nx * ny).collect();
         name.shuffle(&mut Stream::Jobs(0).generator(5));
@@ -175,7 +179,8 @@ mod tests {
             let (block, greedy) = compare(&slots, 8, &matrix);
             let least = least(&slots, 8, &matrix);
             prop_assert!(least <= greedy && greedy <= block);
-            // Not a theorem, but what has been seen: at least a third of what could be gained over everything outside.
+            // Not a theorem, but what has been seen: at least a third of what could be gained over
+            // everything outside.
             let all: u64 = matrix.cells().filter(|cell| cell.src != cell.dst).map(|cell| cell.bytes).sum();
             prop_assert!(3 * (all - greedy) >= all - least, "inside {}, best {}", all - greedy, all - least);
         }

@@ -1,8 +1,10 @@
-//! Writing a network as GraphML that [`read`](super::read) takes for the same network, with whatever else is known of it.
+//! Writing a network as GraphML that [`read`](super::read) takes for the same network, with
+//! whatever else is known of it.
 //!
-//! The keys are PFSim's (`typ`, `capacity`, `mac`, `dpid`, `port`), so a graph is a cluster file too, and ours for latency, faults and
-//! the order that routing decisions go by. What is not said is left out. Nodes and links stand in the order of the network;
-//! links have no ids: networkx then gives parallel ones keys of its own.
+//! The keys are PFSim's (`typ`, `capacity`, `mac`, `dpid`, `port`), so a graph is a cluster file
+//! too, and ours for latency, faults and the order that routing decisions go by. What is not said
+//! is left out. Nodes and links stand in the order of the network; links have no ids: networkx then
+//! gives parallel ones keys of its own.
 
 use std::io::{self, Write};
 
@@ -189,7 +191,8 @@ mod tests {
     }
 
     prop_compose! {
-        /// Hosts and switches of any names on two switches that see each other, with some links twice.
+        /// Hosts and switches of any names on two switches that see each other, with some links
+        /// twice.
         fn network()(
             names in proptest::collection::btree_set("[a-zA-Z0-9 <>&\"'.:äλ\t\n-]{1,8}", 4..9),
             slots in proptest::collection::vec(1..1000_u32, 9),

@@ -1,7 +1,7 @@
 //! XML as tags and text with a line number each; nothing that could grow without bound.
 //!
-//! Document types are refused, so there are no entities to expand but the five of XML and character references; one tag or
-//! text may take 1 MiB.
+//! Document types are refused, so there are no entities to expand but the five of XML and character
+//! references; one tag or text may take 1 MiB.
 
 use std::io::{self, BufRead, Read};
 

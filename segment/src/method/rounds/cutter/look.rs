@@ -1,21 +1,23 @@
 //! What each message says: whether the round goes on, is over, or is followed by something else.
 //!
-//! In the steady state a message only adds to sums. Its token is looked up before, together with those of its neighbours: no table has
-//! to be waited for then, and what is left is short.
+//! In the steady state a message only adds to sums. Its token is looked up before, together with
+//! those of its neighbours: no table has to be waited for then, and what is left is short.
 
 use super::super::tokens::Token;
 use super::Cutter;
 use crate::first_pass::tags::is_tagged;
 
-/// A streak is one when its sum has reached this, or a quarter of the tokens of the round if that is less.
+/// A streak is one when its sum has reached this, or a quarter of the tokens of the round if that
+/// is less.
 const STREAK: f32 = 8.0;
 
-/// Messages of a round that is not over: so many wait at least, this part of all so far at most, and never more than that.
-/// Longer rounds are cut in parts, which are put together when the round is repeated.
+/// Messages of a round that is not over: so many wait at least, this part of all so far at most,
+/// and never more than that. Longer rounds are cut in parts, which are put together when the round
+/// is repeated.
 const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
 
-/// A silence so many times as long as any before it in a round that is not repeated ends a part of it; if any in this round
-/// and the one before it, it ends a window.
+/// A silence so many times as long as any before it in a round that is not repeated ends a part of
+/// it; if any in this round and the one before it, it ends a window.
 const PAUSE: u64 = 16;
 
 /// Something new is more than one part in so many of a round; less is noise between two rounds.

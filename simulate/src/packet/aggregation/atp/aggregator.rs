@@ -1,9 +1,11 @@
-//! The aggregators of a switch, and what it does with a packet that asks for one (paper § 3.5, § 3.7).
+//! The aggregators of a switch, and what it does with a packet that asks for one (paper § 3.5, §
+//! 3.7).
 //!
-//! An aggregator is taken by the first contribution to its sum and free again when the result passes. It has no owner: whoever
-//! finds it taken by somebody else goes on to the server alone. If nobody has added to it for a time, its job is held to be gone: any packet
-//! that asks for it, a contribution, a resend or a result, frees it, whatever job it belongs to (paper § 3.7, *Memory leak*). A packet of
-//! the same sum is no such packet: it finds what it looks for.
+//! An aggregator is taken by the first contribution to its sum and free again when the result
+//! passes. It has no owner: whoever finds it taken by somebody else goes on to the server alone. If
+//! nobody has added to it for a time, its job is held to be gone: any packet that asks for it, a
+//! contribution, a resend or a result, frees it, whatever job it belongs to (paper § 3.7, *Memory
+//! leak*). A packet of the same sum is no such packet: it finds what it looks for.
 //!
 //! ```text
 //!          contribution                    last contribution                parameter packet
@@ -56,7 +58,8 @@ impl Table {
         Self { rows: vec![EMPTY; aggregators as usize], leak_timeout, collisions: 0, leaks: 0 }
     }
 
-    /// The aggregator that a packet asks for; free if it was another sum's and that one's job seems to be gone.
+    /// The aggregator that a packet asks for; free if it was another sum's and that one's job seems
+    /// to be gone.
     #[inline]
     fn asked(&mut self, packet: &Packet, now: Picoseconds, vectors: &mut Vectors) -> Option<&mut Row> {
         let row = self.rows.get_mut(packet.words[2] as usize)?;
@@ -107,8 +110,9 @@ impl Table {
         true
     }
 
-    /// A contribution that was sent before, at the switch of its worker's rack: takes along what is there. It always goes on and
-    /// never takes an aggregator, as those who are still to come may have contributed already.
+    /// A contribution that was sent before, at the switch of its worker's rack: takes along what is
+    /// there. It always goes on and never takes an aggregator, as those who are still to come may
+    /// have contributed already.
     pub(super) fn resend_first(&mut self, packet: &mut Packet, now: Picoseconds, vectors: &mut Vectors) {
         let identifier = identifier(packet);
         let Some(row) = self.asked(packet, now, vectors) else { return };
@@ -126,8 +130,8 @@ impl Table {
         *row = EMPTY;
     }
 
-    /// A contribution that was sent before, at the switch of the server's rack: the sum there is given up, as each rack will resend
-    /// its own.
+    /// A contribution that was sent before, at the switch of the server's rack: the sum there is
+    /// given up, as each rack will resend its own.
     pub(super) fn resend_second(&mut self, packet: &mut Packet, now: Picoseconds, vectors: &mut Vectors) {
         let identifier = identifier(packet);
         let Some(row) = self.asked(packet, now, vectors) else { return };

@@ -72,7 +72,8 @@ impl Atp {
         }
     }
 
-    /// Compares a result with the right sum. All copies are of one vector, so it is compared once and counted for each.
+    /// Compares a result with the right sum. All copies are of one vector, so it is compared once
+    /// and counted for each.
     fn check(&mut self, number: u32, seq: u32) {
         let Some(group) = group(&mut self.groups, number) else { return };
         let Some(stretch) = group.stretch(seq, self.seed, number) else { return };
@@ -103,7 +104,8 @@ impl Atp {
         }
     }
 
-    /// A worker's timer is about to run down; false, and it is off, if the worker waits for nothing or has a later one.
+    /// A worker's timer is about to run down; false, and it is off, if the worker waits for nothing
+    /// or has a later one.
     pub(super) fn needs_silence(&mut self, number: u32, member: usize, at: Picoseconds) -> bool {
         let patience = self.patience();
         let worker = group(&mut self.groups, number).and_then(|group| group.workers.get_mut(member));
@@ -136,7 +138,8 @@ impl Atp {
     }
 }
 
-/// A sum is complete: if its packets met those of others, its place in the window gets another aggregator (code).
+/// A sum is complete: if its packets met those of others, its place in the window gets another
+/// aggregator (code).
 fn complete(group: &mut Group, seq: u32, seed: u64, is_code: bool) {
     let Group { slots, pool, share, workers, job, .. } = group;
     let Some(slot) = slots.get(seq).filter(|slot| is_code && slot.has_collided) else { return };

@@ -95,7 +95,8 @@ impl Group {
     /// `window` is the largest of its workers.
     ///
     /// # Errors
-    /// No workers, no servers, more than fit into bitmaps, hosts that do not hang at one switch or cannot be reached.
+    /// No workers, no servers, more than fit into bitmaps, hosts that do not hang at one switch or
+    /// cannot be reached.
     pub(super) fn new(
         topology: &Topology,
         members: &Members,
@@ -239,7 +240,8 @@ impl Group {
     }
 }
 
-/// Headings of all workers towards a server at `switch`; `None` if there are too many for the bitmaps.
+/// Headings of all workers towards a server at `switch`; `None` if there are too many for the
+/// bitmaps.
 fn head(switch: NodeId, racks: &[NodeId], headings: &mut Vec<Heading>) -> Option<Expected> {
     // Racks in order of their first worker.
     let mut ports: Vec<(Option<NodeId>, usize)> = Vec::new();

@@ -8,8 +8,8 @@
 //! | JobIDAndSequenceNumber | `flow` and `seq` |
 //! | the vector | `words[3]`: where it is [kept](super::vectors) |
 //!
-//! Parameter packets have no use for bitmaps: the new aggregator of a collided packet is in `words[0]`, the position in the
-//! multicast tree in `words[1]`.
+//! Parameter packets have no use for bitmaps: the new aggregator of a collided packet is in
+//! `words[0]`, the position in the multicast tree in `words[1]`.
 
 use crate::packet::aggregation::{AGGREGATION_KIND, ELEMENT_BYTES};
 use crate::packet::arena::{ECN_MARKED, PROGRAM_FLAGS, Packet};
@@ -19,7 +19,8 @@ use crate::packet::wire_bytes;
 pub(super) const GRADIENT: u8 = AGGREGATION_KIND;
 /// A result on its way to all workers.
 pub(super) const PARAMETER: u8 = AGGREGATION_KIND + 1;
-/// A server asks all workers for floats: in the protocol a parameter packet with the flag for overflow.
+/// A server asks all workers for floats: in the protocol a parameter packet with the flag for
+/// overflow.
 pub(super) const ASK: u8 = AGGREGATION_KIND + 2;
 
 /// Raw floats, which switches leave alone.
@@ -66,7 +67,8 @@ pub(super) fn contribution(packet: &Packet) -> (u32, u32) {
     }
 }
 
-/// True if the packet or one in it was marked: the code's switches write IP's mark into the header too.
+/// True if the packet or one in it was marked: the code's switches write IP's mark into the header
+/// too.
 #[inline]
 pub(super) fn is_marked(packet: &Packet) -> bool {
     packet.flags & (ECN | ECN_MARKED) != 0

@@ -1,8 +1,9 @@
 //! Which aggregator a packet asks for: hosts choose, switches obey (paper § 3.5).
 //!
-//! Paper: a hash of job and sequence number, so two packets of one job can meet as those of two jobs can. Code: a hash of job and
-//! place in the window, with a salt that is counted up until no two places have the same; and a place whose packet met one of
-//! another job is given another aggregator by the server.
+//! Paper: a hash of job and sequence number, so two packets of one job can meet as those of two
+//! jobs can. Code: a hash of job and place in the window, with a salt that is counted up until no
+//! two places have the same; and a place whose packet met one of another job is given another
+//! aggregator by the server.
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +24,8 @@ impl Share {
         self.first + ((u128::from(hash) * u128::from(self.count)) >> 64) as u32
     }
 
-    /// Code: an aggregator for each of `places` places in the window, not more than there are aggregators.
+    /// Code: an aggregator for each of `places` places in the window, not more than there are
+    /// aggregators.
     pub(super) fn places(self, job: u32, places: u32) -> Vec<u32> {
         let mut is_used = vec![false; self.count as usize];
         let mut place_of = |place: u32| {
@@ -89,7 +91,8 @@ mod tests {
 
     #[test]
     fn the_checksum_is_crc_32() {
-        // Check value of CRC-32/ISO-HDLC's raw register: inverted it is the checksum, here of 01 00 02 00 03 00.
+        // Check value of CRC-32/ISO-HDLC's raw register: inverted it is the checksum, here of 01 00
+        // 02 00 03 00.
         let reference = |bytes: &[u8]| {
             let mut hasher = flate2::Crc::new();
             hasher.update(bytes);

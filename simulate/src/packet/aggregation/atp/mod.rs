@@ -1,7 +1,7 @@
 //! ATP: switches sum what they have memory for, servers the rest.
 //!
-//! Lao, Le, Mahajan, Chen, Wu, Akella, Swift, *ATP: In-network Aggregation for Multi-tenant Learning*, NSDI 2021, and the public code of
-//! its authors (in-ATP/ATP, commit `ddca27f`).
+//! Lao, Le, Mahajan, Chen, Wu, Akella, Swift, *ATP: In-network Aggregation for Multi-tenant
+//! Learning*, NSDI 2021, and the public code of its authors (in-ATP/ATP, commit `ddca27f`).
 //!
 //! ```text
 //!  worker.rs        aggregator.rs at the worker's switch    aggregator.rs at the server's    server.rs
@@ -11,12 +11,14 @@
 //!     └──────────── parameter packet, copied along tree.rs; aggregators on the way are free ◄───────────────┘
 //! ```
 //!
-//! Aggregators of a switch are shared by all jobs, each packet asking for the one that a hash names (`index.rs`); nothing is reserved.
-//! So a worker's loss is one of its packets, or one of another worker's, or a sum that is divided between switch and server: all
-//! are cured by each worker sending again, past the switch.
+//! Aggregators of a switch are shared by all jobs, each packet asking for the one that a hash names
+//! (`index.rs`); nothing is reserved. So a worker's loss is one of its packets, or one of another
+//! worker's, or a sum that is divided between switch and server: all are cured by each worker
+//! sending again, past the switch.
 //!
-//! The wrong choice where every sum has to be in the switch: a result always goes by a server, so a small vector takes a round trip to it,
-//! and aggregators are held for as long. The wrong model for hosts that hang at several switches (refused).
+//! The wrong choice where every sum has to be in the switch: a result always goes by a server, so a
+//! small vector takes a round trip to it, and aggregators are held for as long. The wrong model for
+//! hosts that hang at several switches (refused).
 //!
 //! What is not modelled is said in `docs/models-atp.md`.
 
@@ -92,10 +94,12 @@ pub struct Atp {
 }
 
 impl Atp {
-    /// `atp[profile=paper|code,…]`, see `docs/models-atp.md`. With `verify`, vectors are carried and all results checked.
+    /// `atp[profile=paper|code,…]`, see `docs/models-atp.md`. With `verify`, vectors are carried
+    /// and all results checked.
     ///
     /// # Errors
-    /// A parameter that does not exist, a value that is none, parameters that contradict each other.
+    /// A parameter that does not exist, a value that is none, parameters that contradict each
+    /// other.
     pub fn new(choice: &Choice, seed: u64, verify: bool) -> Result<Self> {
         let options = Options::new(choice)?;
         Ok(Self {

@@ -7,7 +7,8 @@ use crate::packet::aggregation::values::Vector;
 /// How vectors are made and sums are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Numbers {
-    /// A float x travels as the integer next to x · scale (paper § 3.8); `None` if vectors are of integers.
+    /// A float x travels as the integer next to x · scale (paper § 3.8); `None` if vectors are of
+    /// integers.
     pub(super) scale: Option<f64>,
     pub(super) workers: u32,
 }
@@ -53,8 +54,9 @@ impl Numbers {
         block(stretch, |element| vector.float(element).to_bits().cast_signed())
     }
 
-    /// How many numbers of a sum are wrong. Integers have to be right to the last bit; floats up to half a step for each worker
-    /// (Σ|x − round(x·s)/s| ≤ n/2s), or up to what adding in `f32` loses if they came raw.
+    /// How many numbers of a sum are wrong. Integers have to be right to the last bit; floats up to
+    /// half a step for each worker (Σ|x − round(x·s)/s| ≤ n/2s), or up to what adding in `f32`
+    /// loses if they came raw.
     pub(super) fn wrong(self, stretch: &Stretch, sum: &Block, is_raw: bool) -> u32 {
         let workers = f64::from(self.workers);
         let is_wrong = |(lane, element): (&i32, u64)| {

@@ -10,14 +10,17 @@ use crate::engine::Picoseconds;
 /// All parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Options {
-    /// Rules of the public code (in-ATP/ATP, commit `ddca27f`) instead of those of the paper (NSDI 2021).
+    /// Rules of the public code (in-ATP/ATP, commit `ddca27f`) instead of those of the paper (NSDI
+    /// 2021).
     pub(super) is_code: bool,
     /// Aggregators of a switch; 0 leaves everything to the servers.
     pub(super) aggregators: u32,
-    /// A packet's aggregator is that of its place in the window, of which no two are equal within a job (code); else a hash of its number
-    /// (paper), by which a job of 200 packets loses 6 % of a full line to its own collisions.
+    /// A packet's aggregator is that of its place in the window, of which no two are equal within a
+    /// job (code); else a hash of its number (paper), by which a job of 200 packets loses 6 % of a
+    /// full line to its own collisions.
     pub(super) is_by_place: bool,
-    /// The aggregators are divided among so many jobs, in equal parts; `None` if all jobs share all of them.
+    /// The aggregators are divided among so many jobs, in equal parts; `None` if all jobs share all
+    /// of them.
     pub(super) parts: Option<u32>,
     /// Congestion window to begin with, in packets.
     pub(super) window: u32,
@@ -85,7 +88,8 @@ impl Options {
     /// What the user chose.
     ///
     /// # Errors
-    /// A parameter that does not exist, a value that is none, parameters that contradict each other.
+    /// A parameter that does not exist, a value that is none, parameters that contradict each
+    /// other.
     pub(super) fn new(choice: &Choice) -> Result<Self> {
         choice.only(NAMES)?;
         let is_code = one_of(choice, "profile", ["paper", "code"])?;

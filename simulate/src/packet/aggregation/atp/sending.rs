@@ -10,7 +10,8 @@ use crate::packet::arena::{ECN_CAPABLE, NONE, Packet};
 use crate::packet::fabric::Fabric;
 use crate::topology::LinkId;
 
-/// Numbers in code above this would overflow with eleven workers; their packets are floats from the start (code: 213 at 10⁶).
+/// Numbers in code above this would overflow with eleven workers; their packets are floats from the
+/// start (code: 213 at 10⁶).
 const CODE_MOST: i32 = 213_000_000;
 
 impl Atp {
@@ -122,7 +123,8 @@ fn has_packet(group: &mut Group, member: usize) -> bool {
     }
 }
 
-/// What a server sends; `None` if it has forgotten the sum, as all workers have it. Switches follow the tree, not `route`.
+/// What a server sends; `None` if it has forgotten the sum, as all workers have it. Switches follow
+/// the tree, not `route`.
 #[inline]
 fn parameter(
     group: &mut Group,

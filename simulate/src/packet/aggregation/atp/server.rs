@@ -1,7 +1,8 @@
 //! What a server knows about each sum (paper § 3.6): who is in it, and the sum once all are.
 //!
-//! A packet holds either workers of one rack or several whole racks, so a sum's contributors are pairs of a rack and
-//! a worker in it. A packet of which any contributor is in the sum already is no use.
+//! A packet holds either workers of one rack or several whole racks, so a sum's contributors are
+//! pairs of a rack and a worker in it. A packet of which any contributor is in the sum already is
+//! no use.
 
 use super::header::{COLLISION, OVERFLOW, is_marked};
 use super::vectors::{Vectors, add_floats, add_integers};
@@ -78,9 +79,9 @@ const UNUSED: Slot = Slot {
 };
 
 impl Slots {
-    /// A worker has at most `window` packets on their way, and a sum is complete only when all have sent it. So if the last worker has
-    /// all results before `e`, nobody has sent `e + 2 · window` yet, and `2 · window` slots are enough. `ports` is 0 if
-    /// there is one level.
+    /// A worker has at most `window` packets on their way, and a sum is complete only when all have
+    /// sent it. So if the last worker has all results before `e`, nobody has sent `e + 2 · window`
+    /// yet, and `2 · window` slots are enough. `ports` is 0 if there is one level.
     pub(super) fn new(window: u32, ports: usize) -> Self {
         let slots = (2 * window).next_power_of_two();
         let partial = vec![0; slots as usize * ports];

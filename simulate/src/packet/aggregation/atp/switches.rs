@@ -1,4 +1,5 @@
-//! What packets meet at switches: aggregators on their way up, copies and an end of aggregators on the way back.
+//! What packets meet at switches: aggregators on their way up, copies and an end of aggregators on
+//! the way back.
 
 use super::aggregator::Table;
 use super::header::{OVERFLOW, PARAMETER, PASSED, RESEND, SECOND};

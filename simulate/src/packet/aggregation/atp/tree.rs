@@ -1,4 +1,5 @@
-//! Multicast: a tree of shortest paths from a server's switch to the workers, as IGMP and PIM would build it.
+//! Multicast: a tree of shortest paths from a server's switch to the workers, as IGMP and PIM would
+//! build it.
 //!
 //! Each switch copies a packet once for each link of the tree that leaves it.
 
@@ -25,7 +26,8 @@ pub(super) struct Branch {
 /// The switch that all links of a host lead to.
 ///
 /// # Errors
-/// A host that hangs at several switches or at none: a sum needs one switch that all packets of a host pass.
+/// A host that hangs at several switches or at none: a sum needs one switch that all packets of a
+/// host pass.
 pub(super) fn switch_of(topology: &Topology, host: HostId) -> Result<NodeId> {
     let node = topology.host(host);
     let ends = topology.outgoing(node).iter().map(|link| topology.dst(*link));
@@ -40,7 +42,8 @@ pub(super) fn switch_of(topology: &Topology, host: HostId) -> Result<NodeId> {
 }
 
 impl Trees {
-    /// Adds the tree from a switch to all workers; returns its root. `seed` chooses among shortest paths.
+    /// Adds the tree from a switch to all workers; returns its root. `seed` chooses among shortest
+    /// paths.
     ///
     /// # Errors
     /// A worker that cannot be reached, or as [`switch_of`].

@@ -1,7 +1,8 @@
 //! The congestion window: how many packets a worker may have on their way.
 //!
-//! Paper § 3.7: 200 packets to begin with; one MTU more for each parameter packet up to the threshold, one MTU more
-//! for each window above it; half of it upon a mark or a loss. Round-trip times are not used, as they hold the other workers' delays.
+//! Paper § 3.7: 200 packets to begin with; one MTU more for each parameter packet up to the
+//! threshold, one MTU more for each window above it; half of it upon a mark or a loss. Round-trip
+//! times are not used, as they hold the other workers' delays.
 
 /// Packets in an MTU of 1500 bytes: what the window grows by.
 const MTU: u32 = 5;
@@ -13,7 +14,8 @@ pub(super) enum Law {
     Fixed,
     /// Paper.
     Paper,
-    /// The code has this, compiled out: half after a window with a mark, one MTU more after each other one, no slow start.
+    /// The code has this, compiled out: half after a window with a mark, one MTU more after each
+    /// other one, no slow start.
     Code,
 }
 
@@ -28,8 +30,9 @@ pub(super) struct Window {
     pub(super) answers: u32,
     /// One of these was marked.
     pub(super) is_marked: bool,
-    /// Packets before this one had left when the window was halved: what they tell is known. One window, one
-    /// halving, as RFC 3168 § 6.1.2 has it; the paper does not say, but a queue above its threshold marks hundreds in a row.
+    /// Packets before this one had left when the window was halved: what they tell is known. One
+    /// window, one halving, as RFC 3168 § 6.1.2 has it; the paper does not say, but a queue above
+    /// its threshold marks hundreds in a row.
     pub(super) known: u32,
 }
 

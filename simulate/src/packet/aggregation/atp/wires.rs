@@ -42,7 +42,8 @@ impl Wires {
         }
     }
 
-    /// The timer for when the wire is free; `None` if it is on its way, or if the wire is paused, which tells by itself when it goes on.
+    /// The timer for when the wire is free; `None` if it is on its way, or if the wire is paused,
+    /// which tells by itself when it goes on.
     pub(super) fn call(&mut self, link: LinkId, free_at: Picoseconds, kind: u8) -> Option<Timer> {
         let wire = self.wires.get_mut(link.0 as usize)?;
         let is_needed = free_at < Picoseconds::MAX && !std::mem::replace(&mut wire.is_called, true);

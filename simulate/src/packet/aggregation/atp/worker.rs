@@ -1,4 +1,5 @@
-//! A worker: which packet it sends next, what an answer tells it, and what it takes for lost (paper § 3.6, § 3.7).
+//! A worker: which packet it sends next, what an answer tells it, and what it takes for lost (paper
+//! § 3.6, § 3.7).
 //!
 //! ```text
 //!     answered        │  on their way, some answered   │  not sent
@@ -6,9 +7,10 @@
 //!                     └─ gap ─┘ first that is answered
 //! ```
 //!
-//! Paper: three parameter packets in a row that are not the expected one, and that is sent again. Code: any gap is sent
-//! again, each packet once. Both after silence: everything from the expected one to the first that is answered. The paper
-//! has no rule for that, and without one a loss among the last packets would be waited for without end.
+//! Paper: three parameter packets in a row that are not the expected one, and that is sent again.
+//! Code: any gap is sent again, each packet once. Both after silence: everything from the expected
+//! one to the first that is answered. The paper has no rule for that, and without one a loss among
+//! the last packets would be waited for without end.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -38,8 +40,9 @@ pub(super) struct Worker {
     again_step: u32,
     /// Packets before this one were sent again in this gap (code).
     again_to: u32,
-    /// Servers, which take packets in turn. What one of them answers says nothing about what another one has; so a gap
-    /// is one among the packets of the server of the expected packet. Ours, as paper and code look at one server.
+    /// Servers, which take packets in turn. What one of them answers says nothing about what
+    /// another one has; so a gap is one among the packets of the server of the expected packet.
+    /// Ours, as paper and code look at one server.
     servers: u32,
     /// What is to be sent as floats.
     asked: VecDeque<u32>,
@@ -47,8 +50,8 @@ pub(super) struct Worker {
     raw: Bits,
     /// Answers in a row to others than the expected packet (paper).
     others: u32,
-    /// Only answers to packets from here on count for that: older ones were sent before the expected one was resent,
-    /// and say nothing about that. Ours.
+    /// Only answers to packets from here on count for that: older ones were sent before the
+    /// expected one was resent, and say nothing about that. Ours.
     others_from: u32,
     /// When it last received something, or began to send.
     pub(super) heard: Picoseconds,
@@ -94,7 +97,8 @@ const OTHERS: u32 = 3;
 const ABORT: Picoseconds = 20_000_000_000_000;
 
 impl Worker {
-    /// One with nothing to send; `indices` has an aggregator for each packet modulo their number (code).
+    /// One with nothing to send; `indices` has an aggregator for each packet modulo their number
+    /// (code).
     pub(super) fn new(window: Window, indices: Vec<u32>, servers: u32, may_be_raw: bool) -> Self {
         Self {
             window,

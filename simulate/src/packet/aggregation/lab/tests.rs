@@ -38,8 +38,9 @@ fn a_chunk_takes_a_round_trip() {
     }
 }
 
-/// Mean time of a chunk in two simulations of others: 1 ms a link, time-out 1 s, packets without a length. (What is sent again at the same time then
-/// reaches the switch at the same time, in the same order ever after.)
+/// Mean time of a chunk in two simulations of others: 1 ms a link, time-out 1 s, packets without a
+/// length. (What is sent again at the same time then reaches the switch at the same time, in the
+/// same order ever after.)
 #[test]
 fn loss_costs_what_was_simulated() {
     let cases = [
@@ -116,7 +117,8 @@ fn resends_at_once_multiply() {
     assert!(!ended && many > 20 * calm && stuck.is_some());
 }
 
-/// Section 3 of the report: when workers "declare a response invalid", "the original packet is retransmitted", and the worker waits on.
+/// Section 3 of the report: when workers "declare a response invalid", "the original packet is
+/// retransmitted", and the worker waits on.
 #[test]
 fn an_invalid_response_is_answered_as_chosen() {
     let packet = (14 + 5 + 252 + 24) * 800;
@@ -210,8 +212,8 @@ fn what_cannot_work_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Links that keep the order, and any loss and second copies: sums are right, workers are a chunk apart at most, bits of a pool only grow, and a pool is
-    /// emptied when all have its sum.
+    /// Links that keep the order, and any loss and second copies: sums are right, workers are a
+    /// chunk apart at most, bits of a pool only grow, and a pool is emptied when all have its sum.
     #[test]
     fn sums_are_exact(
         workers in 1_u32..9,

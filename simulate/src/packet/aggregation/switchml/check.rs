@@ -1,9 +1,11 @@
 //! Results that are checked: what workers really add, and what the sums must be.
 //!
-//! Floats are sent as integers (the repository's exponent quantiser): with 2^e above every worker's largest magnitude in the packet, a
-//! number x of n workers is sent as round(x · (2³¹ − 1) / (n · 2^e)), so that no sum overflows, and the sum is off by at most n / 2 on
-//! that scale. The largest exponent of all workers has to be known before a packet can be scaled: it is found by the switch in the packet of
-//! one window before. A vector of the check is the numbers of a packet and its exponent.
+//! Floats are sent as integers (the repository's exponent quantiser): with 2^e above every worker's
+//! largest magnitude in the packet, a number x of n workers is sent as round(x · (2³¹ − 1) / (n ·
+//! 2^e)), so that no sum overflows, and the sum is off by at most n / 2 on that scale. The largest
+//! exponent of all workers has to be known before a packet can be scaled: it is found by the switch
+//! in the packet of one window before. A vector of the check is the numbers of a packet and its
+//! exponent.
 
 use super::settings::{Numbers, Settings};
 use crate::packet::aggregation::values::Vector;

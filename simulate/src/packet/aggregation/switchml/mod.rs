@@ -1,18 +1,20 @@
 //! `switchml`: switches sum streams of small packets in a pool of slots.
 //!
-//! Sapio et al., *Scaling Distributed Machine Learning with In-Network Aggregation*, NSDI 2021, algorithms 3 and 4 (1 and 2 are these without
-//! loss), and what is known of its public code. A worker has as many packets on their way as there are slots; a slot is used again as soon as its result
-//! is there. Each slot exists twice, so that a result stays until all workers have it.
+//! Sapio et al., *Scaling Distributed Machine Learning with In-Network Aggregation*, NSDI 2021,
+//! algorithms 3 and 4 (1 and 2 are these without loss), and what is known of its public code. A
+//! worker has as many packets on their way as there are slots; a slot is used again as soon as its
+//! result is there. Each slot exists twice, so that a result stays until all workers have it.
 //!
 //! ```text
 //! worker ── UP: chunk, child ──► Level (a switch) ──► ... ──► root: sum of all
 //!        ◄── DOWN: chunk ───────                 ◄── multicast
 //! ```
 //!
-//! It is right as long as packets of a link stay in order. A packet that was sent twice and is overtaken by the worker's next packets of its slot is
-//! added to a later sum: wrong numbers, or workers that wait for ever; the option `safe`, which no published program has, prevents it.
-//! When it is the wrong choice: with more slots in use than the switch has memory for, with jobs that come and go (slots are
-//! divided beforehand), over paths that do not keep the order.
+//! It is right as long as packets of a link stay in order. A packet that was sent twice and is
+//! overtaken by the worker's next packets of its slot is added to a later sum: wrong numbers, or
+//! workers that wait for ever; the option `safe`, which no published program has, prevents it. When
+//! it is the wrong choice: with more slots in use than the switch has memory for, with jobs that
+//! come and go (slots are divided beforehand), over paths that do not keep the order.
 
 mod check;
 mod order;
@@ -49,8 +51,8 @@ const DOWN: u8 = AGGREGATION_KIND + 1;
 const WIRE: u8 = AGGREGATION_KIND;
 const QUEUE: u8 = AGGREGATION_KIND + 1;
 const TIMEOUT: u8 = AGGREGATION_KIND + 2;
-/// Words of a packet: the level it goes to, which of that one's children sent it, the place of its vector. Its number is `seq`, that on its queue
-/// pair `ack`, and `flow` the worker it goes to.
+/// Words of a packet: the level it goes to, which of that one's children sent it, the place of its
+/// vector. Its number is `seq`, that on its queue pair `ack`, and `flow` the worker it goes to.
 const LEVEL: usize = 0;
 const CHILD: usize = 1;
 const PLACE: usize = 2;
@@ -104,7 +106,8 @@ impl WorkerGroup {
 }
 
 impl SwitchMl {
-    /// Reads `switchml[k=32,slots=128,timeout=1ms,profile=paper,framing=paper,message=1,memory=…,jobs=1,outstanding=…,numbers=int,safe=off]`.
+    /// Reads
+    /// `switchml[k=32,slots=128,timeout=1ms,profile=paper,framing=paper,message=1,memory=…,jobs=1,outstanding=…,numbers=int,safe=off]`.
     /// With `verify`, packets have numbers, made of `seed`, and every result is checked.
     ///
     /// # Errors

@@ -1,8 +1,10 @@
-//! The order of packets on a queue pair of RDMA: what an unreliable connection takes and what it drops.
+//! The order of packets on a queue pair of RDMA: what an unreliable connection takes and what it
+//! drops.
 //!
-//! Packets are numbered. The first packet of a message is always taken; a gap in the numbers drops the rest of the message, and so does a
-//! message whose length is not what its first packet says (InfiniBand Architecture Specification, unreliable connection service).
-//! SwitchML's switch does the same for each worker and queue pair.
+//! Packets are numbered. The first packet of a message is always taken; a gap in the numbers drops
+//! the rest of the message, and so does a message whose length is not what its first packet says
+//! (InfiniBand Architecture Specification, unreliable connection service). SwitchML's switch does
+//! the same for each worker and queue pair.
 
 /// The receiving end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,8 +17,8 @@ pub(super) struct Order {
 impl Order {
     /// True if the packet with this number, the `position`-th of its message, is taken.
     ///
-    /// Numbers alone do not do: a result for all and one for a worker that asked again may follow each other with packets of their
-    /// message missing in between.
+    /// Numbers alone do not do: a result for all and one for a worker that asked again may follow
+    /// each other with packets of their message missing in between.
     #[inline]
     pub(super) fn takes(&mut self, number: u32, position: u32) -> bool {
         self.is_broken = position != 0 && (self.is_broken || (number, position) != self.expected);
@@ -36,7 +38,8 @@ mod tests {
 
     #[test]
     fn a_gap_drops_the_rest_of_a_message() {
-        // Two messages of four packets; the second packet is lost, then the first one of the next message.
+        // Two messages of four packets; the second packet is lost, then the first one of the next
+        // message.
         let found = taken(&[(7, 0), (9, 2), (10, 3), (11, 0), (12, 1), (13, 2), (14, 3), (16, 1), (17, 2)]);
         assert_eq!(found, [true, false, false, true, true, true, true, false, false]);
     }

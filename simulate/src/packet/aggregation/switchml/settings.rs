@@ -1,8 +1,10 @@
 //! What can be chosen about SwitchML.
 //!
-//! Sizes of packets: the paper's and the UDP frames of its repository (p4lang/p4app-switchML) are Ethernet 14, IPv4 20, UDP 8, SwitchML 8,
-//! exponents 2 and 4 bytes an element, so 180 bytes for 32 elements. RDMA frames are RoCEv2, unreliable connection: Ethernet 14, IPv4 20,
-//! UDP 8, base transport header 12, check sum 4; the first packet of a message adds the address, 16, the last one the immediate, 4.
+//! Sizes of packets: the paper's and the UDP frames of its repository (p4lang/p4app-switchML) are
+//! Ethernet 14, IPv4 20, UDP 8, SwitchML 8, exponents 2 and 4 bytes an element, so 180 bytes for 32
+//! elements. RDMA frames are RoCEv2, unreliable connection: Ethernet 14, IPv4 20, UDP 8, base
+//! transport header 12, check sum 4; the first packet of a message adds the address, 16, the last
+//! one the immediate, 4.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::parse_size;
@@ -26,7 +28,8 @@ const MOST_MEMORY: u64 = 1 << 30;
 const MOST_PACKETS: u32 = 64;
 /// Workers for which the repository's program has bits.
 const REPOSITORY_WORKERS: usize = 32;
-/// Time-outs after which the repository's client doubles its time-out, and after how many more again.
+/// Time-outs after which the repository's client doubles its time-out, and after how many more
+/// again.
 pub(super) const TIMEOUTS_TO_DOUBLE: u32 = 100;
 
 /// How packets are framed.
@@ -160,7 +163,8 @@ impl Settings {
         })
     }
 
-    /// Bytes that the `position`-th packet of a message occupies a link for; its result has the same size.
+    /// Bytes that the `position`-th packet of a message occupies a link for; its result has the
+    /// same size.
     pub(super) fn wire(&self, position: u32) -> u32 {
         let payload = ELEMENT_BYTES as u32 * self.elements;
         wire_bytes(match self.framing {

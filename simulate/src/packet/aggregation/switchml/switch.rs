@@ -1,7 +1,8 @@
 //! What a switch does: algorithm 3 of the paper, as a level of a tree.
 //!
-//! A pool is a slot in one of its two versions: which children have added, how many, and the sum. The other version keeps the last
-//! result for children that missed it, until they add to the version after it.
+//! A pool is a slot in one of its two versions: which children have added, how many, and the sum.
+//! The other version keeps the last result for children that missed it, until they add to the
+//! version after it.
 
 use super::order::Order;
 use super::settings::{Framing, Settings};
@@ -55,7 +56,8 @@ struct Child {
 struct Pool {
     /// Children that have added, modulo all.
     count: u32,
-    /// The sum is that of all workers: at the root when it is complete, below when the parent has said it.
+    /// The sum is that of all workers: at the root when it is complete, below when the parent has
+    /// said it.
     has_result: bool,
     /// With `safe`: the phase it is in, from 1.
     phase: u32,
@@ -72,8 +74,8 @@ enum Asks {
 }
 
 impl Level {
-    /// The level of a junction of a group's tree. `first_worker` and `first_level` are the group's; `hosts` its workers'; `width`
-    /// is that of vectors, 0 if nothing is checked.
+    /// The level of a junction of a group's tree. `first_worker` and `first_level` are the group's;
+    /// `hosts` its workers'; `width` is that of vectors, 0 if nothing is checked.
     pub(super) fn new(
         settings: &Settings,
         junction: &Junction,
@@ -342,8 +344,9 @@ impl Level {
         })
     }
 
-    /// That of the two versions of a slot one is complete, or untouched, while the other is added to, and that it is kept until all children
-    /// have added to that one; in memory of constant size. Holds without `safe` (test).
+    /// That of the two versions of a slot one is complete, or untouched, while the other is added
+    /// to, and that it is kept until all children have added to that one; in memory of constant
+    /// size. Holds without `safe` (test).
     #[cfg(test)]
     pub(super) fn versions_take_turns(&self, settings: &Settings) -> bool {
         let half = self.pools.len() / 2;

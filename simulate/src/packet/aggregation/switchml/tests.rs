@@ -30,7 +30,8 @@ fn time(network: &Topology, choice: &str, bytes: u64) -> Picoseconds {
     time
 }
 
-/// Elements a second, in millions, from the times of two sizes: without what starting and ending takes.
+/// Elements a second, in millions, from the times of two sizes: without what starting and ending
+/// takes.
 fn rate(network: &Topology, choice: &str) -> f64 {
     let elements = 256 * 4096;
     let [short, long] = [1, 3].map(|times| time(network, choice, 4 * times * elements));
@@ -46,7 +47,8 @@ fn line_rates_are_the_published_ones() {
         (100.0, "switchml[k=64,slots=512]", 2409.6),
         (100.0, "switchml[k=256,slots=512]", 2909.0),
         (100.0, "switchml[profile=repository]", 2909.0),
-        // 1106 bytes a packet and 20 a message; the first is the dashed line in the repository's figure.
+        // 1106 bytes a packet and 20 a message; the first is the dashed line in the repository's
+        // figure.
         (100.0, "switchml[framing=rdma,slots=512]", 2880.0),
         (100.0, "switchml[framing=rdma,slots=512,message=16]", 2890.0),
     ];
@@ -115,7 +117,8 @@ fn bytes_are_those_of_a_vector() {
     assert!(trial.fabric.traffic().iter().all(|link| payload(link) == 1 << 20));
 }
 
-/// The mean of the slots' time-outs, and what the unluckiest one of them has more. Figures of other simulations at full size are printed by the bench.
+/// The mean of the slots' time-outs, and what the unluckiest one of them has more. Figures of other
+/// simulations at full size are printed by the bench.
 #[test]
 fn loss_costs_what_the_formula_says() {
     let cases = [
@@ -169,7 +172,8 @@ fn floats_are_summed_within_their_bound() {
     assert_eq!((report.checked, report.wrong), (8 * elements, 0));
 }
 
-/// A resend that is overtaken by the next packets of its slot is added to a later sum. This is how the published protocol fails.
+/// A resend that is overtaken by the next packets of its slot is added to a later sum. This is how
+/// the published protocol fails.
 #[test]
 fn overtaken_resends_spoil_sums() {
     let net = star(4, 10.0, MICROSECOND, 0);
@@ -240,7 +244,8 @@ fn jobs_divide_the_slots() {
     assert!(run.open(&group(4, 0..2)).is_err());
 }
 
-/// A message and a sum over the same wire both get on: the sum has two turns for one of the message.
+/// A message and a sum over the same wire both get on: the sum has two turns for one of the
+/// message.
 #[test]
 fn messages_and_sums_share_a_wire() {
     let net = star(4, 10.0, MICROSECOND, 0);
@@ -361,7 +366,8 @@ fn the_repository_waits_longer_and_longer() {
     }
 }
 
-/// Nobody's time-out is waited for once all have the sum: it rests when the last packet has arrived.
+/// Nobody's time-out is waited for once all have the sum: it rests when the last packet has
+/// arrived.
 #[test]
 fn it_rests_with_the_last_sum() {
     let net = star(4, 10.0, MICROSECOND, 0);

@@ -1,4 +1,5 @@
-//! Chains of a worker in two orders: those that have something to send, and those that wait for a result, oldest first.
+//! Chains of a worker in two orders: those that have something to send, and those that wait for a
+//! result, oldest first.
 //!
 //! As all wait equally long, the oldest one's deadline is the only one that needs a timer.
 

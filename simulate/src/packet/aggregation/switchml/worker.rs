@@ -1,8 +1,9 @@
 //! What a worker does: algorithm 4 of the paper, over one stream of packets for all its vectors.
 //!
-//! The packets of all vectors are numbered through, so slots are used in turn and their versions alternate from vector to vector, as the
-//! repository's index with its carried shift does. Packet p + window leaves when the result of p has come: a chain for each place in
-//! the window. A vector's last packet is padded, and so is its last message; a vector of nothing is a packet.
+//! The packets of all vectors are numbered through, so slots are used in turn and their versions
+//! alternate from vector to vector, as the repository's index with its carried shift does. Packet p
+//! + window leaves when the result of p has come: a chain for each place in the window. A vector's
+//! last packet is padded, and so is its last message; a vector of nothing is a packet.
 
 use std::collections::VecDeque;
 
@@ -161,8 +162,9 @@ impl Worker {
 
     /// Gives the wire packets until it is busy or there are none.
     ///
-    /// Others may wait for the same wire. Whoever has just sent queues behind those who wait for this moment; and whose turn it is
-    /// sends one packet even if somebody else was quicker. So all get on alike.
+    /// Others may wait for the same wire. Whoever has just sent queues behind those who wait for
+    /// this moment; and whose turn it is sends one packet even if somebody else was quicker. So all
+    /// get on alike.
     #[inline]
     pub(super) fn feed(
         &mut self,
@@ -191,7 +193,8 @@ impl Worker {
         }
     }
 
-    /// All who waited for the moment at which it sent have been called: it queues for the wire again.
+    /// All who waited for the moment at which it sent have been called: it queues for the wire
+    /// again.
     pub(super) fn queue(&mut self, fabric: &mut Fabric<'_>, settings: &Settings, check: Option<&mut Check>) {
         self.waits_for_wire = false;
         self.feed(fabric, settings, check, false);
@@ -272,7 +275,8 @@ impl Worker {
         self.has_alarm
     }
 
-    /// Sends again what has waited too long. All workers have added vectors up to packet `settled`: only of these a result is owed.
+    /// Sends again what has waited too long. All workers have added vectors up to packet `settled`:
+    /// only of these a result is owed.
     pub(super) fn wake(
         &mut self,
         fabric: &mut Fabric<'_>,

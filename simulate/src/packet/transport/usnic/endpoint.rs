@@ -20,7 +20,8 @@ pub(super) struct Endpoint {
     /// First and last fragment that is not handed to the adapter in full.
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Packets that may still be given to the adapter; resends and tiny fragments take it below zero.
+    /// Packets that may still be given to the adapter; resends and tiny fragments take it below
+    /// zero.
     pub(super) credits: i32,
     /// In the list of endpoints with something to send.
     pub(super) is_listed: bool,

@@ -1,9 +1,10 @@
 //! The message layer: how `ob1` of Open MPI drives the transport.
 //!
-//! A message that fits goes out whole (eager). Of a longer one the first bytes go ahead; when they are matched, the receiver says so,
-//! and the sender streams the rest in fragments of which at most three are not handed to the adapter yet. With PUT the receiver tells where
-//! the rest goes, the sender puts it there in one fragment and says so when all of it is acknowledged. Messages are matched in the order
-//! in which they were sent; a receive is always posted.
+//! A message that fits goes out whole (eager). Of a longer one the first bytes go ahead; when they
+//! are matched, the receiver says so, and the sender streams the rest in fragments of which at most
+//! three are not handed to the adapter yet. With PUT the receiver tells where the rest goes, the
+//! sender puts it there in one fragment and says so when all of it is acknowledged. Messages are
+//! matched in the order in which they were sent; a receive is always posted.
 
 use super::super::super::arena::NONE;
 use super::super::super::fabric::Fabric;

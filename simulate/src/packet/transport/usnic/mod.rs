@@ -8,15 +8,17 @@
 //! versions              preset.rs
 //! ```
 //!
-//! Everything happens in *progress passes*: a process looks at its completion queues, its timers and its sends once
-//! per [`Preset::pass`], and what arrives in between waits. There is one process per host. Passes in which nothing can
-//! happen are skipped, not simulated.
+//! Everything happens in *progress passes*: a process looks at its completion queues, its timers
+//! and its sends once per [`Preset::pass`], and what arrives in between waits. There is one process
+//! per host. Passes in which nothing can happen are skipped, not simulated.
 //!
-//! Reproduced are the mechanisms of the code, with their flaws: the resend upon the *first* duplicate acknowledgement, the immediate
-//! acknowledgement of duplicates (together they keep a bulk flow resending after a single loss), tiny fragments overtaking
-//! the queue, credits that resends take below zero. Not modelled: start-up (address resolution, connectivity checks), registration
-//! and copying of memory, computation that keeps a process from polling, several adapters, arbitration between the two channels in
-//! the adapter (packets leave in the order in which they are posted), and fast receive: a packet that is alone on the command channel is
+//! Reproduced are the mechanisms of the code, with their flaws: the resend upon the *first*
+//! duplicate acknowledgement, the immediate acknowledgement of duplicates (together they keep a
+//! bulk flow resending after a single loss), tiny fragments overtaking the queue, credits that
+//! resends take below zero. Not modelled: start-up (address resolution, connectivity checks),
+//! registration and copying of memory, computation that keeps a process from polling, several
+//! adapters, arbitration between the two channels in the adapter (packets leave in the order in
+//! which they are posted), and fast receive: a packet that is alone on the command channel is
 //! handed on before the bookkeeping for it, which changes times within a pass only.
 
 mod endpoint;
@@ -96,7 +98,8 @@ impl Usnic {
     /// Processes that have not communicated yet.
     ///
     /// # Errors
-    /// An MTU that does not hold the headers and a byte; a network that pauses links, of which the adapter's completions know nothing.
+    /// An MTU that does not hold the headers and a byte; a network that pauses links, of which the
+    /// adapter's completions know nothing.
     pub fn new(fabric: &Fabric<'_>, preset: Preset) -> Result<Self> {
         let least = preset.reserved + preset.chunk_header + 1;
         if preset.mtu < least || preset.mtu > u32::from(u16::MAX) {

@@ -67,7 +67,8 @@ impl Module {
         }
     }
 
-    /// Packets of an endpoint, and credits of the data and the command channel, that the adapter has.
+    /// Packets of an endpoint, and credits of the data and the command channel, that the adapter
+    /// has.
     #[cfg(test)]
     pub(super) fn with_adapter(&self, endpoint: u32) -> (i32, [u32; 2]) {
         let own = |done: &&Completion| done.segment != NONE && done.endpoint == endpoint;

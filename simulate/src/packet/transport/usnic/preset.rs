@@ -4,8 +4,9 @@ use crate::engine::Picoseconds;
 
 /// Parameters of `usnic-2013` and `usnic-4.1`.
 ///
-/// Sources: Open MPI's `ompi/mca/btl/usnic` at e02cc0a7ec (September 2013, with the design notes in its README), and
-/// `opal/mca/btl/usnic` of branch v4.1.x at dadb5bfe; libfabric 1.14 for the packet sizes of the latter.
+/// Sources: Open MPI's `ompi/mca/btl/usnic` at e02cc0a7ec (September 2013, with the design notes in
+/// its README), and `opal/mca/btl/usnic` of branch v4.1.x at dadb5bfe; libfabric 1.14 for the
+/// packet sizes of the latter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {
     /// Largest IP packet.
@@ -22,9 +23,11 @@ pub struct Preset {
     pub sequence_bits: u32,
     /// Unacknowledged for so long, a packet is sent again: 1 ms and 5 ms.
     pub timeout: Picoseconds,
-    /// Progress passes before an acknowledgement goes out on its own, at the latest at the next tick, of which there is one a millisecond.
+    /// Progress passes before an acknowledgement goes out on its own, at the latest at the next
+    /// tick, of which there is one a millisecond.
     pub acknowledge_after: u32,
-    /// In place of passes and ticks: the time before an acknowledgement goes out on its own. The design notes say 50 µs.
+    /// In place of passes and ticks: the time before an acknowledgement goes out on its own. The
+    /// design notes say 50 µs.
     pub ack_delay: Option<Picoseconds>,
     /// Packets are numbered within a window of this; one less may be unacknowledged. 2 to 32 768.
     pub window: u32,
@@ -34,14 +37,16 @@ pub struct Preset {
     pub resends: u32,
     /// The first duplicate acknowledgement sends the packet after it again.
     pub has_fast_retransmit: bool,
-    /// Fragments below this many bytes, header of ob1 included, may overtake the queue if they fit into one packet.
+    /// Fragments below this many bytes, header of ob1 included, may overtake the queue if they fit
+    /// into one packet.
     pub tiny: u32,
     /// These use the command channel.
     pub tiny_on_command: bool,
     /// Long messages are put into the receiver's memory.
     pub has_put: bool,
-    /// Time of one progress pass of a process that does nothing but poll, 0.5 to 2 µs. An acknowledgement waits for some passes
-    /// for a packet to travel with: where they are over before the next packet leaves, both directions of a link at 10 Gbit/s lose 1 % to
+    /// Time of one progress pass of a process that does nothing but poll, 0.5 to 2 µs. An
+    /// acknowledgement waits for some passes for a packet to travel with: where they are over
+    /// before the next packet leaves, both directions of a link at 10 Gbit/s lose 1 % to
     /// acknowledgements of their own, so with passes of 1 µs and below.
     pub pass: Picoseconds,
     /// Packets that the data channel can hold: `sd_num`, `rd_num`.
@@ -93,7 +98,8 @@ impl Preset {
         }
     }
 
-    /// September 2013: Ethernet alone, with 40 bytes of the MTU reserved for a global routing header that is not sent.
+    /// September 2013: Ethernet alone, with 40 bytes of the MTU reserved for a global routing
+    /// header that is not sent.
     pub fn v2013(mtu: u32) -> Self {
         Self {
             mtu,
@@ -133,7 +139,8 @@ impl Preset {
         self.mtu.saturating_sub(self.reserved + self.chunk_header).max(1)
     }
 
-    /// Credits of the channel of tiny fragments that have to be left for them to overtake the queue.
+    /// Credits of the channel of tiny fragments that have to be left for them to overtake the
+    /// queue.
     pub(super) fn fast_path(&self) -> u32 {
         let credits = if self.tiny_on_command { self.command_credits } else { self.data_credits };
         credits.saturating_sub(10)

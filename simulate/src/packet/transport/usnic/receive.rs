@@ -25,7 +25,8 @@ impl Usnic {
         let state = &mut self.endpoints[endpoint as usize];
         let seq = expand(packet.seq, state.next_contiguous, bits);
         let is_chunk = packet.flags & CHUNK != 0;
-        // A slot that is taken: as if the packet had been lost. What was accepted before is not looked at, its fragment may be gone.
+        // A slot that is taken: as if the packet had been lost. What was accepted before is not
+        // looked at, its fragment may be gone.
         let is_new = seq >= state.next_contiguous;
         if is_new && is_chunk && !state.has_slot(self.fragments[fragment].number) {
             return;

@@ -29,7 +29,8 @@ fn simulation<'a>(network: &'a Topology, options: &FabricOptions, preset: Preset
     Simulation { fabric, carrier }
 }
 
-/// Gbit/s of one message over a cable with this round trip, without what the first bytes take, and what happened.
+/// Gbit/s of one message over a cable with this round trip, without what the first bytes take, and
+/// what happened.
 fn goodput(preset: Preset, round_trip: Picoseconds, loss: f64, bytes: u64) -> (f64, Counts) {
     let net = network("h0-h1", round_trip / 2);
     let options = FabricOptions { loss, seed: 7, ..FabricOptions::default() };
@@ -48,7 +49,8 @@ fn goodput(preset: Preset, round_trip: Picoseconds, loss: f64, bytes: u64) -> (f
     (rest as f64 * 8000.0 / (times[0].0 - times[1].0) as f64, counts)
 }
 
-/// A bulk flow of full chunks, as the rows of the specification have it: one fragment, put, passes of 0.5 µs.
+/// A bulk flow of full chunks, as the rows of the specification have it: one fragment, put, passes
+/// of 0.5 µs.
 fn bulk() -> Preset {
     Preset { has_put: true, pass: 500_000, ..Preset::v4_1(9000) }
 }
@@ -78,7 +80,8 @@ fn v11_what_a_fragment_takes_on_the_wire() {
     for (mtu, wire) in [(9000, 155_652), (1500, 165_912)] {
         let net = network("h0-h1", 1_000_000);
         let mut run = simulation(&net, &FabricOptions::default(), Preset::v4_1(mtu));
-        // The rendezvous takes the first 500 bytes, one fragment of 153 600 with its header the rest.
+        // The rendezvous takes the first 500 bytes, one fragment of 153 600 with its header the
+        // rest.
         run.start(HostId(0), HostId(1), 500 + 153_568, 0).unwrap();
         assert!(run.run(Picoseconds::MAX, &mut Vec::new()));
         let rendezvous = 14 + 28 + 32 + (32 + 500) + 24;
@@ -145,7 +148,8 @@ fn credits_can_be_chosen() {
     }
 }
 
-/// A lone packet is acknowledged so much later, in whole passes; the 1 ms tick does not end the delay.
+/// A lone packet is acknowledged so much later, in whole passes; the 1 ms tick does not end the
+/// delay.
 #[test]
 fn the_delay_of_acknowledgements_can_be_chosen() {
     let net = network("h0-h1", 1_000_000);
@@ -202,7 +206,8 @@ fn what_cannot_be_is_refused() {
     assert_eq!(error.to_string(), "usNIC: MTU is 76, expected 77 to 65535 bytes");
 }
 
-/// A cable that carries everything in order: the first packet of a number is the original, all others are resends.
+/// A cable that carries everything in order: the first packet of a number is the original, all
+/// others are resends.
 struct Overheard<'a> {
     usnic: &'a mut Usnic,
     /// By endpoint and number on the wire.
@@ -221,7 +226,8 @@ impl Program for Overheard<'_> {
                 }
                 Entry::Occupied(place) => {
                     self.resends += 1;
-                    // Its number, bytes and place stay, an acknowledgement does not travel with it again.
+                    // Its number, bytes and place stay, an acknowledgement does not travel with it
+                    // again.
                     let Packet { route, ack, flags, .. } = packet;
                     assert_eq!((ack, flags & HAS_ACK), (0, 0), "{packet:?}");
                     let original = place.get();
@@ -288,8 +294,9 @@ impl Usnic {
             for (place, seq) in end.sent.iter().zip(end.acknowledged + 1..) {
                 let segment = &self.segments[*place];
                 assert_eq!((segment.seq, segment.endpoint as usize), (seq, id));
-                // Exactly one timer, or exactly one turn to be sent again. A segment that is checked in twice in one pass has two entries
-                // of retransmission that expire at once, of which the second finds nothing to do.
+                // Exactly one timer, or exactly one turn to be sent again. A segment that is
+                // checked in twice in one pass has two entries of retransmission that expire at
+                // once, of which the second finds nothing to do.
                 let module = &self.modules[end.host as usize];
                 let noted = (*place, segment.generation);
                 let here = |one: &Noted, at: Picoseconds| *one == noted && segment.place == Place::Hotel(at);
@@ -332,7 +339,8 @@ impl Usnic {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Under loss, with packets that come twice and that overtake each other, every message arrives exactly once and everything comes to rest, on any leaves and spines.
+    /// Under loss, with packets that come twice and that overtake each other, every message arrives
+    /// exactly once and everything comes to rest, on any leaves and spines.
     #[test]
     fn invariants(
         messages in prop::collection::vec((0_u32..4, 1_u32..4, prop_oneof![0_u64..2000, 0_u64..200_000, Just(400_000)]), 1..12),

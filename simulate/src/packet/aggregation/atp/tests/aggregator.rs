@@ -83,7 +83,8 @@ fn a_resend_takes_along_what_is_there_or_goes_alone() {
     assert_eq!(vectors.used(), 4, "those of the four packets that went on");
 }
 
-/// Notes on the paper, § 3.7, *Memory leak*: an incoming packet, of whatever job, clears an aggregator whose last contribution is older than the time-out.
+/// Notes on the paper, § 3.7, *Memory leak*: an incoming packet, of whatever job, clears an
+/// aggregator whose last contribution is older than the time-out.
 #[test]
 fn any_newcomer_frees_what_nobody_has_touched_for_long() {
     // Touched at 7, time-out 100: at 107 it is kept, at 108 it is not.
@@ -135,8 +136,8 @@ fn any_newcomer_frees_what_nobody_has_touched_for_long() {
 }
 
 proptest! {
-    /// (e): a resend never takes an aggregator; and after any packets, those of jobs that are gone are free once a result has come
-    /// by late enough (f).
+    /// (e): a resend never takes an aggregator; and after any packets, those of jobs that are gone
+    /// are free once a result has come by late enough (f).
     #[test]
     fn resends_take_nothing_and_leaks_end(
         packets in prop::collection::vec((0_u32..4, 0_u32..3, 0_u32..6, any::<bool>()), 0..60),

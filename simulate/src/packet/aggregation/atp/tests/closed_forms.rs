@@ -14,7 +14,8 @@ fn packets(bytes: u64) -> u64 {
     bytes.div_ceil(248)
 }
 
-/// Eight workers and a server at one switch; returns the time of the last sum, and packets that found no aggregator.
+/// Eight workers and a server at one switch; returns the time of the last sum, and packets that
+/// found no aggregator.
 fn eight(options: &FabricOptions, choice: &str, bytes: u64, latency: Picoseconds) -> (Picoseconds, u64) {
     let text = (0..9).map(|host| format!("h{host}-s ")).collect::<String>();
     let net = network_of(&text, 100.0, latency, 0);
@@ -26,11 +27,13 @@ fn eight(options: &FabricOptions, choice: &str, bytes: u64, latency: Picoseconds
     (run.last(), run.atp.0.report().fallbacks)
 }
 
-/// V13: 248 bytes of 330 are numbers. Packets of the eight workers reach the switch together, and each one waits for no other.
+/// V13: 248 bytes of 330 are numbers. Packets of the eight workers reach the switch together, and
+/// each one waits for no other.
 #[test]
 fn the_ceiling_is_that_of_headers() {
     let (bytes, options) = (5_000_000, FabricOptions::default());
-    // In the code, packets of a job never meet: exact. The last packet leaves, and passes three more links.
+    // In the code, packets of a job never meet: exact. The last packet leaves, and passes three
+    // more links.
     let (code, fallbacks) = eight(&options, "atp[profile=code]", bytes, LINK);
     assert_eq!((code, fallbacks), (packets(bytes) * CODE + 4 * LINK + 3 * CODE, 0));
     // In the paper they do. 85 packets cover the round trip of 2.1 µs.
@@ -57,7 +60,8 @@ fn the_window_limits_the_rate() {
     }
 }
 
-/// V16: a share f of the sums that only the server makes loads its link with 1 + f(n − 1) packets for one.
+/// V16: a share f of the sums that only the server makes loads its link with 1 + f(n − 1) packets
+/// for one.
 #[test]
 fn what_switches_do_not_sum_loads_the_server() {
     let net = star(9);
@@ -83,7 +87,8 @@ fn what_switches_do_not_sum_loads_the_server() {
     }
 }
 
-/// V17: two jobs where four could be. Those that share all aggregators lose less than those with a quarter each.
+/// V17: two jobs where four could be. Those that share all aggregators lose less than those with a
+/// quarter each.
 #[test]
 fn shared_aggregators_degrade_less_than_divided_ones() {
     let text = (0..10).map(|host| format!("h{host}-s ")).collect::<String>();
@@ -115,7 +120,8 @@ fn shared_aggregators_degrade_less_than_divided_ones() {
 /// Six workers in three racks, a server in a fourth one.
 const RACKS: &str = "h0-a h1-a h2-b h3-b h4-c h5-c h6-p a-t b-t c-t p-t";
 
-/// V18: each sum reaches the server in one packet; if only the racks sum, in one for each rack, so the second level saves 2/3.
+/// V18: each sum reaches the server in one packet; if only the racks sum, in one for each rack, so
+/// the second level saves 2/3.
 #[test]
 fn two_levels_send_one_packet_to_the_server() {
     let net = network(RACKS);
@@ -143,7 +149,8 @@ fn two_levels_send_one_packet_to_the_server() {
     }
 }
 
-/// Four links up and four down, one of which takes a packet of each of three racks; both switches that sum are passed as often as is said.
+/// Four links up and four down, one of which takes a packet of each of three racks; both switches
+/// that sum are passed as often as is said.
 #[test]
 fn passes_and_switches_take_their_time() {
     let switch = 300_000;
@@ -159,7 +166,8 @@ fn passes_and_switches_take_their_time() {
     }
 }
 
-/// V19 in a network: five more for each packet; with marks the window stays near what the round trip needs.
+/// V19 in a network: five more for each packet; with marks the window stays near what the round
+/// trip needs.
 #[test]
 fn the_window_grows_until_it_is_marked() {
     let net = star(5);
@@ -169,8 +177,8 @@ fn the_window_grows_until_it_is_marked() {
     run.finish();
     assert!(run.group(group).workers.iter().all(|worker| worker.window.size == 200 + 5 * 100));
 
-    // Without aggregators four workers share the server's link: each has a quarter of 80 packets and of the queue. Marks come
-    // from 80 kB on, which is 242 packets.
+    // Without aggregators four workers share the server's link: each has a quarter of 80 packets
+    // and of the queue. Marks come from 80 kB on, which is 242 packets.
     let options = FabricOptions { marking: Some(Marking::above(80_000)), ..FabricOptions::default() };
     let mut run = Run::new(&net, &options, "atp[aggregators=0]");
     let group = run.open(1, &[0, 1, 2, 3], &[4]);

@@ -144,7 +144,8 @@ fn check_row(run: &Run<'_>, node: NodeId, row: &Row, has_integers: bool) -> Resu
     };
     let workers: Vec<usize> = (0..group.hosts.len()).filter(is_in).collect();
     prop_assert!(!workers.is_empty());
-    // What all workers have is not known any more, and sums that leave the range depend on their order.
+    // What all workers have is not known any more, and sums that leave the range depend on their
+    // order.
     let Some(stretch) = group.stretch(seq, atp.seed, number).filter(|_| has_integers) else { return Ok(()) };
     let numbers = numbers::Numbers { scale: atp.options.scale, workers: group.hosts.len() as u32 };
     let mut sum = [0; header::LANES];
@@ -209,7 +210,8 @@ proptest! {
         prop_assert_eq!(once, check(&case)?, "not deterministic");
     }
 
-    /// (f): on links that keep the order every aggregator is free in the end, and every vector is forgotten.
+    /// (f): on links that keep the order every aggregator is free in the end, and every vector is
+    /// forgotten.
     #[test]
     fn nothing_is_left_where_nothing_is_lost(case in case(true)) {
         let (_, _, taken, left) = check(&case)?;

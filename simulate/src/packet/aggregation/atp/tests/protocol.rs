@@ -32,8 +32,8 @@ fn occupy(run: &mut Run<'_>, group: u32, is_taken: bool) {
     run.atp.0.tables[0].rows[index].identifier = if is_taken { 77 << 32 } else { FREE };
 }
 
-/// A packet meets a taken aggregator and goes to the server; the other one comes when it is free, and stays there. Nobody will
-/// ever have both but by sending again.
+/// A packet meets a taken aggregator and goes to the server; the other one comes when it is free,
+/// and stays there. Nobody will ever have both but by sending again.
 #[test]
 fn a_sum_divided_between_switch_and_server_waits_for_resends() {
     let net = star(3);
@@ -48,7 +48,8 @@ fn a_sum_divided_between_switch_and_server_waits_for_resends() {
     assert_eq!(run.done, []);
     let taken = |run: &Run<'_>| run.atp.0.tables[0].rows.iter().filter(|row| row.identifier != FREE).count();
     assert_eq!(taken(&run), 1);
-    // The first one sends again after 50 ms, and frees the aggregator; what it brings is there already.
+    // The first one sends again after 50 ms, and frees the aggregator; what it brings is there
+    // already.
     run.until(50 * MS + MS / 2);
     assert_eq!((taken(&run), run.done.len()), (0, 0));
     // So does the other one, 1 ms later, and what it brings is missing.
@@ -58,7 +59,8 @@ fn a_sum_divided_between_switch_and_server_waits_for_resends() {
     assert_eq!((checked(&run), run.atp.0.report().retransmits, run.atp.0.report().fallbacks), (2 * 62, 2, 1));
 }
 
-/// Who comes later than the others have patience for finds their packets at the server already, and his own stay at the switch.
+/// Who comes later than the others have patience for finds their packets at the server already, and
+/// his own stay at the switch.
 #[test]
 fn patience_has_to_cover_the_time_between_workers() {
     let net = star(3);
@@ -288,7 +290,8 @@ fn drops_are_cured_too() {
     }
 }
 
-/// The server gives a place in the window another aggregator when its packets met those of another job (code).
+/// The server gives a place in the window another aggregator when its packets met those of another
+/// job (code).
 #[test]
 fn places_that_collide_get_other_aggregators() {
     let net = star(8);
@@ -341,7 +344,8 @@ fn headers_say_who_and_how_many() {
     assert_eq!(seen, [(1, 1, 2, 3, false), (2, 1, 2, 3, false), (1, 2, 1, 3, false), (1, 4, 1, 3, true)]);
 }
 
-/// Nobody's silence, 200 µs, is waited for once all have the sum: it rests when the last packet has arrived.
+/// Nobody's silence, 200 µs, is waited for once all have the sum: it rests when the last packet has
+/// arrived.
 #[test]
 fn it_rests_with_the_last_sum() {
     let net = network("h0-s h1-s h2-s");

@@ -133,7 +133,8 @@ fn nobody_waits_for_ever() {
 }
 
 proptest! {
-    /// Whatever is answered in whatever order, each packet is sent, and one that is answered is never sent again.
+    /// Whatever is answered in whatever order, each packet is sent, and one that is answered is
+    /// never sent again.
     #[test]
     fn every_packet_is_sent_until_it_is_answered(
         seed in prop::collection::vec((0_u32..12, any::<bool>()), 1..400),

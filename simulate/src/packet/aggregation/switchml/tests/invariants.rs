@@ -75,8 +75,9 @@ fn case() -> impl Strategy<Value = Case> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// On links that keep the order, whatever is lost, and however often it is sent or comes: every sum is right and every worker has it once,
-    /// workers are a phase apart at most, a switch sums each packet once.
+    /// On links that keep the order, whatever is lost, and however often it is sent or comes: every
+    /// sum is right and every worker has it once, workers are a phase apart at most, a switch sums
+    /// each packet once.
     #[test]
     fn sums_are_exact(case in case()) {
         let mut run = trial(&case.network, &case.options, &case.choice, true);
