@@ -1,8 +1,8 @@
 //! What a worker does: algorithm 4 of the paper, over one stream of packets for all its vectors.
 //!
 //! The packets of all vectors are numbered through, so slots are used in turn and their versions
-//! alternate from vector to vector, as the repository's index with its carried shift does. Packet p
-//! + window leaves when the result of p has come: a chain for each place in the window. A vector's
+//! alternate from vector to vector, as the repository's index with its carried shift does. Packet
+//! p + window leaves when the result of p has come: a chain for each place in the window. A vector's
 //! last packet is padded, and so is its last message; a vector of nothing is a packet.
 
 use std::collections::VecDeque;
