@@ -7,8 +7,9 @@
 //!
 //! A [`Group`] of workers sums vectors of 32-bit numbers, one [reduction](Aggregation::contribute)
 //! after the other; each worker ends with the whole sum. [`Aggregated`] lets an aggregation and the
-//! messages of a [`Carrier`] use the same network at the same time.
+//! messages of a [`Carrier`](super::Carrier) use the same network at the same time.
 
+mod aggregated;
 pub mod atp;
 #[cfg(test)]
 mod harness;
@@ -18,12 +19,13 @@ mod tree;
 pub mod values;
 mod vectors;
 
+pub use aggregated::Aggregated;
+
 use phaseflow_collect::Result;
 
 use super::arena::Packet;
 use super::fabric::Fabric;
-use super::program::{Program, Verdict};
-use super::simulation::Carrier;
+use super::program::Verdict;
 use super::timer::Timer;
 use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, NodeId};
@@ -96,22 +98,22 @@ pub trait Aggregation: std::fmt::Debug {
         key: u32,
     ) -> Result<()>;
 
-    /// As [`Program::receive`].
+    /// As [`Program::receive`](super::Program::receive).
     fn receive(&mut self, fabric: &mut Fabric<'_>, host: HostId, packet: &Packet);
 
-    /// As [`Program::transit`].
+    /// As [`Program::transit`](super::Program::transit).
     fn transit(&mut self, fabric: &mut Fabric<'_>, switch: NodeId, packet: &mut Packet) -> Verdict;
 
-    /// As [`Program::doubled`].
+    /// As [`Program::doubled`](super::Program::doubled).
     fn doubled(&mut self, packet: &mut Packet);
 
-    /// As [`Program::needs`].
+    /// As [`Program::needs`](super::Program::needs).
     fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool;
 
-    /// As [`Program::timer`].
+    /// As [`Program::timer`](super::Program::timer).
     fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer);
 
-    /// As [`Program::resumed`].
+    /// As [`Program::resumed`](super::Program::resumed).
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId);
 
     /// Keys of contributions whose worker has the sum; whoever reads them takes them out.
@@ -123,97 +125,4 @@ pub trait Aggregation: std::fmt::Debug {
 
     /// What it did so far.
     fn report(&self) -> AggregationReport;
-}
-
-/// Messages and an aggregation over one network.
-#[derive(Debug)]
-pub struct Aggregated<C> {
-    /// What carries messages.
-    pub carrier: C,
-    /// What sums.
-    pub aggregation: Box<dyn Aggregation>,
-}
-
-impl<C: Carrier> Aggregated<C> {
-    fn collect(&mut self) {
-        let done = self.aggregation.delivered();
-        if !done.is_empty() {
-            self.carrier.delivered().append(done);
-        }
-    }
-}
-
-impl<C: Carrier> Program for Aggregated<C> {
-    const AT_SWITCHES: bool = true;
-
-    #[inline]
-    fn receive(&mut self, fabric: &mut Fabric<'_>, host: HostId, packet: Packet) {
-        if packet.kind < AGGREGATION_KIND {
-            return self.carrier.receive(fabric, host, packet);
-        }
-        self.aggregation.receive(fabric, host, &packet);
-        self.collect();
-    }
-
-    #[inline]
-    fn transit(&mut self, fabric: &mut Fabric<'_>, switch: NodeId, packet: &mut Packet) -> Verdict {
-        if packet.kind < AGGREGATION_KIND {
-            return Verdict::Forward;
-        }
-        self.aggregation.transit(fabric, switch, packet)
-    }
-
-    fn doubled(&mut self, packet: &mut Packet) {
-        if packet.kind >= AGGREGATION_KIND {
-            self.aggregation.doubled(packet);
-        }
-    }
-
-    fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
-        self.carrier.resumed(fabric, link);
-        self.aggregation.resumed(fabric, link);
-        self.collect();
-    }
-
-    #[inline]
-    fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
-        if timer.kind < AGGREGATION_KIND {
-            return self.carrier.needs(timer, at);
-        }
-        self.aggregation.needs(timer, at)
-    }
-
-    #[inline]
-    fn timer(&mut self, fabric: &mut Fabric<'_>, timer: Timer) {
-        if timer.kind < AGGREGATION_KIND {
-            return self.carrier.timer(fabric, timer);
-        }
-        self.aggregation.timer(fabric, timer);
-        self.collect();
-    }
-}
-
-impl<C: Carrier> Carrier for Aggregated<C> {
-    fn start(
-        &mut self,
-        fabric: &mut Fabric<'_>,
-        src: HostId,
-        dst: HostId,
-        bytes: u64,
-        key: u32,
-    ) -> Result<()> {
-        self.carrier.start(fabric, src, dst, bytes, key)
-    }
-
-    fn delivered(&mut self) -> &mut Vec<u32> {
-        self.carrier.delivered()
-    }
-
-    fn retransmits(&self) -> u64 {
-        self.carrier.retransmits() + self.aggregation.report().retransmits
-    }
-
-    fn aggregation(&mut self) -> Option<&mut dyn Aggregation> {
-        Some(&mut *self.aggregation)
-    }
 }
