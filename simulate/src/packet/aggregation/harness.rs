@@ -3,6 +3,7 @@
 use super::*;
 use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
+use crate::packet::Program;
 use crate::topology::sketch::sketch;
 use crate::topology::{PortOrder, Topology};
 
