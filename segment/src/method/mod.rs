@@ -1,7 +1,7 @@
 //! Ways to split a run into phases.
 //!
 //! A method looks at what the first pass found and answers with a plan. To add one: write a file
-//! with a type that implements [`Split`](split::Split), add it to [`Method`], and to the two
+//! with a type that implements [`Split`], add it to [`Method`], and to the two
 //! matches below.
 
 mod clustered;

@@ -1,6 +1,6 @@
 //! Which stretches of a run are simulated for all of it.
 //!
-//! The run is cut into [blocks](crate::blocks), each of some rounds of whatever comes in turn; a
+//! The run is cut into [blocks], each of some rounds of whatever comes in turn; a
 //! phase in the blocks of a kind is so many *units*. Of each kind a few blocks are *sampled*: all
 //! of them in order of time are cut into strata of equal numbers, and one of each is drawn; so a
 //! behaviour that drifts is met at all its stages, and one that is periodic not always at the same

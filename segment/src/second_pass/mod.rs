@@ -1,9 +1,9 @@
 //! The second pass over a trace: what each stretch of a plan holds, and at which message it begins.
 
 mod collectives;
-mod recurrence;
+pub(crate) mod recurrence;
 pub(crate) mod repeats;
 pub(crate) mod representative;
-mod search;
+pub(crate) mod search;
 pub(crate) mod tally;
 pub(crate) mod total;

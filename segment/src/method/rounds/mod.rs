@@ -10,7 +10,7 @@
 //!    one, in one pass; in one more if there are [tags](crate::first_pass::tags) that tell messages
 //!    apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than
-//!    [`LIMIT`](merge::LIMIT) ([measure]).
+//!    [`LIMIT`] ([measure]).
 //! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back
 //!    boundaries that are only gradual or in the midst of a [trend], and windows that straddle a
 //!    boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers;
@@ -24,7 +24,7 @@
 //!    [outline] gathers neighbours in the [chapters] of the program.
 //! 7. The second pass moves each boundary to the message where the behaviour changes
 //!    ([`search`](crate::second_pass::search)), or only the rhythm
-//!    ([`returns`](crate::second_pass::recurrence)).
+//!    ([`recurrence`](crate::second_pass::recurrence)).
 //!
 //! No random numbers; the order in which messages of one time were handed over does not matter.
 //!
