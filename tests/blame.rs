@@ -1,4 +1,4 @@
-//! What slowed the critical path, and what jobs cost each other, as a user asks for it.
+//! What slowed the critical path, and what jobs cost each other, as a user sees it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -10,8 +10,8 @@ use std::process::Command;
 
 use stages::{Row, collect, number, output, run, segment, simulate, table};
 
-/// Hosts on two switches, left and right in turn, so that jobs of two neighbours each meet on the
-/// one link between the switches.
+/// Hosts on two switches, left and right in turn. So jobs of two neighbours each meet on the one
+/// link between the switches.
 const DUMBBELL: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="t" for="node" attr.name="typ" attr.type="string"/>
@@ -72,7 +72,7 @@ fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-12 + 1e-9 * expected, "{found} instead of {expected}");
 }
 
-/// Seconds by cause and job of those that caused it.
+/// Seconds by cause and by the job that caused them.
 fn blame(rows: &[Row], job: &str) -> BTreeMap<(String, String), f64> {
     let mut sums = BTreeMap::new();
     for row in rows.iter().filter(|row| row["job"] == job) {
@@ -81,8 +81,8 @@ fn blame(rows: &[Row], job: &str) -> BTreeMap<(String, String), f64> {
     sums
 }
 
-/// CORRECTNESS: of three jobs on one link each needs a third of the time and loses a third to each
-/// of the others; with `interference` it is known that each would take a third alone.
+/// CORRECTNESS: three jobs share one link. Each needs a third of the time and loses a third to each
+/// of the others. With `interference`, the report says that each would take a third alone.
 #[test]
 fn jobs_on_one_link_slow_each_other() {
     let files = files();
@@ -115,7 +115,7 @@ fn jobs_on_one_link_slow_each_other() {
             let other = if row["job"] == "0" { "1" } else { "0" };
             assert_eq!(row["slowed_by"], other);
         }
-        // The time of links adds up to that without latency.
+        // The times of links add up to the time without latency.
         let links = table("links", &archive);
         let of_links: f64 =
             links.iter().filter(|row| row["job"] == "0").map(|row| number(row, "path_s")).sum();
@@ -127,7 +127,7 @@ fn jobs_on_one_link_slow_each_other() {
             close(number(row, "start_s"), at as f64 * together);
             close(number(row, "time_s"), together);
             close(number(row, "shared_s"), (jobs - 1) as f64 * BYTES);
-            // The same way goes what the same ranks of the other jobs send.
+            // Messages of the same ranks of the other jobs take the same path.
             assert_eq!((&row["by_rank"], &row["by_peer"]), (&row["rank"], &row["peer"]));
             assert_eq!(
                 (&row["kind"][..], &row["bytes"][..], number(row, "step")),
@@ -137,7 +137,7 @@ fn jobs_on_one_link_slow_each_other() {
     }
 }
 
-/// A job that comes when the other is half done is slowed while both are there: two rounds each.
+/// A job that comes when the other is half done is slowed while both are there, in two rounds each.
 #[test]
 fn a_job_that_comes_later_slows_from_then_on() {
     let files = files();
@@ -159,13 +159,13 @@ fn a_job_that_comes_later_slows_from_then_on() {
     }
 }
 
-/// A job whose messages share the link with a short and a long one of another job loses most to the
-/// long one: to its ranks, not only to the job.
+/// A job whose messages share the link with a short and a long message of another job loses most to
+/// the long one. The loss goes to its ranks, not only to the job.
 #[test]
 fn the_ranks_that_slowed_most_are_told() {
     let files = files();
     let folder = files.network.parent().unwrap();
-    // Ranks 0 and 2 are left, 1 and 3 right of the link.
+    // Ranks 0 and 2 are left of the link, 1 and 3 right of it.
     let other = "t_ns,src,dst,bytes,tag\n0,0,1,100000,0\n1000,2,3,3000000,0\n";
     let mut reading = Command::new(env!("CARGO_BIN_EXE_pf-collect"));
     reading.args(["--from", "csv"]);
@@ -183,7 +183,7 @@ fn the_ranks_that_slowed_most_are_told() {
     assert!(lost.iter().all(|row| (&row["by_rank"][..], &row["by_peer"][..]) == ("2", "3")), "{lost:?}");
 }
 
-/// Of jobs without end there are sums alone.
+/// For jobs without end, only sums are given.
 #[test]
 fn endless_jobs_have_sums() {
     let files = files();
@@ -221,7 +221,7 @@ fn what_is_not_asked_for_is_empty() {
         let rows = table(name, &archive);
         assert!(rows.iter().all(|row| columns.iter().all(|column| row[*column].is_empty())), "{rows:?}");
     }
-    // What is told does not change what happens.
+    // Options that report more do not change the results.
     let asked = results(&files, 2, &["--model", "flow", "--blame", "--interference"]);
     let times = |archive: &[u8]| -> Vec<(String, String)> {
         let rows = table("phases", archive).into_iter();
@@ -239,7 +239,7 @@ fn what_is_not_asked_for_is_empty() {
     );
 }
 
-/// Packets have a path and know what they take alone; what held them up is not known.
+/// Packets have a path and a time alone; what held them up is unknown.
 #[test]
 fn packets_tell_their_path() {
     let files = files();

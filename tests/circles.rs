@@ -1,4 +1,4 @@
-//! Circles of files: within a crate, files that import each other in a ring. There are none.
+//! Circles of files: within a crate, no files import each other in a ring.
 //!
 //! The arrows are the `use` lines and `crate::` or `super::` paths of the files, without tests. A
 //! registry (`mod.rs`, `lib.rs`, `main.rs`) may name its own descendants. Circles are the strongly
@@ -25,7 +25,7 @@ fn module(file: &str) -> Vec<&str> {
     parts
 }
 
-/// True for files that are not part of the program.
+/// Whether a file is a test and no part of the program.
 fn is_test(file: &str) -> bool {
     file.split(['/', '.']).any(|part| part == "tests" || part == "test")
 }
@@ -58,7 +58,7 @@ fn paths(code: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for start in ["crate::", "super::", "self::"] {
         for (at, _) in code.match_indices(start) {
-            // `super::` within `super::super::` was found with the first.
+            // The first `super` of `super::super::` has found the second one, too.
             if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':') {
                 continue;
             }
@@ -77,7 +77,7 @@ fn paths(code: &str) -> Vec<String> {
     paths
 }
 
-/// The file that a path leads to: the longest part of it that is a module.
+/// The file that a path leads to: the longest part of the path that is a module.
 fn target<'a>(modules: &BTreeMap<Vec<&str>, &'a str>, here: &[&str], path: &str) -> Option<&'a str> {
     let mut at: Vec<&str> = if path.starts_with("crate::") { Vec::new() } else { here.to_vec() };
     for name in path.split("::") {

@@ -1,4 +1,4 @@
-//! pf-collect as its users meet it: round trips, equal bytes however it is fed, and one clear
+//! pf-collect as a user calls it: round trips, equal bytes for every kind of input, and one clear
 //! sentence for each bad input.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::TempDir;
 
-/// Runs pf-collect in `folder`, `input` on its standard input.
+/// Runs pf-collect in `folder` with `input` on standard input.
 fn collect(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_pf-collect"))
         .args(arguments)
@@ -24,14 +24,14 @@ fn collect(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A command that fails early does not read everything: no error of ours.
+    // A command that fails early does not read everything, which is no error.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();
     output
 }
 
-/// Standard output of a run that has to succeed without a word.
+/// Standard output of a run that has to succeed with empty standard error.
 fn stdout(folder: &Path, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let output = collect(folder, arguments, input);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
@@ -43,7 +43,7 @@ fn text(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
     String::from_utf8(stdout(folder, arguments, input)).unwrap()
 }
 
-/// `arguments` have to fail with `code` and exactly this line, and leave nothing behind.
+/// Checks that `arguments` fail with `code` and exactly this line, and leave no file behind.
 fn refused(folder: &Path, arguments: &[&str], input: &[u8], code: i32, line: &str) {
     let before = listing(folder);
     let output = collect(folder, &[arguments, &["-o", "out.tar"]].concat(), input);
@@ -69,7 +69,7 @@ fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, bytes) in members {
         let mut header = tar::Header::new_ustar();
-        // Not `set_path`, which refuses what a hostile archive does not.
+        // Unlike `set_path`, this accepts the names of a hostile archive.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
@@ -79,7 +79,7 @@ fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// A PFProf file of one of two ranks: rank 0 sends 3 messages of 100 bytes to rank 1, of which 2
+/// The PFProf file of one of two ranks: rank 0 sends 3 messages of 100 bytes to rank 1, of which 2
 /// arrive.
 fn rank_file(rank: usize) -> String {
     let pick = |there: &'static str| if rank == 0 { format!("[0, {there}]") } else { "[0, 0]".into() };
@@ -106,7 +106,7 @@ fn csv_comes_back_as_it_was() {
     let canonical = "t_ns,src,dst,bytes,tag,op\n-5,3,1,0,,\n7,0,1,8,-12,allreduce\n7,0,2,9,4,\n7,2,0,9223372036854775000,,bcast\n";
     let archive = stdout(folder, &["-"], canonical.as_bytes());
     assert_eq!(text(folder, &["--to", "csv"], &archive), canonical);
-    // Through NDJSON, and through a file, gzip'ed or not.
+    // Through NDJSON, and through a file, with and without gzip.
     let ndjson = stdout(folder, &["--to", "ndjson"], &archive);
     assert_eq!(text(folder, &["--to", "csv"], &ndjson), canonical);
     stdout(folder, &["-o", "a.tgz"], &gzip(canonical.as_bytes()));
@@ -154,7 +154,7 @@ fn pfprof_comes_as_tar_directory_or_files() {
     assert_eq!(text(folder, &["--summary"], &archive), summary);
     let zipped = gzip(&archive);
     assert_eq!(text(folder, &["--summary"], &zipped), summary);
-    // gzip'ed in two pieces, as parallel compressors do.
+    // Compressed by gzip in two pieces, as parallel compressors do.
     let pieces = [gzip(&archive[..700]), gzip(&archive[700..])].concat();
     assert_eq!(text(folder, &["--summary"], &pieces), summary);
     fs::create_dir(folder.join("run")).unwrap();
@@ -165,7 +165,7 @@ fn pfprof_comes_as_tar_directory_or_files() {
     assert_eq!(text(folder, &["run", "--summary"], b""), summary);
     assert_eq!(text(folder, &["run/r1.json", "run/r0.json", "--summary"], b""), summary);
     assert_eq!(text(folder, &["run", "--pairs"], b""), "src,dst,messages,bytes\n0,1,3,300\n");
-    // The longest duration counts, where there is one.
+    // The longest duration counts, if any is stated.
     let timed = pfprof(|rank, text| text.replace("{\n", &format!("{{\n  \"duration\": {rank}.5,\n")));
     assert!(text(folder, &["--summary"], &timed).contains("duration_ns: 1500000000\n"));
     let trace = stdout(folder, &[], &timed);
@@ -183,7 +183,7 @@ fn pfprof_comes_as_tar_directory_or_files() {
 #[ignore = "reads PFSim's archives in ../shared/data; tests/run runs it where they are"]
 fn shared_data_pfprof_archives() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/pfsim");
-    // Sums computed from the JSON files by another program.
+    // Sums that another program computed from the JSON files.
     for (name, messages, bytes, unmatched) in [
         ("cg-c-128.tar.gz", 1_780_871, 94_852_203_096u64, 1_547_255),
         ("milc-128.tar.gz", 10_123_389, 82_027_254_272, 19_405_828),
@@ -285,7 +285,7 @@ fn bad_pfprof_archives() {
 fn claims_in_a_tar_header_are_not_believed() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    // 10 GB in a header, for a rank file and for the long name of one, and nearly nothing behind
+    // 10 GB in a header, for a rank file and for the long name of one, with nearly nothing behind
     // it.
     for (kind, line) in [
         (
@@ -428,7 +428,7 @@ fn requests_that_cannot_be_met() {
         1,
         "a.csv: line 1: is not a message in JSON: expected an object, `{`",
     );
-    // clap's own: exit code 2 as well.
+    // clap's own error has exit code 2 as well.
     assert_eq!(collect(folder, &["--pattern", "shift"], b"").status.code(), Some(2));
     assert_eq!(collect(folder, &["--pattern", "shift", "--ranks", "4", "a.csv"], b"").status.code(), Some(2));
 }
@@ -471,8 +471,8 @@ fn patterns_are_summed_up_by_their_formulas() {
 fn a_generated_run_comes_with_its_truth() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    // Steps take 65 536 + 1000 ns, those of the small shift 2000; a shift is one of them, an
-    // exchange on 2×2 four. Between the two lies half of the pause of one.
+    // Steps take 65 536 + 1000 ns, and 2000 ns in the small shift. A shift has one step, an
+    // exchange on 2×2 ranks four. Between the two lies half of the pause of one.
     let program = "shift*2,(halo2d,shift[bytes=1000,gap=1us])*2,idle[time=9us],halo2d";
     let arguments = ["--pattern", program, "--ranks", "4", "--truth", "truth.csv", "--summary"];
     let summary = text(folder, &arguments, b"");
@@ -487,7 +487,7 @@ fn a_generated_run_comes_with_its_truth() {
 679860,946004,halo2d,halo2d,32,39
 ";
     assert_eq!(std::fs::read_to_string(folder.join("truth.csv")).unwrap(), expected);
-    // A list of patterns done twice is a loop of them.
+    // A list of patterns repeated twice is a loop.
     let nested = text(folder, &["--pattern", "shift,halo2d", "--ranks", "4", "--nest", "2", "--pairs"], b"");
     let looped = text(folder, &["--pattern", "(shift,halo2d)*2", "--ranks", "4", "--pairs"], b"");
     assert_eq!(nested, looped);

@@ -1,4 +1,4 @@
-//! How commands behave when something is wrong outside of them: pipes, disks, signals.
+//! How commands behave when something outside of them is wrong: pipes, disks, signals.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 #![cfg(unix)]
@@ -21,7 +21,7 @@ const COMMANDS: [(&str, &str); 5] = [
     ("pf-simulate", env!("CARGO_BIN_EXE_pf-simulate")),
 ];
 
-/// A line of a shell in a folder, where commands are called by their names.
+/// A line of a shell in a folder; it calls commands by their names.
 fn shell(folder: &Path, line: &str) -> Output {
     let bin = Path::new(COMMANDS[0].1).parent().unwrap().display().to_string();
     let path = format!("{bin}:{}", std::env::var("PATH").unwrap_or_default());
@@ -64,7 +64,7 @@ fn one_fault_in_a_pipe_gives_one_message() {
     assert_eq!((done.status.code(), done.stdout.len()), (Some(1), 0));
 }
 
-/// Whoever is no command of ours has not said anything.
+/// A foreign program before the pipe reports nothing, so our command has to.
 #[test]
 fn an_input_that_is_empty_for_another_reason_is_complained_of() {
     let folder = TempDir::new().unwrap();
@@ -118,7 +118,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Sends a signal to a command that writes in a folder once `has_begun`; how it ended.
+/// Sends a signal to a command that writes in a folder once `has_begun`. Returns how it ended.
 fn ended_by(mut command: Command, signal: &str, has_begun: impl FnMut() -> bool) -> Output {
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("nothing is written", has_begun);
@@ -195,7 +195,7 @@ fn points_that_do_not_fit_are_left_out_of_a_sweep() {
     let results = std::fs::read(folder.join("r.tar")).unwrap();
     let runs: Vec<String> = stages::table("runs", &results).iter().map(|row| row["run"].clone()).collect();
     assert_eq!(runs, ["2", "3"]);
-    // A shard of nothing else is empty; the whole of nothing else is an error.
+    // A shard without runs is empty; a whole sweep without runs is an error.
     let shard = sweep("star[hosts=4],star[hosts=16]", &["--shard", "1/2", "-o", "shard.tar"]);
     assert_eq!((said(&shard), shard.status.code()), (format!("{whole}{}{left_out}", why(0)), Some(0)));
     let none = sweep("star[hosts=4],star[hosts=8]", &["-o", "none.tar"]);

@@ -1,4 +1,4 @@
-//! Archives that a disk, a network or somebody changed: an error, or the same answer.
+//! Archives that a disk, a network or a person changed give an error or the same answer.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -15,7 +15,7 @@ use phaseflow_report::{Results, RunView, Table, TableWriter};
 use phaseflow_segment::{Records, read_with_messages};
 use stages::{collect, output, run, segment, simulate};
 
-/// Bits that are flipped in each archive, half of them anywhere, half of them in JSON.
+/// Bits that are flipped in each archive: half of them anywhere, half of them in JSON.
 const BITS: u64 = 200;
 
 fn archives() -> [(&'static str, Vec<u8>); 3] {
@@ -26,7 +26,7 @@ fn archives() -> [(&'static str, Vec<u8>); 3] {
     [("trace", trace), ("phases", phases), ("results", results)]
 }
 
-/// What a reader makes of an archive, as text.
+/// An archive's contents as its reader sees them, as text.
 fn read(stage: &str, bytes: &[u8]) -> Result<String> {
     match stage {
         "trace" => {
@@ -75,7 +75,7 @@ fn members(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     members
 }
 
-/// The flipped bits are a sample of all, JSON members and what is between members included.
+/// The flipped bits are a sample of all bits, including JSON members and the bytes between members.
 #[test]
 fn a_flipped_bit_is_an_error_that_names_the_member_or_changes_nothing() {
     // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -90,8 +90,8 @@ fn a_flipped_bit_is_an_error_that_names_the_member_or_changes_nothing() {
         let names: Vec<String> = members(&bytes).into_iter().map(|member| member.0).collect();
         let expected = read(stage, &bytes).unwrap();
         let (mut wrong, mut noticed) = (Vec::new(), 0);
-        // What follows a key in JSON, of as many keys: such bits changed answers before there were
-        // checksums.
+        // The first bits after up to `BITS` keys in JSON: such bits changed answers before there
+        // were checksums.
         let keys: Vec<usize> = (2..bytes.len()).filter(|at| bytes[at - 2..*at] == *b"\":").collect();
         let of_json = keys.iter().step_by(keys.len().div_ceil(BITS as usize)).map(|at| 8 * *at as u64);
         let bits: Vec<u64> = (0..BITS).map(|_| random() % (8 * bytes.len() as u64)).chain(of_json).collect();
@@ -104,7 +104,7 @@ fn a_flipped_bit_is_an_error_that_names_the_member_or_changes_nothing() {
                 Err(error) => {
                     noticed += 1;
                     let text = error.to_string();
-                    // Before the first member there is none to name.
+                    // Before the first member there is no member to name.
                     if bit >= 512 * 8 && !names.iter().any(|name| text.contains(name.as_str())) {
                         wrong.push(format!("bit {bit} of {stage} names no member: {text}"));
                     }
@@ -116,7 +116,7 @@ fn a_flipped_bit_is_an_error_that_names_the_member_or_changes_nothing() {
     }
 }
 
-/// Archives of earlier versions, and those that other programs packed, have no checksums.
+/// Archives of earlier versions and of other programs have no checksums.
 #[test]
 fn archives_without_checksums_are_read() {
     for (stage, bytes) in archives() {
@@ -132,7 +132,7 @@ fn archives_without_checksums_are_read() {
     }
 }
 
-/// The archive with its member changed.
+/// The archive with one member changed.
 fn changed(archive: &[u8], name: &str, change: impl FnOnce(&mut MessageBlock)) -> Vec<u8> {
     let members = members(archive);
     let header: serde_json::Value = serde_json::from_slice(&members[0].1).unwrap();
@@ -163,8 +163,7 @@ fn messages_that_are_not_those_of_the_matrix_are_refused() {
         (&[], "window-messages-0/000000", "window-messages"),
     ] {
         let phases = segment(&[options, &["--method", "marks"]].concat(), &trace);
-        // The first message, of 100 bytes from rank 0 to rank 1, three times as a shift has it,
-        // becomes one of 150.
+        // A shift's first message, three times 100 bytes from rank 0 to rank 1, becomes one of 150.
         let wrong = changed(&phases, member, |block| {
             let messages: Vec<_> = block.iter().collect();
             block.clear();

@@ -1,4 +1,4 @@
-//! Lists of flows, networks as files, and messages of one time, as a user gives them to the
+//! Lists of flows, networks as files, and messages of one time, as a user passes them to the
 //! commands.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -10,7 +10,8 @@ use std::process::Command;
 use stages::{collect, number, output, run, segment, simulate, table};
 use tempfile::TempDir;
 
-/// Runs a list on a star of 10 Gbit/s and 1 µs a link; its results and the lines of `--ends`.
+/// Runs a list on a star with links of 10 Gbit/s and 1 µs. Returns its results and the lines of
+/// `--ends`.
 fn listed(list: &str, arguments: &[&str]) -> (Vec<u8>, Vec<String>) {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("list.csv"), list).unwrap();
@@ -32,8 +33,8 @@ fn refused(list: &str, arguments: &[&str]) -> String {
     String::from_utf8(done.stderr).unwrap()
 }
 
-/// Four flows of 1 MB share the link to h0, so each takes two latencies and 4 MB / 1.25 GB/s; the
-/// last one comes when they are gone and has the link to itself.
+/// Four flows of 1 MB share the link to h0, so each takes two latencies and 4 MB / 1.25 GB/s. The
+/// last flow comes when they are gone and has the link to itself.
 #[test]
 fn flows_over_one_link_share_it() {
     let list = "src,dst,bytes,start_ns\n1,0,1000000,0\nh2,h0,1000000,\n3,h0,1000000\n4,0,1000000,0\n1,h0,1000000,10000000\n";
@@ -52,9 +53,9 @@ fn flows_over_one_link_share_it() {
     assert_eq!(table("runs", &results)[0]["model"], "flow");
 }
 
-/// Full packets of 4096 bytes, stored and forwarded: each takes 3.2768 µs on each of two links of 1
-/// µs. Of two that meet at the link to h0 one waits for the other; what stays on a host takes no
-/// time.
+/// Full packets of 4096 bytes are stored and forwarded: each takes 3.2768 µs on each of two links
+/// of 1 µs. When two meet at the link to h0, one waits for the other. A message that stays on a
+/// host takes no time.
 #[test]
 fn packets_queue_where_flows_share() {
     let (results, ends) = listed("1,0,4096\n2,0,4096\n3,3,4096,5\n", &["--model", "packet"]);
@@ -91,8 +92,8 @@ fn what_is_no_list_is_refused() {
     }
 }
 
-/// A generated network, written, is the same network: D-mod-K goes by coordinates and not by names,
-/// of which s2.10 comes before s2.2.
+/// A generated network that is written and read again is the same network. D-mod-K goes by
+/// coordinates and not by names: s2.10 comes before s2.2 by name.
 #[test]
 fn a_network_that_is_written_is_read_back() {
     let folder = TempDir::new().unwrap();
@@ -118,8 +119,8 @@ fn a_network_that_is_written_is_read_back() {
     assert_eq!(links(&["--topology", graph.to_str().unwrap()]), of_generator);
 }
 
-/// Nothing is known of their rate; but how long it takes to send them all at once is a question
-/// with an answer.
+/// The rate of messages of one time is unknown, but the time to send them all at once can be
+/// computed.
 #[test]
 fn messages_of_one_time_are_replayed() {
     let trace = b"t_ns,src,dst,bytes\n5,1,0,1000000\n5,2,0,1000000\n";
@@ -131,7 +132,7 @@ fn messages_of_one_time_are_replayed() {
         let rows =
             table("phases", &output(simulate(&["--topology", "star[hosts=3]", "--model", "flow"]), input));
         assert_eq!(rows.len(), 1);
-        // Two share the link to h0, as above: two latencies and 2 MB / 1.25 GB/s.
+        // Two flows share the link to h0, as above: two latencies and 2 MB / 1.25 GB/s.
         assert!((number(&rows[0], "makespan_s") - 0.001602).abs() < 1e-9, "{rows:?}");
         let rows = table("phases", &output(simulate(&["--topology", "star[hosts=3]"]), input));
         assert_eq!((rows[0]["max_link_load"].as_str(), rows[0]["duration_s"].as_str()), ("2000000", ""));

@@ -1,5 +1,5 @@
 //! docs/formats.md is enough to read the archives in another language: `read_archives.py` was
-//! written from it alone and has to see what the commands see.
+//! written from it alone and has to read the same as the commands.
 
 use std::path::Path;
 use std::process::Command;
@@ -42,8 +42,8 @@ fn python_reads_what_the_commands_read() {
         let without_phase: Vec<&str> = matrix.lines().map(|line| line.split_once(',').unwrap().1).collect();
         assert_eq!(pairs.lines().collect::<Vec<_>>(), without_phase);
 
-        // The only phase has one occurrence, which stands for all of the run; --keep-messages keeps
-        // the same.
+        // The only phase has one occurrence, which stands for all of the run, so --keep-messages
+        // keeps the same.
         let kept = directory.path().join(format!("k.{suffix}"));
         output(segment().args(["--method", "none", "--keep-messages"]).arg(&trace).arg("-o").arg(&kept));
         let of_phase = python("messages", &phases);

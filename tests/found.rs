@@ -1,6 +1,6 @@
 //! How near the default method comes to the marks of real programs, on recordings of them in
-//! tests/data: what it finds in each is exactly what is stated here. benches/real.sh records anew
-//! and reports what it finds in all.
+//! tests/data. Its result for each is stated here exactly. benches/real.sh records anew and reports
+//! the results for all.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so and fails")]
 
@@ -71,7 +71,7 @@ fn a_loop_of_short_phases() {
 #[test]
 fn phases_of_a_few_rounds() {
     finds("few-rounds", ALL);
-    // Every boundary is found to the message, but all phases are taken for one kind.
+    // Every boundary is found to the message, but all phases get one label.
     finds("few-rounds-beside-others", ["1.000000", "1.000000", "1.000000", "0.094074"]);
 }
 
@@ -87,14 +87,14 @@ fn more_ranks_than_cores_take_turns() {
     finds("ranks-24", ALL);
 }
 
-/// HPCC with its sections as marks. Of the boundaries beside which a hundredth of the messages is
-/// sent, all are found: within a hundredth of the run, or between the last message of one section
-/// and the first of the next.
+/// HPCC with its sections as marks. Boundaries count if a hundredth of the messages is sent beside
+/// them. All of these are found: within a hundredth of the run, or between the last message of one
+/// section and the first of the next.
 #[test]
 fn sections_of_hpcc_are_seen_in_few_rows() {
     let run = Recording::named("hpcc");
     let list = text(env!("CARGO_BIN_EXE_pf-segment"), &["--quiet", &run.trace, "--list"]);
-    // Of each stretch: its begin, and how many messages come before it.
+    // For each stretch: its begin, and the number of messages before it.
     let mut before = 0;
     let mut rows = Vec::new();
     for row in csv::Reader::from_reader(list.as_bytes()).records().map(|row| row.unwrap()) {
@@ -106,7 +106,7 @@ fn sections_of_hpcc_are_seen_in_few_rows() {
     let sections: Vec<Section> =
         csv::Reader::from_path(&run.truth).unwrap().deserialize().map(|row| row.unwrap()).collect();
     let end = sections.last().unwrap().1;
-    // The end of the run is that of its last stretch.
+    // The last stretch ends with the run.
     let stretches = rows.len();
     rows.push((end, before));
     let wanted =

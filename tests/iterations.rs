@@ -1,5 +1,5 @@
-//! Programs that iterate keep their phases, however often they do; and what pf-segment and
-//! pf-simulate are asked to make of a trace.
+//! Programs that iterate keep their phases, however often they iterate; and options of pf-segment
+//! and pf-simulate for a trace.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -14,7 +14,7 @@ fn program(text: &str) -> Vec<u8> {
     collect(&["--pattern", text, "--ranks", "64", "--bytes", "64B"])
 }
 
-/// Name, load of its hottest link and number of occurrences of each phase, traffic model.
+/// Of each phase under the traffic model: name, load of the hottest link, number of occurrences.
 fn phases(archive: &[u8]) -> Vec<(String, f64, u64)> {
     let results = output(simulate(&["--topology", TREE]), archive);
     let rows = table("phases", &results);
@@ -23,9 +23,9 @@ fn phases(archive: &[u8]) -> Vec<(String, f64, u64)> {
         .collect()
 }
 
-/// Loads are bytes per second of two phases that are the same in each iteration. Those of 2
-/// iterations, where no loop is found, are the reference; times are rounded to nanoseconds, in
-/// which 1e-6 is far more than a rounding of a phase of milliseconds.
+/// Loads, in bytes per second, of two phases that are the same in each iteration. The loads of 2
+/// iterations, where no loop is found, are the reference. Times are rounded to nanoseconds; in a
+/// phase of milliseconds, the tolerance of 1e-6 far exceeds that.
 #[test]
 fn an_iterative_program_has_the_same_two_phases_however_often_it_iterates() {
     let few = phases(&segment(&[], &program("(halo2d*20,alltoall*5)*2")));
@@ -57,7 +57,7 @@ fn what_the_level_shows_comes_first_in_tables() {
         let results = output(simulate(&["--topology", TREE]), &segment(&["--level", level], &trace));
         table("phases", &results).iter().map(|row| number(row, "bytes")).collect()
     };
-    // Messages of 64 bytes on 64 ranks: 224 messages a halo exchange, 4 032 an alltoall, 56 a
+    // Messages of 64 bytes on 64 ranks: 224 in a halo exchange, 4 032 in an alltoall, 56 in a
     // transpose.
     let [halo, alltoall, transpose] =
         [17.0 * 20.0 * 224.0, 17.0 * 5.0 * 4032.0, 30.0 * 56.0].map(|messages| 64.0 * messages);
@@ -70,7 +70,7 @@ fn what_the_level_shows_comes_first_in_tables() {
         );
     };
     equal("leaf", [halo, alltoall, transpose]);
-    // The loop is one row, the transposes another.
+    // One row is the loop, another the transposes.
     equal("outer", [transpose, halo, alltoall]);
 }
 
@@ -97,7 +97,7 @@ fn innermost(arguments: &[&str], trace: &[u8]) -> Vec<(String, u64)> {
 
 #[test]
 fn no_phase_is_shorter_than_asked() {
-    // Phases of some 60 µs to 2 ms each, most of them shorter than what is asked.
+    // Phases of some 60 µs to 2 ms each, most of them shorter than the least length asked for.
     let trace =
         program("(halo2d*9,alltoall*2,shift*9,transpose*20,incast*3)*12,halo3d*40,(shift*30,allreduce*8)*9");
     let length = innermost(&["--level", "leaf"], &trace);
@@ -120,6 +120,6 @@ fn no_phase_is_shorter_than_asked() {
             assert_eq!(names.len(), most, "level {level}");
         }
     }
-    // The reference: without the option most are shorter than a fiftieth of the run.
+    // The reference: without the option, most rows are shorter than a fiftieth of the run.
     assert!(length.iter().filter(|row| row.1 < run_ns / 50).count() > length.len() / 2, "{length:?}");
 }

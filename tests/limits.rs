@@ -1,5 +1,5 @@
-//! What is beyond what a command can count or hold ends with one sentence, and takes neither memory
-//! nor time before.
+//! Input beyond what a command can count or hold ends with one sentence, before it takes memory or
+//! time.
 
 mod stages;
 
@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 const DAY_NS: u64 = 24 * 3_600_000_000_000;
 
-/// Two messages from one rank to another, the second one so much later.
+/// Two messages from one rank to another, `apart_ns` apart.
 fn two_messages(apart_ns: u64, bytes: u64) -> Vec<u8> {
     format!("t_ns,src,dst,bytes\n0,0,1,{bytes}\n{apart_ns},0,1,{bytes}\n").into_bytes()
 }
 
-/// What a command says that has to end with exit code 1 and without output.
+/// Standard error of a command that has to end with this exit code and without output.
 fn refused(mut command: Command, input: &[u8], code: i32) -> String {
     command.arg("--quiet");
     let shown = format!("{command:?}");
@@ -26,7 +26,7 @@ fn refused(mut command: Command, input: &[u8], code: i32) -> String {
     error
 }
 
-/// A command that may not take more than 2 GB of memory.
+/// A command that may take at most 2 GB of memory.
 fn small(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let binary = match program {
@@ -58,13 +58,12 @@ fn a_run_longer_than_the_clock_is_refused_by_every_model() {
     }
 }
 
-/// What is not beyond the clock is right to the microsecond: 213 days, and what is left over of
-/// them.
+/// Times within the clock's range are right to the microsecond: 213 days and a remainder.
 #[test]
 fn a_run_as_long_as_the_clock_is_right() {
     let trace = two_messages(213 * DAY_NS, 1000);
-    // Two messages of 1000 bytes at 10 Gbit/s over two links of 1 µs; packets are stored and sent
-    // on.
+    // Two messages of 1000 bytes at 10 Gbit/s over two links of 1 µs; packets are stored and
+    // forwarded.
     for (model, after_us) in [("flow", 2.8), ("packet", 3.6)] {
         let mut command = simulate(&["-", "--topology", "star[hosts=2]"]);
         command.args(["--model", model]);

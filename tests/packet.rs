@@ -1,4 +1,4 @@
-//! The packet model as a user calls it: closed forms, what it says of links, and what it refuses.
+//! The packet model as a user calls it: closed forms, its figures for links, and what it refuses.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -57,8 +57,8 @@ fn allreduce_takes_what_its_algorithm_takes() {
     }
 }
 
-/// A server takes in p·m bytes and gives out as many, at the same time; with a shard at each rank
-/// it is as much as a ring.
+/// A server takes in p·m bytes and gives out as many at the same time. With a shard at each rank,
+/// the time is that of a ring.
 #[test]
 fn parameter_servers_take_what_their_links_take() {
     let pattern = "allreduce --ranks 7 --bytes 16MiB";
@@ -70,8 +70,8 @@ fn parameter_servers_take_what_their_links_take() {
     close(makespan("ps[shards=7,colocated=on]"), 2.0 * 6.0 / 7.0 * vector, 0.06);
 }
 
-/// Both directions at once: 9038 bytes on the wire for 8924 of a message (V11 of the specification:
-/// 9.874 Gbit/s), acknowledgements aside.
+/// Both directions at once: 8924 bytes of a message are 9038 bytes on the wire (V11 of the
+/// specification: 9.874 Gbit/s), acknowledgements aside.
 #[test]
 fn usnic_reaches_its_ceiling() {
     let options = "--topology star[hosts=2] --latency 1us --switch-latency 0s --capacity 10 --transport usnic-4.1 --mtu 9000";
@@ -80,7 +80,7 @@ fn usnic_reaches_its_ceiling() {
 
 #[test]
 fn links_tell_of_packets() {
-    // Seven hosts send to one: 6 of 7 parts wait, or have no room.
+    // Seven hosts send to one, so 6 of 7 parts wait or find no room.
     let incast = "incast --ranks 8 --bytes 1MB";
     let lossless = results(incast, STAR);
     let into = |results: &[u8]| table("links", results).into_iter().find(|row| row["dst"] == "h0").unwrap();
@@ -112,7 +112,7 @@ fn loss_is_repaired_or_refused() {
     assert!(said.contains("transport `ideal` cannot recover what is lost"), "{said}");
 }
 
-/// A network file says which link is at fault; what is asked for all links comes on top of it.
+/// A network file says which link is faulty; options for all links are added to that.
 #[test]
 fn one_link_may_be_at_fault() {
     let folder = tempfile::tempdir().unwrap();
@@ -156,8 +156,8 @@ fn one_link_may_be_at_fault() {
     );
 }
 
-/// Jobs that share the network are simulated together; whose packets were which is not known then,
-/// and is left empty.
+/// Jobs that share the network are simulated together. Whose packets they are is then unknown, and
+/// those cells are empty.
 #[test]
 fn jobs_meet_in_the_network() {
     let trace = collect(&["--pattern", "allreduce", "--ranks", "4", "--bytes", "16MiB"]);
@@ -190,8 +190,8 @@ fn the_same_bytes_on_any_number_of_threads() {
     assert!(one == many);
 }
 
-/// Three models of one halo exchange: the packet model's times lie above the flow model's by
-/// headers alone, and both put the same on links.
+/// Three models of one halo exchange: the packet model's times exceed the flow model's by headers
+/// alone, and both put the same bytes on links.
 #[test]
 fn models_agree_where_fluid_models_hold() {
     let pattern = ["--pattern", "halo2d", "--ranks", "16", "--bytes", "1MiB", "--repeat", "5"];
@@ -205,7 +205,7 @@ fn models_agree_where_fluid_models_hold() {
     assert!(!of("flow").is_empty() && of("flow").len() == of("packet").len());
     for row in &rows {
         assert_eq!((&row["reference"][..], &row["reference_model"][..]), ("0", "traffic"));
-        // Without headers a link carries in packets what it carries in flows.
+        // Without headers, a link carries the same bytes in packets as in flows.
         assert_eq!(row["bytes_ratio"], "1", "{row:?}");
         assert_eq!(row["src"].is_empty(), !row["makespan_ratio"].is_empty());
     }
@@ -213,7 +213,7 @@ fn models_agree_where_fluid_models_hold() {
     assert!(ratio("packet") >= ratio("flow") * 0.999 && ratio("packet") < ratio("flow") * 1.5, "{rows:?}");
 }
 
-/// What each phase needs, and why.
+/// Each phase's requirement, and the reason.
 #[test]
 fn auto_takes_the_cheapest_model_that_can_be_trusted() {
     let chosen = |pattern: &str, options: &str| {
@@ -242,8 +242,8 @@ fn auto_takes_the_cheapest_model_that_can_be_trusted() {
     );
 }
 
-/// Without overtaking SwitchML is exact at any loss; with it a late copy is counted into a later
-/// sum. That is an error, or a result if it was asked for.
+/// Without overtaking, SwitchML is exact at any loss. With overtaking, a late copy counts into a
+/// later sum: that is an error, unless the result was asked for.
 #[test]
 fn sums_are_right_or_it_is_said_that_they_are_not() {
     let sums = "--topology star[hosts=5] --capacity 10 --loss 0.01 --verify --seed 2 --collective";
@@ -270,8 +270,8 @@ fn sums_are_right_or_it_is_said_that_they_are_not() {
     assert_eq!(phases(pattern, &safe)[0]["wrong_sums"], "0");
 }
 
-/// m down to each worker and m up from it, against 2(p−1)/p·m of a ring: without headers (V6 of the
-/// specification).
+/// Each worker receives and sends m bytes, where a ring moves 2(p−1)/p·m; without headers (V6 of
+/// the specification).
 #[test]
 fn a_network_that_sums_carries_each_vector_once() {
     let pattern = "allreduce --ranks 8 --bytes 1024000";
@@ -300,7 +300,7 @@ fn jobs_that_sum_share_a_switch() {
     };
     let alone = times(1, "switchml[slots=128]")[0];
     assert!(times(4, "switchml[slots=512,jobs=4]").iter().all(|time| (time / alone - 1.0).abs() < 1e-9));
-    // A quarter of the slots for each is less than its links take.
+    // A quarter of the slots for each job is less than its links can take.
     assert!(times(4, "switchml[slots=32,jobs=4]").iter().all(|time| *time > 1.5 * alone));
     let mut command = simulate(&arguments("--topology star[hosts=20] --capacity 10 --collective switchml"));
     command.args([path, path]);
@@ -309,8 +309,8 @@ fn jobs_that_sum_share_a_switch() {
     assert!(refused.status.code() == Some(1) && said.contains("jobs=1"), "{said}");
 }
 
-/// A run in which one phase needs packets and the other one does not: links tell of packets where
-/// there were some.
+/// A run in which one phase needs packets and the other does not: the link table has figures of
+/// packets only where there are packets.
 #[test]
 fn phases_of_one_run_may_have_different_models() {
     let pattern = ["--pattern", "incast,halo2d", "--ranks", "8", "--bytes", "1MiB", "--repeat", "4"];

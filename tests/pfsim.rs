@@ -10,7 +10,7 @@
 //! pfsim parity.yml
 //! ```
 //!
-//! PFSim adds up bytes. The archive knows its duration, so our loads are bytes per second: those
+//! PFSim adds up bytes. The archive states its duration, so our loads are bytes per second: PFSim's
 //! numbers over that time.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -76,7 +76,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// A folder with the cluster and, as `trace`, the archive; what lies in folders of their names.
+/// A folder with the cluster and the archive as `trace`, each in a folder of its name.
 fn folder(cluster: &str, trace: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     for file in [cluster, trace] {
@@ -97,15 +97,16 @@ fn maximum_congestion_is_that_of_pfsim() {
     for (row, expected) in rows.iter().zip(PFSIM.as_flattened()) {
         let found = number(row, "max_congestion") * DURATION_S;
         let shown = format!("{} {} {}", row["topology"], row["process_mapper"], row["router"]);
-        // On three levels the greedy routers meet equal paths in another order than PFSim, which
-        // may decide either way.
+        // On three levels the greedy routers meet equal paths in another order than PFSim, and a
+        // tie may go either way.
         let is_tied = row["topology"].contains("pfsim") && row["router"] != "dmodk";
         let allowed = if is_tied { 0.01 } else { 1e-12 };
         assert!((found / expected - 1.0).abs() <= allowed, "{shown}: {found}, PFSim {expected}");
     }
 }
 
-/// It names no time of any kind: runs end after 1000 s, the trace knows how long a job takes.
+/// The scenario states no time of any kind: runs end after 1000 s, and the trace says how long a
+/// job takes.
 #[test]
 fn the_listing_of_the_paper_runs_as_printed() {
     let folder = folder("topologies/milk.graphml", "traces/cg-c-128.tar.gz");
@@ -117,7 +118,7 @@ fn the_listing_of_the_paper_runs_as_printed() {
     assert_eq!(String::from_utf8(done.stderr).unwrap(), expected);
     let rows = table("runs", &done.stdout);
     assert_eq!(rows.len(), 12);
-    // The first six select hosts in a line: PFSim's numbers for that cluster.
+    // The first six points select hosts in a line: PFSim's numbers for that cluster.
     for (row, expected) in rows.iter().zip(PFSIM[0]) {
         let found = number(row, "max_congestion") * DURATION_S;
         assert!((found / expected - 1.0).abs() <= 1e-12, "{row:?}: PFSim {expected}");
@@ -125,8 +126,8 @@ fn the_listing_of_the_paper_runs_as_printed() {
     }
 }
 
-/// Files of PFSim's example: all combinations in its order, no host twice (as PFSim's random
-/// selection may draw it).
+/// The files of PFSim's example: all combinations in its order. No host is taken twice, which
+/// PFSim's random selection may do.
 #[test]
 fn a_scenario_runs_all_combinations_in_pfsims_order() {
     let scenario = data("pfsim/scenario.yml");
@@ -155,7 +156,7 @@ fn a_scenario_runs_all_combinations_in_pfsims_order() {
     }
 }
 
-/// What pf-collect writes as PFProf it reads as the same traffic.
+/// pf-collect reads a PFProf archive that it wrote as the same traffic.
 #[test]
 fn pfprof_archives_come_back() {
     let archive = collect(&MIXED);

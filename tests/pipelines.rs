@@ -7,7 +7,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs a pipeline script in an empty directory; its standard output, and the directory.
+/// Runs a pipeline script in an empty directory. Returns its standard output and the directory.
 fn pipeline(script: &str, arguments: &[&str]) -> (String, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let commands = Path::new(env!("CARGO_BIN_EXE_pf-collect")).parent().unwrap();
@@ -27,7 +27,7 @@ fn pipeline(script: &str, arguments: &[&str]) -> (String, tempfile::TempDir) {
     (String::from_utf8(output.stdout).unwrap(), directory)
 }
 
-/// Has mpi4py, which tests/install installs.
+/// Has mpi4py, installed by tests/install.
 const PYTHON: &str = "/usr/bin/python3";
 
 fn rows(csv_text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
@@ -76,11 +76,11 @@ fn phase_what_if_compares_routers_phase_by_phase() {
         let of = rows.iter().filter(|row| row["router"] == router && row["phases"] == kind);
         of.map(|row| row["max_link_load"].parse().unwrap()).collect()
     };
-    // Two kinds of phases in the trace (halo exchange and all-to-all), one averaged one.
+    // The trace has two kinds of phases (halo exchange and all-to-all), the average view one.
     assert_eq!((load("dmodk", "segmented").len(), load("dmodk", "merged").len()), (2, 1), "{text}");
     for router in ["dmodk", "greedy-max"] {
         let peak = load(router, "segmented").into_iter().fold(0.0, f64::max);
-        // An average over time never exceeds the peak of what it averages.
+        // An average over time never exceeds its peak.
         assert!(peak >= load(router, "merged")[0], "{router}: {text}");
     }
 }
@@ -89,7 +89,7 @@ fn phase_what_if_compares_routers_phase_by_phase() {
 fn pfsim_scenario_runs_every_combination() {
     let (text, directory) = pipeline("pfsim-scenario.sh", &[]);
     let rows = rows(&text);
-    // 1 scheduler × 2 host selectors × 2 process mappers × 3 routers, numbered in that order,
+    // 1 scheduler × 2 host selectors × 2 process mappers × 3 routers, numbered in that order with
     // routers fastest.
     assert_eq!(rows.len(), 12, "{text}");
     let routers: Vec<&str> = rows.iter().take(4).map(|row| row["router"].as_str()).collect();
@@ -100,8 +100,8 @@ fn pfsim_scenario_runs_every_combination() {
 #[test]
 fn stages_by_hand_leaves_every_stage_in_a_file() {
     let (text, directory) = pipeline("stages-by-hand.sh", &[]);
-    // 20 rounds: a 4 × 4 open grid has 2·4·3 neighbours, each exchanging both ways; 16 ranks all to
-    // all; 64 KiB a message.
+    // 20 rounds of 64 KiB messages: an open 4 × 4 grid has 2·4·3 pairs of neighbours, each
+    // exchanging both ways; then 16 ranks all to all.
     let messages = 20 * (2 * 4 * 3 * 2 + 16 * 15);
     assert!(text.contains(&format!("messages: {messages}\n")), "{text}");
     assert!(text.contains(&format!("bytes: {}\n", messages * 65_536)), "{text}");
@@ -113,8 +113,8 @@ fn stages_by_hand_leaves_every_stage_in_a_file() {
 }
 
 /// Every collective in one phase of a recorded program. A ring moves the least between hosts,
-/// 2(p−1)/p of the vector each way, a network that sums moves the vector itself; one server takes
-/// in all of them. Workers of SwitchML send again while they wait for one that is late.
+/// 2(p−1)/p of the vector each way. A network that sums moves the vector itself. One server takes
+/// in all vectors. Workers of SwitchML send again while they wait for a late one.
 #[test]
 fn in_network_what_if_compares_collectives_in_a_recorded_program() {
     let (text, _) = pipeline("in-network-what-if.sh", &[&bundled("recordings/training.trace.tar.gz")]);
@@ -132,7 +132,8 @@ fn in_network_what_if_compares_collectives_in_a_recorded_program() {
     assert!(atp < ring && ring < switchml && switchml < doubling && doubling < server, "{text}");
 }
 
-/// Without a trace, it records one; which messages fall into which phase is then up to the machine.
+/// Without a trace, the pipeline records one; the machine then decides which messages fall into
+/// which phase.
 #[test]
 fn in_network_what_if_records_a_program() {
     let (text, _) = pipeline("in-network-what-if.sh", &["", "star[hosts=9]", "recorded,ring"]);

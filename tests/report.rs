@@ -149,7 +149,7 @@ run,job,phase,cause,by_job,link_src,link_dst,link,path_s
 0,0,a/2a,sharing,3,e1,h2,5,0.5
 ";
     assert_eq!(table("blame"), expected);
-    // Of the other phase nothing is known; of this one the other links are no part of the path.
+    // Nothing is known of the other phase; of this one, the other links are not on the path.
     let ends: Vec<String> =
         table("links").lines().map(|row| row.rsplit_once(',').unwrap().1.to_owned()).collect();
     assert_eq!(ends[..6], ["path_s", "", "", "0", "0", "0.875"]);
@@ -157,8 +157,8 @@ run,job,phase,cause,by_job,link_src,link_dst,link,path_s
     assert!(table("jobs").ends_with(",2.5,2\n"), "{}", table("jobs"));
 }
 
-/// What is unknown is an empty cell: loads in bytes have no utilization, a job that did not end has
-/// no end.
+/// An unknown value is an empty cell: loads in bytes have no utilization, and a job that did not
+/// end has no end.
 #[test]
 fn unknowns_are_empty_cells() {
     let mut run = example::run(0, "dmodk", "c0");
@@ -223,7 +223,7 @@ run  choice  phase        hottest link       load   used
 #[test]
 fn times_that_are_not_sure_and_models_that_disagree_say_so() {
     let directory = files(&[("r.tar.gz", example::archive(json!({}), &example::models()))]);
-    // 96 % of 342 ms are 328 ms: more than the difference of 316 ms.
+    // 96 % of 342 ms are 328 ms, more than the difference of 316 ms.
     let expected = "\
 run  choice          phase                 time  hottest link       load   used
   0  flow            halo   25 ×  342 ms ± 96 %  h0 → e0        625 MB/s   50 %
@@ -234,7 +234,7 @@ phase halo: 342 ms ± 96 % by flow (run 0), 26 ms by packet, ideal (run 1), 13.2
 The stated error covers that: trust packet, ideal, or ask with --sampling off
 ";
     assert_eq!(text(&report(directory.path(), &["r.tar.gz"])), expected);
-    // Of the run: 0.96 × 0.342 s of its 5 s.
+    // The run's error: 0.96 × 0.342 s of its 5 s.
     let errors = |name, column| -> Vec<String> {
         let all = rows(text(&report(directory.path(), &["r.tar.gz", "--table", name])));
         all.into_iter().map(|mut row| row.remove(column).unwrap()).collect()
@@ -242,7 +242,7 @@ The stated error covers that: trust packet, ideal, or ask with --sampling off
     assert_eq!(errors("runs", "makespan_error"), ["0.065664", ""]);
     let of_phases = errors("agreement", "reference_makespan_error");
     assert_eq!(of_phases.iter().filter(|error| !error.is_empty()).collect::<Vec<_>>(), ["0.96"]);
-    // The graph of the phase has it beside the time.
+    // The graph of the phase has the error beside the time.
     text(&report(directory.path(), &["r.tar.gz", "-o", "out"]));
     let program = "
 import sys, networkx
@@ -334,7 +334,7 @@ fn rows(csv_text: &str) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_reader(csv_text.as_bytes()).deserialize().map(|row| row.unwrap()).collect()
 }
 
-/// Runs a Python program with the modules that tests/install installs; its standard output.
+/// Runs a Python program with the modules from tests/install. Returns its standard output.
 fn python(modules: &str, program: &str, arguments: &[&Path]) -> String {
     let python = std::env::var("PHASEFLOW_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
     let there = Command::new(&python).args(["-c", &format!("import {modules}")]).output();
@@ -368,7 +368,7 @@ fn networkx_and_igraph_read_the_graphs() {
     let mut network = example::network();
     network.links.push(network.links[8].clone());
     let mut runs = example::runs();
-    // The example's snapshots are of 16 links.
+    // The example's snapshots are for 16 links.
     runs.iter_mut().for_each(|run| run.snapshots.clear());
     let archive = example::archive_of(json!({}), &network, &example::workload(), &runs);
     let directory = files(&[("r.tar.gz", archive)]);
@@ -405,8 +405,7 @@ for e in g.es:
     }
 }
 
-/// Numbers that no simulation gives, from whoever wrote the archive, give an odd report but no
-/// failure.
+/// Numbers that no simulation gives make an odd report, but no failure, whoever wrote the archive.
 #[test]
 fn absurd_numbers_are_no_reason_to_fail() {
     let mut network = example::network();
@@ -436,7 +435,7 @@ fn absurd_numbers_are_no_reason_to_fail() {
     assert!(again.starts_with("run,") && !again.contains("NaN") && !again.contains("inf"), "{again}");
 }
 
-/// docs/formats.md says enough to read a result archive in another language.
+/// docs/formats.md is enough to read a result archive in another language.
 #[test]
 fn a_reader_in_python_finds_the_same_links() {
     let directory = files(&[("r.tar.gz", example::example())]);
@@ -467,7 +466,7 @@ spells = [v for v in edge.iter('{http://gexf.net/1.3}attvalue') if v.get('for') 
 print(len(spells), spells[1].get('value'), spells[1].get('start'), spells[1].get('end'))
 ";
     let read = python("xml", program, &[&directory.path().join("out/fabric.gexf")]);
-    // The job starts at 0.5 s, its second round of 0.2 s has the phase from 0.12 s on.
+    // The job starts at 0.5 s; in its second round of 0.2 s, the phase begins at 0.12 s.
     let [spells, load, start, end] = read.split_whitespace().collect::<Vec<_>>()[..] else {
         panic!("{read}")
     };

@@ -1,5 +1,5 @@
-//! The page as a browser sees it. The pages are left in the target directory (`tmp/report-page`),
-//! to be looked at.
+//! The page as a browser shows it. The pages stay in the target directory (`tmp/report-page`) for
+//! inspection.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod example;
@@ -16,10 +16,10 @@ use phaseflow_simulate::topology::LinkId;
 use phaseflow_simulate::workload::Workload;
 use serde_json::json;
 
-/// Names that would be markup, script or style if they were not escaped.
+/// Names that would be markup, script or style without escaping.
 const HOSTILE: &str = "</script><img src=http://example.org/x onerror=alert(1)>\"'&<style>*{display:none}";
 
-/// Writes the report of an archive into a directory of its own and gives the path of the page.
+/// Writes the report of an archive into a directory of its own. Returns the path of the page.
 fn page(name: &str, archive: &[u8]) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report-page").join(name);
     fs::create_dir_all(&directory).unwrap();
@@ -35,7 +35,7 @@ fn page(name: &str, archive: &[u8]) -> PathBuf {
     directory.join("index.html")
 }
 
-/// What a browser makes of the page, and what it complained of.
+/// The page as the browser builds it, and the browser's complaints about it.
 fn browsed(page: &Path) -> (String, String) {
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new("chromium")
@@ -48,7 +48,7 @@ fn browsed(page: &Path) -> (String, String) {
     let output = output.unwrap_or_else(|error| panic!("chromium: {error}; tests/install installs it"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "chromium: {said}");
-    // The browser talks about itself, too; the page's own complaints come from its console.
+    // The browser also reports on itself; complaints about the page come from its console.
     let complaints = said.lines().filter(|line| line.contains("CONSOLE")).collect();
     (String::from_utf8_lossy(&output.stdout).into_owned(), complaints)
 }
@@ -118,8 +118,8 @@ fn many_phases(number: u32) -> RunResult {
     run
 }
 
-/// Each phase takes 4 s, 3 s of them in the network, where 2 s were lost on link 8: 0.5 s to its
-/// own job, the rest to job 7.
+/// Blame: each phase takes 4 s, 3 s of them in the network, where 2 s were lost on link 8. Of
+/// these, the run's own job caused 0.5 s, job 7 the rest.
 fn blame(run: &mut RunResult) {
     for (phase, row) in (0..).zip(&mut run.phases) {
         row.replayed = Some(Replayed { path_ranks_s: 1.0, path_network_s: 3.0, ..Replayed::default() });
@@ -131,7 +131,7 @@ fn blame(run: &mut RunResult) {
         run.blame.push(row(Cause::Transfer, None, 0.5));
         run.blame.push(row(Cause::Sharing, Some(0), 0.5));
         run.blame.push(row(Cause::Sharing, Some(7), 1.5));
-        // Two steps lost more to ranks 4 → 5 than one to 2 → 3.
+        // Two steps together lost more to ranks 4 → 5 than one step lost to 2 → 3.
         for (by_rank, shared_s) in [(4, 0.5), (2, 0.625), (4, 0.25)] {
             run.path.push(PathRow {
                 job: 0,
@@ -172,8 +172,7 @@ fn the_page_says_how_sure_times_are_and_where_models_disagree() {
                 13.2 times apart. The stated error covers that: trust packet, ideal, or ask with --sampling off.</p>";
     assert!(html.contains(note), "{html}");
     assert_eq!(html.matches("Models disagree on").count(), 1);
-    // Phase by phase, and of the run, whose 5 s may be off by the 328 ms of that phase: that is 6.6
-    // %.
+    // Phase by phase, and for the run, whose 5 s may be off by the phase's 328 ms, which is 6.6 %.
     assert!(
         html.contains("<td class=\"n\">342 ms ± 96 %</td>") && html.contains("<td class=\"n\">5 s</td>"),
         "{html}"

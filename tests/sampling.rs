@@ -18,15 +18,15 @@ fn on_and_off(trace: &[u8], method: &str, topology: &str, model: &str) -> [Vec<R
     })
 }
 
-/// Asks that every phase from samples is as far from the whole run as it says, or nearer, and that
-/// no link carries more than it can in any phase; returns how many phases are not simulated whole.
+/// Checks that every phase from samples is off by no more than its stated error, and that no link
+/// carries more than it can in any phase. Returns how many phases are not simulated whole.
 fn covered(name: &str, trace: &[u8], method: &str, topology: &str, model: &str) -> usize {
     let [on, off] = on_and_off(trace, method, topology, model);
-    // Packets of a whole run are told of the run, not of its phases; a phase of no time has no
-    // loads.
+    // Figures of packets in a whole run are for the run, not for its phases. A phase of no time has
+    // no loads.
     for row in on.iter().chain(&off).filter(|row| !row["max_utilization"].is_empty()) {
         let (used, bytes) = (number(row, "max_utilization"), number(row, "max_link_bytes"));
-        // Bytes are whole ones.
+        // Bytes are rounded to whole ones.
         assert!(used <= 1.0 + 1e-6 + 1.0 / bytes.max(1.0), "{name}, {model}, phase {}: {used}", row["phase"]);
     }
     for sampled in &on {
@@ -42,7 +42,7 @@ fn covered(name: &str, trace: &[u8], method: &str, topology: &str, model: &str) 
     on.iter().filter(|row| number(row, "makespan_error") > 0.0).count()
 }
 
-/// More than 131 072 messages, so that not all of them are simulated. In the last three, one
+/// More than 131 072 messages, so that not all of them are simulated. In the last three runs, one
 /// occurrence of hundreds carries nearly all bytes: at one place, at the end, or once in a while.
 #[test]
 fn phases_from_samples_are_as_near_as_they_say() {
@@ -68,8 +68,8 @@ fn phases_from_samples_are_as_near_as_they_say() {
     assert!(sampled > 0, "all of them were simulated whole");
 }
 
-/// An alltoall leaves the ranks apart, and they gather in the allreduce after it: a piece of that
-/// begins with ranks further apart than they are there in the run.
+/// An alltoall leaves the ranks apart, and they gather in the allreduce after it. A piece of the
+/// allreduce begins with ranks further apart than they are there in the run.
 #[test]
 fn ranks_that_gather_take_no_longer() {
     let pattern = "(halo3d*10,alltoall*2,allreduce*40)*6";
@@ -77,7 +77,7 @@ fn ranks_that_gather_take_no_longer() {
     assert!(covered(pattern, &trace, "rounds", "xgft[m=8:8,w=1:4]", "flow") > 0, "it was simulated whole");
 }
 
-/// A recording from samples under both models.
+/// Checks a recording from samples under both models.
 fn recording_is_covered(path: &Path) {
     let trace = std::fs::read(path).unwrap();
     for model in ["flow", "packet"] {
@@ -101,7 +101,7 @@ fn shared_data_recordings_from_samples_are_as_near_as_they_say() {
 }
 
 /// Ten thousand equal steps on a ring: a few blocks are simulated, one of them for nearly all, and
-/// nothing is lost by that.
+/// nothing is lost.
 #[test]
 fn a_loop_of_equal_rounds_is_simulated_once() {
     for pattern in ["shift*10000", "allreduce*500"] {

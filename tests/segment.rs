@@ -1,5 +1,5 @@
-//! pf-segment as a user calls it: lists, matrices and scores, the same bytes however it is fed, and
-//! what it says of bad input.
+//! pf-segment as a user calls it: lists, matrices and scores, the same bytes for every kind of
+//! input, and messages about bad input.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -49,7 +49,7 @@ fn text(arguments: &[&str], input: &[u8]) -> String {
     String::from_utf8(output(arguments, input)).unwrap()
 }
 
-/// Exit code and standard error of a call that has to fail, without a word on standard output.
+/// Exit code and standard error of a call that has to fail with empty standard output.
 fn failure(arguments: &[&str], input: &[u8]) -> (i32, String) {
     let done = segment(arguments, input);
     assert!(done.stdout.is_empty(), "{arguments:?}");
@@ -74,8 +74,8 @@ fn name(path: &Path) -> &str {
 #[test]
 fn two_phases_are_listed_to_the_nanosecond() {
     let trace = two_phases();
-    // A step takes 65 536 + 1000 ns; a halo exchange has 4 steps and 48 messages, an alltoall 15
-    // and 240.
+    // A step takes 65 536 + 1000 ns. A halo exchange has 4 steps and 48 messages, an alltoall 15
+    // steps and 240 messages.
     let expected = "occurrence,phase,depth,start_ns,end_ns,messages,bytes\n\
                     0,0,0,0,5322880,960,62914560\n\
                     1,1,0,5322880,25283680,4800,314572800\n";
@@ -152,7 +152,7 @@ fn other_formats_are_read_too() {
 fn sums_pass_as_one_phase_with_a_note() {
     let directory = tempfile::tempdir().unwrap();
     let sums = collect(&["--pattern", "halo2d*5", "--ranks", "16", "--to", "pfprof"]);
-    // Archives of other tools name no duration.
+    // Archives of other tools state no duration.
     let sums = String::from_utf8(sums).unwrap().replace("\"duration\"", "\"unstated\"");
     let sums = file(&directory, "sums.tar", sums.as_bytes());
     let done = segment(&["--list", name(&sums)], b"");
@@ -252,7 +252,7 @@ fn csv(messages: &[(i64, u32, u32)]) -> Vec<u8> {
     format!("t_ns,src,dst,bytes\n{}", rows.collect::<String>()).into_bytes()
 }
 
-/// What `--list` prints below its header, and what is said.
+/// The lines of `--list` below the header, and standard error.
 fn list(input: &Path) -> (Vec<String>, String) {
     let done = segment(&[name(input), "--list"], b"");
     let said = String::from_utf8(done.stderr).unwrap();
@@ -331,7 +331,7 @@ fn a_hundred_thousand_phases() {
     let found = read_segmentation(archive).unwrap();
     assert_eq!((found.phases.len(), found.occurrences.len()), (100_000, 100_000));
     assert!(found.phases[..99_999].iter().all(|phase| phase.matrix.messages() == 1));
-    // The default method has no room for as many; what it says still covers the run.
+    // The default method has no room for as many phases; its segmentation still covers the run.
     let pattern = ["--pattern", "(halo2d,shift)*50000", "--ranks", "4", "--bytes", "64"];
     let short = file(&directory, "short.tar", &collect(&pattern));
     let (rows, _) = list(&short);
@@ -349,7 +349,7 @@ fn a_hundred_thousand_phases() {
 #[test]
 fn tags_from_a_file_of_text_tell_phases_apart() {
     let directory = tempfile::tempdir().unwrap();
-    // The same ring again and again, a microsecond a round; half way through its tag changes.
+    // The same ring again and again, a microsecond a round; half way through, its tag changes.
     let rows = (0..200).flat_map(|round| (0..8).map(move |rank| (round, rank)));
     let text: String = rows
         .map(|(round, rank)| format!("{},{rank},{},512,{}\n", round * 1000, (rank + 1) % 8, 3 + round / 100))

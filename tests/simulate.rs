@@ -1,5 +1,5 @@
-//! pf-simulate as a user calls it: a closed form, the order of runs, the same bytes however it is
-//! fed, and what it says of bad input.
+//! pf-simulate as a user calls it: a closed form, the order of runs, the same bytes for every kind
+//! of input, and messages about bad input.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -11,13 +11,13 @@ use stages::{Row, collect, number, output, run, segment, simulate, table};
 use tempfile::TempDir;
 
 /// Bytes of a message of the two-phase trace, rounds of each phase, and nanoseconds of one step of
-/// a round: a byte takes 1 ns to leave, and a message 1000 ns more to arrive.
+/// a round. A byte takes 1 ns to leave, and a message 1000 ns more to arrive.
 const BYTES: f64 = 65536.0;
 const ROUNDS: f64 = 20.0;
 const STEP_S: f64 = (BYTES + 1000.0) / 1e9;
 
 /// A run of a 4 × 4 halo exchange with open edges (20 rounds of 4 steps), then of an all-to-all of
-/// 16 ranks (20 rounds of 15 steps), segmented at the marks that the generator sets.
+/// 16 ranks (20 rounds of 15 steps). It is segmented at the marks that the generator sets.
 fn two_phases() -> Vec<u8> {
     let trace =
         collect(&["--pattern", "halo2d,alltoall", "--ranks", "16", "--bytes", "64KiB", "--repeat", "20"]);
@@ -68,7 +68,7 @@ fn a_two_phase_trace_has_the_hot_spots_of_the_closed_form() {
     expect(alltoall, "0", 24.0, 15.0);
     expect(merged, "1", 28.0, 19.0);
     assert!(number(merged, "max_link_load") < number(alltoall, "max_link_load"));
-    // The links table says the same of the link that the phases table names.
+    // The links table agrees on the link that the phases table names.
     let links = table("links", &results);
     for row in [halo, alltoall, merged] {
         let same = |link: &&Row| {
@@ -105,7 +105,7 @@ fn the_same_bytes_from_files_pipes_threads_and_runs() {
         output(simulate(&[&axes[..], &rest].concat()), b"");
         assert!(std::fs::read(&results).unwrap() == piped, "{threads} threads");
     }
-    // A trace that is no archive of ours is one phase; from where it is read makes no difference.
+    // A trace that is no archive of ours is one phase, wherever it is read from.
     let csv = folder.path().join("run.csv");
     std::fs::write(&csv, "t_ns,src,dst,bytes,tag,op\n0,0,1,100,0,\n30,1,0,50,0,\n").unwrap();
     let star = ["--topology", "star[hosts=2]"];
@@ -133,7 +133,7 @@ fn shards_together_are_the_whole() {
     }
     union.sort_by_key(|row| row["run"].parse::<u32>().unwrap());
     assert_eq!(union, whole);
-    // The list names the same points; two of them run alone keep their numbers.
+    // The list names the same points; two of them keep their numbers when run alone.
     let list = String::from_utf8(output(simulate(&[&axes[..], &["--list"]].concat()), &phases)).unwrap();
     let points: Vec<serde_json::Value> =
         list.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -192,8 +192,7 @@ fn forwarding_tables_and_snapshots_where_asked_for() {
     assert!(std::fs::read_to_string(tables.join("0-1.yml")).unwrap().contains("fdb:"));
 }
 
-/// A program of the user's, named relative to the scenario, on a network where there is one way
-/// only.
+/// A program of the user's, named relative to the scenario, on a network with only one path.
 #[test]
 fn a_scenarios_own_router_lies_beside_it() {
     let folder = TempDir::new().unwrap();
@@ -220,8 +219,8 @@ fn a_scenarios_own_router_lies_beside_it() {
     assert_eq!(times, [["0", "0", "0.02528368"], ["1", "1", "3"]]);
 }
 
-/// Runs in an empty folder with `files`; what is said on standard error. The command has to fail
-/// with `code` and leave no file behind.
+/// Runs a command that has to fail with `code` in an empty folder with `files`, and leave no file
+/// behind. Returns standard error.
 fn refused(files: &[(&str, &str)], arguments: &[&str], code: i32) -> String {
     let folder = TempDir::new().unwrap();
     for (name, text) in files {
@@ -282,7 +281,7 @@ fn choices_that_do_not_exist_are_named_with_their_neighbours() {
         ),
     ] {
         let network: &[&str] = if arguments[0] == "--topology" { &[] } else { &star };
-        // Said before any input is read: there is none of that name.
+        // The error comes before any input is read: there is no input of that name.
         let error = refused(&[], &[network, arguments, &["no-such-input"]].concat(), 2);
         assert_eq!(error, format!("pf-simulate: {expected}\n"));
     }
@@ -390,8 +389,8 @@ fn scenarios_that_are_wrong_say_where() {
     );
 }
 
-/// n − 1 ranks send S bytes to rank 0 at once: its link takes L + (n − 1)·S/B, half of it if the
-/// link is twice as fast.
+/// n − 1 ranks send S bytes to rank 0 at once: its link takes L + (n − 1)·S/B, and half the second
+/// term if the link is twice as fast.
 #[test]
 fn the_flow_model_from_end_to_end() {
     let trace = collect(&["--pattern", "incast,incast", "--ranks", "5", "--bytes", "1MB", "--repeat", "3"]);
@@ -421,7 +420,7 @@ fn the_flow_model_from_end_to_end() {
     let twice = with(&["--model", "traffic,flow", "--what-if", "s1.0>h0×2"], &archive);
     let makespans: Vec<f64> = table("runs", &twice).iter().map(|row| number(row, "makespan_s")).collect();
     near(makespans[1] / makespans[3], round / (1e-6 + (round - 1e-6) / 2.0));
-    // A parameter in brackets goes before the option; without the model an option has no meaning.
+    // A parameter in brackets goes before the option. Without its model, an option has no meaning.
     let both = with(&["--model", "flow,flow[compute-scale=1]"], &archive);
     let makespans: Vec<f64> = table("runs", &both).iter().map(|row| number(row, "makespan_s")).collect();
     assert!(makespans[1] >= makespans[0]);

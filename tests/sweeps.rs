@@ -1,5 +1,5 @@
-//! Sweeps in shards, by the pipelines for it: a task is killed, the same command goes on, and the
-//! report is that of one piece.
+//! Sweeps in shards, by the pipelines for them: a task is killed, the same command goes on, and the
+//! report equals that of the sweep in one piece.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -17,8 +17,8 @@ use tempfile::TempDir;
 
 const SHARDS: &str = "7";
 
-/// A sweep of 2 networks × 4 process mappers × 3 routers, one of them a program; `once` is what
-/// that does when it runs as part of a shard for the first time.
+/// A sweep of 2 networks × 4 process mappers × 3 routers, one of which is a program. `once` is a
+/// shell line of that program, which acts once, in a shard.
 struct Sweep {
     folder: TempDir,
     options: Vec<String>,
@@ -35,7 +35,7 @@ impl Sweep {
             format!("#!/bin/sh\ncd {}\n{once}\nexec {}\n", folder.path().display(), router.display());
         std::fs::write(at("router.sh"), script).unwrap();
         std::fs::set_permissions(at("router.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
-        // No time limit for the program: what it waits for may take its time.
+        // The program has no time limit, as it may wait for long.
         let routers = format!("dmodk,ecmp,exec:{}[timeout=100000s]", at("router.sh"));
         let mut options = vec![at("phases.tar")];
         options.extend(["--topology", "xgft[m=4:4,w=1:2],torus[dims=4x4]"].map(String::from));
@@ -52,7 +52,7 @@ impl Sweep {
         self.path(name).exists()
     }
 
-    /// `sweep-NAME.sh sweep 7 …` in the folder, as a child of `command`'s environment.
+    /// Runs `sweep-NAME.sh sweep 7 …` in the folder, in the environment of `command`.
     fn begin(&self, mut command: Command) -> Output {
         command.args(["sweep", SHARDS]).args(&self.options);
         run(self.with_environment(command), b"")
@@ -67,7 +67,8 @@ impl Sweep {
         command
     }
 
-    /// The report of the shards in `sweep` is byte for byte that of the sweep in one piece.
+    /// Checks that the report of the shards in `sweep` is byte for byte the report of the sweep in
+    /// one piece.
     fn is_that_of_one_piece(&self) {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
         let results = output(simulate(&options), b"");
@@ -93,7 +94,7 @@ fn pipelines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines")
 }
 
-/// All files in a folder and below, by their names there.
+/// All files in a folder and below, by their paths in it.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -112,7 +113,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Task 2 has points 1, 8, 15 and 22; the program is the router of point 8. It stops there until
+/// Task 2 has points 1, 8, 15 and 22; the program is the router of point 8 and stops there until
 /// the task is killed.
 #[test]
 fn a_slurm_array_goes_on_after_a_killed_task() {
@@ -138,7 +139,7 @@ fn a_slurm_array_goes_on_after_a_killed_task() {
 
     let again = sweep.begin(cluster.command(script.to_str().unwrap()));
     assert!(again.status.success(), "{}", text(&again.stderr));
-    // Every task of the first array has a number of a job, too.
+    // Every task of the first array has a job number, too.
     let [array, merge] = [0, 1].map(|line| text(&again.stdout).lines().nth(line).unwrap());
     assert!(array.starts_with("shards: job ") && array.ends_with(", tasks 2"), "{array}");
     assert!(merge.starts_with("merge: job "), "{merge}");
@@ -147,13 +148,13 @@ fn a_slurm_array_goes_on_after_a_killed_task() {
     assert!(told.contains("1 of 4 runs are taken over from sweep/shards/2.tar.gz.partial\n"), "{told}");
     sweep.is_that_of_one_piece();
 
-    // All is there: nothing but the merge is done again.
+    // All shards are there, so only the merge is done again.
     let merged = sweep.begin(cluster.command(script.to_str().unwrap()));
     assert!(text(&merged.stdout).starts_with("merge: job "), "{}", text(&merged.stdout));
     cluster.drain();
 }
 
-/// What kills the command that asks, once.
+/// Kills the command that calls the program, once.
 const KILL: &str = "mkdir killed 2>/dev/null && kill -KILL $PPID";
 
 #[test]
@@ -194,7 +195,7 @@ fn snakemake_goes_on_after_a_killed_shard() {
     sweep.is_that_of_one_piece();
 }
 
-/// Shards of other options are refused, not put together.
+/// Shards with other options are refused, not merged.
 #[test]
 fn a_merge_refuses_what_is_of_another_sweep() {
     let mut sweep = Sweep::new("");

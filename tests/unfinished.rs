@@ -1,5 +1,5 @@
-//! Sweeps that are ended before they are finished: what is left of them, what can be read of it,
-//! and how they go on.
+//! Sweeps that end before they are finished: what remains, what can be read of it, and how they go
+//! on.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use stages::{collect, output, run, segment, simulate};
 use tempfile::TempDir;
 
-/// 40 runs, each of which asks a program for its hosts, without a time limit.
+/// 40 runs; each calls a program that selects its hosts and has no time limit.
 const SWEEP: [&str; 9] = [
     "phases.tar",
     "--topology",
@@ -24,8 +24,8 @@ const SWEEP: [&str; 9] = [
     "exec:sh select.sh[timeout=100000s]",
 ];
 
-/// Says the hosts in their order. In a folder `asked` it counts the runs, and stops at the fifth
-/// until that is killed.
+/// Selects hosts in their order. In a folder `asked`, it counts the runs, and stops at the fifth
+/// until it is killed.
 const SELECT: &str = "read -r greeting
 if [ -d asked ]; then
   run=1
@@ -58,7 +58,7 @@ fn report(folder: &Path, arguments: &[&str]) -> Output {
     run(command, b"")
 }
 
-/// Lines of a table of the runs that are complete in a file that may not be.
+/// Lines of a table of the complete runs in a file that may be incomplete.
 fn lines(folder: &Path, table: &str, file: &str) -> Vec<String> {
     let done = report(folder, &["--quiet", "--partial", "--table", table, file]);
     String::from_utf8(done.stdout).unwrap().lines().map(String::from).collect()
@@ -68,7 +68,7 @@ fn errors(done: &Output) -> String {
     String::from_utf8(done.stderr.clone()).unwrap()
 }
 
-/// The whole story with a real process and SIGKILL, for archives with and without gzip.
+/// All of this with a real process and SIGKILL, for archives with and without gzip.
 #[test]
 fn a_killed_sweep_leaves_its_runs_and_goes_on() {
     let folder = folder();
@@ -88,7 +88,7 @@ fn a_killed_sweep_leaves_its_runs_and_goes_on() {
         std::fs::remove_dir_all(folder.join("asked")).unwrap();
         assert!(!folder.join(file).exists());
 
-        // What is there is the beginning of what would have been.
+        // The partial file holds the beginning of the whole one.
         for table in ["runs", "phases", "ranks"] {
             let (found, all) = (lines(folder, table, &partial), lines(folder, table, whole));
             assert!(found.len() > 4 && found.len() < all.len(), "{table}: {} of {}", found.len(), all.len());
@@ -110,7 +110,7 @@ fn a_killed_sweep_leaves_its_runs_and_goes_on() {
         let done: Vec<bool> = status.lines().map(|line| line.ends_with("\"done\":true}")).collect();
         assert_eq!(done, (0..40).map(|run| run < runs).collect::<Vec<_>>());
 
-        // The same command again would throw it away; another one may.
+        // The same command again would overwrite it; another command may.
         let again = run(sweep(folder, &["-o", file]), b"");
         let problem = "has finished runs of this sweep: go on after them with --resume, or remove it";
         assert_eq!(errors(&again), format!("pf-simulate: {partial}: {problem}\n"));
@@ -147,7 +147,7 @@ fn runs_before_one_that_fails_are_kept() {
     let said = failing("dmodk,smodk,exec:false,ecmp", &[]);
     let kept = "pf-simulate: r.tar.partial has the first 2 of 4 runs: pf-report --partial reads them, --resume goes on after them\n";
     assert!(said.starts_with(kept) && said.contains("run 2: "), "{said}");
-    // It fails again, and again nothing is lost.
+    // The command fails again, and again nothing is lost.
     let said = failing("dmodk,smodk,exec:false,ecmp", &["--resume"]);
     assert!(said.contains("2 of 4 runs are taken over") && said.contains(kept), "{said}");
     let routers = lines(folder, "runs", "r.tar.partial");
@@ -163,11 +163,11 @@ fn what_does_not_belong_together_is_not_put_together() {
         command.current_dir(folder).args(arguments);
         run(command, b"")
     };
-    // Nothing is there to go on with: all is computed.
+    // There is nothing to resume, so all runs are computed.
     let routers = ["--router", "dmodk,smodk,ecmp", "--resume"];
     assert!(star(&routers).status.success());
     let whole = std::fs::read(folder.join("r.tar")).unwrap();
-    // All is there.
+    // All runs are there.
     let done = star(&routers);
     assert_eq!(errors(&done), "pf-simulate: 3 of 3 runs are taken over from r.tar\n");
     assert!(std::fs::read(folder.join("r.tar")).unwrap() == whole);
@@ -198,7 +198,7 @@ fn what_does_not_belong_together_is_not_put_together() {
         );
     }
 
-    // What cannot be gone on with is replaced, unless somebody is writing it.
+    // A file that cannot be resumed is replaced, unless another command is writing it.
     std::fs::write(folder.join("r.tar.partial"), "no archive").unwrap();
     let busy = std::fs::File::open(folder.join("r.tar.partial")).unwrap();
     busy.try_lock().unwrap();

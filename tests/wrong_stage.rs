@@ -1,4 +1,4 @@
-//! What each command says of what another stage wrote.
+//! Each command's message about input that another stage wrote.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -44,7 +44,7 @@ fn a_wrong_stage_says_which_command_to_run() {
         assert_eq!(String::from_utf8(done.stderr).unwrap(), format!("{name}: {input}: {problem}\n"));
         assert!(done.stdout.is_empty(), "{name} {input}");
     }
-    // A run directory is known by the names of its files.
+    // A run directory is recognised by the names of its files.
     std::fs::create_dir(folder.path().join("run")).unwrap();
     let recording = format!("run/rank-0.{}", phaseflow_profiler::format::EXTENSION);
     std::fs::write(folder.path().join(recording), b"").unwrap();

@@ -145,7 +145,7 @@ fn more_phases_than_windows_are_no_problem() {
     let messages: Vec<_> = (0..100_000).map(|i| (i, 0, 1)).collect();
     let marks: Vec<_> = (0..100_000).map(|i| (i, 0, i as i32)).collect();
     let outcome = split(&trace(&messages, &marks, &RunFacts::default()), "marks").unwrap();
-    // The last mark is set at the very end: no time is left for its phase.
+    // The last mark is set at the very end, so its phase has no time.
     assert_eq!((outcome.segmentation.phases.len(), list(&outcome).len()), (99_999, 99_999));
     let bytes = trace(&messages, &marks, &RunFacts::default());
     let options = Options { method: Method::Marks, max_phases: Some(3), windows: 4096, ..Options::default() };
@@ -166,7 +166,7 @@ fn a_span_beyond_all_time_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever the messages, depth 0 tiles the run, nothing is lost, and no occurrence is without
+    /// Whatever the messages: depth 0 tiles the run, nothing is lost, and every occurrence has a
     /// length.
     #[test]
     fn occurrences_tile_and_matrices_add_up(
@@ -189,7 +189,7 @@ proptest! {
             let mut reached = 0;
             for occurrence in &found.occurrences {
                 prop_assert_eq!(occurrence.start_ns, reached);
-                // A run of one time is an occurrence of no length.
+                // A run of a single time is one occurrence without length.
                 prop_assert!(occurrence.end_ns > occurrence.start_ns || found.header.duration_ns.is_none());
                 reached = occurrence.end_ns;
             }

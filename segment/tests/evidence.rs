@@ -1,4 +1,4 @@
-//! What the method `evidence` has to find, and what must not matter to it.
+//! What the method `evidence` has to find, and which changes must not matter to it.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use phaseflow_collect::export::ArchiveExport;
 use phaseflow_collect::pattern::{Disturbance, LabelledRun, Program};
 use phaseflow_segment::{Level, Method, Options, Rewind, segment};
 
-/// The begins of the innermost phases of a program, in nanoseconds, with their phases.
+/// The innermost phases of a program: their begins in nanoseconds, and their numbers.
 fn phases(program: &str, ranks: u32, disturbance: Disturbance) -> Vec<(u64, Option<u32>)> {
     let run = LabelledRun { disturbance, ..LabelledRun::new(Program::parse(program).unwrap(), ranks) };
     let mut trace = Vec::new();

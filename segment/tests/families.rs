@@ -1,4 +1,4 @@
-//! Labelled runs through the whole of segmentation: where ranks are not late, their marks are their
+//! Labelled runs through all of segmentation: where ranks are not late, their marks are their
 //! truth.
 
 use std::io::Cursor;
@@ -37,8 +37,8 @@ fn marks_of_tidy_runs_are_their_truth() {
             let score = scored(&archive, &truth, "marks");
             let what = format!("{}, {ranks} ranks: {score:?}", family.name);
             assert_eq!((score.boundary_f1, score.exact_f1), (1.0, Some(1.0)), "{what}");
-            // An idle stretch begins with its mark; in the truth with the arrival before it, which
-            // is at the same time.
+            // An idle stretch begins with its mark. In the truth it begins with the arrival before
+            // it, at the same time.
             assert!(score.covering > 1.0 - 1e-9 && score.label_ari > 1.0 - 1e-9, "{what}");
         }
     }
@@ -56,7 +56,7 @@ fn one_phase_for_everything_finds_nothing_but_a_stationary_run() {
     }
 }
 
-/// One occurrence of random partners in eleven looks a little different; in its place in the loop
+/// One of eleven occurrences of random partners looks a little different; in its place in the loop
 /// it is the same phase.
 #[test]
 fn an_odd_occurrence_breaks_no_loop() {

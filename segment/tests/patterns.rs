@@ -1,5 +1,5 @@
-//! Generated runs whose phases are known: their marks say where each pattern begins, and the
-//! default method, which does not see them, has to find the same boundaries to the nanosecond.
+//! Generated runs whose phases are known. Their marks say where each pattern begins; the default
+//! method does not see them and has to find the same boundaries to the nanosecond.
 
 use std::io::Cursor;
 
@@ -24,7 +24,7 @@ fn split(trace: &[u8], method: &str, change: impl Fn(&mut Options)) -> Segmentat
     segment(&mut Rewind(Cursor::new(trace)), &options).unwrap().segmentation
 }
 
-/// All but the header, which names the method.
+/// Compares all but the header, which names the method.
 fn assert_same(found: &Segmentation, truth: &Segmentation, what: &str) {
     assert_eq!(found.occurrences, truth.occurrences, "{what}");
     assert_eq!(found.phases, truth.phases, "{what}");
@@ -77,7 +77,7 @@ fn the_other_methods_find_two_plain_phases() {
 
 #[test]
 fn messages_without_operations_are_found_to_a_step() {
-    // The first step of an alltoall goes to the next rank, as a step of the halo exchange does.
+    // An alltoall's first step goes to the next rank, as one step of the halo exchange does.
     let (trace, truth) = (run("halo2d,alltoall", 16, 20, 0), 20 * 4 * 66_536);
     let mut reader = TraceReader::open(&trace[..]).unwrap();
     let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();

@@ -1,4 +1,4 @@
-//! The method `rounds` on labelled runs: what holds for every segmentation, and how near it is to
+//! The method `rounds` on labelled runs: what holds for every segmentation, and how near each is to
 //! the truth.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
@@ -38,8 +38,8 @@ fn starts(segmentation: &Segmentation) -> Vec<u64> {
     tiles.map(|occurrence| occurrence.start_ns).collect()
 }
 
-/// Depth 0 tiles the run; what is deeper lies in what is above it; no message is lost; and the
-/// archive comes back.
+/// Checks that depth 0 tiles the run, that deeper occurrences lie in those above them, that no
+/// message is lost, and that the archive comes back unchanged.
 fn check(found: &Segmentation, messages: u64) {
     let (mut reached, mut sent) = (0, 0);
     let mut around: Vec<(u64, u64)> = Vec::new();
@@ -59,8 +59,8 @@ fn check(found: &Segmentation, messages: u64) {
     assert_eq!((Some(reached), sent), (found.header.duration_ns, messages));
     for (number, phase) in found.phases.iter().enumerate() {
         let own = || found.occurrences.iter().filter(|occurrence| occurrence.phase == Some(number as u32));
-        // A loop is what its outermost occurrences are; what is in no other phase is itself
-        // wherever it is.
+        // A loop counts its outermost occurrences; a phase that holds no other phase counts all of
+        // its own.
         let depth = own().map(|occurrence| occurrence.depth).min().unwrap();
         let is_leaf = number < found.leaf_phases().unwrap();
         let (count, sum, ns) = own()
@@ -97,10 +97,10 @@ fn phases_of_many_kinds_are_found_to_the_nanosecond() {
             "halo2d+allreduce[bytes=1KiB]*20,halo3d*20",
             // Only the rate changes.
             "shift[bytes=1KiB,gap=1us]*400,shift[bytes=1KiB,gap=20us]*300,shift[bytes=1KiB,gap=1us]*400",
-            // A round with one more operation, and half of the ranks.
+            // A round with one more operation; then another pattern on half of the ranks.
             "halo2d[gap=60us]*60,halo2d+incast[bytes=256,gap=60us]*60,halo2d[gap=60us]*60",
             "shift[gap=80us]|halo2d[gap=80us]*60,shift[gap=80us]|shift[gap=80us]*60",
-            // Idle stretches between phases, one of them without rounds.
+            // Idle stretches between phases, one of which has no rounds.
             "transpose*60,idle[time=30ms],shift*60,idle[time=30ms],random*60,idle[time=30ms],halo2d*60",
         ] {
             let (trace, truth) = program(text, ranks);
@@ -111,13 +111,13 @@ fn phases_of_many_kinds_are_found_to_the_nanosecond() {
 
 #[test]
 fn random_partners_are_a_phase_wherever_they_come() {
-    // Nothing comes again in them but by chance, so that nothing is a round of theirs, nor a piece
-    // of one.
+    // Messages of random partners come again only by chance, so they make no rounds, and no pieces
+    // of rounds.
     for (text, ranks) in [
         ("transpose*300,((random[gap=190us]*54,permutation[gap=110us]*71)*5,allreduce*119)*3,incast*300", 64),
         ("bisection*300,((halo3d[gap=180us]*26,random[gap=20us]*148)*3,alltoall*5)*4,allreduce*200", 64),
         ("(random[gap=180us]*62,shift[gap=190us]*50,idle[time=7ms])*8,halo2d*190", 256),
-        // Once beside longer rounds of more messages.
+        // Once, beside longer rounds with more messages.
         (
             "shift*400,((sweep[bytes=4KiB,gap=50us]*6,allreduce[gap=85us]*13)*3,random[gap=170us]*100)*4,\
              alltoall[bytes=32KiB,gap=85us]|alltoall[bytes=32KiB,gap=85us]*11",
@@ -131,8 +131,8 @@ fn random_partners_are_a_phase_wherever_they_come() {
 
 #[test]
 fn a_slow_wave_before_a_halo_ends_with_its_last_message() {
-    // Both send the same, one in three long rounds, of which any part is unlike the whole, the
-    // other in six short ones.
+    // Both send the same: the wave in three long rounds, of which any part is unlike the whole, the
+    // halo in six short ones.
     let text = "halo2d[bytes=64KiB,gap=150us]*6,halo3d[gap=70us]*7,sweep[bytes=64KiB,gap=130us]*3,\
                 halo2d[bytes=64KiB,gap=150us]*6,halo3d[gap=70us]*7";
     let (trace, truth) = program(text, 256);
@@ -173,7 +173,7 @@ fn a_loop_is_a_phase_of_phases() {
     let (trace, _) = program("transpose*30,(halo2d*8,shift*9)*6,incast*30", 64);
     let found = split(&trace, Level::Outer);
     let phases: Vec<_> = found.occurrences.iter().map(|o| (o.depth, o.phase.unwrap())).collect();
-    // The phases that are rows of their own first, then those in the loop, then the loop.
+    // First the phases with rows of their own, then the phases in the loop, then the loop.
     let mut expected = vec![(0, 0), (0, 4)];
     expected.extend([(1, 2), (1, 3)].repeat(6));
     expected.push((0, 1));
@@ -194,8 +194,8 @@ fn an_idle_stretch_begins_when_the_last_message_has_arrived() {
 
 #[test]
 fn an_idle_stretch_near_another_one_is_idle_too() {
-    // Between them lies less time than the second one lasts, and the waves after it take half of
-    // that.
+    // Less time lies between them than the second one lasts, and the waves after it take half as
+    // long as that.
     let text = "halo2d[gap=50us,bytes=8KiB]*200,idle[time=4ms],alltoall[bytes=1KiB]*20,idle[time=4ms],sweep[bytes=64KiB,gap=97us]*12";
     let (trace, truth) = program(text, 64);
     assert_eq!(starts(&split(&trace, Level::Auto)), truth);
@@ -203,7 +203,7 @@ fn an_idle_stretch_near_another_one_is_idle_too() {
 
 #[test]
 fn a_first_phase_in_which_nothing_comes_again_is_not_the_program_that_starts() {
-    // Fewer messages than the second phase has, and much slower.
+    // It has fewer messages than the second phase, and they come much more slowly.
     let (trace, truth) = program("random[bytes=32KiB,gap=178us]*50,halo3d[bytes=16KiB,gap=86us]*60", 64);
     let found = split(&trace, Level::Auto);
     assert_eq!(starts(&found), truth);
@@ -212,7 +212,7 @@ fn a_first_phase_in_which_nothing_comes_again_is_not_the_program_that_starts() {
 
 #[test]
 fn a_wave_over_the_same_neighbours_is_no_part_of_a_halo() {
-    // Pieces of its rounds have the halo's messages together, but are much slower.
+    // Together, pieces of the wave's rounds have the halo's messages, but they are much slower.
     let text = "halo2d[bytes=8KiB,gap=62us]*198,(sweep[bytes=8KiB,gap=193us]*6,bisection[bytes=8KiB,gap=111us]*99,idle[time=8421393ns])*3,permutation[bytes=4KiB]*400";
     let (trace, truth) = program(text, 256);
     assert_eq!(starts(&split(&trace, Level::Leaf)), truth);
@@ -220,7 +220,7 @@ fn a_wave_over_the_same_neighbours_is_no_part_of_a_halo() {
 
 #[test]
 fn stray_messages_do_not_hide_that_a_run_is_idle() {
-    // One message in twenty is stray, while the run is idle too; ranks are late and messages
+    // One message in twenty is stray, also while the run is idle. Ranks are late, and messages
     // irregular.
     let text = "halo2d[bytes=8KiB,gap=90us]*250,idle[time=20ms],permutation[bytes=16KiB,gap=80us]*400,idle[time=20ms],random[gap=90us]*200";
     for ranks in [64, 256] {
@@ -256,7 +256,8 @@ fn stray_messages_after_a_few_long_rounds_are_not_the_begin_of_what_comes_then()
 
 #[test]
 fn an_instant_of_a_phase_in_which_noise_hides_the_rounds_is_no_phase() {
-    // Windows of a wave among stray messages differ by chance, and one of them held eight messages.
+    // Windows of a wave among stray messages differ by chance; one of them once held eight
+    // messages.
     let noise = FAMILIES.iter().find(|family| family.name == "noise").unwrap();
     let (trace, _) = generate(&noise.run(256, 200_000, 30).unwrap());
     let found = split(&trace, Level::Leaf);
@@ -266,7 +267,7 @@ fn an_instant_of_a_phase_in_which_noise_hides_the_rounds_is_no_phase() {
 
 #[test]
 fn silences_between_phases_may_be_shorter_than_their_rounds() {
-    // Three rounds of the wave take 25 ms, most of which is not silent.
+    // Three rounds of the wave take 25 ms, most of it not silent.
     let text = "random[bytes=64KiB,gap=122us]*59,idle[time=2336759ns],sweep[bytes=32KiB,gap=124us]*3,idle[time=2305555ns],permutation[bytes=16KiB,gap=172us]*155";
     let (trace, truth) = program(text, 256);
     assert_eq!(starts(&split(&trace, Level::Leaf)), truth);
@@ -290,7 +291,7 @@ fn where_phases_of_the_same_partners_drift_the_change_is_told_by_what_is_next_to
 
 #[test]
 fn the_order_of_messages_of_one_time_does_not_matter() {
-    // Each rank sends to all others at one time, round after round; then to fewer.
+    // Each rank sends to all others at one time, round after round; later to fewer.
     let trace = |order: &dyn Fn(u32) -> u32| {
         let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
         for round in 0..200i64 {
@@ -320,8 +321,8 @@ fn the_order_of_messages_of_one_time_does_not_matter() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Rounds of messages at few different times, of two kinds in turn, however those of one time
-    /// and source are ordered.
+    /// Rounds of messages at a few different times, of two kinds in turn; messages of one time and
+    /// source come in any order.
     #[test]
     fn no_order_of_messages_of_one_time_matters(
         kinds in prop::collection::vec(
@@ -334,8 +335,8 @@ proptest! {
             let mut state = order;
             for round in 0..kinds.len().cast_signed() as i64 * rounds {
                 for (step, src, dst, size, tag) in &kinds[(round / rounds) as usize] {
-                    // A linear congruential generator (Knuth, MMIX) puts those of one time and
-                    // source in some order.
+                    // A linear congruential generator (Knuth, MMIX) orders messages of one time and
+                    // source.
                     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     let place = if order == 0 { 0 } else { state >> 32 };
                     let send_post_ns = 10 * round + step;
@@ -366,7 +367,7 @@ fn trace(messages: impl IntoIterator<Item = (i64, u32, u32, Operation)>) -> Vec<
     writer.finish(&RunFacts::default()).unwrap().1
 }
 
-/// Rounds of a ring of 16 ranks, `from` to `to`, each 1000 ns long.
+/// Rounds `from` to `to` of a ring of 16 ranks; each takes 1000 ns.
 fn ring(from: i64, to: i64, step: u32) -> impl Iterator<Item = (i64, u32, u32, Operation)> {
     let message = move |time, src| (time, src, (src + step) % 16, Operation::PointToPoint);
     (from..to).flat_map(move |round| (0..16).map(move |src| message(round * 1000 + i64::from(src), src)))
@@ -374,7 +375,7 @@ fn ring(from: i64, to: i64, step: u32) -> impl Iterator<Item = (i64, u32, u32, O
 
 #[test]
 fn starting_up_is_no_phase() {
-    // A barrier of processes that start one after the other, over as much time as 20 rounds.
+    // A barrier of processes that start one after the other, over as much time as 20 rounds take.
     let barrier = (0..4u32).flat_map(|step| (0..16u32).map(move |src| (step, src)));
     let barrier = barrier
         .zip(0..)
@@ -398,7 +399,7 @@ fn a_barrier_between_phases_is_none() {
 
 #[test]
 fn ranks_that_are_late_after_a_barrier_do_not_make_it_idle() {
-    // Some ranks begin, the others have no core for a while.
+    // Some ranks begin while the others have no core for a while.
     let begin = |src: u32| (203_000 + 3000 * i64::from(src), src, (src + 5) % 16, Operation::PointToPoint);
     let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
     for rank in (0..16).map(Rank) {
@@ -420,21 +421,23 @@ fn ranks_that_are_late_after_a_barrier_do_not_make_it_idle() {
 
 #[test]
 fn stragglers_belong_to_the_phase_that_they_make_whole() {
-    // Ranks 0 to 2 are at half the speed of the others, and go on alone, more slowly, until they
-    // have done as much.
+    // Ranks 0 to 2 have half the speed of the others, and go on alone, more slowly, until they have
+    // done as much.
     let slow = |src: u32| src < 3;
     let whole = ring(0, 200, 1).filter(move |(time, src, ..)| !slow(*src) || time / 1000 % 2 == 0);
     let rest = ring(200, 300, 1).filter(move |(_, src, ..)| slow(*src));
     let found = split(&trace(whole.chain(rest)), Level::Auto);
     assert_eq!(found.occurrences.len(), 1, "{:?}", found.occurrences);
-    // As many messages of ranks that never were in the phase are a phase of their own.
+    // The same number of messages from ranks that were never in the phase are a phase of their own.
     let other = ring(200, 300, 7).filter(move |(_, src, ..)| slow(*src));
     let found = split(&trace(ring(0, 200, 1).chain(other)), Level::Auto);
     assert_eq!(found.occurrences.len(), 2, "{:?}", found.occurrences);
 }
 
-/// When the second phase begins of a run of allreduces: 300 of 16 ranks that send to the next one,
-/// then 200 of four steps, the first of which is like that. Steps are 100 ns, without pauses.
+/// Where the second phase of a run of allreduces begins.
+///
+/// First come 300 allreduces of 16 ranks that send to the next rank, then 200 of four steps, the
+/// first of which looks the same. A step takes 100 ns, without pauses.
 fn second_of_two_allreduces(with_calls: bool) -> u64 {
     let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
     let operation = Operation::Allreduce;
@@ -463,7 +466,7 @@ fn second_of_two_allreduces(with_calls: bool) -> u64 {
 
 #[test]
 fn no_boundary_is_inside_a_collective() {
-    // The messages alone take the first step for one of the first phase.
+    // With the messages alone, the first step counts to the first phase.
     assert_eq!(second_of_two_allreduces(false), 30_100);
     assert_eq!(second_of_two_allreduces(true), 30_000);
 }

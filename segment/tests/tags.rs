@@ -10,12 +10,12 @@ use phaseflow_collect::trace::{Block, Message, Operation, Rank, RunFacts, TraceR
 use phaseflow_segment::{Level, Method, Options, Rewind, Segmentation, segment, write_segmentation};
 
 /// Rounds of a ring with a pause after each: every rank sends one message of 4 KiB to each of two
-/// neighbours. The tag is told by the round and the neighbour.
+/// neighbours. `tag` gives the tag for a round and a neighbour.
 fn ring(rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
     ring_by(Operation::PointToPoint, rounds, tag)
 }
 
-/// The same by another call.
+/// The same with another call.
 fn ring_by(operation: Operation, rounds: i64, tag: impl Fn(i64, u32) -> Option<i32>) -> Vec<u8> {
     let (ranks, mut writer) = (16, TraceWriter::new(Vec::new(), false, "test").unwrap());
     for round in 0..rounds {
@@ -42,7 +42,7 @@ fn split(trace: &[u8]) -> Segmentation {
     segment(&mut Rewind(Cursor::new(trace)), &Options::default()).unwrap().segmentation
 }
 
-/// Where the phases begin, and which.
+/// The begins and numbers of the phases.
 fn stretches(found: &Segmentation) -> Vec<(u64, Option<u32>)> {
     let tiles = found.occurrences.iter().filter(|occurrence| occurrence.depth == 0);
     tiles.map(|occurrence| (occurrence.start_ns, occurrence.phase)).collect()
@@ -50,14 +50,14 @@ fn stretches(found: &Segmentation) -> Vec<(u64, Option<u32>)> {
 
 #[test]
 fn phases_that_differ_in_nothing_but_tags_are_found_to_the_nanosecond() {
-    // The tag of a short stage does not last, and differs from the one that does.
+    // The tag of a short stage differs from the tag of the rest.
     let stage = |round: i64| if (100..160).contains(&round) { 9 } else { 7 };
     let found = split(&ring(300, |round, _| Some(stage(round))));
     assert_eq!(stretches(&found), [(0, Some(0)), (100_000, Some(1)), (160_000, Some(0))]);
     assert!(found.header.method.ends_with(",tags=1]"), "{}", found.header.method);
     let exchanged = split(&ring_by(Operation::Sendrecv, 300, |round, _| Some(stage(round))));
     assert_eq!(stretches(&exchanged), stretches(&found));
-    // Of a collective operation it is the library's own, and a user's is not negative.
+    // Tags of collective operations are the library's own, and a user's tag is never negative.
     let internal = split(&ring_by(Operation::Bcast, 300, |round, _| Some(stage(round))));
     assert_eq!(stretches(&internal), [(0, Some(0))]);
     assert_eq!(stretches(&split(&ring(300, |round, _| Some(-stage(round))))), [(0, Some(0))]);
@@ -79,8 +79,8 @@ fn counters_do_not_split_phases() {
         assert_eq!(found, Segmentation { header: found.header.clone(), ..plain.clone() }, "modulo {period}");
         assert_eq!(found.header.method, plain.header.method);
     }
-    // Several exchanges an iteration, each with the number of the iteration; the sides told apart;
-    // few iterations; outer ones.
+    // Several exchanges in each iteration, tagged with the iteration's number; then with a tag for
+    // each side as well; few iterations; outer iterations.
     for (rounds, tag) in
         [(300, [3, 3, 0]), (300, [1, 2, 1]), (20, [1, 1, 0]), (300, [50, 1, 0]), (2000, [20, 2, 1])]
     {
@@ -94,8 +94,8 @@ fn counters_do_not_split_phases() {
     assert_eq!(stretches(&found), [(0, Some(0))]);
 }
 
-/// A labelled run whose messages are given other tags, told the message and how many of its pair
-/// came before.
+/// A labelled run with other tags: `tag` gets a message and the number of messages of its pair
+/// before it.
 fn tagged(run: &LabelledRun, tag: impl Fn(&Message, i32) -> Option<i32>) -> Vec<u8> {
     let mut plain = Vec::new();
     run.generate(&mut ArchiveExport::new(&mut plain, false), &mut |_| Ok(())).unwrap();
@@ -123,7 +123,7 @@ fn counters_and_internal_tags_change_nothing_in_any_family() {
         let plain = split(&tagged(&run, |_, _| None));
         let counted = split(&tagged(&run, |_, count| Some(count)));
         assert!(plain == counted, "{}", family.name);
-        // Those of collective operations are the library's own.
+        // Tags of collective operations are the library's own.
         let own = [Operation::PointToPoint, Operation::Sendrecv];
         let internal = |message: &Message| !own.contains(&message.operation);
         let found = split(&tagged(&run, |message, count| {
@@ -163,7 +163,7 @@ fn other_methods_know_nothing_of_tags() {
 
 #[test]
 fn the_order_of_messages_of_one_time_does_not_matter_with_tags() {
-    // Each rank sends to all others at one time, to each with two tags; later with two others.
+    // Each rank sends to all others at one time, with two tags to each; later with two other tags.
     let trace = |reverse: bool| {
         let mut writer = TraceWriter::new(Vec::new(), false, "test").unwrap();
         for round in 0..200i64 {

@@ -251,8 +251,8 @@ pub(crate) fn example() -> Vec<u8> {
     archive(json!({"routers": ["dmodk", "greedy"]}), &runs())
 }
 
-/// Two runs that differ in their model: one, from samples, is not sure of a phase that takes 342
-/// ms; the other says 26 ms.
+/// Two runs with different models: one, from samples, is unsure of a phase of 342 ms; the other
+/// gives 26 ms.
 #[allow(dead_code, reason = "not every test has use for them")]
 pub(crate) fn models() -> [RunResult; 2] {
     let [mut flow, mut packet] = runs();

@@ -1,5 +1,5 @@
-//! Where messages inside collectives are not seen, calls have to say what pf-collect computes them
-//! from: here against what the program `calls.c` asks for.
+//! Calls where messages inside collectives are not seen. pf-collect computes the messages from the
+//! calls, which are compared with those that the program `calls.c` makes.
 
 use phaseflow_profiler::format::flags::{NONBLOCKING, PERSISTENT};
 use phaseflow_profiler::{Operation, Record, Run, Sum};
@@ -98,7 +98,7 @@ fn collectives_say_what_they_were_asked_for() {
             assert_eq!(found.len(), expected.len());
         }
         let summary = profiled.summary();
-        // What two receives of MPI_Isendrecv got nobody can see.
+        // Nobody can see what the two receives of MPI_Isendrecv got.
         assert_eq!(summary.pending, if large { 3 * 2 } else { 0 });
         for rank in (0..3).filter(|_| large) {
             let pair = (rank, (rank + 1) % 3);

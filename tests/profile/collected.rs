@@ -1,4 +1,4 @@
-//! What pf-collect makes of a run directory.
+//! Run directories as pf-collect reads them.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -20,8 +20,8 @@ impl Collected {
         self.summary[name].parse().unwrap_or_else(|_| panic!("{name}: {:?}", self.summary))
     }
 
-    /// It holds what the recordings say was sent, every message was received, and there was nothing
-    /// to remark.
+    /// Checks that it holds what the recordings say was sent, that every message was received, and
+    /// that there are no remarks.
     pub(crate) fn is_whole(&self, sent: &BTreeMap<(u32, u32), Sum>, what: &str) {
         assert_eq!(self.stderr, "", "{what}");
         assert_eq!(&self.pairs, sent, "{what}");
@@ -52,8 +52,8 @@ impl Recorded {
     }
 }
 
-/// The same program under MPICH, of which only calls are seen, and under Open MPI, whose algorithms
-/// the expansion computes: the same messages between every pair of ranks.
+/// One program under MPICH, of which only calls are seen, and under Open MPI, whose algorithms the
+/// expansion computes. Both have the same messages between every pair of ranks.
 #[test]
 fn expanded_collectives_of_mpich_are_those_that_open_mpi_sends() {
     let open = mpi::debian();
@@ -70,15 +70,14 @@ fn expanded_collectives_of_mpich_are_those_that_open_mpi_sends() {
         let expanded = calls.collected(&["--expand", "open-mpi"]);
         expanded.is_whole(&messages.collected(&[]).pairs, &format!("{ranks} ranks"));
         assert_eq!(expanded.number("calls"), none.number("calls"));
-        // The textbook's algorithms take other ways; where all end up with the same, everybody
-        // still gets something.
+        // The textbook's algorithms send other messages, so only their presence is checked.
         let basic = calls.collected(&["--expand", "basic"]);
         assert!(basic.stderr.is_empty() && basic.number("bytes") > 0, "{}", basic.stderr);
     }
 }
 
-/// Sends and receives without another side are named by rank and position, by whoever reads the
-/// recording or what came of it.
+/// Sends and receives without another side are named by rank and position, by each reader of the
+/// recording or of the trace.
 #[test]
 fn what_has_no_other_side_is_named() {
     for mpi in mpi::all() {
@@ -111,7 +110,7 @@ fn what_has_no_other_side_is_named() {
     }
 }
 
-/// Of several threads, persistent requests, wildcards and probes every message is put together.
+/// Messages of several threads, persistent requests, wildcards and probes are all matched.
 #[test]
 fn both_sides_of_a_message_are_put_together() {
     for mpi in mpi::all() {

@@ -1,4 +1,4 @@
-//! The launcher: exit status, run directory, environment, what it says.
+//! The launcher: exit status, run directory, environment, messages.
 
 use std::process::{Command, Output};
 
@@ -37,7 +37,7 @@ fn leaves_nothing_behind_where_nothing_was_recorded() {
         "pf-profile: run: nothing was recorded: no process came out of MPI_Init, or the program is linked statically\n"
     );
     assert_eq!((output.status.code(), left()), (Some(0), 0));
-    // What was there before stays, empty as it was.
+    // An empty directory that was there before stays empty.
     std::fs::create_dir(directory.path().join("run")).unwrap();
     assert_eq!(profile(directory.path(), &["-o", "run", "--", "true"]).status.code(), Some(0));
     assert_eq!(std::fs::read_dir(directory.path().join("run")).unwrap().count(), 0);

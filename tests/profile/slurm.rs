@@ -3,7 +3,7 @@
 use crate::cluster::Cluster;
 use crate::mpi::{self, Mpi, Recorded, pf_profile};
 
-/// What pf-profile records of two ranks started by srun.
+/// A recording of two ranks that srun starts under pf-profile.
 fn record(cluster: &Cluster, mpi: &Mpi, kind: &str) -> Recorded {
     let directory = tempfile::tempdir().unwrap();
     let program = mpi.compile("subjects.c", directory.path());

@@ -1,5 +1,5 @@
-//! A Slurm cluster of one node, started for a test: the controller and the daemon of the node,
-//! under the user who runs the test.
+//! A Slurm cluster of one node for a test: the controller and the node's daemon, under the user who
+//! runs the test.
 
 #![allow(dead_code, unreachable_pub, reason = "not every test does everything with it")]
 
@@ -11,16 +11,16 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// How often something that takes its time is looked at.
+/// Time between two looks at something that takes a while.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// The daemons end when this does.
+/// A cluster; dropping it ends the daemons.
 pub struct Cluster {
     folder: TempDir,
     daemons: Vec<Child>,
 }
 
-/// What a command prints that has to succeed, without the end of the line.
+/// Standard output of a command that has to succeed, without the end of the line.
 fn said(mut command: Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -41,7 +41,7 @@ impl Cluster {
         name.arg("-un");
         let (host, user) = (said(short), said(name));
         let at = cluster.folder.path().to_str().unwrap().to_owned();
-        // Both are held until both are known, so they differ.
+        // Both ports are held until both are known, so they differ.
         let free = [(); 2].map(|()| TcpListener::bind("0.0.0.0:0").unwrap());
         let [controller, daemon] = free.map(|listener| listener.local_addr().unwrap().port());
         let configuration = format!(
@@ -56,7 +56,7 @@ impl Cluster {
         std::fs::write(cluster.folder.path().join("slurm.conf"), configuration).unwrap();
         cluster.start("slurmctld");
         cluster.start("slurmd");
-        // A machine may be as slow as it likes; a daemon that has ended will not come up.
+        // However slow the machine is, this waits; but a daemon that has ended never comes up.
         while cluster.command("sinfo").args(["--noheader", "--format=%t"]).output().unwrap().stdout
             != b"idle\n"
         {
@@ -97,7 +97,7 @@ impl Cluster {
         said(queue).lines().map(String::from).collect()
     }
 
-    /// Waits until something holds, as long as there are jobs; what it is, if it never did.
+    /// Waits until something holds, as long as there are jobs. Fails with `what` if it never does.
     pub fn until(&mut self, what: &str, holds: impl Fn() -> bool) {
         while !holds() {
             self.is_alive();

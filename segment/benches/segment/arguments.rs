@@ -6,8 +6,8 @@ use phaseflow_segment::Method;
 
 use crate::run::Level;
 
-/// Seeds 1 to 60 and 200 to 300 are for tuning; no constant was chosen by runs of 101 to 103, which
-/// the reported table uses.
+/// Seeds of the reported table. Seeds 1 to 60 and 200 to 300 are for tuning; no constant was chosen
+/// by runs of 101 to 103.
 const REPORTED: [u64; 3] = [101, 102, 103];
 
 const USAGE: &str = "cargo bench -p phaseflow-segment --bench segment -- [OPTION…]
@@ -41,8 +41,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// From the command line, else from the environment; the problem and the usage if they cannot
-    /// be read.
+    /// Options from the command line, or from the environment. If they cannot be read, the problem
+    /// and the usage.
     pub(crate) fn read() -> Result<Self, String> {
         let mut given: Vec<String> = std::env::args().skip(1).filter(|text| text != "--bench").collect();
         if given.is_empty() {
@@ -101,7 +101,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// What disturbs the runs of a family, told what does so already.
+    /// The disturbance of a family's runs: its own, and that of the options.
     pub(crate) fn disturbance(&self, own: Disturbance) -> Disturbance {
         let (jitter, renumber) = (own.jitter.max(self.jitter), own.renumber || self.renumber);
         Disturbance { jitter, renumber, ..own }
@@ -116,7 +116,7 @@ impl Arguments {
         }
     }
 
-    /// Messages of a run: more ranks need more to do the same.
+    /// Messages of a run: more ranks need more messages to do the same.
     pub(crate) fn messages(&self, ranks: u32) -> u64 {
         self.messages.unwrap_or(match ranks {
             0..64 => 200_000,
@@ -132,7 +132,7 @@ fn defaults() -> Vec<Method> {
     ["rounds", "evidence", "jsd", "kmeans", "dbscan", "optics", "gmm"].into_iter().filter_map(known).collect()
 }
 
-/// The families of a name, which may be that of a kind.
+/// The families with a name; a kind of families has a name, too.
 fn families(name: &str) -> Result<Vec<Family>, String> {
     let all = [&FAMILIES[..], &PROGRAM_FAMILIES].concat();
     match name {

@@ -4,27 +4,28 @@ use std::fmt;
 
 use phaseflow_segment::{Segmentation, Truth};
 
-/// A boundary: when, after how many messages, between what.
+/// A boundary: when it is, how many messages come before it, what it separates.
 struct Boundary {
     at_ns: u64,
     /// Messages before it, at least and at most.
     messages: (u64, u64),
     between: String,
-    /// How far from it the same boundary may be found.
+    /// How far away the same boundary may be found.
     tolerance_ns: u64,
 }
 
-/// True boundaries that were missed or not found to the message, and found ones that are none.
+/// True boundaries that were missed or not found to the message, and found boundaries that are not
+/// true.
 pub(crate) struct Losses {
     lines: Vec<(u64, String)>,
 }
 
-/// What is idle has this label.
+/// The label of idle stretches.
 const IDLE: &str = "idle";
 
 impl Losses {
-    /// Compares as `score` does: a boundary is found within 1 % of the run and a quarter of the
-    /// shorter neighbour.
+    /// Compares as `score` does: a boundary counts as found within 1 % of the run and a quarter of
+    /// the shorter neighbour.
     pub(crate) fn new(found: &Segmentation, truth: &Truth) -> Self {
         let (found, truth) = (of_segmentation(found), of_truth(truth));
         let mut taken = vec![false; found.len()];
@@ -82,7 +83,7 @@ fn of_segmentation(segmentation: &Segmentation) -> Vec<Boundary> {
 /// Begin, end, label, first and last message.
 type Tile<'a> = (u64, u64, &'a str, Option<(u64, u64)>);
 
-/// Neighbours of one label have no boundary between them.
+/// Boundaries of the truth; neighbours with one label have none between them.
 fn of_truth(truth: &Truth) -> Vec<Boundary> {
     let duration = truth.stretches.last().map_or(0, |last| last.end_ns);
     let mut tiles: Vec<Tile<'_>> = Vec::new();

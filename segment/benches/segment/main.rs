@@ -1,8 +1,9 @@
-//! How near each method comes to the truth of labelled runs: a table of methods and families, its
-//! means, the worst family.
+//! How near each method comes to the truth of labelled runs: a table of methods and families, the
+//! means, and the worst family.
 //!
-//! `-- --list` lists the families, an unknown option prints the others. A quick look takes seconds:
-//! `cargo bench -p phaseflow-segment --bench segment -- --ranks 16,64 --seeds 1 --methods kmeans`.
+//! `-- --list` lists the families; an unknown option prints all options. A quick look takes
+//! seconds: `cargo bench -p phaseflow-segment --bench segment -- --ranks 16,64 --seeds 1 --methods
+//! kmeans`.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! One labelled run, and what a method makes of it.
+//! One labelled run, and the segmentation that a method finds.
 
 use std::fmt;
 use std::io::Cursor;
@@ -10,7 +10,7 @@ use phaseflow_collect::pattern::LabelledRun;
 use phaseflow_collect::truth::{TRUTH_COLUMNS, write_truth};
 use phaseflow_segment::{Method, Options, Rewind, Truth, read_truth, score, segment};
 
-/// Which truth a segmentation is compared with.
+/// The truth that a segmentation is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Leaf,
@@ -30,7 +30,7 @@ impl Level {
         }
     }
 
-    /// What stands behind the name of a family.
+    /// The suffix of a family's name.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             Level::Leaf => "",
@@ -49,7 +49,7 @@ pub(crate) struct Sample {
     outer: Truth,
 }
 
-/// What a method made of a run.
+/// The segmentation that a method found.
 pub(crate) struct Found {
     pub(crate) boundary_f1: f64,
     pub(crate) exact_f1: f64,
@@ -57,7 +57,7 @@ pub(crate) struct Found {
     pub(crate) label_ari: f64,
     pub(crate) seconds: f64,
     pub(crate) messages: u64,
-    /// Found and true stretches.
+    /// Found stretches and true ones.
     pub(crate) stretches: (usize, usize),
     pub(crate) losses: Losses,
 }

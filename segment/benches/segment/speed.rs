@@ -1,5 +1,5 @@
-//! Messages a second from the trace archive to the phase archive, archives in files, on one thread;
-//! and the memory it takes.
+//! Messages a second from the trace archive to the phase archive, with archives in files, on one
+//! thread; and the memory that it takes.
 
 use std::fs::{File, read_to_string, write};
 use std::io::{BufReader, BufWriter, Seek, sink};
@@ -11,8 +11,7 @@ use phaseflow_collect::pattern::{LabelledRun, Program};
 use phaseflow_collect::trace::TraceReader;
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
 
-/// Prints a line for each length and number of ranks: reading alone, one matrix, and each of the
-/// methods.
+/// Prints a line for each length and number of ranks: reading alone, one matrix, and each method.
 pub(crate) fn print(lengths: &[u64], ranks: &[u32], methods: &[Method]) {
     println!("| messages | ranks | what | s | CPU s | M messages/s | of CPU | peak MB | phases |");
     println!("|---|---|---|---|---|---|---|---|---|");
@@ -56,8 +55,8 @@ pub(crate) fn print(lengths: &[u64], ranks: &[u32], methods: &[Method]) {
 /// Ten ticks of a slow clock of processor time, in seconds.
 const TICKS: f64 = 0.04;
 
-/// Seconds, seconds of processor time, the most memory in kB, and the answer. What the system does
-/// not tell is not known.
+/// Seconds, seconds of processor time, the most memory in kB, and the answer; `None` where the
+/// system does not tell.
 fn measure(work: impl FnOnce() -> usize) -> (f64, Option<f64>, Option<u64>, usize) {
     // Linux: 5 sets the peak to what is in use.
     let fresh = write("/proc/self/clear_refs", "5").is_ok();
@@ -65,12 +64,12 @@ fn measure(work: impl FnOnce() -> usize) -> (f64, Option<f64>, Option<u64>, usiz
     let answer = work();
     let seconds = begin.elapsed().as_secs_f64();
     let cpu = cpu_seconds().zip(cpu).map(|(after, before)| after - before);
-    // The clock ticks; what took only a few of them is not known.
+    // The clock ticks: a time of only a few ticks is unknown.
     let cpu = cpu.filter(|cpu| *cpu > TICKS);
     (seconds, cpu, peak_kb().filter(|_| fresh), answer)
 }
 
-/// Processor time of this thread, which does all of the work.
+/// Processor time of this thread, which does all the work.
 fn cpu_seconds() -> Option<f64> {
     let text = read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split(' ').next()?.parse().ok()?;

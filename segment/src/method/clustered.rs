@@ -1,4 +1,4 @@
-//! From labelled windows to stretches of the run: what all clustering methods share.
+//! From labelled windows to stretches of the run, for all clustering methods.
 
 use ndarray::{Array1, Array2, Axis};
 
@@ -8,17 +8,18 @@ use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::{Points, SAME};
 use crate::plan::{Plan, Stretch};
 
-/// What is shorter than this part of its own round is a step of it that looks like another phase,
-/// not a phase.
+/// A stretch shorter than 1/`STEP` of its own round is no phase, but a step of the round that looks
+/// like another phase.
 const STEP: u64 = 4;
 
-/// The second pass looks for the first message of a new phase within a round or so many windows of
-/// where windows change.
+/// Windows before and after a change of label in which the second pass looks for a new phase's
+/// first message. If a round is longer, it looks within a round.
 const SLACK: u64 = 2;
 
-/// Labels for all points: noise joins what is before it, a single window that straddles two phases
-/// joins the first of them, and, if `merge`, clusters nearer than [`SAME`] become one. The labels
-/// that are left count from 0.
+/// Labels for all points, counted from 0.
+///
+/// Noise joins the phase before it. A single window that straddles two phases joins the first of
+/// them. If `merge`, clusters nearer than [`SAME`] become one.
 pub(super) fn tidy(points: &Points, labels: Vec<Option<usize>>, merge: bool) -> Vec<u32> {
     let mut last = labels.iter().flatten().next().copied().unwrap_or(0);
     let fill = |label: Option<usize>| {
@@ -71,7 +72,7 @@ pub(super) fn merge_near(points: &Array2<f64>, labels: &mut [usize]) {
         for (a, b) in one.1.iter().zip(&other.1) {
             square += (a / one.0 - b / other.0).powi(2);
         }
-        // Of a cluster without points nothing is near.
+        // Nothing is near a cluster without points.
         if square.is_nan() { f64::INFINITY } else { square.sqrt() }
     };
     let merge = |kept: &mut Sum, gone: Sum| {

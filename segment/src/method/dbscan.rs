@@ -16,15 +16,17 @@ use crate::first_pass::window::points::{Points, SAME};
 
 /// DBSCAN (Ester et al. 1996). Noise joins the phase before it.
 ///
-/// Without a given radius, the knee of the ascending distances to the fourth neighbour is taken:
-/// the distance farthest below the chord from the first to the last of them; at least a quarter of
-/// what makes windows different. Wrong where phases drift (they chain) and where densities differ.
+/// Without a given radius, it is the knee of the ascending distances to the fourth neighbour: the
+/// distance farthest below the chord from the first to the last. It is at least a quarter of the
+/// distance that makes windows different. Wrong where phases drift (they chain) and where densities
+/// differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DbscanMethod {
     radius: Option<f64>,
 }
 
-/// A point with so many in its radius, itself included, is inside a cluster.
+/// A point is inside a cluster if at least this number of points, itself included, lie in its
+/// radius.
 pub(super) const NEIGHBOURS: usize = 5;
 
 impl DbscanMethod {
@@ -60,7 +62,7 @@ impl Split for DbscanMethod {
     }
 }
 
-/// The radius beyond which a point has no neighbours of its own kind.
+/// The radius beyond which a point has no neighbours of its own cluster.
 pub(super) fn knee(points: &Array2<f64>) -> f64 {
     let mut distances: Vec<f64> = points
         .rows()

@@ -15,10 +15,11 @@ use super::split::{Answer, Limits, Split};
 use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::{Points, SAME};
 
-/// Gaussian mixture with full covariances, fitted by expectation-maximisation from k-means; without
-/// a given k, the number of components from 1 to 8 with the least Bayesian information criterion
-/// (Schwarz 1978). BIC splits what is merely not Gaussian, so expect more phases than a person
-/// would draw.
+/// Gaussian mixture with full covariances, fitted by expectation-maximisation from k-means.
+///
+/// Without a given k, the number of components from 1 to 8 with the least Bayesian information
+/// criterion wins (Schwarz 1978). BIC also splits clusters that are merely not Gaussian, so expect
+/// more phases than a person would draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GmmMethod {
     k: Option<usize>,
@@ -26,7 +27,7 @@ pub struct GmmMethod {
 
 /// Most components that are tried.
 const MOST: usize = 8;
-/// Dimensions: a covariance of more could not be told from a thousand windows.
+/// Dimensions: a thousand windows could not determine a covariance of more.
 const DIMENSIONS: usize = 6;
 /// Added to the variances: windows of a phase can be exactly equal, and differences far below
 /// [`SAME`] mean nothing.
@@ -112,7 +113,7 @@ impl Component {
     }
 }
 
-/// Of a symmetric positive definite matrix, by elimination; `None` if it is not one.
+/// Of a symmetric positive definite matrix, by elimination; `None` for any other matrix.
 fn log_determinant(matrix: &Array2<f64>) -> Option<f64> {
     let mut rest = matrix.clone();
     let mut sum = 0.0;

@@ -4,19 +4,19 @@ use crate::first_pass::survey::Run;
 use crate::first_pass::window::Window;
 use crate::first_pass::window::points::Points;
 
-/// A silence shorter than this part of the run belongs to the phase around it …
+/// A silence shorter than 1/`PART` of the run belongs to the phase around it.
 const PART: u64 = 100;
-/// … and so does one shorter than so many rounds of what happens before or after it …
+/// A silence shorter than this number of rounds of the windows beside it is not idle.
 const ROUNDS: u64 = 3;
-/// … and one that is not rare: with this many others of at least a third of its length it is part
-/// of a rhythm, computation between exchanges.
+/// A silence is part of a rhythm (computation between exchanges) if at least this number of others
+/// are a third as long or longer.
 const OTHERS: usize = 3;
 
-/// The idle stretches of a run, window by window. Where messages do not return nothing is known of
-/// a rhythm, and no silence is called idle.
+/// The idle stretches of a run, window by window. Where messages do not return, no rhythm is known,
+/// and no silence is called idle.
 ///
-/// An idle stretch begins one round after the last message, when the program would have gone on:
-/// the time in which that message travels is not idle, and a phase is never an instant.
+/// An idle stretch begins one round after the last message, when the next one was due. The last
+/// message travels in that time, and so a phase is never an instant.
 pub(super) struct Idle<'a> {
     run: &'a Run,
     points: &'a Points,

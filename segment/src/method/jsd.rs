@@ -9,18 +9,19 @@ use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::Points;
 use crate::first_pass::window::sketch::{BINS, VIEWS};
 
-/// Splits the run in two where the messages before and after differ most, then each half, as long
-/// as the Bayesian information criterion says that two distributions explain the messages better
-/// than one: N·JSD > ½·k·ln N, with N messages, k free parameters and the divergence in nats
+/// Splits the run in two where the messages before and after differ most, then each half again.
+///
+/// It splits as long as the Bayesian information criterion prefers two distributions to one, where
+/// N·JSD exceeds ½·k·ln N. N counts messages, k free parameters, and the divergence is in nats
 /// (Grosse et al., Analysis of symbolic sequences using the Jensen-Shannon divergence, Physical
 /// Review E 65, 2002; for traces of messages Alawneh, Hamou-Lhadj and Hassine, Segmenting large
 /// traces of inter-process communication, Journal of Systems and Software 120, 2016). The
 /// divergence is the mean over the views of a sketch. Stretches that look alike become one phase.
 ///
-/// A baseline. Wrong for A-B-A-B: the halves of the run are alike, so the first split, on which all
-/// others depend, is taken where chance wants it, or not at all. Wrong for long runs: any
-/// difference is significant if there are enough messages. Blind for changes of the rate alone.
-/// Memory: 3 kB a window.
+/// A baseline. Wrong for A-B-A-B: the halves of the run are alike, so chance decides where the
+/// first split lies, if there is one. All others depend on it. Wrong for long runs: any difference
+/// is significant if there are enough messages. Blind for changes of the rate alone. Memory: 3 kB a
+/// window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JsdMethod {
     /// Factor of the penalty.
@@ -58,7 +59,7 @@ impl Split for JsdMethod {
     }
 }
 
-/// Messages by bin before each point; each view has all messages.
+/// Messages by bin before each point; every view counts all messages.
 struct Sums {
     /// Points + 1 rows of [`BINS`].
     bins: Vec<f64>,
@@ -73,7 +74,7 @@ impl Sums {
         for (i, (row, weight)) in points.full.rows().into_iter().zip(weights).enumerate() {
             let (before, after) = bins.split_at_mut((i + 1) * BINS);
             for (bin, value) in row.iter().take(BINS).enumerate() {
-                // Coordinates are square roots of the views' equal shares of a half.
+                // Coordinates are square roots of shares; each view has an equal share of a half.
                 let part = value * value * 2.0 * VIEWS.len() as f64;
                 after[bin] = before[i * BINS + bin] + part * weight;
             }
@@ -82,7 +83,7 @@ impl Sums {
         Self { bins, messages }
     }
 
-    /// The points at which a stretch begins, without the first.
+    /// The points at which stretches begin, without the first.
     fn split(&self, penalty: f64) -> Vec<usize> {
         let mut starts = Vec::new();
         let mut left = vec![(0, self.messages.len() - 1)];
@@ -99,14 +100,14 @@ impl Sums {
         starts
     }
 
-    /// What a split of the points from `start` to `end` adds to a model: a distribution in each
-    /// view, of which each message counts once, and the place.
+    /// Parameters that a split of the points from `start` to `end` adds to a model: a distribution
+    /// in each view and the place. A message counts once over all views.
     fn parameters(&self, start: usize, end: usize) -> f64 {
         let used = (0..BINS).filter(|bin| self.count(start, end, *bin) > 0.0).count();
         used as f64 / VIEWS.len() as f64
     }
 
-    /// The split of the points from `start` to `end` with the greatest N·JSD, and that.
+    /// The best split of the points from `start` to `end` and its N·JSD, the greatest of all.
     fn best(&self, start: usize, end: usize) -> Option<(usize, f64)> {
         let used: Vec<usize> = (0..BINS).filter(|bin| self.count(start, end, *bin) > 0.0).collect();
         let mut best: Option<(usize, f64)> = None;
@@ -132,7 +133,7 @@ impl Sums {
     }
 }
 
-/// x·ln x, 0 at 0; what rounding leaves of nothing is nothing.
+/// x·ln x, 0 at 0; tiny values that rounding leaves count as 0.
 fn x_ln_x(x: f64) -> f64 {
     if x > 1e-9 { x * x.ln() } else { 0.0 }
 }
@@ -141,7 +142,7 @@ fn x_ln_x(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Points of which all views are in one bin of their own.
+    /// Points that have each view in one bin; `kinds` says which.
     fn sums(kinds: &[usize], weight: f64) -> Sums {
         let mut bins = vec![0.0; (kinds.len() + 1) * BINS];
         let mut messages = vec![0.0];

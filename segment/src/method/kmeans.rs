@@ -21,12 +21,12 @@ use crate::first_pass::window::points::{Points, SAME};
 
 /// k-means with k-means++ beginnings (Arthur and Vassilvitskii 2007), the best of four.
 ///
-/// Without a given k, those from 2 to 16 are tried. Steps of one round can make better clusters
+/// Without a given k, values from 2 to 16 are tried. Steps of one round can make better clusters
 /// than phases do, so clusters whose means are nearer than [`SAME`] are merged before their
-/// silhouette is taken. The best silhouette wins, one phase if it is below 0.5, where clusters are
-/// an artefact (Kaufman and Rousseeuw, Finding Groups in Data, table 4); a short phase hardly moves
-/// a mean over all windows, so among nearly equal ones the most clusters win. Wrong for phases that
-/// change slowly.
+/// silhouette is taken. The best silhouette wins. Below 0.5 clusters are an artefact (Kaufman and
+/// Rousseeuw, Finding Groups in Data, table 4), and the run is one phase. A short phase hardly
+/// moves a mean over all windows, so among nearly equal silhouettes the most clusters win. Wrong
+/// for phases that change slowly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KMeansMethod {
     k: Option<usize>,
@@ -36,9 +36,9 @@ pub struct KMeansMethod {
 const MOST: usize = 16;
 /// Beginnings that are tried for each k.
 const RUNS: usize = 4;
-/// Silhouettes that differ less are equal.
+/// Silhouettes that differ by less are equal.
 const NEARLY: f64 = 0.01;
-/// Below, there are no clusters.
+/// Silhouette below which there are no clusters.
 const WEAK: f64 = 0.5;
 
 impl KMeansMethod {

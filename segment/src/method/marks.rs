@@ -6,8 +6,8 @@ use super::split::{Answer, Limits, Split};
 use crate::first_pass::survey::Run;
 use crate::plan::{Plan, Stretch};
 
-/// A phase for each level, beginning when the first rank sets it; what comes before the first mark
-/// is a phase too. Two marks of one level in a row make no boundary.
+/// A phase for each level; it begins when the first rank sets it. The run before the first mark is
+/// a phase too. Two marks of one level in a row make no boundary.
 pub(super) struct Marks;
 
 impl Split for Marks {
@@ -26,7 +26,7 @@ impl Split for Marks {
         let marked =
             changes.map(|change| Stretch::exact(Some(label(change.level)), run.since_start(change.time_ns)));
         let mut stretches: Vec<Stretch> = std::iter::once(Stretch::exact(Some(0), 0)).chain(marked).collect();
-        // Marks at one time: the last one counts. A mark at the very start leaves nothing before
+        // Of marks at one time, the last one counts. A mark at the very start leaves nothing before
         // it.
         stretches.reverse();
         stretches.dedup_by_key(|stretch| stretch.start_ns);

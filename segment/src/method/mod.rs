@@ -1,8 +1,7 @@
 //! Ways to split a run into phases.
 //!
-//! A method looks at what the first pass found and answers with a plan. To add one: write a file
-//! with a type that implements [`Split`], add it to [`Method`], and to the two
-//! matches below.
+//! A method gets what the first pass found and returns a plan. To add one: write a file with a type
+//! that implements [`Split`], add it to [`Method`], and to the matches below.
 
 mod clustered;
 mod dbscan;
@@ -60,8 +59,8 @@ impl Method {
     /// The method that the user named.
     ///
     /// # Errors
-    /// An unknown name, one that is not available yet, or a parameter that the method does not
-    /// have.
+    /// An unknown name, or a parameter that the method does not have or whose value is out of
+    /// range.
     pub fn parse(choice: &Choice) -> Result<Self> {
         let method = match choice.name() {
             "rounds" => Self::Rounds,
@@ -82,7 +81,7 @@ impl Method {
         Ok(method)
     }
 
-    /// The name by which [`parse`](Self::parse) knows it.
+    /// The name that [`parse`](Self::parse) takes.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Rounds => "rounds",
@@ -98,7 +97,7 @@ impl Method {
         }
     }
 
-    /// What the first pass has to make: `windows` equal ones at most, if any.
+    /// What the first pass has to cut: equal windows, at most `windows`, or others, or none.
     pub(crate) fn cuts(&self, windows: usize) -> Cuts {
         match self {
             Self::Rounds => Cuts::Rounds,

@@ -6,7 +6,7 @@ use super::split::{Answer, Limits, Split};
 use crate::first_pass::survey::Run;
 use crate::plan::{Plan, Stretch};
 
-/// The run as it is: what a simulation without phases sees.
+/// One phase for the whole run, as a simulation without phases has it.
 pub(super) struct Whole;
 
 impl Split for Whole {

@@ -14,9 +14,8 @@ use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::Points;
 
 /// OPTICS (Ankerst et al. 1999): orders the windows so that dense regions are valleys of the
-/// reachability distance, and cuts the valleys at one height, by default the radius that `dbscan`
-/// would choose. As `dbscan`, but what is reached from a phase belongs to it instead of being
-/// noise.
+/// reachability distance, and cuts the valleys at one height. The default height is the radius that
+/// `dbscan` would choose. Points that a phase reaches belong to it; `dbscan` calls them noise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OpticsMethod {
     radius: Option<f64>,
@@ -33,8 +32,8 @@ impl Split for OpticsMethod {
     fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
         let points = Points::new(&run.windows);
         let radius = self.radius.unwrap_or_else(|| knee(&points.reduced));
-        // linfa takes the core distance from the nth neighbour in the order of its search, which
-        // only trees sort.
+        // linfa's core distance is the nth neighbour in the order of its search, and only trees
+        // sort that order.
         let params = Optics::params(NEIGHBOURS).nn_algo(CommonNearestNeighbour::KdTree).check();
         let params = params.map_err(|error| Error::data(format!("optics failed: {error}")))?;
         let order = params.transform(points.reduced.view());

@@ -3,10 +3,12 @@
 use ndarray::Array2;
 
 /// Mean silhouette of each of several labellings of the same points (Rousseeuw 1987, J. Comput.
-/// Appl. Math. 20): for each point (b − a) / max(a, b), where a is its mean distance to its own
-/// cluster and b that to the nearest other one; 0 for a point alone in its cluster. From −1 to 1,
-/// undefined (NaN) for a single cluster. Quadratic in the number of points; each distance is
-/// computed once for all labellings.
+/// Appl. Math. 20).
+///
+/// A point's silhouette is (b − a) / max(a, b). a is the point's mean distance to its own cluster,
+/// b its mean distance to the nearest other one. It is 0 for a point alone in its cluster. The mean
+/// lies from −1 to 1, and is undefined (NaN) for a single cluster. The cost is quadratic in the
+/// number of points; each distance is computed once for all labellings.
 pub(super) fn silhouettes(points: &Array2<f64>, labellings: &[Vec<usize>]) -> Vec<f64> {
     let count = points.nrows();
     let clusters: Vec<usize> =

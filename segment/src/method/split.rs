@@ -1,11 +1,11 @@
-//! What a method is: it gets a run and answers with a plan.
+//! A method: it gets a run and returns a plan.
 
 use phaseflow_collect::Result;
 
 use crate::first_pass::survey::Run;
 use crate::plan::Plan;
 
-/// What all methods may depend on beside the run and their own parameters.
+/// Options that all methods share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Largest number of windows.
@@ -14,7 +14,7 @@ pub(crate) struct Limits {
     pub(crate) seed: u64,
 }
 
-/// A plan and the parameters that led to it, as in `k=3,windows=1024`.
+/// A plan and the method's parameters as text, like `k=3,windows=1024`.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) plan: Plan,

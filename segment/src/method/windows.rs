@@ -6,8 +6,8 @@ use super::split::{Answer, Limits, Split};
 use crate::first_pass::survey::Run;
 use crate::plan::{Plan, Stretch};
 
-/// As many equal windows as the limit allows (the last ones a nanosecond longer where the division
-/// leaves a remainder). Not a segmentation to believe in, but what a time series of matrices needs.
+/// As many equal windows as the limit allows; if the division leaves a remainder, the last ones are
+/// a nanosecond longer. No segmentation to believe in, but what a time series of matrices needs.
 pub(super) struct EqualWindows;
 
 impl Split for EqualWindows {

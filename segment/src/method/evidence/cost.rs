@@ -1,29 +1,29 @@
 //! What a boundary is worth: the evidence that two stretches are two phases.
 //!
-//! For a scale of q units and a view, x is the distance of the last q units of the one stretch from
-//! the first q of the other, and e the distance that neighbours of q units have within one phase
-//! here: the program's own irregularity, which is [measured](Noise). With the resolution r, k
-//! rounds on the weaker side and ν degrees of freedom of one round, the evidence in nats is the
-//! lesser of
+//! Two stretches are compared at each scale of q units, in each view. x is the distance from the
+//! last q units of one stretch to the first q of the other. e is the distance that neighbours of q
+//! units have within one phase here: the program's own irregularity, which is [measured](Noise).
+//! With the resolution r, k rounds on the weaker side and ν degrees of freedom of one round, the
+//! evidence in nats is the lesser of
 //!
 //! - G = ½ (x − e) / (e/d + r): a Gaussian likelihood ratio of a view with d degrees of freedom,
 //!   and
-//! - T = k ½(ν + 1) ln(1 + (x − e) / (ν (e + r))): k rounds prove no more than k odd rounds could,
-//!   which are draws of Student's distribution.
+//! - T = k ½(ν + 1) ln(1 + (x − e) / (ν (e + r))): a bound for k rounds. They prove no more than k
+//!   odd rounds could, draws of Student's distribution.
 //!
 //! A boundary is worth the largest evidence over all scales and views. The views see the same
 //! messages, so they are not added up.
 
 use super::features::{Units, VIEWS, View};
 
-/// Price of a boundary, and of a label, in nats: e⁻¹⁰ is the chance of one by accident. From 7 to
-/// 15 the score changes by less than .015.
+/// Price of a boundary, and of a label, in nats: a boundary by accident has a chance of e⁻¹⁰. From
+/// 7 to 15 the score changes by less than .015.
 pub(super) const PRICE: f64 = 10.0;
 
-/// Resolution of shares: two matrices of a smaller squared Hellinger distance are one phase.
+/// Resolution of shares: two matrices with a smaller squared Hellinger distance are one phase.
 const DIFFERENCE: f64 = 0.06;
 
-/// Resolution of rates: a smaller factor is one phase.
+/// Resolution of rates: rates that differ by a smaller factor are one phase.
 const FACTOR: f64 = 1.5;
 
 /// Degrees of freedom of a view of shares; a rate has one.
@@ -32,38 +32,38 @@ const FREEDOM: f64 = 8.0;
 /// Degrees of freedom of one round.
 const NU: f64 = 8.0;
 
-/// Scales in units; what changes more slowly than the last one drifts.
+/// Scales in units; changes slower than the largest one are drift.
 pub(super) const SCALES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// Rounds on both sides that a rate needs.
 const ROUNDS_OF_RATE: f64 = 3.0;
 
-/// Multiples of the scale over which a distance has to persist, as far as the stretches reach: what
-/// is odd beside a boundary does not.
+/// Multiples of the scale over which a distance has to persist, as far as the stretches reach. An
+/// oddity beside a boundary does not persist.
 const PERSISTENCE: usize = 4;
 
-/// The fewest positions of which the noise is the median.
+/// The noise is the median over at least this number of positions.
 const MEMORY: usize = 12;
 
-/// The quantile of distances that noise is where boundaries are known.
+/// Quantile of distances that is the noise where boundaries are known.
 const MEDIAN: f64 = 0.5;
 
-/// The quantile that it is where none is: in loops of short phases most positions are near a
-/// boundary.
+/// Quantile that is the noise where no boundary is known: in loops of short phases most positions
+/// are near one.
 const QUARTILE: f64 = 0.25;
 
-/// The fewest distances that have a quantile.
+/// Distances, at least, that have a quantile.
 const FEWEST: usize = 3;
 
 /// The mean of χ² with one degree of freedom over its median.
 const MEAN_OVER_MEDIAN: f64 = 2.2;
 
-/// Nats of distance `x` where `e` is normal, from `k` rounds.
+/// Evidence in nats of a distance `x` from `k` rounds, where `e` is normal.
 pub(super) fn nats(x: f64, e: f64, k: f64, view: View) -> f64 {
     let resolution = if view.is_rate() { FACTOR.ln().powi(2) } else { DIFFERENCE } / (2.0 * PRICE);
     let freedom = if view.is_rate() { 1.0 } else { FREEDOM };
     let more = x - e;
-    // Not a number where a rate is unknown.
+    // NaN if a rate is unknown.
     if more.is_nan() || more <= 0.0 {
         return 0.0;
     }
@@ -71,9 +71,9 @@ pub(super) fn nats(x: f64, e: f64, k: f64, view: View) -> f64 {
     gauss.min(k * 0.5 * (NU + 1.0) * (more / (NU * (e + resolution))).ln_1p())
 }
 
-/// Rounds of the weaker side of two stretches of so many rounds and messages. A side counts at
-/// least as many rounds as its messages would be on the other one, so that one huge round may
-/// stand.
+/// Rounds on the weaker side of two stretches with these rounds and messages. A side counts at
+/// least the rounds that its messages would make on the other side, so that one huge round may
+/// count.
 pub(super) fn weaker(rounds: (f64, f64), messages: (f64, f64)) -> f64 {
     let (one, other) = (messages.0 * rounds.1 / messages.1, messages.1 * rounds.0 / messages.0);
     rounds.0.max(one).min(rounds.1.max(other))
@@ -82,14 +82,14 @@ pub(super) fn weaker(rounds: (f64, f64), messages: (f64, f64)) -> f64 {
 /// The distance of neighbours within one phase, by scale, view and place.
 #[derive(Debug)]
 pub(super) struct Noise {
-    /// For each scale and view a value before each unit and one after the last; left of it, and
-    /// right of it.
+    /// For each scale and view, a value before each unit and one after the last: of the positions
+    /// left of it, and of those right of it.
     values: Vec<[Vec<f64>; 2]>,
 }
 
 impl Noise {
-    /// Measures it between `starts` of stretches: a quantile of the distances of neighbours of q
-    /// units around, without those that cross a boundary or a silence.
+    /// Measures the noise between `starts` of stretches: a quantile of the distances of neighbours
+    /// of q units nearby. Neighbours across a boundary or a silence do not count.
     pub(super) fn new(units: &Units<'_>, starts: &[usize]) -> Self {
         let mut piece = vec![0; units.len()];
         let mut next = starts.iter().copied().peekable();
@@ -112,13 +112,13 @@ impl Noise {
         Self { values }
     }
 
-    /// On the side (0 left, 1 right) of the border before `unit`.
+    /// The noise on a side (0 left, 1 right) of the border before `unit`.
     pub(super) fn at(&self, scale: usize, view: usize, side: usize, unit: usize) -> f64 {
         self.values[scale * VIEWS.len() + view][side][unit]
     }
 }
 
-/// Both sides' noise at a scale; where too little is known, that of the next `finer` scale.
+/// Both sides' noise at a scale; where too little is known, the noise of the next `finer` scale.
 fn sides(
     units: &Units<'_>,
     piece: &[usize],
@@ -130,7 +130,7 @@ fn sides(
     let count = units.len();
     let step = (scale / 4).max(1);
     let span = MEMORY.max(3 * scale) / step;
-    // Distances of neighbours that meet before unit i·step.
+    // Distances of the neighbours that meet before unit i·step.
     let distances: Vec<f64> = (0..=count / step)
         .map(|at| {
             let unit = at * step;
@@ -164,9 +164,9 @@ fn sides(
         let finer = finer.map_or(0.0, |finer| finer[side][unit]);
         match own.is_nan() {
             true => finer,
-            // Twice as many independent rounds have half of the noise. A few that are alike by
-            // chance say nothing else; nor, as long as no boundary is known, does what may lie
-            // between two phases.
+            // Twice as many independent rounds have half of the noise, even if a few rounds are
+            // alike by chance. Where no boundary is known, distances may lie between two phases and
+            // do not count.
             false if view.is_rate() && part < MEDIAN && finer > 0.0 => 0.5 * finer,
             false if view.is_rate() => own.max(0.5 * finer),
             false => own,
@@ -202,7 +202,7 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
                 distance = distance.min(units.distance((far.0, b), (b, far.1), own));
             }
             if distance > normal {
-                // A few huge messages prove no more than as many rounds would.
+                // A few huge messages prove no more than the same number of rounds.
                 let rounds = if own == View::Bytes { rounds.min(effective()) } else { rounds };
                 best = best.max(nats(distance, normal, rounds, own));
             }
@@ -222,7 +222,7 @@ mod tests {
         }
         assert!((nats(FACTOR.ln().powi(2), 0.0, 1e9, View::ByteRate) - PRICE).abs() < 1e-9);
         assert!(nats(f64::NAN, 0.0, 1.0, View::ByteRate).abs() < 1e-12);
-        // No more than is normal proves nothing; nor does much, in no round.
+        // A normal distance proves nothing; nor does a large one without rounds.
         assert!(
             nats(0.3, 0.3, 9.0, View::Pairs).abs() < 1e-12 && nats(1.0, 0.0, 0.0, View::Pairs).abs() < 1e-12
         );

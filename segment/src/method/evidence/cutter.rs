@@ -1,16 +1,16 @@
 //! Where rounds end: windows of whole rounds, in one pass, without a clock.
 //!
 //! Parallel programs repeat themselves. A rank begins its next round when the tokens of its first
-//! messages in the window come again, so ranks may be out of step. A window ends when the messages
-//! are of ranks in their next round. A phase has ended when tokens come that were in neither of the
-//! last two windows, or when rounds become much longer or shorter. The first two are cumulative
-//! sums (CUSUM, Page, Continuous inspection schemes, Biometrika 41, 1954) that single messages do
-//! not bring to an alarm; the window ends where the sum last began to grow.
+//! messages in the window come again, so ranks may be out of step. A window ends when its messages
+//! come from ranks in their next round. A phase ends when tokens come that were in neither of the
+//! last two windows, or when rounds become much longer or shorter. The first two rules are
+//! cumulative sums (CUSUM, Page, Continuous inspection schemes, Biometrika 41, 1954), in which
+//! single messages raise no alarm. The window ends where the sum last began to grow.
 
 use super::tokens::{Last, Tokens};
 
-/// What a message that speaks against a change takes from a cumulative sum; one that speaks for it
-/// adds 1. Page's reference value: more than three of five messages have to speak for it.
+/// A message against a change takes this from a cumulative sum; a message for it adds 1. Page's
+/// reference value: more than three of five messages have to be for the change.
 const DECAY: f32 = 1.5;
 
 /// The sum of repeats raises an alarm at the larger of two values: a number of messages, and a part
@@ -21,18 +21,18 @@ const REPEATS: (f32, f32) = (4.0, 0.1);
 /// part of the window's messages.
 const NEW: (f32, f32) = (6.0, 0.03);
 
-/// A round begins with the tokens of its first quarter.
+/// A round is known by the tokens of its first quarter.
 const BEGINNING: f32 = 0.25;
 
-/// A long round is whole if this part of its messages has tokens of their own. Of partners drawn at
-/// random two of five have, when the tokens of the first quarter are most of what comes.
+/// A long round is whole if this part of its messages has tokens of their own. Two of five have
+/// with random partners, when the tokens of the first quarter are most of those that come.
 const OWN: f32 = 0.55;
 
-/// A round that has not ended after this many parts is taken for none: it has no end.
+/// Parts after which a round that has not ended counts as endless.
 const PARTS: u64 = 64;
 
-/// A round more than twice as long as the one before it, or less than half as long, is of another
-/// phase.
+/// A round is of another phase if it is more than this many times longer or shorter than the one
+/// before it.
 const UNLIKE: u64 = 2;
 
 /// A cumulative sum that never falls below 0.
@@ -57,14 +57,14 @@ impl Sum {
     }
 }
 
-/// A rank, as it sends.
+/// The sends of a rank.
 #[derive(Clone, Copy, Debug, Default)]
 struct Source {
-    /// The window of which the rest is told.
+    /// The window that the other fields describe.
     window: u64,
     /// Messages that it sent in that window.
     sent: u32,
-    /// The round that it has begun, as far as that is more than all are in; 0 otherwise.
+    /// The round that it has begun, if not all ranks are in it; 0 otherwise.
     rounds: u32,
 }
 
@@ -84,9 +84,9 @@ pub(super) struct End {
 pub(super) enum Kind {
     /// A part of a round that may be longer.
     Part,
-    /// Whole rounds, with all parts since the last window that was none.
+    /// Whole rounds, with all parts since the last window that was no part.
     Whole,
-    /// Nothing of it came again in order: its parts are windows.
+    /// Nothing of it came again in order, so its parts are windows.
     Last,
 }
 
@@ -95,15 +95,15 @@ pub(super) enum Kind {
 pub(super) struct Cutter {
     /// Which of a token's [`Last`] is its own.
     own: usize,
-    /// Number of the window, from 2, so that what never came is new in the first one.
+    /// Number of the window, from 2, so that tokens that never came are new in the first one.
     pub(super) window: u64,
     start: u64,
     /// Where the last part of this window ended; its begin if there is none.
     part: u64,
-    /// Rounds that the window has so far, the one under way included, and where that began.
+    /// Rounds of the window so far, including the one under way, and where that one began.
     pub(super) rounds: u32,
     round_start: u64,
-    /// Messages of the round before that.
+    /// Messages of the round before.
     round: u64,
     repeats: Sum,
     new: Sum,
@@ -139,8 +139,9 @@ impl Cutter {
         }
     }
 
-    /// Adds a message; the window that ends, perhaps before this message. Windows have at least
-    /// `least` messages if nothing new begins, and parts of rounds that do not end at least `most`.
+    /// Adds a message. Returns the window that ends, which may end before this message. A window
+    /// has at least `least` messages if nothing new begins. Parts of rounds that do not end have at
+    /// least `most`.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -163,7 +164,7 @@ impl Cutter {
                 let kind = if whole || self.part == self.start { Kind::Whole } else { Kind::Last };
                 return Some(self.close(end, kind, true, tokens));
             }
-            // Where rounds become much longer or shorter, something else begins, however few
+            // Where rounds become much longer or shorter, another phase begins, however few
             // messages the window has.
             let round = end - self.round_start;
             if self.own == 0
@@ -183,7 +184,7 @@ impl Cutter {
             return None;
         }
         if messages >= PARTS * most || part >= 2 * most {
-            // Partners at random never come again in order.
+            // Random partners never come again in order.
             return Some(self.close(message + 1, Kind::Last, false, tokens));
         }
         let open = self.repeats.value > 0.0 || self.new.value > 0.0;
@@ -252,13 +253,13 @@ impl Cutter {
         closed
     }
 
-    /// The first message that may yet come into another window than this one.
+    /// The first message that may still come into a later window.
     pub(super) fn settled(&self, next: u64) -> u64 {
         let of = |sum: &Sum| if sum.value > 0.0 { sum.since } else { next };
         of(&self.repeats).min(of(&self.new)).max(self.part)
     }
 
-    /// Tokens have other numbers from now on.
+    /// Gives tokens new numbers.
     pub(super) fn renumber(&mut self, becomes: &[u32]) {
         self.recent.iter_mut().for_each(|(_, token)| *token = becomes[*token as usize]);
     }
@@ -295,7 +296,7 @@ mod tests {
     #[test]
     fn windows_are_whole_rounds() {
         assert_eq!(sizes(ring(100, 1).repeat(5), 24), [100; 5]);
-        // Of three short rounds each.
+        // Windows of three short rounds each.
         assert_eq!(sizes(ring(10, 1).repeat(9), 24), [30; 3]);
         // A round of many steps is one window.
         let steps: Vec<_> = (1..8).flat_map(|step| ring(32, step)).collect();

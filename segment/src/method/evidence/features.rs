@@ -1,4 +1,4 @@
-//! What windows look like: sums by view, before each window, so that any stretch costs one
+//! What windows look like: sums by view before each window, so that any stretch costs one
 //! subtraction.
 
 use crate::first_pass::window::sketch::scatter;
@@ -9,21 +9,21 @@ pub(super) const PAIRS: usize = 512;
 /// Bins of sizes: octaves up to half a tebibyte; larger messages share the last one.
 const SIZES: usize = 40;
 
-/// Parts of a message in its two bins of sizes.
+/// Units in which a message is divided between its two bins of sizes.
 const UNIT: u32 = 256;
 
-/// Bits of the set of a window's tokens.
+/// Bits of a window's set of tokens.
 const BITS: usize = 8192;
 
-/// A side of messages in which two stretches may differ.
+/// A property of messages in which two stretches may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
     /// Messages by pair.
     Pairs,
     /// Bytes by pair: one heavy message among thousands decides the load.
     Bytes,
-    /// Messages by octave of their size, shared by the two nearest in proportion, so that a slow
-    /// change of size is slow here.
+    /// Messages by octave of their size. The two nearest octaves share each message in proportion,
+    /// so that a slow change of size is slow here.
     Sizes,
     /// The natural logarithm of the messages in a nanosecond.
     MessageRate,
@@ -41,14 +41,14 @@ impl View {
     }
 }
 
-/// Sums over all windows before one.
+/// Sums over all windows before a window.
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
-    /// Wrapping, as only differences count.
+    /// It wraps, as only differences count.
     pairs: [u32; PAIRS],
     bytes: [u64; PAIRS],
     sizes: [u32; SIZES],
-    /// Of the bytes of each message.
+    /// Squares of the bytes of each message.
     squares: f64,
 }
 
@@ -64,9 +64,9 @@ impl Sums {
     /// Counts a message of the pair with this number.
     #[inline]
     pub(super) fn add(&mut self, pair: u32, bytes: u64) {
-        // An empty message is a message: it counts as one byte more, as all do.
+        // An empty message is a message: each message counts as one byte more than it has.
         let size = bytes.saturating_add(1);
-        // Later pairs are scattered over the bins: numbered in turn, any two patterns of many pairs
+        // Later pairs are scattered over the bins. Numbered in turn, any two patterns of many pairs
         // would fill all bins alike.
         let pair = pair as usize;
         let pair = if pair < PAIRS { pair } else { scatter(pair as u64) as usize % PAIRS };
@@ -80,12 +80,12 @@ impl Sums {
         self.sizes[high] = self.sizes[high].wrapping_add(above);
     }
 
-    /// Bytes of all messages, one more for each.
+    /// Bytes of all messages, with one more for each.
     pub(super) fn bytes_of_all(&self) -> f64 {
         self.bytes.iter().map(|bytes| *bytes as f64).sum()
     }
 
-    /// Adds what another one has.
+    /// Adds another one's sums.
     pub(super) fn merge(&mut self, other: &Self) {
         self.pairs.iter_mut().zip(&other.pairs).for_each(|(sum, own)| *sum = sum.wrapping_add(*own));
         self.bytes.iter_mut().zip(&other.bytes).for_each(|(sum, own)| *sum = sum.wrapping_add(*own));
@@ -116,22 +116,21 @@ impl TokenSet {
         self.0.iter_mut().zip(other.0.iter()).for_each(|(own, other)| *own |= other);
     }
 
-    /// Tokens in it, about.
+    /// About how many tokens it holds.
     pub(super) fn len(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Tokens that another set has, too.
+    /// Tokens that another set holds too.
     pub(super) fn common(&self, other: &Self) -> u32 {
         self.0.iter().zip(other.0.iter()).map(|(own, other)| (own & other).count_ones()).sum()
     }
 }
 
-/// Lanes of a sum; a fixed order of additions, so that results are the same everywhere.
+/// Lanes of a sum. The order of additions is fixed, so that results are the same everywhere.
 const LANES: usize = 8;
 
-/// Squared Hellinger distance of the differences of two pairs of sums: 1 − Σ √(pᵢ·qᵢ); 0 if one is
-/// empty.
+/// Squared Hellinger distance between two differences of sums: 1 − Σ √(pᵢ·qᵢ); 0 if one is empty.
 macro_rules! hellinger {
     ($name:ident, $int:ty) => {
         fn $name(a: &[$int], b: &[$int], c: &[$int], d: &[$int]) -> f64 {
@@ -157,7 +156,7 @@ macro_rules! hellinger {
 hellinger!(distance_of_counts, u32);
 hellinger!(distance_of_bytes, u64);
 
-/// What is counted of a stretch for its rates.
+/// Counts of a stretch for its rates.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rates {
     pub(super) messages: f64,
@@ -189,13 +188,13 @@ impl Rates {
 /// Stretches of windows, each a unit that the model does not divide.
 #[derive(Debug)]
 pub(super) struct Units<'a> {
-    /// Sums before each window, and those of all.
+    /// Sums before each window, and the total.
     sums: &'a [Sums],
     /// The first window of each unit, and the number of windows.
     pub(super) edges: Vec<usize>,
-    /// Sums before each unit, and those of all.
+    /// Counts before each unit, and the total.
     pub(super) rates: Vec<Rates>,
-    /// A silence lies before it: nothing is joined over it. One a unit.
+    /// For each unit, whether a silence lies before it; nothing is joined over a silence.
     pub(super) locked: Vec<bool>,
 }
 
@@ -213,20 +212,21 @@ impl<'a> Units<'a> {
         self.edges.len() - 1
     }
 
-    /// What is counted of units `from..to`.
+    /// Counts of units `from..to`.
     pub(super) fn rates(&self, from: usize, to: usize) -> Rates {
         self.rates[to].minus(self.rates[from])
     }
 
-    /// Messages of equal size that would tell as much as the bytes of units `from..to` (Kish,
-    /// Survey Sampling, 1965, section 11.7): few, if a few huge ones have most of the bytes.
+    /// The number of messages of equal size that would tell as much as the bytes of units
+    /// `from..to` (Kish, Survey Sampling, 1965, section 11.7). It is small if a few huge messages
+    /// have most of the bytes.
     pub(super) fn effective_messages(&self, from: usize, to: usize) -> f64 {
         let (one, other) = (&self.sums[self.edges[from]], &self.sums[self.edges[to]]);
         let own = other.bytes.iter().zip(&one.bytes).map(|(end, start)| end.wrapping_sub(*start) as f64);
         own.sum::<f64>().powi(2) / (other.squares - one.squares).max(1.0)
     }
 
-    /// The distance of units `a..b` from `c..d` in a view: squared Hellinger distance of shares,
+    /// The distance of units `a..b` from `c..d` in a view: squared Hellinger distance of shares, or
     /// squared difference of the logarithms of rates.
     pub(super) fn distance(&self, (a, b): (usize, usize), (c, d): (usize, usize), view: View) -> f64 {
         let at = |unit: usize| &self.sums[self.edges[unit]];

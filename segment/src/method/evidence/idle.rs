@@ -5,23 +5,25 @@ use super::cost::PRICE;
 /// Windows on each side of a silence whose own silences are usual.
 const AROUND: usize = 48;
 
-/// The longest ones of them may be idle stretches themselves.
+/// The longest of these silences, which may be idle stretches themselves, are left out.
 const LEFT_OUT: usize = 2;
 
-/// An idle stretch is at least three times as long as usual silences: ln 3.
+/// An idle stretch is at least three times as long as the usual silences: ln 3.
 const LEAST: f64 = 1.1;
 
-/// A part of the price: the mean excess over the upper quartile estimates an exponential tail,
-/// whose chance of a silence this much longer is e⁻⁷.
+/// Mean excesses above the upper quartile that make a silence idle. The mean excess estimates an
+/// exponential tail, in which a silence this much longer has a chance of e⁻⁷.
 const TAIL: f64 = 0.7 * PRICE;
 
-/// The least mean excess of logarithms: silences are not more regular than a clock of 5 %.
+/// Least mean excess of the logarithms: silences are not more regular than a clock of 5 %.
 const REGULAR: f64 = 0.05;
 
-/// True if a silence of `length_ns` is longer than what is usual around it: `before` and `after`
-/// are the longest silences of the windows at its sides, the nearest ones first. The excess of the
-/// logarithms over their upper quartile is taken to be exponential (Pareto silences; Hill, A simple
-/// general approach to inference about the tail of a distribution, Annals of Statistics 3, 1975).
+/// Whether a silence of `length_ns` is longer than usual.
+///
+/// `before` and `after` are the longest silences of the windows at its sides, the nearest first.
+/// The excess of the logarithms over their upper quartile is taken to be exponential (Pareto
+/// silences; Hill, A simple general approach to inference about the tail of a distribution, Annals
+/// of Statistics 3, 1975).
 pub(super) fn is_idle(
     length_ns: u64,
     before: impl Iterator<Item = u64>,

@@ -1,7 +1,7 @@
 //! Which stretches are the same phase: agglomerative clustering (average linkage) of stretches by
 //! the evidence that they differ.
 //!
-//! The evidence between two stretches is the model's own, of all that they hold. Neighbours have
+//! The evidence between two stretches is the model's own, over all that they hold. Neighbours have
 //! been found to differ, so they never get one label.
 
 use kodama::{Method, linkage};
@@ -9,18 +9,19 @@ use kodama::{Method, linkage};
 use super::cost::{Noise, PRICE, SCALES, nats, weaker};
 use super::features::{Units, VIEWS, View};
 
-/// The most stretches that are all compared with each other. Of more, those with the fewest
-/// messages join the nearest of these, or found a label.
+/// Stretches, at most, that are all compared with each other. If there are more, those with the
+/// fewest messages join the nearest of these, or found a label.
 const COMPARED: usize = 512;
 
-/// The most nats of one comparison: three prices, or one odd pair would decide for whole clusters.
+/// Nats of one comparison, at most: three prices. Otherwise one odd pair would decide for whole
+/// clusters.
 const MOST: f64 = 3.0 * PRICE;
 
-/// Dissimilarity of neighbours. Even in the mean over all pairs of two clusters it is more than any
-/// price.
+/// Dissimilarity of neighbours. Even as a part of the mean over all pairs of two clusters, it
+/// exceeds any price.
 const NEVER: f64 = 1e9;
 
-/// A label for each of the stretches that begin at `starts`, numbered as they first come.
+/// Labels of the stretches that begin at `starts`, numbered as they first come.
 pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<u32> {
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
     let spans: Vec<(usize, usize)> = (0..starts.len()).map(|at| (starts[at], end(at))).collect();
@@ -44,7 +45,7 @@ pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
         condensed.extend(order[at + 1..].iter().map(|other| dissimilarity(*one, *other)));
     }
     let steps = linkage(&mut condensed, count, Method::Average);
-    // Clusters are numbered on after the stretches in the order of the steps.
+    // Clusters get the numbers after the stretches, in the order of the steps.
     let mut becomes: Vec<usize> = (0..count + steps.steps().len()).collect();
     for (at, step) in steps.steps().iter().enumerate().filter(|(_, step)| step.dissimilarity < PRICE) {
         becomes[step.cluster1] = count + at;
@@ -77,7 +78,7 @@ pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
     named.collect()
 }
 
-/// The noise in the middle of a stretch at the largest scale that is not longer than it.
+/// The noise in the middle of a stretch, at the largest scale that is not longer than the stretch.
 fn noise_inside(noise: &Noise, (from, to): (usize, usize)) -> [f64; VIEWS.len()] {
     let scale = SCALES.iter().rposition(|scale| *scale <= to - from).unwrap_or(0);
     let middle = usize::midpoint(from, to);

@@ -1,5 +1,5 @@
-//! Agglomerative clustering of neighbours: the boundary of least evidence goes first, until each is
-//! worth its price.
+//! Agglomerative clustering of neighbours: the boundary of least evidence goes first, until all are
+//! worth their price.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,10 @@ use super::cost::{Noise, PRICE, evidence};
 use super::features::Units;
 
 /// Merges neighbouring stretches that begin at `starts` (the first at 0) until all boundaries are
-/// worth the price; where the stretches that are left begin. A boundary is judged the later, the
-/// more units lie at its sides, one nat for each doubling, so that both sides of a faint one have
-/// grown by then.
+/// worth the price. Returns where the remaining stretches begin.
+///
+/// Boundaries with more units at their sides are judged later, by one nat for each doubling. Both
+/// sides of a faint boundary have grown by then.
 pub(super) fn merged(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<usize> {
     let count = starts.len();
     let end = |next: usize| starts.get(next).copied().unwrap_or(units.len());
@@ -22,7 +23,7 @@ pub(super) fn merged(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
         }
         let (from, to) = (starts[left], end(right));
         let nats = evidence(units, noise, from, starts[own], to);
-        // Of what is not negative, the order of the bits is that of the numbers.
+        // Of numbers that are not negative, the bits have the same order.
         (nats < PRICE).then(|| (nats + ((to - from) as f64).log2()).to_bits())
     };
     let mut costs: Vec<Option<u64>> = vec![None; count];
@@ -39,7 +40,7 @@ pub(super) fn merged(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
         if other < count {
             before[other] = one;
         }
-        // Both boundaries of the joined stretch have other sides now.
+        // Both boundaries of the joined stretch now have other sides.
         for at in [one, other] {
             if at == 0 || at >= count {
                 continue;

@@ -1,32 +1,34 @@
 //! `evidence`: one model of a phase.
 //!
-//! A segmentation costs [`PRICE`](cost::PRICE) nats for each boundary and each label, and saves the
-//! [evidence](cost) that the stretches at a boundary, or of two labels, are different behaviours:
-//! who talks to whom, how much, in messages of which size, how fast. How different they have to be
-//! follows from the run: the distance that neighbours within one phase have here is its noise. A
-//! segmentation that costs little is found so:
+//! A segmentation costs [`PRICE`](cost::PRICE) nats for each boundary and each label. It saves the
+//! [evidence](cost) that the stretches beside a boundary, or of two labels, are different
+//! behaviours: who talks to whom, how much, in messages of which size, how fast. The run itself
+//! sets how different they have to be: its noise is the distance of neighbours within one phase. A
+//! cheap segmentation is found in these steps:
 //!
-//! 1. The first pass cuts [windows] of whole rounds where [tokens] come again ([cutter]); no time
-//!    is used.
+//! 1. The first pass cuts [windows] of whole rounds where [tokens] come again ([cutter]), without
+//!    using time.
 //! 2. Neighbours are [merged](merge) from the bottom up, the boundary of least evidence first,
-//!    until all are worth the price. The noise is measured again, not over the boundaries that were
-//!    found.
-//! 3. [Pieces](pieces) of rounds that were cut unlike go to their neighbours; 2 and 3 until nothing
-//!    changes.
-//! 4. The same with windows of at least 1/128 of the run finds its [stages]; where these begin, so
-//!    does a phase.
+//!    until all boundaries are worth the price. Then the noise is measured again, but not across
+//!    the boundaries found.
+//! 3. [Pieces](pieces) of rounds that were cut differently go to their neighbours. Steps 2 and 3
+//!    repeat until nothing changes.
+//! 4. The same model with windows of at least 1/128 of the run finds its [stages]. Where a stage
+//!    begins, a phase begins too.
 //! 5. Stretches that behave alike get one [label](labels).
 //! 6. [Silences](idle) that the run's own irregularity does not explain are idle.
 //! 7. The second pass moves each boundary to the message where the behaviour changes
 //!    ([`search`](crate::second_pass::search)).
 //!
-//! No random numbers. The origin and the unit of time do not matter, as only ratios of times are
-//! used; nor does the order of messages of one time, which are sorted. Tokens and pairs are
-//! numbered as they come, so the numbers of ranks matter only to that order.
+//! No random numbers. Only ratios of times are used, so their origin and unit do not matter.
+//! Messages of one time are sorted, so their order does not matter either. Tokens and pairs are
+//! numbered as they come, so the numbers of ranks matter only to that sorting.
 //!
-//! The wrong choice for phases of fewer than two rounds each, for rounds whose partners are all
-//! drawn at random, where windows are mostly sampling noise, and where the program says itself what
-//! its phases are: use `marks`.
+//! A wrong choice for:
+//!
+//! - phases of fewer than two rounds each;
+//! - rounds whose partners are all drawn at random: windows are mostly sampling noise;
+//! - programs that say themselves what their phases are: use `marks`.
 
 mod cost;
 mod cutter;
@@ -49,23 +51,22 @@ use features::{Rates, Sums, TokenSet, Units};
 use pieces::Content;
 use windows::Window;
 
-/// The most rounds of merging; most runs need two to four.
+/// Repetitions of merging, at most; most runs need two to four.
 const AGAIN: usize = 5;
 
 /// Windows on each side of a boundary within which the second pass looks for it.
 const SLACK: usize = 3;
 
-/// Windows on each side whose rates are usual.
+/// Windows on each side that tell which rates are usual.
 const AROUND: usize = 12;
 
-/// Standard deviations from what is usual at which a rate is clipped: one slow round, or one huge
+/// Standard deviations from the usual rate at which a rate is clipped: one slow round, or one huge
 /// message, is no phase.
 const DEVIATIONS: f64 = 3.0;
 
-/// Part of a run that is noticed: a quarter of a per cent.
+/// Least part of a run that is noticed: 1/256, about 0.4 %.
 const NOTICED: f64 = 1.0 / 256.0;
 
-/// The method.
 pub(crate) struct EvidenceMethod;
 
 impl Split for EvidenceMethod {
@@ -108,9 +109,9 @@ fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
     starts
 }
 
-/// Stretches without those of kinds that nobody notices: all their occurrences together have less
-/// than [`NOTICED`] of the run's messages, bytes and time. They belong to what is before them, or
-/// to what comes next if a silence lies between.
+/// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the
+/// run's messages, bytes and time. They join the stretch before them, or the next one if a silence
+/// lies between.
 fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (Vec<usize>, Vec<u32>) {
     let windows = &run.evidence.windows;
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
@@ -124,7 +125,7 @@ fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (V
         [own.iter().map(|window| window.messages).sum::<u64>() as f64, bytes, since(to) - since(from)]
     };
     let mut of_kind = std::collections::BTreeMap::<u32, [f64; 3]>::new();
-    // Starting up is one of its own.
+    // The first stretch, in which the program starts, counts as a kind of its own.
     for (at, label) in labels.iter().enumerate().skip(1) {
         let sums = of_kind.entry(*label).or_default();
         sums.iter_mut().zip(of(starts[at], end(at))).for_each(|(sum, own)| *sum += own);
@@ -134,13 +135,13 @@ fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (V
         of_kind.get(label).is_some_and(|own| own.iter().zip(all).all(|(own, all)| *own < NOTICED * all))
     };
     let mut kept: Vec<(usize, u32)> = Vec::with_capacity(starts.len());
-    // Where a small one begins that belongs to what comes next.
+    // Where a small stretch begins that belongs to the next one.
     let mut next = None;
     for (at, label) in labels.iter().enumerate() {
         let silent = at > 0 && units.locked[starts[at]];
         let after = starts.get(at + 1).is_some_and(|start| units.locked[*start]);
-        // Between two silences there is no neighbour; nor if what it would go to has gone on to the
-        // next one.
+        // A stretch between two silences has no neighbour. Nor has one whose neighbour already
+        // belongs to the next stretch.
         let alone = after && (silent || next.is_some());
         if at > 0 && at + 1 < starts.len() && small(label) && !alone {
             if silent {
@@ -153,7 +154,7 @@ fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (V
     kept.into_iter().unzip()
 }
 
-/// What units that begin at `edges` hold.
+/// Contents of the units that begin at `edges`.
 fn contents(windows: &[Window], edges: &[usize]) -> Vec<Content> {
     let content = |range: &[Window]| {
         let mut tokens = TokenSet::default();
@@ -168,7 +169,7 @@ fn contents(windows: &[Window], edges: &[usize]) -> Vec<Content> {
     edges.windows(2).map(|pair| content(&windows[pair[0]..pair[1]])).collect()
 }
 
-/// Rates of units that begin at `edges`, without what is unusual.
+/// Rates of the units that begin at `edges`, with unusual ones clipped.
 fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
     let own: Vec<Rates> = edges
         .windows(2)
@@ -176,8 +177,8 @@ fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
             let range = &windows[pair[0]..pair[1]];
             let messages: u64 = range.iter().map(|window| window.messages).sum();
             let (first, last) = (range[0].first_ns, range[range.len() - 1].last_ns);
-            // From begin to begin; where nothing follows, the last interval is taken to be like the
-            // others.
+            // From begin to begin; where no window follows, the last interval is taken to be like
+            // the others.
             let ns = match windows.get(pair[1]) {
                 Some(next) if !locked[pair[1]] => next.first_ns.abs_diff(first) as f64,
                 _ => last.abs_diff(first) as f64 * messages as f64 / messages.saturating_sub(1).max(1) as f64,
@@ -190,7 +191,7 @@ fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
             }
         })
         .collect();
-    // A time of nothing has no rate: a thousandth of the usual one instead.
+    // No rate can be computed of no time: the unit gets a thousandth of the usual time.
     let mut known: Vec<f64> = own.iter().map(|own| own.ns).filter(|ns| *ns > 0.0).collect();
     known.sort_unstable_by(f64::total_cmp);
     let least = known.get(known.len() / 2).map_or(1.0, |median| median * 1e-3);
@@ -204,7 +205,7 @@ fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
     own.into_iter().zip(ns).zip(bytes).map(clip).collect()
 }
 
-/// Values within the usual range of those on their left or on their right.
+/// Clips values to the usual range of their left or right neighbours.
 fn clipped(values: Vec<f64>) -> Vec<f64> {
     if values.len() <= 2 * AROUND {
         return values;
@@ -225,8 +226,8 @@ fn clipped(values: Vec<f64>) -> Vec<f64> {
         .map(|own| {
             let middle = median(&mut own.iter().copied());
             let spread = median(&mut own.iter().map(|value| (value - middle).abs()));
-            // The standard deviation of a normal distribution is 1.48 times the median deviation;
-            // no rate is more regular than a tenth.
+            // The standard deviation of a normal distribution is 1.48 times the median deviation.
+            // No rate is more regular than a tenth.
             (middle, DEVIATIONS * (1.48 * spread + 0.1))
         })
         .collect();
@@ -239,7 +240,7 @@ fn clipped(values: Vec<f64>) -> Vec<f64> {
     values.iter().enumerate().map(clip).collect()
 }
 
-/// Stretches with room for the second pass; where idleness begins or ends is exact.
+/// Stretches with room for the second pass; begins and ends of idle stretches are exact.
 fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], stages: &[(usize, u32)]) -> Plan {
     let windows = &run.evidence.windows;
     let since =
@@ -258,13 +259,13 @@ fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], stages: &[
         }
         let end = starts.get(at + 1).copied().unwrap_or(windows.len());
         let first = starts[at - 1];
-        // To the middle of the stretches at its sides.
+        // At most to the middle of the stretches beside the boundary.
         let earliest = start.saturating_sub(SLACK).max(usize::midpoint(first, *start));
         let latest = (start + SLACK).min(usize::midpoint(*start, end).max(start + 1));
         let (earliest_ns, latest_ns) = (since(earliest).max(since(first)), since(latest).min(since(end)));
         stretches.push(Stretch { label: Some(*label), start_ns, earliest_ns, latest_ns });
     }
-    // Windows of two boundaries may be the same: each has half of them.
+    // Two boundaries may share windows: each gets half of them.
     for at in 1..stretches.len() {
         let before = stretches[at - 1];
         let own = &mut stretches[at];

@@ -1,56 +1,57 @@
 //! Pieces of rounds: short stretches that are no phases.
 //!
-//! Windows fall differently in long rounds, so that steps of a round may look like phases. Two
-//! things tell them: steps do not repeat themselves but do as a whole, and a piece that the
-//! neighbours' tokens explain is theirs.
+//! Windows fall differently in long rounds, so steps of a round may look like phases. Two things
+//! give them away. Steps do not repeat themselves, but repeat as a whole. And the neighbours'
+//! tokens explain a piece.
 
 use super::features::TokenSet;
 
-/// The most windows of a stretch that may be a step.
+/// Windows, at most, of a stretch that may be a step.
 const STEP: usize = 2;
 
-/// The tokens of a step come less often than this in the mean.
+/// The tokens of a step come less often than this, in the mean.
 const ONCE: f64 = 2.2;
 
 /// Steps in a row are one phase if their tokens come this many times as often in all of them as in
 /// one.
 const AGAIN: f64 = 1.4;
 
-/// The most windows of a stretch that may be a piece.
+/// Windows, at most, of a stretch that may be a piece.
 const PIECE: usize = 4;
 
-/// The most rounds of a piece.
+/// Rounds, at most, of a piece.
 const ROUNDS: u64 = 16;
 
-/// The part of a piece's tokens that its neighbours have.
+/// Part of a piece's tokens that its neighbours must have.
 const EXPLAINED: f64 = 0.75;
 
-/// Or it is this part of what the neighbours have of their own tokens.
+/// If that is less, the limit is this part of what the neighbours have of their own tokens.
 const AS_OWN: f64 = 0.85;
 
-/// The neighbours have at least this part of a piece's tokens.
+/// The neighbours have at least this part of a piece's tokens in any case.
 const LEAST: f64 = 0.3;
 
-/// The most messages of a neighbour that explain a piece.
+/// Messages, at most, of a neighbour that explain a piece.
 const NEAR: u64 = 20_000;
 
-/// What windows hold, as far as pieces are concerned.
+/// The contents of a window that decide about pieces.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) messages: u64,
     pub(super) rounds: u64,
     pub(super) tokens: TokenSet,
-    /// It was a piece: it explains no other one, or a mixture of two phases would take all of both.
+    /// It was a piece. It explains no other one: else a mixture of two phases would take all of
+    /// both.
     pub(super) given: bool,
 }
 
-/// Messages by token in these windows.
+/// Messages per token in these windows.
 fn repetition(windows: &[Content]) -> f64 {
     let messages: u64 = windows.iter().map(|window| window.messages).sum();
     messages as f64 / f64::from(union(windows.iter()).len().max(1))
 }
 
-/// Tokens of windows `from..to` that explain others.
+/// Tokens of windows `from..to` that may explain others.
 fn explaining(windows: &[Content], from: usize, to: usize) -> TokenSet {
     union(windows[from..to].iter().filter(|window| !window.given))
 }
@@ -61,7 +62,7 @@ fn union<'a>(windows: impl Iterator<Item = &'a Content>) -> TokenSet {
     all
 }
 
-/// The first windows of stretches without those that are pieces of their neighbours.
+/// The first windows of stretches, after joining steps and pieces.
 pub(super) fn joined(windows: &mut [Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
     let starts = steps_joined(windows, locked, starts);
     pieces_given(windows, locked, starts)
@@ -97,7 +98,7 @@ fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<u
     kept
 }
 
-/// Gives pieces to the neighbours that explain them, the first one first, until none is left.
+/// Gives pieces to the neighbours that explain them, the first piece first, until none is left.
 fn pieces_given(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
     let mut at = 0;
     while at < starts.len() && starts.len() > 1 {
@@ -106,7 +107,7 @@ fn pieces_given(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>
         if found.is_some() {
             windows[starts[at]..end].iter_mut().for_each(|window| window.given = true);
         }
-        // The neighbours may explain what is before them now.
+        // Now the neighbours may explain the stretch before them.
         match found {
             Some(Given::Left) => {
                 starts.remove(at);
@@ -125,11 +126,11 @@ fn pieces_given(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>
     starts
 }
 
-/// What becomes of a piece.
+/// Which neighbours get a piece.
 enum Given {
-    /// It is the left neighbour's.
+    /// The left neighbour gets all of it.
     Left,
-    /// From this window on it is the right neighbour's.
+    /// The right neighbour gets it from this window on.
     Split(usize),
 }
 
@@ -168,7 +169,7 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     let (begin, best) = (from..=to).map(|begin| (begin, split(begin))).max_by(|a, b| a.1.total_cmp(&b.1))?;
     let mut needed = EXPLAINED;
     if best < needed {
-        // By how much the neighbours explain themselves.
+        // How well the neighbours explain themselves.
         let of = |inner: (usize, usize), rest: (usize, usize)| {
             let (inner, rest) = (explaining(windows, inner.0, inner.1), explaining(windows, rest.0, rest.1));
             f64::from(rest.common(&inner)) / f64::from(inner.len().max(1))
@@ -193,7 +194,7 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     }
 }
 
-/// The first window of `first..end` from which on it has few enough messages.
+/// The first window of `first..end` from which on there are few enough messages.
 fn near_left(windows: &[Content], first: usize, end: usize) -> usize {
     let mut messages = 0;
     let far = (first..end).rev().find(|window| {
@@ -203,7 +204,7 @@ fn near_left(windows: &[Content], first: usize, end: usize) -> usize {
     far.unwrap_or(first)
 }
 
-/// The end of the windows from `first` on that have few enough messages.
+/// The end of the windows from `first` on with few enough messages.
 fn near_right(windows: &[Content], first: usize, end: usize) -> usize {
     let mut messages = 0;
     let far = (first..end).find(|window| {

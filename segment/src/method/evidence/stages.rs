@@ -1,7 +1,7 @@
 //! Stages of the run: the same model with windows of at least 1/128 of it.
 //!
-//! A loop of short phases is one behaviour at this scale, as its passes are alike; what a person
-//! would tell of a run first is here.
+//! At this scale a loop of short phases is one behaviour, as its passes are alike. Stages are what
+//! a person would tell of a run first.
 
 use super::cost::Noise;
 use super::features::{Rates, Sums, Units};
@@ -9,7 +9,7 @@ use super::windows::{Rounds, STAGE};
 use super::{contents, labels, rates, segmented};
 use crate::first_pass::survey::Run;
 
-/// A stage begins with a phase that begins within this many windows of the stages.
+/// A stage begins with a phase if one begins within this many windows of the stages.
 const NEAR: f64 = 1.5;
 
 /// A stage: the window that it begins with, and its label.
@@ -20,7 +20,7 @@ pub(super) fn stages(run: &Run, sums: &[Sums], locked: &[bool]) -> Vec<Stage> {
     let windows = &run.evidence.windows;
     let edges = edges(&run.evidence, locked);
     let units_locked: Vec<bool> = edges[..edges.len() - 1].iter().map(|edge| locked[*edge]).collect();
-    // What is odd here is a window, not a round.
+    // Here, a single odd window counts like a single odd round.
     let rates: Vec<Rates> =
         rates(windows, locked, &edges).into_iter().map(|own| Rates { rounds: 1.0, ..own }).collect();
     let units = Units::new(sums, edges.clone(), &rates, units_locked);
@@ -30,8 +30,8 @@ pub(super) fn stages(run: &Run, sums: &[Sums], locked: &[bool]) -> Vec<Stage> {
     starts.iter().map(|start| edges[*start]).zip(labels).collect()
 }
 
-/// The first windows of the stages' windows, and the number of windows: the borders of windows that
-/// are nearest to where the cutter of stages cut, and all silences.
+/// The first windows of the stages' windows, and the number of windows. They begin at all silences,
+/// and at the borders of windows that are nearest to the ends that the cutter of stages found.
 fn edges(rounds: &Rounds, locked: &[bool]) -> Vec<usize> {
     let mut before = Vec::with_capacity(rounds.windows.len() + 1);
     let mut sum = 0;
@@ -58,8 +58,7 @@ fn edges(rounds: &Rounds, locked: &[bool]) -> Vec<usize> {
     edges
 }
 
-/// Where phases begin, and stages: a stage begins with the phase that begins next to it, or divides
-/// one.
+/// Where phases and stages begin. A stage begins with the nearest phase, or divides one.
 pub(super) fn joined(phases: &[usize], stages: &[Stage], rounds: &Rounds) -> (Vec<usize>, Vec<Stage>) {
     let mut starts = phases.to_vec();
     let messages = |one: usize, other: usize| {

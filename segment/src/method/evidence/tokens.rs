@@ -1,26 +1,27 @@
-//! Which kinds of messages there are, and when each came last.
+//! Which tokens there are, and when each came last.
 //!
 //! A *token* stands for a message and all its returns: source, destination, operation, and size to
 //! half a power of two. Tokens and pairs are numbered in the order in which they first come, so
-//! that nothing depends on the numbers of ranks. The table is bounded: if it is full, tokens that
-//! were in neither of the last two windows are forgotten. A token that was forgotten looks new.
+//! that nothing depends on the numbers of ranks. The table is bounded: when it is full, it forgets
+//! tokens that were in neither of the last two windows. A forgotten token looks new when it comes
+//! again.
 
 use crate::first_pass::window::sketch::scatter;
 
-/// Tokens at most, messages whose token finds no place count as new; 40 bytes each.
+/// Tokens, at most; 40 bytes each. Messages whose token finds no place count as new.
 const MOST: usize = 1 << 18;
 
-/// Pairs that are numbered at most; those beyond share the numbers of others by their hash.
+/// Pairs, at most, with a number of their own; others share numbers by their hash.
 const MOST_PAIRS: usize = 1 << 18;
 
-/// Where a token was last, as one cutter of windows sees it.
+/// Where a token came last, as one cutter of windows sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Last {
     /// The window, from 1; 0 if it never came.
     pub(super) window: u64,
-    /// Messages of it in that window.
+    /// Messages with the token in that window.
     pub(super) count: u32,
-    /// Messages in that window before its first one.
+    /// Messages in that window before the first one with the token.
     pub(super) first: u32,
 }
 
@@ -29,7 +30,7 @@ const NEVER: Last = Last { window: 0, count: 0, first: 0 };
 /// A token that is followed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    /// For the cutter of rounds, and for that of stages.
+    /// For the cutter of rounds, and for the cutter of stages.
     pub(super) last: [Last; 2],
     /// Number of its pair.
     pub(super) pair: u32,
@@ -46,7 +47,7 @@ struct Numbers {
 const FREE: u32 = u32::MAX;
 
 impl Numbers {
-    /// The number of `hash`; `next` if it has none yet, which is its own from then on.
+    /// The number of `hash`; if it has none yet, it gets `next`.
     #[inline]
     fn of(&mut self, hash: u64, next: u32) -> u32 {
         if self.used * 2 >= self.slots.len() {
@@ -117,14 +118,14 @@ impl Tokens {
         self.list.len() >= MOST
     }
 
-    /// Forgets tokens that were in neither of the last two windows; those before `windows` count.
-    /// The new number of each token, for those who keep numbers.
+    /// Forgets tokens that were in neither of the last two windows, counted from `windows`. Returns
+    /// the new number of each token.
     pub(super) fn forget(&mut self, windows: [u64; 2]) -> Vec<u32> {
         let keeps = |token: &Token| (0..2).any(|cutter| token.last[cutter].window + 1 >= windows[cutter]);
         let mut becomes = vec![FREE; self.list.len()];
         let all = std::mem::take(&mut self.list);
-        // If nearly all are of the last windows, room is made all the same: only the youngest
-        // window's stay.
+        // If nearly all tokens are of the last windows, only the tokens of the youngest window
+        // stay.
         let young = |token: &Token| token.last[0].window >= windows[0];
         let many = all.iter().filter(|token| keeps(token)).count() > MOST / 2;
         self.numbers = Numbers::default();

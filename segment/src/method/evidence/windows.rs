@@ -8,30 +8,31 @@ use super::idle::is_idle;
 use super::tokens::Tokens;
 use crate::first_pass::window::sketch::{Sketch, pair_hash};
 
-/// Windows at most; each takes about 20 KiB with its sums. If there are more, neighbours are merged
-/// and the least number of messages doubles.
+/// Windows, at most; each takes about 20 KiB with its sums. If there are more, neighbours are
+/// merged and the least number of messages of a window doubles.
 const MOST: usize = 8192;
 
-/// Messages of a window, at least, if nothing new begins: fewer than the ranks of a small run have
-/// in a round say little.
+/// Messages of a window, at least, if nothing new begins. Fewer, as a round of a small run has, say
+/// little.
 const LEAST: u64 = 24;
 
-/// Messages of a window, at most, if nothing comes again; or this part of the run, if that is more.
+/// Messages of a window, at most, if nothing comes again, as (count, part): the count, or 1/part of
+/// the run if that is more.
 const LARGEST: (u64, u64) = (256, 256);
 
-/// Or so many messages a rank: those of a halo exchange in three dimensions, or an allreduce, and
-/// as many more to see it come again.
+/// Or it is this number of messages a rank, if that is more. A halo exchange in three dimensions or
+/// an allreduce fits in twice: it has to come again.
 const PER_RANK: u64 = 8;
 
-/// Windows are at least this part of the run.
+/// A window has at least 1/`FINEST` of the run's messages.
 const FINEST: u64 = 4096;
 
-/// Windows of the stages are at least this part of the run.
+/// A window of the stages has at least 1/`STAGE` of the run's messages.
 pub(super) const STAGE: u64 = 128;
 
-/// A silence ends a window if it is so many times as long as those of the last two windows …
+/// A silence that ends a window is this many times as long as those of the last two windows.
 const LONG: u64 = 5;
-/// … and at least this part of the run so far: shorter ones are not reported.
+/// It is also at least 1/`REPORTED` of the run so far; shorter silences are not reported.
 pub(super) const REPORTED: u64 = 256;
 
 /// Messages that wait until they may be counted.
@@ -50,9 +51,10 @@ pub(crate) struct Window {
     pub(crate) sketch: Sketch,
     /// Whole rounds, at least 1.
     pub(super) rounds: u64,
-    /// The longest time from one of its messages to the next one, be that of the next window.
+    /// The longest time from one of its messages to the next one, which may be in the next window.
     pub(super) longest_ns: u64,
-    /// The idle stretch before it; 0 if there is none. While windows are cut, any long silence.
+    /// The idle stretch before it; 0 if there is none. While windows are cut, any long silence
+    /// counts.
     pub(super) silence_ns: u64,
     /// What its messages look like, for the model.
     pub(super) sums: Sums,
@@ -71,13 +73,13 @@ impl Window {
     }
 }
 
-/// Before which windows the run is idle, for at least `least_ns`.
+/// For each window, whether the run is idle before it for at least `least_ns`.
 fn idle_before(windows: &[Window], least_ns: u64) -> Vec<bool> {
     let longest = |window: &Window| window.longest_ns;
     (0..windows.len())
         .map(|at| {
             let silence_ns = windows[at].silence_ns;
-            // The window before it has this silence, too.
+            // This silence is also the longest one of the window before, so that one is left out.
             let (before, after) = (&windows[..at.saturating_sub(1)], &windows[at..]);
             silence_ns > least_ns
                 && is_idle(silence_ns, before.iter().rev().map(longest), after.iter().map(longest))
@@ -85,8 +87,8 @@ fn idle_before(windows: &[Window], least_ns: u64) -> Vec<bool> {
         .collect()
 }
 
-/// A few messages between two idle stretches are of the phase that is nearer: the shorter idle
-/// stretch is none.
+/// Gives a few messages between two idle stretches to the nearer phase: the shorter of the two is
+/// no longer idle.
 fn join_strays(windows: &[Window], idle: &mut [bool], least: u64) {
     loop {
         let starts: Vec<usize> = (1..windows.len()).filter(|at| idle[*at]).collect();
@@ -112,7 +114,7 @@ pub(crate) struct Rounds {
     pub(super) stages: Vec<u64>,
 }
 
-/// A message; those of one time come in this order.
+/// A message; messages of one time are sorted in the order of these fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Message {
     src: u32,
@@ -152,7 +154,7 @@ pub(crate) struct FirstPass {
     rounds: Cutter,
     stages: Cutter,
     found: Rounds,
-    /// Messages of a window of rounds, at least and at most, and those of a window of stages.
+    /// Messages of a window of rounds, at least and at most; the same for a window of stages.
     sizes: [(u64, u64); 2],
     open: Window,
     /// The messages of this time so far.
@@ -165,9 +167,9 @@ pub(crate) struct FirstPass {
     next: u64,
     start_ns: i64,
     last_ns: i64,
-    /// The longest silences of the window that is being cut, and of the one before it.
+    /// The longest silences of the open window and of the window before.
     silences_ns: [u64; 2],
-    /// Windows of rounds and of stages that are no parts of the round under way.
+    /// Windows of rounds and of stages before the round under way.
     parts: [usize; 2],
     /// Rounds of the window that is being closed.
     open_rounds: u64,
@@ -180,7 +182,7 @@ impl Default for FirstPass {
 }
 
 impl FirstPass {
-    /// Windows of a run of so many messages and ranks.
+    /// Prepares windows for a run of this many messages and ranks.
     pub(crate) fn new(messages: u64, ranks: u32) -> Self {
         let least = LEAST.max(messages / FINEST);
         let stage = LEAST.max(messages / STAGE);
@@ -230,7 +232,7 @@ impl FirstPass {
         }
     }
 
-    /// Adds the messages of one time, in an order of their own: that of the trace means nothing.
+    /// Adds the messages of one time in sorted order: their order in the trace means nothing.
     fn end_instant(&mut self) {
         let mut instant = std::mem::take(&mut self.instant);
         instant.sort_unstable();
@@ -284,7 +286,7 @@ impl FirstPass {
         self.last_ns = now_ns;
         let elapsed = now_ns.wrapping_sub(self.start_ns).cast_unsigned();
         let usual = self.silences_ns[0].max(self.silences_ns[1]);
-        // In the first window nothing is usual yet.
+        // In the first window no silence is usual yet.
         if silence / LONG > usual && silence > elapsed / REPORTED && !self.found.windows.is_empty() {
             let end = self.next;
             self.rounds.close(end, Kind::Last, false, &mut self.tokens);
@@ -297,7 +299,7 @@ impl FirstPass {
         }
     }
 
-    /// Ends a window where the cutter of rounds says.
+    /// Ends a window where the cutter of rounds ended one.
     fn end(&mut self, end: End) {
         self.open_rounds = u64::from(end.rounds);
         self.close(end.message, 0);
@@ -359,7 +361,7 @@ impl FirstPass {
         self.first = end;
     }
 
-    /// Merges neighbours, two and two, but not over a silence.
+    /// Merges neighbours in pairs, but not over a silence.
     fn halve(&mut self) {
         let (least, most) = &mut self.sizes[0];
         (*least, *most) = (*least * 2, (*most).max(*least * 4));
@@ -397,7 +399,7 @@ impl FirstPass {
         self.found
     }
 
-    /// Silences that are usual after all divide nothing.
+    /// Removes silences that turn out to be usual; they divide nothing.
     fn join_at_silences(&mut self) {
         let mut idle = idle_before(&self.found.windows, self.last_ns.abs_diff(self.start_ns) / REPORTED);
         let least = self.sizes[0].0;
@@ -410,7 +412,7 @@ impl FirstPass {
             }
             match kept.last_mut() {
                 Some(last) if cut && !idle && last.messages.min(window.messages) < least => {
-                    // Parts of one round.
+                    // Both are parts of one round.
                     let rounds = last.rounds.max(window.rounds);
                     last.merge(&window);
                     last.rounds = rounds;

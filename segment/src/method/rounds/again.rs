@@ -1,10 +1,10 @@
 //! Stretches that stand where a loop has another phase.
 //!
-//! Where phases come again and again in one order, one in its place that looks a little different
-//! is the same phase: chance showed other partners of it, or a window of a neighbour is in it. Its
-//! own label would break the loop, of which nothing is left then but a row of stretches. So it gets
-//! the label of most of those in its place, if it is about as large and differs from them by no
-//! more than [`MORE`] times what tells phases apart.
+//! In a loop, phases come again and again in one order. A stretch in the place of a phase may look
+//! a little different and still be that phase. By chance it shows other partners, or it holds a
+//! window of a neighbour. A label of its own would break the loop into a row of stretches. So it
+//! gets the label of most stretches in its place, if it is about as large. It may differ from them
+//! by at most [`MORE`] times the limit between phases.
 
 use std::ops::Range;
 
@@ -13,17 +13,17 @@ use super::merge::Tolerance;
 use super::segments::Segments;
 use crate::hierarchy::tree::LONGEST;
 
-/// Phases of a loop come so many times at least.
+/// A loop's phases come at least this number of times.
 const TIMES: usize = 3;
-/// What stands in the place of another phase may differ by so many times as much as stretches of
-/// one label.
+/// A stretch in the place of another phase may differ from it by this many times the limit for
+/// stretches of one label.
 const MORE: f64 = 2.0;
-/// Its messages are so many times more or fewer, at most.
+/// It has at most this many times more or fewer messages.
 const SIZE: f64 = 2.0;
-/// So many of those in its place are looked at.
+/// Stretches of a place that are compared.
 const LOOKED_AT: usize = 16;
 
-/// Corrects labels by the loops that they nearly make. They are counted from 0 in order of
+/// Corrects labels by the loops that they nearly make. Labels are counted from 0 in order of
 /// appearance, before and after.
 pub(super) fn settle(segments: &Segments<'_>, labels: &mut [u32], limits: &Tolerance) {
     let shown: Vec<usize> = (0..labels.len()).filter(|number| !segments.is_quiet(*number)).collect();
@@ -31,8 +31,8 @@ pub(super) fn settle(segments: &Segments<'_>, labels: &mut [u32], limits: &Toler
     for period in 2..=LONGEST.min(order.len() / TIMES) {
         let mut from = 0;
         while let Some(run) = next_run(&order, period, from) {
-            // What comes before the first one that is alike, and after the last one, may be one
-            // more.
+            // The stretch before the first match, and the one after the last, may belong to the
+            // loop too.
             let end = (run.end + period).min(order.len());
             for place in run.start..run.start + period {
                 let first = place.checked_sub(period).unwrap_or(place);
@@ -55,8 +55,8 @@ pub(super) fn settle(segments: &Segments<'_>, labels: &mut [u32], limits: &Toler
     }
 }
 
-/// The next stretch in which labels come again after `period` others, but for one in three of them,
-/// at least [`TIMES`] times.
+/// The next stretch of at least [`TIMES`] periods in which labels come again after `period` labels.
+/// A third of them may differ.
 fn next_run(order: &[u32], period: usize, mut from: usize) -> Option<Range<usize>> {
     let most = (period / 3).max(1);
     while from + TIMES * period <= order.len() {
@@ -64,7 +64,7 @@ fn next_run(order: &[u32], period: usize, mut from: usize) -> Option<Range<usize
             from += 1;
             continue;
         }
-        // Where labels differ that are a period apart, of the last period of them.
+        // Places of the last period whose label differs from the label one period later.
         let mut differ: Vec<usize> = Vec::new();
         let mut end = from;
         for at in from..order.len() - period {
@@ -86,7 +86,7 @@ fn next_run(order: &[u32], period: usize, mut from: usize) -> Option<Range<usize
     None
 }
 
-/// Gives those of a row that differ the label of most, where they may have it.
+/// Gives the differing stretches of a row the row's most frequent label, where they may have it.
 fn settle_row(
     segments: &Segments<'_>,
     (shown, order): (&[usize], &mut [u32]),
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(runs("abcabdabcabc", 3), [(0, 12)]);
         assert_eq!(runs("abcabcab", 3), []);
         assert_eq!(runs("abcdefghi", 3), []);
-        // Two of three are others.
+        // Two of three labels differ.
         assert_eq!(runs("abcadeafgahi", 3), []);
         assert_eq!(runs("ababababcdcdcdcd", 2), [(0, 8), (8, 16)]);
     }

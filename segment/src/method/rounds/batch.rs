@@ -7,8 +7,9 @@ use phaseflow_collect::trace::MessageBlock;
 
 use crate::first_pass::tags::{Tags, key};
 
-/// Messages in one order, whatever the order in which a source handed over those of equal time: by
-/// time, then source, then destination, bytes, kind, tag.
+/// Messages in one order, whatever the order in which a source hands over those of equal time.
+///
+/// They are sorted by time, then source, destination, bytes, kind, tag.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) times: Vec<i64>,
@@ -27,8 +28,8 @@ impl Batch {
         self.times.len()
     }
 
-    /// Appends some rows of a block; without `tags` their own are kept. Rows from the answer on may
-    /// still change place when more come.
+    /// Appends some rows of a block; without `tags`, their own tags are kept. Rows from the
+    /// returned one on may still change place when more come.
     pub(super) fn push(&mut self, block: &MessageBlock, rows: Range<usize>, tags: Option<&Tags>) -> usize {
         let (first, end) = (self.len(), self.len() + rows.len());
         let columns = block.columns();
@@ -55,7 +56,7 @@ impl Batch {
         open
     }
 
-    /// Puts the last rows in order, when no more will come.
+    /// Puts the last rows in order when no more come.
     pub(super) fn close(&mut self) {
         let end = self.len();
         self.sort(self.group_start(end), end);
@@ -71,7 +72,7 @@ impl Batch {
         self.tags.drain(..end.min(self.tags.len()));
     }
 
-    /// Where the messages of the time and source of the row before `row` begin.
+    /// The first row with the time and source of the row before `row`.
     fn group_start(&self, row: usize) -> usize {
         let Some(last) = row.checked_sub(1) else { return 0 };
         let same =
@@ -100,8 +101,8 @@ impl Batch {
         }
     }
 
-    /// The first row from `row` on and before `to` of the time and source of the one before it
-    /// whose destination is no higher.
+    /// The first row in `row..to` whose time and source equal the row before it and whose
+    /// destination is no higher.
     fn next_backwards(&self, row: usize, to: usize) -> Option<usize> {
         let rows = row.checked_sub(1)?..to;
         let times = self.times.get(rows.clone())?.windows(2);

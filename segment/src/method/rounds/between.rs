@@ -1,20 +1,20 @@
 //! Pieces between two barriers.
 //!
 //! Programs whose ranks all meet between two phases hardly change what they do elsewhere. The first
-//! and last round before a barrier are the exception: some ranks are late, others wait, and a piece
-//! of a round looks like little else. So a few rounds that do nothing that what is beside them does
-//! not do belong to it, unless a barrier is between the two.
+//! and last round before a barrier are exceptions: some ranks are late, others wait, and a piece of
+//! a round looks different. So a few rounds that only do what their neighbour does belong to that
+//! neighbour, unless a barrier lies between them.
 
 use super::segments::Segments;
 
-/// A piece of so many rounds of what is beside it is no phase …
+/// A piece has at most this number of its neighbour's rounds.
 const FEW: f64 = 3.0;
-/// … which holds as many …
+/// The neighbour of a piece holds at least this number of rounds.
 const ROUNDS: f64 = 3.0;
-/// … unless it has more than this part of messages that are strange there.
+/// A piece has at most this part of messages that its neighbour does not have.
 const STRANGE: f32 = 0.25;
 
-/// Joins pieces to what is beside them; whether there were any.
+/// Joins pieces to the segments beside them. Returns whether there were any.
 pub(super) fn pieces(segments: &mut Segments<'_>) -> bool {
     if !segments.units.iter().any(|unit| unit.meets) {
         return false;
@@ -41,7 +41,7 @@ fn is_piece(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     few && segments.holds(phase, ROUNDS)
         && own.behaviour.stray == phase.behaviour.stray
         && !segments.is_quiet(number)
-        // The messages of the barrier are of neither.
+        // Messages of the barrier belong to neither.
         && own.behaviour.strange_to(&phase.behaviour) - own.behaviour.barriers()
             <= STRANGE * (1.0 - own.behaviour.barriers())
 }

@@ -2,10 +2,10 @@
 //!
 //! Ranks that nothing holds together drift apart by more than a round, most of all where more ranks
 //! than cores take turns. Windows then hold parts of several rounds, no two alike, and stay apart.
-//! What they hold together, several at a time, is alike again. So a series of short segments is
-//! looked at in larger and larger groups, and the finest grouping in which most neighbours are
-//! alike is taken. Short phases that really take turns repeat their rounds; a series in which half
-//! of the segments do is left alone.
+//! Several windows together are alike again. So a series of short segments is compared in larger
+//! and larger groups, up to the first size at which most neighbours are alike. Short phases that
+//! really take turns repeat their rounds. A series in which half of the segments do so is left
+//! alone.
 
 use std::ops::Range;
 
@@ -13,28 +13,28 @@ use super::measure::Behaviour;
 use super::merge::{Spread, Tolerance, merge_neighbours};
 use super::segments::{Segment, Segments};
 
-/// A segment of at most so many units may be a part of a series …
+/// A segment of at most this number of units may be a part of a series.
 const SHORT: usize = 4;
-/// … of at least so many.
+/// Least number of segments of a series.
 const SERIES: usize = 12;
-/// Groups hold 2, 4, … up to so many segments.
+/// Groups hold 2, 4, … segments, up to this number.
 const LARGEST: usize = 64;
-/// Fewer groups than this say nothing.
+/// Least number of groups that are compared.
 const GROUPS: usize = 4;
-/// In a grouping, so many groups have to be one stretch in the mean.
+/// A grouping is taken if at least this number of groups make one stretch, in the mean.
 const ALIKE: usize = 4;
-/// A segment repeats itself that holds so many rounds, in a series of short ones fewer.
+/// Rounds from which on a segment repeats itself; in a series of short segments, fewer.
 const ROUNDS: f64 = 3.0;
 const SHORT_ROUNDS: f64 = 1.75;
-/// Segments that may be stray messages together.
+/// Segments, at most, that may be stray messages together.
 const STRAYS: usize = 16;
-/// A hiccup has less than this part of the messages of what it joins.
+/// A hiccup has less than this part of its neighbour's messages.
 const SHARE: f64 = 0.06;
-/// A sliver has so many times less time and fewer messages than what it joins, if that has no
+/// A sliver has this many times less time and fewer messages than its neighbour, if that has no
 /// rounds.
 const SLIVER: f64 = 64.0;
 
-/// Joins stray messages between two phases, as long as they are stray messages together.
+/// Joins segments between two phases that are stray messages together.
 pub(super) fn strays(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -46,9 +46,8 @@ pub(super) fn strays(segments: &mut Segments<'_>) {
     }
 }
 
-/// Joins what is too short to be a phase to what is beside it: it does not repeat itself, and is
-/// less than a few rounds of a neighbour that does. A process that was not run for a while leaves
-/// such hiccups.
+/// Joins hiccups to their neighbours. A hiccup does not repeat itself, and is less than a few
+/// rounds of a neighbour that does. A process that did not run for a while leaves one.
 pub(super) fn hiccups(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -65,7 +64,7 @@ pub(super) fn hiccups(segments: &mut Segments<'_>) {
     }
 }
 
-/// The neighbour that a hiccup belongs to, the more alike one of two.
+/// The neighbour that a hiccup belongs to; of two, the one that is more alike.
 fn host(segments: &Segments<'_>, number: usize) -> Option<usize> {
     let own = &segments.list[number];
     if repeats(segments, own, ROUNDS) || segments.is_quiet(number) {
@@ -101,7 +100,7 @@ pub(super) fn blend(segments: &mut Segments<'_>, limits: &Tolerance) {
     let mut end = segments.list.len();
     while end > 0 {
         let is_short = |number: &usize| segments.list[*number].units.len() <= SHORT;
-        // Where all ranks meet they are not apart.
+        // Ranks that meet at a barrier have not drifted apart there.
         let short = (0..end).rev().take_while(is_short);
         let meeting = short.clone().take_while(|number| !segments.begins_at_meeting(*number)).count();
         let length = short.count().min(meeting + 1);

@@ -1,17 +1,17 @@
 //! The chapters of a run: [sections](crate::first_pass::sections) between barriers, put together to
 //! what a person would call a part of the program.
 //!
-//! A part of a program is more than what takes most of its time: it is prepared, and ended with
-//! statistics, and all that lies between barriers of its own. So
+//! A part of a program is more than the section that takes most of its time. It is prepared, it
+//! ends with statistics, and barriers separate these from it. So:
 //!
-//! - a section belongs to the one before it if it brings nothing new, and to the one after it if it
-//!   does all that the latter does, as preparations do, which run through everything once;
+//! - a section belongs to the one before it if it brings nothing new. It belongs to the one after
+//!   it if it does all that the latter does. Preparations do so: they run through everything once;
 //! - a light section alone between two heavier ones ends the one before it: what begins a part
 //!   comes with the part;
-//! - several light ones in a row that are like nothing around them are a chapter of their own.
+//! - several light sections in a row that are like nothing around them are a chapter of their own.
 //!
-//! Where communicators are made all ranks meet, too, but parts of a program make some at any time;
-//! that divides only what is long.
+//! All ranks also meet where communicators are made, but parts of a program make some at any time.
+//! So these meetings only divide what is long.
 //!
 //! A bad choice for programs whose parts do the same with other data, or meet at no barriers: they
 //! are one chapter.
@@ -24,24 +24,26 @@ use crate::first_pass::sections::{ALIKE, Section};
 use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 
-/// A neighbour brings nothing new if it has less than this part of messages of new kinds.
+/// A section brings nothing new to its neighbour if less than this part of its messages is of new
+/// kinds.
 const NEW: f64 = 0.25;
-/// Kinds of which one has so many times fewer messages than the other, by their parts, are new.
+/// A kind is new if its share is this many times smaller in the neighbour.
 const RARE: f64 = 16.0;
-/// Preparations are so many times lighter than what they prepare.
+/// Preparations are this many times lighter than what they prepare.
 const LIGHTER: f64 = 8.0;
 
-/// What is lighter than this part of the run is light: half by time, half by messages.
+/// A section is light below this part of the run: half by time, half by messages.
 const LIGHT: f64 = 1.0 / 200.0;
-/// What is lighter than this part of the run and than both neighbours ends the one before it.
+/// A section ends the one before it if it is lighter than this part of the run and than both
+/// neighbours.
 const END: f64 = 1.0 / 64.0;
-/// What repeats itself so many times is no light section.
+/// A section that repeats itself this many times is not light.
 const TIMES: u32 = 3;
 
-/// What is longer than this part of the run is divided where communicators are made, unless a side
-/// is shorter than …
+/// Between barriers, a stretch longer than this part of the run is divided where communicators are
+/// made.
 const LONG: f64 = 1.0 / 16.0;
-/// … this part of the run.
+/// Both sides of such a division are at least this part of the run.
 const PIECE: f64 = 1.0 / 128.0;
 
 /// Sections that belong together.
@@ -51,18 +53,19 @@ pub(super) struct Chapter {
     pub(super) span_ns: Range<u64>,
     /// Where its heaviest section lies.
     pub(super) main_ns: Range<u64>,
-    /// Its part of the run, and that of the heaviest section.
+    /// Its part of the run, and that of its heaviest section.
     weight: f64,
     main: f64,
-    /// Light sections in a row, or something else that is no end of another chapter.
+    /// It ends no other chapter: it is a row of light sections, or a piece that communicators
+    /// divide.
     own: bool,
-    /// It begins with a barrier, or the run.
+    /// It begins with a barrier, or with the run.
     barrier: bool,
     section: Section,
 }
 
 impl Chapter {
-    /// Adds what is a part of the same section.
+    /// Adds a part of the same section.
     fn append(&mut self, next: Chapter) {
         self.merge(next);
         (self.main, self.main_ns) = (self.weight, self.span_ns.clone());
@@ -82,14 +85,14 @@ impl Chapter {
         self.weight < LIGHT && self.section.repeats < TIMES
     }
 
-    /// The part of the run that its heaviest section is.
+    /// Its heaviest section's part of the run.
     pub(super) fn main_part(&self) -> f64 {
         self.main
     }
 }
 
-/// The chapters of a run in order, the first one from its start on, at most half of what is
-/// [`READABLE`]; none where no barriers divide it.
+/// The chapters of a run in order, the first one from its start on, at most half of [`READABLE`];
+/// none where no barriers divide it.
 pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
     let starts = run.sections.iter().enumerate();
     let starts = starts.map(|(i, section)| if i == 0 { 0 } else { run.since_start(section.start_ns) });
@@ -120,7 +123,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
     shorten(chapters, READABLE / 2)
 }
 
-/// What lies between two barriers, divided where communicators are made if it is long.
+/// The stretch between two barriers; if it is long, divided where communicators are made.
 fn pieces(sections: Vec<Chapter>) -> Vec<Chapter> {
     let whole: f64 = sections.iter().map(|section| section.weight).sum();
     let mut left = whole;
@@ -140,7 +143,7 @@ fn pieces(sections: Vec<Chapter>) -> Vec<Chapter> {
     pieces
 }
 
-/// Joins neighbours that are alike, as those of a loop are.
+/// Joins neighbours that are alike, as in a loop.
 fn alike(chapters: &mut Vec<Chapter>) {
     let mut number = 1;
     while number < chapters.len() {
@@ -155,7 +158,7 @@ fn alike(chapters: &mut Vec<Chapter>) {
     }
 }
 
-/// Joins each section that does all that the next one does to it, if that is much heavier.
+/// Joins each section to the next one if that does the same and is much heavier.
 fn preparations(chapters: &mut Vec<Chapter>) {
     for number in (1..chapters.len()).rev() {
         let (own, next) = (&chapters[number - 1], &chapters[number]);
@@ -167,7 +170,7 @@ fn preparations(chapters: &mut Vec<Chapter>) {
     }
 }
 
-/// Joins what brings nothing new to what is before it.
+/// Joins sections that bring nothing new to the one before them.
 fn nothing_new(chapters: &mut Vec<Chapter>) {
     let mut number = 1;
     while number < chapters.len() {
@@ -194,14 +197,15 @@ fn series(chapters: &mut Vec<Chapter>) {
     }
 }
 
-/// Joins what is lighter than its neighbours to the one before it, the lightest first.
+/// Joins sections that are lighter than their neighbours to the one before them, the lightest
+/// first.
 fn endings(chapters: &mut Vec<Chapter>) {
     loop {
         let ends = |number: &usize| {
             let own = &chapters[*number];
             let is_heavier = |other: &Chapter| other.weight > own.weight && !other.own;
             let small = own.weight < END && own.section.repeats < TIMES && !own.own;
-            // What the program starts with is one, however it goes on.
+            // The program's first part is a part, however light it is.
             let after = *number == 1 || is_heavier(&chapters[number - 1]);
             small && after && chapters.get(number + 1).is_none_or(is_heavier)
         };
@@ -212,7 +216,7 @@ fn endings(chapters: &mut Vec<Chapter>) {
     }
 }
 
-/// Joins those of which the least is lost until at most `most` are left.
+/// Joins neighbours, those with the least loss first, until at most `most` are left.
 fn shorten(chapters: Vec<Chapter>, most: usize) -> Vec<Chapter> {
     let loss = |one: &Chapter, other: &Chapter| {
         let weight = one.weight * other.weight / (one.weight + other.weight).max(f64::MIN_POSITIVE);
@@ -234,11 +238,10 @@ mod tests {
 
     use crate::first_pass::sections::Sections;
 
-    /// Nanoseconds, messages of a round, rounds.
+    /// Nanoseconds, messages of a round, number of rounds.
     type Part<'a> = (i64, &'a [(Operation, u64)], i64);
 
-    /// A run of these parts, with a barrier between two of them: where the chapters
-    /// begin, as numbers of parts.
+    /// Where the chapters of a run begin, as numbers of `parts`; a barrier separates the parts.
     fn begins(parts: &[Part<'_>]) -> Vec<usize> {
         let (mut sections, mut starts, mut now) = (Sections::default(), Vec::new(), 0i64);
         let mut messages = 0;
@@ -309,7 +312,7 @@ mod tests {
             [single(STATISTICS), single(&[(Operation::Bcast, 4)]), single(&[(Operation::Gather, 64)])];
         let long = (100_000, STEP, 5_000);
         assert_eq!(begins(&[long, short[0], short[1], short[2], (100_000, OTHER, 5_000)]), [0, 1, 4]);
-        // A section in each of the rounds of a loop.
+        // A section in each round of a loop.
         let mut run = vec![long];
         run.extend([single(OTHER); 6]);
         run.push((100_000, STEP, 5_000));

@@ -1,20 +1,18 @@
 //! Windows that follow the rounds of the program, in one pass.
 //!
-//! Parallel programs repeat themselves, and a window that is a whole number of rounds looks like
-//! the next one. A round is over when its tokens come again, all at once: a *repeat streak*. A
-//! phase is over when tokens come that were in neither of the last two rounds: a *novelty streak*.
-//! Both are cumulative sums (CUSUM, Page 1954) that noise does not start. The streak also tells
-//! where the round that is repeated began; what lies before it and was not repeated is a window of
-//! its own.
+//! Parallel programs repeat themselves, and a window of whole rounds looks like the next one. A
+//! round is over when its tokens come again, all at once: a *repeat streak*. A phase is over when
+//! tokens come that were in neither of the last two rounds: a *novelty streak*. Both are cumulative
+//! sums (CUSUM, Page 1954) that noise does not start. The repeat streak also tells where the
+//! repeated round began. Messages before it that were not repeated are a window of their own.
 //!
-//! Windows are cut where messages become rare, too, and where they come again
-//! ([pace](super::pace)): what is between is stray, unless it turns out to come again, or to be
+//! Windows are also cut where messages become rare, and where they come again
+//! ([pace](super::pace)). Messages in between are stray, unless they come again or the lull is
 //! short.
 //!
-//! Nobody knows beforehand how many messages there are: windows begin as single rounds, and
-//! whenever the table is full, neighbours are merged and the least number of messages of a window
-//! doubles. Windows that begin with something new are the last to be merged with what is before
-//! them.
+//! The number of messages is not known beforehand, so windows begin as single rounds. Whenever the
+//! table is full, neighbours are merged and the least number of messages of a window doubles.
+//! Windows that begin with something new are merged last with the window before them.
 
 mod look;
 
@@ -32,25 +30,25 @@ use super::windows::Rounds;
 use super::windows::{RoundWindow, Windows};
 use crate::first_pass::tags::{Tags, Watch, is_tagged};
 
-/// What comes before a repeated round is a window of its own if it has more than this part of that
+/// Messages before a repeated round are a window of their own if they exceed 1/`BEFORE` of that
 /// round's messages.
 const BEFORE: u64 = 3;
 
-/// Stray messages over less than this part of the run are in a pause.
+/// Stray messages over less than 1/`LONG` of the run are in a pause.
 const LONG: u64 = 256;
 
-/// Barriers at which windows begin, at most.
+/// Windows that begin at barriers, at most.
 const MET: usize = 1024;
-/// … and so many rounds come between two of them, at least.
+/// Rounds since the last barrier, at least, before a window begins at the next one.
 const APART: u64 = 3;
 
-/// Messages that are added at once: they are looked at while a cache still has them.
+/// Messages that are added together, while they are still in a cache.
 const AT_ONCE: usize = 1 << 13;
 
-/// Messages of one time and source that are put in order at most.
+/// Messages of one time and source, at most, that are put in order.
 const ORDERED: usize = 1 << 17;
 
-/// Cuts a stream of messages into windows. Places are numbers of messages before them.
+/// Cuts a stream of messages into windows. A place is the number of messages before it.
 #[derive(Debug)]
 pub(crate) struct Cutter {
     batch: Batch,
@@ -70,32 +68,32 @@ pub(crate) struct Cutter {
     known: f32,
     /// Rounds since something new began.
     rounds_here: u64,
-    /// The longest silence of this round, and of the one before it with the pause after it.
+    /// The longest silence of this round, and of the round before, including the pause after it.
     longest_ns: u64,
     before_ns: u64,
     pace: Pace,
-    /// In a lull.
+    /// A lull is under way.
     straying: bool,
     /// The messages of the last lull, and how many of them came again.
     strays: std::ops::Range<u64>,
     returns: u64,
     rhythm: Rhythm,
-    /// Pieces of the open window that are no whole round yet.
+    /// Pieces of the open window that are not yet a whole round.
     pieces: usize,
     repeat: Streak,
     novel: Streak,
     foreign: Streak,
-    /// The window that is not full yet, and the message after it.
+    /// The open window, and the first message after it.
     open: RoundWindow,
     folded: u64,
     windows: Windows,
     gaps: Gaps,
-    /// When all ranks meet, and how many windows have begun there.
+    /// Times at which all ranks meet, and the number of windows that began there.
     meetings: VecDeque<i64>,
     met: usize,
-    /// Rounds since the last of these.
+    /// Rounds since the last meeting.
     rounds_apart: u64,
-    /// What kind of message a tag makes; while that is not known, tags are watched.
+    /// The kinds of messages that tags make; while these are unknown, tags are watched.
     tags: Option<Tags>,
     watch: Watch,
 }
@@ -138,13 +136,14 @@ impl Default for Cutter {
 }
 
 impl Cutter {
-    /// A cutter that tells messages apart by these tags, which the default finds out.
+    /// A cutter that tells messages apart by these tags, which an earlier pass with the default
+    /// found.
     pub(crate) fn with_tags(tags: Tags) -> Self {
         Self { tags: Some(tags), ..Self::default() }
     }
 
-    /// Tells when the last rank enters barriers that all ranks pass, in order of time, before the
-    /// messages that come then are added.
+    /// Adds times at which the last rank enters a barrier that all ranks pass, in ascending order.
+    /// Call it before the messages of those times are added.
     pub(crate) fn meet(&mut self, times_ns: &[i64]) {
         self.meetings.extend(times_ns);
     }
@@ -156,7 +155,7 @@ impl Cutter {
             let settled = self.batch.push(block, rows, self.tags.as_ref());
             self.look(settled.max(self.batch.len().saturating_sub(ORDERED)));
             let done = (self.folded - self.base) as usize;
-            // What waits is moved to the front, which pays if it is the smaller part.
+            // Moving the waiting messages to the front pays if they are the smaller part.
             if 2 * done >= self.batch.len() {
                 self.batch.drain(done);
                 self.base = self.folded;
@@ -180,21 +179,21 @@ impl Cutter {
         Rounds { windows: self.windows.list, silences: self.gaps.finish(), tags }
     }
 
-    /// A repeat streak: the round ends where the streak began.
+    /// Ends a round where a repeat streak began.
     fn end_round(&mut self) {
         let at = self.repeat.start.max(self.folded);
         let from = self.repeat.from.clamp(self.round, at);
         let late = from >= self.folded
             && (from - self.round > (at - from) / BEFORE + 2 || self.is_slow_start(from, at));
         if late && self.rounds_here > 0 {
-            // The last round of what was before, and the first one of something new.
+            // The last round of the old behaviour, and the first one of something new.
             self.join_parts(self.round);
             self.fold(from);
             self.begin_here(from);
         } else if late && self.rhythm.period() == 1 {
             self.fold(from);
             self.close_window(true);
-            // What is not repeated may well have been stray.
+            // Messages that are not repeated may well have been stray.
             self.straying = false;
             self.open.fresh = true;
         } else {
@@ -209,15 +208,15 @@ impl Cutter {
         self.next_round(at);
     }
 
-    /// True if what is before the very first round, which is between `from` and `at`, took longer
-    /// than it: processes start one after the other.
+    /// Whether the messages before the very first round, which spans `from..at`, took longer than
+    /// it: processes start one after the other.
     fn is_slow_start(&self, from: u64, at: u64) -> bool {
         let time = |place: u64| self.batch.times[(place - self.base) as usize];
         let [begin, from, at] = [0, from, at].map(|place| if self.folded == 0 { time(place) } else { 0 });
         from.wrapping_sub(begin) > at.wrapping_sub(from)
     }
 
-    /// Parts from `start` on are of the round that is now known to be one.
+    /// Reopens the parts from `start` on, now that their round is known.
     fn join_parts(&mut self, start: u64) {
         let mut reached = self.folded - self.open.messages;
         while let Some(part) = self.windows.list.last().filter(|window| window.part) {
@@ -229,7 +228,7 @@ impl Cutter {
         }
     }
 
-    /// A piece is over, which is a round or a part of one.
+    /// Ends a piece, which is a round or a part of one.
     fn end_piece(&mut self) {
         self.pieces += 1;
         let period = self.rhythm.end_piece(self.round);
@@ -248,8 +247,8 @@ impl Cutter {
         }
     }
 
-    /// The last `pieces` turn out to be rounds of `period` pieces each: as far as they are windows
-    /// of their own, they become one.
+    /// Merges the windows of the last `pieces`, which turn out to be rounds of `period` pieces
+    /// each.
     fn gather(&mut self, pieces: usize, period: usize) {
         let start = self.rhythm.start(pieces - 1);
         let mut reached = self.folded - self.open.messages;
@@ -265,7 +264,7 @@ impl Cutter {
         self.foreign = Streak::default();
     }
 
-    /// A novelty streak: something new begins where the streak began.
+    /// Begins something new where a novelty streak began.
     fn begin_anew(&mut self) {
         let at = self.novel.start.max(self.folded);
         self.join_parts(self.round);
@@ -274,7 +273,7 @@ impl Cutter {
         self.next_round(at);
     }
 
-    /// Whatever comes after a long silence begins a window, in the midst of a round too.
+    /// Begins a window after a long silence, in the midst of a round too.
     fn begin_after_silence(&mut self, at: u64) {
         self.join_parts(self.round);
         self.fold(at);
@@ -285,9 +284,9 @@ impl Cutter {
         self.pace.forget();
     }
 
-    /// After rounds without a barrier that all ranks pass, one may well be between two phases: a
-    /// window begins there, lest it hold some of both. Where ranks meet in each round, or very
-    /// often, it says nothing.
+    /// Begins a window at a barrier that all ranks pass, after rounds without one. It may be
+    /// between two phases, and a window should not hold some of both. Barriers in each round, or
+    /// very frequent ones, say nothing.
     fn begin_after_meeting(&mut self, at: u64) {
         let now_ns = self.batch.times[(at - self.base) as usize];
         while self.meetings.front().is_some_and(|meeting| *meeting <= now_ns) {
@@ -301,7 +300,7 @@ impl Cutter {
             self.begin_after_silence(at);
             return;
         }
-        // The barrier itself was new.
+        // The barrier's own messages were new.
         self.fold(at);
         self.rhythm.forget();
         self.close_window(true);
@@ -312,7 +311,7 @@ impl Cutter {
         self.pace.forget();
     }
 
-    /// Messages become rare, or come again after that: a window begins there.
+    /// Begins a window where messages become rare, or where they come again after that.
     fn begin_at_turn(&mut self, turn: Turn, row: usize) {
         let at = match turn {
             Turn::Slower(start) | Turn::Faster(start) => start.max(self.folded),
@@ -341,7 +340,7 @@ impl Cutter {
         self.returns = 0;
     }
 
-    /// What seemed to be stray is the begin of a phase, as it comes again.
+    /// Clears the stray mark: messages that seemed stray come again, so a phase begins there.
     fn end_straying(&mut self) {
         if self.straying {
             self.straying = false;
@@ -349,7 +348,8 @@ impl Cutter {
         }
     }
 
-    /// What was long when the run was young, may have been a pause.
+    /// Clears stray marks of lulls that were long when the run was young, but are short beside all
+    /// of it.
     fn clear_pauses(&mut self) {
         let since_ns = |from: i64, to: i64| to.wrapping_sub(from).cast_unsigned();
         let ends = self.windows.list.first().zip(self.windows.list.last());
@@ -363,14 +363,14 @@ impl Cutter {
         }
     }
 
-    /// The last lull was none.
+    /// Clears the stray mark of the last lull's windows.
     fn clear_strays(&mut self) {
         self.strays = 0..0;
         let windows = self.windows.list.iter_mut().rev().skip_while(|window| !window.stray);
         windows.take_while(|window| window.stray).for_each(|window| window.stray = false);
     }
 
-    /// A piece ends at `at`, and what comes is not like it.
+    /// Ends a piece at `at`; the messages after it are not like it.
     fn begin_here(&mut self, at: u64) {
         self.end_piece();
         if self.rhythm.period() == 1 {
@@ -382,7 +382,7 @@ impl Cutter {
         self.round = at;
     }
 
-    /// Messages come that were not in the last two rounds of pieces.
+    /// Ends a rhythm: messages come that were not in the last two rounds of pieces.
     fn leave_rhythm(&mut self) {
         let at = self.foreign.start.max(self.folded);
         self.fold(at);
@@ -407,9 +407,9 @@ impl Cutter {
         self.novel = Streak::default();
     }
 
-    /// A round without an end so far. If something new has begun that is short beside the round,
-    /// the part ends there: it may be the first round of another phase, which is known only when it
-    /// is repeated, and what a part holds is not divided any more.
+    /// Ends a part of a round that has no end so far. If something new has begun that is short
+    /// beside the round, the part ends there. It may be the first round of another phase, which
+    /// only its repetition shows, and a part is not divided later.
     fn end_part(&mut self) {
         let begun = self.novel.sum >= self.goal && self.novel.start > self.folded;
         self.fold(if begun { self.novel.start } else { self.next });
@@ -485,7 +485,7 @@ mod tests {
         let alltoall: Vec<_> = (1..32).flat_map(|step| ring(32, step)).collect();
         let found = windows(alltoall.repeat(5));
         assert_eq!(sizes(&found), [31 * 32; 5]);
-        // All hold the same, once.
+        // All windows share one sketch.
         assert!(found.iter().all(|window| window.sketch.is_shared_with(&found[0].sketch)));
     }
 
@@ -501,7 +501,7 @@ mod tests {
 
     #[test]
     fn a_short_round_after_a_long_one_begins_a_window_though_a_part_ends_in_it() {
-        // Rounds of 64 · 63 messages, and shorter ones of another size: a part ends at 4 097
+        // Rounds of 64 · 63 messages, and shorter ones of another size. A part ends at 4 097
         // messages that wait.
         let long: Vec<_> = (1..64).flat_map(|step| ring(64, step)).collect();
         for steps in [1, 4] {
@@ -518,7 +518,7 @@ mod tests {
 
     #[test]
     fn pieces_of_a_round_are_put_together() {
-        // There and back again over the first half of the ranks within a round: three pieces.
+        // Three pieces: the first half of the ranks sends forth and back within a round.
         let round = [ring(40, 1), ring(20, 2), ring(40, 1), ring(20, 2), ring(40, 5)].concat();
         let found = sizes(&windows(round.repeat(40)));
         assert!(found.len() > 10 && found.iter().all(|size| size % round.len() as u64 == 0), "{found:?}");

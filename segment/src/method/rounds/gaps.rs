@@ -1,6 +1,6 @@
 //! The longest silences of a run whose length is not known yet.
 
-/// A silence shorter than this part of the run so far is not kept.
+/// A silence shorter than 1/`PART` of the run so far is not kept.
 const PART: u64 = 4096;
 
 /// Nobody posts a message between these times.
@@ -17,8 +17,10 @@ impl Silence {
     }
 }
 
-/// Silences between messages: all of at least 1/[`PART`] of the time between first and last
-/// message; at most twice as many as there can be of those.
+/// Silences between messages.
+///
+/// It keeps all that last at least 1/[`PART`] of the time from first to last message, and at most
+/// twice [`PART`] silences in all.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     first_ns: Option<i64>,
@@ -28,7 +30,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Notes a message; times ascend. How long the silence before it was.
+    /// Notes a message; times ascend. Returns the length of the silence before it.
     #[inline]
     pub(super) fn see(&mut self, time_ns: i64) -> u64 {
         if self.first_ns.is_none() {

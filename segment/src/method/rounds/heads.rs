@@ -1,32 +1,33 @@
-//! Stray messages before a phase that its first window holds.
+//! Stray messages before a phase, in the phase's first window.
 //!
-//! [Lulls](super::pace) are only known after thousands of messages at one pace, and what a phase of
-//! a few long rounds leaves behind looks like the begin of the next one, whose rate it would
-//! dilute. By then that is known: where next to nothing comes for some of its rounds, it has not
-//! begun, unless all ranks meet at a barrier: then some were late. It begins where the messages so
-//! far are fewest beside those that a part of its rate would have brought (CUSUM, Page 1954).
+//! [Lulls](super::pace) are only known after thousands of messages at one pace. So the last
+//! messages of a phase of a few long rounds look like the begin of the next phase, and would dilute
+//! its rate. Once segments are known, so is the rate: where next to nothing comes for some rounds,
+//! the phase has not begun yet. A barrier of all ranks there is an exception: then some ranks were
+//! late. The phase begins where the messages so far are fewest compared with a part of its rate
+//! (CUSUM, Page 1954).
 
 use super::segments::Segments;
 use crate::first_pass::survey::Run;
 use crate::plan::Stretch;
 
-/// Stray messages are so many times rarer than those of the phase, …
+/// Stray messages come this many times more rarely than messages of the phase.
 const QUIET: f64 = 4.0;
-/// … and so many times fewer; …
+/// Stray messages are this many times fewer than the phase's.
 const FEW: f64 = 8.0;
-/// … and they last so many of its rounds, …
+/// They last longer than this number of the phase's rounds.
 const ROUNDS: u64 = 6;
-/// … and this part of the run.
+/// They last longer than 1/`PART` of the run.
 const PART: u64 = 256;
 
-/// Where a segment that follows another one really begins, if stray messages come first; its label
-/// is left open.
+/// Where a segment that follows another phase really begins, if stray messages come first. The
+/// label is left open.
 pub(super) fn quiet(run: &Run, segments: &Segments<'_>, number: usize) -> Option<Stretch> {
     let segment = &segments.list[number];
     let phase = number.checked_sub(1).filter(|before| !segments.is_quiet(*before));
     phase.filter(|_| segments.round(segment).is_some() && !segment.behaviour.stray)?;
     let (start_ns, end_ns) = (segments.start_ns(segment), segments.end_ns(segment));
-    // What is idle by itself is found elsewhere.
+    // Silences in it are found elsewhere.
     let silent = |idle: &&super::idle::Idle| idle.from_ns < end_ns && idle.to_ns > start_ns;
     let end_ns = segments.idle.iter().find(silent).map_or(end_ns, |idle| idle.from_ns);
     let first_ns = segments.units.first().map_or(0, |unit| unit.start_ns);

@@ -6,25 +6,27 @@ use super::gaps::Silence;
 use super::unit::Unit;
 use crate::first_pass::survey::Run;
 
-/// A silence shorter than this part of the run belongs to the phase around it …
+/// A silence shorter than 1/`PART` of the run belongs to the phase around it.
 const PART: u64 = 2000;
-/// … and at its end one shorter than this, in which the program is only ending, …
+/// At the end of the run, a silence shorter than 1/`END` of it is not idle: the program may only be
+/// ending. A silence that is idle only because it divides two phases has the same limit.
 const END: u64 = 100;
-/// … and so does one shorter than so many rounds of what happens before and after it.
+/// A silence shorter than this number of rounds of the phases beside it is not idle, with the
+/// exceptions below.
 pub(super) const ROUNDS: u64 = 3;
-/// One shorter than that, but longer than one of them, is idle if it is so many times as long as
-/// all others so near to it, but for idle ones.
+/// A silence of one to [`ROUNDS`] rounds is idle if it is this many times as long as every silence
+/// nearby that is not idle.
 const OUTSTANDING: u64 = 8;
-/// Where rounds are not known, a silence is of a rhythm if so many lie within so many times its
-/// length, itself one of them.
+/// Where rounds are not known, this number of silences nearby make a rhythm. Nearby is within this
+/// many times the silence's length; the silence itself counts.
 const RHYTHM: u64 = 4;
 /// Units before and after a silence that tell how long a round is.
 const NEIGHBOURS: usize = 16;
 
-/// A silence in the midst of a stretch is a part of its rhythm, computation between exchanges, if
-/// there are so many others in it …
+/// A silence in the midst of a stretch is part of its rhythm if the stretch holds at least this
+/// number of silences like it. The program computes between exchanges.
 const OTHERS: usize = 3;
-/// … that are at least this part as long.
+/// A silence is like another one if it is at least 1/`ALIKE` as long.
 const ALIKE: u64 = 3;
 
 /// An idle stretch of the run.
@@ -34,13 +36,12 @@ pub(super) struct Idle {
     pub(super) to_ns: u64,
 }
 
-/// The idle stretches of a run in order, those at its begin and end included.
+/// The idle stretches of a run in order, at its begin and end too.
 ///
-/// An idle stretch begins where the program would have gone on: as long after the last message as
-/// rounds lie apart.
+/// An idle stretch begins where the next round was due: one usual pause after the last message.
 ///
-/// What happens before and after a silence is told by units of the same stretch; `stretches` are
-/// ranges of units in order.
+/// Units of the same stretch tell what happens before and after a silence. `stretches` are ranges
+/// of units in order.
 pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec<Idle> {
     let (Some(first), Some(last)) = (units.first(), units.last()) else { return Vec::new() };
     let silences = run.rounds.silences.iter();
@@ -50,7 +51,7 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
     let end = (end.1 - end.0 > least_end_ns).then_some(end);
     let all = std::iter::once((0, first.start_ns)).chain(inner).chain(end);
     let mut idle: Vec<Idle> = Vec::new();
-    // For each of them the stretch it is in the midst of.
+    // For each idle stretch, the stretch that it interrupts.
     let mut amidst: Vec<Option<usize>> = Vec::new();
     for (from, to) in all.filter(|(from, to)| to - from > least_ns) {
         let Sides { before, after, left, right, within, start } = sides(units, stretches, (from, to));
@@ -73,15 +74,15 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
             let long = |other: &&Silence| other.length_ns().saturating_mul(OUTSTANDING) > length;
             others.filter(move |other| run.since_start(other.from_ns) != from).filter(long)
         };
-        // What is idle before it is not of the rhythm.
+        // Idle stretches before it do not belong to the rhythm.
         let is_idle = |other: &&Silence| {
             let to_ns = run.since_start(other.to_ns);
             idle.binary_search_by_key(&to_ns, |idle| idle.to_ns).is_ok()
         };
         let reach = ROUNDS.saturating_mul(usual).max(2 * length);
         let stands_out = || others(reach).all(|other| is_idle(&other));
-        // Between two phases, it is enough to be longer than all in them: a round may be longer
-        // still.
+        // Between two phases, a silence only has to be longer than all silences in them; their
+        // rounds may be longer still.
         let divides = || {
             let long = length > run.duration_ns / END;
             let phases = left.first().zip(right.last()).filter(|_| long && !within && stretches.len() > 1);
@@ -93,7 +94,7 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
                 others(reach).filter(amid).all(|other| is_idle(&other))
             })
         };
-        // A side without rounds may have a rhythm for all that, of silences.
+        // A side without rounds may still have a rhythm of silences.
         let around = units.get(before..after).unwrap_or_default();
         let known = around.iter().all(|unit| unit.round.is_some())
             && (left_ns.is_some() || left.is_empty())
@@ -104,7 +105,7 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
             || (length > usual && stands_out())
             || divides()
         {
-            // The last message belongs to what is before.
+            // The last message belongs to the phase before.
             let pause = pause(left).clamp(1, (to - from).div_ceil(2));
             idle.push(Idle { from_ns: if left.is_empty() { from } else { from + pause }, to_ns: to });
             amidst.push(within.then_some(start));
@@ -115,15 +116,16 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
 
 /// What is known around a silence.
 struct Sides<'a> {
-    /// The first unit that ends after it begins, and the first one that begins after it.
+    /// The first unit that ends after the silence begins, and the first unit that begins after the
+    /// silence.
     before: usize,
     after: usize,
-    /// Units of the stretches at both sides, next to it.
+    /// Units beside the silence, of the stretches at both sides.
     left: &'a [Unit],
     right: &'a [Unit],
-    /// It is in the midst of one stretch.
+    /// The silence interrupts one stretch.
     within: bool,
-    /// The first unit of the stretch after it.
+    /// The first unit of the stretch after the silence.
     start: usize,
 }
 
@@ -147,7 +149,7 @@ fn sides<'a>(units: &'a [Unit], stretches: &[Range<usize>], (from, to): (u64, u6
     }
 }
 
-/// Idle stretches without those that are usual in the midst of the stretch that they are in.
+/// Leaves out idle stretches that are usual in the stretch that they interrupt.
 fn without_usual(idle: &[Idle], amidst: &[Option<usize>]) -> Vec<Idle> {
     let length = |idle: &Idle| idle.to_ns - idle.from_ns;
     let is_usual = |number: usize| {
@@ -160,17 +162,16 @@ fn without_usual(idle: &[Idle], amidst: &[Option<usize>]) -> Vec<Idle> {
     (0..idle.len()).filter(|number| !is_usual(*number)).map(|number| idle[number]).collect()
 }
 
-/// Shorter silences are not idle, in the run and at its end.
+/// Least length of a silence that is idle: in the run, and at its end.
 pub(super) fn least_ns(run: &Run) -> (u64, u64) {
     (run.duration_ns / PART, run.duration_ns / END)
 }
 
-/// How long a round is in these units: messages of a round, at the mean rate. `silence` is not
-/// counted.
+/// How long a round of these units is: its messages at the mean rate, without `silence`.
 fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     let (first, last) = (units.first()?, units.last()?);
     let messages: f64 = units.iter().map(|unit| unit.messages).sum();
-    // What comes again only after more than all of this is no round, but the phase of long ago.
+    // A round longer than these units is none: messages come again from a phase of long ago.
     let rounds = units.iter().filter_map(|unit| unit.round);
     let mut rounds: Vec<f64> = rounds.filter(|round| *round <= messages).collect();
     let before = first.start_ns < silence.1 && last.end_ns >= silence.1;
@@ -182,14 +183,14 @@ fn rhythm(units: &[Unit], silence: (u64, u64)) -> Option<u64> {
     if rounds.is_empty() || 2.0 * in_rounds < messages {
         return None;
     }
-    // Pieces of rounds come again earlier than rounds; the first unit of a stretch, long after the
-    // last such stretch.
+    // Pieces of rounds come again earlier than rounds do. The first unit of a stretch comes again
+    // late, long after the last stretch of its kind.
     let place = if rounds.len() < NEIGHBOURS / 2 { rounds.len() / 2 } else { rounds.len() * 3 / 4 };
     let round = *rounds.select_nth_unstable_by(place, f64::total_cmp).1;
     Some((span_ns as f64 * round / messages.max(1.0)) as u64)
 }
 
-/// How long after the last message of a unit the next one begins: the median.
+/// Median time from the last message of a unit to the next unit.
 fn pause(units: &[Unit]) -> u64 {
     let Some((_, units)) = units.split_last() else { return 0 };
     let mut pauses: Vec<u64> = units.iter().map(|unit| unit.end_ns - unit.last_ns).collect();

@@ -5,7 +5,7 @@ use super::merge::{Spread, Tolerance};
 use super::segments::{Segment, Segments};
 use crate::agglomerate::agglomerate;
 
-/// More segments than this are first gathered around leaders.
+/// Segments from which on they are first gathered around leaders.
 const COMPARED: usize = 512;
 
 /// Segments of one label.
@@ -38,8 +38,8 @@ impl Cluster {
     }
 }
 
-/// A label for each segment, counted from 0 in order of appearance: segments are clustered as long
-/// as clusters differ by no more than neighbours may. Of many segments, each first joins the
+/// A label for each segment, counted from 0 in order of appearance. Segments are clustered until
+/// clusters differ by more than neighbours may. If there are many segments, each first joins the
 /// nearest leader, or becomes one (Hartigan, Clustering Algorithms, chapter 3).
 pub(super) fn labels(segments: &Segments<'_>, limits: &Tolerance) -> Vec<u32> {
     let list = &segments.list;

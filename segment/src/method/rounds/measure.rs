@@ -1,12 +1,11 @@
 //! How different two stretches behave, from 0 to about 1.
 //!
-//! For each view of the [sketch](crate::first_pass::window::sketch) the Jensen-Shannon divergence
-//! (Lin 1991) of the two distributions in bits, 0 for equal and 1 for disjoint ones, both sides
-//! weighing the same so that a short stretch is told from a long one. What two samples of one
-//! distribution would show by chance is taken off: (k−1)/(8 ln 2) · (1/m + 1/n) for k bins and m
-//! and n messages in the mean, and as many standard deviations as [`SURE`] says (the divergence of
-//! samples is a χ² in the limit; Grosse et al. 2002). The mean over the views, and the difference
-//! of the rates, make the measure.
+//! Each view of the [sketch](crate::first_pass::window::sketch) gives the Jensen-Shannon divergence
+//! (Lin 1991) of two distributions in bits: 0 for equal and 1 for disjoint ones. Both sides weigh
+//! the same, so that a short stretch is told from a long one. The divergence of two samples of one
+//! distribution is subtracted: (k−1)/(8 ln 2) · (1/m + 1/n) in the mean, for k bins and m and n
+//! messages, and [`SURE`] standard deviations more. In the limit, it is a χ² (Grosse et al. 2002).
+//! The measure is the root mean square over the views, plus the difference of the rates.
 
 use std::sync::Arc;
 
@@ -19,19 +18,19 @@ use crate::first_pass::window::sketch::{BINS, Sketch, VIEWS};
 /// Standard deviations of the sampling error that a difference must exceed.
 const SURE: f32 = 3.0;
 
-/// Rates that differ by up to so many octaves are equal …
+/// Octaves up to which two rates are equal.
 const STEADY: f32 = 0.25;
-/// … and so are those that differ by no more than so many standard deviations of the windows'
-/// rates; …
+/// So are rates that differ by no more than this number of standard deviations of the windows'
+/// rates.
 const USUAL: f32 = 1.5;
-/// … and each octave more counts as much as this, …
+/// Each octave beyond these counts this much.
 const OCTAVE: f32 = 0.25;
-/// … up to so much, …
+/// Rates add at most this to a difference.
 const FASTEST: f32 = 0.5;
-/// … if both are known from so many windows; of fewer, the part that there is.
+/// Windows from which a rate is fully trusted; from fewer, it counts in proportion.
 const TRUSTED: f32 = 8.0;
 
-/// The view of offsets, and that of pairs, in whose place are finer ones.
+/// The views of offsets and of pairs; finer distributions replace pairs.
 const OFFSETS: usize = 0;
 const PAIRS: usize = 1;
 /// The view of sizes.
@@ -40,12 +39,12 @@ const SIZES: usize = 2;
 const SOURCES: usize = 3;
 /// The view of operations.
 const OPERATIONS: usize = 5;
-/// Sizes that differ by so many octaves in the mean are as different as can be.
+/// Sizes that differ by this number of octaves in the mean count as completely different.
 const OCTAVES: f32 = 2.0;
-/// A part of a round may have so many times the share of one message that the round has.
+/// In each bin, a part of a round may have this many times the round's share.
 const EXCERPT: f32 = 4.0;
-/// What has less than this part of the share elsewhere is strange there; of pairs there may be
-/// many.
+/// A kind of message is strange to a stretch that has less than this part of its share. Pairs have
+/// a limit of their own, as there may be many.
 const RARE: f32 = 1.0 / 8.0;
 const RARE_PAIR: f32 = 1.0 / 64.0;
 /// All of a behaviour's bins.
@@ -53,7 +52,7 @@ const ALL: usize = BINS + GROUPS * pairs::BINS;
 /// Distributions that are compared.
 const PARTS: usize = VIEWS.len() + GROUPS;
 
-/// A stretch as it is compared with others.
+/// A stretch, prepared for comparison.
 #[derive(Clone, Debug)]
 pub(super) struct Behaviour {
     sketch: Sketch,
@@ -62,37 +61,37 @@ pub(super) struct Behaviour {
     pub(super) messages: f64,
     /// Time without idleness, nanoseconds; 0 if it is not known.
     active_ns: f64,
-    /// Messages, and windows, in that time.
+    /// Messages and windows in that time.
     active_messages: f64,
     active_windows: f32,
-    /// Sums of weights, of the windows' rates in octaves, and of their squares; a window weighs the
-    /// root of its messages, as of a few it is known badly.
+    /// Sums of weights, of the windows' rates in octaves, and of their squares. A window weighs the
+    /// root of its messages, as few messages give its rate badly.
     octaves: [f64; 3],
-    /// Whole rounds were seen, so that pairs and offsets mean something.
+    /// Whole rounds were seen, so pairs and offsets mean something.
     whole: bool,
-    /// Nothing but stray messages.
+    /// It holds nothing but stray messages.
     pub(super) stray: bool,
-    /// Copies share them; stretches that do behave alike.
+    /// Shares of each bin. Copies and stretches that behave alike have them in common.
     shares: Arc<[f32; ALL]>,
     /// Σ p log₂ p of each distribution, and the inverse of its number of messages.
     inner: [f32; PARTS],
     inverse: [f32; PARTS],
 }
 
-/// How different two stretches are; *surely* is without what chance explains.
+/// How different two stretches are. *Sure* differences leave out what chance explains.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Difference {
-    /// In all views, and in their rates.
+    /// In all views and in rates.
     pub(super) all: f32,
-    /// The same without what chance makes in the mean.
+    /// The same without the mean effect of chance.
     pub(super) fair: f32,
     pub(super) sure: f32,
-    /// In who sends to whom, and for which operation: what does not drift.
+    /// In who sends to whom, and for which operation, which do not drift.
     pub(super) sure_partners: f32,
 }
 
-/// Root of the mean of squares over the views: of all, without what chance makes in the mean, and
-/// without what it explains.
+/// Sums of squares over the views: of all, without the mean effect of chance, and without what
+/// chance explains.
 #[derive(Clone, Copy, Debug, Default)]
 struct Squares(f32, f32, f32);
 
@@ -109,7 +108,7 @@ impl Squares {
     }
 }
 
-/// The bins of distribution `part` in `shares`.
+/// The bins of distribution number `part` in `shares`.
 fn part(shares: &[f32; ALL], part: usize) -> &[f32] {
     match part.checked_sub(VIEWS.len()) {
         None => VIEWS[part].of(&shares[..]),
@@ -118,8 +117,8 @@ fn part(shares: &[f32; ALL], part: usize) -> &[f32] {
 }
 
 impl Behaviour {
-    /// That of a window; `before` may be that of the one before it, which spares the work if both
-    /// saw the same.
+    /// The behaviour of a window. `before` may be the behaviour of the window before; if both saw
+    /// the same, that spares the work.
     pub(super) fn new(window: &RoundWindow, active_ns: Option<u64>, before: Option<&Behaviour>) -> Self {
         let same = |before: &&Behaviour| {
             before.sketch.is_shared_with(&window.sketch) && before.pairs.is_shared_with(&window.pairs)
@@ -145,7 +144,7 @@ impl Behaviour {
         behaviour
     }
 
-    /// Adds what another stretch did.
+    /// Adds another stretch.
     pub(super) fn merge(&mut self, other: &Behaviour) {
         self.sketch.merge(&other.sketch);
         self.pairs.merge(&other.pairs);
@@ -163,7 +162,7 @@ impl Behaviour {
         }
     }
 
-    /// Adds a window, to be followed by [`settle`](Self::settle).
+    /// Adds a window; [`settle`](Self::settle) has to follow.
     pub(super) fn add(&mut self, window: &RoundWindow, active_ns: Option<u64>) {
         self.sketch.merge(&window.sketch);
         self.pairs.merge(&window.pairs);
@@ -178,7 +177,7 @@ impl Behaviour {
         self.stray &= window.stray;
     }
 
-    /// A stretch of which `share` is like `self`, the rest like `other`.
+    /// A mixture: `share` of it is like `self`, the rest like `other`.
     pub(super) fn mixture(&self, other: &Behaviour, share: f64) -> Behaviour {
         let mut mixture = self.clone();
         for (mine, theirs) in Arc::make_mut(&mut mixture.shares).iter_mut().zip(other.shares.iter()) {
@@ -191,7 +190,7 @@ impl Behaviour {
         mixture
     }
 
-    /// Computes what comparisons need.
+    /// Computes shares, logarithms and numbers of messages for comparisons.
     pub(super) fn settle(&mut self) {
         let counts = self
             .sketch
@@ -214,7 +213,7 @@ impl Behaviour {
         self.count();
     }
 
-    /// How many messages comparisons count on.
+    /// Updates the numbers of messages that comparisons use.
     fn count(&mut self) {
         let views = 1.0 / (self.messages as f32).max(1.0);
         self.inverse = std::array::from_fn(|number| match number.checked_sub(VIEWS.len()) {
@@ -248,7 +247,7 @@ impl Behaviour {
         if Arc::ptr_eq(&self.shares, &other.shares) {
             return Difference::default();
         }
-        // Parts of rounds have pairs and offsets of their own, whatever they are parts of.
+        // Parts of rounds have pairs and offsets of their own, even if they are parts of one round.
         let whole = self.whole || other.whole;
         let mut partners = Squares::default();
         for number in (0..VIEWS.len()).filter(|number| *number != PAIRS && *number != SIZES) {
@@ -267,9 +266,9 @@ impl Behaviour {
         Difference { all, fair, sure, sure_partners: partners.root().2 }
     }
 
-    /// How far sizes have to be moved to become the other's, in the mean (earth mover's distance):
-    /// a step of a factor is a larger difference than half of it, which a divergence of bins does
-    /// not know.
+    /// How far sizes have to move to become the other's, in the mean (earth mover's distance). A
+    /// step of a factor is a larger difference than half of it, which a divergence of bins does not
+    /// see.
     fn distance_of_sizes(&self, other: &Behaviour) -> (f32, f32, f32) {
         let (mut sum, mut distance) = (0.0f32, 0.0f32);
         for (p, q) in part(&self.shares, SIZES).iter().zip(part(&other.shares, SIZES)) {
@@ -281,8 +280,8 @@ impl Behaviour {
         (distance, (distance - (all - fair)).max(0.0), (distance - (all - sure)).max(0.0))
     }
 
-    /// Jensen-Shannon divergence of one distribution, the same without what chance makes in the
-    /// mean, and without what it explains.
+    /// Jensen-Shannon divergence of one distribution: as it is, without the mean effect of chance,
+    /// and without what chance explains.
     fn divergence(&self, other: &Behaviour, number: usize) -> (f32, f32, f32) {
         let (own, theirs) = (part(&self.shares, number), part(&other.shares, number));
         if are_equal(own, theirs) {
@@ -301,14 +300,14 @@ impl Behaviour {
         (divergence, (divergence - mean).max(0.0), (divergence - most).max(0.0))
     }
 
-    /// Which part of these messages the other stretch could have sent, if it were shown a part of a
-    /// round of it: up to [`EXCERPT`] times its share in each bin of offsets and of pairs,
-    /// whichever says least.
+    /// The part of these messages that the other stretch could have sent in a part of a round. Each
+    /// bin counts up to [`EXCERPT`] times the other's share; of offsets and pairs, the smaller
+    /// result counts.
     pub(super) fn covered_by(&self, other: &Behaviour) -> f32 {
         let covered = |number: usize| {
             let messages = 1.0 / self.inverse[number];
             let bins = part(&self.shares, number).iter().zip(part(&other.shares, number));
-            // A single message has no share to speak of.
+            // The share of a single message is unreliable.
             let most = |share: f32| (EXCERPT * share * messages + 0.75).floor();
             bins.map(|(own, theirs)| (own * messages).min(most(*theirs))).sum::<f32>()
         };
@@ -316,8 +315,7 @@ impl Behaviour {
         covered(OFFSETS).min(pairs) * self.inverse[OFFSETS]
     }
 
-    /// Which part of these messages has a size, an operation or a pair that the other stretch does
-    /// not have: as good as none of its messages.
+    /// The part of these messages whose size, operation or pair hardly occurs in the other stretch.
     pub(super) fn strange_to(&self, other: &Behaviour) -> f32 {
         let strange = |number: usize, least: f32| -> f32 {
             let bins = part(&self.shares, number).iter().zip(part(&other.shares, number));
@@ -330,10 +328,10 @@ impl Behaviour {
         strange(SIZES, RARE).max(strange(OPERATIONS, RARE)).max(pairs)
     }
 
-    /// True if messages are spread over pairs more evenly than the other's: of greater entropy.
-    /// Pairs that share a bin can hide it from one of two histograms, hardly from both.
+    /// Whether messages are spread over pairs more evenly than the other's, by entropy. Pairs that
+    /// share a bin may hide it from one of the two histograms, hardly from both.
     pub(super) fn is_more_even(&self, other: &Behaviour) -> bool {
-        // The inner sums are negative entropies.
+        // `inner` holds negative entropies.
         let by_group = |own: &Behaviour| -> f32 {
             let groups = (VIEWS.len()..PARTS).map(|number| {
                 let share = (own.messages_of(number) / own.messages.max(1.0)) as f32;
@@ -344,17 +342,17 @@ impl Behaviour {
         by_group(self) < by_group(other) || self.inner[PAIRS] < other.inner[PAIRS]
     }
 
-    /// How many senders there seem to be: as many as would have the same entropy if all sent alike.
+    /// Apparent number of senders: the number with the same entropy if all sent alike.
     pub(super) fn senders(&self) -> f32 {
         (-self.inner[SOURCES]).exp2()
     }
 
-    /// True if most messages are of barriers.
+    /// Whether most messages are of barriers.
     pub(super) fn is_barrier(&self) -> bool {
         self.barriers() > 0.5
     }
 
-    /// Which part of the messages is of barriers.
+    /// The part of messages that is of barriers.
     pub(super) fn barriers(&self) -> f32 {
         part(&self.shares, OPERATIONS).get(Operation::Barrier as usize).copied().unwrap_or(0.0)
     }
@@ -370,12 +368,12 @@ impl Behaviour {
         self.gap_of_rates(other) * self.trust(other)
     }
 
-    /// How far both rates can be trusted.
+    /// How far both rates can be trusted, from 0 to 1.
     pub(super) fn trust(&self, other: &Behaviour) -> f32 {
         (self.active_windows.min(other.active_windows) / TRUSTED).min(1.0)
     }
 
-    /// How different the rates are, if they can be trusted.
+    /// How different the rates are, without regard to trust.
     pub(super) fn gap_of_rates(&self, other: &Behaviour) -> f32 {
         if self.active_ns <= 0.0 || other.active_ns <= 0.0 {
             return 0.0;
@@ -390,7 +388,7 @@ impl Behaviour {
         self.octaves.iter_mut().zip(sums).for_each(|(sum, own)| *sum += own);
     }
 
-    /// Of the windows' rates in octaves.
+    /// Variance of the windows' rates in octaves.
     fn variance(&self) -> f32 {
         let [weights, sum, squares] = self.octaves;
         let weights = weights.max(1.0);
@@ -399,8 +397,8 @@ impl Behaviour {
     }
 }
 
-/// The weight of a window, its rate in octaves, and its square, times the weight; nothing if it is
-/// not known.
+/// The weight of a window, and its rate in octaves and the rate's square, both times the weight; 0
+/// if its time is unknown.
 fn octaves(messages: u64, active_ns: Option<u64>) -> [f64; 3] {
     let Some(ns) = active_ns else { return [0.0; 3] };
     let messages = messages.max(1) as f64;
@@ -408,15 +406,15 @@ fn octaves(messages: u64, active_ns: Option<u64>) -> [f64; 3] {
     [weight, weight * octaves, weight * octaves * octaves]
 }
 
-/// As `==`, but without a way out of the loop: as vectors it takes a fraction of the time.
+/// As `==`, but without an early exit: as vectors, it takes a fraction of the time.
 fn are_equal(own: &[f32], theirs: &[f32]) -> bool {
     own.iter().zip(theirs).fold(true, |equal, (own, theirs)| equal & (own.to_bits() == theirs.to_bits()))
 }
 
-/// Bins whose logarithms are computed at a time; each distribution has a multiple of so many.
+/// Bins whose logarithms are computed together; each distribution has a multiple of this number.
 const LANES: usize = 32;
 
-/// `sum` and Σ x log₂ x, added in order; the logarithms are vectors first.
+/// `sum` plus Σ x log₂ x, added in order; logarithms are computed as vectors first.
 #[inline]
 fn sum_of_logs(sum: f32, shares: &[f32; LANES]) -> f32 {
     let mut logs = [0.0; LANES];
@@ -424,8 +422,10 @@ fn sum_of_logs(sum: f32, shares: &[f32; LANES]) -> f32 {
     logs.iter().fold(sum, |sum, log| sum + log)
 }
 
-/// x log₂ x, 0 for 0; the logarithm by 2 artanh((m−1)/(m+1)) of the mantissa, to seven terms'
-/// accuracy of a float.
+/// x log₂ x, 0 for 0.
+///
+/// The logarithm of the mantissa m is 2 artanh((m−1)/(m+1)), a series up to the seventh power,
+/// which is as accurate as a float.
 #[inline]
 fn weighted_log(x: f32) -> f32 {
     // √½ as bits: the mantissa lies between √½ and √2.
@@ -519,12 +519,12 @@ mod tests {
         let difference = |bytes, active_ns| {
             behaviour(&ring(64, 1, 4096, 50), 1000).difference(&behaviour(&ring(64, 1, bytes, 50), active_ns))
         };
-        // Two octaves are as much as one view can say; one is half of it.
+        // Two octaves are as much as one view can show; one is half of it.
         let whole = (1.0f32 / 6.0).sqrt();
         assert!((difference(4 * 4096 + 3, 1000).all - whole).abs() < 0.01);
         assert!((difference(2 * 4096 + 1, 1000).all - whole / 2.0).abs() < 0.01);
         assert!(difference(2 * 4096 + 1, 1000).sure_partners < 1e-3);
-        // Four times as slow: two octaves less a quarter, a quarter each.
+        // Four times as slow: two octaves less a quarter octave, each counting a quarter.
         assert!((difference(4096, 4000).all - 1.75 * 0.25).abs() < 1e-3);
         assert!(difference(4096, 1100).all < 1e-3);
     }

@@ -3,8 +3,10 @@
 use super::measure::{Behaviour, Difference};
 use crate::agglomerate::agglomerate_neighbours;
 
-/// How much stretches must differ to stay apart: by `most` in all; or in partners by `least`, or so
-/// many `times` as much as windows within them do.
+/// How much stretches must differ to stay apart.
+///
+/// They differ by `most` in all, or in partners by `times` the difference of the windows within
+/// them. The latter limit lies between `least` and `most`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerance {
     pub(super) least: f32,
@@ -14,7 +16,7 @@ pub(super) struct Tolerance {
 
 impl Tolerance {
     /// How different two stretches are whose windows differ by `spreads`; from 1 on they stay
-    /// apart. A single window has no spread, so only a large difference tells.
+    /// apart. A single window has no spread, so only `most` counts.
     pub(super) fn apart(&self, difference: &Difference, spreads: (Spread, Spread)) -> f32 {
         let limit = match (spreads.0.mean(), spreads.1.mean()) {
             (Some(one), Some(other)) => (one.max(other) * self.times).clamp(self.least, self.most),
@@ -24,11 +26,11 @@ impl Tolerance {
     }
 }
 
-/// Neighbours that differ by less are one stretch: a little more than half of what a complete
-/// change in one of the six views makes.
+/// Neighbours that differ by less are one stretch. A complete change in one of the six views makes
+/// √(1/6) ≈ 0.41.
 pub(super) const LIMIT: f32 = 0.17;
 
-/// How different neighbours have to be, and labels.
+/// Limits for neighbours and for labels.
 pub(super) const LIMITS: Tolerance = Tolerance { least: 0.012, most: LIMIT, times: 3.0 };
 
 /// Differences between neighbouring windows of a stretch.
@@ -44,21 +46,18 @@ impl Spread {
     }
 }
 
-/// Neighbours of which the two most alike are merged first, until all surely differ by more than
-/// `limits` allow. The number of items in each of what is left, in order; `items` becomes what is
-/// left.
+/// Merges neighbours, the two most alike first, until all surely differ by more than `limits`
+/// allow. Returns the number of items in each stretch, in order; `items` becomes the stretches.
 ///
-/// `spreads` are those of the items, `steps` the differences between an item's last window and the
-/// first one of the next.
-///
-/// Ties go to the earlier pair.
+/// `spreads` are the spreads of the items. `steps` are the differences between an item's last
+/// window and the next item's first one. Ties go to the earlier pair.
 pub(super) fn merge_neighbours(
     items: &mut Vec<Behaviour>,
     spreads: Vec<Spread>,
     steps: &[f32],
     limits: &Tolerance,
 ) -> Vec<usize> {
-    // With what is before it.
+    // Each item with the step before it.
     let steps = std::iter::once(0.0).chain(steps.iter().copied());
     let stretches: Vec<_> = items.drain(..).zip(spreads).zip(steps).collect();
     let distance = |((one, own), _): &Stretch, ((other, others), _): &Stretch| {
@@ -76,8 +75,7 @@ pub(super) fn merge_neighbours(
     sizes
 }
 
-/// What a stretch did, the spread of its windows, and how much its first one differs from the one
-/// before.
+/// Behaviour and spread of a stretch, and how much its first window differs from the window before.
 type Stretch = ((Behaviour, Spread), f32);
 
 #[cfg(test)]
@@ -85,7 +83,7 @@ mod tests {
     use super::super::windows::RoundWindow;
     use super::*;
 
-    /// Stretches of windows of one kind each, merged: how many windows each of what is left has.
+    /// Merges windows of these kinds. Returns the number of windows in each stretch.
     fn merged(kinds: &[u32]) -> Vec<usize> {
         let window = |kind: &u32| {
             let (src, dst): (Vec<u32>, Vec<u32>) = (0..64).map(|rank| (rank, (rank + kind) % 64)).unzip();

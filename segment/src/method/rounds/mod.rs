@@ -2,37 +2,38 @@
 //! bottom up.
 //!
 //! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows
-//! that are whole rounds of the program all look alike as long as the phase lasts, so that every
-//! difference between neighbours means something.
+//! that are whole rounds of the program look alike as long as the phase lasts. So every difference
+//! between neighbours means something.
 //!
 //! 1. [Windows](cutter) are cut where tokens come again, where messages [become rare](pace), and
-//!    where all ranks meet at a [barrier](crate::first_pass::barriers) after some rounds without
-//!    one, in one pass; in one more if there are [tags](crate::first_pass::tags) that tell messages
-//!    apart.
+//!    where all ranks meet at a [barrier](crate::first_pass::barriers) after rounds without one.
+//!    That takes one pass, or two if [tags](crate::first_pass::tags) tell messages apart.
 //! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than
 //!    [`LIMIT`] ([measure]).
-//! 3. Rounds that [run into each other](blend) are looked at in groups. [Repairs](repair) take back
+//! 3. Rounds that [run into each other](blend) are compared in groups. [Repairs](repair) remove
 //!    boundaries that are only gradual or in the midst of a [trend], and windows that straddle a
-//!    boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers;
-//!    and so do [pieces of rounds](between) beside a barrier.
+//!    boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers.
+//!    So do [pieces of rounds](between) beside a barrier.
 //! 4. Stretches that behave alike, wherever they are, get one [label].
-//! 5. [Silences](idle) that the program's rhythm does not explain are idle, and so are stray
-//!    messages, at the [head](heads) of a phase too; a round on the wrong side of a silence changes
-//!    sides.
-//! 6. Labels that come again and again in one order are [loops](crate::hierarchy::tree); the
+//! 5. [Silences](idle) that the program's rhythm does not explain are idle. So are stray messages,
+//!    at the [head](heads) of a phase too. A round on the wrong side of a silence changes sides.
+//! 6. Labels that come again and again in one order are [loops](crate::hierarchy::tree). The
 //!    [level](crate::hierarchy::level) says which of them is shown. If there are too many, an
 //!    [outline] gathers neighbours in the [chapters] of the program.
 //! 7. The second pass moves each boundary to the message where the behaviour changes
 //!    ([`search`](crate::second_pass::search)), or only the rhythm
 //!    ([`recurrence`](crate::second_pass::recurrence)).
 //!
-//! No random numbers; the order in which messages of one time were handed over does not matter.
+//! No random numbers. The order in which messages of one time are handed over does not matter.
 //!
-//! The wrong choice for runs whose messages never repeat (a trace of a few messages, or of random
-//! partners of random sizes): they have no rounds, and pieces of 1/64 of the run are compared
-//! instead; for clocks that differ by many rounds, where nothing is simultaneous; for collectives
-//! of many equal steps (a ring allreduce) inside a longer round, whose steps come out as phases of
-//! a loop; and where the program says itself what its phases are: use `marks`.
+//! A wrong choice for:
+//!
+//! - runs whose messages never repeat (a few messages, or random partners and sizes): without
+//!   rounds, pieces of 1/64 of the run are compared;
+//! - clocks that differ by many rounds, where nothing is simultaneous;
+//! - collectives of many equal steps (a ring allreduce) inside a longer round: their steps come out
+//!   as phases of a loop;
+//! - programs that say themselves what their phases are: use `marks`.
 
 mod again;
 pub(crate) mod batch;
@@ -70,20 +71,20 @@ use measure::Behaviour;
 use merge::{LIMIT, LIMITS};
 use segments::Segments;
 
-/// So many rounds beside an idle stretch may have been taken for what is on its other side.
+/// Rounds beside an idle stretch, at most, that may be counted to the phase on the wrong side of
+/// it.
 const BESIDE: u64 = 3;
 
-/// The second pass looks for a boundary within so many rounds; …
+/// Rounds around a boundary in which the second pass looks for it.
 const SLACK: u64 = 2;
-/// … where only the rate changes within so many, as intervals have to be known; …
+/// The same where only the rate changes: there, the second pass needs to know intervals.
 const SLACK_OF_RATES: u64 = 3;
-/// … and within so many windows more, where no window begins with something new.
+/// Windows that are searched in addition, where no window begins with something new.
 const SLACK_OF_WINDOWS: u64 = 2;
 
-/// Messages that differ by less do not tell one phase from another.
+/// Least difference of messages, from 0 to about 1, that tells one phase from another.
 const TELLING: f32 = 0.03;
 
-/// The method.
 pub(super) struct RoundsMethod;
 
 impl Split for RoundsMethod {
@@ -112,7 +113,7 @@ impl Split for RoundsMethod {
         let mut labels = label::labels(&segments, &LIMITS);
         again::settle(&segments, &mut labels, &LIMITS);
         let mut plan = plan(run, &segments, &labels);
-        // What divides a program is to be seen even if its loops are few.
+        // What divides a program is shown even if its loops are few.
         let chapters = if leaves(&plan).len() > READABLE { chapters::chapters(run) } else { Vec::new() };
         if chapters.len() > 1 || loops(&plan).len() > READABLE {
             plan.outline = outline::outline(run, &mut segments, &chapters);
@@ -125,8 +126,8 @@ impl Split for RoundsMethod {
     }
 }
 
-/// Stretches with room for the second pass; where idleness begins or ends is exact, but not where
-/// the first phase does.
+/// Stretches with room for the second pass. Begins and ends of idle stretches are exact, except
+/// where the first phase begins.
 fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut after_strays: Vec<Stretch> = Vec::new();
@@ -198,8 +199,8 @@ fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
     plan
 }
 
-/// Loosening takes what is idle to be silent; the stretches `begins` come after stray messages and
-/// have the room that their segments left them.
+/// Widens the room of `begins`, the stretches that come after stray messages. Loosening takes all
+/// that is idle to be silent; these stretches get the room that their segments left them.
 fn widen_after_strays(plan: &mut Plan, begins: &[Stretch], duration_ns: u64) {
     for begin in begins {
         let at = plan.stretches.partition_point(|stretch| stretch.start_ns < begin.start_ns);
@@ -214,10 +215,12 @@ fn widen_after_strays(plan: &mut Plan, begins: &[Stretch], duration_ns: u64) {
     }
 }
 
-/// Where a phase ends beside an idle stretch, a round of the next one may have been taken for its
-/// own, or one of its own for the next one's: a piece of at most [`BESIDE`] rounds between an idle
-/// stretch, on whose other side the same phase lasts longer, and another phase belongs to that,
-/// unless its messages tell that it `is_own` (from, to, its label, the other one).
+/// Moves rounds beside an idle stretch to the phase that they belong to.
+///
+/// A piece of at most [`BESIDE`] rounds may lie between an idle stretch and another phase. If its
+/// own phase lasts longer on the other side of the idle stretch, the piece joins the other phase.
+/// It stays if `is_own` (from and to, its label, the other label) finds that its messages are its
+/// own.
 fn snap(
     stretches: &mut Vec<Stretch>,
     duration_ns: u64,

@@ -1,13 +1,13 @@
-//! The outline of a run whose phases are too many to be read.
+//! The outline of a run that has too many phases to read.
 //!
-//! Real programs do not repeat themselves to the letter: every so many steps something else
-//! happens, some ranks are late, and loops of phases are not found. What a person sees is that a
-//! stretch goes on as it began: the mixture of what happens stays the same. So neighbours are
-//! merged again, now those first of which the least is lost: the difference of the two times their
-//! weight, n₁n₂/(n₁+n₂) (as in Ward's method, 1963, and in the agglomerative information
-//! bottleneck, Slonim and Tishby 1999). The weight of a stretch is its part of the run, half by
-//! time and half by messages: phases that take long may send little, and the reverse. Short
-//! stretches vanish in what is around them, series of short ones become what they are together.
+//! Real programs do not repeat themselves exactly: now and then something else happens, some ranks
+//! are late, and loops of phases are not found. A person sees that a stretch goes on as it began:
+//! the mixture of what happens stays the same. So neighbours are merged again, the pair with the
+//! least loss first. The loss is the difference of the two times their weight, n₁n₂/(n₁+n₂) (as in
+//! Ward's method, 1963, and in the agglomerative information bottleneck, Slonim and Tishby 1999).
+//! The weight of a stretch is its part of the run, half by time and half by messages: phases that
+//! take long may send little, and the reverse. Short stretches vanish in their neighbours. A series
+//! of short stretches becomes one mixture.
 
 use std::ops::Range;
 
@@ -21,21 +21,23 @@ use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 use crate::plan::Part;
 
-/// A merge that loses less than this is made however few stretches are left: about that of half a
-/// percent of the run with a neighbour from which it differs in two of the six views completely.
+/// Merges that lose less than this are made however few stretches are left. It is about the loss of
+/// half a percent of the run, merged with a neighbour that differs completely in two of the six
+/// views.
 const LOSS: f64 = 0.003;
-/// The same within a chapter, of which a person knows where it begins and ends.
+/// The same within a chapter, whose begin and end a person already sees.
 const LOSS_WITHIN: f64 = 0.008;
 
-/// Mixtures are alike if they differ by less than neighbours have to.
+/// Mixtures get one label if they differ by less than neighbours have to.
 const ALIKE: Tolerance = Tolerance { least: LIMIT, ..LIMITS };
 
-/// Chapters of which one section is at least this part of the run are looked into.
+/// A chapter is divided if one of its sections is at least this part of the run.
 const LARGE: f64 = 1.0 / 16.0;
 
-/// The outline's parts, at most [`READABLE`]. Where [chapters](super::chapters) are known, each is
-/// a part; a large one is divided by what its heaviest section does, as what is prepared before
-/// that, and what ends it, need not be alike.
+/// The outline's parts, at most [`READABLE`].
+///
+/// Where [chapters](super::chapters) are known, each is a part. A large one is divided by what its
+/// heaviest section does: preparations before it, and what ends it, need not be alike.
 pub(super) fn outline(run: &Run, segments: &mut Segments<'_>, chapters: &[Chapter]) -> Vec<Part> {
     let stretches = (0..chapters.len().max(1)).flat_map(|number| stretches(run, segments, chapters, number));
     let groups = merge(stretches.collect(), chapters.len());
@@ -53,7 +55,7 @@ pub(super) fn outline(run: &Run, segments: &mut Segments<'_>, chapters: &[Chapte
     let mut parts: Vec<Part> = Vec::new();
     for (number, chapter) in chapters.iter().enumerate() {
         let first = inner.next_if(|(own, _)| *own == number);
-        // One that is too short for a segment of its own is like no other.
+        // A chapter too short for a segment of its own is like no other.
         let label = first.map_or(next, |(_, part)| part.label);
         next += u32::from(label == next);
         parts.push(Part { start_ns: chapter.span_ns.start, label, exact: number > 0 });
@@ -79,7 +81,7 @@ impl Stretch {
     }
 }
 
-/// The segments that a chapter is divided by; all of the run if there are no chapters.
+/// The segments by which a chapter is divided; all segments of the run if there are no chapters.
 fn stretches(run: &Run, segments: &Segments<'_>, chapters: &[Chapter], number: usize) -> Vec<Stretch> {
     let stretch = |segment: &Segment| {
         let time = segments.end_ns(segment) - segments.start_ns(segment);
@@ -105,7 +107,7 @@ fn stretches(run: &Run, segments: &Segments<'_>, chapters: &[Chapter], number: u
     whole.into_iter().collect()
 }
 
-/// Merges neighbours of one chapter, those first of which the least is lost.
+/// Merges neighbours of one chapter, the pair with the least loss first.
 fn merge(stretches: Vec<Stretch>, chapters: usize) -> Vec<Stretch> {
     let loss = |left: &Stretch, right: &Stretch| {
         let (one, other) = (left.weight, right.weight);

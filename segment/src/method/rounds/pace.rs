@@ -1,31 +1,33 @@
 //! Where messages become rare without ceasing, and where they come again.
 //!
-//! Stray messages in an idle stretch leave no silence. But they are many times rarer than those of
-//! the phase before, and time adds up: each message accounts for a few usual intervals, and what is
-//! left over is a cumulative sum (CUSUM, Page 1954). The pauses of a round raise it too, as much in
-//! each. A *lull* is where it rises much higher, over messages most of which are not of the last
-//! rounds. It ends where a like sum rises, of messages that its own rate does not explain.
+//! Stray messages in an idle stretch leave no silence, but they are many times rarer than the
+//! messages of the phase before. Each message accounts for a few usual intervals. The time that is
+//! left over adds up in a cumulative sum (CUSUM, Page 1954). The pauses of a round raise the sum
+//! too, each by as much. A *lull* is where the sum rises much higher, over messages most of which
+//! do not occur in the last rounds. It ends where a second sum rises: of messages that the lull's
+//! own rate does not explain.
 
-/// Each message accounts for so many usual intervals: ln 8 / (1 − 1/8), as best tells a rate from
-/// an eighth of it if intervals are exponential.
+/// Usual intervals that each message accounts for: ln 8 / (1 − 1/8). With exponential intervals,
+/// this best tells a rate from an eighth of it.
 const ALLOWED: f64 = 2.377;
-/// A lull has a sum so many times as high as any other of late, …
+/// In a lull, the sum is this many times as high as any other recent sum.
 const HIGHER: f64 = 4.0;
-/// … has so many messages, at least, …
+/// A lull has at least this number of messages.
 const MESSAGES: u64 = 16;
-/// … and lasts for so long a part of the run so far, …
+/// A lull lasts for at least 1/`PART` of the run so far.
 const PART: f64 = 128.0;
-/// Of messages at random times, less than one in so many comes at the time of the one before.
+/// Of messages at random times, less than 1/`TOGETHER` come at the time of the one before.
 const TOGETHER: usize = 4;
-/// Below this part of such a sum it has hardly begun, and ranks that are late still send what was
-/// before.
+/// Below 1/`SOON` of the goal, the sum has hardly begun to rise, and late ranks still send messages
+/// of the phase before.
 const SOON: f64 = 4.0;
-/// The usual rate is that of a round, or of so many messages if it has fewer, …
+/// Messages, at least, over which the usual rate is measured; a round of more messages is measured
+/// whole.
 const LEAST: u64 = 1 << 12;
-/// … or more.
+/// Messages of a round, at most, over which the usual rate is measured.
 const MOST: u64 = 1 << 17;
-/// So many messages more than a lull explains end it. Random times have so many together in one of
-/// e¹⁸ places.
+/// A lull ends when this number of messages come beyond those that its rate explains. At random
+/// times, that happens in one of e¹⁸ places.
 const BEYOND: f64 = 12.0;
 
 /// Messages and their time.
@@ -58,11 +60,11 @@ pub(super) struct Pace {
     allowed_ns: f64,
     /// How high the sum has to be; 0 if the usual sums are not known.
     goal_ns: f64,
-    /// Time that is left over, and the most since it was none.
+    /// Time that is left over, and its highest value since it was last 0.
     sum_ns: f64,
     highest_ns: f64,
-    /// Messages since then, how many of them are of the last rounds, and how many messages are
-    /// before those that are surely not of what was before.
+    /// Messages since the sum was last 0, and how many of them occurred in the last rounds.
+    /// `start`: messages before the first one that surely is not of the phase before.
     slow: u64,
     known: u64,
     start: u64,
@@ -72,7 +74,7 @@ pub(super) struct Pace {
 /// A lull that is not over.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lull {
-    /// Messages that are explained in a nanosecond.
+    /// Messages that the lull's rate explains in a nanosecond.
     explained: f64,
     sum: f64,
     start: u64,
@@ -91,7 +93,7 @@ impl Lull {
 }
 
 impl Pace {
-    /// Rounds have so many messages.
+    /// Sets the number of messages of a round.
     pub(super) fn set_round(&mut self, messages: u64) {
         self.round = messages;
         if self.lull.is_some() {
@@ -99,17 +101,17 @@ impl Pace {
         }
     }
 
-    /// Nothing is known of the pace of what comes.
+    /// Forgets the pace: nothing is known of the messages that come.
     pub(super) fn forget(&mut self) {
         *self = Self { round: self.round, elapsed_ns: self.elapsed_ns, ..Self::default() };
     }
 
-    /// Notes a message `interval_ns` after the one before, with `place` messages before it; `known`
-    /// if it was in the last rounds. The answer is where the pace has changed, if that is clear
-    /// now. [`enter`](Self::enter) has to follow where it is slower.
+    /// Notes a message `interval_ns` after the one before, with `place` messages before it.
+    /// `known`: it occurred in the last rounds. Returns where the pace has changed, if that is
+    /// clear by now. After [`Turn::Slower`], call [`enter`](Self::enter).
     #[inline(always)]
     pub(super) fn see(&mut self, interval_ns: u64, place: u64, known: bool) -> Option<Turn> {
-        // No run is longer than what a signed number holds.
+        // A run is never longer than a signed number holds.
         let ns = interval_ns.cast_signed() as f64;
         self.elapsed_ns += ns;
         if self.lull.is_some() {
@@ -158,7 +160,7 @@ impl Pace {
         Some(Turn::Faster(start))
     }
 
-    /// The sum has been higher than any before.
+    /// Stores the sum's highest value, which is higher than any before in this span.
     fn set_highest(&mut self) {
         self.now.highest_ns = self.highest_ns;
         if self.goal_ns > 0.0 {
@@ -166,9 +168,9 @@ impl Pace {
         }
     }
 
-    /// A span is over with message `place`.
+    /// Ends a span with message `place`.
     fn end_span(&mut self, place: u64) {
-        // Nothing adds up before it is known how much a message accounts for.
+        // Before the usual interval is known, the sum means nothing.
         if self.allowed_ns > 0.0 {
             self.usual = std::mem::take(&mut self.now);
             self.set_goal();
@@ -179,7 +181,7 @@ impl Pace {
         self.allowed_ns = ALLOWED * self.usual.ns / self.usual.messages as f64;
     }
 
-    /// Nothing is left over before this message.
+    /// Starts the sum again at 0, before message `place`.
     fn begin_at(&mut self, place: u64) {
         (self.sum_ns, self.highest_ns) = (0.0, 0.0);
         (self.slow, self.known, self.start) = (0, 0, place);
@@ -195,16 +197,16 @@ impl Pace {
         self.goal_ns > 0.0 && self.sum_ns * SOON > self.goal_ns
     }
 
-    /// A lull has begun with message `place`; `times_ns` are those of its messages so far. False if
-    /// it is none: too little of it is left, or messages do not come at random times, as stray ones
-    /// do, but together.
+    /// Starts a lull with message `place`; `times_ns` are the times of its messages so far. Returns
+    /// false if it is none: too little of its time is left, or its messages come together. Stray
+    /// messages come at random times.
     pub(super) fn enter(&mut self, place: u64, times_ns: &[i64]) -> bool {
         let (Some(first), Some(last)) = (times_ns.first(), times_ns.last()) else { return false };
         let since_ns = |from: i64, to: i64| to.wrapping_sub(from).cast_unsigned();
         let ns = since_ns(*first, *last).max(1);
         let explained = ALLOWED * times_ns.len() as f64 / ns as f64;
         let mut lull = Lull { explained, start: place, ..Lull::default() };
-        // Ranks that are late may still send what was before.
+        // Late ranks may still send messages of the phase before.
         let half = times_ns.partition_point(|time| since_ns(*first, *time) < ns / 2);
         let (mut highest, mut together) = (0.0f64, 0);
         for (pair, at) in times_ns.windows(2).zip(place + 1..).skip(half) {
@@ -226,8 +228,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Where the pace changes among messages with these intervals; those of `known` are of the last
-    /// rounds. A lull is entered.
+    /// Where the pace changes among messages with these intervals, if every lull is entered.
+    /// `known` says which messages occurred in the last rounds.
     fn turns(intervals_ns: &[u64], known: impl Fn(usize) -> bool) -> Vec<Turn> {
         let mut pace = Pace::default();
         let mut times_ns = Vec::new();

@@ -1,9 +1,9 @@
 //! Who talks to whom, told apart however many pairs there are.
 //!
 //! A hashed histogram of pairs says nothing once every bin is full: two permutations of 1024 ranks
-//! look alike in 128 bins. So pairs are divided by their hash into groups of which each has a
-//! quarter as many as the one before; in the group whose pairs are about as many as its bins two
-//! sets of pairs are told apart best.
+//! look alike in 128 bins. So pairs are divided by their hash into groups, each with a quarter of
+//! the pairs of the group before. Two sets of pairs are told apart best in the group that has about
+//! one pair in each bin.
 
 use crate::first_pass::window::counts::Counts;
 

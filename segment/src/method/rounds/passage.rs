@@ -1,43 +1,42 @@
-//! What lies between phases of real programs: starting up, barriers, and ranks that are not done
-//! yet.
+//! What lies between phases of real programs: starting up, barriers, and stragglers.
 //!
-//! Processes start one after the other, and synchronise before they work together: a few messages
-//! that never come again, over more time than many later rounds. That is no phase. Nor is a barrier
-//! by itself: it separates phases. And where ranks do not wait for each other, or more ranks than
-//! cores take turns, some send the last rounds of a phase when the others are through; these
-//! messages look unlike the phase, but make it whole.
+//! Processes start one after the other, and synchronise before they work together. They send a few
+//! messages that never come again, over more time than many later rounds. That is no phase. Nor is
+//! a barrier by itself: it separates phases. Where ranks do not wait for each other, or outnumber
+//! the cores, stragglers send the last rounds of a phase alone. Their messages look unlike the
+//! phase, but make it whole.
 
 use super::merge::LIMIT;
 use super::segments::{Segment, Segments};
 
-/// A phase holds so many rounds at least; what holds fewer may be a part of something else.
+/// Least number of rounds of a phase; a shorter stretch may be a part of something else.
 const ROUNDS: f64 = 3.0;
-/// What starts is so many times rarer than what comes then, …
+/// Messages of the start come this many times more rarely than the first phase's.
 const QUIET: f64 = 4.0;
-/// … takes so many of its rounds, at least, …
+/// The start takes at least this number of the first phase's rounds.
 const LASTING: u64 = 2;
-/// … and has so many times fewer messages than the run.
+/// The start has this many times fewer messages than the run.
 const FEW: f64 = 16.0;
-/// Less than this part of a unit at the start is known from the first phase.
+/// Less than this part of a unit's messages at the start occurs in the first phase.
 const KNOWN: f32 = 0.5;
-/// A scrap has so many times fewer messages than what it belongs to.
+/// A scrap has this many times fewer messages than its host.
 const SCRAP: f64 = 6.0;
-/// … and so many times if it comes again.
+/// The same for a scrap that repeats itself.
 const SPECK: f64 = 40.0;
-/// What is alike elsewhere has so many times fewer or more messages, at most.
+/// Stretches in other places are alike if they have at most this many times more or fewer messages.
 const SIZE: f64 = 2.0;
-/// Rounds that are about one.
+/// At most this number of rounds are about one round.
 const ONE: f64 = 1.25;
-/// So many segments beside a silence are looked at.
+/// Segments beside a silence, at most, among which a phase is searched.
 const NEAR: usize = 8;
-/// The messages of stragglers are all known from their phase, but for this part, …
+/// At most this part of the messages of stragglers does not occur in their phase.
 const STRANGE: f32 = 0.2;
-/// … and fewer ranks send than this part of all; …
+/// Stragglers are fewer than this part of the ranks that send in their phase.
 const PRESENT: f32 = 0.9;
-/// … and they are so many times fewer.
+/// Stragglers send at least this many times fewer messages than their phase.
 const FEWER: f64 = 2.0;
 
-/// Takes what is sent while the program starts out of the list of segments.
+/// Removes segments in which the program starts from the list.
 pub(super) fn start(segments: &mut Segments<'_>) {
     let Some(first) = segments.list.iter().position(|segment| segments.holds(segment, ROUNDS)) else {
         return;
@@ -51,8 +50,8 @@ pub(super) fn start(segments: &mut Segments<'_>) {
     let lead = (0..phase.units.start).take_while(strange).count();
     let Some(begin) = segments.units.first() else { return };
     let Some(last) = lead.checked_sub(1) else {
-        // Where the first unit ends up being mostly of the phase, the second pass looks for its
-        // first message in it.
+        // Where the first unit is mostly of the phase, the second pass looks in it for the phase's
+        // first message.
         let length_ns = begin.end_ns - begin.start_ns;
         let rare = begin.messages * QUIET < segments.rate(phase) * length_ns as f64;
         segments.starting = rare && length_ns > segments.round_ns(phase).saturating_mul(LASTING);
@@ -82,8 +81,7 @@ pub(super) fn start(segments: &mut Segments<'_>) {
     segments.starting = true;
 }
 
-/// Before and after a long silence, what is too short to be a phase belongs to the phase at its own
-/// side.
+/// Joins segments beside a long silence that are too short to be phases to the phase on their side.
 pub(super) fn sides(segments: &mut Segments<'_>) {
     for silence in 0..segments.idle.len() {
         let to_ns = segments.idle[silence].to_ns;
@@ -101,9 +99,9 @@ pub(super) fn sides(segments: &mut Segments<'_>) {
     }
 }
 
-/// Joins barriers, and what is shorter than a few rounds of what is beside it and does not come
-/// again, to the neighbour that it is more like; stray messages in an idle stretch are not of
-/// either.
+/// Joins barriers and scraps to the neighbour that they are more like. A scrap is shorter than a
+/// few rounds of its neighbour and does not come again. Stray messages in an idle stretch join
+/// neither side.
 pub(super) fn passages(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -124,8 +122,8 @@ pub(super) fn passages(segments: &mut Segments<'_>) {
     }
 }
 
-/// Whether a segment is next to nothing beside its host, which comes again: less than about a
-/// round, or it does not come again.
+/// Whether a segment is next to nothing beside its host, which repeats itself: less than about a
+/// round, or without repetition.
 fn is_scrap(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let (own, host) = (&segments.list[number], &segments.list[host]);
     let Some(round) = segments.round(host).filter(|round| host.behaviour.messages >= ROUNDS * round) else {
@@ -143,8 +141,8 @@ fn is_scrap(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     few || own.behaviour.is_barrier()
 }
 
-/// Whether a segment that lasts as long as a few rounds of its host comes in other places too,
-/// about as large, as a phase does in which nothing comes again.
+/// Whether a segment is a phase in which nothing comes again: it lasts longer than a few rounds of
+/// its host and comes in other places too, about as large.
 fn is_elsewhere(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let own = &segments.list[number];
     let lasting = segments.active_ns(own) as f64 / segments.round_ns(&segments.list[host]).max(1) as f64;
@@ -156,7 +154,7 @@ fn is_elsewhere(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     lasting > ROUNDS && !own.behaviour.is_barrier() && alike.next().is_some()
 }
 
-/// Joins what stragglers send to the phase that they make whole.
+/// Joins the messages of stragglers to the phase that they make whole.
 pub(super) fn stragglers(segments: &mut Segments<'_>) {
     let mut number = 1;
     while number < segments.list.len() {
@@ -171,8 +169,8 @@ pub(super) fn stragglers(segments: &mut Segments<'_>) {
     }
 }
 
-/// Whether the messages of a segment are those that its neighbour still lacks: with them, all
-/// partners spoke more evenly.
+/// Whether a segment's messages are what its neighbour lacks: with them, all partners send more
+/// evenly.
 fn completes(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     let (own, phase) = (&segments.list[number], &segments.list[host]);
     if own.behaviour.stray
@@ -181,7 +179,7 @@ fn completes(segments: &Segments<'_>, number: usize, host: usize) -> bool {
     {
         return false;
     }
-    // A few messages are no phase, how evenly ever they are spread.
+    // A few messages are no phase, however evenly they are spread.
     let little = segments.round(phase).is_some_and(|round| own.behaviour.messages <= ROUNDS * round);
     let fewer = own.behaviour.senders() < PRESENT * phase.behaviour.senders();
     fewer
@@ -189,8 +187,7 @@ fn completes(segments: &Segments<'_>, number: usize, host: usize) -> bool {
         && (little || evens_out(segments, own, phase))
 }
 
-/// With what is lacking all partners have spoken more evenly, or as often as they did while nobody
-/// was through.
+/// Whether a segment makes a phase more even, or more like its half in which all ranks still send.
 fn evens_out(segments: &Segments<'_>, own: &Segment, phase: &Segment) -> bool {
     let mut whole = phase.behaviour.clone();
     whole.merge(&own.behaviour);

@@ -1,4 +1,4 @@
-//! What merging from the bottom up gets wrong, put right.
+//! Repairs what merging from the bottom up gets wrong.
 
 use std::ops::Range;
 
@@ -7,47 +7,49 @@ use super::merge::{LIMIT, LIMITS};
 use super::segments::{Segment, Segments};
 use super::trend;
 
-/// Behaviour drifts, and the two ends of a long stretch can differ as much as two phases. A
-/// boundary is a boundary if there is a difference between what is near to it: this part of the
-/// stretches, …
+/// Behaviour drifts, so the two ends of a long stretch can differ as much as two phases do. A
+/// boundary is therefore checked by the units near it: 1/`NEAR` of each stretch.
 const NEAR: usize = 8;
-/// … which has to be this part of the difference between the whole stretches.
+/// Least part of the difference between the whole stretches that the units near a boundary must
+/// show.
 const ABRUPT: f32 = 0.5;
 
-/// A segment of at most so many units may be a piece of a round, …
+/// A segment of at most this number of units may be a piece of a round.
 const FEW: usize = 2;
-/// … and so may one of at most so many rounds of what is beside it, as pieces come again earlier
-/// than rounds; …
+/// So may a segment of at most this number of its neighbour's rounds, as pieces come again earlier
+/// than rounds.
 const PIECE: f64 = 3.0;
-/// … of which so many are tried to be whole rounds together.
+/// Pieces, at most, that are tried as whole rounds together.
 const PIECES: usize = 64;
 
-/// Pieces of rounds are not so many times slower than the rounds, …
+/// Segments that send this many times more slowly than their neighbour are no pieces of its rounds,
+/// if they last long enough.
 const SLOWER: f64 = 4.0;
-/// … over so many of them.
+/// They last long enough if they take more than this number of rounds.
 const LASTING: u64 = 2;
 
-/// An excerpt of a round is not longer than it by more than this factor, …
+/// An excerpt of a round has at most this many times the round's messages.
 const LONGER: f64 = 1.5;
-/// … and this part of it is known from there.
+/// At least this part of an excerpt's messages occurs in the round.
 const COVERED: f32 = 0.75;
-/// What is so many times shorter than a round is nothing of its own.
+/// A segment this many times shorter than its neighbour's round is no phase.
 const SCRAP: f64 = 4.0;
 
-/// Parts of the one and the other of which a window is tried to be the mixture, in quarters.
+/// Shares of the stretch before in a mixture that a window is compared with.
 const MIXTURES: [f64; 3] = [0.25, 0.5, 0.75];
 
-/// Rounds from which on what comes again is known.
+/// From this number of rounds on, it is known which messages come again.
 const KNOWN: f64 = 10.0;
 
-/// Ranks change over from one phase to the next in less than this part of either, …
+/// A transition, in which ranks change over one by one, has less than 1/`TRANSITION` of the
+/// messages of either phase.
 const TRANSITION: f64 = 4.0;
-/// … in at most so many segments, …
+/// A transition spans at most this number of segments.
 const STEPS: usize = 6;
-/// … and the shares of both in it are known to this part.
+/// Steps in which the shares of both phases in a transition are tried.
 const SHARES: u32 = 8;
 
-/// Takes back boundaries that are gradual, and windows that straddle two stretches.
+/// Removes boundaries that are gradual, and windows that straddle two stretches.
 pub(super) fn repair(segments: &mut Segments<'_>) {
     fragments(segments);
     excerpts(segments);
@@ -57,8 +59,10 @@ pub(super) fn repair(segments: &mut Segments<'_>) {
     segments.merge(&LIMITS);
 }
 
-/// What is less than a round of its neighbour, and does not repeat itself, is a part of a round if
-/// the neighbour has all of its messages, or if it is too short to be anything.
+/// Joins parts of a round to the neighbour whose round it is.
+///
+/// Such a segment has less than about a round of its neighbour and does not repeat itself. The
+/// neighbour has its messages, or it is too short to be a phase.
 fn excerpts(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -91,8 +95,8 @@ fn excerpts(segments: &mut Segments<'_>) {
     }
 }
 
-/// Before a rhythm is noticed, and where it ends, pieces of rounds are segments of their own;
-/// together they are like what is beside them.
+/// Joins pieces of rounds that are segments of their own, before a rhythm is noticed and where it
+/// ends. Together they are like the segment beside them.
 fn fragments(segments: &mut Segments<'_>) {
     let mut number = 0;
     while number < segments.list.len() {
@@ -101,7 +105,7 @@ fn fragments(segments: &mut Segments<'_>) {
             number += 1;
             continue;
         }
-        // What comes again only after all of this has no rounds to be pieces of.
+        // Messages that come again only after the whole segment make no rounds.
         let messages = whole.behaviour.messages;
         let round = segments.round(whole).filter(|round| PIECE * round <= messages);
         let longest = round.unwrap_or(0.0) * PIECE;
@@ -128,7 +132,7 @@ fn fragments(segments: &mut Segments<'_>) {
                 };
                 let apart = own.difference_of_messages(all).sure;
                 let range = if back { number - count..number } else { number + 1..number + count + 1 };
-                // Together with what belongs to it no more, what does is less alike.
+                // A group that includes pieces of something else is less alike.
                 if apart < LIMIT
                     && !is_slower(segments, range, number)
                     && best.is_none_or(|(least, ..)| apart <= least)
@@ -148,8 +152,7 @@ fn fragments(segments: &mut Segments<'_>) {
     }
 }
 
-/// True if segments are so much slower than another one, and for so long, that they are no pieces
-/// of its rounds.
+/// Whether segments are too slow, for too long, to be pieces of another segment's rounds.
 fn is_slower(segments: &Segments<'_>, pieces: std::ops::Range<usize>, host: usize) -> bool {
     let (pieces, host) = (&segments.list[pieces], &segments.list[host]);
     let messages: f64 = pieces.iter().map(|piece| piece.behaviour.messages).sum();
@@ -176,7 +179,8 @@ fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
     if few < 2 {
         return false;
     }
-    // The window at the boundary may hold something of both; few windows are long ones.
+    // The window at the boundary may hold messages of both sides. Where there are few windows, they
+    // are long.
     let beside = usize::from(few >= 4);
     let left = near(segments, one.units.start..one.units.end - beside, true);
     let right = near(segments, other.units.start + beside..other.units.end, false);
@@ -184,7 +188,7 @@ fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
         return false;
     };
     let whole = one.behaviour.difference(&other.behaviour).sure;
-    // What comes again on both sides is known, so that all that chance explains can be left out.
+    // Where rounds come again on both sides, all that chance explains can be subtracted.
     let recurs = |segment: &Segment| segments.holds(segment, KNOWN);
     let local = if whole < LIMIT || (recurs(one) && recurs(other)) {
         left.difference(&right).sure
@@ -195,8 +199,8 @@ fn is_gradual(segments: &Segments<'_>, number: usize) -> bool {
     local < LIMIT && local < ABRUPT * whole
 }
 
-/// The last of these units, or the first ones, that are one part in [`NEAR`] of them and of their
-/// messages; not all of them.
+/// The last units of these, or the first ones: one part in [`NEAR`] of the units and of their
+/// messages, but not all units.
 fn near(segments: &Segments<'_>, units: Range<usize>, last: bool) -> Range<usize> {
     let all: f64 = segments.units[units.clone()].iter().map(|unit| unit.messages).sum();
     let least = (units.len() / NEAR).max(1);
@@ -232,7 +236,7 @@ fn straddlers(segments: &mut Segments<'_>) {
     }
 }
 
-/// Joins what lies between two phases while ranks change over.
+/// Joins segments between two phases in which ranks change over.
 fn transitions(segments: &mut Segments<'_>) {
     let mut number = 1;
     while number + 1 < segments.list.len() {
@@ -246,10 +250,11 @@ fn transitions(segments: &mut Segments<'_>) {
     }
 }
 
-/// How many of `count` segments are more like what is before them, if they are a transition to what
-/// is after them: while some ranks are still in the old phase and others in the new one already,
-/// there is less and less of the old one. A phase of its own that does what both do is a mixture of
-/// the same shares all along.
+/// Number of segments, of `count`, that belong to the phase before them; `None` if they are no
+/// transition.
+///
+/// In a transition, some ranks are still in the old phase and others already in the new one, so the
+/// old phase's share declines. A phase that does what both do has the same shares throughout.
 fn transition(segments: &Segments<'_>, number: usize, count: usize) -> Option<usize> {
     let (before, after) =
         (&segments.list[number - 1].behaviour, &segments.list.get(number + count)?.behaviour);
@@ -281,8 +286,8 @@ fn transition(segments: &Segments<'_>, number: usize, count: usize) -> Option<us
     })
 }
 
-/// The share of the one in the mixture of both that is most like `own`, and how different it still
-/// is.
+/// The share of `before` in the mixture of both that is most like `own`, and how much that mixture
+/// differs from `own`.
 fn share(own: &Behaviour, before: &Behaviour, after: &Behaviour) -> (f64, f32) {
     let differs = |share: f64| (share, own.difference_of_messages(&before.mixture(after, share)).sure);
     (0..=SHARES)

@@ -1,13 +1,12 @@
 //! Rounds of rounds: pieces that come again in one order.
 //!
 //! A round in which some messages come twice falls into pieces, each of which ends where something
-//! comes again. If the same pieces come in the same order again, they are one round. A piece is
-//! known by its *signature*: its tokens in a few bins, and of each bin the least hash
-//! (one-permutation hashing, Li, Owen and Zhang 2012). The part of bins in which two signatures
-//! agree is about the part of tokens that two pieces have in common. Of tokens of noise it takes no
-//! notice, as they were not seen lately.
+//! comes again. Pieces that come in the same order again are one round. A piece is known by its
+//! *signature*: its tokens in a few bins, and the least hash of each bin (one-permutation hashing,
+//! Li, Owen and Zhang 2012). The part of bins in which two signatures agree is about the part of
+//! tokens that two pieces share. Tokens that were not seen lately are noise and do not count.
 
-/// Longest order of pieces that is noticed.
+/// Longest order of pieces that is noticed, in pieces.
 const LONGEST: usize = 32;
 /// Pieces that are remembered.
 const KEPT: usize = 2 * LONGEST;
@@ -22,7 +21,7 @@ const NOTHING: Signature = [u32::MAX; BINS];
 /// A piece as it is remembered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Piece {
-    /// Signature of all its tokens, and of those that were seen lately.
+    /// Signatures of all its tokens, and of the tokens that were seen lately.
     all: Signature,
     known: Signature,
     /// Its first message.
@@ -60,22 +59,23 @@ impl Piece {
 pub(super) struct Rhythm {
     pieces: [Piece; KEPT],
     count: u64,
-    /// Where the oldest piece begins that is remembered.
+    /// Where the oldest remembered piece begins.
     recent: u64,
-    /// Which of the pieces before the last one were like it, the one before it at 1.
+    /// Which of the pieces before the last one were like it; index 1 is the piece before it.
     like: [bool; LONGEST + 1],
-    /// For each length of a period: how many pieces in a row were like the one a period before.
+    /// For each length of a period, the number of pieces in a row that were like the piece a period
+    /// before.
     alike: [u32; LONGEST + 1],
     /// Number of the last piece that was the third of its kind in a row.
     monotonous: u64,
     period: usize,
     before: u64,
-    /// The piece that is not over.
+    /// Signatures of the piece that is not over.
     all: Signature,
     known: Signature,
 }
 
-/// How many pieces in a row must be like the one a period before: a short order may come twice by
+/// Pieces in a row that must be like the piece a period before. A short order may come twice by
 /// chance.
 fn needed(period: usize) -> usize {
     period.max(8.min(2 * period))
@@ -99,10 +99,12 @@ impl Default for Rhythm {
 }
 
 impl Rhythm {
-    /// A message of the piece that is not over; `seen` is where its token came last, from 1.
+    /// Adds a message of the piece that is not over; `seen` is the index of its token's last
+    /// message, from 1.
     #[inline]
     pub(super) fn message(&mut self, hash: u64, seen: u64) {
-        // The middle of the hash: its ends say where the token is, and whether it is followed.
+        // Bits from the middle: the ends of the hash decide the token's slot, and whether it is
+        // followed.
         let (bin, hash) = (hash as usize >> 20 & (BINS - 1), (hash >> 24) as u32);
         self.all[bin] = self.all[bin].min(hash);
         if seen > self.recent {
@@ -110,8 +112,8 @@ impl Rhythm {
         }
     }
 
-    /// Ends a piece that began at `start`. The length of the period that it continues or completes;
-    /// 1 if there is none.
+    /// Ends a piece that began at `start`. Returns the length of the period that it continues or
+    /// completes; 1 if there is none.
     pub(super) fn end_piece(&mut self, start: u64) -> usize {
         let piece = Piece { all: self.all, known: self.known, start };
         (self.all, self.known) = (NOTHING, NOTHING);
@@ -119,7 +121,7 @@ impl Rhythm {
         let at = |back: usize| &self.pieces[((self.count - back as u64) % KEPT as u64) as usize];
         let mut like = self.like;
         if longest > 1 && (piece.all, piece.known) == (at(1).all, at(1).known) {
-            // What the last one was like, this one is.
+            // This piece is like all that the last one was like.
             like.copy_within(1..LONGEST, 2);
             like[1] = piece.is_like(at(1));
         } else {
@@ -154,20 +156,20 @@ impl Rhythm {
         self.period
     }
 
-    /// Number of pieces since the period was there for the first time, if this piece is the one at
-    /// which it was noticed.
+    /// Number of pieces since the period first came, if this piece is the one at which it was
+    /// noticed.
     pub(super) fn noticed(&self) -> Option<usize> {
         let alike = self.alike[self.period] as usize;
         (alike == needed(self.period)).then_some(alike + self.period)
     }
 
-    /// What was not seen since then was not in the last two periods.
+    /// A token not seen since this message was not in the last two periods.
     #[inline]
     pub(super) fn before(&self) -> u64 {
         self.before
     }
 
-    /// Where the last piece but `back` begins; 0 if that is forgotten.
+    /// Where a piece begins, counted `back` from the last one; 0 if it is forgotten.
     pub(super) fn start(&self, back: usize) -> u64 {
         if back as u64 >= self.count || back >= KEPT {
             return 0;
@@ -175,7 +177,7 @@ impl Rhythm {
         self.pieces[((self.count - 1 - back as u64) % KEPT as u64) as usize].start
     }
 
-    /// Something new begins.
+    /// Forgets the rhythm, as something new begins.
     pub(super) fn forget(&mut self) {
         self.alike = [0; LONGEST + 1];
         self.period = 1;
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
     use crate::first_pass::window::sketch::scatter;
 
-    /// Ends pieces of sixteen tokens each, one for each letter, and answers the periods after each.
+    /// The periods after each of these pieces; each letter is a piece of sixteen tokens.
     fn periods(pieces: &str) -> Vec<usize> {
         let mut rhythm = Rhythm::default();
         let piece = |(number, letter): (usize, char)| {

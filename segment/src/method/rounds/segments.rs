@@ -8,19 +8,19 @@ use super::windows::RoundWindow;
 use crate::first_pass::survey::Run;
 use crate::plan::Stretch;
 
-/// Stray messages are so many times rarer than those of phases.
+/// Stray messages come this many times more rarely than messages of the phases beside them.
 const QUIET: f64 = 4.0;
-/// … so many times fewer in all, …
+/// Stray messages are this many times fewer than those of the phases beside them.
 const FEW: f64 = 16.0;
-/// … than those, and than all of the run; …
+/// Stray messages are at most 1/`RARE` of the run's messages.
 const RARE: f64 = 64.0;
-/// … and so many rounds of those long, at least.
+/// Stray messages last longer than this number of rounds of the phases beside them.
 const LASTING: u64 = 2;
 
-/// A boundary may lie in so many units before and after it.
+/// Units before and after a boundary in which it may lie.
 const AROUND: usize = 2;
 
-/// A pause so many times as long as the one before is not of the same rhythm.
+/// A pause this many times as long as the one before is not of the same rhythm.
 const LONGER: u64 = 3;
 
 /// Neighbouring units that behave alike.
@@ -36,18 +36,18 @@ pub(super) struct Segment {
 pub(super) struct Segments<'a> {
     pub(super) units: Vec<Unit>,
     windows: &'a [RoundWindow],
-    /// How much the partners of each unit differ from those of the next one.
+    /// How much each unit's partners differ from the next unit's.
     steps: Vec<f32>,
     pub(super) list: Vec<Segment>,
     /// Units before the first segment, in which the program starts.
     pub(super) lead: usize,
-    /// The program starts before the first phase, in units before it or in its own first one.
+    /// The program starts before the first phase: in units before it, or in its first unit.
     pub(super) starting: bool,
     pub(super) idle: Vec<Idle>,
 }
 
 impl<'a> Segments<'a> {
-    /// Each window a segment.
+    /// Makes each window a segment.
     pub(super) fn new(run: &'a Run) -> Self {
         let windows = &run.rounds.windows;
         let starts: Vec<u64> = windows.iter().map(|window| run.since_start(window.first_ns)).collect();
@@ -76,8 +76,8 @@ impl<'a> Segments<'a> {
             }
         }
         let last = units.len().saturating_sub(1);
-        // Between two phases lies something of the pauses of both, so a much longer one is not the
-        // window's own; idle ones do not count.
+        // A pause between two phases mixes the pauses of both, so a much longer one is not the
+        // window's own. Pauses with idle time do not count.
         let pauses: Vec<Option<u64>> = units
             .iter()
             .enumerate()
@@ -102,7 +102,7 @@ impl<'a> Segments<'a> {
         Self { list, lead: 0, starting: false, units, windows, steps, idle }
     }
 
-    /// Looks for idle stretches again, now that it is known which windows are alike.
+    /// Finds idle stretches again, now that it is known which windows are alike.
     pub(super) fn find_idle(&mut self, run: &Run) {
         let lead = (self.lead > 0).then_some(0..self.lead);
         let stretches = lead.into_iter().chain(self.list.iter().map(|segment| segment.units.clone()));
@@ -110,13 +110,13 @@ impl<'a> Segments<'a> {
         self.idle = idle::find(run, &self.units, &stretches);
     }
 
-    /// True if a segment is no more than stray messages: they do not come again, and they come so
-    /// much more rarely than what is before and after them.
+    /// Whether a segment is only stray messages: they do not come again, and they are much rarer
+    /// than the messages before and after them.
     pub(super) fn is_quiet(&self, number: usize) -> bool {
         self.are_quiet(number..number + 1)
     }
 
-    /// The same for some neighbouring segments together.
+    /// The same for neighbouring segments together.
     pub(super) fn are_quiet(&self, numbers: std::ops::Range<usize>) -> bool {
         let Some(own) = self.list.get(numbers.clone()) else { return false };
         let all: f64 = self.units.iter().map(|unit| unit.messages).sum();
@@ -146,23 +146,23 @@ impl<'a> Segments<'a> {
             })
     }
 
-    /// Time of a segment without idleness, at least 1 ns.
+    /// Time of a segment without idleness, in nanoseconds, at least 1.
     pub(super) fn active_ns(&self, segment: &Segment) -> u64 {
         let units = &self.units[segment.units.clone()];
         units.iter().map(|unit| unit.end_ns - unit.start_ns - unit.idle_ns).sum::<u64>().max(1)
     }
 
-    /// Messages of a segment per nanosecond that is not idle.
+    /// Messages of a segment per nanosecond of active time.
     pub(super) fn rate(&self, segment: &Segment) -> f64 {
         segment.behaviour.messages / self.active_ns(segment) as f64
     }
 
-    /// Whether a segment holds at least so many rounds.
+    /// Whether a segment holds at least this number of rounds.
     pub(super) fn holds(&self, segment: &Segment, rounds: f64) -> bool {
         self.round(segment).is_some_and(|round| segment.behaviour.messages >= rounds * round)
     }
 
-    /// Differences between the units of some neighbouring ones.
+    /// Differences between neighbouring units of a range.
     pub(super) fn spread(&self, units: &std::ops::Range<usize>) -> Spread {
         let steps = &self.steps[units.start..units.end - 1];
         Spread { sum: steps.iter().sum(), count: steps.len() as u32 }
@@ -192,7 +192,7 @@ impl<'a> Segments<'a> {
         self.list.get(number).is_some_and(|segment| self.units[segment.units.start].meets)
     }
 
-    /// Whether they do between a segment and its neighbour.
+    /// Whether all ranks meet at a barrier between a segment and its neighbour.
     pub(super) fn meet(&self, number: usize, neighbour: usize) -> bool {
         self.begins_at_meeting(number.max(neighbour))
     }
@@ -205,7 +205,7 @@ impl<'a> Segments<'a> {
         kept.behaviour.merge(&gone.behaviour);
     }
 
-    /// What some units did together.
+    /// The behaviour of a range of units.
     pub(super) fn behaviour(&self, units: std::ops::Range<usize>) -> Option<Behaviour> {
         let mut windows = self.windows[units.clone()].iter().zip(&self.units[units]);
         let (first, unit) = windows.next()?;
@@ -215,8 +215,8 @@ impl<'a> Segments<'a> {
         Some(all)
     }
 
-    /// What the units do that begin from one time on and before another; `None` if there are none,
-    /// or if the last one goes on.
+    /// The behaviour of the units that begin in a range of time; `None` if there are none, or if
+    /// the last one goes on after it.
     pub(super) fn between(&self, from_ns: u64, to_ns: u64) -> Option<Behaviour> {
         let first = self.units.partition_point(|unit| unit.start_ns < from_ns);
         let end = self.units.partition_point(|unit| unit.start_ns < to_ns).max(first);
@@ -224,7 +224,7 @@ impl<'a> Segments<'a> {
         (last.last_ns <= to_ns).then(|| self.behaviour(first..end))?
     }
 
-    /// Some neighbouring units as points of a trend.
+    /// A range of units as points of a trend.
     pub(super) fn points(&self, units: std::ops::Range<usize>) -> Vec<Point> {
         let mut before = 0.0;
         let units = self.windows[units.clone()].iter().zip(&self.units[units]);
@@ -237,8 +237,8 @@ impl<'a> Segments<'a> {
         point.collect()
     }
 
-    /// The begin of a segment as a stretch of `label`: within the units around it, and at the first
-    /// segment anywhere among those in which the program starts.
+    /// The begin of a segment as a stretch of `label`. It lies within the units around it; the
+    /// first segment's begin lies anywhere in the units in which the program starts.
     pub(super) fn begin(&self, number: usize, label: u32) -> Stretch {
         let segment = &self.list[number];
         let first = segment.units.start;
@@ -262,8 +262,8 @@ impl<'a> Segments<'a> {
         self.units[segment.units.end - 1].end_ns
     }
 
-    /// Messages of a round of a segment: the median over its units; `None` if most of them do not
-    /// come again.
+    /// Messages of a round of a segment: the median over its units; `None` if most units have no
+    /// rounds.
     pub(super) fn round(&self, segment: &Segment) -> Option<f64> {
         let units = &self.units[segment.units.clone()];
         let mut rounds: Vec<f64> = units.iter().filter_map(|unit| unit.round).collect();
@@ -274,13 +274,13 @@ impl<'a> Segments<'a> {
         Some(*rounds.select_nth_unstable_by(middle, f64::total_cmp).1)
     }
 
-    /// True if the unit that begins at this time begins with something new.
+    /// Whether the unit that begins at this time begins with something new.
     pub(super) fn is_fresh(&self, start_ns: u64) -> bool {
         let unit = self.units.partition_point(|unit| unit.start_ns < start_ns);
         self.windows.get(unit).is_some_and(|window| window.fresh)
     }
 
-    /// How long a unit of a segment is: the median.
+    /// Length of a segment's units: the median.
     pub(super) fn unit_ns(&self, segment: &Segment) -> u64 {
         let units = self.units[segment.units.clone()].iter();
         let mut lengths: Vec<u64> = units.map(|unit| unit.end_ns - unit.start_ns - unit.idle_ns).collect();
@@ -288,7 +288,7 @@ impl<'a> Segments<'a> {
         *lengths.select_nth_unstable(middle).1
     }
 
-    /// How long a round of a segment is: the median over its units.
+    /// Length of a segment's rounds: the median over its units.
     pub(super) fn round_ns(&self, segment: &Segment) -> u64 {
         let units = &self.units[segment.units.clone()];
         let mut rounds: Vec<u64> =

@@ -1,7 +1,7 @@
 //! Messages in a row that belong to something, give or take noise: a cumulative sum (CUSUM, Page
 //! 1954).
 
-/// A streak sinks by so much when a message does not belong to it, and rises by 1 when it does.
+/// What a streak loses when a message does not belong to it; one that belongs adds 1.
 const SINK: f32 = 1.5;
 
 /// A cumulative sum, and where it rose from 0.
@@ -10,12 +10,13 @@ pub(super) struct Streak {
     pub(super) sum: f32,
     /// Number of messages before it.
     pub(super) start: u64,
-    /// Number of messages before the first of those that it repeats.
+    /// Number of messages before the first message that it repeats.
     pub(super) from: u64,
 }
 
 impl Streak {
-    /// A message that has `before` messages before it and was last seen with `last` before it.
+    /// Adds a message with `before` messages before it; its token last came with `last` messages
+    /// before it.
     #[inline]
     pub(super) fn step(&mut self, belongs: bool, before: u64, last: u64) {
         if belongs {

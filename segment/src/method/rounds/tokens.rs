@@ -1,10 +1,10 @@
 //! Where each kind of message came last.
 //!
 //! A *token* stands for a message and all its returns: source, destination, operation or
-//! [tag](crate::first_pass::tags), and size to half a power of two. The table is flat and bounded;
-//! when it is full, the half of the tokens with the higher hashes is let go, for good. What is left
-//! is a fair sample of each exchange, so that memory depends neither on the number of ranks nor on
-//! that of messages.
+//! [tag](crate::first_pass::tags), and size to half a power of two. The table is flat and bounded.
+//! When it is full, it drops the half of the tokens with the higher hashes, for good. The rest is a
+//! fair sample of each exchange, so memory depends neither on the number of ranks nor on the number
+//! of messages.
 
 use crate::first_pass::window::sketch::scatter;
 
@@ -28,12 +28,12 @@ pub(super) struct Token {
     seen: u64,
 }
 
-/// Not followed.
+/// `seen` of a token that is not followed.
 const UNFOLLOWED: u64 = u64::MAX;
 
 impl Token {
-    /// The index of the message before this one that has it, counted from 1; 0 if there was none,
-    /// `None` if it is not followed.
+    /// The index of the last message with this token, counted from 1; 0 if there was none, `None`
+    /// if the token is not followed.
     #[inline]
     pub(super) fn seen(self) -> Option<u64> {
         Some(self.seen).filter(|seen| *seen != UNFOLLOWED)
@@ -47,7 +47,7 @@ const FREE: Slot = Slot { hash: 0, last: 0 };
 pub(super) struct Tokens {
     slots: Vec<Slot>,
     used: usize,
-    /// Tokens of a lower hash are followed.
+    /// Tokens with a lower hash are followed.
     below: u64,
 }
 
@@ -57,7 +57,7 @@ impl Tokens {
         Self { slots: vec![FREE; 1 << 10], used: 0, below: u64::MAX }
     }
 
-    /// Notes messages given as columns of equal length, the first one of `index`, counted from 1.
+    /// Notes messages given as columns of equal length; `index` is the first one's, counted from 1.
     pub(super) fn see_all(
         &mut self,
         (src, dst): (&[u32], &[u32]),
@@ -83,8 +83,8 @@ impl Tokens {
         scatter((u64::from(src) << 32 | u64::from(dst)) ^ kind << 48 ^ kind >> 16)
     }
 
-    /// Notes that message `index`, counted from 1, has this token. The index of the one before it,
-    /// 0 if there was none; `None` if the token is not followed.
+    /// Notes that message `index`, counted from 1, has this token. Returns the index of the last
+    /// message that had it, 0 if none had; `None` if the token is not followed.
     #[inline(always)]
     fn see(&mut self, hash: u64, index: u64) -> Option<u64> {
         if hash >= self.below {
@@ -92,14 +92,14 @@ impl Tokens {
         }
         let mask = self.slots.len() - 1;
         let slot = &mut self.slots[hash as usize & mask];
-        // Most are where they are looked for first.
+        // Most tokens are in the first slot.
         if slot.hash == hash && slot.last != 0 {
             return Some(std::mem::replace(&mut slot.last, index));
         }
         self.find(hash, index)
     }
 
-    /// As [`see`](Self::see), for a token that is followed, wherever it is.
+    /// As [`see`](Self::see), for a followed token in any slot.
     fn find(&mut self, hash: u64, index: u64) -> Option<u64> {
         let mask = self.slots.len() - 1;
         let first = hash as usize;
@@ -121,7 +121,7 @@ impl Tokens {
         self.see(hash, index)
     }
 
-    /// Grows to [`SLOTS`]; then lets half of the tokens go.
+    /// Grows up to [`SLOTS`]; then drops half of the tokens.
     #[cold]
     fn make_room(&mut self) {
         let larger = (self.slots.len() * 2).min(SLOTS);
@@ -133,7 +133,7 @@ impl Tokens {
         self.used = 0;
         for slot in slots.into_iter().filter(|slot| slot.last != 0 && slot.hash < self.below) {
             let mut places = (0..PROBES).map(|probe| (slot.hash as usize).wrapping_add(probe) & mask);
-            // A token that finds no place was made to collide; it begins anew.
+            // A token without a place was made to collide; it begins anew.
             if let Some(place) = places.find(|place| self.slots[*place].last == 0) {
                 self.slots[place] = slot;
                 self.used += 1;

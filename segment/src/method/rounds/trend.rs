@@ -1,10 +1,10 @@
 //! Boundaries in the midst of a trend.
 //!
-//! Messages that grow as a phase goes on make its ends differ as much as two phases, and where it
-//! has few windows, even those at both sides of a boundary do. But what grows goes on growing: a
-//! line through the windows of both sides passes the boundary without a step. Two phases of the
-//! same partners have a step between them, whatever the line. Both are one regression (analysis of
-//! covariance, Fisher 1932): two means and a common slope.
+//! Messages that grow during a phase make its ends differ as much as two phases. Where the phase
+//! has few windows, even the two sides of a boundary differ. But growth goes on: a line through the
+//! windows of both sides passes the boundary without a step. Two phases of the same partners have a
+//! step between them, whatever the line. Both are one regression (analysis of covariance, Fisher
+//! 1932): two means and a common slope.
 
 use std::ops::Range;
 
@@ -12,29 +12,29 @@ use super::merge::LIMITS;
 use super::segments::Segments;
 use super::unit::Point;
 
-/// A trend is known from so many windows at each side; …
+/// Windows at each side, at least, from which a trend is known.
 const KNOWN: usize = 3;
-/// … more than these are not looked at.
+/// Windows at each side, at most, that are looked at.
 const LOOKED_AT: usize = 16;
-/// A step is less than this part of the difference of the means where there is a trend …
+/// A step of less than this part of the difference of the means is part of a trend.
 const STEP: f64 = 0.5;
-/// … or than so many octaves, as rates vary.
+/// So is a step of less than this number of octaves in rates, as rates vary.
 const STEADY: f64 = 0.25;
 
-/// Whether segment `number` and the one after it have the same partners, and a trend of sizes that
-/// goes through their boundary.
+/// Whether segment `number` and the next one have the same partners, and a trend of sizes goes
+/// through their boundary.
 pub(super) fn goes_on(segments: &Segments<'_>, number: usize) -> bool {
     let (one, other) = (&segments.list[number], &segments.list[number + 1]);
     let difference = one.behaviour.difference_of_messages(&other.behaviour);
-    // Only what sizes set apart can be a trend of theirs.
+    // Only a difference of sizes can be a trend of sizes.
     if one.units.len().min(other.units.len()) < KNOWN
         || difference.sure_partners >= LIMITS.least
         || difference.sure < LIMITS.most
     {
         return false;
     }
-    // Windows at ends of the stretches may hold something of others, and those at the boundary hide
-    // a step.
+    // The windows at the ends may hold messages of other stretches. At the boundary, they hide a
+    // step.
     let whole = |units: &Range<usize>| units.len() > KNOWN;
     let start = one.units.start + usize::from(whole(&one.units));
     let end = other.units.end - usize::from(whole(&other.units));
@@ -49,7 +49,7 @@ pub(super) fn goes_on(segments: &Segments<'_>, number: usize) -> bool {
     })
 }
 
-/// Whether there is no step between two sides, or one of less than `least`.
+/// Whether there is no step between two sides, or a step of at most `least`.
 fn is_one_line(left: &[Point], right: &[Point], value: impl Fn(&Point) -> Option<f64>, least: f64) -> bool {
     let side = |points: &[Point]| {
         let known: Vec<(f64, f64)> =
@@ -61,7 +61,7 @@ fn is_one_line(left: &[Point], right: &[Point], value: impl Fn(&Point) -> Option
         let squares: f64 = known.iter().map(|known| (known.0 - x).powi(2)).sum();
         (!known.is_empty()).then(|| (x, y, squares, sum(&|own| own - y)))
     };
-    // What is not known is no step.
+    // An unknown value is no step.
     let (Some(left), Some(right)) = (side(left), side(right)) else { return true };
     let squares = left.2 + right.2;
     let slope = if squares > 0.0 { (left.3 + right.3) / squares } else { 0.0 };

@@ -1,11 +1,11 @@
-//! The table of windows: as many as fit, then neighbours become one.
+//! The table of windows: when it is full, neighbours are merged.
 
 use super::gaps::Silence;
 use super::pairs::Pairs;
 use crate::first_pass::tags::Tags;
 use crate::first_pass::window::sketch::{Sketch, pair_hash};
 
-/// Most windows; they take 3 KiB each.
+/// Windows, at most; each takes 3 KiB.
 pub(super) const MOST: usize = 8192;
 
 /// A stretch of messages.
@@ -19,12 +19,13 @@ pub(crate) struct RoundWindow {
     pub(crate) messages: u64,
     /// Whole rounds; 0 if it was not repeated.
     pub(crate) rounds: u64,
-    /// Messages whose token is followed, those of them whose token was there before, and of these
-    /// the sum of the binary logarithms, in quarters, of the numbers of messages since then.
+    /// Messages whose token is followed, and the number of these that have come before.
+    /// `log_quarters` sums, over the latter, the binary logarithm of the messages since then, in
+    /// quarters.
     pub(crate) watched: u64,
     pub(crate) returned: u64,
     pub(crate) log_quarters: u64,
-    /// It begins with tokens that were not there before.
+    /// Something new begins with it: other tokens, or messages after a silence or a barrier.
     pub(crate) fresh: bool,
     /// It is a part of a longer round.
     pub(crate) part: bool,
@@ -68,7 +69,7 @@ impl RoundWindow {
     }
 }
 
-/// Histograms that nobody needs any more; the next window takes their memory.
+/// Histograms out of use, whose memory the next window takes.
 #[derive(Debug, Default)]
 struct Spare {
     sketch: Option<Sketch>,
@@ -98,8 +99,7 @@ impl Spare {
         }
     }
 
-    /// Keeps what a window has seen but once if another one saw the same, as rounds of most
-    /// programs do.
+    /// Shares the histograms of two windows that saw the same, as rounds of most programs do.
     fn share(&mut self, window: &mut RoundWindow, other: &RoundWindow) {
         self.sketch = window.sketch.share(&other.sketch).or(self.sketch.take());
         self.pairs = window.pairs.share(&other.pairs).or(self.pairs.take());
@@ -111,7 +111,7 @@ impl Spare {
 pub(super) struct Windows {
     pub(super) list: Vec<RoundWindow>,
     spare: Spare,
-    /// Messages of a window, at least.
+    /// Least number of messages of a window.
     pub(super) least: u64,
 }
 
@@ -122,7 +122,7 @@ impl Default for Windows {
 }
 
 impl Windows {
-    /// Adds a window, takes its place an empty one; `messages` are those of all windows.
+    /// Adds the open window and leaves an empty one; `messages` is the total of all windows.
     pub(super) fn close(&mut self, open: &mut RoundWindow, messages: u64) {
         if let Some(last) = self.list.last() {
             self.spare.share(open, last);
@@ -133,7 +133,7 @@ impl Windows {
         }
     }
 
-    /// Takes the last window out again, with what is open after it.
+    /// Takes the last window out again and merges the open one into it.
     pub(super) fn reopen(&mut self, open: &mut RoundWindow) {
         let Some(mut last) = self.list.pop() else { return };
         (last.part, last.stray) = (false, false);
@@ -143,9 +143,9 @@ impl Windows {
         *open = last;
     }
 
-    /// Merges neighbours until half of the table is free; `messages` are those of all windows.
+    /// Merges neighbours until half of the table is free; `messages` is the total of all windows.
     fn halve(&mut self, messages: u64) {
-        // First windows that go on with what is before them, then all.
+        // First merge windows that continue the one before them, then all.
         for sparing in [true, false] {
             while self.list.len() > MOST / 2 {
                 self.least = self.least.saturating_mul(2);
@@ -168,7 +168,7 @@ impl Windows {
                     }
                 }
                 self.list = kept;
-                // Windows of less than the mean would have been merged by now.
+                // By now, all windows below the mean would have been merged.
                 let full = self.least.saturating_mul(before as u64) > messages;
                 if sparing && full && before - self.list.len() < MOST / 64 {
                     break;
@@ -183,6 +183,6 @@ impl Windows {
 pub(crate) struct Rounds {
     pub(crate) windows: Vec<RoundWindow>,
     pub(crate) silences: Vec<Silence>,
-    /// Those that tell messages apart.
+    /// The tags that tell messages apart.
     pub(crate) tags: Tags,
 }

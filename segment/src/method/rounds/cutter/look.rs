@@ -1,38 +1,40 @@
-//! What each message says: whether the round goes on, is over, or is followed by something else.
+//! Looks at each message: whether the round goes on, is over, or something else follows.
 //!
-//! In the steady state a message only adds to sums. Its token is looked up before, together with
-//! those of its neighbours: no table has to be waited for then, and what is left is short.
+//! In the steady state a message only adds to sums. Tokens of neighbouring messages are looked up
+//! together beforehand, so that nothing waits for the table.
 
 use super::super::tokens::Token;
 use super::Cutter;
 use crate::first_pass::tags::is_tagged;
 
-/// A streak is one when its sum has reached this, or a quarter of the tokens of the round if that
-/// is less.
+/// A streak's sum counts from this value on, or from a quarter of the round's tokens if that is
+/// less.
 const STREAK: f32 = 8.0;
 
-/// Messages of a round that is not over: so many wait at least, this part of all so far at most,
-/// and never more than that. Longer rounds are cut in parts, which are put together when the round
-/// is repeated.
+/// Messages of an unfinished round that wait, as (least, part, most): 1/part of all messages so
+/// far, within the other two. Twice as many wait while a lull may begin. Longer rounds are cut in
+/// parts, which are put together when the round is repeated.
 const WAITING: (u64, u64, u64) = (1 << 12, 64, 1 << 17);
 
-/// A silence so many times as long as any before it in a round that is not repeated ends a part of
-/// it; if any in this round and the one before it, it ends a window.
+/// A silence longer than this many times any before it in a round ends a part of that round, if the
+/// round is not repeated. If it is, the silence ends a window, and has to exceed those of the round
+/// before in the same way.
 const PAUSE: u64 = 16;
 
-/// Something new is more than one part in so many of a round; less is noise between two rounds.
+/// New tokens begin something new if they exceed 1/`MUCH` of a round's tokens; fewer are noise
+/// between two rounds.
 const MUCH: f32 = 4.0;
 
-/// With so many tokens in a round the goal is as high as ever.
+/// Tokens of a round from which on the goal is [`STREAK`].
 const HIGHEST: u32 = 32;
 
-/// Of stray messages less than one in so many come again.
+/// Less than 1/`AGAIN` of stray messages come again.
 const AGAIN: u64 = 4;
 
 /// Messages whose tokens are looked up together.
 const TOGETHER: usize = 256;
 
-/// The streaks' goal in a round of so many tokens.
+/// The streaks' goal in a round with this number of tokens.
 #[inline]
 pub(super) fn goal(distinct: u32) -> f32 {
     (distinct as f32 / 4.0).clamp(1.0, STREAK)
@@ -89,7 +91,7 @@ impl Cutter {
             self.begin_at_turn(turn, row);
         }
         if let Some(seen) = seen {
-            // Counted from 1: 0 was never seen.
+            // Messages count from 1; 0 was never seen.
             self.open.watched += 1;
             if seen <= self.strays.end && seen > self.strays.start {
                 self.returns += 1;
@@ -136,14 +138,14 @@ impl Cutter {
         }
     }
 
-    /// No silence of this round was as long as that before the message at `place`.
+    /// Notes a silence that is the longest of this round, before the message at `place`.
     fn look_at_silence(&mut self, silence_ns: u64, place: u64) {
         if self.rounds_here == 0
             && !self.straying
             && self.longest_ns > 0
             && silence_ns / PAUSE > self.longest_ns
         {
-            // Nothing of this round came again, so it may be over.
+            // Nothing of this round has come again, so it may be over.
             self.fold(place);
             self.close_window(true);
             self.longest_ns = 0;
