@@ -12,7 +12,7 @@
 //! [`launch`] is the other end: which environment and options make `mpirun`, `mpiexec` or `srun`
 //! preload the library into each process.
 
-mod alignment;
+mod clock_alignment;
 mod header;
 pub mod launch;
 mod record;
@@ -21,7 +21,7 @@ mod run;
 pub mod signals;
 mod summary;
 
-pub use alignment::{Alignment, Clock};
+pub use clock_alignment::{Alignment, Clock};
 pub use header::{ClockKind, Header, Level, MpiLibrary, Pair, State, Sync};
 pub use phaseflow_preload::{Operation, format};
 pub use record::{Call, Counts, Direction, Mark, Message, Record};

@@ -7,7 +7,7 @@ use phaseflow_collect::{Result, TrafficMatrix};
 
 use crate::first_pass::survey::{Content, Cuts, Run, Survey};
 use crate::hierarchy::level::Level;
-use crate::hierarchy::tree::Node;
+use crate::hierarchy::loops::Node;
 use crate::input::Rewindable;
 use crate::method::Method;
 use crate::method::split::Limits;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::hierarchy::tree::{Node, leaves, loops, loops_of};
+use crate::hierarchy::loops::{Node, leaves, loops, loops_of};
 use crate::plan::{Part, Plan};
 
 /// More stretches than this are not looked at one by one.

@@ -2,4 +2,4 @@
 
 mod leaves;
 pub(crate) mod level;
-pub(crate) mod tree;
+pub(crate) mod loops;

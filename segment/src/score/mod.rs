@@ -1,12 +1,16 @@
 //! How near a segmentation is to a known truth.
 
+mod boundary_f1;
+mod covering;
 mod exact;
+mod label_ari;
 mod truth;
-
-use std::collections::BTreeMap;
 
 pub use truth::{Interval, Truth, read_truth};
 
+use self::boundary_f1::boundary_f1;
+use self::covering::covering;
+use self::label_ari::label_ari;
 use crate::list::IDLE;
 use crate::segmentation::Segmentation;
 
@@ -75,80 +79,6 @@ fn tiled(intervals: &[Interval], duration: u64) -> Vec<Interval> {
     }
     push(at, duration, IDLE);
     tiles
-}
-
-fn boundary_f1(truth: &[Interval], found: &[Interval], duration: u64) -> f64 {
-    let boundaries = truth.len().saturating_sub(1) + found.len().saturating_sub(1);
-    if boundaries == 0 {
-        return 1.0;
-    }
-    let length = |interval: &Interval| interval.end_ns - interval.start_ns;
-    // Where each true boundary may be found, first and last nanosecond.
-    let mut ranges: Vec<(u64, u64)> = truth
-        .windows(2)
-        .map(|pair| {
-            let tolerance = (duration / 100).min(length(&pair[0]).min(length(&pair[1])) / 4);
-            (pair[1].start_ns - tolerance, pair[1].start_ns + tolerance)
-        })
-        .collect();
-    // Ranges have disjoint interiors (a quarter of the shorter stretch), so the first one that fits
-    // is the one to take.
-    ranges.reverse();
-    let mut hits = 0;
-    for boundary in found.iter().skip(1).map(|interval| interval.start_ns) {
-        while ranges.last().is_some_and(|range| range.1 < boundary) {
-            ranges.pop();
-        }
-        if ranges.last().is_some_and(|range| range.0 <= boundary) {
-            ranges.pop();
-            hits += 1;
-        }
-    }
-    2.0 * f64::from(hits) / boundaries as f64
-}
-
-fn covering(truth: &[Interval], found: &[Interval], duration: u64) -> f64 {
-    if duration == 0 {
-        return 1.0;
-    }
-    let mut sum = 0.0;
-    let mut first = 0;
-    for own in truth {
-        while found.get(first).is_some_and(|other| other.end_ns <= own.start_ns) {
-            first += 1;
-        }
-        let mut best = 0.0f64;
-        for other in found[first..].iter().take_while(|other| other.start_ns < own.end_ns) {
-            let overlap = other.end_ns.min(own.end_ns) - other.start_ns.max(own.start_ns);
-            let union = other.end_ns.max(own.end_ns) - other.start_ns.min(own.start_ns);
-            best = best.max(overlap as f64 / union as f64);
-        }
-        sum += best * (own.end_ns - own.start_ns) as f64;
-    }
-    sum / duration as f64
-}
-
-fn label_ari(truth: &[Interval], found: &[Interval], duration: u64) -> f64 {
-    // Time that has both labels, as parts of the run; the pairs of instants are squares of them.
-    let mut both = BTreeMap::<(&str, &str), f64>::new();
-    let (mut i, mut j) = (0, 0);
-    while let (Some(one), Some(other)) = (truth.get(i), found.get(j)) {
-        let overlap = one.end_ns.min(other.end_ns) - one.start_ns.max(other.start_ns);
-        *both.entry((&one.label, &other.label)).or_default() += overlap as f64 / duration as f64;
-        i += usize::from(one.end_ns <= other.end_ns);
-        j += usize::from(other.end_ns <= one.end_ns);
-    }
-    let mut rows = BTreeMap::<&str, f64>::new();
-    let mut columns = BTreeMap::<&str, f64>::new();
-    for ((row, column), part) in &both {
-        *rows.entry(row).or_default() += part;
-        *columns.entry(column).or_default() += part;
-    }
-    let squares = |parts: &mut dyn Iterator<Item = &f64>| parts.map(|part| part * part).sum::<f64>();
-    let (a, b) = (squares(&mut rows.values()), squares(&mut columns.values()));
-    let (index, expected, greatest) = (squares(&mut both.values()), a * b, (a + b) / 2.0);
-    // Both sides have one label only, or nothing at all: they agree.
-    if greatest - expected < 1e-15 { 1.0 } else { (index - expected) / (greatest - expected) }
 }
 
 #[cfg(test)]

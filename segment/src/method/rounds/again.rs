@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::label::Cluster;
 use super::merge::Tolerance;
 use super::segments::Segments;
-use crate::hierarchy::tree::LONGEST;
+use crate::hierarchy::loops::LONGEST;
 
 /// A loop's phases come at least this number of times.
 const TIMES: usize = 3;

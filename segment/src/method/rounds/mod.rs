@@ -17,7 +17,7 @@
 //! 4. Stretches that behave alike, wherever they are, get one [label].
 //! 5. [Silences](idle) that the program's rhythm does not explain are idle. So are stray messages,
 //!    at the [head](heads) of a phase too. A round on the wrong side of a silence changes sides.
-//! 6. Labels that come again and again in one order are [loops](crate::hierarchy::tree). The
+//! 6. Labels that come again and again in one order are [loops](crate::hierarchy::loops). The
 //!    [level](crate::hierarchy::level) says which of them is shown. If there are too many, an
 //!    [outline] gathers neighbours in the [chapters] of the program.
 //! 7. The second pass moves each boundary to the message where the behaviour changes
@@ -65,7 +65,7 @@ use phaseflow_collect::Result;
 use super::split::{Answer, Limits, Split};
 use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
-use crate::hierarchy::tree::{leaves, loops};
+use crate::hierarchy::loops::{leaves, loops};
 use crate::plan::{Plan, Stretch};
 use measure::Behaviour;
 use merge::{LIMIT, LIMITS};

@@ -26,6 +26,7 @@ mod message;
 mod module;
 mod preset;
 mod receive;
+mod retransmission;
 mod segment;
 #[cfg(test)]
 mod tests;

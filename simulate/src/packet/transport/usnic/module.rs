@@ -8,6 +8,7 @@ use super::super::super::fabric::Fabric;
 use super::super::super::timer::Timer;
 use super::super::super::wire_bytes;
 use super::preset::Preset;
+use super::retransmission::Timers;
 use super::segment::{Noted, Place, Segment};
 use super::{CHUNK, COMMAND, DATA, HAS_ACK, ONLY_ACK, Usnic};
 use crate::engine::Picoseconds;
@@ -27,9 +28,7 @@ pub(super) struct Module {
     pub(super) resend: VecDeque<Noted>,
     /// Endpoints that owe an acknowledgement.
     pub(super) owing: Vec<u32>,
-    /// Retransmission timers in the order of expiry: all take equally long. Open MPI calls them a
-    /// hotel (`opal_hotel`).
-    pub(super) retransmission_timers: VecDeque<(Picoseconds, Noted)>,
+    pub(super) timers: Timers,
     /// What the adapter will have sent, when, in order.
     completions: VecDeque<Completion>,
     pub(super) command_ring: VecDeque<Packet>,
@@ -60,7 +59,7 @@ impl Module {
             ready: VecDeque::new(),
             resend: VecDeque::new(),
             owing: Vec::new(),
-            retransmission_timers: VecDeque::new(),
+            timers: Timers::default(),
             completions: VecDeque::new(),
             command_ring: VecDeque::new(),
             data_ring: VecDeque::new(),
@@ -114,7 +113,7 @@ impl Usnic {
                 self.take_packet(fabric, host, &packet);
             }
         }
-        self.evict(now, host);
+        self.expire_timers(now, host);
         self.progress_sends(fabric, host);
         self.plan(fabric, host);
     }
@@ -141,25 +140,6 @@ impl Usnic {
         }
     }
 
-    /// Timers that have run down.
-    fn evict(&mut self, now: Picoseconds, host: u32) {
-        loop {
-            let module = &mut self.modules[host as usize];
-            let Some((deadline, noted)) = module.retransmission_timers.front().copied() else { return };
-            let segment = &mut self.segments[noted.0];
-            let is_there = segment.has_timer(noted, deadline);
-            if is_there && deadline > now {
-                return;
-            }
-            module.retransmission_timers.pop_front();
-            if is_there {
-                segment.place = Place::Resend;
-                module.resend.push_back(noted);
-                self.counts.timeouts += 1;
-            }
-        }
-    }
-
     /// Resends, new sends, acknowledgements: in the order of the code, whatever its comment says.
     fn progress_sends(&mut self, fabric: &mut Fabric<'_>, host: u32) {
         for _ in 0..self.preset.resends {
@@ -177,7 +157,7 @@ impl Usnic {
                 self.counts.resends += 1;
                 self.give(fabric, id, DATA, None);
             }
-            self.check_in(fabric.now(), host, id);
+            self.start_timer(fabric.now(), host, id);
         }
         while self.modules[host as usize].data_credits > 1 {
             let Some(endpoint) = self.modules[host as usize].ready.front().copied() else { break };
@@ -212,19 +192,14 @@ impl Usnic {
 
     /// When there is something to do next about packets that are sent.
     fn plan_sends(&mut self, fabric: &mut Fabric<'_>, host: u32) {
-        let module = &mut self.modules[host as usize];
-        // Nobody makes a pass for the timer of a packet that is acknowledged.
-        while let Some((deadline, noted)) = module.retransmission_timers.front().copied()
-            && !self.segments[noted.0].has_timer(noted, deadline)
-        {
-            module.retransmission_timers.pop_front();
-        }
+        let expiry = self.next_expiry(host);
+        let module = &self.modules[host as usize];
         let has_work = !module.resend.is_empty() || !module.ready.is_empty();
         let times = [
             // Without credits only a completion helps.
             (has_work && module.data_credits > 1).then_some(fabric.now()),
             module.completions.front().map(|done| done.time),
-            module.retransmission_timers.front().map(|(deadline, _)| *deadline),
+            expiry,
         ];
         if let Some(time) = times.into_iter().flatten().min() {
             self.wake(fabric, host, time);
@@ -297,7 +272,7 @@ impl Usnic {
             offset: record.sent,
             bytes,
             posted: 0,
-            place: Place::Hotel(Picoseconds::MAX),
+            place: Place::InFlight(Picoseconds::MAX),
             generation: 0,
             next: NONE,
         };
@@ -310,18 +285,10 @@ impl Usnic {
         let host = state.host;
         let ack = state.ack_due.take().map(|_| state.next_contiguous - 1);
         self.give(fabric, id, channel, ack);
-        self.check_in(fabric.now(), host, id);
+        self.start_timer(fabric.now(), host, id);
         if is_sent {
             self.fragment_sent(fabric, fragment);
         }
-    }
-
-    /// Starts the timer of a segment.
-    fn check_in(&mut self, now: Picoseconds, host: u32, id: u32) {
-        let deadline = now.saturating_add(self.preset.timeout);
-        let segment = &mut self.segments[id];
-        segment.place = Place::Hotel(deadline);
-        self.modules[host as usize].retransmission_timers.push_back((deadline, (id, segment.generation)));
     }
 
     /// Gives the adapter a copy of a segment.

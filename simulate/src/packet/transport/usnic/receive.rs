@@ -69,7 +69,7 @@ impl Usnic {
             }
             let Some(id) = state.unacknowledged(ack + 1) else { return };
             let segment = &mut self.segments[id];
-            if matches!(segment.place, Place::Hotel(_)) {
+            if matches!(segment.place, Place::InFlight(_)) {
                 segment.place = Place::Resend;
                 self.counts.fast_resends += 1;
                 self.modules[state.host as usize].resend.push_back((id, segment.generation));

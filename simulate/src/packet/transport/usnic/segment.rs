@@ -58,15 +58,15 @@ pub(super) struct Segment {
 impl Segment {
     /// True if it is what was noted down, and its timer still runs until `deadline`.
     pub(super) fn has_timer(&self, noted: Noted, deadline: Picoseconds) -> bool {
-        self.generation == noted.1 && self.place == Place::Hotel(deadline)
+        self.generation == noted.1 && self.place == Place::InFlight(deadline)
     }
 }
 
 /// Where a segment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Its retransmission timer expires at this time.
-    Hotel(Picoseconds),
+    /// It is sent, and its retransmission timer expires at this time.
+    InFlight(Picoseconds),
     /// It waits to be sent again.
     Resend,
     /// It is acknowledged; the record is kept while the adapter still has a copy.

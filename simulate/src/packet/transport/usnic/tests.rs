@@ -294,24 +294,21 @@ impl Usnic {
             for (place, seq) in end.sent.iter().zip(end.acknowledged + 1..) {
                 let segment = &self.segments[*place];
                 assert_eq!((segment.seq, segment.endpoint as usize), (seq, id));
-                // Exactly one timer, or exactly one turn to be sent again. A segment that is
-                // checked in twice in one pass has two entries of retransmission that expire at
-                // once, of which the second finds nothing to do.
+                // Exactly one timer, or exactly one turn to be sent again. A segment whose
+                // timer is started twice in one pass has two timers that expire at once; the second
+                // one finds nothing to do.
                 let module = &self.modules[end.host as usize];
                 let noted = (*place, segment.generation);
-                let here = |one: &Noted, at: Picoseconds| *one == noted && segment.place == Place::Hotel(at);
-                let timers: BTreeSet<Picoseconds> = module
-                    .retransmission_timers
-                    .iter()
-                    .filter(|(at, one)| here(one, *at))
-                    .map(|(at, _)| *at)
-                    .collect();
+                let here =
+                    |one: &Noted, at: Picoseconds| *one == noted && segment.place == Place::InFlight(at);
+                let timers: BTreeSet<Picoseconds> =
+                    module.timers.iter().filter(|(at, one)| here(one, *at)).map(|(at, _)| *at).collect();
                 let turns =
                     module.resend.iter().filter(|one| **one == noted && segment.place == Place::Resend);
                 assert_eq!(
                     (timers.len(), turns.count()),
                     match segment.place {
-                        Place::Hotel(_) => (1, 0),
+                        Place::InFlight(_) => (1, 0),
                         Place::Resend => (0, 1),
                         Place::Acknowledged => panic!("acknowledged and still in the window"),
                     }

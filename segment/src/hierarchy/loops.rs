@@ -1,4 +1,4 @@
-//! The phases of a run as a tree: loops of phases, and loops of loops.
+//! Detection of loops: the phases of a run as a tree of loops of phases, and of loops of loops.
 //!
 //! Labels that come again and again in one order are a loop (tandem repeats, the shortest first); a
 //! loop is a label like any other, so loops are found in loops. Idle stretches neither make nor
