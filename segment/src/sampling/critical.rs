@@ -221,7 +221,10 @@ impl Clock {
     /// Enters the calls until a time; returns how many.
     fn enter(&mut self, until_ns: i64) -> usize {
         let mut count = 0;
-        while let Some((enter_ns, leave_ns)) = self.calls.pop_front_if(|call| call.0 <= until_ns) {
+        while let Some(&(enter_ns, leave_ns)) = self.calls.front()
+            && enter_ns <= until_ns
+        {
+            self.calls.pop_front();
             self.owe(enter_ns);
             self.leaves_ns = self.leaves_ns.max(leave_ns);
             count += 1;

@@ -154,7 +154,10 @@ impl Repeats {
                 print = mixed(print ^ free.cast_unsigned(), ready.cast_unsigned(), there.cast_unsigned());
             }
             if call_ns <= *time_ns {
-                while let Some((enter_ns, call)) = self.calls.pop_front_if(|call| call.0 <= *time_ns) {
+                while let Some(&(enter_ns, call)) = self.calls.front()
+                    && enter_ns <= *time_ns
+                {
+                    self.calls.pop_front();
                     print = mixed(print, call, enter_ns.wrapping_sub(last_ns).cast_unsigned());
                 }
                 call_ns = self.calls.front().map_or(i64::MAX, |call| call.0);
