@@ -3,7 +3,8 @@
 use super::Interval;
 
 /// Harmonic mean of precision and recall of the boundaries of two tilings of `duration`
-/// nanoseconds, as [`Score::boundary_f1`](super::Score::boundary_f1) defines it; 1 if neither has any.
+/// nanoseconds, as [`Score::boundary_f1`](super::Score::boundary_f1) defines it; 1 if neither has
+/// any.
 pub(super) fn boundary_f1(truth: &[Interval], found: &[Interval], duration: u64) -> f64 {
     let boundaries = truth.len().saturating_sub(1) + found.len().saturating_sub(1);
     if boundaries == 0 {

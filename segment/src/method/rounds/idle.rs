@@ -57,13 +57,8 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         let Sides { before, after, left, right, within, start } = sides(units, stretches, (from, to));
         // The pause after a round belongs to it.
         let (left_ns, right_ns) = (rhythm(left, (from, to)), rhythm(right, (from, to)));
-        let usual = match (left_ns, right_ns) {
-            (Some(own), Some(next)) if within => own.max(next),
-            (Some(own), Some(next)) => own.max(next / 2),
-            (Some(round), None) | (None, Some(round)) => round,
-            // Where nothing comes again, nothing is known of a rhythm.
-            (None, None) => continue,
-        };
+        // Where nothing comes again, nothing is known of a rhythm.
+        let Some(usual) = usual_ns(left_ns, right_ns, within) else { continue };
         let length = to - from;
         let others = |reach: u64| {
             let near = from.saturating_sub(reach)..to.saturating_add(reach);
@@ -112,6 +107,16 @@ pub(super) fn find(run: &Run, units: &[Unit], stretches: &[Range<usize>]) -> Vec
         }
     }
     if stretches.len() > 1 { without_usual(&idle, &amidst) } else { idle }
+}
+
+/// The usual pause around a silence, nanoseconds, from the pauses of the rounds before and after
+/// it. Between two phases the one after it counts by half.
+fn usual_ns(left_ns: Option<u64>, right_ns: Option<u64>, within: bool) -> Option<u64> {
+    match (left_ns, right_ns) {
+        (Some(own), Some(next)) if within => Some(own.max(next)),
+        (Some(own), Some(next)) => Some(own.max(next / 2)),
+        (own, next) => own.or(next),
+    }
 }
 
 /// What is known around a silence.
