@@ -99,7 +99,7 @@ impl Clock {
         if self.bound == Bound::Reference { 0 } else { error.ceil() as u64 + 1 }
     }
 
-    /// Bound of the error so many ticks after [`Self::ticks`].
+    /// Bound of the error `past` ticks after [`Self::ticks`].
     fn wrong(&self, past: f64) -> Option<f64> {
         match self.bound {
             Bound::Reference => Some(0.0),

@@ -104,8 +104,8 @@ pub struct Recording<S> {
     last_pair: Option<Pair>,
 }
 
-/// Chunks that were never begun end the search after so many in a row: several threads may have
-/// been about to begin one.
+/// The search ends after this number of chunks in a row that were never begun: several threads may
+/// have been about to begin one.
 const MOST_UNUSED: u32 = 1024;
 
 impl<S: Source> Recording<S> {

@@ -93,7 +93,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Whether they fit an archive of so many phases.
+    /// Checks that they fit an archive of `phases` phases.
     pub(crate) fn check(&self, phases: usize) -> Result<()> {
         let wrong = |what: String| Err(Error::data(what));
         let mut reached_ns = None;

@@ -167,7 +167,7 @@ fn fallback() {
         let text = format!(
             "atp[index=hash,congestion-control=off,window=200,aggregators={text},first-timeout=1000s,leak-timeout=1000s]"
         );
-        // Jobs that never end have so many aggregators.
+        // The number of jobs that never end, so that they hold this share of the aggregators.
         let dead = if share < 1.0 { (1.0 - share).ln() / (1.0 - 1.0 / rows).ln() / window } else { 0.0 };
         let dead = (0..dead.round() as u32).map(|_| Job { lives: false, ..job(9..11, 11) });
         let jobs: Vec<Job> = dead.chain([job(0..8, 8)]).collect();

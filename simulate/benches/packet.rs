@@ -20,7 +20,7 @@ use phaseflow_simulate::topology::{HostId, Topology, TopologyChoice, TopologyOpt
 /// Who sends what.
 #[derive(Clone, Copy)]
 enum Pattern {
-    /// Every host so many bytes to another one.
+    /// Every host sends this number of bytes to another one.
     Permutation(u64),
     /// Allreduce of 16 MiB.
     Ring,

@@ -20,7 +20,7 @@ const BYTES_PER_PS: f64 = 1.25e-4;
 pub(super) struct LinkBytes(FxHashMap<u32, f64>);
 
 impl LinkBytes {
-    /// Adds so many times what links carried.
+    /// Adds what links carried, times `factor`.
     pub(super) fn add(&mut self, links: impl IntoIterator<Item = (LinkId, f64)>, factor: f64) {
         for (link, bytes) in links {
             *self.0.entry(link.0).or_default() += bytes * factor;

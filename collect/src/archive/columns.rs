@@ -319,7 +319,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Little-endian numbers of so many bytes.
+/// Little-endian numbers of `WIDTH` bytes each.
 fn offsets<const WIDTH: usize>(data: &[u8]) -> impl ExactSizeIterator<Item = i64> {
     data.as_chunks::<WIDTH>().0.iter().map(|bytes| {
         let mut wide = [0; 8];

@@ -20,8 +20,8 @@ const DEEPEST: usize = 16;
 ///
 /// Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it; between
 /// two phases half of the one's and half of the other's), `drift` (by how much of itself its
-/// messages grow from the first to the last round of a stretch), `every` (only each so many-th rank
-/// takes part) and `seed` (of random ones). What is not given is the run's.
+/// messages grow from the first to the last round of a stretch), `every` (only each rank whose
+/// number is a multiple takes part) and `seed` (of random ones). What is not given is the run's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub(super) items: Vec<Item>,
@@ -64,7 +64,7 @@ pub(super) struct Spec {
     pub(super) gap_ns: Option<u64>,
     pub(super) drift: Option<f64>,
     pub(super) seed: Option<u64>,
-    /// Only every so many ranks take part.
+    /// Only ranks whose number is a multiple of this one take part.
     pub(super) every: Option<u32>,
 }
 

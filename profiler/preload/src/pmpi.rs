@@ -246,7 +246,7 @@ fn matched_envelope(count: u64, datatype: usize, message: usize, flags: u8) -> O
 fn handles(count: usize, requests: usize) -> Vec<usize> {
     let library = library();
     let count = usize::try_from(int(count)).unwrap_or(0);
-    // SAFETY: an array of so many request variables that MPI was given.
+    // SAFETY: MPI was given an array of `count` request variables.
     (0..count).map(|i| unsafe { library.handle_at(requests + i * library.handle_size()) }).collect()
 }
 
@@ -312,7 +312,7 @@ pub(crate) fn completing(
         }
         Done::Some(count, indices) => {
             for i in 0..usize::try_from(count).unwrap_or(0) {
-                // SAFETY: MPI filled so many indices.
+                // SAFETY: MPI filled `count` indices.
                 let index = unsafe { std::ptr::with_exposed_provenance::<i32>(indices + i * 4).read_unaligned() };
                 if let Ok(index) = usize::try_from(index) {
                     finish(index, i);

@@ -107,7 +107,7 @@ pub(crate) struct Change {
 pub(crate) enum Cuts {
     /// None.
     Nothing,
-    /// Equal ones, at most so many.
+    /// Equal windows, at most this number.
     Equal(usize),
     /// Along rounds, for the method of that name.
     Rounds,

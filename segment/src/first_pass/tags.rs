@@ -28,11 +28,13 @@ const BINS: usize = 16;
 /// Different tags that are remembered of two ranks and a size: two buffers in turn are steady. With
 /// four, rounds get four times as long, and the scores of the bench lower.
 const RECENT: usize = 2;
-/// All but one in so many: a counter that lasts for a few exchanges of an iteration is not steady.
+/// A tag is steady if all but one in this number of its messages follow it. A counter that lasts
+/// for a few exchanges of an iteration is not.
 const NEARLY: u64 = 8;
-/// From the first to the last message of a steady tag is at least one in so many of the run's.
+/// From the first to the last message of a steady tag, at least one part in this number of the
+/// run's messages passes.
 const PART: u64 = 4;
-/// Tags tell something if more than one in so many messages differs from the most common kind.
+/// Tags tell something if more than one message in this number differs from the most common kind.
 const COMMON: u64 = 1000;
 
 /// Different tags that are watched at once.

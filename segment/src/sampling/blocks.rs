@@ -15,9 +15,9 @@ use crate::second_pass::repeats::Repeat;
 use crate::second_pass::representative::Representatives;
 use crate::segmentation::{Occurrence, Segmentation};
 
-/// A block is over after so many times the messages that it is meant to have, wherever it is.
+/// A block ends, wherever it is, after this multiple of the messages that it is meant to have.
 const MOST: u64 = 3;
-/// Of what comes again, a piece of so many messages is as good as a longer one.
+/// Messages of a piece of something that comes again; a longer piece tells no more.
 const ENOUGH: u64 = 2048;
 /// A kind of whole occurrences with less than this part of the messages goes with one that has all
 /// of its phases.
@@ -130,7 +130,7 @@ impl<'a> Blocks<'a> {
         });
     }
 
-    /// A row is several blocks of about so many messages, within a repeat of whole periods each.
+    /// Cuts a row into blocks of about `size` messages; within a repeat, of whole periods.
     fn pieces(&mut self, number: usize, size: u64) {
         let row = self.rows[number];
         let end = row.before + row.messages;
@@ -174,14 +174,14 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// When so many periods of a repeat have passed, since the start of the run.
+    /// The time from the start of the run to the end of `periods` periods of a repeat.
     fn repeat_ns(&self, repeat: &Repeat, periods: u64) -> u64 {
         let start_ns = repeat.start_ns.wrapping_sub(self.chosen.start_ns).cast_unsigned();
         start_ns.saturating_add(repeat.period_ns.saturating_mul(periods))
     }
 
-    /// What a block is, with so many messages before and after it; `None` if no other one can be
-    /// the same.
+    /// What a block is, with `before` messages before it and `after` messages after it; `None` if no
+    /// other one can be the same.
     pub(crate) fn content(&self, block: usize, before: u64, after: u64) -> Option<Content> {
         let Range { start, end } = self.blocks[block].messages;
         let repeats = &self.chosen.repeats;
@@ -195,7 +195,7 @@ impl<'a> Blocks<'a> {
         Some(Content { repeat: number, offset, parts })
     }
 
-    /// When so many messages of the run are posted, within the row of the next one.
+    /// The time at which `position` messages of the run are posted, within the row of the next one.
     pub(crate) fn time_ns(&self, position: u64) -> u64 {
         let row = self.rows.partition_point(|row| row.before + row.messages <= position);
         let Some(row) = self.rows.get(row) else { return self.rows.last().map_or(0, |row| row.span.end_ns) };
@@ -261,8 +261,8 @@ impl<'a> Blocks<'a> {
         time_ns.saturating_sub(idle.map_or(0, |idle| idle.span.end_ns - idle.span.start_ns))
     }
 
-    /// The window of a block with so many messages before it and after it, as time and as positions
-    /// of messages.
+    /// The window of a block with `before` messages before it and `after` after it, as time and as
+    /// positions of messages.
     pub(crate) fn window(&self, block: usize, before: u64, after: u64) -> (Span, Span) {
         let block = &self.blocks[block];
         let first = block.messages.start.saturating_sub(before);

@@ -36,7 +36,7 @@ pub(crate) struct Critical {
 }
 
 impl Critical {
-    /// Reads a run of so many ranks and messages that begins at `start_ns`. `None` if more is on
+    /// Reads a run of this size that begins at `start_ns`. `None` if more is on
     /// its way than is worth remembering, or no receive is known.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub(super) struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// As many blocks of each kind as so many messages allow, [`LEAST`] to [`MOST`].
+    /// As many blocks of each kind as `budget` messages allow, [`LEAST`] to [`MOST`].
     pub(super) fn within(&self, budget: u64) -> (Samples, u64) {
         let mut most = MOST;
         loop {
@@ -53,7 +53,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// At most so many blocks of each kind, the windows around them, and the messages in these and
+    /// At most `most` blocks of each kind, the windows around them, and the messages in these and
     /// in those that are played again, one of each kind.
     pub(super) fn samples(&self, most: usize) -> (Samples, u64) {
         let mut of_phase = Vec::new();

@@ -1,7 +1,7 @@
 //! Which stretches of a run are simulated for all of it.
 //!
-//! The run is cut into [blocks], each of some rounds of whatever comes in turn; a
-//! phase in the blocks of a kind is so many *units*. Of each kind a few blocks are *sampled*: all
+//! The run is cut into [blocks], each of some rounds of whatever comes in turn; a phase has one
+//! *unit* in each block of a kind in which it occurs. Of each kind a few blocks are *sampled*: all
 //! of them in order of time are cut into strata of equal numbers, and one of each is drawn; so a
 //! behaviour that drifts is met at all its stages, and one that is periodic not always at the same
 //! point (stratified samples of clusters: Cochran, *Sampling Techniques*, 3rd edition, 1977,
@@ -121,7 +121,8 @@ mod tests {
     use phaseflow_collect::TrafficMatrix;
     use proptest::prelude::*;
 
-    /// A run of occurrences of so many messages, 10 ns each; every third one is idle and has none.
+    /// A run of occurrences with these numbers of messages, 10 ns each; every third one is idle and
+    /// has none.
     fn run(ranks: u32, messages: &[u64]) -> Segmentation {
         let mut occurrences = Vec::new();
         let mut start_ns = 0;

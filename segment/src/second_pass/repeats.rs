@@ -31,7 +31,7 @@ const SHORTEST: u64 = 4096;
 const SERIES: usize = 1 << 12;
 /// What stands for times that are not known.
 static UNKNOWN: [i64; CHUNK] = [0; CHUNK];
-/// One series in so many is in the table that keeps them for long.
+/// One series in this number is in the table that keeps them for long.
 const FEW: u64 = 64;
 
 /// A stretch in which each message is like the one a period before.
@@ -272,7 +272,7 @@ mod tests {
     use phaseflow_collect::trace::{Message, Operation, Rank};
     use proptest::prelude::*;
 
-    /// Messages that come one after the other at these intervals, in blocks of so many.
+    /// Repeats of messages that come at these intervals, read in blocks of `block` messages.
     fn found(messages: &[(u64, u32)], calls: &[i64], block: usize) -> Vec<Repeat> {
         let mut repeats = Repeats::default();
         let call = |enter_ns: &i64| Call {

@@ -24,7 +24,8 @@ use crate::second_pass::recurrence::misfits;
 use crate::second_pass::representative::Volume;
 use crate::second_pass::total::Total;
 
-/// Messages that wait at most; if the change is not among so many, it is at the minimum so far.
+/// Messages that wait at most; if the change is not among them, it is at the minimum found until
+/// then.
 const MOST: usize = 1 << 19;
 
 /// Messages whose ratio is below this in the mean could be of both phases: e is 2.7 times as
@@ -34,7 +35,7 @@ const LITTLE: f64 = 1.0;
 /// not independent.
 const PART: f64 = 0.125;
 
-/// A pause is so many times as long as the silences within a round.
+/// Least ratio of a pause to the silences within a round.
 const CLEAR: f64 = 4.0;
 
 /// If messages tell no more than this in the mean, either way, the phases send the same …

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 const ARITY: usize = 4;
 /// Not in the heap.
 const ABSENT: u32 = u32::MAX;
-/// Who has popped one part in so many of the heap by one time will pop more.
+/// If one in this number of the heap's times has been popped at one time, more are expected.
 const MANY: usize = 8;
 
 /// Times by number, none negative: the earliest first; ties by number.
@@ -209,7 +209,7 @@ impl IndexedHeap {
         }
     }
 
-    /// Room for so many.
+    /// Room for `count` times.
     pub(super) fn reserve(&mut self, count: usize) {
         self.heap.reserve(count);
         self.places.reserve(count);

@@ -25,7 +25,7 @@ impl LinkList {
 }
 
 impl LinkLists {
-    /// Room for so many links more.
+    /// Room for `links` more links.
     pub(super) fn reserve(&mut self, links: usize) {
         self.links.reserve(links);
     }

@@ -34,8 +34,8 @@ use crate::process_mapping::Placement;
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 
-/// Flows that finish within so many picoseconds finish together, or within 2⁻⁴⁸ of the time, where
-/// that is more.
+/// Flows that finish within this time finish together, picoseconds; or within 2⁻⁴⁸ of the time of
+/// the clock, where that is more.
 const INSTANT_PS: f64 = 1.0 / 256.0;
 
 /// Bytes per picosecond of a Gbit/s.
@@ -177,7 +177,7 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Room for flows of so many pairs at once, where that is known.
+    /// Room for flows of `pairs` pairs at once, where that is known.
     pub fn reserve(&mut self, pairs: usize) {
         self.pairs.reserve(pairs);
         self.paths.reserve(pairs);

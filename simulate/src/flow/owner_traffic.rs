@@ -70,7 +70,7 @@ impl OwnerTraffic {
         self.under_way += 1;
     }
 
-    /// A flow of so many bytes has finished.
+    /// A flow of `bytes` bytes has finished.
     pub(super) fn finish(&mut self, key: u32, links: &[u32], bytes: u64) {
         self.under_way -= 1;
         if let Some(untold) = self.of_owner.get_mut(&self.of_key[key as usize]) {

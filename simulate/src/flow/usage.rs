@@ -46,7 +46,7 @@ impl Usage {
         }
     }
 
-    /// A flow of so many bytes has finished.
+    /// A flow of `bytes` bytes has finished.
     pub(super) fn end(&mut self, route: &[u32], bytes: u64, now: f64) {
         for link in route {
             let link = &mut self.links[*link as usize];

@@ -25,7 +25,7 @@ const LEAST: u32 = 14;
 const NOTES: usize = 512;
 
 impl Histograms {
-    /// Nothing counted on so many links, fewer than 2²⁶.
+    /// Empty histograms of `links` links, fewer than 2²⁶.
     pub(super) fn new(links: usize) -> Self {
         Self { counts: vec![0; links * STEPS], noted: Vec::with_capacity(NOTES) }
     }

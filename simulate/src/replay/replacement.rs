@@ -26,8 +26,8 @@ pub enum Replacement {
 }
 
 impl Operations {
-    /// The same with collectives carried out as `collectives` says, by so many more ranks that
-    /// serve, or by the network.
+    /// The same with collectives carried out as `collectives` says: by further ranks that serve,
+    /// or by the network.
     pub(super) fn replaced(
         &self,
         collectives: &CollectiveOperations,

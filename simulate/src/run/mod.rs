@@ -183,7 +183,7 @@ pub struct Algorithms {
 /// # Errors
 /// A workload whose messages are not known where they are to be replayed; ranks that wait for each
 /// other for ever; a job that can never fit the network; endless jobs without an end of the run, or
-/// so many that a line must be a slip; a workload whose occurrences do not tile its run; times
+/// more jobs than [`MOST_JOBS`]; a workload whose occurrences do not tile its run; times
 /// beyond the clock (213 days); what external programs report.
 pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     let programs = setup.workloads.iter().map(|workload| Program::new(workload, setup.merged));

@@ -20,13 +20,13 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// Adds a stretch that began so long after the job, and of its steps so many.
+    /// Adds a stretch that began `began` after the job, and `most` of its steps at most.
     pub(super) fn add(&mut self, details: &Details, stretch: usize, began: Picoseconds, most: u32) {
         self.add_steps(details.steps_of(stretch), began, most);
         self.add_holds(details.holds.as_ref().map(|holds| &holds[stretch]), 1.0);
     }
 
-    /// Adds steps of a replay that began so long after the job; keeps so many.
+    /// Adds steps of a replay that began `began` after the job; keeps `most` of them at most.
     pub(super) fn add_steps(&mut self, steps: &[Step], began: Picoseconds, most: u32) {
         let later = |step: &Step| Step {
             start: step.start.saturating_add(began),

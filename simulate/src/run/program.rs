@@ -251,7 +251,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// What the ranks of a script send so many times over.
+/// The traffic of operations that are executed `times` times.
 fn sent(operations: &Operations, times: u64) -> Result<TrafficMatrix> {
     TrafficMatrix::from_cells(operations.live_messages().map(|message| Cell {
         src: Rank(message.src),

@@ -25,8 +25,8 @@ impl Progress {
     }
 }
 
-/// The part of one run, whose messages are only estimated: it tells of so many and no more, and of
-/// those that did not come when it ends.
+/// The progress of one run, whose number of messages is an estimate. No more messages than the
+/// estimate are counted, and at its end those that did not come are added.
 #[derive(Debug)]
 pub struct RunProgress<'a> {
     whole: &'a Progress,
@@ -44,7 +44,7 @@ impl<'a> RunProgress<'a> {
         *self.whole.now.lock().unwrap_or_else(PoisonError::into_inner) = what();
     }
 
-    /// So many messages have arrived.
+    /// Counts messages that have arrived.
     #[inline]
     pub(super) fn arrived(&self, messages: u64) {
         let known = messages.min(self.left.get());

@@ -33,8 +33,8 @@ pub(super) struct SoloReplay {
 }
 
 impl SoloReplay {
-    /// Adds what the network did since the previous interval, in the last of so many stretches. If
-    /// several stretches end at one time, those before the last one get nothing.
+    /// Adds what the network did since the previous interval, to the last of `stretches` stretches.
+    /// If several stretches end at one time, those before the last one get nothing.
     pub(super) fn add_interval(&mut self, stretches: usize, since: NetworkInterval) {
         if let Some(counted) = since.packets {
             let packets = self.packets.get_or_insert_default();

@@ -371,7 +371,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// What all units spend, if they take this time in all and send so many times the bytes.
+    /// What all units spend, if they take `value` in all and send `bytes` times the bytes.
     fn scaled(&self, value: f64, bytes: f64) -> Estimate {
         let measured = self.time as f64;
         let factor = if measured > 0.0 { value / measured } else { 0.0 };

@@ -66,8 +66,8 @@ struct Scattered {
     links: Vec<LinkId>,
 }
 
-/// Of a block of attachments so many are searched for one by one; who asks for one more will ask
-/// for the others.
+/// Attachments of a block that are searched for one by one. A caller that asks for one more than
+/// these is expected to ask for all others.
 const FEW: u32 = 4;
 
 /// What may be known of candidates besides a range.

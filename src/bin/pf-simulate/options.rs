@@ -304,8 +304,8 @@ pub(crate) struct PacketOptions {
     #[arg(long, value_name = "F")]
     shared: Option<String>,
 
-    /// Switches pause their neighbours above so many bytes of theirs, instead of dropping packets
-    /// [default: they do not]
+    /// Bytes of a neighbour's packets above which a switch pauses it instead of dropping packets
+    /// [default: switches do not pause]
     #[arg(long, value_name = "SIZE")]
     pause: Option<String>,
 

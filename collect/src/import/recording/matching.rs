@@ -21,7 +21,7 @@ impl<'a> Matching<'a> {
         Self::with_room(processes, MOST_AHEAD)
     }
 
-    /// [`new`](Self::new), with room for so many receives of a rank.
+    /// [`new`](Self::new), with room for `most_ahead` receives of a rank.
     pub(super) fn with_room(processes: &'a [Process<'a>], most_ahead: usize) -> Result<Self> {
         let receives =
             processes.iter().map(|process| Receives::new(process, most_ahead)).collect::<Result<_>>()?;

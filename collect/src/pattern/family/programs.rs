@@ -55,7 +55,7 @@ impl Draw {
         Ok(())
     }
 
-    /// A phase of so many rounds.
+    /// Adds a phase of `rounds` rounds.
     fn event(&mut self, text: &str, rounds: u64) {
         self.items.push(format!("{text}*{rounds}"));
     }

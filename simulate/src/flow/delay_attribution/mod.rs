@@ -123,7 +123,7 @@ struct ClassDelay {
 }
 
 impl DelayAttribution {
-    /// No flows; links of these capacities, the first so many of which are the topology's.
+    /// No flows, on links of these capacities; the first `topology_links` are the topology's.
     pub(super) fn new(capacities: &[f64], topology_links: usize) -> Self {
         let line = |capacity: &f64| LinkShares { capacity: *capacity, classes: 0, shares: Vec::new() };
         Self {
@@ -225,7 +225,7 @@ impl DelayAttribution {
         }
     }
 
-    /// What a flow under way has done when it has sent so many bytes.
+    /// The record of a flow under way that has sent `bytes` bytes.
     pub(super) fn trip(&self, key: u32, bytes: f64, now: f64) -> Option<FlowRecord> {
         let flow = self.flows.get(&key)?;
         let (owner, pair, path, begin) = (flow.owner, flow.pair, flow.path, flow.begin);

@@ -37,7 +37,7 @@ impl Members {
         members
     }
 
-    /// Room for so many on all links together.
+    /// Room for `members` members on all links together.
     pub(super) fn reserve(&mut self, members: usize) {
         self.arena.reserve(members);
     }

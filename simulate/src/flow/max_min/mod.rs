@@ -151,7 +151,7 @@ impl Sharing {
         }
     }
 
-    /// Room for so many routes with so many links together, and a class for each.
+    /// Room for `routes` routes, each with a class of its own, with `links` links in all.
     pub fn reserve(&mut self, routes: usize, links: usize) {
         self.classes.reserve(routes);
         self.routes.reserve(links);

@@ -10,7 +10,7 @@ use super::Link;
 
 /// So many new stops at once are sorted with the others, if they are half of all.
 const MANY: usize = 32;
-/// A stop that is among so many of the lowest is put into its place.
+/// A stop among the lowest, of this number, is put into its place.
 const NEAR: usize = 64;
 
 /// The bits of a level, which are in its order, above the link: one comparison decides, ties by

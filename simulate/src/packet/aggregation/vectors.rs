@@ -23,7 +23,7 @@ impl Vectors {
         Self { width, numbers: Vec::new(), readers: Vec::new(), free: Vec::new() }
     }
 
-    /// A vector of zeros with so many readers.
+    /// A vector of zeros with `readers` readers.
     pub(super) fn insert(&mut self, readers: u32) -> u32 {
         let place = self.free.pop().unwrap_or(self.readers.len() as u32);
         let at = place as usize;
@@ -36,7 +36,7 @@ impl Vectors {
         place
     }
 
-    /// A copy with so many readers.
+    /// A copy with `readers` readers.
     pub(super) fn insert_copy(&mut self, numbers: &[i32], readers: u32) -> u32 {
         let place = self.insert(readers);
         self.at_mut(place).copy_from_slice(numbers);

@@ -22,7 +22,7 @@ const LINK_HEADER: u32 = 14;
 const HEADERS: u32 = 20 + 20 + 12;
 /// Weight of the newest window in α: 1/16 (section 3.3 of the paper; RFC 8257).
 const GAIN: f64 = 1.0 / 16.0;
-/// A packet is held lost when so many later ones have been acknowledged (RFC 5681).
+/// Later packets whose acknowledgement tells that a packet is lost (RFC 5681, section 3.2).
 const DUPLICATES: u32 = 3;
 /// Longest retransmission timeout: 1 s.
 const LONGEST_TIMEOUT: Picoseconds = 1_000_000_000_000;

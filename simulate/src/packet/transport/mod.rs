@@ -36,7 +36,7 @@ pub trait Transport {
     /// Most bytes of a message in one packet, at least 1.
     fn payload(&self) -> u32;
 
-    /// Bytes of a packet with so many bytes of a message on the wire.
+    /// Bytes on the wire of a packet that carries `payload` bytes of a message.
     fn wire(&self, payload: u32) -> u32;
 
     /// What the sender would do now; packets up to `end` (exclusive) are there to be sent.

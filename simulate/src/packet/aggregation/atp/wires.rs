@@ -21,7 +21,7 @@ struct Wire {
 }
 
 impl Wires {
-    /// There are so many links.
+    /// Sets the number of links.
     pub(super) fn resize(&mut self, links: usize) {
         self.wires.resize_with(links, Wire::default);
     }

@@ -36,7 +36,7 @@ pub(super) struct Worker {
     ahead: u32,
     /// What is to be sent again, but for what is answered.
     again: Range<u32>,
-    /// Every so many of these.
+    /// The step from one of these to the next.
     again_step: u32,
     /// Packets before this one were sent again in this gap (code).
     again_to: u32,

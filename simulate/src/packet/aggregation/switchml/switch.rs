@@ -271,7 +271,7 @@ impl Level {
         self.orders[queue_pair as usize].takes(packet.ack, packet.seq % settings.message)
     }
 
-    /// The sum of the pool of a packet, for so many readers.
+    /// A copy of the sum in the pool of a packet, for `readers` readers.
     #[inline]
     fn copy(&self, settings: &Settings, chunk: u32, readers: u32, vectors: Option<&mut Vectors>) -> u32 {
         let Some(vectors) = vectors else { return NOWHERE };
