@@ -72,6 +72,7 @@ fn large() -> Vec<u8> {
         TrafficMatrix::from_cells(cells).unwrap()
     };
     let phase = |k: u32| Phase {
+        title: String::new(),
         name: format!("{k}{HOSTILE}"),
         occurrences: 2000,
         duration_ns: Some(2_000_000_000),

@@ -26,6 +26,7 @@ mod score;
 mod second_pass;
 mod segment;
 mod segmentation;
+mod title;
 
 pub use archive::{
     Chosen, Margins, Place, Records, read_segmentation, read_with_messages, write_segmentation,
@@ -42,3 +43,4 @@ pub use second_pass::repeats::Repeat;
 pub use second_pass::representative::Representatives;
 pub use segment::{LARGEST_WINDOWS, Options, Outcome, segment};
 pub use segmentation::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION};
+pub use title::title_of_matrix;

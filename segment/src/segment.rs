@@ -15,6 +15,7 @@ use crate::plan::Plan;
 use crate::second_pass::representative::Representatives;
 use crate::second_pass::tally::{Tally, tally};
 use crate::segmentation::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION};
+use crate::title::{OperationTotals, title, title_of_matrix};
 
 /// How to split.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,7 +220,8 @@ fn whole(header: Header, matrix: TrafficMatrix) -> Segmentation {
         messages: matrix.messages(),
         bytes: matrix.bytes(),
     });
-    let phase = Phase { name: "0".into(), occurrences: 1, duration_ns: header.duration_ns, matrix };
+    let title = title_of_matrix(&matrix, header.ranks);
+    let phase = Phase { name: "0".into(), title, occurrences: 1, duration_ns: header.duration_ns, matrix };
     Segmentation { header, phases: vec![phase], occurrences: occurrence.into_iter().collect() }
 }
 
@@ -309,9 +311,12 @@ fn settled(
             [only] => tally.matrices[*only].clone(),
             _ => TrafficMatrix::from_cells(matrices.flat_map(TrafficMatrix::cells))?,
         };
+        let mut operations = OperationTotals::default();
+        figures.cells.iter().for_each(|cell| operations.merge(&tally.operations[*cell]));
         let Figures { occurrences, duration_ns, .. } = figures;
         segmentation.phases.push(Phase {
             name: number.to_string(),
+            title: title(&matrix, &operations, segmentation.header.ranks),
             occurrences,
             duration_ns: Some(duration_ns),
             matrix,

@@ -34,6 +34,8 @@ pub struct Header {
 pub struct Phase {
     /// Its name: `0`, `1`, … in order of first occurrence.
     pub name: String,
+    /// What it does, in a few words for people: `alltoall · 64 KiB · 64 ranks`.
+    pub title: String,
     /// How often it occurs.
     pub occurrences: u64,
     /// Time of all its occurrences together; unknown for aggregate traces without a duration.

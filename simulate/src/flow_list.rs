@@ -173,7 +173,8 @@ impl FlowList {
             duration_ns: None,
             unmatched_receives: Default::default(),
         };
-        let phase = Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix };
+        let title = "flows".into();
+        let phase = Phase { name: "0".into(), title, occurrences: 1, duration_ns: None, matrix };
         let segmentation =
             Segmentation { header, phases: vec![phase], occurrences: Vec::<Occurrence>::new() };
         Ok(Workload::new("flows", segmentation))

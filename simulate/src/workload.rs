@@ -12,7 +12,7 @@ use phaseflow_collect::trace::{self, Block, RunFacts, Sink, Summary, Tally};
 use phaseflow_collect::{Error, MatrixBuilder, Result};
 use phaseflow_segment::{
     Chosen, FORMAT, Header, Occurrence, Phase, Place, Records, Segmentation, VERSION, read_segmentation,
-    read_with_messages,
+    read_with_messages, title_of_matrix,
 };
 
 use crate::replay::{Recording, RecordingBuilder};
@@ -130,7 +130,9 @@ impl Whole {
         // No rate can be worked out for a run of no length.
         let duration_ns = self.summary.duration_ns.filter(|duration| *duration > 0);
         let stretch = |end_ns| Occurrence { phase: Some(0), depth: 0, start_ns: 0, end_ns, messages, bytes };
-        let phase = Phase { name: "0".into(), occurrences: 1, duration_ns, matrix: self.matrix.finish() };
+        let matrix = self.matrix.finish();
+        let title = title_of_matrix(&matrix, ranks);
+        let phase = Phase { name: "0".into(), title, occurrences: 1, duration_ns, matrix };
         Segmentation {
             header: Header {
                 format: FORMAT.into(),

@@ -64,6 +64,7 @@ pub(crate) fn workload() -> Workload {
         TrafficMatrix::from_cells(cells).unwrap()
     };
     let phase = |name: &str, matrix| Phase {
+        title: String::new(),
         name: name.into(),
         occurrences: 25,
         duration_ns: Some(2_000_000_000),

@@ -9,6 +9,8 @@ pub(super) const SAMPLES: &str = "samples.json";
 #[derive(Serialize, Deserialize)]
 pub(super) struct PhaseEntry {
     pub(super) name: String,
+    #[serde(default)]
+    pub(super) title: Option<String>,
     pub(super) occurrences: u64,
     pub(super) duration_ns: Option<u64>,
     pub(super) messages: u64,

@@ -27,6 +27,7 @@ mod tests {
         let cell = |src, dst| Cell { src: Rank(src), dst: Rank(dst), messages: 1, bytes: 10 };
         let phase = |name: &str, cells: &[Cell]| Phase {
             name: name.into(),
+            title: name.into(),
             occurrences: 1,
             duration_ns: Some(5),
             matrix: TrafficMatrix::from_cells(cells.iter().copied()).unwrap(),

@@ -13,6 +13,7 @@ use super::members::{PhaseEntry, SAMPLES, Summary};
 use super::occurrences;
 use crate::samples::{Samples, Span};
 use crate::segmentation::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION};
+use crate::title::title_of_matrix;
 
 /// Reads a phase archive.
 ///
@@ -245,5 +246,13 @@ fn checked_phase(header: &Header, entry: PhaseEntry, matrix: TrafficMatrix) -> R
             format!("phase {} has rank {}, the run {} ranks", entry.name, matrix.ranks() - 1, header.ranks);
         return Err(Error::data(problem).at("phases.json"));
     }
-    Ok(Phase { name: entry.name, occurrences: entry.occurrences, duration_ns: entry.duration_ns, matrix })
+    // Archives of earlier versions have no titles.
+    let title = entry.title.unwrap_or_else(|| title_of_matrix(&matrix, header.ranks));
+    Ok(Phase {
+        name: entry.name,
+        title,
+        occurrences: entry.occurrences,
+        duration_ns: entry.duration_ns,
+        matrix,
+    })
 }

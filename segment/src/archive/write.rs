@@ -70,6 +70,7 @@ fn write_parts<W: Write>(
         .map(|(number, phase)| PhaseEntry {
             representative: representatives.of_phase.get(number).copied().flatten(),
             name: phase.name.clone(),
+            title: Some(phase.title.clone()),
             occurrences: phase.occurrences,
             duration_ns: phase.duration_ns,
             messages: phase.matrix.messages(),

@@ -62,6 +62,7 @@ mod tests {
     /// Rows of phase, depth, start and end.
     fn chosen(phases: usize, rows: &[(Option<u32>, u32, u64, u64)]) -> Chosen {
         let phase = |name: usize| Phase {
+            title: String::new(),
             name: name.to_string(),
             occurrences: 1,
             duration_ns: Some(1),

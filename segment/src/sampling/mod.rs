@@ -134,6 +134,7 @@ mod tests {
             start_ns = end_ns;
         }
         let phase = |name: &str| Phase {
+            title: String::new(),
             name: name.into(),
             occurrences: 0,
             duration_ns: None,

@@ -23,6 +23,7 @@ use crate::second_pass::collectives::{Inside, in_the_midst};
 use crate::second_pass::recurrence::misfits;
 use crate::second_pass::representative::Volume;
 use crate::second_pass::total::Total;
+use crate::title::OperationTotals;
 
 /// Messages that wait at most; if the change is not among them, it is at the minimum found until
 /// then.
@@ -107,11 +108,18 @@ pub(crate) struct Search {
 pub(crate) struct Side<'a> {
     pub(crate) total: &'a mut Total,
     pub(crate) matrix: &'a mut MatrixBuilder,
+    pub(crate) operations: &'a mut OperationTotals,
     pub(crate) volume: Volume<'a>,
 }
 
 impl Side<'_> {
-    pub(crate) fn add(&mut self, src: &[u32], dst: &[u32], bytes: &[u64]) -> Result<()> {
+    /// Adds messages, each with its operation.
+    pub(crate) fn add(
+        &mut self,
+        (src, dst, bytes): (&[u32], &[u32], &[u64]),
+        operations: impl Iterator<Item = u8>,
+    ) -> Result<()> {
+        self.operations.add(operations, bytes);
         // Refuses sums beyond 63 bits.
         self.matrix.add_messages(src, dst, bytes)?;
         self.volume.add(src, dst, bytes);
@@ -211,8 +219,14 @@ impl Search {
         };
         let change = self.groups[change];
         let at = change.first;
-        old.add(&self.src[..at], &self.dst[..at], &self.bytes[..at])?;
-        new.add(&self.src[at..], &self.dst[at..], &self.bytes[at..])?;
+        old.add(
+            (&self.src[..at], &self.dst[..at], &self.bytes[..at]),
+            self.operations[..at].iter().copied(),
+        )?;
+        new.add(
+            (&self.src[at..], &self.dst[at..], &self.bytes[at..]),
+            self.operations[at..].iter().copied(),
+        )?;
         Ok(change.start_ns)
     }
 }
@@ -365,8 +379,10 @@ mod tests {
         let end = 1000 + messages.len() as u64;
         let mut volumes = Volumes::new(2);
         let [left, right] = volumes.neighbours(0);
-        let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
-        let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
+        let mut operations = [(); 2].map(|()| OperationTotals::default());
+        let [first, second] = &mut operations;
+        let mut old = Side { total: &mut before, matrix: &mut one, operations: first, volume: left };
+        let mut new = Side { total: &mut after, matrix: &mut other, operations: second, volume: right };
         let start_ns = search.settle(end, &[], &mut old, &mut new).unwrap();
         assert_eq!(before.messages + after.messages, messages.len() as u64);
         assert_eq!(one.finish().messages(), before.messages);
@@ -426,8 +442,10 @@ mod tests {
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
         let mut volumes = Volumes::new(2);
         let [left, right] = volumes.neighbours(0);
-        let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
-        let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
+        let mut operations = [(); 2].map(|()| OperationTotals::default());
+        let [first, second] = &mut operations;
+        let mut old = Side { total: &mut before, matrix: &mut one, operations: first, volume: left };
+        let mut new = Side { total: &mut after, matrix: &mut other, operations: second, volume: right };
         search.settle(messages.len() as u64, &[], &mut old, &mut new).unwrap();
         before.messages
     }
@@ -459,8 +477,10 @@ mod tests {
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
         let mut volumes = Volumes::new(2);
         let [left, right] = volumes.neighbours(0);
-        let mut old = Side { total: &mut before, matrix: &mut one, volume: left };
-        let mut new = Side { total: &mut after, matrix: &mut other, volume: right };
+        let mut operations = [(); 2].map(|()| OperationTotals::default());
+        let [first, second] = &mut operations;
+        let mut old = Side { total: &mut before, matrix: &mut one, operations: first, volume: left };
+        let mut new = Side { total: &mut after, matrix: &mut other, operations: second, volume: right };
         // The new phase begins with the first message that is its own.
         assert_eq!(search.settle(7, &[], &mut old, &mut new).unwrap(), 5);
     }

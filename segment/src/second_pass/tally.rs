@@ -21,6 +21,7 @@ use crate::second_pass::repeats::{Repeat, Repeats};
 use crate::second_pass::representative::Volumes;
 use crate::second_pass::search::{Before, Search, Side};
 use crate::second_pass::total::Total;
+use crate::title::OperationTotals;
 
 /// Two phases send the same messages if they are no farther apart than this ([`Sketch::distance`]),
 /// as whole rounds of the same are.
@@ -33,6 +34,8 @@ pub(crate) struct Tally {
     pub(crate) totals: Vec<Total>,
     /// One a label.
     pub(crate) matrices: Vec<TrafficMatrix>,
+    /// Messages by operation, one a label.
+    pub(crate) operations: Vec<OperationTotals>,
     /// Who sent how much to whom in each stretch, roughly.
     pub(crate) volumes: Volumes,
     /// When messages were posted.
@@ -78,6 +81,7 @@ struct Sums<'a> {
     behaviours: BTreeMap<u32, Sketch>,
     totals: Vec<Total>,
     matrices: Vec<MatrixBuilder>,
+    operations: Vec<OperationTotals>,
     volumes: Volumes,
     /// The stretch that messages go to.
     at: usize,
@@ -101,6 +105,7 @@ impl<'a> Sums<'a> {
             behaviours: if searches { plan.behaviours(run) } else { BTreeMap::new() },
             totals: plan.stretches.iter().map(start).collect(),
             matrices: (0..plan.labels()).map(|_| MatrixBuilder::default()).collect(),
+            operations: vec![OperationTotals::default(); plan.labels()],
             volumes: Volumes::new(plan.stretches.len()),
             at: 0,
             search: None,
@@ -151,7 +156,11 @@ impl<'a> Sums<'a> {
         let mut volume = self.volumes.of(self.at);
         let total = &mut self.totals[self.at];
         if let Some(label) = self.plan.stretches[self.at].label {
-            return Side { total, matrix: &mut self.matrices[label as usize], volume }.add(src, dst, bytes);
+            let label = label as usize;
+            let (matrix, operations) = (&mut self.matrices[label], &mut self.operations[label]);
+            let codes = block.operations().map_or(&[][..], |codes| &codes[rows]);
+            let codes = codes.iter().map(|code| *code as u8).chain(std::iter::repeat(0));
+            return Side { total, matrix, operations, volume }.add((src, dst, bytes), codes);
         }
         volume.add(src, dst, bytes);
         // Stray messages while the run is idle are of no phase.
@@ -223,8 +232,10 @@ impl<'a> Sums<'a> {
             let [before, after] = &mut self.totals[self.at..self.at + 2] else { return Ok(()) };
             let [one, other] = &mut matrices;
             let [left, right] = self.volumes.neighbours(self.at);
-            let mut old_side = Side { total: before, matrix: one, volume: left };
-            let mut new_side = Side { total: after, matrix: other, volume: right };
+            let mut operations = [(); 2].map(|()| OperationTotals::default());
+            let [first, second] = &mut operations;
+            let mut old_side = Side { total: before, matrix: one, operations: first, volume: left };
+            let mut new_side = Side { total: after, matrix: other, operations: second, volume: right };
             let calls = self.collectives.take(self.at + 1);
             let start_ns = search.settle(now_ns, &calls, &mut old_side, &mut new_side)?;
             // If all messages were of the old phase, the next one may lie beyond what comes after
@@ -232,6 +243,9 @@ impl<'a> Sums<'a> {
             let end_ns =
                 self.plan.stretches.get(self.at + 2).map_or(self.run.duration_ns, |next| next.earliest_ns);
             after.start_ns = start_ns.min(end_ns);
+            for (label, operations) in [old, new].into_iter().zip(&operations) {
+                label.into_iter().for_each(|label| self.operations[label].merge(operations));
+            }
             let [one, other] = matrices;
             if let Some(new) = new {
                 self.matrices[new] = other;
@@ -295,6 +309,7 @@ impl<'a> Sums<'a> {
         Ok(Tally {
             totals: self.totals,
             matrices,
+            operations: self.operations,
             volumes: self.volumes,
             ticks: Ticks::default(),
             repeats: Vec::new(),

@@ -194,6 +194,11 @@ pub struct PhaseRow {
     pub mean_utilization: Option<f64>,
     /// The bottleneck: the link of highest load / capacity; ties to the first.
     pub bottleneck: Option<LinkId>,
+    /// Pairs of hosts that send the most bytes over the bottleneck, the heaviest first; three at
+    /// most. Empty where the routes of recorded messages do not
+    /// tell, as where another collective takes the place of a recorded one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub senders: Vec<Sender>,
     /// Least load on a link, links without traffic included.
     pub min_link_load: Option<f64>,
     /// Mean load over all links.
@@ -213,6 +218,17 @@ pub struct PhaseRow {
     /// Which model simulated it, where that was left to the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
+}
+
+/// What a pair of hosts sends over a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sender {
+    /// The node of the host that sends.
+    pub src: NodeId,
+    /// The node of the host that receives.
+    pub dst: NodeId,
+    /// Bytes of the phase, all occurrences together.
+    pub bytes: u64,
 }
 
 /// A model that a run chose for a phase.

@@ -451,7 +451,9 @@ fn checked_phase(entry: PhaseEntry, matrix: MatrixBuilder) -> Result<Phase> {
             format!("phase {} has {} bytes, its matrix {}", entry.name, entry.bytes, matrix.bytes());
         return Err(Error::data(problem));
     }
-    Ok(Phase { name: entry.name, occurrences: entry.occurrences, duration_ns: entry.duration_ns, matrix })
+    let title = entry.title.unwrap_or_default();
+    let PhaseEntry { name, occurrences, duration_ns, .. } = entry;
+    Ok(Phase { name, title, occurrences, duration_ns, matrix })
 }
 
 /// Appends the values of a member of lines.

@@ -50,6 +50,8 @@ pub(super) struct WorkloadEntry {
 #[derive(Serialize, Deserialize)]
 pub(super) struct PhaseEntry {
     pub name: String,
+    #[serde(default)]
+    pub title: Option<String>,
     pub occurrences: u64,
     pub duration_ns: Option<u64>,
     pub bytes: u64,
@@ -229,6 +231,7 @@ fn write_workload<W: Write>(
     let segmentation = &workload.segmentation;
     let phases = segmentation.phases.iter().map(|phase| PhaseEntry {
         name: phase.name.clone(),
+        title: Some(phase.title.clone()),
         occurrences: phase.occurrences,
         duration_ns: phase.duration_ns,
         bytes: phase.matrix.bytes(),

@@ -31,6 +31,7 @@ mod progress;
 mod queue;
 mod record;
 mod replayers;
+mod senders;
 mod simulation;
 mod solo;
 mod time_series;

@@ -70,6 +70,15 @@ const NAMES: &[&str] = &[
 ];
 
 impl Model {
+    /// True if the messages of the trace travel, and no collective takes the place of a recorded one.
+    pub(super) fn keeps_messages(&self) -> bool {
+        match self {
+            Self::Traffic => true,
+            Self::Flow(_, collective) => collective.is_none(),
+            Self::Packet(model) => model.collective.replacement.is_none(),
+        }
+    }
+
     /// Names of the models.
     pub const NAMES: &[&str] = &["traffic", "flow", "packet", "auto"];
 

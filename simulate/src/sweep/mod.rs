@@ -345,7 +345,8 @@ mod tests {
             duration_ns: None,
             unmatched_receives: Default::default(),
         };
-        let phases = vec![Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix }];
+        let phases =
+            vec![Phase { name: "0".into(), title: String::new(), occurrences: 1, duration_ns: None, matrix }];
         Workload::new(name, Segmentation { header, phases, occurrences: Vec::new() })
     }
 
