@@ -19,6 +19,7 @@ case $1 in
   ranks-24) ranks=24 program='halo*40,alltoall*8,halo*40' ;;
   hpcc) ranks=4 ;;
   training) ;;
+  eigenvector) ranks=16 ;; # tests/data/quickstart.trace.tar.gz; needs numpy
   *) echo "record.sh: no program is called $1" >&2; exit 2 ;;
 esac
 cd "$work"
@@ -30,9 +31,12 @@ elif [ "$1" = hpcc ]; then
   mpicc.openmpi -shared -fPIC -O1 -o announce.so "$here/../tests/mpi/announce.c" -ldl
   sed 's/^1000 *Ns/100 Ns/' /usr/share/doc/hpcc/examples/_hpccinf.txt > hpccinf.txt
   LD_PRELOAD="$work/announce.so" "${profile[@]}" hpcc > /dev/null
+elif [ "$1" = eigenvector ]; then
+  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "${profile[@]}" "${PYTHON:-/usr/bin/python3}" "$here/../pipelines/eigenvector.py" 3 40
 else
   "${profile[@]}" "${PYTHON:-/usr/bin/python3}" "$here/../pipelines/training.py" 2 6
 fi
-"$bin/pf-collect" --quiet run --truth truth.csv -o trace.tar
+case $1 in training | eigenvector) truth=() ;; *) truth=(--truth truth.csv) ;; esac
+"$bin/pf-collect" --quiet run "${truth[@]}" -o trace.tar
 gzip -9nc trace.tar > "$out"
-[ "$1" = training ] || "$bin/pf-segment" --quiet trace.tar --score truth.csv
+[ ${#truth[@]} = 0 ] || "$bin/pf-segment" --quiet trace.tar --score truth.csv

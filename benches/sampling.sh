@@ -69,7 +69,7 @@ recorded() {
 }
 
 tapered='xgft[m=4:4,w=1:2]'
-wanted lammps && compare lammps "$here/tests/data/quickstart.trace.tar.gz" 'fat-tree[k=4]'
+wanted lammps && compare lammps "$here/tests/data/recordings/lammps.trace.tar.gz" 'fat-tree[k=4]'
 if command -v mpicc.openmpi >/dev/null && mpicc.openmpi -O1 -o "$work/phases" "$here/tests/mpi/phases.c"; then
     recorded mpi-phases 8 'halo*200,alltoall*60,transpose*200,hotspot:1024*200'
     recorded mpi-loop 8 '(halo*20,allreduce:64*20)*500'

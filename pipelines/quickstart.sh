@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Which link of a network hurts in which phase of a program, under which routing? Builds PhaseFlow, then runs its stages on
-# a bundled trace, recorded by pf-profile from LAMMPS on 12 ranks, and a fat tree of 16 hosts. Needs nothing but Rust.
+# Which link of a network hurts in which phase of a program, and would another routing or a faster network help? Builds
+# PhaseFlow, then runs its stages on a bundled recording of pipelines/eigenvector.py (16 ranks, by pf-profile) and a fat
+# tree of 16 hosts. The recording machine ran eight ranks on each core, so computation counts for an eighth. Needs nothing
+# but Rust.
 #
 #   pipelines/quickstart.sh [OUTPUT-DIRECTORY]
 set -euo pipefail
@@ -11,7 +13,8 @@ out=${1:-phaseflow-quickstart}
 
 pf-collect "$data/quickstart.trace.tar.gz" |
   pf-segment |
-  pf-simulate --topology 'fat-tree[k=4]' --router dmodk,greedy |
+  pf-simulate --model flow --compute-scale 0.125 --router dmodk,greedy \
+    --topology 'fat-tree[k=4,capacity=1],fat-tree[k=4,capacity=2]' |
   pf-report -o "$out"
 
 echo "The whole report: $out/index.html"

@@ -87,7 +87,9 @@ fn recording_is_covered(path: &Path) {
 
 #[test]
 fn the_bundled_recording_from_samples_is_as_near_as_it_says() {
-    recording_is_covered(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/quickstart.trace.tar.gz"));
+    recording_is_covered(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/recordings/lammps.trace.tar.gz"),
+    );
 }
 
 #[test]

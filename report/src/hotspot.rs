@@ -12,6 +12,8 @@ use crate::view::{RunView, rates};
 pub struct HotSpot {
     /// Name of the phase; `None` for all of the run.
     pub phase: Option<String>,
+    /// What the phase does, in a few words; empty if that is not known.
+    pub title: String,
     /// Number of the workload that the phase is of.
     pub workload: Option<usize>,
     /// Jobs that the phase was seen in.
@@ -39,6 +41,17 @@ pub struct HotSpot {
     pub congestion: f64,
 }
 
+impl HotSpot {
+    /// `phase 3 (alltoall · 64 KiB · 64 ranks)`.
+    pub fn name(&self) -> String {
+        match &self.phase {
+            None => "all jobs together".into(),
+            Some(phase) if self.title.is_empty() => format!("phase {phase}"),
+            Some(phase) => format!("phase {phase} ({})", self.title),
+        }
+    }
+}
+
 /// The hot spot of the whole run where the run says so (jobs together), then of each phase: phases
 /// in order of workload, then as the workload has them.
 pub fn hot_spots(view: &RunView<'_>) -> Vec<HotSpot> {
@@ -50,6 +63,7 @@ pub fn hot_spots(view: &RunView<'_>) -> Vec<HotSpot> {
             let link = phase.bottleneck;
             let spot = HotSpot {
                 phase: Some(phase.phase.clone()),
+                title: view.title(job.workload, &phase.phase).to_string(),
                 workload: Some(job.workload),
                 jobs: 1,
                 worst: Some((job.job, position)),
@@ -94,6 +108,7 @@ fn whole_run(view: &RunView<'_>) -> Option<HotSpot> {
     let (link, load) = (table.link[row], table.load[row]);
     Some(HotSpot {
         phase: None,
+        title: String::new(),
         workload: None,
         jobs: view.run.jobs.len(),
         worst: None,

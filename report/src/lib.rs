@@ -26,6 +26,7 @@ mod number;
 mod page;
 mod summary;
 pub mod table;
+mod verdict;
 mod view;
 
 pub use directory::{ENTRIES, write_directory};

@@ -1,4 +1,4 @@
-//! What a terminal shows: the hot spot of every phase of every run.
+//! What a terminal shows: the verdict, then the hot spot of every phase of every run.
 
 use std::fmt::Write;
 
@@ -7,6 +7,7 @@ use crate::disagreement::Disagreements;
 use crate::hotspot::{HotSpot, hot_spots};
 use crate::makespan::Makespan;
 use crate::number;
+use crate::verdict::Verdict;
 use crate::view::RunView;
 
 /// Rows shown; the rest is in the tables.
@@ -15,93 +16,206 @@ const ROWS: usize = 40;
 /// Characters of a cell shown.
 const WIDEST: usize = 60;
 
+/// Phases are folded into one row if they are less than this part of their run's bytes and time
+/// together.
+const NEGLIGIBLE: f64 = 0.01;
+
 /// Columns of the summary; the fourth has no heading and says how often a phase occurs.
 const COLUMNS: usize = 8;
 const HEADING: [&str; COLUMNS] = ["run", "choice", "phase", "", "time", "hottest link", "load", "used"];
 
-/// Collects the rows of [`hot_spots`] run by run.
+/// A row; the column `choice` is filled when all runs are known.
+type Row = [String; COLUMNS];
+
+/// Collects the rows of [`hot_spots`] run by run, and what there is to say of all.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// The choices of a row's run and its cells; the column `choice` is filled when all runs are
-    /// known.
-    rows: Vec<(Choices, [String; COLUMNS])>,
+    runs: Vec<RunRows>,
+    /// Rows of all runs.
     total: usize,
+    verdict: Verdict,
     disagreements: Disagreements,
+}
+
+/// What is shown of a run.
+#[derive(Debug)]
+struct RunRows {
+    choices: Choices,
+    /// What runs are ranked by: seconds if the model gives them, else load / capacity.
+    rank: f64,
+    /// Simulated time of the run; `None` if the model takes the recorded one.
+    seconds: Option<f64>,
+    /// The hottest phase.
+    peak: Option<Row>,
+    /// All phases that count; left out where there are too many runs to show them.
+    rows: Vec<Row>,
 }
 
 impl Summary {
     /// Takes note of a run.
     pub fn run(&mut self, view: &RunView<'_>) {
         self.disagreements.run(view);
+        self.verdict.run(view);
         let spots = hot_spots(view);
         let again = |spot: &HotSpot| {
             spots.iter().any(|s| s.phase.is_some() && s.link == spot.link && s.congestion >= spot.congestion)
         };
         // All jobs together are worth a line where they are hotter than each alone.
-        for spot in spots.iter().filter(|spot| spot.phase.is_some() || !again(spot)).cloned() {
-            self.total += 1;
-            if self.rows.len() == ROWS {
-                continue;
-            }
-            let (link, load) = match spot.link {
-                Some(link) => {
-                    let (_, src, dst) = view.link(link);
-                    (format!("{src} → {dst}"), number::load(spot.load, spot.rates))
-                }
-                None => ("none".into(), String::new()),
-            };
-            let cells = [
-                view.run.labels.run.to_string(),
-                String::new(),
-                spot.phase.unwrap_or_else(|| "all".into()),
-                spot.occurrences.map_or_else(String::new, |n| format!("{n} ×")),
-                spot.makespan.map_or_else(String::new, Makespan::text),
-                link,
-                load,
-                spot.utilization.map_or_else(String::new, number::percent),
-            ];
-            self.rows.push((axes::choices(&view.run.labels), cells));
+        let shown: Vec<&HotSpot> = spots.iter().filter(|spot| spot.phase.is_some() || !again(spot)).collect();
+        let folded = negligible(&shown);
+        let kept = shown.iter().zip(&folded).filter(|(_, folded)| !**folded).map(|(spot, _)| *spot);
+        let mut rows: Vec<Row> = kept.clone().map(|spot| row(view, spot)).collect();
+        let count = folded.iter().filter(|folded| **folded).count();
+        if count > 0 {
+            let mut row = Row::default();
+            row[0] = view.run.labels.run.to_string();
+            row[2] = format!("{count} others, under 1 % of bytes and time together");
+            rows.push(row);
         }
+        let peak = kept.reduce(|a, b| if b.congestion > a.congestion { b } else { a });
+        let mut peak_row = peak.map(|spot| row(view, spot));
+        let makespan = Makespan::of_run(view);
+        if let (Some(row), Some(makespan)) = (&mut peak_row, makespan) {
+            row[4] = makespan.text();
+        }
+        let is_timed = view.run.labels.model != "traffic";
+        let seconds = makespan.filter(|_| is_timed).map(|makespan| makespan.seconds);
+        self.total += rows.len();
+        self.runs.push(RunRows {
+            choices: axes::choices(&view.run.labels),
+            rank: seconds.or(peak.map(|spot| spot.congestion)).unwrap_or(f64::INFINITY),
+            seconds,
+            peak: peak_row,
+            rows: if self.total > ROWS { Vec::new() } else { rows },
+        });
     }
 
-    /// The text, aligned, lines ended.
+    /// The text: what there is to say, then the table, aligned; lines ended.
     pub fn text(&self) -> String {
-        if self.rows.is_empty() {
+        if self.runs.iter().all(|run| run.peak.is_none()) {
             return "No phase put a load on the network.\n".into();
         }
-        let differ = axes::differing(&self.rows.iter().map(|(choices, _)| choices).collect::<Vec<_>>());
-        let mut rows = vec![HEADING.map(String::from)];
-        for (choices, cells) in &self.rows {
-            let mut cells = cells.clone();
-            cells[1] = axes::told_by(choices, &differ);
-            rows.push(cells.map(|cell| shown(&cell)));
-        }
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: [usize; COLUMNS] = std::array::from_fn(width);
-        let used: Vec<usize> =
-            (0..COLUMNS).filter(|c| rows[1..].iter().any(|row| !row[*c].is_empty())).collect();
         let mut text = String::new();
-        for row in &rows {
-            let mut line = String::new();
-            for column in &used {
-                let (cell, width) = (&row[*column], widths[*column]);
-                // Numbers to the right, words to the left.
-                let _ = match column {
-                    0 | 3 | 4 | 6 | 7 => write!(line, "{cell:>width$}  "),
-                    _ => write!(line, "{cell:<width$}  "),
-                };
-            }
-            text.push_str(line.trim_end());
+        for sentence in self.verdict.sentences() {
+            let _ = writeln!(text, "{}", printable(&sentence));
+        }
+        text.push('\n');
+        let differ = axes::differing(&self.runs.iter().map(|run| &run.choices).collect::<Vec<_>>());
+        let told = |run: &RunRows, row: &Row| {
+            let mut row = row.clone();
+            row[1] = axes::told_by(&run.choices, &differ);
+            row.map(|cell| shown(&cell))
+        };
+        if self.runs.len() > 1 {
+            self.ranking(&mut text, &told);
             text.push('\n');
         }
-        if self.total > self.rows.len() {
-            let _ = writeln!(text, "… and {} more: --table phases, or -o DIR", self.total - self.rows.len());
+        if self.total <= ROWS {
+            let all = self.runs.iter().flat_map(|run| run.rows.iter().map(move |row| told(run, row)));
+            let rows: Vec<Row> = std::iter::once(HEADING.map(String::from)).chain(all).collect();
+            aligned(&mut text, &rows);
+        } else {
+            let _ = writeln!(text, "{} rows of phases: --table phases, or -o DIR", self.total);
         }
         for sentence in self.disagreements.sentences() {
             text.push_str(&printable(&sentence));
             text.push('\n');
         }
         text
+    }
+}
+
+impl Summary {
+    /// Appends the runs with their hottest phases, the best run first.
+    fn ranking(&self, text: &mut String, told: &impl Fn(&RunRows, &Row) -> Row) {
+        let mut heading = HEADING.map(String::from);
+        heading[2] = "hottest phase".into();
+        heading[3] = "speed-up".into();
+        // Times of another model are another claim.
+        let model = |run: &RunRows| axes::MODEL.map(|axis| run.choices[axis].clone());
+        let first = self.runs.first();
+        let mut order: Vec<&RunRows> = self.runs.iter().collect();
+        order.sort_by(|a, b| a.rank.total_cmp(&b.rank));
+        let rows = order.into_iter().filter_map(|run| {
+            let mut row = told(run, run.peak.as_ref()?);
+            let first_s = first.filter(|first| model(first) == model(run)).and_then(|first| first.seconds);
+            let speed_up = first_s.zip(run.seconds).filter(|(_, own)| *own > 0.0);
+            row[3] = speed_up.map_or_else(String::new, |(first, own)| number::significant(first / own));
+            Some(row)
+        });
+        let rows: Vec<Row> = std::iter::once(heading).chain(rows.take(ROWS)).collect();
+        aligned(text, &rows);
+        if self.runs.len() > ROWS {
+            let _ = writeln!(text, "… and {} more runs: --table runs, or -o DIR", self.runs.len() - ROWS);
+        }
+    }
+}
+
+/// Which of these are folded into one row: the smallest ones, as long as they have little of the
+/// bytes and of the time together.
+fn negligible(spots: &[&HotSpot]) -> Vec<bool> {
+    let time = |spot: &HotSpot| spot.makespan.map(|time| time.seconds).or(spot.duration_s).unwrap_or(0.0);
+    let bytes: f64 = spots.iter().map(|spot| spot.bytes as f64).sum();
+    let seconds: f64 = spots.iter().map(|spot| time(spot)).sum();
+    let part = |value: f64, all: f64| if all > 0.0 { value / all } else { 0.0 };
+    let parts = |spot: &HotSpot| (part(spot.bytes as f64, bytes), part(time(spot), seconds));
+    let mut order: Vec<usize> = (0..spots.len()).filter(|at| spots[*at].phase.is_some()).collect();
+    let larger = |at: &usize| parts(spots[*at]).0.max(parts(spots[*at]).1);
+    order.sort_by(|a, b| larger(a).total_cmp(&larger(b)));
+    let mut folded = vec![false; spots.len()];
+    let mut sums = (0.0, 0.0);
+    let mut count = 0;
+    for at in order {
+        let own = parts(spots[at]);
+        sums = (sums.0 + own.0, sums.1 + own.1);
+        if sums.0 >= NEGLIGIBLE || sums.1 >= NEGLIGIBLE {
+            break;
+        }
+        folded[at] = true;
+        count += 1;
+    }
+    // One row says no less than one that stands for it.
+    if count < 2 { vec![false; spots.len()] } else { folded }
+}
+
+fn row(view: &RunView<'_>, spot: &HotSpot) -> Row {
+    let (link, load) = match spot.link {
+        Some(link) => {
+            let (_, src, dst) = view.link(link);
+            (format!("{src} → {dst}"), number::load(spot.load, spot.rates))
+        }
+        None => ("none".into(), String::new()),
+    };
+    let phase = spot.phase.as_deref().unwrap_or("all");
+    [
+        view.run.labels.run.to_string(),
+        String::new(),
+        if spot.title.is_empty() { phase.to_string() } else { format!("{phase}  {}", spot.title) },
+        spot.occurrences.map_or_else(String::new, |n| format!("{n} ×")),
+        spot.makespan.map_or_else(String::new, Makespan::text),
+        link,
+        load,
+        spot.utilization.map_or_else(String::new, number::percent),
+    ]
+}
+
+/// Appends a table whose first row is the heading; columns without a value are left out.
+fn aligned(text: &mut String, rows: &[Row]) {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
+    let used: Vec<usize> = (0..COLUMNS).filter(|c| rows[1..].iter().any(|row| !row[*c].is_empty())).collect();
+    for row in rows {
+        let mut line = String::new();
+        for column in &used {
+            let (cell, width) = (&row[*column], widths[*column]);
+            // Numbers to the right, words to the left.
+            let _ = match column {
+                0 | 3 | 4 | 6 | 7 => write!(line, "{cell:>width$}  "),
+                _ => write!(line, "{cell:<width$}  "),
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
 }
 

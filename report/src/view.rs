@@ -87,6 +87,12 @@ impl<'a> RunView<'a> {
         self.workloads.get(self.job(job)?.workload)
     }
 
+    /// What a phase of a workload does, in a few words; empty for all phases together.
+    pub fn title(&self, workload: usize, phase: &str) -> &'a str {
+        let phases = self.workloads.get(workload).map_or(&[][..], |workload| &workload.segmentation.phases);
+        phases.iter().find(|known| known.name == phase).map_or("", |known| &known.title)
+    }
+
     /// A link and the names of its ends.
     pub fn link(&self, link: LinkId) -> (&'a Link, &'a str, &'a str) {
         let found = self.network.link(link);

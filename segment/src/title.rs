@@ -50,12 +50,17 @@ impl OperationTotals {
         }
     }
 
-    /// The operations that are worth naming, the one with the most bytes first.
+    /// The operations that are worth naming, the one with the most bytes first. Barriers only keep
+    /// time: they are named where there is nothing else.
     fn named(&self) -> Vec<Operation> {
         let mut totals = [(0, 0); Operation::ALL.len()];
         for (operation, total) in Operation::ALL.iter().zip(&self.0) {
             let own: &mut (u64, u64) = &mut totals[kind(*operation) as usize];
             *own = (own.0 + total.0, own.1.saturating_add(total.1));
+        }
+        let is_synchronization = |at: usize| at == Operation::Barrier as usize;
+        if totals.iter().enumerate().any(|(at, total)| total.0 > 0 && !is_synchronization(at)) {
+            totals[Operation::Barrier as usize] = (0, 0);
         }
         let messages = totals.iter().map(|total| total.0 as f64).sum::<f64>();
         let bytes = totals.iter().map(|total| total.1 as f64).sum::<f64>();
@@ -65,6 +70,14 @@ impl OperationTotals {
             Operation::ALL.iter().zip(totals).filter(|(_, total)| counts(total)).collect();
         found.sort_by_key(|(_, (messages, bytes))| std::cmp::Reverse((*bytes, *messages)));
         found.into_iter().map(|(operation, _)| *operation).take(MOST_NAMED).collect()
+    }
+
+    /// Mean size of the messages of an operation, bytes; `None` if there are none.
+    fn mean(&self, operation: Operation) -> Option<f64> {
+        let own = Operation::ALL.iter().zip(&self.0).filter(|(other, _)| kind(**other) == operation);
+        let (messages, bytes) =
+            own.fold((0, 0), |sum: (u64, u64), (_, total)| (sum.0 + total.0, sum.1.saturating_add(total.1)));
+        (messages > 0).then(|| bytes as f64 / messages as f64)
     }
 }
 
@@ -106,7 +119,8 @@ pub(crate) fn title(matrix: &TrafficMatrix, operations: &OperationTotals, ranks:
     }
     let mut parts = vec![text];
     if matrix.bytes() > 0 {
-        parts.push(pairs.size());
+        let mean = named.first().and_then(|first| operations.mean(*first));
+        parts.push(pairs.size(mean));
     }
     let speaking = pairs.ranks.len() as u32;
     if speaking < ranks && speaking > 2 {
@@ -228,10 +242,11 @@ impl Pairs {
         Self { ranks, cells, count, sizes: (sizes.0, sizes.1, mean) }
     }
 
-    /// `4 KiB`, or `about 3.2 KiB` where pairs differ.
-    fn size(&self) -> String {
-        let (least, most, mean) = self.sizes;
-        let text = binary(mean);
+    /// `4 KiB`, or `about 3.2 KiB` where pairs differ; `mean` is that of the operation named first,
+    /// where it is known.
+    fn size(&self, mean: Option<f64>) -> String {
+        let (least, most, of_all) = self.sizes;
+        let text = binary(mean.unwrap_or(of_all));
         if most - least <= most / 100 { text } else { format!("about {text}") }
     }
 
@@ -414,7 +429,7 @@ fn binary(bytes: f64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    let decimals = if value >= 99.95 {
+    let decimals = if unit == 0 || value >= 99.95 {
         0
     } else if value >= 9.995 {
         1

@@ -13,8 +13,8 @@ use phaseflow_collect::{Cell, ErrorKind, Result, TrafficMatrix};
 use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::result::{
     BlameRow, Cause, Chosen, JobRow, Link, LinkPackets, LinkTable, Network, PacketCounts, PathRow, PhaseRow,
-    RankRow, Replayed, ResultHeader, ResultReader, ResultWriter, RunLabels, RunResult, RunStatistics, Series,
-    SeriesSummary, Snapshot, StepKind,
+    RankRow, Replayed, ResultHeader, ResultReader, ResultWriter, RunLabels, RunResult, RunStatistics, Sender,
+    Series, SeriesSummary, Snapshot, StepKind,
 };
 use phaseflow_simulate::topology::{Faults, LinkId, Node, NodeId, PortOrder};
 use phaseflow_simulate::workload::Workload;
@@ -49,6 +49,7 @@ fn network() -> Network {
 fn workload() -> Workload {
     let cell = Cell { src: Rank(0), dst: Rank(1), messages: 3, bytes: 30 };
     let phase = |name: &str, cells: &[Cell]| Phase {
+        title: format!("what {name} does"),
         name: name.into(),
         occurrences: 1,
         duration_ns: Some(10),
@@ -110,6 +111,7 @@ prop_compose! {
 prop_compose! {
     fn phase()(job in any::<u32>(), phase in ".*", occurrences in any::<u64>(), bytes in any::<u64>(), f in prop::array::uniform8(maybe()), bottleneck in prop::option::of(0u32..4), counts in prop::array::uniform3(prop::option::of(any::<u64>())), times in prop::option::of(prop::array::uniform8(float()))) -> PhaseRow {
         PhaseRow {
+            senders: vec![Sender { src: NodeId(0), dst: NodeId(1), bytes: 7 }],
             job, phase, occurrences, bytes,
             duration_s: f[0], makespan_s: f[1], max_link_bytes: counts[0], max_link_load: f[2], max_utilization: f[3],
             mean_utilization: f[4], bottleneck: bottleneck.map(LinkId), min_link_load: f[5], mean_link_load: f[6],

@@ -44,6 +44,7 @@ fn workload(ranks: u32, phases: &[&[(u32, u32, u64)]], stretches: &[(Option<u32>
     let of = |number: u32| stretches.iter().filter(move |stretch| stretch.0 == Some(number));
     let timed = !stretches.is_empty();
     let phases = phases.iter().zip(0..).map(|(cells, number)| Phase {
+        title: String::new(),
         name: number.to_string(),
         occurrences: of(number).count() as u64,
         duration_ns: timed.then(|| of(number).map(|stretch| stretch.1).sum()),

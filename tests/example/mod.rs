@@ -64,7 +64,7 @@ pub(crate) fn workload() -> Workload {
         TrafficMatrix::from_cells(cells).unwrap()
     };
     let phase = |name: &str, matrix| Phase {
-        title: String::new(),
+        title: if name == "halo" { "halo 1-D · 1 MB".into() } else { String::new() },
         name: name.into(),
         occurrences: 25,
         duration_ns: Some(2_000_000_000),
@@ -163,6 +163,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             replayed: None,
             packets: None,
             chosen: None,
+            senders: Vec::new(),
         }
     };
     let phases = vec![phase(0, "halo", 1_250_000_000), phase(1, "a/2a", 5_000_000_000)];

@@ -91,7 +91,9 @@ fn group(members: &[&KeptRun], axis: Option<usize>, networks: &[Network], mapped
                 |kept: &&super::kept::KeptSpot| (kept.spot.workload, kept.spot.phase.as_deref()) == phase;
             Some((*colour, run.spots.iter().find(of)?.curve.as_slice()))
         });
-        let title = phase.1.map_or("All jobs".into(), |phase| format!("Phase {}", shortened(phase, 40)));
+        let known = drawn.iter().flat_map(|(_, run)| &run.spots);
+        let known = known.filter(|kept| (kept.spot.workload, kept.spot.phase.as_deref()) == phase);
+        let title = known.map(|kept| shortened(&kept.spot.name(), 60)).next().unwrap_or_default();
         let chart = Chart {
             title: &title,
             x_label: "links, most loaded first",
@@ -132,11 +134,7 @@ fn maps(drawn: &[(usize, &KeptRun)], names: &[(usize, String)], networks: &[Netw
     if figures.is_empty() {
         return figures;
     }
-    let phase = hottest
-        .spot
-        .phase
-        .as_deref()
-        .map_or("all jobs".into(), |phase| format!("phase {}", shortened(phase, 40)));
+    let phase = shortened(&hottest.spot.name(), 80);
     format!("<h4>The network under {}</h4><div class=\"figures\">{figures}</div>", escape(&phase))
 }
 

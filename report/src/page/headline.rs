@@ -82,6 +82,13 @@ fn coolest(peaks: &[(&KeptRun, &KeptSpot)], hottest: &KeptSpot, differ: &[usize]
     )
 }
 
+/// Number of the workload and name of the phase that loads a link most in any run.
+pub(super) fn hottest_phase(runs: &[KeptRun]) -> Option<(usize, &str)> {
+    let spots = runs.iter().flat_map(|run| &run.spots).map(|kept| &kept.spot);
+    let named = spots.filter_map(|spot| Some((spot.congestion, (spot.workload?, spot.phase.as_deref()?))));
+    named.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|hottest| hottest.1)
+}
+
 /// The hottest of a run's hot spots.
 fn peak(run: &KeptRun) -> Option<&KeptSpot> {
     let spots = run.spots.iter().filter(|kept| kept.spot.link.is_some());
@@ -93,10 +100,7 @@ fn hottest<'r>(peaks: &[(&'r KeptRun, &'r KeptSpot)]) -> Option<(&'r KeptRun, &'
 }
 
 fn phase(spot: &KeptSpot) -> String {
-    spot.spot
-        .phase
-        .as_deref()
-        .map_or("all jobs".into(), |phase| format!("phase {}", escape(&shortened(phase, 40))))
+    escape(&shortened(&spot.spot.name(), 80))
 }
 
 fn choice(run: &KeptRun, differ: &[usize]) -> String {

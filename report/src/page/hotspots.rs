@@ -51,7 +51,14 @@ pub(super) fn comparison(runs: &[KeptRun], differ: &[usize], workloads: &[&str])
         let name = phase.map_or("all jobs".into(), |phase| format!("phase {}", shortened(phase, 24)));
         let of = workload.and_then(|load| workloads.get(load)).filter(|_| several);
         let of = of.map_or(String::new(), |of| format!("<small>{}</small>", escape(&shortened(of, 32))));
-        let _ = write!(html, "<th scope=\"col\">{}{of}</th>", escape(&name));
+        let title = runs.iter().find_map(|run| find(run, (*workload, *phase)));
+        let title = title.map(|kept| &kept.spot.title[..]).filter(|title| !title.is_empty());
+        let title = title.map_or(String::new(), |title| {
+            // Narrow columns: a part of the title stands on each line.
+            let parts: Vec<String> = title.split(" · ").map(|part| escape(&shortened(part, 32))).collect();
+            format!("<small>{}</small>", parts.join("<br>"))
+        });
+        let _ = write!(html, "<th scope=\"col\">{}{title}{of}</th>", escape(&name));
     }
     html.push_str("</tr></thead><tbody>");
     let least: Vec<Option<f64>> = columns.iter().map(|column| lowest(runs, *column)).collect();
@@ -132,7 +139,7 @@ pub(super) fn list(runs: &[KeptRun], differ: &[usize]) -> String {
              <td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             run.labels.run,
             escape(&shortened(&axes::told_by(&run.choices, differ), 60)),
-            escape(&shortened(spot.phase.as_deref().unwrap_or("all jobs"), 40)),
+            escape(&shortened(&spot.name(), 80)),
             spot.jobs,
             spot.occurrences.map_or_else(String::new, |n| n.to_string()),
             spot.duration_s.map_or_else(String::new, number::seconds),

@@ -67,12 +67,16 @@ impl KeptRun {
             spots.sort_by(|a, b| b.congestion.total_cmp(&a.congestion));
             spots.truncate(SPOTS);
         }
+        // The hottest ones are drawn.
+        let mut hottest: Vec<usize> = (0..spots.len()).collect();
+        hottest.sort_by(|a, b| spots[*b].congestion.total_cmp(&spots[*a].congestion));
+        hottest.truncate(CURVES);
         let spots = spots.into_iter().enumerate().map(|(at, spot)| {
             let link = spot.link.map_or_else(String::new, |link| {
                 let (_, src, dst) = view.link(link);
                 format!("{src} → {dst}")
             });
-            let values = if details && at < CURVES { values(view, &spot) } else { Vec::new() };
+            let values = if details && hottest.contains(&at) { values(view, &spot) } else { Vec::new() };
             let drawn = !values.is_empty() && map::is_small(view.network);
             let congestion = if drawn { congestion(view, &spot) } else { Vec::new() };
             KeptSpot { spot, link, curve: curve(values), congestion }

@@ -33,18 +33,26 @@ const RAMP: [[f64; 3]; 7] = [
     [252.0, 253.0, 191.0],
 ];
 
-/// The matrices of all phases of all workloads.
-pub(super) fn matrices(workloads: &[Workload]) -> String {
-    let phases =
-        || workloads.iter().flat_map(|load| load.segmentation.phases.iter().map(move |phase| (load, phase)));
-    let total = phases().count();
+/// The matrices of all phases of all workloads, or of those with the most bytes. `hottest` comes
+/// first: the number of a workload and the name of its phase.
+pub(super) fn matrices(workloads: &[Workload], hottest: Option<(usize, &str)>) -> String {
+    let all = workloads.iter().enumerate();
+    let mut phases: Vec<(usize, &Workload, &Phase)> = all
+        .flat_map(|(number, load)| load.segmentation.phases.iter().map(move |phase| (number, load, phase)))
+        .collect();
+    let total = phases.len();
+    let is_hottest = |number: usize, phase: &Phase| hottest == Some((number, &phase.name));
+    if total > MATRICES {
+        phases.sort_by_key(|(_, _, phase)| std::cmp::Reverse(phase.matrix.bytes()));
+    }
+    phases.sort_by_key(|(number, _, phase)| !is_hottest(*number, phase));
     let side = if total <= FEW { LARGE } else { SMALL };
     let mut html = String::from("<div class=\"figures\">");
-    for (workload, phase) in phases().take(MATRICES) {
+    for (_, workload, phase) in phases.into_iter().take(MATRICES) {
         let name =
             if workloads.len() > 1 { format!("{}: ", shortened(&workload.name, 40)) } else { String::new() };
         html.push_str(&figure(
-            &format!("{name}phase {}", phase.name),
+            &format!("{name}phase {}{}", phase.name, in_brackets(&phase.title)),
             workload.segmentation.header.ranks,
             phase,
             side,
@@ -55,6 +63,11 @@ pub(super) fn matrices(workloads: &[Workload]) -> String {
         let _ = write!(html, "<p>{} more are not drawn.</p>", total - MATRICES);
     }
     html
+}
+
+/// ` (title)`, or nothing.
+fn in_brackets(title: &str) -> String {
+    if title.is_empty() { String::new() } else { format!(" ({})", shortened(title, 80)) }
 }
 
 fn figure(title: &str, ranks: u32, phase: &Phase, side: u64) -> String {

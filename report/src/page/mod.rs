@@ -1,6 +1,6 @@
 //! `index.html`: one page, nothing outside of it, no script.
 //!
-//! From the answer to the detail: tiles with the hottest link and the choice that cools it, the
+//! From the answer to the detail: the verdict in sentences, tiles with the hottest link and the choice that cools it, the
 //! table of hot spots, the phases over time, their matrices, the loads of all links run against
 //! run. What is long is folded. Sizes are bounded whatever the results: [`DETAILED`] runs have
 //! charts, further ones are in the tables and in the CSV files.
@@ -26,6 +26,7 @@ use serde_json::Value;
 
 use crate::axes;
 use crate::disagreement::Disagreements;
+use crate::verdict::Verdict;
 use crate::view::RunView;
 use kept::KeptRun;
 use text::{counted, escape};
@@ -48,17 +49,24 @@ pub struct Page {
     configurations: Vec<Value>,
     runs: Vec<KeptRun>,
     disagreements: Disagreements,
+    verdict: Verdict,
 }
 
 impl Page {
     /// A page of runs of these configurations.
     pub fn new(configurations: Vec<Value>) -> Self {
-        Self { configurations, runs: Vec::new(), disagreements: Disagreements::default() }
+        Self {
+            configurations,
+            runs: Vec::new(),
+            disagreements: Disagreements::default(),
+            verdict: Verdict::default(),
+        }
     }
 
     /// Takes note of a run.
     pub fn run(&mut self, view: &RunView<'_>) {
         self.disagreements.run(view);
+        self.verdict.run(view);
         self.runs.push(KeptRun::new(view, self.runs.len() < DETAILED));
     }
 
@@ -77,6 +85,14 @@ impl Page {
             counted(workloads.len(), "workload"),
             counted(networks.len(), "network"),
         );
+        let sentences = self.verdict.sentences();
+        if !sentences.is_empty() {
+            html.push_str("<ul class=\"verdict\">");
+            for sentence in sentences {
+                let _ = write!(html, "<li>{}</li>", escape(&sentence));
+            }
+            html.push_str("</ul>");
+        }
         html.push_str(&headline::headline(runs, &differ, networks, workloads));
         if runs.iter().flat_map(|run| &run.spots).any(|kept| !kept.spot.rates) {
             html.push_str(
@@ -95,7 +111,7 @@ impl Page {
         }
         let timelines: String = workloads.iter().take(TIMELINES).map(timeline::timeline).collect();
         section(&mut html, "Phases over time", &timelines);
-        section(&mut html, "Who sends to whom", &matrix::matrices(workloads));
+        section(&mut html, "Who sends to whom", &matrix::matrices(workloads, headline::hottest_phase(runs)));
         let detailed = &runs[..runs.len().min(DETAILED)];
         section(&mut html, "Link loads", &compare::comparisons(detailed, &differ, networks));
         section(&mut html, "Reference", "");

@@ -68,9 +68,10 @@ pub(super) fn timeline(workload: &Workload) -> String {
         let top = LANE * lane as f64;
         let _ = write!(
             svg,
-            "<text x=\"0\" y=\"{:.1}\">{}</text><text class=\"end dim\" x=\"{:.1}\" y=\"{:.1}\">{times} × · {}</text><g class=\"{colour}\">",
+            "<text x=\"0\" y=\"{:.1}\">{}<title>{}</title></text><text class=\"end dim\" x=\"{:.1}\" y=\"{:.1}\">{times} × · {}</text><g class=\"{colour}\">",
             top + 16.0,
             escape(&shortened(&name, 16)),
+            escape(&lanes.title(segmentation, lane)),
             LEFT - 10.0,
             top + 16.0,
             number::percent(share),
@@ -128,6 +129,12 @@ impl Lanes {
 
     fn of(&self, phase: Option<u32>) -> usize {
         phase.and_then(|phase| self.of_phase.get(phase as usize).copied()).unwrap_or(self.phases)
+    }
+
+    /// What the phase of a lane does; for the pointer.
+    fn title(&self, segmentation: &Segmentation, lane: usize) -> String {
+        let phase = self.of_phase.iter().position(|own| *own == lane);
+        phase.map(|phase| segmentation.phases[phase].title.clone()).unwrap_or_default()
     }
 
     fn name(&self, segmentation: &Segmentation, lane: usize) -> String {

@@ -50,6 +50,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "path_same_job_s",
     "path_other_jobs_s",
     "slowed_by",
+    "title",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
@@ -104,6 +105,7 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(slowed.map(|slowed| slowed.same_job_s))?
             .float(slowed.map(|slowed| slowed.other_jobs_s))?
             .count(slowed.and_then(|slowed| slowed.by_job).map(u64::from))?
+            .text(view.job(phase.job).map_or("", |job| view.title(job.workload, &phase.phase)))?
             .end()?;
     }
     Ok(())

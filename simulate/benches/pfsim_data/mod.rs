@@ -37,7 +37,7 @@ pub(crate) fn workload(name: &str) -> Option<Workload> {
         duration_ns: None,
         unmatched_receives: Default::default(),
     };
-    let phase = Phase { name: "0".into(), occurrences: 1, duration_ns: None, matrix };
+    let phase = Phase { name: "0".into(), title: String::new(), occurrences: 1, duration_ns: None, matrix };
     let segmentation = Segmentation { header, phases: vec![phase], occurrences: Vec::new() };
     Some(Workload::new(name, segmentation))
 }

@@ -382,7 +382,10 @@ impl<R: BufRead> ResultReader<R> {
             .jobs
             .iter()
             .flat_map(|job| job.hosts.iter().chain(&job.ranks))
-            .chain(run.ranks.iter().map(|rank| &rank.host));
+            .chain(run.ranks.iter().map(|rank| &rank.host))
+            .chain(
+                run.phases.iter().flat_map(|phase| &phase.senders).flat_map(|pair| [&pair.src, &pair.dst]),
+            );
         if let Some(NodeId(node)) = hosts.into_iter().find(|node| node.0 as usize >= nodes) {
             return Err(Error::data(format!("host is node {node}, the topology has {nodes}")));
         }

@@ -8,13 +8,14 @@ use super::job_demands::JobDemands;
 use super::load_summary::LoadSummary;
 use super::phase_replays::PhaseReplays;
 use super::program::Program;
+use super::senders::Senders;
 use crate::collective::Servers;
 use crate::engine::Picoseconds;
 use crate::link_bytes::LinkBytes;
 use crate::phase_packets::PhasePackets;
 use crate::process_mapping::Placement;
 use crate::replay::{Bounds, JobHosts, ReplayResult};
-use crate::result::{Chosen, PhaseRoutes, Sender};
+use crate::result::{Chosen, PhaseRoutes};
 use crate::routing::Routes;
 use crate::sampling::Estimates;
 use crate::topology::{HostId, LinkId, Topology};
@@ -69,8 +70,8 @@ pub(super) struct PhaseOfJob {
     /// What it put on them in the occurrence that is recorded, where routes change.
     pub(super) recorded: Vec<LinkShare>,
     pub(super) load_summary: Option<LoadSummary>,
-    /// Who sends over the bottleneck of that summary, where single jobs are told of.
-    pub(super) senders: Vec<Sender>,
+    /// Who sends over the most loaded links, where single jobs are told of.
+    pub(super) senders: Senders,
     pub(super) routes: Option<PhaseRoutes>,
     pub(super) time: Picoseconds,
     /// What links carried in that time, where it comes out of a replay.

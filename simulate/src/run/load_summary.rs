@@ -68,11 +68,6 @@ impl LoadSummary {
         self.contended_ratio * GBPS_PER_BYTE_RATE
     }
 
-    /// The link of the highest load / capacity.
-    pub(super) fn bottleneck(&self) -> Option<LinkId> {
-        self.bottleneck.map(|(link, _)| link)
-    }
-
     /// Fills in what the row says of links; utilization only where loads are rates.
     pub(super) fn describe(&self, are_rates: bool, row: &mut PhaseRow) {
         let utilization = |ratio: f64| are_rates.then_some(ratio * GBPS_PER_BYTE_RATE);

@@ -222,7 +222,7 @@ impl<'a> Record<'a> {
         self.ranks(job.number, of_phase, accounts.unwrap_or_default(), job.placement);
         let time = phase.time;
         let (load_summary, routes) = (phase.load_summary, phase.routes.take());
-        let senders = std::mem::take(&mut phase.senders);
+        let mut senders = std::mem::take(&mut phase.senders);
         let (shares, packets) = self.link_shares(phase);
         // Rates over the time that came out; of no time there are none.
         let simulated = self.setup.model.replay().map(|_| seconds(time));
@@ -235,12 +235,10 @@ impl<'a> Record<'a> {
         } else if let Some(load_summary) = load_summary {
             load_summary.describe(job.are_rates, &mut row);
         }
-        // Rates that come out of a replay may have another bottleneck than bytes.
         if self.setup.model.keeps_messages()
-            && row.bottleneck.is_some()
-            && row.bottleneck == load_summary.and_then(|summary| summary.bottleneck())
+            && let Some(link) = row.bottleneck
         {
-            row.senders = senders;
+            row.senders = senders.of(link);
         }
         self.result.phases.push(row);
         self.result.routes.extend(routes);

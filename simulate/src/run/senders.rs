@@ -1,33 +1,59 @@
-//! Who sends over the bottleneck of a phase.
+//! Who sends over the most loaded links of a phase.
+
+use rustc_hash::FxHashMap;
 
 use crate::demand::PairDemand;
 use crate::result::Sender;
 use crate::topology::{HostId, LinkId, Topology};
+use crate::traffic::LinkShare;
 
-/// Pairs kept: three tell whether one, a few or many of them load a link.
+/// Pairs kept of a link: three tell whether one, a few or many of them load it.
 const KEPT: usize = 3;
+/// Links within this part of the highest bytes / capacity are kept: a replay rounds bytes, so that
+/// another one of these may come out as the bottleneck.
+const NEAR: f64 = 0.99;
+/// Links kept at most, the most loaded ones.
+const LINKS: usize = 64;
 
-/// The pairs of hosts whose routes contain `link`, those with the most bytes first, ties in the
-/// order of the pairs. `hosts` are those of the job by number, `route` gives the links of pair i.
-pub(super) fn heaviest<'r>(
-    link: LinkId,
-    pairs: &[PairDemand],
-    route: impl Fn(usize) -> &'r [LinkId],
-    topology: &Topology,
-    hosts: &[HostId],
-) -> Vec<Sender> {
-    let mut kept: Vec<&PairDemand> = Vec::with_capacity(KEPT + 1);
-    for (i, pair) in pairs.iter().enumerate() {
-        // Few pairs are heavy enough for a look at their route.
-        if kept.get(KEPT - 1).is_some_and(|least| pair.bytes <= least.bytes) || !route(i).contains(&link) {
-            continue;
+/// By link, the pairs of hosts whose routes contain it, those with the most bytes first, ties in
+/// the order of the pairs.
+#[derive(Debug, Default)]
+pub(super) struct Senders(FxHashMap<LinkId, Vec<Sender>>);
+
+impl Senders {
+    /// Of the links that carry the most of `shares`. `hosts` are those of the job by number, `route`
+    /// gives the links of pair i.
+    pub(super) fn new<'r>(
+        topology: &Topology,
+        shares: &[LinkShare],
+        pairs: &[PairDemand],
+        route: impl Fn(usize) -> &'r [LinkId],
+        hosts: &[HostId],
+    ) -> Self {
+        let ratio = |share: &LinkShare| share.bytes as f64 / topology.link(share.link).capacity;
+        let most = shares.iter().map(ratio).fold(0.0, f64::max);
+        let mut near: Vec<&LinkShare> = shares.iter().filter(|share| ratio(share) >= NEAR * most).collect();
+        near.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
+        near.truncate(LINKS);
+        let mut kept: FxHashMap<LinkId, Vec<Sender>> =
+            near.into_iter().map(|share| (share.link, Vec::with_capacity(KEPT + 1))).collect();
+        let node = |host: u32| topology.host(hosts[host as usize]);
+        for (i, pair) in pairs.iter().enumerate() {
+            for link in route(i) {
+                let Some(senders) = kept.get_mut(link) else { continue };
+                if senders.get(KEPT - 1).is_some_and(|least| pair.bytes <= least.bytes) {
+                    continue;
+                }
+                let place = senders.partition_point(|other| other.bytes >= pair.bytes);
+                senders.insert(place, Sender { src: node(pair.src), dst: node(pair.dst), bytes: pair.bytes });
+                senders.truncate(KEPT);
+            }
         }
-        let place = kept.partition_point(|other| other.bytes >= pair.bytes);
-        kept.insert(place, pair);
-        kept.truncate(KEPT);
+        Self(kept)
     }
-    let node = |host: u32| topology.host(hosts[host as usize]);
-    kept.into_iter()
-        .map(|pair| Sender { src: node(pair.src), dst: node(pair.dst), bytes: pair.bytes })
-        .collect()
+
+    /// Those of one link; empty if it is not among the most loaded ones.
+    pub(super) fn of(&mut self, link: LinkId) -> Vec<Sender> {
+        self.0.remove(&link).unwrap_or_default()
+    }
 }

@@ -17,7 +17,7 @@ use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
 use super::replayers::Replayers;
-use super::senders::heaviest;
+use super::senders::Senders;
 use super::time_series::Population;
 use super::{Algorithms, LinkStatistics, MOST_JOBS, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
@@ -428,11 +428,9 @@ impl<'a> Simulation<'a> {
             return Ok(());
         }
         state.load_summary = Some(load_summary);
-        if self.setup.link_statistics == LinkStatistics::Jobs
-            && let Some(link) = load_summary.bottleneck()
-        {
-            let hosts = &job.local_hosts;
-            state.senders = heaviest(link, &demands.pairs, route_of, self.setup.topology, hosts);
+        if self.setup.link_statistics == LinkStatistics::Jobs {
+            let (shares, hosts) = (&state.shares, &job.local_hosts);
+            state.senders = Senders::new(self.setup.topology, shares, &demands.pairs, route_of, hosts);
         }
         if self.setup.reroute == Reroute::Phase {
             state.recorded.clone_from(&state.shares);
