@@ -8,12 +8,15 @@
 //!                                                                 └─► Page        index.html
 //! ```
 //!
+//! [`diff`] compares two results.
+//!
 //! Everything goes through [`Results`], which yields one run at a time, so memory is that of a run
 //! (and, for the page, of what it will show). A [`RunView`] joins a run with what its numbers refer
 //! to: names of phases, ends of links, units of loads.
 
 mod axes;
 mod blame;
+pub mod diff;
 mod directory;
 mod disagreement;
 mod gexf;
@@ -26,6 +29,7 @@ mod number;
 mod page;
 mod summary;
 pub mod table;
+mod terminal;
 mod verdict;
 mod view;
 

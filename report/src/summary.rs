@@ -7,6 +7,7 @@ use crate::disagreement::Disagreements;
 use crate::hotspot::{HotSpot, hot_spots};
 use crate::makespan::Makespan;
 use crate::number;
+use crate::terminal::{aligned, printable};
 use crate::verdict::Verdict;
 use crate::view::RunView;
 
@@ -23,6 +24,9 @@ const NEGLIGIBLE: f64 = 0.01;
 /// Columns of the summary; the fourth has no heading and says how often a phase occurs.
 const COLUMNS: usize = 8;
 const HEADING: [&str; COLUMNS] = ["run", "choice", "phase", "", "time", "hottest link", "load", "used"];
+
+/// Columns of numbers.
+const NUMBERS: [usize; 5] = [0, 3, 4, 6, 7];
 
 /// A row; the column `choice` is filled when all runs are known.
 type Row = [String; COLUMNS];
@@ -113,7 +117,7 @@ impl Summary {
         if self.total <= ROWS {
             let all = self.runs.iter().flat_map(|run| run.rows.iter().map(move |row| told(run, row)));
             let rows: Vec<Row> = std::iter::once(HEADING.map(String::from)).chain(all).collect();
-            aligned(&mut text, &rows);
+            aligned(&mut text, &rows, &NUMBERS);
         } else {
             let _ = writeln!(text, "{} rows of phases: --table phases, or -o DIR", self.total);
         }
@@ -144,7 +148,7 @@ impl Summary {
             Some(row)
         });
         let rows: Vec<Row> = std::iter::once(heading).chain(rows.take(ROWS)).collect();
-        aligned(text, &rows);
+        aligned(text, &rows, &NUMBERS);
         if self.runs.len() > ROWS {
             let _ = writeln!(text, "… and {} more runs: --table runs, or -o DIR", self.runs.len() - ROWS);
         }
@@ -197,31 +201,6 @@ fn row(view: &RunView<'_>, spot: &HotSpot) -> Row {
         load,
         spot.utilization.map_or_else(String::new, number::percent),
     ]
-}
-
-/// Appends a table whose first row is the heading; columns without a value are left out.
-fn aligned(text: &mut String, rows: &[Row]) {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; COLUMNS] = std::array::from_fn(width);
-    let used: Vec<usize> = (0..COLUMNS).filter(|c| rows[1..].iter().any(|row| !row[*c].is_empty())).collect();
-    for row in rows {
-        let mut line = String::new();
-        for column in &used {
-            let (cell, width) = (&row[*column], widths[*column]);
-            // Numbers to the right, words to the left.
-            let _ = match column {
-                0 | 3 | 4 | 6 | 7 => write!(line, "{cell:>width$}  "),
-                _ => write!(line, "{cell:<width$}  "),
-            };
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-}
-
-/// A terminal obeys control characters; a name has no business commanding it.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// The beginning of a cell.

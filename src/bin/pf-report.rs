@@ -11,6 +11,7 @@ use phaseflow::input::Input;
 use phaseflow::output::Output;
 use phaseflow_collect::{At, Error, ErrorKind, Result};
 use phaseflow_profiler::Run;
+use phaseflow_report::diff::{Diff, Side};
 use phaseflow_report::{Results, RunView, Summary, Table, TableWriter, write_directory};
 
 /// Turn simulation results into tables, graphs and a page to look at
@@ -29,6 +30,12 @@ struct Arguments {
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
+    /// Say what changed between two results: runs that chose the same, or runs in order if none did
+    ///
+    /// On the terminal; with -o DIR as diff.csv, index.html and a GraphML file per run and phase.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["results", "table"])]
+    diff: Option<Vec<PathBuf>>,
+
     /// Read archives that a simulation did not finish, FILE.partial: the runs that are complete
     #[arg(long)]
     partial: bool,
@@ -42,6 +49,7 @@ Examples:
   pf-report results.tar.gz                       the hot spots, on the terminal
   pf-report results.tar.gz -o report/            everything; open report/index.html
   pf-report shard-*.tar.gz --table phases        one table of a sharded sweep as CSV
+  pf-report --diff before.tar.gz after.tar.gz    what changed; with -o also diff.csv, a page, graphs
   pf-report --partial results.tar.gz.partial     what a simulation that was ended, or still goes on, has done
 
 With -o and a table, -o names the CSV file. A directory that exists keeps its other files.";
@@ -64,6 +72,9 @@ fn advised(error: Error, partial: bool) -> Error {
 fn report(arguments: &Arguments) -> Result<()> {
     let common = &arguments.common;
     let table = arguments.table.as_deref().map(Table::named).transpose()?;
+    if let Some(paths) = &arguments.diff {
+        return report_diff(arguments, paths);
+    }
     let inputs = Input::all(&arguments.results)?;
     if let Some(Input::Path(path)) = inputs.iter().find(|input| is_directory(input)) {
         let problem = match Run::is_in(path) {
@@ -105,6 +116,30 @@ fn report(arguments: &Arguments) -> Result<()> {
     for note in results.notes() {
         common.note(note);
     }
+    Ok(())
+}
+
+/// What changed between two results.
+fn report_diff(arguments: &Arguments, paths: &[PathBuf]) -> Result<()> {
+    let common = &arguments.common;
+    let read = |path: &PathBuf| -> Result<Side> {
+        let input = Input::all(std::slice::from_ref(path))?.remove(0);
+        let mut results = Results::open([(input.to_string(), input.open()?)], arguments.partial)?;
+        let side = Side::read(&mut results)?;
+        results.notes().iter().for_each(|note| common.note(note));
+        Ok(side)
+    };
+    let sides = paths.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let [first, second] = &sides[..] else { return Err(Error::usage("--diff takes two results")) };
+    let diff = Diff::new(first, second);
+    if let Some(path) = &common.output {
+        let output = OutputDirectory::create(path)?;
+        diff.write_directory(output.draft())?;
+        output.finish("graphml")?;
+    }
+    let mut out = std::io::stdout().lock();
+    out.write_all(diff.text().as_bytes()).and_then(|()| out.flush()).at(|| "standard output")?;
+    diff.notes().iter().for_each(|note| common.note(note));
     Ok(())
 }
 

@@ -37,7 +37,12 @@ const DETAILED: usize = 100;
 /// Workloads with a timeline.
 const TIMELINES: usize = 10;
 
-/// No script, no request: whatever the data says, the page shows it and does nothing.
+/// No script, no request: whatever the data says, a page shows it and does nothing.
+pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+/// How pages look.
+pub(crate) const STYLE: &str = include_str!("style.css");
+
+/// The head of the page, with [`POLICY`].
 const HEAD: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
 <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\
 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
@@ -76,8 +81,7 @@ impl Page {
         let differ = axes::differing(&runs.iter().map(|run| &run.choices).collect::<Vec<_>>());
         let names: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
         let mut html = String::from(HEAD);
-        let _ =
-            write!(html, "<style>{}</style></head><body>{}<main>", include_str!("style.css"), matrix::ramp());
+        let _ = write!(html, "<style>{STYLE}</style></head><body>{}<main>", matrix::ramp());
         let _ = write!(
             html,
             "<header><h1>PhaseFlow report</h1><p>{} · {} · {}</p></header>",

@@ -126,9 +126,7 @@ impl<W: Write> TableWriter<W> {
     /// # Errors
     /// What the output reports.
     pub fn new(table: Table, out: W) -> Result<Self> {
-        let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(table.columns()).map_err(failed)?;
-        let rows = Rows { csv, text: String::new() };
+        let rows = Rows::new(out, table.columns())?;
         Ok(Self { table, rows, references: Default::default(), samples: Default::default() })
     }
 
@@ -161,30 +159,42 @@ impl<W: Write> TableWriter<W> {
     /// What the output reports.
     pub fn finish(mut self) -> Result<W> {
         self.samples.write(&mut self.rows)?;
-        let mut out = self.rows.csv.into_inner().map_err(|error| Error::from(error.into_error()))?;
-        out.flush()?;
-        Ok(out)
+        self.rows.finish()
     }
 }
 
 /// Cells of a table, written left to right.
 #[derive(Debug)]
-struct Rows<W: Write> {
+pub(crate) struct Rows<W: Write> {
     csv: csv::Writer<W>,
     text: String,
 }
 
 impl<W: Write> Rows<W> {
-    fn text(&mut self, text: &str) -> Result<&mut Self> {
+    /// A table with its line of column names.
+    pub(crate) fn new(out: W, columns: &[&str]) -> Result<Self> {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(columns).map_err(failed)?;
+        Ok(Self { csv, text: String::new() })
+    }
+
+    /// Ends the table and hands the output back, flushed.
+    pub(crate) fn finish(self) -> Result<W> {
+        let mut out = self.csv.into_inner().map_err(|error| Error::from(error.into_error()))?;
+        out.flush()?;
+        Ok(out)
+    }
+
+    pub(crate) fn text(&mut self, text: &str) -> Result<&mut Self> {
         self.csv.write_field(text).map_err(failed)?;
         Ok(self)
     }
 
-    fn integer(&mut self, value: impl Into<u64>) -> Result<&mut Self> {
+    pub(crate) fn integer(&mut self, value: impl Into<u64>) -> Result<&mut Self> {
         self.count(Some(value.into()))
     }
 
-    fn count(&mut self, value: Option<u64>) -> Result<&mut Self> {
+    pub(crate) fn count(&mut self, value: Option<u64>) -> Result<&mut Self> {
         use std::fmt::Write;
         self.text.clear();
         if let Some(value) = value {
@@ -194,7 +204,7 @@ impl<W: Write> Rows<W> {
     }
 
     /// A number that is none says as little as an unknown one.
-    fn float(&mut self, value: impl Into<Option<f64>>) -> Result<&mut Self> {
+    pub(crate) fn float(&mut self, value: impl Into<Option<f64>>) -> Result<&mut Self> {
         self.text.clear();
         if let Some(value) = value.into().filter(|value| value.is_finite()) {
             number::exact(value, &mut self.text);
@@ -207,7 +217,7 @@ impl<W: Write> Rows<W> {
         Ok(self)
     }
 
-    fn end(&mut self) -> Result<()> {
+    pub(crate) fn end(&mut self) -> Result<()> {
         self.csv.write_record(None::<&[u8]>).map_err(failed)
     }
 }
