@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufWriter, Write};
 use std::path::Path;
 
-use phaseflow_collect::{At, Result};
+use phaseflow_collect::{At, Result, choice};
 
 use crate::graph_file;
 use crate::graphml::{self, Carried};
@@ -29,12 +29,49 @@ pub const ENTRIES: [&str; 14] = [
     "index.html",
 ];
 
-/// Writes all tables, graphs and the page into `directory`, which exists and is empty; the summary
+/// The directory of pictures, where they are asked for.
+pub const PLOTS: &str = "plots";
+
+/// How pictures are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureFormat {
+    /// Vectors, with the fonts of who looks at them.
+    Svg,
+    /// Pixels.
+    Png,
+}
+
+impl PictureFormat {
+    /// The format of a name.
+    ///
+    /// # Errors
+    /// No format of this name.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "svg" => Ok(Self::Svg),
+            "png" => Ok(Self::Png),
+            _ => Err(choice::unknown_name("picture format", name, &["svg", "png"])),
+        }
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+        }
+    }
+}
+
+/// Writes all tables, graphs, the page and the pictures that are asked for into `directory`, which exists and is empty; the summary
 /// for the terminal.
 ///
 /// # Errors
 /// Damaged or contradictory archives, or what the operating system reports; files may be left.
-pub fn write_directory<R: BufRead>(results: &mut Results<R>, directory: &Path) -> Result<Summary> {
+pub fn write_directory<R: BufRead>(
+    results: &mut Results<R>,
+    directory: &Path,
+    plots: Option<PictureFormat>,
+) -> Result<Summary> {
     let create = |name: &str| -> Result<BufWriter<File>> {
         let path = directory.join(name);
         Ok(BufWriter::with_capacity(1 << 16, File::create(&path).at(|| path.display())?))
@@ -65,6 +102,17 @@ pub fn write_directory<R: BufRead>(results: &mut Results<R>, directory: &Path) -
     let mut out = create("index.html")?;
     out.write_all(page.html(results.networks(), results.workloads()).as_bytes())?;
     out.flush()?;
+    if let Some(format) = plots {
+        fs::create_dir(directory.join(PLOTS)).at(|| directory.display())?;
+        for picture in page.pictures(results.workloads()) {
+            let path = directory.join(PLOTS).join(format!("{}.{}", picture.name, format.extension()));
+            let bytes = match format {
+                PictureFormat::Svg => picture.svg().as_bytes().to_vec(),
+                PictureFormat::Png => picture.png()?,
+            };
+            fs::write(&path, bytes).at(|| path.display())?;
+        }
+    }
     Ok(summary)
 }
 

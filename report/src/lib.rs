@@ -33,11 +33,11 @@ mod terminal;
 mod verdict;
 mod view;
 
-pub use directory::{ENTRIES, write_directory};
+pub use directory::{ENTRIES, PLOTS, PictureFormat, write_directory};
 pub use hotspot::{HotSpot, hot_spots};
 pub use makespan::Makespan;
 pub use merge::Results;
-pub use page::Page;
+pub use page::{Page, Picture};
 pub use summary::Summary;
 pub use table::{Table, TableWriter};
 pub use view::RunView;

@@ -12,7 +12,7 @@ use phaseflow::output::Output;
 use phaseflow_collect::{At, Error, ErrorKind, Result};
 use phaseflow_profiler::Run;
 use phaseflow_report::diff::{Diff, Side};
-use phaseflow_report::{Results, RunView, Summary, Table, TableWriter, write_directory};
+use phaseflow_report::{PictureFormat, Results, RunView, Summary, Table, TableWriter, write_directory};
 
 /// Turn simulation results into tables, graphs and a page to look at
 ///
@@ -30,10 +30,16 @@ struct Arguments {
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
+    /// Also write pictures into DIR/plots: matrices, time lines, link loads, runs and their speed-up
+    ///
+    /// svg or png; png needs a font on the machine.
+    #[arg(long, value_name = "FORMAT", conflicts_with = "table")]
+    plots: Option<String>,
+
     /// Say what changed between two results: runs that chose the same, or runs in order if none did
     ///
     /// On the terminal; with -o DIR as diff.csv, index.html and a GraphML file per run and phase.
-    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["results", "table"])]
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["results", "table", "plots"])]
     diff: Option<Vec<PathBuf>>,
 
     /// Read archives that a simulation did not finish, FILE.partial: the runs that are complete
@@ -48,6 +54,7 @@ const EXAMPLES: &str = "\
 Examples:
   pf-report results.tar.gz                       the hot spots, on the terminal
   pf-report results.tar.gz -o report/            everything; open report/index.html
+  pf-report results.tar.gz -o report/ --plots svg   pictures too, in report/plots/
   pf-report shard-*.tar.gz --table phases        one table of a sharded sweep as CSV
   pf-report --diff before.tar.gz after.tar.gz    what changed; with -o also diff.csv, a page, graphs
   pf-report --partial results.tar.gz.partial     what a simulation that was ended, or still goes on, has done
@@ -72,6 +79,10 @@ fn advised(error: Error, partial: bool) -> Error {
 fn report(arguments: &Arguments) -> Result<()> {
     let common = &arguments.common;
     let table = arguments.table.as_deref().map(Table::named).transpose()?;
+    let plots = arguments.plots.as_deref().map(PictureFormat::named).transpose()?;
+    if plots.is_some() && common.output.is_none() {
+        return Err(Error::usage("--plots writes files: add -o DIR"));
+    }
     if let Some(paths) = &arguments.diff {
         return report_diff(arguments, paths);
     }
@@ -96,7 +107,7 @@ fn report(arguments: &Arguments) -> Result<()> {
             }
             Some(path) => {
                 let output = OutputDirectory::create(path)?;
-                let summary = write_directory(&mut results, output.draft())?;
+                let summary = write_directory(&mut results, output.draft(), plots)?;
                 output.finish("graphml")?;
                 summary
             }

@@ -10,7 +10,7 @@ use super::hotspots::measure;
 use super::kept::{KeptRun, KeptSpot};
 use super::map::Layout;
 use super::text::{counted, escape, shortened};
-use crate::axes::AXES;
+use crate::axes::{self, AXES};
 
 /// Lines a chart: more cannot be told apart.
 const LINES: usize = COLOURS;
@@ -75,25 +75,34 @@ fn group(members: &[&KeptRun], axis: Option<usize>, networks: &[Network], mapped
         html.push_str(&maps(&drawn, &names, networks));
     }
     html.push_str("<h4>Links of each phase, from the most loaded to the least</h4><div class=\"figures\">");
+    charts(&drawn).iter().for_each(|(_, figure)| html.push_str(figure));
+    html.push_str("</div>");
+    html.push_str(&over_time(&drawn));
+    html
+}
+
+/// The name of a phase, and its chart.
+type Named = (String, String);
+
+/// For each phase a chart of the loads of its links, a line a run; with the name of the phase.
+fn charts(drawn: &[(usize, &KeptRun)]) -> Vec<Named> {
+    let spots = || drawn.iter().flat_map(|(_, run)| &run.spots);
     let mut phases: Vec<(Option<usize>, Option<&str>)> = Vec::new();
-    for kept in drawn.iter().flat_map(|(_, run)| &run.spots).filter(|kept| !kept.curve.is_empty()) {
+    for kept in spots().filter(|kept| !kept.curve.is_empty()) {
         let phase = (kept.spot.workload, kept.spot.phase.as_deref());
         if !phases.contains(&phase) {
             phases.push(phase);
         }
     }
-    let shares = drawn.iter().flat_map(|(_, run)| &run.spots).all(|kept| kept.spot.utilization.is_some());
-    let all = drawn.iter().flat_map(|(_, run)| &run.spots).flat_map(|kept| &kept.curve);
-    let all = ends(all);
+    let shares = spots().all(|kept| kept.spot.utilization.is_some());
+    let all = ends(spots().flat_map(|kept| &kept.curve));
+    let mut charts = Vec::new();
     for phase in phases {
-        let lines = drawn.iter().filter_map(|(colour, run)| {
-            let of =
-                |kept: &&super::kept::KeptSpot| (kept.spot.workload, kept.spot.phase.as_deref()) == phase;
-            Some((*colour, run.spots.iter().find(of)?.curve.as_slice()))
-        });
-        let known = drawn.iter().flat_map(|(_, run)| &run.spots);
-        let known = known.filter(|kept| (kept.spot.workload, kept.spot.phase.as_deref()) == phase);
-        let title = known.map(|kept| shortened(&kept.spot.name(), 60)).next().unwrap_or_default();
+        let is_of = |kept: &&KeptSpot| (kept.spot.workload, kept.spot.phase.as_deref()) == phase;
+        let lines = drawn
+            .iter()
+            .filter_map(|(colour, run)| Some((*colour, run.spots.iter().find(is_of)?.curve.as_slice())));
+        let title = spots().find(is_of).map_or_else(String::new, |kept| shortened(&kept.spot.name(), 60));
         let chart = Chart {
             title: &title,
             x_label: "links, most loaded first",
@@ -102,11 +111,22 @@ fn group(members: &[&KeptRun], axis: Option<usize>, networks: &[Network], mapped
             lines: lines.collect(),
             ends: all,
         };
-        html.push_str(&chart.figure());
+        let figure = chart.figure();
+        charts.push((title, figure));
     }
-    html.push_str("</div>");
-    html.push_str(&over_time(&drawn));
-    html
+    charts
+}
+
+/// The charts of [`comparisons`] for the first runs, each with the name of its phase, and the names
+/// of their lines by colour.
+pub(super) fn link_loads(runs: &[KeptRun], differ: &[usize]) -> (Vec<Named>, Vec<(usize, String)>) {
+    let drawn: Vec<(usize, &KeptRun)> = runs.iter().take(LINES).enumerate().collect();
+    let name = |run: &KeptRun| match axes::told_by(&run.choices, differ) {
+        told if told.is_empty() => format!("run {}", run.labels.run),
+        told => told,
+    };
+    let names = drawn.iter().map(|(colour, run)| (*colour, name(run))).collect();
+    (charts(&drawn), names)
 }
 
 /// The hottest phase of the group on the network, run by run, where the network is one that can be

@@ -36,19 +36,10 @@ const RAMP: [[f64; 3]; 7] = [
 /// The matrices of all phases of all workloads, or of those with the most bytes. `hottest` comes
 /// first: the number of a workload and the name of its phase.
 pub(super) fn matrices(workloads: &[Workload], hottest: Option<(usize, &str)>) -> String {
-    let all = workloads.iter().enumerate();
-    let mut phases: Vec<(usize, &Workload, &Phase)> = all
-        .flat_map(|(number, load)| load.segmentation.phases.iter().map(move |phase| (number, load, phase)))
-        .collect();
-    let total = phases.len();
-    let is_hottest = |number: usize, phase: &Phase| hottest == Some((number, &phase.name));
-    if total > MATRICES {
-        phases.sort_by_key(|(_, _, phase)| std::cmp::Reverse(phase.matrix.bytes()));
-    }
-    phases.sort_by_key(|(number, _, phase)| !is_hottest(*number, phase));
+    let (phases, total) = drawn(workloads, hottest);
     let side = if total <= FEW { LARGE } else { SMALL };
     let mut html = String::from("<div class=\"figures\">");
-    for (_, workload, phase) in phases.into_iter().take(MATRICES) {
+    for (_, workload, phase) in phases {
         let name =
             if workloads.len() > 1 { format!("{}: ", shortened(&workload.name, 40)) } else { String::new() };
         html.push_str(&figure(
@@ -63,6 +54,40 @@ pub(super) fn matrices(workloads: &[Workload], hottest: Option<(usize, &str)>) -
         let _ = write!(html, "<p>{} more are not drawn.</p>", total - MATRICES);
     }
     html
+}
+
+/// Phases that are drawn, each with the number of its workload; and the number of all.
+fn drawn<'w>(
+    workloads: &'w [Workload],
+    hottest: Option<(usize, &str)>,
+) -> (Vec<(usize, &'w Workload, &'w Phase)>, usize) {
+    let all = workloads.iter().enumerate();
+    let mut phases: Vec<(usize, &Workload, &Phase)> = all
+        .flat_map(|(number, load)| load.segmentation.phases.iter().map(move |phase| (number, load, phase)))
+        .collect();
+    let total = phases.len();
+    let is_hottest = |number: usize, phase: &Phase| hottest == Some((number, &phase.name));
+    if total > MATRICES {
+        phases.sort_by_key(|(_, _, phase)| std::cmp::Reverse(phase.matrix.bytes()));
+    }
+    phases.sort_by_key(|(number, _, phase)| !is_hottest(*number, phase));
+    phases.truncate(MATRICES);
+    (phases, total)
+}
+
+/// The matrices of [`matrices`] one by one: number of the workload, name of the phase with its
+/// title, figure.
+pub(super) fn figures(
+    workloads: &[Workload],
+    hottest: Option<(usize, &str)>,
+) -> Vec<(usize, String, String)> {
+    let (phases, _) = drawn(workloads, hottest);
+    let one = |(number, workload, phase): (usize, &Workload, &Phase)| {
+        let name = format!("{}{}", phase.name, in_brackets(&phase.title));
+        let figure = figure(&format!("phase {name}"), workload.segmentation.header.ranks, phase, LARGE);
+        (number, name, figure)
+    };
+    phases.into_iter().map(one).collect()
 }
 
 /// ` (title)`, or nothing.
@@ -117,16 +142,19 @@ fn figure(title: &str, ranks: u32, phase: &Phase, side: u64) -> String {
     svg
 }
 
-/// The colours of the matrices, for their legends.
+/// The colours of the matrices, for their legends on the page.
 pub(super) fn ramp() -> String {
-    let mut svg = String::from(
-        "<svg width=\"0\" height=\"0\" aria-hidden=\"true\"><defs><linearGradient id=\"ramp\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">",
-    );
+    format!("<svg width=\"0\" height=\"0\" aria-hidden=\"true\">{}</svg>", ramp_definition())
+}
+
+/// The colours of the matrices, for use in a drawing.
+pub(super) fn ramp_definition() -> String {
+    let mut svg = String::from("<defs><linearGradient id=\"ramp\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">");
     for (at, [r, g, b]) in RAMP.iter().enumerate() {
         let offset = at as f64 / (RAMP.len() - 1) as f64;
         let _ = write!(svg, "<stop offset=\"{offset:.3}\" stop-color=\"rgb({r},{g},{b})\"/>");
     }
-    svg.push_str("</linearGradient></defs></svg>");
+    svg.push_str("</linearGradient></defs>");
     svg
 }
 

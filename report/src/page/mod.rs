@@ -14,6 +14,8 @@ mod kept;
 mod map;
 mod matrix;
 mod path;
+mod picture;
+mod plots;
 mod reference;
 mod text;
 mod timeline;
@@ -29,6 +31,7 @@ use crate::disagreement::Disagreements;
 use crate::verdict::Verdict;
 use crate::view::RunView;
 use kept::KeptRun;
+pub use picture::Picture;
 use text::{counted, escape};
 
 /// Runs with charts.
