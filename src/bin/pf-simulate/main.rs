@@ -1,15 +1,13 @@
 //! `pf-simulate`: runs the phases of programs on networks.
 
 mod options;
+mod watch;
 
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use phaseflow::command;
 use phaseflow::drafts;
 use phaseflow::input::Input;
@@ -26,9 +24,7 @@ use phaseflow_simulate::topology::{Annotations, write_graphml};
 use phaseflow_simulate::workload::{Reading, Workload};
 
 use crate::options::Arguments;
-
-/// How often progress is shown.
-const WATCH: Duration = Duration::from_millis(100);
+use crate::watch::watched;
 
 fn main() -> ExitCode {
     command::run(|arguments: &Arguments| &arguments.common, simulate)
@@ -283,41 +279,6 @@ fn write_forwarding_tables(folder: &Path, sweep: &Sweep, result: &RunResult) -> 
         file.finish()?;
     }
     Ok(())
-}
-
-/// Shows on a terminal how far `work` is with these runs; nothing elsewhere.
-fn watched<T>(
-    progress: &Progress,
-    sweep: &Sweep,
-    runs: &[u32],
-    quiet: bool,
-    work: impl FnOnce(&ProgressBar) -> T,
-) -> T {
-    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(None, target);
-    if bar.is_hidden() {
-        return work(&bar);
-    }
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent} %, {msg}{prefix}, {eta} left") {
-        bar.set_style(style);
-    }
-    bar.set_length(runs.iter().map(|run| sweep.work(&sweep.point(*run))).sum());
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                bar.set_position(progress.done());
-                // Names come from the input: nothing of them may move the cursor.
-                let now = progress.now().replace(char::is_control, " ");
-                bar.set_prefix(if now.is_empty() { now } else { format!(", {now}") });
-                std::thread::sleep(WATCH);
-            }
-        });
-        let outcome = work(&bar);
-        is_over.store(true, Ordering::Relaxed);
-        bar.finish_and_clear();
-        outcome
-    })
 }
 
 fn read(input: &Input, reading: Reading) -> Result<Workload> {
