@@ -106,7 +106,23 @@ impl Verdict {
             }
             sentences.extend(axis_sentences(&group).into_iter().map(|text| format!("{prefix}{text}")));
         }
+        sentences.extend(self.error_sentence());
         sentences
+    }
+
+    /// How sure the times are.
+    fn error_sentence(&self) -> Option<String> {
+        let times = self.runs.iter().filter(|facts| of_axis(&facts.choices, "model") != "traffic");
+        let errors = times.filter_map(|facts| facts.makespan?.error);
+        let worst = errors.reduce(f64::max)?;
+        Some(if worst > 0.0 {
+            format!(
+                "Times are estimates from samples, off by {} at most (98 % confidence).",
+                number::percent(worst)
+            )
+        } else {
+            "All messages were simulated: times have no error of sampling, only that of the model.".into()
+        })
     }
 
     /// Runs of one model, transport and view of phases, in order of appearance.
@@ -385,4 +401,104 @@ fn of_axis<'c>(choices: &'c Choices, name: &str) -> &'c str {
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of a router and a mapper: its time and error, and the use of its hottest link.
+    fn facts(run: u32, [mapper, router]: [&str; 2], seconds: f64, error: Option<f64>, used: f64) -> Facts {
+        let mut choices = Choices::default();
+        choices[3] = mapper.into();
+        choices[4] = router.into();
+        choices[5] = "flow".into();
+        Facts {
+            run,
+            choices,
+            makespan: Some(Makespan { seconds, error }),
+            peak: Some(Peak {
+                phase: "phase 3 (ring · 4 KiB)".into(),
+                link: "a → b".into(),
+                utilization: Some(used),
+                load: used * 1e9,
+                congestion: used,
+                senders: "rank 3 → 11 (h3 → h11) 84 % of it".into(),
+            }),
+            averaged: Some((used / 4.0, "a → b".into())),
+            saved_s: Some(seconds / 2.0),
+        }
+    }
+
+    fn of(runs: Vec<Facts>) -> Vec<String> {
+        Verdict { runs }.sentences()
+    }
+
+    #[test]
+    fn the_hottest_phase_and_the_fastest_choice() {
+        let slow = facts(0, ["block", "dmodk"], 2.0, None, 0.8);
+        let fast = facts(1, ["block", "greedy"], 1.0, None, 0.4);
+        let expected = [
+            "Phase 3 (ring · 4 KiB) uses 80 % of a → b under dmodk: rank 3 → 11 (h3 → h11) 84 % of it.",
+            "Averaged over the whole run, that link is used 20 %: the average hides a factor of 4.",
+            "Links of unlimited capacity would save 50 % of the time of dmodk: no placement, routing or network can save more.",
+            "Of 2 choices, greedy is fastest: 1 s, 50 % less than dmodk (2 s).",
+        ];
+        assert_eq!(of(vec![slow, fast]), expected);
+    }
+
+    /// Differences within the errors are ties, and said to be.
+    #[test]
+    fn ties_are_named() {
+        let runs = |error| {
+            let names = ["dmodk", "greedy", "ecmp"].into_iter().zip([1.0, 1.02, 2.0]);
+            (0..)
+                .zip(names)
+                .map(|(run, (name, seconds))| facts(run, ["block", name], seconds, error, 0.5))
+                .collect()
+        };
+        let best =
+            |sentences: Vec<String>| sentences.into_iter().find(|text| text.starts_with("Of 3")).unwrap();
+        assert_eq!(best(of(runs(None))), "Of 3 choices, dmodk is fastest: 1 s, 50 % less than ecmp (2 s).");
+        let tie = "Of 3 choices, dmodk, greedy tie as fastest: 1 s, 50 % less than ecmp (2 s).";
+        assert_eq!(best(of(runs(Some(0.01)))), tie);
+        let all = of(runs(Some(0.5)));
+        assert!(
+            all.contains(&"All 3 runs take the same time, within the stated errors: 1 s ± 50 %.".into()),
+            "{all:?}"
+        );
+        let sure = "Times are estimates from samples, off by 50 % at most (98 % confidence).";
+        assert_eq!(all.last().unwrap(), sure);
+    }
+
+    /// A network that does not matter is said first.
+    #[test]
+    fn whether_it_matters() {
+        let mut idle = facts(0, ["block", "dmodk"], 2.0, None, 0.04);
+        idle.saved_s = Some(0.02);
+        assert_eq!(
+            of(vec![idle.clone()])[0],
+            "The network is not the problem: links of unlimited capacity would save 1 % of the time."
+        );
+        (idle.saved_s, idle.makespan) = (None, None);
+        assert_eq!(of(vec![idle])[0], "The network is not the problem: no link is used above 4 %.");
+    }
+
+    /// Of six runs on two axes: greedy is faster by a tenth with each mapper, mappers make no odds.
+    #[test]
+    fn axes_of_a_sweep() {
+        let mappers = ["block", "cyclic", "random"];
+        let choices = mappers.into_iter().flat_map(|mapper| [[mapper, "dmodk"], [mapper, "greedy"]]);
+        let runs = (0..).zip(choices);
+        let runs = runs.map(|(run, choice)| {
+            facts(run, choice, if choice[1] == "greedy" { 0.9 } else { 1.0 }, None, 0.5)
+        });
+        let sentences = of(runs.collect());
+        let expected = [
+            "Of 6 choices, block · greedy, cyclic · greedy, random · greedy tie as fastest: 900 ms, 10 % less than block · dmodk (1 s).",
+            "process mapper: no difference.",
+            "router: greedy is best in 3 of 3 comparisons, in the median by 10 % against the next.",
+        ];
+        assert_eq!(sentences[3..], expected);
+    }
 }
