@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use phaseflow_simulate::result::{PhaseRow, Sender};
+use phaseflow_simulate::topology::LinkId;
 
 use crate::axes::{self, Choices};
 use crate::hotspot::{HotSpot, hot_spots};
@@ -253,14 +254,13 @@ fn averaged(view: &RunView<'_>) -> Option<(f64, String)> {
         let are_rates = phases.iter().all(|row| row.duration_s.is_some());
         let seconds = job.finished_s.zip(job.started_s).map(|(end, start)| end - start);
         let seconds = seconds.filter(|seconds| *seconds > 0.0 && are_rates)?;
-        let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut bytes = vec![0_u64; view.network.links.len()];
         for position in 0..phases.len() as u32 {
             for row in view.links_of(Some(job.job), Some(position)) {
-                *bytes.entry(table.link[*row].0).or_default() += table.bytes[*row];
+                bytes[table.link[*row].0 as usize] += table.bytes[*row];
             }
         }
-        for (link, bytes) in bytes {
-            let link = phaseflow_simulate::topology::LinkId(link);
+        for (link, bytes) in (0..).map(LinkId).zip(bytes).filter(|(_, bytes)| *bytes > 0) {
             let Some(used) = view.utilization(link, bytes as f64 / seconds, true) else { continue };
             if most.as_ref().is_none_or(|most| used > most.0) {
                 let (_, src, dst) = view.link(link);
