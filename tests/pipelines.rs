@@ -53,6 +53,15 @@ fn quickstart_says_what_hurts_and_what_helps() {
     ] {
         assert!(text.contains(expected), "`{expected}` is missing in:\n{text}");
     }
+    // The page has the verdict, and the runs with the best one first.
+    let page = fs::read_to_string(directory.path().join("phaseflow-quickstart/index.html")).unwrap();
+    assert!(page.contains("Of 4 choices, fat-tree[k=4,capacity=2] · greedy is fastest: "), "{page}");
+    let (_, ranking) = page.split_once("The runs, the best first").unwrap();
+    let (ranking, _) = ranking.split_once("</table>").unwrap();
+    let order =
+        ["capacity=2] · greedy", "capacity=2] · dmodk", "capacity=1] · greedy", "capacity=1] · dmodk"];
+    let places = order.map(|name| ranking.find(name).unwrap());
+    assert!(places.is_sorted(), "{ranking}");
     // README quotes the verdict.
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let quoted = readme.lines().filter_map(|line| line.strip_prefix("> "));

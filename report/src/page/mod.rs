@@ -16,6 +16,7 @@ mod matrix;
 mod path;
 mod picture;
 mod plots;
+mod ranking;
 mod reference;
 mod text;
 mod timeline;
@@ -110,6 +111,7 @@ impl Page {
         for sentence in self.disagreements.sentences() {
             let _ = write!(html, "<p class=\"note\">Models disagree on {}.</p>", escape(&sentence));
         }
+        html.push_str(&ranking::ranking(runs, &differ));
         section(&mut html, "Hot spots", &hotspots::comparison(runs, &differ, &names));
         folded(&mut html, "Every hot spot with its numbers", &hotspots::list(runs, &differ));
         let blame = blame::table(runs, &differ);
