@@ -7,13 +7,14 @@
 
 use std::collections::BTreeMap;
 
-use phaseflow_simulate::result::{PhaseRow, Sender};
+use phaseflow_simulate::result::PhaseRow;
 use phaseflow_simulate::topology::LinkId;
 
 use crate::axes::{self, Choices};
 use crate::hotspot::{HotSpot, hot_spots};
 use crate::makespan::Makespan;
 use crate::number;
+use crate::senders::senders;
 use crate::view::RunView;
 
 /// Values nearer than this part of them are ties: they read alike in three digits.
@@ -23,8 +24,6 @@ const TIE: f64 = 0.001;
 const BUSY: f64 = 0.1;
 /// Part of the time that an ideal network would save, below which the network is not worth work.
 const WORTH: f64 = 0.05;
-/// A pair of hosts is named if it sends at least this part of what the link carries.
-const NAMED: f64 = 0.1;
 /// A phase with less than this part of its run's bytes and time is not called the hottest, unless
 /// there is no other one: its link is busy for too short a time to matter.
 const NEGLIGIBLE: f64 = 0.01;
@@ -209,35 +208,6 @@ fn hottest<'s>(view: &RunView<'_>, spots: &'s [HotSpot]) -> Option<&'s HotSpot> 
     let hotter = |a: &'s HotSpot, b: &'s HotSpot| if b.congestion > a.congestion { b } else { a };
     let linked = || spots.iter().filter(|spot| spot.link.is_some());
     linked().filter(counts).reduce(hotter).or_else(|| linked().reduce(hotter))
-}
-
-/// Who sends over the bottleneck of a phase: `ranks 3 → 11 (h3 → h11) send 84 % of it`.
-fn senders(view: &RunView<'_>, row: &PhaseRow) -> String {
-    let all = row.max_link_bytes.unwrap_or(0).max(1) as f64;
-    let part = |sender: &Sender| sender.bytes as f64 / all;
-    let Some(first) = row.senders.first() else { return String::new() };
-    if part(first) < NAMED {
-        return format!("no pair of hosts sends more than {} of it", number::percent(part(first)));
-    }
-    let named = row.senders.iter().filter(|sender| part(sender) >= NAMED);
-    let named: Vec<String> = named
-        .map(|sender| format!("{} {}", pair(view, row.job, sender), number::percent(part(sender))))
-        .collect();
-    format!("{} of it", named.join(", "))
-}
-
-/// A pair of hosts with its ranks, where each has one.
-fn pair(view: &RunView<'_>, job: u32, sender: &Sender) -> String {
-    let (src, dst) = (view.network.name(sender.src), view.network.name(sender.dst));
-    let ranks = view.job(job).map_or(&[][..], |job| &job.ranks);
-    let only = |node| {
-        let mut on = ranks.iter().enumerate().filter(|(_, host)| **host == node).map(|(rank, _)| rank);
-        on.next().filter(|_| on.next().is_none())
-    };
-    match (only(sender.src), only(sender.dst)) {
-        (Some(from), Some(to)) => format!("rank {from} → {to} ({src} → {dst})"),
-        _ => format!("{src} → {dst}"),
-    }
 }
 
 /// The averaged view: all bytes of a job over all of its time, on its most used link; of phases in

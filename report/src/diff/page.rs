@@ -1,10 +1,10 @@
 //! Changes as a page: one file, nothing outside of it, no script.
 
-use maud::{DOCTYPE, html};
+use maud::html;
 
 use super::{Diff, changes};
 use crate::number;
-use crate::page::{POLICY, STYLE};
+use crate::page::{POLICY, document};
 
 /// Rows of each table.
 const ROWS: usize = 500;
@@ -34,18 +34,7 @@ impl Diff<'_> {
             }
         }
         links.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { "PhaseFlow: what changed" }
-                    style { (maud::PreEscaped(STYLE)) }
-                }
-                body { main {
+        let body = html! { main {
                     header { h1 { "What changed" } }
                     ul.verdict { @for sentence in self.sentences() { li { (sentence) } } }
                     @for note in &self.notes { p.note { (note) } }
@@ -70,9 +59,7 @@ impl Diff<'_> {
                         }
                     }
                     p { "All of it: " a href="diff.csv" { "diff.csv" } "; graphs of each phase: graphml/." }
-                } }
-            }
-        };
-        page.into_string()
+        } };
+        document("PhaseFlow: what changed", POLICY, &body)
     }
 }

@@ -1,9 +1,10 @@
 //! What slowed the critical paths: the phases that lost most time to sharing, run by run.
 
-use std::fmt::Write;
+use maud::{Markup, html};
 
 use super::kept::KeptRun;
-use super::text::{counted, escape, shortened};
+use super::path::KeptPath;
+use super::text::{counted, shortened};
 use crate::axes;
 use crate::number;
 
@@ -11,16 +12,12 @@ use crate::number;
 const ROWS: usize = 200;
 
 /// The table; nothing if nothing is known.
-pub(super) fn table(runs: &[KeptRun], differ: &[usize]) -> String {
+pub(super) fn table(runs: &[KeptRun], differ: &[usize]) -> Markup {
     let rows = || runs.iter().flat_map(|run| run.paths.iter().map(move |path| (run, path)));
     if rows().next().is_none() {
-        return String::new();
+        return Markup::default();
     }
-    let mut html = String::from(
-        "<div class=\"wide\" tabindex=\"0\"><table><caption>Shares of the time of each phase that its critical path spent in the network, and lost to \
-         other messages there</caption><thead><tr>",
-    );
-    for heading in [
+    let headings = [
         "run",
         "choice",
         "job",
@@ -33,41 +30,33 @@ pub(super) fn table(runs: &[KeptRun], differ: &[usize]) -> String {
         "steps most to",
         "slowest link",
         "its share",
-    ] {
-        let _ = write!(html, "<th scope=\"col\">{heading}</th>");
-    }
-    html.push_str("</tr></thead><tbody>");
-    for (run, path) in rows().take(ROWS) {
-        let share = |part: f64| {
-            if path.makespan.seconds > 0.0 {
-                number::percent(part / path.makespan.seconds)
-            } else {
-                String::new()
-            }
-        };
-        let _ = write!(
-            html,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td></tr>",
-            run.labels.run,
-            escape(&shortened(&axes::told_by(&run.choices, differ), 60)),
-            path.job,
-            escape(&shortened(&path.phase, 40)),
-            path.makespan.text(),
-            share(path.network),
-            share(path.same_job),
-            share(path.other_jobs),
-            path.by_job.map_or_else(String::new, |job| format!("job {job}")),
-            path.by_ranks
-                .map_or_else(String::new, |(job, rank, peer)| format!("job {job}, rank {rank} → {peer}")),
-            path.link.as_ref().map_or_else(String::new, |(name, _)| escape(&shortened(name, 60))),
-            path.link.as_ref().map_or_else(String::new, |(_, time)| share(*time)),
-        );
-    }
-    html.push_str("</tbody></table></div>");
-    if rows().count() > ROWS {
-        let rest = counted(rows().count() - ROWS, "further phase");
-        let _ = write!(html, "<p>{rest} in <a href=\"blame.csv\">blame.csv</a>.</p>");
-    }
-    html
+    ];
+    html! { section {
+        h2 { "What slowed the critical path" }
+        div.wide tabindex="0" { table.sortable {
+            caption { "Shares of the time of each phase that its critical path spent in the network, and lost to other messages there" }
+            thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+            tbody { @for (run, path) in rows().take(ROWS) { tr {
+                th scope="row" { (run.labels.run) }
+                td { (shortened(&axes::told_by(&run.choices, differ), 60)) }
+                td.n { (path.job) }
+                td { (shortened(&path.phase, 40)) }
+                td.n data-v=(path.makespan.seconds) { (path.makespan.text()) }
+                (share(path, Some(path.network)))
+                (share(path, Some(path.same_job)))
+                (share(path, Some(path.other_jobs)))
+                td { (path.by_job.map_or_else(String::new, |job| format!("job {job}"))) }
+                td { (path.by_ranks.map_or_else(String::new, |(job, rank, peer)| format!("job {job}, rank {rank} → {peer}"))) }
+                td { (path.link.as_ref().map_or_else(String::new, |(name, _)| shortened(name, 60))) }
+                (share(path, path.link.as_ref().map(|(_, time)| *time)))
+            } } }
+        } }
+        @if rows().count() > ROWS { p { (counted(rows().count() - ROWS, "further phase")) " in " a href="blame.csv" { "blame.csv" } "." } }
+    } }
+}
+
+/// A part of the time of a path.
+fn share(path: &KeptPath, part: Option<f64>) -> Markup {
+    let share = part.filter(|_| path.makespan.seconds > 0.0).map(|part| part / path.makespan.seconds);
+    html! { td.n data-v=[share] { (share.map_or_else(String::new, number::percent)) } }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::text::{escape, shortened};
+use maud::{Markup, html};
+
+use super::text::{shortened, shown};
 use crate::number;
 
 const WIDTH: f64 = 400.0;
@@ -41,7 +43,7 @@ impl Scale {
 
 /// A chart: lines over a common grid, axes from 0.
 pub(super) struct Chart<'a> {
-    pub(super) title: &'a str,
+    pub(super) title: String,
     pub(super) x_label: &'a str,
     pub(super) x: Scale,
     pub(super) y: Scale,
@@ -57,72 +59,58 @@ pub(super) fn ends<'p>(points: impl Iterator<Item = &'p (f64, f64)>) -> (f64, f6
 }
 
 impl Chart<'_> {
-    /// The chart as a figure.
-    pub(super) fn figure(&self) -> String {
+    /// The chart with its title above.
+    pub(super) fn figure(&self) -> Markup {
+        html! { figure { figcaption { (shown(&self.title)) } (self.svg()) } }
+    }
+
+    /// The chart.
+    pub(super) fn svg(&self) -> Markup {
         let x_end = if self.ends.0 > 0.0 { self.ends.0 } else { 1.0 };
         let y_step = step(self.ends.1);
         let y_end = if self.ends.1 > 0.0 { (self.ends.1 / y_step).ceil() * y_step } else { 1.0 };
         let x_at = |x: f64| LEFT + x / x_end * (WIDTH - LEFT - RIGHT);
         let y_at = |y: f64| HEIGHT - BOTTOM - y / y_end * (HEIGHT - TOP - BOTTOM);
-        let (title, label) = (escape(self.title), escape(self.x_label));
-        let mut svg = format!(
-            "<figure><figcaption>{title}</figcaption><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">"
-        );
-        for y in grid(y_end, y_step) {
-            let (at, text) = (y_at(y), self.y.text(y));
-            let _ = write!(
-                svg,
-                "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" class=\"end\">{text}</text>",
-                WIDTH - RIGHT,
-                LEFT - 6.0,
-                at + 4.0,
-            );
-        }
-        for x in grid(x_end, step(x_end)) {
-            let (at, text) = (x_at(x), self.x.text(x));
-            let bottom = HEIGHT - BOTTOM;
-            let _ = write!(
-                svg,
-                "<path class=\"grid\" d=\"M{at:.1} {bottom}v4\"/><text x=\"{at:.1}\" y=\"{:.1}\" class=\"middle\">{text}</text>",
-                bottom + 17.0,
-            );
-        }
-        let _ = write!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" class=\"middle label\">{label}</text>",
-            (LEFT + WIDTH - RIGHT) / 2.0,
-            HEIGHT - 6.0,
-        );
-        if self.y == Scale::Share && y_end > 1.0 {
-            let at = y_at(1.0);
-            let _ = write!(svg, "<path class=\"capacity\" d=\"M{LEFT} {at:.1}H{:.1}\"/>", WIDTH - RIGHT);
-        }
-        for (colour, points) in &self.lines {
-            let _ = write!(svg, "<path class=\"line l{}\" d=\"", colour % COLOURS);
-            for (at, (x, y)) in points.iter().enumerate() {
-                let (x, y) = (x_at(*x), y_at(*y));
-                let _ = if at == 0 { write!(svg, "M{x:.1} {y:.1}") } else { write!(svg, "H{x:.1}V{y:.1}") };
+        let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+        // What a script needs to add a line: where 0 is, and how much a unit is.
+        let frame = format!("{LEFT} {bottom} {} {}", (right - LEFT) / x_end, (bottom - TOP) / y_end,);
+        html! {
+            svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(shown(&self.title)) data-frame=(frame) {
+                @for y in grid(y_end, y_step) {
+                    path.grid d=(format!("M{LEFT} {:.1}H{right:.1}", y_at(y))) {}
+                    text.end x=(format!("{:.1}", LEFT - 6.0)) y=(format!("{:.1}", y_at(y) + 4.0)) { (self.y.text(y)) }
+                }
+                @for x in grid(x_end, step(x_end)) {
+                    path.grid d=(format!("M{:.1} {bottom}v4", x_at(x))) {}
+                    text.middle x=(format!("{:.1}", x_at(x))) y=(format!("{:.1}", bottom + 17.0)) { (self.x.text(x)) }
+                }
+                text.middle.label x=(format!("{:.1}", (LEFT + right) / 2.0)) y=(format!("{:.1}", HEIGHT - 6.0)) { (shown(self.x_label)) }
+                @if self.y == Scale::Share && y_end > 1.0 { path.capacity d=(format!("M{LEFT} {:.1}H{right:.1}", y_at(1.0))) {} }
+                @for (colour, points) in &self.lines {
+                    path class=(format!("line l{}", colour % COLOURS)) d=(steps(points.iter().map(|(x, y)| (x_at(*x), y_at(*y))))) {}
+                }
             }
-            svg.push_str("\"/>");
         }
-        svg.push_str("</svg></figure>");
-        svg
     }
 }
 
-/// The lines' names, for the charts that follow.
-pub(super) fn legend<'n>(names: impl Iterator<Item = (usize, &'n str)>) -> String {
-    let mut html = String::from("<ul class=\"legend\">");
-    for (colour, name) in names {
-        let _ = write!(
-            html,
-            "<li><svg width=\"34\" height=\"10\" aria-hidden=\"true\"><path class=\"line l{}\" d=\"M1 5H33\"/></svg>{}</li>",
-            colour % COLOURS,
-            escape(&shortened(name, 80)),
-        );
+/// A step function as the outline of a path: a value holds until the next point.
+fn steps(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    for (at, (x, y)) in points.enumerate() {
+        let _ = if at == 0 { write!(path, "M{x:.1} {y:.1}") } else { write!(path, "H{x:.1}V{y:.1}") };
     }
-    html.push_str("</ul>");
-    html
+    path
+}
+
+/// The lines' names, for the charts that follow.
+pub(super) fn legend<'n>(names: impl Iterator<Item = (usize, &'n str)>) -> Markup {
+    html! {
+        ul.legend { @for (colour, name) in names { li {
+            svg width="34" height="10" aria-hidden="true" { path class=(format!("line l{}", colour % COLOURS)) d="M1 5H33" {} }
+            (shortened(name, 80))
+        } } }
+    }
 }
 
 /// The distance between grid lines: 1, 2 or 5 times a power of ten, three to six lines.

@@ -1,14 +1,12 @@
 //! The answer first: the hottest link of all runs, the choice that keeps it coolest, and on what
 //! that was found.
 
-use std::fmt::Write;
-
+use maud::{Markup, html};
 use phaseflow_simulate::result::Network;
 use phaseflow_simulate::workload::Workload;
 
-use super::hotspots::measure;
 use super::kept::{KeptRun, KeptSpot};
-use super::text::{counted, escape, shortened};
+use super::text::{counted, shortened};
 use crate::axes;
 use crate::number;
 
@@ -18,75 +16,83 @@ pub(super) fn headline(
     differ: &[usize],
     networks: &[Network],
     workloads: &[Workload],
-) -> String {
-    let mut html = String::from("<div class=\"tiles\">");
+) -> Markup {
     let peaks: Vec<(&KeptRun, &KeptSpot)> = runs.iter().filter_map(|run| Some((run, peak(run)?))).collect();
-    if let Some((run, spot)) = hottest(&peaks) {
-        let _ = write!(
-            html,
-            "<div class=\"tile\"><h2>Hottest link</h2><p class=\"big\">{}</p><p>{}{}: {}{}</p></div>",
-            escape(&shortened(&spot.link, 40)),
-            phase(spot),
-            choice(run, differ),
-            number::load(spot.spot.load, spot.spot.rates),
-            spot.spot
-                .utilization
-                .map_or_else(String::new, |u| format!(", {} of its capacity", number::percent(u))),
-        );
-        html.push_str(&coolest(&peaks, spot, differ));
-    }
-    for network in networks.iter().take(3) {
-        let hosts = network.nodes.iter().filter(|node| node.slots.is_some()).count();
-        let _ = write!(
-            html,
-            "<div class=\"tile\"><h2>Network</h2><p class=\"big\">{}</p><p>{}, {}, {}</p></div>",
-            escape(&shortened(&network.label, 40)),
-            counted(hosts, "host"),
-            counted(network.nodes.len() - hosts, "switch").replace("switchs", "switches"),
-            counted(network.links.len(), "directed link"),
-        );
-    }
-    for workload in workloads.iter().take(3) {
-        let header = &workload.segmentation.header;
-        let _ = write!(
-            html,
-            "<div class=\"tile\"><h2>Workload</h2><p class=\"big\">{}</p><p>{}, {}{}</p></div>",
-            escape(&shortened(&workload.name, 40)),
-            counted(header.ranks as usize, "rank"),
-            counted(workload.segmentation.phases.len(), "phase"),
-            header
-                .duration_ns
-                .map_or_else(String::new, |ns| format!(", {}", number::seconds(ns as f64 * 1e-9))),
-        );
-    }
-    html.push_str("</div>");
-    html
+    let hottest = hottest(&peaks);
+    html! { div.tiles {
+        @if let Some((run, spot)) = hottest {
+            (tile("Hottest link", &shortened(&spot.link, 40), &format!(
+                "{}{}: {}{}",
+                shortened(&spot.spot.name(), 80),
+                choice(run, differ),
+                number::load(spot.spot.load, spot.spot.rates),
+                spot.spot.utilization.map_or_else(String::new, |u| format!(", {} of its capacity", number::percent(u))),
+            )))
+            (coolest(&peaks, spot, differ))
+        }
+        @for network in networks.iter().take(3) {
+            @let hosts = network.nodes.iter().filter(|node| node.slots.is_some()).count();
+            (tile("Network", &shortened(&network.label, 40), &format!(
+                "{}, {}, {}",
+                counted(hosts, "host"),
+                counted(network.nodes.len() - hosts, "switch").replace("switchs", "switches"),
+                counted(network.links.len(), "directed link"),
+            )))
+        }
+        @for workload in workloads.iter().take(3) {
+            @let header = &workload.segmentation.header;
+            (tile("Workload", &shortened(&workload.name, 40), &format!(
+                "{}, {}{}",
+                counted(header.ranks as usize, "rank"),
+                counted(workload.segmentation.phases.len(), "phase"),
+                header.duration_ns.map_or_else(String::new, |ns| format!(", {}", number::seconds(ns as f64 * 1e-9))),
+            )))
+        }
+    } }
+}
+
+fn tile(heading: &str, value: &str, about: &str) -> Markup {
+    html! { div.tile { h2 { (heading) } p.big { (value) } p { (about) } } }
 }
 
 /// The run whose highest peak is lowest, where runs differ. An averaged run hides its peaks and is
 /// no choice that anyone could make: it counts only among its like.
-fn coolest(peaks: &[(&KeptRun, &KeptSpot)], hottest: &KeptSpot, differ: &[usize]) -> String {
+fn coolest(peaks: &[(&KeptRun, &KeptSpot)], hottest: &KeptSpot, differ: &[usize]) -> Markup {
     let lowest =
         peaks.iter().copied().reduce(|a, b| if b.1.spot.congestion < a.1.spot.congestion { b } else { a });
     let Some((run, spot)) = lowest.filter(|(_, spot)| spot.spot.congestion < hottest.spot.congestion) else {
-        return String::new();
+        return Markup::default();
     };
     let less = 1.0 - spot.spot.congestion / hottest.spot.congestion;
-    format!(
-        "<div class=\"tile\"><h2>Lowest peak</h2><p class=\"big\">{}</p><p>run {}: {} on {}, {} less than the hottest</p></div>",
-        escape(&shortened(&axes::told_by(&run.choices, differ), 60)),
+    let about = format!(
+        "run {}: {} on {}, {} less than the hottest",
         run.labels.run,
-        measure(spot),
-        escape(&shortened(&spot.link, 40)),
+        spot.measure(),
+        shortened(&spot.link, 40),
         number::percent(less),
-    )
+    );
+    tile("Lowest peak", &shortened(&axes::told_by(&run.choices, differ), 60), &about)
 }
 
-/// Number of the workload and name of the phase that loads a link most in any run.
+/// The run and the spot that are shown first: the hottest phase of all, of those that are not
+/// negligible if there are any.
+pub(super) fn first_shown(runs: &[KeptRun]) -> Option<(usize, usize)> {
+    let all =
+        || runs.iter().enumerate().flat_map(|(at, run)| (0..run.spots.len()).map(move |spot| (at, spot)));
+    let kept = |(run, spot): &(usize, usize)| &runs[*run].spots[*spot];
+    let hotter = |a: (usize, usize), b: (usize, usize)| {
+        if kept(&b).spot.congestion > kept(&a).spot.congestion { b } else { a }
+    };
+    let phases = || all().filter(|at| kept(at).spot.phase.is_some());
+    let counting = phases().filter(|at| !kept(at).is_negligible).reduce(hotter);
+    counting.or_else(|| phases().reduce(hotter)).or_else(|| all().reduce(hotter))
+}
+
+/// Number of the workload and name of the phase of [`first_shown`].
 pub(super) fn hottest_phase(runs: &[KeptRun]) -> Option<(usize, &str)> {
-    let spots = runs.iter().flat_map(|run| &run.spots).map(|kept| &kept.spot);
-    let named = spots.filter_map(|spot| Some((spot.congestion, (spot.workload?, spot.phase.as_deref()?))));
-    named.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|hottest| hottest.1)
+    let (run, spot) = first_shown(runs)?;
+    let spot = &runs[run].spots[spot].spot;
+    Some((spot.workload?, spot.phase.as_deref()?))
 }
 
 /// The hottest of a run's hot spots.
@@ -99,11 +105,7 @@ fn hottest<'r>(peaks: &[(&'r KeptRun, &'r KeptSpot)]) -> Option<(&'r KeptRun, &'
     peaks.iter().copied().reduce(|a, b| if b.1.spot.congestion > a.1.spot.congestion { b } else { a })
 }
 
-fn phase(spot: &KeptSpot) -> String {
-    escape(&shortened(&spot.spot.name(), 80))
-}
-
 fn choice(run: &KeptRun, differ: &[usize]) -> String {
     let told = axes::told_by(&run.choices, differ);
-    if told.is_empty() { told } else { format!(" under {}", escape(&shortened(&told, 80))) }
+    if told.is_empty() { told } else { format!(" under {}", shortened(&told, 80)) }
 }

@@ -4,13 +4,14 @@
 //! As vectors a matrix of 512 ranks would be 22 MB, as an image with a palette a few kB. More ranks
 //! than pixels are binned, the sum of a bin is what shows.
 
-use std::fmt::Write;
-
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use maud::{Markup, html};
 use phaseflow_collect::TrafficMatrix;
 use phaseflow_segment::Phase;
 use phaseflow_simulate::workload::Workload;
 
-use super::text::{base64, counted, escape, shortened};
+use super::text::{counted, shortened, shown};
 use crate::number;
 
 /// Pixels a side, where few matrices are shown and where many are: bounds the size of the page.
@@ -33,29 +34,6 @@ const RAMP: [[f64; 3]; 7] = [
     [252.0, 253.0, 191.0],
 ];
 
-/// The matrices of all phases of all workloads, or of those with the most bytes. `hottest` comes
-/// first: the number of a workload and the name of its phase.
-pub(super) fn matrices(workloads: &[Workload], hottest: Option<(usize, &str)>) -> String {
-    let (phases, total) = drawn(workloads, hottest);
-    let side = if total <= FEW { LARGE } else { SMALL };
-    let mut html = String::from("<div class=\"figures\">");
-    for (_, workload, phase) in phases {
-        let name =
-            if workloads.len() > 1 { format!("{}: ", shortened(&workload.name, 40)) } else { String::new() };
-        html.push_str(&figure(
-            &format!("{name}phase {}{}", phase.name, in_brackets(&phase.title)),
-            workload.segmentation.header.ranks,
-            phase,
-            side,
-        ));
-    }
-    html.push_str("</div>");
-    if total > MATRICES {
-        let _ = write!(html, "<p>{} more are not drawn.</p>", total - MATRICES);
-    }
-    html
-}
-
 /// Phases that are drawn, each with the number of its workload; and the number of all.
 fn drawn<'w>(
     workloads: &'w [Workload],
@@ -75,19 +53,59 @@ fn drawn<'w>(
     (phases, total)
 }
 
-/// The matrices of [`matrices`] one by one: number of the workload, name of the phase with its
-/// title, figure.
+/// A matrix that is drawn.
+pub(super) struct MatrixFigure {
+    /// Number of the workload, name of the phase.
+    pub(super) workload: usize,
+    pub(super) phase: String,
+    /// Name of the phase and its title.
+    pub(super) name: String,
+    /// What it shows, in a sentence.
+    pub(super) about: String,
+    pub(super) svg: Markup,
+    /// Ranks, pixels a side, unit of the values.
+    pub(super) ranks: u64,
+    pub(super) side: usize,
+    pub(super) unit: &'static str,
+    /// By colour from 1: the lowest and the highest value that have it, `None` for one that none
+    /// has.
+    pub(super) values: Vec<Option<(u64, u64)>>,
+}
+
+/// The matrices of all phases of all workloads, or of those with the most bytes; that of
+/// `hottest`, the number of a workload and the name of its phase, is among them and comes first.
+/// `large` ones have more pixels. Also the number of all.
 pub(super) fn figures(
     workloads: &[Workload],
     hottest: Option<(usize, &str)>,
-) -> Vec<(usize, String, String)> {
-    let (phases, _) = drawn(workloads, hottest);
-    let one = |(number, workload, phase): (usize, &Workload, &Phase)| {
-        let name = format!("{}{}", phase.name, in_brackets(&phase.title));
-        let figure = figure(&format!("phase {name}"), workload.segmentation.header.ranks, phase, LARGE);
-        (number, name, figure)
+    large: bool,
+) -> (Vec<MatrixFigure>, usize) {
+    let (phases, total) = drawn(workloads, hottest);
+    let side = if large || total <= FEW { LARGE } else { SMALL };
+    let figure = |(workload, load, phase): (usize, &Workload, &Phase)| {
+        let own = format!("{}{}", phase.name, in_brackets(&phase.title));
+        let of = if workloads.len() > 1 { format!("{}: ", shortened(&load.name, 40)) } else { String::new() };
+        let ranks = u64::from(load.segmentation.header.ranks.max(phase.matrix.ranks()).max(1));
+        let image = Image::new(&phase.matrix, ranks, side);
+        let about = format!(
+            "{of}phase {own}: {} in {} between {}",
+            number::scaled(phase.matrix.bytes() as f64, "B"),
+            counted(phase.matrix.messages() as usize, "message"),
+            counted(phase.matrix.len(), "pair"),
+        );
+        MatrixFigure {
+            workload,
+            phase: phase.name.clone(),
+            name: own,
+            svg: svg(&image, ranks, &about),
+            about,
+            ranks,
+            side: image.side,
+            unit: if image.messages { "messages" } else { "B" },
+            values: image.values,
+        }
     };
-    phases.into_iter().map(one).collect()
+    (phases.into_iter().map(figure).collect(), total)
 }
 
 /// ` (title)`, or nothing.
@@ -95,67 +113,57 @@ fn in_brackets(title: &str) -> String {
     if title.is_empty() { String::new() } else { format!(" ({})", shortened(title, 80)) }
 }
 
-fn figure(title: &str, ranks: u32, phase: &Phase, side: u64) -> String {
-    let matrix = &phase.matrix;
-    let ranks = u64::from(ranks.max(matrix.ranks()).max(1));
-    let image = Image::new(matrix, ranks, side);
-    let about = format!(
-        "{title}: {} in {} between {}",
-        number::scaled(matrix.bytes() as f64, "B"),
-        counted(matrix.messages() as usize, "message"),
-        counted(matrix.len(), "pair"),
-    );
-    let about = escape(&about);
-    let mut svg = format!("<figure><figcaption>{about}</figcaption>");
-    let Some(png) = image.png() else { return svg + "</figure>" };
-    let _ = write!(
-        svg,
-        "<svg viewBox=\"0 0 366 290\" role=\"img\" aria-label=\"Traffic matrix of {about}\">\
-         <rect class=\"panel\" x=\"46\" y=\"8\" width=\"240\" height=\"240\"/>\
-         <image x=\"46\" y=\"8\" width=\"240\" height=\"240\" preserveAspectRatio=\"none\" href=\"data:image/png;base64,{}\"/>",
-        base64(&png),
-    );
+fn svg(image: &Image, ranks: u64, about: &str) -> Markup {
+    let Some(png) = image.png() else { return Markup::default() };
     let mut marks = vec![0, (ranks - 1) / 2, ranks - 1];
     marks.dedup();
-    for rank in marks {
-        let middle = 8.0 + 240.0 * (rank as f64 + 0.5) / ranks as f64;
-        let _ = write!(
-            svg,
-            "<text class=\"end\" x=\"41\" y=\"{:.0}\">{rank}</text><text class=\"middle\" x=\"{:.0}\" y=\"264\">{rank}</text>",
-            middle + 4.0,
-            middle + 38.0,
-        );
-    }
+    let marks: Vec<(u64, f64)> =
+        marks.into_iter().map(|rank| (rank, 8.0 + 240.0 * (rank as f64 + 0.5) / ranks as f64)).collect();
     let unit = if image.messages { "" } else { "B" };
-    let _ = write!(
-        svg,
-        "<text class=\"middle label\" x=\"166\" y=\"284\">receiving rank</text>\
-         <text class=\"middle label\" transform=\"translate(11 128) rotate(-90)\">sending rank</text>\
-         <rect fill=\"url(#ramp)\" x=\"294\" y=\"8\" width=\"10\" height=\"240\"/>\
-         <text x=\"309\" y=\"18\">{}</text>",
-        number::scaled(image.most, unit),
-    );
-    if image.least < image.most {
-        let _ = write!(svg, "<text x=\"309\" y=\"247\">{}</text>", number::scaled(image.least, unit));
+    html! {
+        svg.matrix viewBox="0 0 366 290" role="img" aria-label=(format!("Traffic matrix of {}", shown(about))) {
+            rect.panel x="46" y="8" width="240" height="240" {}
+            image x="46" y="8" width="240" height="240" preserveAspectRatio="none" href=(format!("data:image/png;base64,{}", BASE64_STANDARD.encode(&png))) {}
+            @for (rank, middle) in &marks {
+                text.end x="41" y=(format!("{:.0}", middle + 4.0)) { (rank) }
+                text.middle x=(format!("{:.0}", middle + 38.0)) y="264" { (rank) }
+            }
+            text.middle.label x="166" y="284" { "receiving rank" }
+            text.middle.label transform="translate(11 128) rotate(-90)" { "sending rank" }
+            rect fill="url(#ramp)" x="294" y="8" width="10" height="240" {}
+            text x="309" y="18" { (number::scaled(image.most, unit)) }
+            @if image.least < image.most { text x="309" y="247" { (number::scaled(image.least, unit)) } }
+        }
     }
-    svg.push_str("</svg></figure>");
-    svg
 }
 
 /// The colours of the matrices, for their legends on the page.
-pub(super) fn ramp() -> String {
-    format!("<svg width=\"0\" height=\"0\" aria-hidden=\"true\">{}</svg>", ramp_definition())
+pub(super) fn ramp() -> Markup {
+    html! { svg width="0" height="0" aria-hidden="true" { (ramp_definition()) } }
 }
 
 /// The colours of the matrices, for use in a drawing.
-pub(super) fn ramp_definition() -> String {
-    let mut svg = String::from("<defs><linearGradient id=\"ramp\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">");
-    for (at, [r, g, b]) in RAMP.iter().enumerate() {
-        let offset = at as f64 / (RAMP.len() - 1) as f64;
-        let _ = write!(svg, "<stop offset=\"{offset:.3}\" stop-color=\"rgb({r},{g},{b})\"/>");
+pub(super) fn ramp_definition() -> Markup {
+    let stops = RAMP.iter().enumerate().map(|(at, [r, g, b])| {
+        (format!("{:.3}", at as f64 / (RAMP.len() - 1) as f64), format!("rgb({r},{g},{b})"))
+    });
+    html! {
+        defs { linearGradient id="ramp" x1="0" y1="1" x2="0" y2="0" {
+            @for (offset, colour) in stops { stop offset=(offset) stop-color=(colour) {} }
+        } }
     }
-    svg.push_str("</linearGradient></defs>");
-    svg
+}
+
+/// The colours of an image, red, green and blue; that of nothing first.
+pub(super) fn palette() -> Vec<u8> {
+    let mut palette = vec![0u8; 3];
+    for step in 0..255 {
+        let at = f64::from(step) / 254.0 * (RAMP.len() - 1) as f64;
+        let (low, part) = ((at as usize).min(RAMP.len() - 2), at - at.floor());
+        let part = if at as usize > low { 1.0 } else { part };
+        palette.extend((0..3).map(|c| (RAMP[low][c] * (1.0 - part) + RAMP[low + 1][c] * part).round() as u8));
+    }
+    palette
 }
 
 /// A matrix in pixels: number of a colour each, 0 is nothing.
@@ -166,6 +174,8 @@ struct Image {
     most: f64,
     /// Nothing but empty messages: their number is shown.
     messages: bool,
+    /// By colour from 1: the lowest and the highest value that have it.
+    values: Vec<Option<(u64, u64)>>,
 }
 
 impl Image {
@@ -187,8 +197,17 @@ impl Image {
             _ if span <= 0.0 => 255,
             _ => 1 + ((sum as f64 / least).ln() / span * 254.0).round() as u8,
         };
-        let pixels = sums.into_iter().map(colour).collect();
-        Self { side: side as usize, pixels, least, most, messages }
+        let mut values: Vec<Option<(u64, u64)>> = vec![None; 255];
+        let mut coloured = |sum: u64| {
+            let colour: u8 = colour(sum);
+            if let Some(at) = usize::from(colour).checked_sub(1) {
+                let (low, high) = values[at].unwrap_or((sum, sum));
+                values[at] = Some((low.min(sum), high.max(sum)));
+            }
+            colour
+        };
+        let pixels = sums.into_iter().map(&mut coloured).collect();
+        Self { side: side as usize, pixels, least, most, messages, values }
     }
 
     /// As PNG with a palette; nothing is transparent.
@@ -198,16 +217,7 @@ impl Image {
         encoder.set_color(png::ColorType::Indexed);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_compression(png::Compression::High);
-        let mut palette = vec![0u8; 3];
-        for step in 0..255 {
-            let at = f64::from(step) / 254.0 * (RAMP.len() - 1) as f64;
-            let (low, part) = ((at as usize).min(RAMP.len() - 2), at - at.floor());
-            let part = if at as usize > low { 1.0 } else { part };
-            palette.extend(
-                (0..3).map(|c| (RAMP[low][c] * (1.0 - part) + RAMP[low + 1][c] * part).round() as u8),
-            );
-        }
-        encoder.set_palette(palette);
+        encoder.set_palette(palette());
         encoder.set_trns(vec![0u8]);
         let mut writer = encoder.write_header().ok()?;
         writer.write_image_data(&self.pixels).ok()?;
@@ -236,6 +246,17 @@ mod tests {
     fn colours_go_by_the_logarithm() {
         let image = Image::new(&matrix(&[(0, 1, 1), (1, 0, 1000), (1, 1, 1_000_000)]), 2, 512);
         assert_eq!(image.pixels, [0, 1, 128, 255]);
+    }
+
+    #[test]
+    fn colours_tell_their_values() {
+        let image = Image::new(&matrix(&[(0, 1, 1), (1, 0, 1000), (1, 1, 1_000_000)]), 2, 512);
+        assert_eq!(
+            (image.values[0], image.values[127], image.values[254]),
+            (Some((1, 1)), Some((1000, 1000)), Some((1_000_000, 1_000_000)))
+        );
+        let colours: std::collections::BTreeSet<Vec<u8>> = palette().chunks(3).map(<[u8]>::to_vec).collect();
+        assert_eq!(colours.len(), 256, "a colour stands for two values");
     }
 
     #[test]

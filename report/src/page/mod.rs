@@ -1,28 +1,37 @@
-//! `index.html`: one page, nothing outside of it, no script.
+//! `index.html`: one page, nothing outside of it.
 //!
-//! From the answer to the detail: the verdict in sentences, tiles with the hottest link and the choice that cools it, the
-//! table of hot spots, the phases over time, their matrices, the loads of all links run against
-//! run. What is long is folded. Sizes are bounded whatever the results: [`DETAILED`] runs have
-//! charts, further ones are in the tables and in the CSV files.
+//! From the answer to the detail: the verdict in sentences, the runs, tiles, the most loaded link of
+//! every phase, then one phase of one run in all its parts ([`explorer`]), phases and jobs over
+//! time. What is long is folded. Sizes are bounded whatever the results: [`DETAILED`] runs have
+//! drawings, further ones are in the tables and in the CSV files.
+//!
+//! Markup is written with maud, which escapes all text.
 
+mod address;
 mod blame;
 mod chart;
-mod compare;
+mod explorer;
+mod gantt;
 mod headline;
 mod hotspots;
+mod jobs;
 mod kept;
-mod map;
+mod link_loads;
 mod matrix;
+mod network_map;
+mod over_time;
 mod path;
 mod picture;
 mod plots;
 mod ranking;
 mod reference;
+mod strips;
 mod text;
 mod timeline;
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use phaseflow_simulate::result::Network;
 use phaseflow_simulate::workload::Workload;
 use serde_json::Value;
@@ -32,10 +41,11 @@ use crate::disagreement::Disagreements;
 use crate::verdict::Verdict;
 use crate::view::RunView;
 use kept::KeptRun;
+use network_map::NetworkMap;
 pub use picture::Picture;
-use text::{counted, escape};
+use text::{counted, shown};
 
-/// Runs with charts.
+/// Runs with drawings.
 const DETAILED: usize = 100;
 
 /// Workloads with a timeline.
@@ -46,17 +56,12 @@ pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; 
 /// How pages look.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
-/// The head of the page, with [`POLICY`].
-const HEAD: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\
-<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
-<title>PhaseFlow report</title>";
-
 /// Collects what the page shows, run by run.
-#[derive(Debug)]
 pub struct Page {
     configurations: Vec<Value>,
     runs: Vec<KeptRun>,
+    /// By number of the network; `None` for one that cannot be drawn.
+    maps: BTreeMap<usize, Option<NetworkMap>>,
     disagreements: Disagreements,
     verdict: Verdict,
 }
@@ -67,6 +72,7 @@ impl Page {
         Self {
             configurations,
             runs: Vec::new(),
+            maps: BTreeMap::new(),
             disagreements: Disagreements::default(),
             verdict: Verdict::default(),
         }
@@ -76,67 +82,78 @@ impl Page {
     pub fn run(&mut self, view: &RunView<'_>) {
         self.disagreements.run(view);
         self.verdict.run(view);
-        self.runs.push(KeptRun::new(view, self.runs.len() < DETAILED));
+        let map = self.maps.entry(view.run.topology).or_insert_with(|| NetworkMap::new(view.network));
+        self.runs.push(KeptRun::new(view, map.as_ref(), self.runs.len() < DETAILED));
     }
 
     /// The page.
-    pub fn html(&self, networks: &[Network], workloads: &[Workload]) -> String {
+    pub fn html(&mut self, networks: &[Network], workloads: &[Workload]) -> String {
+        let maps: Vec<Option<NetworkMap>> =
+            (0..networks.len()).map(|topology| self.maps.remove(&topology).flatten()).collect();
         let runs = &self.runs;
         let differ = axes::differing(&runs.iter().map(|run| &run.choices).collect::<Vec<_>>());
         let names: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
-        let mut html = String::from(HEAD);
-        let _ = write!(html, "<style>{STYLE}</style></head><body>{}<main>", matrix::ramp());
-        let _ = write!(
-            html,
-            "<header><h1>PhaseFlow report</h1><p>{} · {} · {}</p></header>",
-            counted(runs.len(), "run"),
-            counted(workloads.len(), "workload"),
-            counted(networks.len(), "network"),
-        );
         let sentences = self.verdict.sentences();
-        if !sentences.is_empty() {
-            html.push_str("<ul class=\"verdict\">");
-            for sentence in sentences {
-                let _ = write!(html, "<li>{}</li>", escape(&sentence));
+        let is_bytes = runs.iter().flat_map(|run| &run.spots).any(|kept| !kept.spot.rates);
+        let body = html! {
+            header {
+                h1 { "PhaseFlow report" }
+                p { (counted(runs.len(), "run")) " · " (counted(workloads.len(), "workload")) " · " (counted(networks.len(), "network")) }
             }
-            html.push_str("</ul>");
-        }
-        html.push_str(&headline::headline(runs, &differ, networks, workloads));
-        if runs.iter().flat_map(|run| &run.spots).any(|kept| !kept.spot.rates) {
-            html.push_str(
-                "<p class=\"note\">A trace here does not know how long its phases last: its loads are bytes, not bytes per \
-                 second, and say nothing of utilization.</p>",
-            );
-        }
-        for sentence in self.disagreements.sentences() {
-            let _ = write!(html, "<p class=\"note\">Models disagree on {}.</p>", escape(&sentence));
-        }
-        html.push_str(&ranking::ranking(runs, &differ));
-        section(&mut html, "Hot spots", &hotspots::comparison(runs, &differ, &names));
-        folded(&mut html, "Every hot spot with its numbers", &hotspots::list(runs, &differ));
-        let blame = blame::table(runs, &differ);
-        if !blame.is_empty() {
-            section(&mut html, "What slowed the critical path", &blame);
-        }
-        let timelines: String = workloads.iter().take(TIMELINES).map(timeline::timeline).collect();
-        section(&mut html, "Phases over time", &timelines);
-        section(&mut html, "Who sends to whom", &matrix::matrices(workloads, headline::hottest_phase(runs)));
-        let detailed = &runs[..runs.len().min(DETAILED)];
-        section(&mut html, "Link loads", &compare::comparisons(detailed, &differ, networks));
-        section(&mut html, "Reference", "");
-        folded(&mut html, "All runs", &reference::runs(runs));
-        folded(&mut html, "Configuration", &reference::configurations(&self.configurations));
-        folded(&mut html, "Files beside this page", reference::FILES);
-        folded(&mut html, "Words", reference::WORDS);
-        html.push_str("</main></body></html>\n");
-        html
+            @if !sentences.is_empty() { ul.verdict { @for sentence in sentences { li { (shown(&sentence)) } } } }
+            (ranking::ranking(runs, &differ))
+            (headline::headline(runs, &differ, networks, workloads))
+            @if is_bytes { p.note {
+                "A trace here does not know how long its phases last: its loads are bytes, not bytes per second, and say \
+                 nothing of utilization."
+            } }
+            @for sentence in self.disagreements.sentences() { p.note { "Models disagree on " (shown(&sentence)) "." } }
+            section { h2 { "Hot spots" } (hotspots::comparison(runs, &differ, &names)) }
+            (folded("Every hot spot with its numbers", &hotspots::list(runs, &differ)))
+            (explorer::section(runs, &differ, networks, workloads, &maps))
+            (blame::table(runs, &differ))
+            section {
+                h2 { "Phases over time" }
+                @for (number, workload) in workloads.iter().enumerate().take(TIMELINES) {
+                    (timeline::timeline(workload))
+                    (strips::strips(runs, &differ, number, workload))
+                }
+            }
+            (gantt::jobs(runs, &differ))
+            (over_time::series(&runs[..runs.len().min(DETAILED)], &differ))
+            section { h2 { "Reference" } }
+            (folded("All runs", &reference::runs(runs)))
+            (folded("Configuration", &reference::configurations(&self.configurations)))
+            (folded("Files beside this page", &PreEscaped(reference::FILES.into())))
+            (folded("Words", &PreEscaped(reference::WORDS.into())))
+        };
+        document(
+            "PhaseFlow report",
+            &explorer::policy(),
+            &html! { (matrix::ramp()) main { (body) } (explorer::script()) },
+        )
     }
 }
 
-fn section(html: &mut String, heading: &str, body: &str) {
-    let _ = write!(html, "<section><h2>{heading}</h2>{body}</section>");
+/// A page that needs nothing else, allowed what `policy` says.
+pub(crate) fn document(title: &str, policy: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { (body) }
+        }
+    };
+    page.into_string() + "\n"
 }
 
-fn folded(html: &mut String, heading: &str, body: &str) {
-    let _ = write!(html, "<details><summary>{heading}</summary>{body}</details>");
+fn folded(heading: &str, body: &Markup) -> Markup {
+    html! { details { summary { (heading) } (body) } }
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use maud::html;
 use resvg::{tiny_skia, usvg};
 
 use phaseflow_collect::{Error, Result};
 
 use super::chart::COLOURS;
-use super::text::{escape, shortened};
+use super::text::shortened;
 use super::{STYLE, matrix};
 
 /// Height of a line of the title above a drawing and of a name below it, units of the drawing.
@@ -49,7 +50,7 @@ impl Picture {
              <title>{0}</title><style>{1}</style>{2}<rect x=\"0\" y=\"-{above}\" width=\"{width}\" height=\"{all}\" fill=\"#fff\"/>",
             escape(&shortened(title, LONGEST)),
             style(),
-            matrix::ramp_definition(),
+            matrix::ramp_definition().into_string(),
         );
         for (at, line) in lines.iter().enumerate() {
             let y = LINE * (at + 1) as f64 - above;
@@ -101,6 +102,11 @@ impl Picture {
         resvg::render(&tree, tiny_skia::Transform::from_scale(SCALE, SCALE), &mut pixmap.as_mut());
         pixmap.encode_png().map_err(|error| wrong(error.to_string()))
     }
+}
+
+/// Text as the content of an element.
+fn escape(text: &str) -> String {
+    html! { (text) }.into_string()
 }
 
 /// Text in lines of at most `width` characters, cut between words where there are any.

@@ -1,13 +1,12 @@
 //! The drawings of the page as files: matrices, time lines, link loads, runs and their speed-up.
 
-use std::fmt::Write;
-
+use maud::{Markup, html};
 use phaseflow_simulate::workload::Workload;
 
 use super::kept::KeptRun;
 use super::picture::Picture;
-use super::text::{escape, shortened};
-use super::{Page, compare, headline, matrix, timeline};
+use super::text::shortened;
+use super::{Page, headline, link_loads, matrix, timeline};
 use crate::axes;
 use crate::number;
 
@@ -27,25 +26,24 @@ impl Page {
         pictures.extend(comparison(&self.runs, &differ));
         pictures.extend(speed_up(&self.runs, &differ));
         let several = workloads.len() > 1;
+        let of = |number: usize| if several { format!("-{number}") } else { String::new() };
         for (number, workload) in workloads.iter().enumerate() {
-            let of = if several { format!("-{number}") } else { String::new() };
             let title = format!("Phases of {} over time", workload.name);
-            pictures.extend(Picture::new(
-                &format!("timeline{of}"),
-                &title,
-                &timeline::timeline(workload),
-                &[],
-            ));
+            let svg = timeline::picture(workload).map(Markup::into_string);
+            pictures.extend(
+                svg.and_then(|svg| Picture::new(&format!("timeline{}", of(number)), &title, &svg, &[])),
+            );
         }
-        for (number, name, figure) in matrix::figures(workloads, headline::hottest_phase(&self.runs)) {
-            let of = if several { format!("-{number}") } else { String::new() };
-            let title = format!("Who sends to whom in phase {name}");
-            pictures.extend(Picture::new(&format!("matrix{of}-{}", place(&name)), &title, &figure, &[]));
+        for figure in matrix::figures(workloads, headline::hottest_phase(&self.runs), true).0 {
+            let title = format!("Who sends to whom in phase {}", figure.name);
+            let name = format!("matrix{}-{}", of(figure.workload), place(&figure.phase));
+            pictures.extend(Picture::new(&name, &title, &figure.svg.into_string(), &[]));
         }
-        let (charts, names) = compare::link_loads(&self.runs, &differ);
-        for (name, figure) in charts {
-            let title = format!("Links of {name}, the most loaded first");
-            pictures.extend(Picture::new(&format!("links-{}", place(&name)), &title, &figure, &names));
+        let names = link_loads::names(&self.runs, &differ);
+        for ((_, phase), chart) in link_loads::charts(&self.runs) {
+            let title = format!("Links of {}, the most loaded first", chart.title);
+            let name = format!("links-{}", phase.map_or_else(|| "all".into(), place));
+            pictures.extend(Picture::new(&name, &title, &chart.svg().into_string(), &names));
         }
         let mut known = std::collections::BTreeSet::new();
         pictures.retain(|picture| known.insert(picture.name.clone()));
@@ -55,7 +53,7 @@ impl Page {
 
 /// The part of a name that a file name may have.
 fn place(name: &str) -> String {
-    let first = name.trim_start_matches("phase ").split(' ').next().unwrap_or_default();
+    let first = name.split(' ').next().unwrap_or_default();
     first
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' })
@@ -65,7 +63,7 @@ fn place(name: &str) -> String {
 
 /// Times of the runs, or their highest utilizations where the model gives no time; the best first.
 fn comparison(runs: &[KeptRun], differ: &[usize]) -> Option<Picture> {
-    let seconds: Option<Vec<f64>> = runs.iter().map(simulated_s).collect();
+    let seconds: Option<Vec<f64>> = runs.iter().map(KeptRun::simulated_s).collect();
     let peak = |run: &KeptRun| run.statistics.max_utilization;
     let is_timed = seconds.is_some();
     let values: Vec<f64> = seconds.or_else(|| runs.iter().map(peak).collect())?;
@@ -79,7 +77,7 @@ fn comparison(runs: &[KeptRun], differ: &[usize]) -> Option<Picture> {
 
 /// How many times as fast as the first run each one is.
 fn speed_up(runs: &[KeptRun], differ: &[usize]) -> Option<Picture> {
-    let seconds: Vec<f64> = runs.iter().map(simulated_s).collect::<Option<_>>()?;
+    let seconds: Vec<f64> = runs.iter().map(KeptRun::simulated_s).collect::<Option<_>>()?;
     let first = seconds.first().copied().filter(|first| *first > 0.0 && runs.len() > 1)?;
     let mut order: Vec<(f64, String)> = seconds
         .iter()
@@ -93,11 +91,6 @@ fn speed_up(runs: &[KeptRun], differ: &[usize]) -> Option<Picture> {
     Picture::new("speed-up", "Speed-up against the first run", &bars(&order, number::significant), &[])
 }
 
-/// The time that a run takes; `None` if its model takes the recorded one.
-fn simulated_s(run: &KeptRun) -> Option<f64> {
-    run.makespan.filter(|_| run.labels.model != "traffic").map(|makespan| makespan.seconds)
-}
-
 fn name(run: &KeptRun, differ: &[usize]) -> String {
     let told = axes::told_by(&run.choices, differ);
     if told.is_empty() { format!("run {}", run.labels.run) } else { told }
@@ -108,22 +101,17 @@ fn bars(rows: &[(f64, String)], text: impl Fn(f64) -> String) -> String {
     let rows = &rows[..rows.len().min(RUNS)];
     let most = rows.iter().map(|row| row.0).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let height = ROW * rows.len() as f64 + 6.0;
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {height}\">");
-    for (at, (value, name)) in rows.iter().enumerate() {
-        let top = ROW * at as f64 + 4.0;
-        let width = (WIDTH - LEFT - RIGHT) * value / most;
-        let _ = write!(
-            svg,
-            "<text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{}</text><rect class=\"f0\" x=\"{LEFT}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"16\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            LEFT - 8.0,
-            top + 13.0,
-            escape(&shortened(name, 40)),
-            LEFT + width + 6.0,
-            top + 13.0,
-            escape(&text(*value)),
-        );
-    }
-    svg.push_str("</svg>");
-    svg
+    let bars = html! {
+        svg viewBox=(format!("0 0 {WIDTH} {height}")) {
+            @for (at, (value, name)) in rows.iter().enumerate() {
+                @let top = ROW * at as f64 + 4.0;
+                @let width = (WIDTH - LEFT - RIGHT) * value / most;
+                @let middle = format!("{:.1}", top + 13.0);
+                text.end x=(format!("{:.1}", LEFT - 8.0)) y=(middle) { (shortened(name, 40)) }
+                rect.f0 x=(LEFT) y=(format!("{top:.1}")) width=(format!("{width:.1}")) height="16" {}
+                text x=(format!("{:.1}", LEFT + width + 6.0)) y=(middle) { (text(*value)) }
+            }
+        }
+    };
+    bars.into_string()
 }

@@ -1,11 +1,10 @@
 //! What stands at the end of the page: all runs, the configuration, the files, the words.
 
-use std::fmt::Write;
-
+use maud::{Markup, html};
 use serde_json::Value;
 
 use super::kept::KeptRun;
-use super::text::{counted, escape, shortened};
+use super::text::{counted, shortened};
 use crate::axes::AXES;
 use crate::makespan::Makespan;
 use crate::number;
@@ -17,10 +16,7 @@ const RUNS: usize = 1000;
 const CONFIGURATION: usize = 100_000;
 
 /// The table of all runs, as runs.csv has it, with short numbers.
-pub(super) fn runs(runs: &[KeptRun]) -> String {
-    let mut html = String::from(
-        "<div class=\"wide\" tabindex=\"0\"><table><caption>All runs</caption><thead><tr><th scope=\"col\">run</th>",
-    );
+pub(super) fn runs(runs: &[KeptRun]) -> Markup {
     let numbers = [
         "makespan",
         "max congestion",
@@ -30,47 +26,36 @@ pub(super) fn runs(runs: &[KeptRun]) -> String {
         "max flows",
         "jobs finished",
     ];
-    for name in AXES.iter().chain(&numbers) {
-        let _ = write!(html, "<th scope=\"col\">{name}</th>");
+    html! {
+        div.wide tabindex="0" { table.sortable {
+            caption { "All runs" }
+            thead { tr { th scope="col" { "run" } @for name in AXES.iter().chain(&numbers) { th scope="col" { (name) } } } }
+            tbody { @for run in runs.iter().take(RUNS) { (row(run)) } }
+        } }
+        @if runs.len() > RUNS { p { (counted(runs.len() - RUNS, "further run")) " in " a href="runs.csv" { "runs.csv" } "." } }
     }
-    html.push_str("</tr></thead><tbody>");
-    for run in runs.iter().take(RUNS) {
-        let _ = write!(html, "<tr><th scope=\"row\">{}</th>", run.labels.run);
-        for choice in &run.choices {
-            let _ = write!(html, "<td>{}</td>", escape(&shortened(choice, 48)));
-        }
-        let statistics = &run.statistics;
-        let plain = |value: Option<f64>| value.map(|value| number::scaled(value, ""));
-        for cell in [
-            run.makespan.map(Makespan::text),
-            plain(statistics.max_congestion),
-            plain(statistics.mean_congestion),
-            plain(statistics.stddev_congestion),
-            statistics.max_utilization.map(number::percent),
-            statistics.max_flows.map(|flows| flows.to_string()),
-            Some(format!("{} of {}", statistics.jobs_finished, run.jobs)),
-        ] {
-            let _ = write!(html, "<td class=\"n\">{}</td>", cell.unwrap_or_default());
-        }
-        html.push_str("</tr>");
-    }
-    html.push_str("</tbody></table></div>");
-    if runs.len() > RUNS {
-        let rest = counted(runs.len() - RUNS, "further run");
-        let _ = write!(html, "<p>{rest} in <a href=\"runs.csv\">runs.csv</a>.</p>");
-    }
-    html
+}
+
+fn row(run: &KeptRun) -> Markup {
+    let statistics = &run.statistics;
+    let plain = |value: Option<f64>| html! { td.n data-v=[value] { (value.map_or_else(String::new, |value| number::scaled(value, ""))) } };
+    html! { tr {
+        th scope="row" { (run.labels.run) }
+        @for choice in &run.choices { td { (shortened(choice, 48)) } }
+        td.n data-v=[run.makespan.map(|time| time.seconds)] { (run.makespan.map_or_else(String::new, Makespan::text)) }
+        (plain(statistics.max_congestion))
+        (plain(statistics.mean_congestion))
+        (plain(statistics.stddev_congestion))
+        td.n data-v=[statistics.max_utilization] { (statistics.max_utilization.map_or_else(String::new, number::percent)) }
+        td.n { (statistics.max_flows.map_or_else(String::new, |flows| flows.to_string())) }
+        td.n { (statistics.jobs_finished) " of " (run.job_count) }
+    } }
 }
 
 /// What was simulated, sweep by sweep.
-pub(super) fn configurations(configurations: &[Value]) -> String {
-    let mut html = String::new();
-    for configuration in configurations {
-        // The alternate form of a value is indented.
-        let _ =
-            write!(html, "<pre>{}</pre>", escape(&shortened(&format!("{configuration:#}"), CONFIGURATION)));
-    }
-    html
+pub(super) fn configurations(configurations: &[Value]) -> Markup {
+    // The alternate form of a value is indented.
+    html! { @for configuration in configurations { pre { (shortened(&format!("{configuration:#}"), CONFIGURATION)) } } }
 }
 
 pub(super) const FILES: &str = "<ul>\

@@ -5,13 +5,12 @@
 //! the drawing is wide; a column is as dark as the phase fills it, and neighbours of equal shade
 //! become one rectangle.
 
-use std::fmt::Write;
-
-use phaseflow_segment::Segmentation;
+use maud::{Markup, html};
+use phaseflow_segment::{Occurrence, Segmentation};
 use phaseflow_simulate::workload::Workload;
 
 use super::chart::{COLOURS, grid, step};
-use super::text::{counted, escape, shortened};
+use super::text::{counted, shortened, shown};
 use crate::number;
 
 const LEFT: f64 = 240.0;
@@ -25,74 +24,83 @@ const SHADES: f64 = 5.0;
 /// Lanes shown; the phases that take least time share the last one where they are more.
 const LANES: usize = 16;
 
+/// Deepest occurrences drawn: a loop in a loop in a loop.
+const DEPTHS: u32 = 3;
+
 /// How a workload's phases lie in time, and what there is to say where nothing is known of time.
-pub(super) fn timeline(workload: &Workload) -> String {
+pub(super) fn timeline(workload: &Workload) -> Markup {
     let segmentation = &workload.segmentation;
-    let end_ns = segmentation.occurrences.iter().map(|occurrence| occurrence.end_ns).max().unwrap_or(0);
-    let heading = format!(
-        "<h3>{}</h3><p>{}, {}, split by <code>{}</code>.",
-        escape(&workload.name),
-        counted(segmentation.header.ranks as usize, "rank"),
-        counted(segmentation.phases.len(), "phase"),
-        escape(&segmentation.header.method),
-    );
-    if end_ns == 0 {
-        return format!(
-            "{heading} Its trace does not say when messages were sent, so there is nothing to show.</p>"
-        );
-    }
-    let lanes = Lanes::new(segmentation);
-    let all = lanes.phases + usize::from(time_of(segmentation, &lanes, lanes.phases) > 0);
-    let height = LANE * all as f64 + 34.0;
-    let about = escape(&format!("Phases of {} over time", workload.name));
-    let mut svg = format!(
-        "{heading}</p><div class=\"wide\" tabindex=\"0\"><svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{about}\">"
-    );
-    let end_s = end_ns as f64 * 1e-9;
-    for time in grid(end_s, step(end_s)) {
-        let x = LEFT + time / end_s * COLUMNS as f64;
-        let bottom = LANE * all as f64;
-        let _ = write!(
-            svg,
-            "<path class=\"grid\" d=\"M{x:.1} 0V{:.1}\"/><text class=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-            bottom + 5.0,
-            bottom + 21.0,
-            number::seconds(time),
-        );
-    }
-    for lane in 0..all {
-        let name = lanes.name(segmentation, lane);
-        let colour = if lane < lanes.phases { format!("f{}", lane % COLOURS) } else { "idle".into() };
-        let share = time_of(segmentation, &lanes, lane) as f64 / end_ns as f64;
-        let times = tiles(segmentation, &lanes, lane).count();
-        let top = LANE * lane as f64;
-        let _ = write!(
-            svg,
-            "<text x=\"0\" y=\"{:.1}\">{}<title>{}</title></text><text class=\"end dim\" x=\"{:.1}\" y=\"{:.1}\">{times} × · {}</text><g class=\"{colour}\">",
-            top + 16.0,
-            escape(&shortened(&name, 16)),
-            escape(&lanes.title(segmentation, lane)),
-            LEFT - 10.0,
-            top + 16.0,
-            number::percent(share),
-        );
-        for (from, to, shade) in runs(&filled(segmentation, &lanes, lane, end_ns)) {
-            let x = LEFT + from as f64;
-            let _ = write!(
-                svg,
-                "<rect x=\"{x}\" y=\"{:.0}\" width=\"{}\" height=\"18\" opacity=\"{shade}\"/>",
-                top + 2.0,
-                to - from,
-            );
+    let header = &segmentation.header;
+    let end_ns = end_of(segmentation);
+    let idle = time_of(segmentation, |occurrence| occurrence.phase.is_none()) as f64 / end_ns.max(1) as f64;
+    html! {
+        h3 { (shown(&workload.name)) }
+        p {
+            (counted(header.ranks as usize, "rank")) ", " (counted(segmentation.phases.len(), "phase"))
+            ", split by " code { (shown(&header.method)) } "."
+            @if end_ns == 0 { " Its trace does not say when messages were sent, so there is nothing to show." }
+            @else if idle > 0.0 { " Idle for " (number::percent(idle)) " of the time." }
+            @if let Some(lost) = header.unmatched_receives.sentence() { " " (shown(&lost)) }
         }
-        svg.push_str("</g>");
+        @if end_ns > 0 {
+            div.wide tabindex="0" { (svg(workload, end_ns)) }
+            @let gathered = Lanes::new(segmentation).gathered;
+            @if gathered > 0 { p { "The " (counted(gathered, "phase")) " that take least time share a lane." } }
+        }
     }
-    svg.push_str("</svg></div>");
-    if lanes.gathered > 0 {
-        let rest = counted(lanes.gathered, "phase");
-        let _ = write!(svg, "<p>The {rest} that take least time share a lane.</p>");
+}
+
+/// When the last occurrence ends, nanoseconds; 0 if nothing is known of time.
+fn end_of(segmentation: &Segmentation) -> u64 {
+    segmentation.occurrences.iter().map(|occurrence| occurrence.end_ns).max().unwrap_or(0)
+}
+
+/// The drawing of [`timeline`]; `end_ns` is above 0.
+pub(super) fn picture(workload: &Workload) -> Option<Markup> {
+    let end_ns = end_of(&workload.segmentation);
+    (end_ns > 0).then(|| svg(workload, end_ns))
+}
+
+fn svg(workload: &Workload, end_ns: u64) -> Markup {
+    let segmentation = &workload.segmentation;
+    let lanes = Lanes::new(segmentation);
+    let idle_ns = time_of(segmentation, |occurrence| occurrence.phase.is_none());
+    let all = lanes.phases + usize::from(idle_ns > 0);
+    let bottom = LANE * all as f64;
+    let end_s = end_ns as f64 * 1e-9;
+    let about = format!("Phases of {} over time", shown(&workload.name));
+    html! {
+        svg.timeline.items viewBox=(format!("0 0 {WIDTH} {}", bottom + 34.0)) role="img" aria-label=(about) data-left=(LEFT) data-second=(COLUMNS as f64 / end_s) {
+            @for time in grid(end_s, step(end_s)) {
+                @let x = format!("{:.1}", LEFT + time / end_s * COLUMNS as f64);
+                path.grid d=(format!("M{x} 0V{:.1}", bottom + 5.0)) {}
+                text.middle x=(x) y=(format!("{:.1}", bottom + 21.0)) { (number::seconds(time)) }
+            }
+            @for lane in 0..all { (lane_of(segmentation, &lanes, lane, end_ns)) }
+        }
     }
-    svg
+}
+
+fn lane_of(segmentation: &Segmentation, lanes: &Lanes, lane: usize, end_ns: u64) -> Markup {
+    let name = lanes.name(segmentation, lane);
+    let colour = if lane < lanes.phases { format!("f{}", lane % COLOURS) } else { "idle".into() };
+    let is_own = |occurrence: &Occurrence| lanes.of(occurrence.phase) == lane;
+    let share = time_of(segmentation, is_own) as f64 / end_ns as f64;
+    let times = segmentation.occurrences.iter().filter(|own| is_own(own)).count();
+    let top = LANE * lane as f64;
+    let title = lanes.title(segmentation, lane);
+    let about = if title.is_empty() { name.clone() } else { format!("phase {name} ({title})") };
+    html! {
+        text x="0" y=(format!("{:.1}", top + 16.0)) { (shortened(&name, 16)) title { (shown(&title)) } }
+        text.end.dim x=(format!("{:.1}", LEFT - 10.0)) y=(format!("{:.1}", top + 16.0)) { (times) " × · " (number::percent(share)) }
+        g class=(colour) data-about=(shortened(&about, 90)) {
+            @for depth in 0..=DEPTHS { @for (from, to, shade) in runs(&filled(segmentation, |own| is_own(own) && own.depth == depth, end_ns)) {
+                // What lies inside of something else is drawn narrower.
+                @let height = 18.0 - 4.0 * f64::from(depth);
+                rect x=(LEFT + from as f64) y=(format!("{:.0}", top + 2.0 + (18.0 - height) / 2.0)) width=(to - from) height=(format!("{height:.0}")) opacity=(shade) {}
+            } }
+        }
+    }
 }
 
 /// Which phases are drawn in which lane.
@@ -149,26 +157,25 @@ impl Lanes {
     }
 }
 
-/// Occurrences of a lane that tile the run, as start and end.
-fn tiles<'a>(
-    segmentation: &'a Segmentation,
-    lanes: &'a Lanes,
-    lane: usize,
-) -> impl Iterator<Item = (u64, u64)> + 'a {
-    let tiles = segmentation.occurrences.iter().filter(move |o| o.depth == 0 && lanes.of(o.phase) == lane);
-    tiles.map(|occurrence| (occurrence.start_ns, occurrence.end_ns))
+/// Time of the occurrences of a kind, nanoseconds; what lies inside of another one of them counts
+/// once.
+fn time_of(segmentation: &Segmentation, is_own: impl Fn(&Occurrence) -> bool) -> u64 {
+    let mut until = 0;
+    let mut time = 0_u64;
+    // They come by start, then depth.
+    for own in segmentation.occurrences.iter().filter(|own| is_own(own)) {
+        time = time.saturating_add(own.end_ns.saturating_sub(own.start_ns.max(until)));
+        until = until.max(own.end_ns);
+    }
+    time
 }
 
-fn time_of(segmentation: &Segmentation, lanes: &Lanes, lane: usize) -> u64 {
-    tiles(segmentation, lanes, lane).fold(0, |sum, (start, end)| sum.saturating_add(end - start))
-}
-
-/// How much of each column of time a lane fills, 0 to 1.
-fn filled(segmentation: &Segmentation, lanes: &Lanes, lane: usize, end_ns: u64) -> Vec<f64> {
+/// How much of each column of time the occurrences of a kind fill, 0 to 1.
+fn filled(segmentation: &Segmentation, is_own: impl Fn(&Occurrence) -> bool, end_ns: u64) -> Vec<f64> {
     let mut filled = vec![0.0; COLUMNS];
     let column = |time: u64| time as f64 / end_ns as f64 * COLUMNS as f64;
-    for (start, end) in tiles(segmentation, lanes, lane) {
-        let (start, end) = (column(start), column(end));
+    for own in segmentation.occurrences.iter().filter(|own| is_own(own)) {
+        let (start, end) = (column(own.start_ns), column(own.end_ns));
         for (at, part) in filled.iter_mut().enumerate().take(end.ceil() as usize).skip(start as usize) {
             *part += (end.min(at as f64 + 1.0) - start.max(at as f64)).max(0.0);
         }
