@@ -90,7 +90,7 @@ fn phase_what_if_compares_routers_phase_by_phase() {
     let generated = Command::new(env!("CARGO_BIN_EXE_pf-collect"))
         .args([
             "--pattern",
-            "halo2d,alltoall,halo2d",
+            "halo2d[bytes=16KiB],alltoall[bytes=4KiB],halo2d[bytes=16KiB]",
             "--ranks",
             "128",
             "--repeat",

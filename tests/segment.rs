@@ -194,7 +194,7 @@ fn wrong_requests_say_what_would_be_right() {
     for (arguments, message) in [
         (
             &["--method", "kmean"][..],
-            "--method: unknown method `kmean`; did you mean kmeans? (known: rounds, evidence, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)",
+            "--method: unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)",
         ),
         (&["--method", "rounds[k=1]"], "--method: unknown parameter of `rounds` `k` (there is none)"),
         (&["--method", "gmm[k=x]"], "--method: `gmm[k=x]`: k is `x`, expected a whole number"),
@@ -344,17 +344,4 @@ fn a_hundred_thousand_phases() {
         }
     }
     assert!(reached > 50_000 && !rows.is_empty());
-}
-
-#[test]
-fn tags_from_a_file_of_text_tell_phases_apart() {
-    let directory = tempfile::tempdir().unwrap();
-    // The same ring again and again, a microsecond a round; half way through, its tag changes.
-    let rows = (0..200).flat_map(|round| (0..8).map(move |rank| (round, rank)));
-    let text: String = rows
-        .map(|(round, rank)| format!("{},{rank},{},512,{}\n", round * 1000, (rank + 1) % 8, 3 + round / 100))
-        .collect();
-    let trace = file(&directory, "tags.csv", format!("t_ns,src,dst,bytes,tag\n{text}").as_bytes());
-    let (rows, _) = list(&trace);
-    assert_eq!(rows, ["0,0,0,0,100000,800,409600", "1,1,0,100000,199000,800,409600"]);
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agglomerate::agglomerate;
 use crate::first_pass::survey::Run;
 use crate::first_pass::window::sketch::Sketch;
-use crate::method::rounds::windows::RoundWindow;
+use crate::method::rounds::windows::Window;
 
 /// More labels than this are not all compared with each other.
 const COMPARED: usize = 256;
@@ -49,6 +49,8 @@ pub(crate) struct Plan {
     /// What a person would draw if these are too many; empty if they are not, or if the method has
     /// none.
     pub(crate) outline: Vec<Part>,
+    /// The first stretch is the start of the program.
+    pub(crate) starts_up: bool,
 }
 
 /// A stretch of an outline; it ends where the next one begins.
@@ -178,7 +180,7 @@ impl Plan {
         let at = if after { next } else { next.checked_sub(1)? };
         let (own, following) = (self.stretches.get(at)?, self.stretches.get(at + 1));
         let windows = &run.rounds.windows;
-        let since = |window: &RoundWindow| run.since_start(window.first_ns);
+        let since = |window: &Window| run.since_start(window.first_ns);
         let before = |time_ns: u64| windows.partition_point(|window| since(window) < time_ns);
         // What is sure to be on that side is so without skipping.
         let first = match own.label {

@@ -150,7 +150,7 @@ fn stretched(trace: &mut dyn Rewindable, survey: &Survey, run: &Run, options: &O
     let (mut plan, method) = planned(run, options)?;
     // What the user marked or cut is shown as it is.
     let level = match options.method {
-        Method::Rounds | Method::Evidence => options.level,
+        Method::Rounds => options.level,
         _ => options.level.or_leaf(),
     };
     let nodes = level.nodes(&mut plan, run.duration_ns);
@@ -161,7 +161,10 @@ fn stretched(trace: &mut dyn Rewindable, survey: &Survey, run: &Run, options: &O
         notes.push(NO_MESSAGES.to_string());
     }
     let header = header(survey, method, Some(run.duration_ns));
-    let (segmentation, stretches) = settled(header, run, &nodes, &paths, &tally)?;
+    let (mut segmentation, stretches) = settled(header, run, &nodes, &paths, &tally)?;
+    if plan.starts_up {
+        name_start(&mut segmentation);
+    }
     notes.extend(stray(&segmentation));
     let representatives = Representatives::choose(
         run.start_ns,
@@ -171,6 +174,15 @@ fn stretched(trace: &mut dyn Rewindable, survey: &Survey, run: &Run, options: &O
         (tally.ticks, tally.repeats),
     );
     Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
+}
+
+/// Names the phase of the first stretch, unless that comes again.
+fn name_start(segmentation: &mut Segmentation) {
+    let first = segmentation.leaves().next().and_then(|(_, row)| row.phase);
+    let first = first.and_then(|phase| segmentation.phases.get_mut(phase as usize));
+    if let Some(phase) = first.filter(|phase| phase.occurrences == 1) {
+        phase.title = "starting up".into();
+    }
 }
 
 /// What is in no phase.

@@ -31,7 +31,7 @@ struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: Option<PathBuf>,
 
-    /// How to find phases: rounds, evidence, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics,
+    /// How to find phases: rounds, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics,
     /// optics[radius=R], gmm, gmm[k=N], jsd, jsd[penalty=F], marks (MPI_Pcontrol), windows (each of
     /// --windows a phase), none (one phase)
     #[arg(long, value_name = "METHOD", default_value = "rounds")]

@@ -11,7 +11,7 @@ use crate::run::Level;
 const REPORTED: [u64; 3] = [101, 102, 103];
 
 const USAGE: &str = "cargo bench -p phaseflow-segment --bench segment -- [OPTION…]
-  --methods A,B     default: rounds, evidence, jsd, kmeans, dbscan, optics, gmm
+  --methods A,B     default: rounds, jsd, kmeans, dbscan, optics, gmm
   --families A,B    names, or patterns or programs for all of a kind; default: patterns
   --levels A,B      leaf, outer, auto; default: leaf, and outer where a family has one. Outer and auto are compared with the outer truth
   --jitter X        each message is late by up to X times its duration, each pause longer by up to X times itself
@@ -129,7 +129,7 @@ impl Arguments {
 
 fn defaults() -> Vec<Method> {
     let known = |name| Method::parse(&Choice::plain(name)).ok();
-    ["rounds", "evidence", "jsd", "kmeans", "dbscan", "optics", "gmm"].into_iter().filter_map(known).collect()
+    ["rounds", "jsd", "kmeans", "dbscan", "optics", "gmm"].into_iter().filter_map(known).collect()
 }
 
 /// The families with a name; a kind of families has a name, too.

@@ -3,6 +3,5 @@
 pub(crate) mod barriers;
 pub(crate) mod sections;
 pub(crate) mod survey;
-pub(crate) mod tags;
 pub(crate) mod ticks;
 pub(crate) mod window;

@@ -9,13 +9,10 @@ use phaseflow_collect::trace::{
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
 use crate::first_pass::sections::{Section, Sections};
-use crate::first_pass::ticks::Ticks;
 use crate::first_pass::window::Windows;
 use crate::first_pass::window::sketch::Sketch;
 use crate::input::Rewindable;
-use crate::method::evidence::windows::{self, FirstPass};
-use crate::method::rounds::cutter::Cutter;
-use crate::method::rounds::windows::{RoundWindow, Rounds};
+use crate::method::rounds::windows::{FirstPass, Rounds};
 
 /// What the first pass found.
 #[derive(Debug)]
@@ -52,15 +49,10 @@ pub(crate) struct Run {
     pub(crate) windows: Windows,
     /// Its windows along rounds and its silences; empty if nobody asked for them.
     pub(crate) rounds: Rounds,
-    /// What the model of evidence compares; empty if nobody asked for it.
-    pub(crate) evidence: windows::Rounds,
     /// What lies between barriers of all ranks; empty if nobody asked for it, or if there are none.
     pub(crate) sections: Vec<Section>,
     /// When the last rank entered each of these barriers, if they are not very many.
     pub(crate) barriers_ns: Vec<i64>,
-    /// When messages were posted, since the first one; empty if nobody asked for windows along
-    /// rounds.
-    pub(crate) ticks: Ticks,
     /// When marks changed.
     pub(crate) changes: Vec<Change>,
 }
@@ -111,29 +103,19 @@ pub(crate) enum Cuts {
     Equal(usize),
     /// Along rounds, for the method of that name.
     Rounds,
-    /// Of whole rounds, for the model of evidence.
-    Evidence,
 }
 
 impl Survey {
-    /// Reads `trace`, cutting it as `cuts` says: once; twice if windows along rounds need
-    /// [tags](crate::first_pass::tags) that tell messages apart; before, for the size of the run,
-    /// without a look into messages, where the model of evidence has to know that.
+    /// Reads `trace` once, cutting it as `cuts` says. Before, windows along rounds need the size of
+    /// the run, for which no block is looked into.
     pub(crate) fn new(trace: &mut dyn Rewindable, cuts: Cuts) -> Result<Self> {
         let nothing = Reading::default();
         match cuts {
             Cuts::Nothing => nothing.read(trace),
             Cuts::Equal(windows) => Reading { windows: Some(Windows::new(windows)), ..nothing }.read(trace),
-            Cuts::Evidence => Reading { first_pass: Some(first_pass(trace)?), ..nothing }.read(trace),
             Cuts::Rounds => {
-                let survey = Reading::along_rounds(Cutter::default()).read(trace)?;
-                match &survey.content {
-                    Content::Timed(run) if !run.rounds.tags.is_empty() => {
-                        let tags = run.rounds.tags.clone();
-                        Reading::along_rounds(Cutter::with_tags(tags)).read(trace)
-                    }
-                    _ => Ok(survey),
-                }
+                let first_pass = Some(first_pass(trace)?);
+                Reading { first_pass, sections: Some(Sections::default()), ..nothing }.read(trace)
             }
         }
     }
@@ -144,9 +126,8 @@ impl Survey {
 struct Reading {
     windows: Option<Windows>,
     first_pass: Option<FirstPass>,
-    /// Windows along rounds, and what lies between barriers.
-    rounds: Option<(Cutter, Sections)>,
-    ticks: Ticks,
+    /// What lies between barriers.
+    sections: Option<Sections>,
     marks: Marks,
     matrix: MatrixBuilder,
     /// When the first and the last message were posted.
@@ -154,14 +135,9 @@ struct Reading {
 }
 
 impl Reading {
-    fn along_rounds(cutter: Cutter) -> Self {
-        Self { rounds: Some((cutter, Sections::default())), ..Self::default() }
-    }
-
     /// Reads a trace once.
     fn read(mut self, trace: &mut dyn Rewindable) -> Result<Survey> {
-        let details = Details { tags: self.rounds.is_some(), ..Details::default() };
-        let mut reader = TraceReader::open(trace.rewind()?)?.with_details(details);
+        let mut reader = TraceReader::open(trace.rewind()?)?.with_details(Details::default());
         let header = reader.header().clone();
         while let Some(block) = reader.next_block()? {
             match block {
@@ -169,7 +145,7 @@ impl Reading {
                 Block::Marks(block) => block.iter().for_each(|mark| self.marks.add(*mark)),
                 Block::Matrix(cells) => cells.iter().try_for_each(|cell| self.matrix.add(*cell))?,
                 Block::Calls(calls) => {
-                    if let Some((_, sections)) = &mut self.rounds {
+                    if let Some(sections) = &mut self.sections {
                         sections.add_calls(calls);
                     }
                 }
@@ -193,16 +169,10 @@ impl Reading {
         if let Some(windows) = &mut self.windows {
             windows.add(block);
         }
+        let barriers_ns = self.sections.as_mut().map(|sections| sections.add(block)).unwrap_or_default();
         if let Some(first_pass) = &mut self.first_pass {
+            first_pass.meet(&barriers_ns);
             first_pass.add(block);
-        }
-        if let Some((cutter, sections)) = &mut self.rounds {
-            cutter.meet(&sections.add(block));
-            cutter.add(block);
-            if let Some((first, _)) = self.span {
-                let since_start = |time: i64| time.wrapping_sub(first).cast_unsigned();
-                self.ticks.add(times, &block.columns().bytes, since_start);
-            }
         }
     }
 
@@ -220,28 +190,16 @@ impl Reading {
         if i64::try_from(duration_ns).is_err() {
             return Err(Error::data(format!("lasts {duration_ns} ns, the longest run has 2^63-1 ns")));
         }
-        let (cutter, sections) = self.rounds.unzip();
-        let (sections, barriers_ns) = sections.map(Sections::finish).unwrap_or_default();
-        let evidence = self.first_pass.map(FirstPass::finish).unwrap_or_default();
-        let mut rounds = cutter.map(Cutter::finish).unwrap_or_default();
-        // The second pass knows behaviours by them.
-        rounds.windows.extend(evidence.windows.iter().map(|window| RoundWindow {
-            first_ns: window.first_ns,
-            last_ns: window.last_ns,
-            messages: window.messages,
-            sketch: window.sketch.clone(),
-            ..RoundWindow::default()
-        }));
+        let (sections, barriers_ns) = self.sections.map(Sections::finish).unwrap_or_default();
+        let rounds = self.first_pass.map(FirstPass::finish).unwrap_or_default();
         Ok(Run {
             start_ns,
             duration_ns,
             messages: summary.messages,
             windows: self.windows.unwrap_or_else(|| Windows::new(0)),
             rounds,
-            evidence,
             sections,
             barriers_ns,
-            ticks: self.ticks,
             changes,
         })
     }

@@ -67,14 +67,6 @@ impl Ticks {
         }
     }
 
-    /// The times in the table after `from_ns` and before `to_ns`, and how many messages lie between
-    /// two of them.
-    pub(crate) fn between(&self, from_ns: u64, to_ns: u64) -> (&[u64], u64) {
-        let first = self.times_ns.partition_point(|time| *time <= from_ns);
-        let end = self.times_ns.partition_point(|time| *time < to_ns);
-        (self.times_ns.get(first..end).unwrap_or_default(), self.step)
-    }
-
     /// When a message was posted, at the latest that the table says: the time of the last one in it
     /// that is not after this one.
     pub(crate) fn time_ns(&self, message: u64) -> Option<u64> {

@@ -5,7 +5,6 @@
 
 mod clustered;
 mod dbscan;
-pub(crate) mod evidence;
 mod gmm;
 mod idle;
 mod jsd;
@@ -22,21 +21,19 @@ use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
 
 use crate::first_pass::survey::{Cuts, Run};
-use evidence::EvidenceMethod;
 use split::{Answer, Limits, Split};
 
 /// Names of all methods, the default first.
-pub const NAMES: [&str; 10] =
-    ["rounds", "evidence", "kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"];
+pub const NAMES: [&str; 9] =
+    ["rounds", "kmeans", "dbscan", "optics", "gmm", "jsd", "marks", "windows", "none"];
 
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Method {
-    /// Windows that follow the rounds of the program, merged from the bottom up.
+    /// One cost over windows of whole rounds: the evidence that stretches differ against the price
+    /// of a boundary.
     #[default]
     Rounds,
-    /// One cost: the evidence that stretches differ against the price of a boundary.
-    Evidence,
     /// k-means over windows; `k` fixed, or chosen by silhouette.
     KMeans(kmeans::KMeansMethod),
     /// DBSCAN over windows; the radius is fixed, or chosen from the distances.
@@ -64,7 +61,6 @@ impl Method {
     pub fn parse(choice: &Choice) -> Result<Self> {
         let method = match choice.name() {
             "rounds" => Self::Rounds,
-            "evidence" => Self::Evidence,
             "kmeans" => Self::KMeans(kmeans::KMeansMethod::parse(choice)?),
             "dbscan" => Self::Dbscan(dbscan::DbscanMethod::parse(choice)?),
             "optics" => Self::Optics(optics::OpticsMethod::parse(choice)?),
@@ -75,7 +71,7 @@ impl Method {
             "none" => Self::None,
             other => return Err(unknown_name("method", other, &NAMES)),
         };
-        if matches!(method, Self::Rounds | Self::Evidence | Self::Marks | Self::Windows | Self::None) {
+        if matches!(method, Self::Rounds | Self::Marks | Self::Windows | Self::None) {
             choice.only(&[])?;
         }
         Ok(method)
@@ -85,7 +81,6 @@ impl Method {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Rounds => "rounds",
-            Self::Evidence => "evidence",
             Self::KMeans(_) => "kmeans",
             Self::Dbscan(_) => "dbscan",
             Self::Optics(_) => "optics",
@@ -101,7 +96,6 @@ impl Method {
     pub(crate) fn cuts(&self, windows: usize) -> Cuts {
         match self {
             Self::Rounds => Cuts::Rounds,
-            Self::Evidence => Cuts::Evidence,
             Self::KMeans(_) | Self::Dbscan(_) | Self::Optics(_) | Self::Gmm(_) | Self::Jsd(_) => {
                 Cuts::Equal(windows)
             }
@@ -112,7 +106,6 @@ impl Method {
     pub(crate) fn split(&self, run: &Run, limits: &Limits) -> Result<Answer> {
         match self {
             Self::Rounds => rounds::RoundsMethod.split(run, limits),
-            Self::Evidence => EvidenceMethod.split(run, limits),
             Self::KMeans(method) => method.split(run, limits),
             Self::Dbscan(method) => method.split(run, limits),
             Self::Optics(method) => method.split(run, limits),
@@ -142,7 +135,7 @@ mod tests {
         assert_eq!(error("rounds[k=1]"), "unknown parameter of `rounds` `k` (there is none)");
         assert_eq!(
             error("kmean"),
-            "unknown method `kmean`; did you mean kmeans? (known: rounds, evidence, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)"
+            "unknown method `kmean`; did you mean kmeans? (known: rounds, kmeans, dbscan, optics, gmm, jsd, marks, windows, none)"
         );
         assert_eq!(error("kmeans[kk=3]"), "unknown parameter of `kmeans` `kk`; did you mean k? (known: k)");
         assert_eq!(error("kmeans[k=0]"), "`kmeans[k=0]`: k is 0, expected at least 1");

@@ -48,15 +48,14 @@ pub(crate) struct Tally {
 pub(crate) fn tally(trace: &mut dyn Rewindable, run: &Run, plan: &Plan) -> Result<Tally> {
     // Where nobody is idle, it does not matter when messages arrive.
     let arrivals = plan.stretches.iter().any(|stretch| stretch.label.is_none());
-    let tags = !run.rounds.tags.is_empty();
-    let details = Details { arrivals, tags, ..Details::default() };
+    let details = Details { arrivals, ..Details::default() };
     let mut reader = TraceReader::open(trace.rewind()?)?.with_details(details);
     let mut sums = Sums::new(run, plan);
     let (mut ticks, mut repeats) = (Ticks::default(), Repeats::default());
     loop {
         // Where the same seems to happen again, it has to be the same in all that is known.
         let others = repeats.wants_times();
-        reader.set_details(Details { arrivals: arrivals || others, tags, others });
+        reader.set_details(Details { arrivals: arrivals || others, others, ..Details::default() });
         let Some(block) = reader.next_block()? else { break };
         match block {
             Block::Messages(block) => {
@@ -209,8 +208,8 @@ impl<'a> Sums<'a> {
         };
         for row in rows.clone() {
             let now_ns = self.run.since_start(columns.send_post_ns[row]);
-            let kind = self.run.rounds.tags.kind(block, row);
-            let message = (columns.src[row], columns.dst[row], columns.bytes[row], i64::from(kind));
+            let operation = block.operations().map_or(0, |codes| codes[row]);
+            let message = (columns.src[row], columns.dst[row], columns.bytes[row], operation);
             if !search.push(now_ns, message) {
                 self.settle(now_ns)?;
                 return Ok(row + 1);

@@ -94,19 +94,6 @@ impl Sketch {
         OPERATION.of(&self.0[..]).iter().sum::<u64>() / UNIT
     }
 
-    /// Number of messages whose operation is so.
-    pub(crate) fn messages_of(&self, operation: impl Fn(u8) -> bool) -> u64 {
-        let counts = (0..).zip(OPERATION.of(&self.0[..]));
-        counts.filter(|(code, _)| operation(*code)).map(|(_, count)| count / UNIT).sum()
-    }
-
-    /// The mean of the binary logarithms of sizes.
-    pub(crate) fn octaves_of_size(&self) -> f64 {
-        let counts = SIZE.of(&self.0[..]);
-        let sum: f64 = (0u32..).zip(counts).map(|(bin, count)| f64::from(bin) * *count as f64).sum();
-        sum / counts.iter().sum::<u64>().max(1) as f64
-    }
-
     /// The code of the operation that most messages belong to.
     pub(crate) fn operation(&self) -> usize {
         let counts = OPERATION.of(&self.0[..]).iter().enumerate();

@@ -1,256 +1,301 @@
-//! `rounds`: windows that follow the rounds of the program, merged with their neighbours from the
-//! bottom up.
+//! `rounds`: one model of a phase.
 //!
-//! Windows of time cut a collective into its steps, and clustering then finds the steps. Windows
-//! that are whole rounds of the program look alike as long as the phase lasts. So every difference
-//! between neighbours means something.
+//! A segmentation costs [`PRICE`](cost::PRICE) nats for each boundary and each label. It saves the
+//! [evidence](cost) that the stretches beside a boundary, or of two labels, are different
+//! behaviours: who talks to whom, how much, in messages of which size, how fast. The run itself
+//! sets how different they have to be: its noise is the distance of neighbours within one phase. A
+//! cheap segmentation is found in these steps:
 //!
-//! 1. [Windows](cutter) are cut where tokens come again, where messages [become rare](pace), and
-//!    where all ranks meet at a [barrier](crate::first_pass::barriers) after rounds without one.
-//!    That takes one pass, or two if [tags](crate::first_pass::tags) tell messages apart.
-//! 2. [Neighbours are merged](merge) until all differ by more than chance and by more than
-//!    [`LIMIT`] ([measure]).
-//! 3. Rounds that [run into each other](blend) are compared in groups. [Repairs](repair) remove
-//!    boundaries that are only gradual or in the midst of a [trend], and windows that straddle a
-//!    boundary. What lies [between phases](passage) joins them: starting up, barriers, stragglers.
-//!    So do [pieces of rounds](between) beside a barrier.
-//! 4. Stretches that behave alike, wherever they are, get one [label].
-//! 5. [Silences](idle) that the program's rhythm does not explain are idle. So are stray messages,
-//!    at the [head](heads) of a phase too. A round on the wrong side of a silence changes sides.
-//! 6. Labels that come again and again in one order are [loops](crate::hierarchy::loops). The
-//!    [level](crate::hierarchy::level) says which of them is shown. If there are too many, an
-//!    [outline] gathers neighbours in the [chapters] of the program.
+//! 1. The first pass cuts [windows] of whole rounds where [tokens] come again ([cutter]), without
+//!    using time.
+//! 2. Neighbours are [merged](merge) from the bottom up, the boundary of least evidence first,
+//!    until all boundaries are worth the price. Then the noise is measured again, but not across
+//!    the boundaries found.
+//! 3. [Pieces](pieces) of rounds that were cut differently go to their neighbours. Steps 2 and 3
+//!    repeat until nothing changes.
+//! 4. The same model with windows of at least 1/128 of the run finds its [stages]. They begin where
+//!    phases do, and [outline] runs of many phases, together with the barriers of the program.
+//! 5. Stretches that behave alike get one [label](labels).
+//! 6. [Silences](idle) that the run's own irregularity does not explain are idle.
 //! 7. The second pass moves each boundary to the message where the behaviour changes
-//!    ([`search`](crate::second_pass::search)), or only the rhythm
-//!    ([`recurrence`](crate::second_pass::recurrence)).
+//!    ([`search`](crate::second_pass::search)).
 //!
-//! No random numbers. The order in which messages of one time are handed over does not matter.
+//! No random numbers. Only ratios of times are used, so their origin and unit do not matter.
+//! Messages of one time are sorted, so their order does not matter either. Tokens and pairs are
+//! numbered as they come, so the numbers of ranks matter only to that sorting.
 //!
 //! A wrong choice for:
 //!
-//! - runs whose messages never repeat (a few messages, or random partners and sizes): without
-//!   rounds, pieces of 1/64 of the run are compared;
-//! - clocks that differ by many rounds, where nothing is simultaneous;
-//! - collectives of many equal steps (a ring allreduce) inside a longer round: their steps come out
-//!   as phases of a loop;
+//! - phases of fewer than two rounds each;
+//! - rounds whose partners are all drawn at random: windows are mostly sampling noise;
 //! - programs that say themselves what their phases are: use `marks`.
 
-mod again;
-pub(crate) mod batch;
-mod between;
-mod blend;
-mod chapters;
-pub(crate) mod cutter;
-pub(crate) mod gaps;
-mod heads;
+mod cost;
+mod cutter;
+mod features;
 mod idle;
-mod label;
-mod measure;
+mod labels;
 mod merge;
 mod outline;
-mod pace;
-mod pairs;
-mod passage;
-mod repair;
-mod rhythm;
-mod segments;
-mod streak;
+mod pieces;
+mod stages;
 mod tokens;
-mod trend;
-mod unit;
 pub(crate) mod windows;
 
 use phaseflow_collect::Result;
 
-use super::split::{Answer, Limits, Split};
 use crate::first_pass::survey::Run;
-use crate::hierarchy::level::READABLE;
-use crate::hierarchy::loops::{leaves, loops};
+use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
-use measure::Behaviour;
-use merge::{LIMIT, LIMITS};
-use segments::Segments;
+use cost::Noise;
+use features::{Rates, Sums, TokenSet, Units};
+use pieces::Content;
+use stages::Stage;
+use windows::Window;
 
-/// Rounds beside an idle stretch, at most, that may be counted to the phase on the wrong side of
-/// it.
-const BESIDE: u64 = 3;
+/// Repetitions of merging, at most; most runs need two to four.
+const AGAIN: usize = 5;
 
-/// Rounds around a boundary in which the second pass looks for it.
-const SLACK: u64 = 2;
-/// The same where only the rate changes: there, the second pass needs to know intervals.
-const SLACK_OF_RATES: u64 = 3;
-/// Windows that are searched in addition, where no window begins with something new.
-const SLACK_OF_WINDOWS: u64 = 2;
+/// Windows on each side of a boundary within which the second pass looks for it.
+const SLACK: usize = 3;
 
-/// Least difference of messages, from 0 to about 1, that tells one phase from another.
-const TELLING: f32 = 0.03;
+/// Windows on each side that tell which rates are usual.
+const AROUND: usize = 12;
+
+/// Standard deviations from the usual rate at which a rate is clipped: one slow round, or one huge
+/// message, is no phase.
+const DEVIATIONS: f64 = 3.0;
+
+/// Least part of a run that is noticed: 1/256, about 0.4 %.
+const NOTICED: f64 = 1.0 / 256.0;
+
+/// Starting up has less than this part of the run's messages and bytes.
+const STARTING: f64 = 1.0 / 32.0;
+
+/// Starting up has fewer rounds than this: phases repeat themselves.
+const REPEATED: u64 = 4;
 
 pub(super) struct RoundsMethod;
 
 impl Split for RoundsMethod {
     fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
-        let mut segments = Segments::new(run);
-        segments.merge(&LIMITS);
-        passage::start(&mut segments);
-        passage::sides(&mut segments);
-        if between::pieces(&mut segments) {
-            segments.merge(&LIMITS);
+        let windows = &run.rounds.windows;
+        let locked: Vec<bool> = windows.iter().map(|window| window.silence_ns > 0).collect();
+        let mut sums = vec![Sums::default()];
+        for window in windows {
+            let mut next = sums[sums.len() - 1].clone();
+            next.merge(&window.sums);
+            sums.push(next);
         }
-        blend::strays(&mut segments);
-        blend::blend(&mut segments, &LIMITS);
-        repair::repair(&mut segments);
-        passage::stragglers(&mut segments);
-        blend::hiccups(&mut segments);
-        segments.merge(&LIMITS);
-        between::pieces(&mut segments);
-        passage::passages(&mut segments);
-        passage::stragglers(&mut segments);
-        segments.merge(&LIMITS);
-        if between::pieces(&mut segments) {
-            segments.merge(&LIMITS);
-        }
-        segments.find_idle(run);
-        let mut labels = label::labels(&segments, &LIMITS);
-        again::settle(&segments, &mut labels, &LIMITS);
-        let mut plan = plan(run, &segments, &labels);
-        // What divides a program is shown even if its loops are few.
-        let chapters = if leaves(&plan).len() > READABLE { chapters::chapters(run) } else { Vec::new() };
-        if chapters.len() > 1 || loops(&plan).len() > READABLE {
-            plan.outline = outline::outline(run, &mut segments, &chapters);
-        }
-        let mut parameters = format!("windows={}", run.rounds.windows.len());
-        if !run.rounds.tags.is_empty() {
-            parameters += &format!(",tags={}", run.rounds.tags.len());
-        }
-        Ok(Answer { plan, parameters })
+        let edges: Vec<usize> = (0..=windows.len()).collect();
+        let rates = rates(windows, &locked, &edges);
+        let units = Units::new(&sums, edges, &rates, locked.clone());
+        let contents = contents(windows, &units.edges);
+        let starts = segmented(&units, contents);
+        let stages = stages::aligned(&starts, &stages::stages(run, &sums, &locked), &run.rounds);
+        let noise = Noise::new(&units, &starts);
+        let labels = labels::labels(&units, &noise, &starts);
+        let (starts, labels) = noticed(&units, run, &starts, &labels);
+        let plan = plan(run, &starts, &labels, &locked, &stages);
+        Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
 }
 
-/// Stretches with room for the second pass. Begins and ends of idle stretches are exact, except
-/// where the first phase begins.
-fn plan(run: &Run, segments: &Segments<'_>, labels: &[u32]) -> Plan {
-    let mut stretches: Vec<Stretch> = Vec::new();
-    let mut after_strays: Vec<Stretch> = Vec::new();
-    let mut rounds = vec![0; labels.iter().max().map_or(0, |label| *label as usize + 1)];
-    let mut windows = rounds.clone();
-    let first_ns = segments.list.first().map_or(0, |segment| segments.start_ns(segment));
-    let mut idle = segments.idle.iter().peekable();
-    while idle.next_if(|idle| idle.to_ns <= first_ns).is_some() {}
-    let waits = first_ns > 0 && segments.idle.first().is_some_and(|idle| idle.from_ns == 0);
-    if segments.starting || waits {
-        stretches.push(Stretch::exact(None, 0));
-    } else {
-        stretches.push(Stretch::exact(labels.first().copied(), 0));
+/// The first units of stretches that differ from their neighbours.
+fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
+    let mut starts: Vec<usize> = (0..units.len()).collect();
+    let mut noise = Noise::new(units, &[]);
+    for _ in 0..AGAIN {
+        let merged = merge::merged(units, &noise, &starts);
+        noise = Noise::new(units, &merged);
+        starts = pieces::joined(&mut contents, &units.locked, &merged);
+        if starts.len() == merged.len() {
+            break;
+        }
     }
-    for (number, (segment, label)) in segments.list.iter().zip(labels).enumerate() {
-        let end_ns = segments.end_ns(segment);
-        let round_ns = &mut rounds[*label as usize];
-        *round_ns = segments.round_ns(segment).max(*round_ns);
-        let window_ns = &mut windows[*label as usize];
-        *window_ns = segments.unit_ns(segment).max(*window_ns);
-        if segments.is_quiet(number) {
-            stretches.push(Stretch::exact(None, segments.start_ns(segment)));
-            while idle.next_if(|idle| idle.from_ns < end_ns).is_some() {}
-            continue;
-        }
-        let mut begin = segments.begin(number, *label);
-        let head = heads::quiet(run, segments, number);
-        if let Some(head) = head {
-            stretches.push(Stretch::exact(None, begin.start_ns));
-            begin = Stretch { label: Some(*label), ..head };
-        }
-        if head.is_some() || (number > 0 && segments.is_quiet(number - 1)) {
-            after_strays.push(begin);
-        }
-        stretches.push(begin);
-        while let Some(silence) = idle.next_if(|idle| idle.from_ns < end_ns) {
-            stretches.push(Stretch::exact(None, silence.from_ns));
-            if silence.to_ns < end_ns {
-                stretches.push(Stretch::exact(Some(*label), silence.to_ns));
+    starts
+}
+
+/// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the
+/// run's messages, bytes and time. They join the stretch before them, or the next one if a silence
+/// lies between.
+fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (Vec<usize>, Vec<u32>) {
+    let windows = &run.rounds.windows;
+    let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
+    // Messages, bytes and nanoseconds.
+    let of = |from: usize, to: usize| {
+        let own = &windows[from..to];
+        let since = |window: usize| {
+            windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns)) as f64
+        };
+        let bytes: f64 = own.iter().map(|window| window.sums.bytes_of_all()).sum();
+        [own.iter().map(|window| window.messages).sum::<u64>() as f64, bytes, since(to) - since(from)]
+    };
+    let mut of_kind = std::collections::BTreeMap::<u32, [f64; 3]>::new();
+    // The first stretch, in which the program starts, counts as a kind of its own.
+    for (at, label) in labels.iter().enumerate().skip(1) {
+        let sums = of_kind.entry(*label).or_default();
+        sums.iter_mut().zip(of(starts[at], end(at))).for_each(|(sum, own)| *sum += own);
+    }
+    let all = of(0, windows.len());
+    let small = |label: &u32| {
+        of_kind.get(label).is_some_and(|own| own.iter().zip(all).all(|(own, all)| *own < NOTICED * all))
+    };
+    let mut kept: Vec<(usize, u32)> = Vec::with_capacity(starts.len());
+    // Where a small stretch begins that belongs to the next one.
+    let mut next = None;
+    for (at, label) in labels.iter().enumerate() {
+        let silent = at > 0 && units.locked[starts[at]];
+        let after = starts.get(at + 1).is_some_and(|start| units.locked[*start]);
+        // A stretch between two silences has no neighbour. Nor has one whose neighbour already
+        // belongs to the next stretch.
+        let alone = after && (silent || next.is_some());
+        if at > 0 && at + 1 < starts.len() && small(label) && !alone {
+            if silent {
+                next = next.or(Some(starts[at]));
             }
-        }
-    }
-    let mut examples: Vec<Option<&Behaviour>> = vec![None; rounds.len()];
-    for (segment, label) in segments.list.iter().zip(labels) {
-        examples[*label as usize].get_or_insert(&segment.behaviour);
-    }
-    let is_own = |(from_ns, to_ns): (u64, u64), own: u32, other: u32| {
-        let piece = segments.between(from_ns, to_ns);
-        let (Some(piece), Some(own), Some(other)) = (piece, examples[own as usize], examples[other as usize])
-        else {
-            return false;
-        };
-        let to_other = piece.difference_of_messages(other);
-        to_other.sure >= LIMIT && !piece.is_barrier() && piece.difference_of_messages(own).all < to_other.all
-    };
-    snap(&mut stretches, run.duration_ns, &rounds, is_own);
-    let slack = |start_ns: u64, a: u32, b: u32| {
-        let (Some(one), Some(other)) = (examples[a as usize], examples[b as usize]) else { return 0 };
-        let tells = one.difference_of_messages(other).all >= TELLING;
-        let most_rounds = if tells { SLACK } else { SLACK_OF_RATES };
-        let most_windows = if tells && segments.is_fresh(start_ns) { 0 } else { SLACK_OF_WINDOWS };
-        let round_ns = rounds[a as usize].max(rounds[b as usize]);
-        let window_ns = windows[a as usize].max(windows[b as usize]);
-        round_ns.saturating_mul(most_rounds).saturating_add(window_ns.saturating_mul(most_windows))
-    };
-    let mut plan = Plan::new(stretches).loosen(run.duration_ns, slack);
-    widen_after_strays(&mut plan, &after_strays, run.duration_ns);
-    (plan.least_idle_ns, plan.least_end_ns) = idle::least_ns(run);
-    plan
-}
-
-/// Widens the room of `begins`, the stretches that come after stray messages. Loosening takes all
-/// that is idle to be silent; these stretches get the room that their segments left them.
-fn widen_after_strays(plan: &mut Plan, begins: &[Stretch], duration_ns: u64) {
-    for begin in begins {
-        let at = plan.stretches.partition_point(|stretch| stretch.start_ns < begin.start_ns);
-        let end_ns = plan.stretches.get(at + 1).map_or(duration_ns, |next| next.start_ns);
-        let before_ns =
-            at.checked_sub(1).and_then(|at| plan.stretches.get(at)).map_or(0, |last| last.start_ns);
-        if let Some(stretch) = plan.stretches.get_mut(at).filter(|stretch| stretch.label == begin.label) {
-            let start_ns = stretch.start_ns;
-            stretch.earliest_ns = begin.earliest_ns.max(before_ns + (start_ns - before_ns) / 2);
-            stretch.latest_ns = begin.latest_ns.min(start_ns + end_ns.saturating_sub(start_ns) / 2);
-        }
-    }
-}
-
-/// Moves rounds beside an idle stretch to the phase that they belong to.
-///
-/// A piece of at most [`BESIDE`] rounds may lie between an idle stretch and another phase. If its
-/// own phase lasts longer on the other side of the idle stretch, the piece joins the other phase.
-/// It stays if `is_own` (from and to, its label, the other label) finds that its messages are its
-/// own.
-fn snap(
-    stretches: &mut Vec<Stretch>,
-    duration_ns: u64,
-    rounds: &[u64],
-    is_own: impl Fn((u64, u64), u32, u32) -> bool,
-) {
-    stretches.dedup_by(|next, before| next.label == before.label);
-    let end =
-        |stretches: &[Stretch], at: usize| stretches.get(at + 1).map_or(duration_ns, |next| next.start_ns);
-    for idle in 1..stretches.len().saturating_sub(1) {
-        let (before, after) = (stretches[idle - 1], stretches[idle + 1]);
-        let (Some(label), None) = (before.label, stretches[idle].label) else { continue };
-        if after.label != Some(label) {
             continue;
         }
-        let first = end(stretches, idle - 1).saturating_sub(before.start_ns);
-        let second = end(stretches, idle + 1).saturating_sub(after.start_ns);
-        let round_ns = |label: u32| rounds.get(label as usize).copied().unwrap_or(0);
-        let most = |other: u32| round_ns(label).max(round_ns(other)).saturating_mul(BESIDE);
-        let other = |at: Option<usize>| at.and_then(|at| stretches.get(at)).and_then(|stretch| stretch.label);
-        let (piece, length, beyond) = if second < first {
-            (idle + 1, second, Some(idle + 2))
-        } else {
-            (idle - 1, first, idle.checked_sub(2))
-        };
-        let from_ns = stretches[piece].start_ns;
-        let belongs =
-            |other: &u32| length <= most(*other) && !is_own((from_ns, from_ns + length), label, *other);
-        if let Some(label) = other(beyond).filter(belongs) {
-            stretches[piece].label = Some(label);
+        kept.push((next.take().unwrap_or(starts[at]), *label));
+    }
+    kept.into_iter().unzip()
+}
+
+/// Contents of the units that begin at `edges`.
+fn contents(windows: &[Window], edges: &[usize]) -> Vec<Content> {
+    let content = |range: &[Window]| {
+        let mut tokens = TokenSet::default();
+        range.iter().for_each(|window| tokens.merge(&window.tokens));
+        Content {
+            messages: range.iter().map(|window| window.messages).sum(),
+            rounds: range.iter().map(|window| window.rounds).sum(),
+            tokens,
+            given: false,
+        }
+    };
+    edges.windows(2).map(|pair| content(&windows[pair[0]..pair[1]])).collect()
+}
+
+/// Rates of the units that begin at `edges`, with unusual ones clipped.
+fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
+    let own: Vec<Rates> = edges
+        .windows(2)
+        .map(|pair| {
+            let range = &windows[pair[0]..pair[1]];
+            let messages: u64 = range.iter().map(|window| window.messages).sum();
+            let (first, last) = (range[0].first_ns, range[range.len() - 1].last_ns);
+            // From begin to begin; where no window follows, the last interval is taken to be like
+            // the others.
+            let ns = match windows.get(pair[1]) {
+                Some(next) if !locked[pair[1]] => next.first_ns.abs_diff(first) as f64,
+                _ => last.abs_diff(first) as f64 * messages as f64 / messages.saturating_sub(1).max(1) as f64,
+            };
+            Rates {
+                messages: messages as f64,
+                bytes: range.iter().map(|window| window.sums.bytes_of_all()).sum(),
+                ns,
+                rounds: range.iter().map(|window| window.rounds).sum::<u64>() as f64,
+            }
+        })
+        .collect();
+    // No rate can be computed of no time: the unit gets a thousandth of the usual time.
+    let mut known: Vec<f64> = own.iter().map(|own| own.ns).filter(|ns| *ns > 0.0).collect();
+    known.sort_unstable_by(f64::total_cmp);
+    let least = known.get(known.len() / 2).map_or(1.0, |median| median * 1e-3);
+    let ns = clipped(own.iter().map(|own| (own.ns.max(least) / own.messages).ln()).collect());
+    let bytes = clipped(own.iter().map(|own| ((own.bytes / own.messages).max(1.0)).ln()).collect());
+    let clip = |((own, ns), bytes): ((Rates, f64), f64)| Rates {
+        bytes: bytes.exp() * own.messages,
+        ns: ns.exp() * own.messages,
+        ..own
+    };
+    own.into_iter().zip(ns).zip(bytes).map(clip).collect()
+}
+
+/// Clips values to the usual range of their left or right neighbours.
+fn clipped(values: Vec<f64>) -> Vec<f64> {
+    if values.len() <= 2 * AROUND {
+        return values;
+    }
+    // Mirrored at the ends.
+    let before = values[1..=AROUND].iter().rev();
+    let after = values[values.len() - 1 - AROUND..values.len() - 1].iter().rev();
+    let mirrored: Vec<f64> = before.chain(&values).chain(after).copied().collect();
+    let mut sorted = Vec::new();
+    let mut median = |values: &mut dyn Iterator<Item = f64>| {
+        sorted.clear();
+        sorted.extend(values);
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted[AROUND / 2]
+    };
+    let usual: Vec<(f64, f64)> = mirrored
+        .windows(AROUND + 1)
+        .map(|own| {
+            let middle = median(&mut own.iter().copied());
+            let spread = median(&mut own.iter().map(|value| (value - middle).abs()));
+            // The standard deviation of a normal distribution is 1.48 times the median deviation.
+            // No rate is more regular than a tenth.
+            (middle, DEVIATIONS * (1.48 * spread + 0.1))
+        })
+        .collect();
+    let clip = |(place, value): (usize, &f64)| {
+        let (left, right) = (usual[place], usual[place + AROUND]);
+        let low = (left.0 - left.1).min(right.0 - right.1);
+        let high = (left.0 + left.1).max(right.0 + right.1);
+        value.clamp(low, high)
+    };
+    values.iter().enumerate().map(clip).collect()
+}
+
+/// Whether the first stretch is the start of the program: it is a small part of the run, and its
+/// rounds do not come again and again.
+fn starts_up(run: &Run, starts: &[usize]) -> bool {
+    let Some(end) = starts.get(1) else { return false };
+    let own = &run.rounds.windows[..*end];
+    let sum = |of: fn(&Window) -> f64, windows: &[Window]| windows.iter().map(of).sum::<f64>();
+    let small = |of: fn(&Window) -> f64| sum(of, own) < STARTING * sum(of, &run.rounds.windows);
+    let rounds: u64 = own.iter().map(|window| window.rounds).sum();
+    rounds < REPEATED && small(|window| window.messages as f64) && small(|window| window.sums.bytes_of_all())
+}
+
+/// Stretches with room for the second pass; begins and ends of idle stretches are exact.
+fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], stages: &[Stage]) -> Plan {
+    let windows = &run.rounds.windows;
+    let since =
+        |window: usize| windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns));
+    let mut stretches = Vec::new();
+    for (at, (start, label)) in starts.iter().zip(labels).enumerate() {
+        let start_ns = if at == 0 { 0 } else { since(*start) };
+        if at > 0 && locked[*start] {
+            stretches.push(Stretch::exact(None, run.since_start(windows[start - 1].last_ns) + 1));
+            stretches.push(Stretch::exact(Some(*label), start_ns));
+            continue;
+        }
+        if at == 0 {
+            stretches.push(Stretch::exact(Some(*label), 0));
+            continue;
+        }
+        let end = starts.get(at + 1).copied().unwrap_or(windows.len());
+        let first = starts[at - 1];
+        // At most to the middle of the stretches beside the boundary.
+        let earliest = start.saturating_sub(SLACK).max(usize::midpoint(first, *start));
+        let latest = (start + SLACK).min(usize::midpoint(*start, end).max(start + 1));
+        let (earliest_ns, latest_ns) = (since(earliest).max(since(first)), since(latest).min(since(end)));
+        stretches.push(Stretch { label: Some(*label), start_ns, earliest_ns, latest_ns });
+    }
+    // Two boundaries may share windows: each gets half of them.
+    for at in 1..stretches.len() {
+        let before = stretches[at - 1];
+        let own = &mut stretches[at];
+        if own.earliest_ns < before.latest_ns {
+            let middle =
+                u64::midpoint(own.earliest_ns.max(before.start_ns), before.latest_ns.min(own.start_ns));
+            own.earliest_ns = middle;
+            stretches[at - 1].latest_ns = middle;
         }
     }
+    let mut plan = Plan::new(stretches);
+    plan.starts_up = starts_up(run, starts);
+    plan.outline = outline::outline(run, stages, since);
+    plan
 }

@@ -1,144 +1,142 @@
-//! Where each kind of message came last.
+//! Which tokens there are, and when each came last.
 //!
-//! A *token* stands for a message and all its returns: source, destination, operation or
-//! [tag](crate::first_pass::tags), and size to half a power of two. The table is flat and bounded.
-//! When it is full, it drops the half of the tokens with the higher hashes, for good. The rest is a
-//! fair sample of each exchange, so memory depends neither on the number of ranks nor on the number
-//! of messages.
+//! A *token* stands for a message and all its returns: source, destination, operation, and size to
+//! half a power of two. Tokens and pairs are numbered in the order in which they first come, so
+//! that nothing depends on the numbers of ranks. The table is bounded: when it is full, it forgets
+//! tokens that were in neither of the last two windows. A forgotten token looks new when it comes
+//! again.
 
 use crate::first_pass::window::sketch::scatter;
 
-/// Slots; a power of two, at most half of them used.
-const SLOTS: usize = 1 << 17;
+/// Tokens, at most; 40 bytes each. Messages whose token finds no place count as new.
+const MOST: usize = 1 << 18;
 
-/// Slots looked at for one token.
-const PROBES: usize = 64;
+/// Pairs, at most, with a number of their own; others share numbers by their hash.
+const MOST_PAIRS: usize = 1 << 18;
 
+/// Where a token came last, as one cutter of windows sees it.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    hash: u64,
-    /// Index of the token's last message, from 1; 0 is a free slot.
-    last: u64,
+pub(super) struct Last {
+    /// The window, from 1; 0 if it never came.
+    pub(super) window: u64,
+    /// Messages with the token in that window.
+    pub(super) count: u32,
+    /// Messages in that window before the first one with the token.
+    pub(super) first: u32,
 }
 
-/// What is known of a message's token.
-#[derive(Clone, Copy, Debug, Default)]
+const NEVER: Last = Last { window: 0, count: 0, first: 0 };
+
+/// A token that is followed.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    pub(super) hash: u64,
-    seen: u64,
+    /// For the cutter of rounds, and for the cutter of stages.
+    pub(super) last: [Last; 2],
+    /// Number of its pair.
+    pub(super) pair: u32,
+    hash: u64,
 }
 
-/// `seen` of a token that is not followed.
-const UNFOLLOWED: u64 = u64::MAX;
-
-impl Token {
-    /// The index of the last message with this token, counted from 1; 0 if there was none, `None`
-    /// if the token is not followed.
-    #[inline]
-    pub(super) fn seen(self) -> Option<u64> {
-        Some(self.seen).filter(|seen| *seen != UNFOLLOWED)
-    }
-}
-
-const FREE: Slot = Slot { hash: 0, last: 0 };
-
-/// The last message of each token of a sample.
-#[derive(Debug)]
-pub(super) struct Tokens {
-    slots: Vec<Slot>,
+/// Open addressing from hashes to numbers below [`u32::MAX`].
+#[derive(Debug, Default)]
+struct Numbers {
+    slots: Vec<(u64, u32)>,
     used: usize,
-    /// Tokens with a lower hash are followed.
-    below: u64,
 }
 
-impl Tokens {
-    /// An empty table that follows all tokens.
-    pub(super) fn new() -> Self {
-        Self { slots: vec![FREE; 1 << 10], used: 0, below: u64::MAX }
-    }
+const FREE: u32 = u32::MAX;
 
-    /// Notes messages given as columns of equal length; `index` is the first one's, counted from 1.
-    pub(super) fn see_all(
-        &mut self,
-        (src, dst): (&[u32], &[u32]),
-        (bytes, kinds): (&[u64], &[u8]),
-        index: u64,
-        tokens: &mut [Token],
-    ) {
-        let messages = src.iter().zip(dst).zip(bytes).zip(kinds).zip(index..);
-        for (((((src, dst), bytes), kind), index), token) in messages.zip(tokens) {
-            let hash = Self::hash(*src, *dst, *bytes, *kind);
-            *token = Token { hash, seen: self.see(hash, index).unwrap_or(UNFOLLOWED) };
+impl Numbers {
+    /// The number of `hash`; if it has none yet, it gets `next`.
+    #[inline]
+    fn of(&mut self, hash: u64, next: u32) -> u32 {
+        if self.used * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            match self.slots[at] {
+                (_, FREE) => {
+                    self.slots[at] = (hash, next);
+                    self.used += 1;
+                    return next;
+                }
+                (own, number) if own == hash => return number,
+                _ => at = (at + 1) & mask,
+            }
         }
     }
 
-    /// The hash of a message's token.
+    #[cold]
+    fn grow(&mut self) {
+        let larger = (self.slots.len() * 2).max(1 << 10);
+        let slots = std::mem::replace(&mut self.slots, vec![(0, FREE); larger]);
+        self.used = 0;
+        for (hash, number) in slots.into_iter().filter(|slot| slot.1 != FREE) {
+            self.of(hash, number);
+        }
+    }
+}
+
+/// All tokens that are followed.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    numbers: Numbers,
+    pub(super) list: Vec<Token>,
+    pairs: Numbers,
+}
+
+impl Tokens {
+    /// The number of a message's token.
     #[inline]
-    fn hash(src: u32, dst: u32, bytes: u64, operation: u8) -> u64 {
+    pub(super) fn number(&mut self, src: u32, dst: u32, bytes: u64, operation: u8) -> u32 {
         let size = bytes | 1;
         let exponent = size.ilog2();
         // The bit after the leading one halves the power of two.
         let half = (size.rotate_left(64 - exponent) >> 63) & 1;
         let kind = u64::from(operation & 63) << 8 | u64::from(exponent) << 1 | half;
-        scatter((u64::from(src) << 32 | u64::from(dst)) ^ kind << 48 ^ kind >> 16)
+        let pair = u64::from(src) << 32 | u64::from(dst);
+        let hash = scatter(pair ^ kind << 48 ^ kind >> 16);
+        let next = self.list.len() as u32;
+        let number = self.numbers.of(hash, next);
+        if number == next {
+            let hash_of_pair = scatter(pair);
+            let pair = if self.pairs.used < MOST_PAIRS {
+                let next = self.pairs.used as u32;
+                self.pairs.of(hash_of_pair, next)
+            } else {
+                (hash_of_pair >> 40) as u32
+            };
+            self.list.push(Token { last: [NEVER; 2], pair, hash });
+        }
+        number
     }
 
-    /// Notes that message `index`, counted from 1, has this token. Returns the index of the last
-    /// message that had it, 0 if none had; `None` if the token is not followed.
-    #[inline(always)]
-    fn see(&mut self, hash: u64, index: u64) -> Option<u64> {
-        if hash >= self.below {
-            return None;
-        }
-        let mask = self.slots.len() - 1;
-        let slot = &mut self.slots[hash as usize & mask];
-        // Most tokens are in the first slot.
-        if slot.hash == hash && slot.last != 0 {
-            return Some(std::mem::replace(&mut slot.last, index));
-        }
-        self.find(hash, index)
+    /// True if there is no room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.list.len() >= MOST
     }
 
-    /// As [`see`](Self::see), for a followed token in any slot.
-    fn find(&mut self, hash: u64, index: u64) -> Option<u64> {
-        let mask = self.slots.len() - 1;
-        let first = hash as usize;
-        for probe in 0..PROBES {
-            let slot = &mut self.slots[first.wrapping_add(probe) & mask];
-            if slot.hash == hash && slot.last != 0 {
-                return Some(std::mem::replace(&mut slot.last, index));
-            }
-            if slot.last == 0 {
-                if self.used * 2 >= mask {
-                    break;
-                }
-                *slot = Slot { hash, last: index };
-                self.used += 1;
-                return Some(0);
-            }
-        }
-        self.make_room();
-        self.see(hash, index)
-    }
-
-    /// Grows up to [`SLOTS`]; then drops half of the tokens.
-    #[cold]
-    fn make_room(&mut self) {
-        let larger = (self.slots.len() * 2).min(SLOTS);
-        if larger == self.slots.len() {
-            self.below /= 2;
-        }
-        let mask = larger - 1;
-        let slots = std::mem::replace(&mut self.slots, vec![FREE; larger]);
-        self.used = 0;
-        for slot in slots.into_iter().filter(|slot| slot.last != 0 && slot.hash < self.below) {
-            let mut places = (0..PROBES).map(|probe| (slot.hash as usize).wrapping_add(probe) & mask);
-            // A token without a place was made to collide; it begins anew.
-            if let Some(place) = places.find(|place| self.slots[*place].last == 0) {
-                self.slots[place] = slot;
-                self.used += 1;
+    /// Forgets tokens that were in neither of the last two windows, counted from `windows`. Returns
+    /// the new number of each token.
+    pub(super) fn forget(&mut self, windows: [u64; 2]) -> Vec<u32> {
+        let keeps = |token: &Token| (0..2).any(|cutter| token.last[cutter].window + 1 >= windows[cutter]);
+        let mut becomes = vec![FREE; self.list.len()];
+        let all = std::mem::take(&mut self.list);
+        // If nearly all tokens are of the last windows, only the tokens of the youngest window
+        // stay.
+        let young = |token: &Token| token.last[0].window >= windows[0];
+        let many = all.iter().filter(|token| keeps(token)).count() > MOST / 2;
+        self.numbers = Numbers::default();
+        for (token, becomes) in all.into_iter().zip(&mut becomes) {
+            if if many { young(&token) } else { keeps(&token) } {
+                let number = self.list.len() as u32;
+                *becomes = self.numbers.of(token.hash, number);
+                self.list.push(token);
             }
         }
+        becomes
     }
 }
 
@@ -147,41 +145,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_returns() {
-        let mut tokens = Tokens::new();
-        let mut see = |src, bytes, index| tokens.see(Tokens::hash(src, 1, bytes, 0), index);
-        assert_eq!(see(0, 64, 1), Some(0));
-        assert_eq!(see(2, 64, 2), Some(0));
-        assert_eq!(see(0, 95, 3), Some(1)); // below one and a half times 64
-        assert_eq!(see(0, 96, 4), Some(0));
-        assert_eq!(see(0, 64, 5), Some(3));
+    fn tokens_and_pairs_have_numbers_in_order_of_appearance() {
+        let mut tokens = Tokens::default();
+        assert_eq!(tokens.number(7, 3, 64, 0), 0);
+        assert_eq!(tokens.number(1, 2, 64, 0), 1);
+        assert_eq!(tokens.number(7, 3, 95, 0), 0); // below one and a half times 64
+        assert_eq!(tokens.number(7, 3, 96, 0), 2);
+        assert_eq!(tokens.list.iter().map(|token| token.pair).collect::<Vec<_>>(), [0, 1, 0]);
     }
 
     #[test]
-    fn many_ranks_leave_a_sample_that_still_returns() {
-        let mut tokens = Tokens::new();
-        let mut returned = 0;
-        for round in 0..2u64 {
-            for pair in 0..1_000_000u32 {
-                let index = round * 1_000_000 + u64::from(pair) + 1;
-                match tokens.see(Tokens::hash(pair / 1000, pair % 1000, 8, 0), index) {
-                    Some(last) if last > 0 => {
-                        assert_eq!(last, u64::from(pair) + 1);
-                        returned += 1;
-                    }
-                    _ => {}
-                }
-            }
+    fn old_tokens_are_forgotten_and_the_others_keep_what_is_known() {
+        let mut tokens = Tokens::default();
+        for src in 0..100 {
+            let number = tokens.number(src, 200, 8, 0);
+            tokens.list[number as usize].last[0] = Last { window: u64::from(src), count: 1, first: src };
         }
-        assert!((SLOTS / 8..=SLOTS / 2).contains(&returned), "{returned} tokens returned");
-    }
-
-    #[test]
-    fn hashes_made_to_collide_end_in_an_empty_sample() {
-        let mut tokens = Tokens::new();
-        for i in 0..10_000u64 {
-            tokens.see(i << 40, i + 1);
-        }
-        assert!(tokens.used <= SLOTS / 2);
+        let becomes = tokens.forget([90, 1000]);
+        assert_eq!(tokens.list.len(), 11);
+        assert_eq!(becomes[88], FREE);
+        assert_eq!(becomes[99], tokens.number(99, 200, 8, 0));
+        assert_eq!(tokens.list[becomes[99] as usize].last[0].first, 99);
+        assert_eq!(tokens.list[becomes[99] as usize].pair, 99);
     }
 }

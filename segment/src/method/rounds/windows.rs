@@ -1,188 +1,465 @@
-//! The table of windows: when it is full, neighbours are merged.
+//! First pass: windows of whole rounds, in bounded memory.
 
-use super::gaps::Silence;
-use super::pairs::Pairs;
-use crate::first_pass::tags::Tags;
+use std::collections::VecDeque;
+
+use phaseflow_collect::trace::{MessageBlock, Operation};
+
+use super::cutter::{Cutter, End, Kind};
+use super::features::{Sums, TokenSet};
+use super::idle::is_idle;
+use super::tokens::Tokens;
 use crate::first_pass::window::sketch::{Sketch, pair_hash};
 
-/// Windows, at most; each takes 3 KiB.
-pub(super) const MOST: usize = 8192;
+/// Windows, at most; each takes about 20 KiB with its sums. If there are more, neighbours are
+/// merged and the least number of messages of a window doubles.
+const MOST: usize = 8192;
+
+/// Messages of a window, at least, if nothing new begins. Fewer, as a round of a small run has, say
+/// little.
+const LEAST: u64 = 24;
+
+/// Messages of a window, at most, if nothing comes again, as (count, part): the count, or 1/part of
+/// the run if that is more.
+const LARGEST: (u64, u64) = (256, 256);
+
+/// Or it is this number of messages a rank, if that is more. A halo exchange in three dimensions or
+/// an allreduce fits in twice: it has to come again.
+const PER_RANK: u64 = 8;
+
+/// A window has at least 1/`FINEST` of the run's messages.
+const FINEST: u64 = 4096;
+
+/// A window of the stages has at least 1/`STAGE` of the run's messages.
+pub(super) const STAGE: u64 = 128;
+
+/// A silence that ends a window is this many times as long as those of the last two windows.
+const LONG: u64 = 5;
+/// It is also at least 1/`REPORTED` of the run so far; shorter silences are not reported.
+pub(super) const REPORTED: u64 = 256;
+
+/// Messages that a window has at least where all ranks meet at a barrier: half of [`LEAST`]. Barriers
+/// often divide the phases of a program.
+const LEAST_BEFORE_BARRIER: u64 = LEAST / 2;
+
+/// Messages that wait until they may be counted.
+const WAITING: usize = 1 << 13;
 
 /// A stretch of messages.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RoundWindow {
+#[derive(Debug, Default)]
+pub(crate) struct Window {
     /// Time of its first message.
     pub(crate) first_ns: i64,
     /// Time of its last message.
     pub(crate) last_ns: i64,
     /// Messages.
     pub(crate) messages: u64,
-    /// Whole rounds; 0 if it was not repeated.
-    pub(crate) rounds: u64,
-    /// Messages whose token is followed, and the number of these that have come before.
-    /// `log_quarters` sums, over the latter, the binary logarithm of the messages since then, in
-    /// quarters.
-    pub(crate) watched: u64,
-    pub(crate) returned: u64,
-    pub(crate) log_quarters: u64,
-    /// Something new begins with it: other tokens, or messages after a silence or a barrier.
-    pub(crate) fresh: bool,
-    /// It is a part of a longer round.
-    pub(crate) part: bool,
-    /// It holds stray messages of a [lull](super::pace).
-    pub(crate) stray: bool,
-    /// What its messages look like.
+    /// What its messages look like, for the second pass.
     pub(crate) sketch: Sketch,
-    /// Who talks to whom.
-    pub(crate) pairs: Pairs,
+    /// Whole rounds, at least 1.
+    pub(super) rounds: u64,
+    /// The longest time from one of its messages to the next one, which may be in the next window.
+    pub(super) longest_ns: u64,
+    /// The idle stretch before it; 0 if there is none. While windows are cut, any long silence
+    /// counts.
+    pub(super) silence_ns: u64,
+    /// What its messages look like, for the model.
+    pub(super) sums: Sums,
+    pub(super) tokens: TokenSet,
 }
 
-/// Messages that are counted together.
-const TOGETHER: usize = 256;
-
-impl RoundWindow {
-    /// Counts in its histograms messages given as columns of equal length.
-    pub(super) fn add_columns(&mut self, src: &[u32], dst: &[u32], bytes: &[u64], kinds: &[u8]) {
-        let mut hashes = [0; TOGETHER];
-        for first in (0..src.len()).step_by(TOGETHER) {
-            let rows = first..src.len().min(first + TOGETHER);
-            let (src, dst) = (&src[rows.clone()], &dst[rows.clone()]);
-            let hashes = &mut hashes[..rows.len()];
-            let pairs = src.iter().zip(dst);
-            hashes.iter_mut().zip(pairs).for_each(|(hash, (src, dst))| *hash = pair_hash(*src, *dst));
-            self.sketch.add_columns((src, dst), hashes, &bytes[rows.clone()], &kinds[rows]);
-            self.pairs.add_hashes(hashes);
-        }
-    }
-
-    pub(super) fn merge(&mut self, next: &RoundWindow) {
+impl Window {
+    pub(super) fn merge(&mut self, next: &Window) {
         self.last_ns = next.last_ns;
         self.messages += next.messages;
         self.rounds += next.rounds;
-        self.watched += next.watched;
-        self.returned += next.returned;
-        self.log_quarters += next.log_quarters;
-        self.part &= next.part;
-        self.stray &= next.stray;
+        self.longest_ns = self.longest_ns.max(next.longest_ns);
         self.sketch.merge(&next.sketch);
-        self.pairs.merge(&next.pairs);
+        self.sums.merge(&next.sums);
+        self.tokens.merge(&next.tokens);
     }
 }
 
-/// Histograms out of use, whose memory the next window takes.
+/// For each window, whether the run is idle before it for at least `least_ns`.
+fn idle_before(windows: &[Window], least_ns: u64) -> Vec<bool> {
+    let longest = |window: &Window| window.longest_ns;
+    (0..windows.len())
+        .map(|at| {
+            let silence_ns = windows[at].silence_ns;
+            // This silence is also the longest one of the window before, so that one is left out.
+            let (before, after) = (&windows[..at.saturating_sub(1)], &windows[at..]);
+            silence_ns > least_ns
+                && is_idle(silence_ns, before.iter().rev().map(longest), after.iter().map(longest))
+        })
+        .collect()
+}
+
+/// Gives a few messages between two idle stretches to the nearer phase: the shorter of the two is
+/// no longer idle.
+fn join_strays(windows: &[Window], idle: &mut [bool], least: u64) {
+    loop {
+        let starts: Vec<usize> = (1..windows.len()).filter(|at| idle[*at]).collect();
+        let end = |at: usize| starts.get(at).copied().unwrap_or(windows.len());
+        let few = (0..=starts.len()).find(|at| {
+            let start = at.checked_sub(1).map_or(0, end);
+            windows[start..end(*at)].iter().map(|window| window.messages).sum::<u64>() < least
+        });
+        let beside = |at: usize| at.checked_sub(1).into_iter().chain([at]).filter_map(|at| starts.get(at));
+        let shorter = few.and_then(|at| beside(at).min_by_key(|window| windows[**window].silence_ns));
+        match shorter {
+            Some(window) => idle[*window] = false,
+            None => return,
+        }
+    }
+}
+
+/// What the first pass keeps for the model.
 #[derive(Debug, Default)]
-struct Spare {
-    sketch: Option<Sketch>,
-    pairs: Option<Pairs>,
+pub(crate) struct Rounds {
+    pub(crate) windows: Vec<Window>,
+    /// Numbers of the messages at which windows of stages begin.
+    pub(super) stages: Vec<u64>,
 }
 
-impl Spare {
-    /// An empty window.
-    fn window(&mut self) -> RoundWindow {
-        let mut sketch = self.sketch.take().unwrap_or_default();
-        let mut pairs = self.pairs.take().unwrap_or_default();
-        sketch.clear();
-        pairs.clear();
-        RoundWindow {
-            first_ns: 0,
-            last_ns: 0,
-            messages: 0,
-            rounds: 0,
-            watched: 0,
-            returned: 0,
-            log_quarters: 0,
-            fresh: false,
-            part: false,
-            stray: false,
-            sketch,
-            pairs,
-        }
-    }
+/// A message; messages of one time are sorted in the order of these fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Message {
+    src: u32,
+    dst: u32,
+    bytes: u64,
+    operation: u8,
+}
 
-    /// Shares the histograms of two windows that saw the same, as rounds of most programs do.
-    fn share(&mut self, window: &mut RoundWindow, other: &RoundWindow) {
-        self.sketch = window.sketch.share(&other.sketch).or(self.sketch.take());
-        self.pairs = window.pairs.share(&other.pairs).or(self.pairs.take());
+/// Messages that are not counted yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    src: Vec<u32>,
+    dst: Vec<u32>,
+    bytes: Vec<u64>,
+    operations: Vec<u8>,
+    times: Vec<i64>,
+    tokens: Vec<u32>,
+    pairs: Vec<u32>,
+}
+
+impl Waiting {
+    fn drop_first(&mut self, count: usize) {
+        self.src.drain(..count);
+        self.dst.drain(..count);
+        self.bytes.drain(..count);
+        self.operations.drain(..count);
+        self.times.drain(..count);
+        self.tokens.drain(..count);
+        self.pairs.drain(..count);
     }
 }
 
-/// Windows in order of time.
+/// Makes windows of a stream of messages.
 #[derive(Debug)]
-pub(super) struct Windows {
-    pub(super) list: Vec<RoundWindow>,
-    spare: Spare,
-    /// Least number of messages of a window.
-    pub(super) least: u64,
+pub(crate) struct FirstPass {
+    tokens: Tokens,
+    rounds: Cutter,
+    stages: Cutter,
+    found: Rounds,
+    /// Messages of a window of rounds, at least and at most; the same for a window of stages.
+    sizes: [(u64, u64); 2],
+    open: Window,
+    /// The messages of this time so far.
+    instant: Vec<Message>,
+    instant_ns: i64,
+    waiting: Waiting,
+    /// The first one that waits.
+    first: u64,
+    /// The next message.
+    next: u64,
+    start_ns: i64,
+    last_ns: i64,
+    /// The longest silences of the open window and of the window before.
+    silences_ns: [u64; 2],
+    /// Windows of rounds and of stages before the round under way.
+    parts: [usize; 2],
+    /// Rounds of the window that is being closed.
+    open_rounds: u64,
+    /// When the last rank enters each of the next barriers of all ranks.
+    barriers_ns: VecDeque<i64>,
 }
 
-impl Default for Windows {
+impl Default for FirstPass {
     fn default() -> Self {
-        Self { list: Vec::new(), spare: Spare::default(), least: 1 }
+        Self::new(0, 0)
     }
 }
 
-impl Windows {
-    /// Adds the open window and leaves an empty one; `messages` is the total of all windows.
-    pub(super) fn close(&mut self, open: &mut RoundWindow, messages: u64) {
-        if let Some(last) = self.list.last() {
-            self.spare.share(open, last);
-        }
-        self.list.push(std::mem::replace(open, self.spare.window()));
-        if self.list.len() >= MOST {
-            self.halve(messages);
+impl FirstPass {
+    /// Prepares windows for a run of this many messages and ranks.
+    pub(crate) fn new(messages: u64, ranks: u32) -> Self {
+        let least = LEAST.max(messages / FINEST);
+        let stage = LEAST.max(messages / STAGE);
+        let most =
+            |least: u64| LARGEST.0.max(messages / LARGEST.1).max(PER_RANK * u64::from(ranks)).max(2 * least);
+        Self {
+            tokens: Tokens::default(),
+            rounds: Cutter::new(0),
+            stages: Cutter::new(1),
+            found: Rounds::default(),
+            sizes: [(least, most(least)), (stage, most(stage))],
+            open: Window::default(),
+            instant: Vec::new(),
+            instant_ns: 0,
+            waiting: Waiting::default(),
+            first: 0,
+            next: 0,
+            start_ns: 0,
+            last_ns: 0,
+            silences_ns: [0; 2],
+            parts: [0; 2],
+            open_rounds: 1,
+            barriers_ns: VecDeque::new(),
         }
     }
 
-    /// Takes the last window out again and merges the open one into it.
-    pub(super) fn reopen(&mut self, open: &mut RoundWindow) {
-        let Some(mut last) = self.list.pop() else { return };
-        (last.part, last.stray) = (false, false);
-        if open.messages > 0 {
-            last.merge(open);
-        }
-        *open = last;
+    /// Adds the times at which the last rank enters barriers of all ranks, before the messages
+    /// around them.
+    pub(crate) fn meet(&mut self, barriers_ns: &[i64]) {
+        self.barriers_ns.extend(barriers_ns);
     }
 
-    /// Merges neighbours until half of the table is free; `messages` is the total of all windows.
-    fn halve(&mut self, messages: u64) {
-        // First merge windows that continue the one before them, then all.
-        for sparing in [true, false] {
-            while self.list.len() > MOST / 2 {
-                self.least = self.least.saturating_mul(2);
-                let before = self.list.len();
-                let least = self.least;
-                let joins = |last: &RoundWindow, window: &RoundWindow| {
-                    last.messages + window.messages <= least.saturating_mul(2)
-                        && !(sparing && (window.fresh || last.part != window.part))
-                };
-                let mut kept: Vec<RoundWindow> = Vec::with_capacity(MOST);
-                for window in self.list.drain(..) {
-                    match kept.last_mut().filter(|last| joins(last, &window)) {
-                        Some(last) => last.merge(&window),
-                        None => {
-                            if let [.., before, last] = &mut kept[..] {
-                                self.spare.share(last, before);
-                            }
-                            kept.push(window);
-                        }
-                    }
-                }
-                self.list = kept;
-                // By now, all windows below the mean would have been merged.
-                let full = self.least.saturating_mul(before as u64) > messages;
-                if sparing && full && before - self.list.len() < MOST / 64 {
-                    break;
-                }
+    /// Adds messages in trace order.
+    pub(crate) fn add(&mut self, block: &MessageBlock) {
+        let columns = block.columns();
+        let operations = block.operations();
+        let times = &columns.send_post_ns;
+        for (row, time_ns) in times.iter().enumerate() {
+            if *time_ns != self.instant_ns {
+                self.end_instant();
+                self.instant_ns = *time_ns;
+            }
+            let message = Message {
+                src: columns.src[row],
+                dst: columns.dst[row],
+                bytes: columns.bytes[row],
+                operation: operations.map_or(0, |codes| (codes[row] & 63) as u8),
+            };
+            if self.instant.is_empty() && times.get(row + 1).is_some_and(|next| next != time_ns) {
+                self.next_message(message);
+            } else {
+                self.instant.push(message);
             }
         }
     }
-}
 
-/// What the first pass keeps.
-#[derive(Debug, Default)]
-pub(crate) struct Rounds {
-    pub(crate) windows: Vec<RoundWindow>,
-    pub(crate) silences: Vec<Silence>,
-    /// The tags that tell messages apart.
-    pub(crate) tags: Tags,
+    /// Adds the messages of one time in sorted order: their order in the trace means nothing.
+    fn end_instant(&mut self) {
+        let mut instant = std::mem::take(&mut self.instant);
+        instant.sort_unstable();
+        instant.drain(..).for_each(|message| self.next_message(message));
+        self.instant = instant;
+    }
+
+    #[inline]
+    fn next_message(&mut self, own: Message) {
+        let now_ns = self.instant_ns;
+        self.see(now_ns);
+        let token = self.tokens.number(own.src, own.dst, own.bytes, own.operation);
+        let waiting = &mut self.waiting;
+        waiting.src.push(own.src);
+        waiting.dst.push(own.dst);
+        waiting.bytes.push(own.bytes);
+        waiting.operations.push(own.operation);
+        waiting.times.push(now_ns);
+        waiting.tokens.push(token);
+        waiting.pairs.push(self.tokens.list[token as usize].pair);
+        let message = self.next;
+        self.next += 1;
+        let [of_rounds, of_stages] = self.sizes;
+        if let Some(end) = self.rounds.add(message, (own.src, token), &mut self.tokens, of_rounds) {
+            self.end(end);
+        }
+        if let Some(end) = self.stages.add(message, (own.src, token), &mut self.tokens, of_stages) {
+            if end.kind == Kind::Whole {
+                self.found.stages.truncate(self.parts[1]);
+            }
+            self.found.stages.push(end.message);
+            if end.kind != Kind::Part {
+                self.parts[1] = self.found.stages.len();
+            }
+        }
+        if self.waiting.src.len() >= WAITING {
+            let settled = self.rounds.settled(self.next);
+            self.count(settled);
+            if self.tokens.is_full() {
+                self.forget();
+            }
+        }
+    }
+
+    /// Notes the time of the next message; a long silence or a barrier ends a window.
+    fn see(&mut self, now_ns: i64) {
+        if self.next == 0 {
+            (self.start_ns, self.last_ns) = (now_ns, now_ns);
+        }
+        let silence = now_ns.wrapping_sub(self.last_ns).cast_unsigned();
+        self.last_ns = now_ns;
+        let elapsed = now_ns.wrapping_sub(self.start_ns).cast_unsigned();
+        let usual = self.silences_ns[0].max(self.silences_ns[1]);
+        self.pass_barriers(now_ns);
+        // In the first window no silence is usual yet.
+        if silence / LONG > usual && silence > elapsed / REPORTED && !self.found.windows.is_empty() {
+            let end = self.next;
+            self.rounds.close(end, Kind::Last, false, &mut self.tokens);
+            self.open_rounds = 1;
+            self.close(end, silence);
+            self.silences_ns = [0, self.silences_ns[0].max(silence)];
+            self.parts[0] = self.found.windows.len();
+        } else {
+            self.silences_ns[0] = self.silences_ns[0].max(silence);
+        }
+    }
+
+    /// Ends a window before the next message if all ranks have met.
+    fn pass_barriers(&mut self, now_ns: i64) {
+        let mut passed = 0;
+        while self.barriers_ns.front().is_some_and(|entered_ns| *entered_ns <= now_ns) {
+            self.barriers_ns.pop_front();
+            passed += 1;
+        }
+        let begin = self.rounds.start();
+        if passed > 0 && self.next > begin + LEAST_BEFORE_BARRIER {
+            let end = self.next;
+            self.rounds.close(end, Kind::Last, false, &mut self.tokens);
+            self.open_rounds = 1;
+            self.close(end, 0);
+            self.silences_ns = [0, self.silences_ns[0]];
+            self.parts[0] = self.found.windows.len();
+        }
+    }
+
+    /// Ends a window where the cutter of rounds ended one.
+    fn end(&mut self, end: End) {
+        self.open_rounds = u64::from(end.rounds);
+        self.close(end.message, 0);
+        if end.kind == Kind::Whole {
+            let parts = self.found.windows.split_off((self.parts[0] + 1).min(self.found.windows.len()));
+            if let Some(whole) = self.found.windows.last_mut().filter(|_| !parts.is_empty()) {
+                parts.iter().for_each(|part| whole.merge(part));
+                whole.rounds = u64::from(end.rounds);
+            }
+        }
+        if end.kind != Kind::Part {
+            self.silences_ns = [0, self.silences_ns[0]];
+            self.parts[0] = self.found.windows.len();
+        }
+    }
+
+    /// Ends the open window before message `end`.
+    fn close(&mut self, end: u64, silence_ns: u64) {
+        self.count(end);
+        if self.open.messages > 0 {
+            self.open.rounds = self.open_rounds;
+            let next_ns = self.waiting.times.first().copied().unwrap_or(self.last_ns);
+            let silence = next_ns.wrapping_sub(self.open.last_ns).cast_unsigned();
+            self.open.longest_ns = self.open.longest_ns.max(silence);
+            self.found.windows.push(std::mem::take(&mut self.open));
+        }
+        self.open.silence_ns = silence_ns;
+        if self.found.windows.len() >= MOST {
+            self.halve();
+        }
+    }
+
+    /// Counts the messages before `end` that still wait.
+    fn count(&mut self, end: u64) {
+        let count = end.saturating_sub(self.first) as usize;
+        let waiting = &mut self.waiting;
+        if count == 0 {
+            return;
+        }
+        let open = &mut self.open;
+        if open.messages == 0 {
+            (open.first_ns, open.last_ns) = (waiting.times[0], waiting.times[0]);
+            open.rounds = 0;
+        }
+        for time in &waiting.times[..count] {
+            open.longest_ns = open.longest_ns.max(time.wrapping_sub(open.last_ns).cast_unsigned());
+            open.last_ns = *time;
+        }
+        open.messages += count as u64;
+        // Messages of barriers synchronize only: they tell phases apart no more than the pause between
+        // them. In the first window they tell that the program starts.
+        let counts = |operation: u8| operation != Operation::Barrier as u8 || self.found.windows.is_empty();
+        let rows = waiting.pairs[..count].iter().zip(&waiting.bytes).zip(&waiting.tokens);
+        for (((pair, bytes), token), _) in
+            rows.zip(&waiting.operations).filter(|(_, operation)| counts(**operation))
+        {
+            open.sums.add(*pair, *bytes);
+            open.tokens.insert(*token);
+        }
+        let (src, dst) = (&waiting.src[..count], &waiting.dst[..count]);
+        let hashes: Vec<u64> = src.iter().zip(dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
+        let (bytes, operations) = (&waiting.bytes[..count], &waiting.operations[..count]);
+        open.sketch.add_columns((src, dst), &hashes, bytes, operations);
+        waiting.drop_first(count);
+        self.first = end;
+    }
+
+    /// Merges neighbours in pairs, but not over a silence.
+    fn halve(&mut self) {
+        let (least, most) = &mut self.sizes[0];
+        (*least, *most) = (*least * 2, (*most).max(*least * 4));
+        let mut kept: Vec<Window> = Vec::with_capacity(MOST);
+        let mut alone = true;
+        for window in self.found.windows.drain(..) {
+            match kept.last_mut() {
+                Some(last) if !alone && window.silence_ns == 0 => {
+                    last.merge(&window);
+                    alone = true;
+                }
+                _ => {
+                    kept.push(window);
+                    alone = false;
+                }
+            }
+        }
+        self.found.windows = kept;
+        self.parts[0] = self.found.windows.len();
+    }
+
+    fn forget(&mut self) {
+        let becomes = self.tokens.forget([self.rounds.window, self.stages.window]);
+        self.rounds.renumber(&becomes);
+        self.stages.renumber(&becomes);
+        let tokens = &mut self.waiting.tokens;
+        tokens.iter_mut().for_each(|token| *token = becomes.get(*token as usize).copied().unwrap_or(*token));
+    }
+
+    /// The windows of all messages.
+    pub(crate) fn finish(mut self) -> Rounds {
+        self.end_instant();
+        self.close(self.next, 0);
+        self.join_at_silences();
+        self.found
+    }
+
+    /// Removes silences that turn out to be usual; they divide nothing.
+    fn join_at_silences(&mut self) {
+        let mut idle = idle_before(&self.found.windows, self.last_ns.abs_diff(self.start_ns) / REPORTED);
+        let least = self.sizes[0].0;
+        join_strays(&self.found.windows, &mut idle, least);
+        let mut kept: Vec<Window> = Vec::with_capacity(self.found.windows.len());
+        for (mut window, idle) in self.found.windows.drain(..).zip(idle) {
+            let cut = window.silence_ns > 0;
+            if !idle {
+                window.silence_ns = 0;
+            }
+            match kept.last_mut() {
+                Some(last) if cut && !idle && last.messages.min(window.messages) < least => {
+                    // Both are parts of one round.
+                    let rounds = last.rounds.max(window.rounds);
+                    last.merge(&window);
+                    last.rounds = rounds;
+                }
+                _ => kept.push(window),
+            }
+        }
+        self.found.windows = kept;
+    }
 }

@@ -1,4 +1,4 @@
-//! What the method `evidence` has to find, and which changes must not matter to it.
+//! What the method `rounds` has to find, and which changes must not matter to it.
 
 use std::io::Cursor;
 
@@ -12,7 +12,7 @@ fn phases(program: &str, ranks: u32, disturbance: Disturbance) -> Vec<(u64, Opti
     let run = LabelledRun { disturbance, ..LabelledRun::new(Program::parse(program).unwrap(), ranks) };
     let mut trace = Vec::new();
     run.generate(&mut ArchiveExport::new(&mut trace, false), &mut |_| Ok(())).unwrap();
-    let method = Method::parse(&Choice::parse("evidence").unwrap()).unwrap();
+    let method = Method::parse(&Choice::parse("rounds").unwrap()).unwrap();
     let options = Options { method, level: Level::Leaf, ..Options::default() };
     let found = segment(&mut Rewind(Cursor::new(trace)), &options).unwrap().segmentation;
     found.occurrences.iter().map(|row| (row.start_ns, row.phase)).collect()
@@ -41,7 +41,7 @@ fn a_heavy_pair_among_small_messages_is_a_phase() {
 }
 
 #[test]
-fn the_numbers_of_ranks_do_not_matter_to_evidence() {
+fn the_numbers_of_ranks_do_not_matter() {
     let with = |renumber| {
         phases("(halo2d*8,shift*9)*6,transpose*30", 64, Disturbance { renumber, ..Disturbance::default() })
     };
@@ -51,7 +51,7 @@ fn the_numbers_of_ranks_do_not_matter_to_evidence() {
 }
 
 #[test]
-fn how_often_a_loop_goes_round_does_not_matter_to_evidence() {
+fn how_often_a_loop_goes_round_does_not_matter() {
     for iterations in [2, 16, 17, 60] {
         let found = phases(&format!("(halo2d*20,alltoall*5)*{iterations}"), 64, Disturbance::default());
         let labels: Vec<_> = found.iter().map(|row| row.1).collect();

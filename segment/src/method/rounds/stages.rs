@@ -9,7 +9,7 @@ use super::windows::{Rounds, STAGE};
 use super::{contents, labels, rates, segmented};
 use crate::first_pass::survey::Run;
 
-/// A stage begins with a phase if one begins within this many windows of the stages.
+/// A stage begins where a phase begins within this number of windows of the stages.
 const NEAR: f64 = 1.5;
 
 /// A stage: the window that it begins with, and its label.
@@ -17,8 +17,8 @@ pub(super) type Stage = (usize, u32);
 
 /// The stages of a run, with `locked` silences before windows.
 pub(super) fn stages(run: &Run, sums: &[Sums], locked: &[bool]) -> Vec<Stage> {
-    let windows = &run.evidence.windows;
-    let edges = edges(&run.evidence, locked);
+    let windows = &run.rounds.windows;
+    let edges = edges(&run.rounds, locked);
     let units_locked: Vec<bool> = edges[..edges.len() - 1].iter().map(|edge| locked[*edge]).collect();
     // Here, a single odd window counts like a single odd round.
     let rates: Vec<Rates> =
@@ -58,23 +58,20 @@ fn edges(rounds: &Rounds, locked: &[bool]) -> Vec<usize> {
     edges
 }
 
-/// Where phases and stages begin. A stage begins with the nearest phase, or divides one.
-pub(super) fn joined(phases: &[usize], stages: &[Stage], rounds: &Rounds) -> (Vec<usize>, Vec<Stage>) {
-    let mut starts = phases.to_vec();
+/// The stages that begin where a phase does: each begins with the nearest phase. A stage without a
+/// phase near its begin is a gradual change or a mixture of two phases, and is left out.
+pub(super) fn aligned(phases: &[usize], stages: &[Stage], rounds: &Rounds) -> Vec<Stage> {
     let messages = |one: usize, other: usize| {
         rounds.windows[one.min(other)..one.max(other)].iter().map(|window| window.messages).sum::<u64>()
     };
     let near = (NEAR * (messages(0, rounds.windows.len()) / STAGE) as f64) as u64;
-    let mut moved: Vec<Stage> = Vec::with_capacity(stages.len());
+    let mut aligned: Vec<Stage> = Vec::with_capacity(stages.len());
     for (start, label) in stages {
         let nearest = phases.iter().copied().min_by_key(|phase| (messages(*phase, *start), *phase));
-        let start = nearest.filter(|phase| messages(*phase, *start) <= near).unwrap_or(*start);
-        if moved.last().is_none_or(|last| last.0 < start) {
-            moved.push((start, *label));
-            starts.push(start);
+        let Some(start) = nearest.filter(|phase| messages(*phase, *start) <= near) else { continue };
+        if aligned.last().is_none_or(|last| last.0 < start) {
+            aligned.push((start, *label));
         }
     }
-    starts.sort_unstable();
-    starts.dedup();
-    (starts, moved)
+    aligned
 }

@@ -48,11 +48,11 @@ const PIECE: f64 = 1.0 / 128.0;
 
 /// Sections that belong together.
 #[derive(Clone, Debug)]
-pub(super) struct Chapter {
+pub(crate) struct Chapter {
     /// Nanoseconds since the start of the run.
-    pub(super) span_ns: Range<u64>,
+    pub(crate) span_ns: Range<u64>,
     /// Where its heaviest section lies.
-    pub(super) main_ns: Range<u64>,
+    main_ns: Range<u64>,
     /// Its part of the run, and that of its heaviest section.
     weight: f64,
     main: f64,
@@ -86,14 +86,14 @@ impl Chapter {
     }
 
     /// Its heaviest section's part of the run.
-    pub(super) fn main_part(&self) -> f64 {
+    pub(crate) fn main_part(&self) -> f64 {
         self.main
     }
 }
 
 /// The chapters of a run in order, the first one from its start on, at most half of [`READABLE`];
 /// none where no barriers divide it.
-pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
+pub(crate) fn chapters(run: &Run) -> Vec<Chapter> {
     let starts = run.sections.iter().enumerate();
     let starts = starts.map(|(i, section)| if i == 0 { 0 } else { run.since_start(section.start_ns) });
     let ends: Vec<u64> = starts.chain([run.duration_ns]).collect();
@@ -274,10 +274,8 @@ mod tests {
             messages,
             windows: crate::first_pass::window::Windows::new(0),
             rounds: crate::method::rounds::windows::Rounds::default(),
-            evidence: crate::method::evidence::windows::Rounds::default(),
             sections,
             barriers_ns,
-            ticks: crate::first_pass::ticks::Ticks::default(),
             changes: Vec::new(),
         };
         let begins = chapters(&run).into_iter().map(|chapter| chapter.span_ns.start);

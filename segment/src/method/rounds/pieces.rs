@@ -9,8 +9,9 @@ use super::features::TokenSet;
 /// Windows, at most, of a stretch that may be a step.
 const STEP: usize = 2;
 
-/// The tokens of a step come less often than this, in the mean.
-const ONCE: f64 = 2.2;
+/// The tokens of a step come less often than this, in the mean. Those of a phase of two rounds come
+/// twice.
+const ONCE: f64 = 1.6;
 
 /// Steps in a row are one phase if their tokens come this many times as often in all of them as in
 /// one.
@@ -20,7 +21,7 @@ const AGAIN: f64 = 1.4;
 const PIECE: usize = 4;
 
 /// Rounds, at most, of a piece.
-const ROUNDS: u64 = 16;
+const ROUNDS: u64 = 6;
 
 /// Part of a piece's tokens that its neighbours must have.
 const EXPLAINED: f64 = 0.75;
@@ -48,7 +49,7 @@ pub(super) struct Content {
 /// Messages per token in these windows.
 fn repetition(windows: &[Content]) -> f64 {
     let messages: u64 = windows.iter().map(|window| window.messages).sum();
-    messages as f64 / f64::from(union(windows.iter()).len().max(1))
+    messages as f64 / union(windows.iter()).len().max(1.0)
 }
 
 /// Tokens of windows `from..to` that may explain others.
@@ -157,8 +158,7 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     // Tokens of each window that a side has, weighted by messages.
     let explained = |side: &Option<TokenSet>, window: usize| {
         let tokens = &windows[window].tokens;
-        let part =
-            side.as_ref().map_or(0.0, |side| f64::from(side.common(tokens)) / f64::from(tokens.len().max(1)));
+        let part = side.as_ref().map_or(0.0, |side| side.part_of(tokens));
         part * windows[window].messages as f64
     };
     let split = |begin: usize| -> f64 {
@@ -172,7 +172,7 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
         // How well the neighbours explain themselves.
         let of = |inner: (usize, usize), rest: (usize, usize)| {
             let (inner, rest) = (explaining(windows, inner.0, inner.1), explaining(windows, rest.0, rest.1));
-            f64::from(rest.common(&inner)) / f64::from(inner.len().max(1))
+            rest.part_of(&inner)
         };
         let own_left = left.filter(|(first, end)| end - first > 2 * count).map(|(first, end)| {
             of((end - count, end), (near_left(windows, first, end - count), end - count))

@@ -3,8 +3,13 @@
 
 use crate::first_pass::window::sketch::scatter;
 
-/// Bins of pairs. 16 ranks have 240 pairs, a halo of 64 ranks 224: each has a bin of its own.
+/// Bins of pairs.
 pub(super) const PAIRS: usize = 512;
+
+/// The first pairs have a bin of their own: the 240 of 16 ranks, the 224 of a halo of 64 ranks. Later
+/// pairs are scattered over the other bins. Over all bins, an exchange of all ranks would look like
+/// one among 464 pairs.
+const OWN: usize = 256;
 
 /// Bins of sizes: octaves up to half a tebibyte; larger messages share the last one.
 const SIZES: usize = 40;
@@ -66,10 +71,8 @@ impl Sums {
     pub(super) fn add(&mut self, pair: u32, bytes: u64) {
         // An empty message is a message: each message counts as one byte more than it has.
         let size = bytes.saturating_add(1);
-        // Later pairs are scattered over the bins. Numbered in turn, any two patterns of many pairs
-        // would fill all bins alike.
         let pair = pair as usize;
-        let pair = if pair < PAIRS { pair } else { scatter(pair as u64) as usize % PAIRS };
+        let pair = if pair < OWN { pair } else { OWN + scatter(pair as u64) as usize % (PAIRS - OWN) };
         self.pairs[pair] = self.pairs[pair].wrapping_add(1);
         self.bytes[pair] = self.bytes[pair].wrapping_add(size);
         self.squares += (size as f64).powi(2);
@@ -116,14 +119,24 @@ impl TokenSet {
         self.0.iter_mut().zip(other.0.iter()).for_each(|(own, other)| *own |= other);
     }
 
-    /// About how many tokens it holds.
-    pub(super) fn len(&self) -> u32 {
-        self.0.iter().map(|word| word.count_ones()).sum()
+    fn bits(&self) -> f64 {
+        f64::from(self.0.iter().map(|word| word.count_ones()).sum::<u32>())
     }
 
-    /// Tokens that another set holds too.
-    pub(super) fn common(&self, other: &Self) -> u32 {
-        self.0.iter().zip(other.0.iter()).map(|(own, other)| (own & other).count_ones()).sum()
+    /// About how many tokens it holds: tokens share bits by chance, so there are more tokens than
+    /// bits (linear counting: Whang, Vander-Zanden and Taylor, ACM TODS 15, 1990).
+    pub(super) fn len(&self) -> f64 {
+        let free = (BITS as f64 - self.bits()).max(1.0);
+        BITS as f64 * (BITS as f64 / free).ln()
+    }
+
+    /// What part of another set's tokens it holds, from 0 to 1. A full set holds the bit of any
+    /// token by chance, which says nothing.
+    pub(super) fn part_of(&self, other: &Self) -> f64 {
+        let common = self.0.iter().zip(other.0.iter()).map(|(own, other)| (own & other).count_ones());
+        let by_chance = self.bits() / BITS as f64;
+        let part = f64::from(common.sum::<u32>()) / other.bits().max(1.0);
+        ((part - by_chance) / (1.0 - by_chance).max(1.0 / BITS as f64)).max(0.0)
     }
 }
 
@@ -285,9 +298,13 @@ mod tests {
             set
         };
         let (one, mut other) = (of(0..60), of(40..100));
-        assert!((58..=60).contains(&one.len()));
-        assert!((19..=22).contains(&one.common(&other)));
+        assert!((58.0..=61.0).contains(&one.len()));
+        assert!((19.0 / 60.0..=22.0 / 60.0).contains(&one.part_of(&other)), "{}", one.part_of(&other));
         other.merge(&one);
-        assert_eq!(other.common(&one), one.len());
+        assert!((other.part_of(&one) - 1.0).abs() < 1e-9);
+        // Of 16 000 tokens, nearly all bits are set; other tokens are not among them.
+        let many = of(1000..17_000);
+        assert!((many.len() / 16_000.0 - 1.0).abs() < 0.05, "{}", many.len());
+        assert!(many.part_of(&of(100_000..100_500)) < 0.3);
     }
 }

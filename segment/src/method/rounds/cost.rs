@@ -45,12 +45,16 @@ const PERSISTENCE: usize = 4;
 /// The noise is the median over at least this number of positions.
 const MEMORY: usize = 12;
 
-/// Quantile of distances that is the noise where boundaries are known.
-const MEDIAN: f64 = 0.5;
+/// Quantile of distances that is the noise of shares where boundaries are known. Partners change in
+/// rare jumps in many programs, so the median would be that of windows without one.
+const USUAL: f64 = 0.9;
 
-/// Quantile that is the noise where no boundary is known: in loops of short phases most positions
-/// are near one.
-const QUARTILE: f64 = 0.25;
+/// Quantile that is the noise of shares where no boundary is known: in loops of short phases most
+/// positions are near one.
+const UNKNOWN: f64 = 0.4;
+
+/// Quantile that is the noise of rates, whose squared differences have a known distribution.
+const MEDIAN: f64 = 0.5;
 
 /// Distances, at least, that have a quantile.
 const FEWEST: usize = 3;
@@ -104,7 +108,7 @@ impl Noise {
         for (number, scale) in SCALES.into_iter().enumerate() {
             for (at, view) in VIEWS.into_iter().enumerate() {
                 let finer = number.checked_sub(1).map(|finer| &values[finer * VIEWS.len() + at]);
-                let part = if starts.is_empty() { QUARTILE } else { MEDIAN };
+                let part = if starts.is_empty() { UNKNOWN } else { USUAL };
                 let own = sides(units, &piece, scale, view, part, finer);
                 values.push(own);
             }
@@ -167,7 +171,7 @@ fn sides(
             // Twice as many independent rounds have half of the noise, even if a few rounds are
             // alike by chance. Where no boundary is known, distances may lie between two phases and
             // do not count.
-            false if view.is_rate() && part < MEDIAN && finer > 0.0 => 0.5 * finer,
+            false if view.is_rate() && part < USUAL && finer > 0.0 => 0.5 * finer,
             false if view.is_rate() => own.max(0.5 * finer),
             false => own,
         }
