@@ -35,7 +35,7 @@ mod terminal;
 mod verdict;
 mod view;
 
-pub use directory::{ENTRIES, PLOTS, PictureFormat, write_directory};
+pub use directory::{ENTRIES, GRAPH_LINKS, Graphs, PLOTS, PictureFormat, Written, write_directory};
 pub use hotspot::{HotSpot, hot_spots};
 pub use makespan::Makespan;
 pub use merge::Results;

@@ -64,6 +64,8 @@ pub struct Page {
     maps: BTreeMap<usize, Option<NetworkMap>>,
     disagreements: Disagreements,
     verdict: Verdict,
+    /// Phases without a graph, for its size.
+    graphs_left_out: usize,
 }
 
 impl Page {
@@ -75,7 +77,13 @@ impl Page {
             maps: BTreeMap::new(),
             disagreements: Disagreements::default(),
             verdict: Verdict::default(),
+            graphs_left_out: 0,
         }
+    }
+
+    /// Says that so many phases have no graph beside the page.
+    pub fn leave_out_graphs(&mut self, phases: usize) {
+        self.graphs_left_out = phases;
     }
 
     /// Takes note of a run.
@@ -124,7 +132,7 @@ impl Page {
             section { h2 { "Reference" } }
             (folded("All runs", &reference::runs(runs)))
             (folded("Configuration", &reference::configurations(&self.configurations)))
-            (folded("Files beside this page", &PreEscaped(reference::FILES.into())))
+            (folded("Files beside this page", &reference::files(self.graphs_left_out)))
             (folded("Words", &PreEscaped(reference::WORDS.into())))
         };
         document(
