@@ -109,7 +109,7 @@ impl Page {
                 p { (counted(runs.len(), "run")) " · " (counted(workloads.len(), "workload")) " · " (counted(networks.len(), "network")) }
             }
             @if !sentences.is_empty() { ul.verdict { @for sentence in sentences { li { (shown(&sentence)) } } } }
-            (ranking::ranking(runs, &differ))
+            (ranking::ranking(runs, &differ, &self.verdict))
             (headline::headline(runs, &differ, networks, workloads))
             @if is_bytes { p.note {
                 "A trace here does not know how long its phases last: its loads are bytes, not bytes per second, and say \

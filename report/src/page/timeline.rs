@@ -13,10 +13,13 @@ use super::chart::{COLOURS, grid, step};
 use super::text::{counted, shortened, shown};
 use crate::number;
 
-const LEFT: f64 = 240.0;
-const WIDTH: f64 = 1000.0;
+const LEFT: f64 = 340.0;
+const WIDTH: f64 = 1100.0;
 const COLUMNS: usize = 720;
 const LANE: f64 = 24.0;
+
+/// Characters of a lane's name and title.
+const NAME: usize = 36;
 
 /// Shades of a column, from nothing to full.
 const SHADES: f64 = 5.0;
@@ -45,6 +48,11 @@ pub(super) fn timeline(workload: &Workload) -> Markup {
         @if end_ns > 0 {
             div.wide tabindex="0" { (svg(workload, end_ns)) }
             @let gathered = Lanes::new(segmentation).gathered;
+            @let nested = segmentation.occurrences.iter().any(|occurrence| occurrence.depth > 0);
+            p.dim {
+                "A stretch is as dark as its phase fills that time."
+                @if nested { " What lies inside of a loop is drawn narrower, once more for each loop around it." }
+            }
             @if gathered > 0 { p { "The " (counted(gathered, "phase")) " that take least time share a lane." } }
         }
     }
@@ -91,7 +99,9 @@ fn lane_of(segmentation: &Segmentation, lanes: &Lanes, lane: usize, end_ns: u64)
     let title = lanes.title(segmentation, lane);
     let about = if title.is_empty() { name.clone() } else { format!("phase {name} ({title})") };
     html! {
-        text x="0" y=(format!("{:.1}", top + 16.0)) { (shortened(&name, 16)) title { (shown(&title)) } }
+        text x="0" y=(format!("{:.1}", top + 16.0)) {
+            (shortened(&if title.is_empty() { name.clone() } else { format!("{name}  {title}") }, NAME)) title { (shown(&title)) }
+        }
         text.end.dim x=(format!("{:.1}", LEFT - 10.0)) y=(format!("{:.1}", top + 16.0)) { (times) " × · " (number::percent(share)) }
         g class=(colour) data-about=(shortened(&about, 90)) {
             @for depth in 0..=DEPTHS { @for (from, to, shade) in runs(&filled(segmentation, |own| is_own(own) && own.depth == depth, end_ns)) {
