@@ -31,7 +31,6 @@ pub(super) fn ranking(runs: &[KeptRun], differ: &[usize], verdict: &Verdict) -> 
     html! {
         section {
             h2 { "Runs" }
-            (effects(verdict))
             div.wide tabindex="0" { table.sortable {
                 caption { "The runs, the best first" }
                 thead { tr {
@@ -42,6 +41,7 @@ pub(super) fn ranking(runs: &[KeptRun], differ: &[usize], verdict: &Verdict) -> 
                 tbody { @for run in order.iter().take(RUNS) { (row(run, &runs[0], differ)) } }
             } }
             @if runs.len() > RUNS { p { (runs.len() - RUNS) " more in " a href="runs.csv" { "runs.csv" } "." } }
+            (effects(verdict))
         }
     }
 }

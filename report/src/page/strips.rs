@@ -37,6 +37,7 @@ pub(super) fn strips(runs: &[KeptRun], differ: &[usize], number: usize, workload
     let of = |run: &&KeptRun| {
         !run.phase_seconds.is_empty() && run.spots.iter().any(|kept| kept.spot.workload == Some(number))
     };
+    let all = runs.iter().filter(of).count();
     for run in runs.iter().filter(of).take(RUNS) {
         let told = axes::told_by(&run.choices, differ);
         let name = if told.is_empty() { format!("run {}", run.labels.run) } else { told };
@@ -54,7 +55,10 @@ pub(super) fn strips(runs: &[KeptRun], differ: &[usize], number: usize, workload
     let scale = (WIDTH - LEFT - RIGHT) / end;
     html! {
         h4 { "As recorded and as simulated" }
-        p.dim { "Each occurrence is stretched as its phase is as a whole." }
+        p.dim {
+            "Each occurrence is stretched as its phase is as a whole."
+            @if all > RUNS { " The first " (RUNS) " of " (all) " runs are drawn." }
+        }
         (legend(workload, &strips[0].1))
         div.wide tabindex="0" { svg.timeline.items viewBox=(format!("0 0 {WIDTH} {}", bottom + 30.0)) role="img" aria-label="The recorded and the simulated runs over time" data-left=(LEFT) data-second=(scale) {
             @for time in grid(end, step(end)) {
