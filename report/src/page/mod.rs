@@ -17,6 +17,7 @@ mod hotspots;
 mod jobs;
 mod kept;
 mod link_loads;
+mod loops;
 mod matrix;
 mod network_map;
 mod over_time;
