@@ -53,7 +53,7 @@ fn read(stage: &str, bytes: &[u8]) -> Result<String> {
             let mut text = String::new();
             for name in ["runs", "phases", "links", "jobs", "series", "statistics"] {
                 let mut results = Results::open([("results".to_string(), bytes)], false)?;
-                let mut table = TableWriter::new(Table::named(name)?, Vec::new())?;
+                let mut table = TableWriter::new(Table::named(name)?, Vec::new(), true)?;
                 while let Some(run) = results.next_run()? {
                     table.run(&RunView::new(&run, results.networks(), results.workloads()))?;
                 }

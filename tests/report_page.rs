@@ -4,6 +4,7 @@
 
 mod example;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,7 @@ use phaseflow_collect::trace::Rank;
 use phaseflow_collect::{Cell, TrafficMatrix};
 use phaseflow_segment::{Occurrence, Phase};
 use phaseflow_simulate::result::{BlameRow, Cause, Network, PathRow, Replayed, RunResult, StepKind};
-use phaseflow_simulate::topology::LinkId;
+use phaseflow_simulate::topology::{LinkId, NodeId};
 use phaseflow_simulate::workload::Workload;
 use serde_json::json;
 
@@ -202,22 +203,231 @@ fn choosing_a_phase_changes_matrix_map_loads_and_tables() {
     assert!(said.contains("selection: 4 phases show what the tables say"), "{said}");
 }
 
-#[test]
-fn the_page_of_the_quickstart_shows_what_its_tables_say() {
+/// The results of the quickstart: what `pipelines/quickstart.sh` simulates.
+fn quickstart() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let run = |command: &str, arguments: &[&str], input: &Path, output: &Path| {
         let output = Command::new(command).args(arguments).arg(input).arg("-o").arg(output).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
-    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/quickstart.trace.tar.gz");
-    run(env!("CARGO_BIN_EXE_pf-segment"), &[], &recording, &at("phases"));
-    let choices =
-        "--model flow --compute-scale 0.125 --router dmodk,greedy --topology fat-tree[k=4,capacity=1]";
-    let choices: Vec<&str> = choices.split(' ').collect();
-    run(env!("CARGO_BIN_EXE_pf-simulate"), &choices, &at("phases"), &at("results"));
-    let said = browse(&page("quickstart", &fs::read(at("results")).unwrap()));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    run(
+        env!("CARGO_BIN_EXE_pf-segment"),
+        &[],
+        &root.join("tests/data/quickstart.trace.tar.gz"),
+        &at("phases"),
+    );
+    let pipeline = fs::read_to_string(root.join("pipelines/quickstart.sh")).unwrap();
+    let options = pipeline.split("pf-simulate").nth(1).unwrap().split('|').next().unwrap();
+    let options: Vec<&str> =
+        options.split_whitespace().filter(|word| *word != "\\").map(|word| word.trim_matches('\'')).collect();
+    run(env!("CARGO_BIN_EXE_pf-simulate"), &options, &at("phases"), &at("results"));
+    fs::read(at("results")).unwrap()
+}
+
+#[test]
+fn the_page_of_the_quickstart_shows_what_its_tables_say() {
+    let said = browse(&page("quickstart", &quickstart()));
     assert!(said.contains("1200-dark: fits, the console is empty"), "{said}");
+}
+
+type Row = BTreeMap<String, String>;
+
+fn rows(path: &Path) -> Vec<Row> {
+    csv::Reader::from_path(path).unwrap().deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn number(row: &Row, column: &str) -> f64 {
+    row[column].parse().unwrap_or(0.0)
+}
+
+/// Three significant digits.
+fn three(value: f64) -> String {
+    let digits = (2 - value.abs().log10().floor() as i32).max(0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+/// What the tables of the quickstart answer to ten questions, in words of a report; docs/report.md
+/// lists the questions.
+fn answers(directory: &Path) -> Vec<String> {
+    let (runs, phases) = (rows(&directory.join("runs.csv")), rows(&directory.join("phases.csv")));
+    let links = rows(&directory.join("links.csv"));
+    let hottest = |a: &&Row, b: &&Row| number(a, "max_utilization").total_cmp(&number(b, "max_utilization"));
+    let hot = phases.iter().max_by(hottest).unwrap();
+    let seconds = |run: &&Row| number(run, "makespan_s");
+    let best = runs.iter().min_by(|a, b| seconds(a).total_cmp(&seconds(b))).unwrap();
+    let of_run: Vec<&Row> = phases.iter().filter(|row| row["run"] == hot["run"]).collect();
+    let time: f64 = of_run.iter().map(|row| number(row, "makespan_s") - number(row, "unlimited_s")).sum();
+    let run = runs.iter().find(|run| run["run"] == hot["run"]).unwrap();
+    // All bytes of a link over all of the time.
+    let mut bytes: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for row in links.iter().filter(|row| row["run"] == hot["run"]) {
+        *bytes.entry((&row["src"], &row["dst"])).or_default() +=
+            number(row, "bytes") * 8.0 / 1e9 / number(row, "capacity");
+    }
+    let averaged = bytes.values().copied().fold(0.0, f64::max) / seconds(&run);
+    // How often greedy, and links of twice the capacity, win with all else equal.
+    let wins = |axis: &str, other: &str, choice: &str| {
+        let chosen = runs.iter().filter(|run| run[axis] == choice);
+        let beats = |run: &&Row| {
+            let like = runs.iter().filter(|like| like[other] == run[other] && like[axis] != run[axis]);
+            like.into_iter().all(|like| seconds(run) < seconds(&like))
+        };
+        format!(
+            "{choice} is best in {} of {} comparisons",
+            chosen.clone().filter(beats).count(),
+            chosen.count()
+        )
+    };
+    vec![
+        format!("Phase {} ({})", hot["phase"], hot["title"]),
+        format!("{} → {}", hot["bottleneck_src"], hot["bottleneck_dst"]),
+        "rank ".into(),
+        format!("uses {} %", three(100.0 * number(hot, "max_utilization"))),
+        format!(
+            "Links of unlimited capacity would save {} % of the time",
+            three(100.0 * time / seconds(&run))
+        ),
+        wins("router", "topology", "greedy"),
+        wins("topology", "router", "fat-tree[k=4,capacity=2]"),
+        format!("{} · {} is fastest: {} ms", best["topology"], best["router"], three(1e3 * seconds(&best))),
+        "times have no error of sampling".into(),
+        format!("is used {} %: the average hides", three(100.0 * averaged)),
+    ]
+}
+
+#[test]
+fn the_first_screen_answers_ten_questions() {
+    let page = page("questions", &quickstart());
+    let directory = page.parent().unwrap();
+    let terminal =
+        Command::new(env!("CARGO_BIN_EXE_pf-report")).arg(directory.join("results.tar.gz")).output().unwrap();
+    let terminal = String::from_utf8(terminal.stdout).unwrap();
+    // Before any table: lines of 80 columns.
+    let first: Vec<&str> = terminal.lines().take_while(|line| !line.is_empty()).collect();
+    let lines: usize = first.iter().map(|line| line.chars().count().div_ceil(80)).sum();
+    assert!(lines <= 24, "{lines} lines of 80 columns: {first:?}");
+    let html = fs::read_to_string(&page).unwrap();
+    let verdict = &html[html.find("<ul class=\"verdict\">").unwrap()..html.find("<h2>Runs").unwrap()];
+    let questions = answers(directory);
+    assert_eq!(questions.len(), 10);
+    for answer in questions {
+        assert!(first.iter().any(|line| line.contains(&answer)), "{answer}: {first:#?}");
+        assert!(verdict.contains(&answer), "{answer}: {verdict}");
+    }
+    // Whose messages: pairs that send in that phase.
+    let phases = rows(&directory.join("phases.csv"));
+    let senders = first[0].split("rank ").nth(1).unwrap();
+    let pair: Vec<u32> =
+        senders.split(" (").next().unwrap().split(" → ").map(|rank| rank.parse().unwrap()).collect();
+    assert!(pair.len() == 2 && pair[0] != pair[1] && !phases.is_empty(), "{pair:?}");
+}
+
+/// 1 000 links, 20 phases, 12 runs: 400 hosts at 25 edge switches, four core switches.
+fn thousand_links() -> Vec<u8> {
+    let (hosts, edges, cores) = (400u32, 25u32, 4u32);
+    let mut network = example::network();
+    let node =
+        |name: String, slots| phaseflow_simulate::topology::Node { name, slots, mac: None, dpid: None };
+    network.nodes = (0..hosts).map(|i| node(format!("host{i}"), Some(1))).collect();
+    network.nodes.extend((0..edges).map(|i| node(format!("edge{i}"), None)));
+    network.nodes.extend((0..cores).map(|i| node(format!("core{i}"), None)));
+    let template = network.links[0].clone();
+    let link = |src: u32, dst: u32| {
+        let mut link = template.clone();
+        (link.src, link.dst) = (NodeId(src), NodeId(dst));
+        link
+    };
+    let to_edge = (0..hosts).map(|host| (host, hosts + host / 16));
+    let to_core =
+        (0..edges).flat_map(|edge| (0..cores).map(move |core| (hosts + edge, hosts + edges + core)));
+    network.links = to_edge.chain(to_core).flat_map(|(a, b)| [link(a, b), link(b, a)]).collect();
+    assert_eq!(network.links.len(), 1000);
+    let mut workload = example::workload();
+    workload.segmentation.header.ranks = hosts;
+    workload.segmentation.phases = (0..20)
+        .map(|k| {
+            let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst)));
+            let used = pairs.filter(|(src, dst)| src != dst && (src * 31 + dst * (k + 7)).is_multiple_of(3));
+            let cell = |(src, dst): (u32, u32)| Cell {
+                src: Rank(src),
+                dst: Rank(dst),
+                messages: 1 + u64::from(dst % 5),
+                bytes: 1 + u64::from((src * 7919 + dst * 104_729 + k * 31) % 65_536),
+            };
+            Phase {
+                title: format!("irregular · {k} partners"),
+                name: k.to_string(),
+                occurrences: 500,
+                duration_ns: Some(2_000_000_000),
+                matrix: TrafficMatrix::from_cells(used.map(cell)).unwrap(),
+            }
+        })
+        .collect();
+    let occurrence = |i: u64| Occurrence {
+        phase: (i % 21 != 20).then_some((i % 21) as u32),
+        depth: 0,
+        start_ns: i * 4_000_000,
+        end_ns: (i + 1) * 4_000_000,
+        messages: 1,
+        bytes: 1,
+    };
+    workload.segmentation.occurrences = (0..10_500).map(occurrence).collect();
+    let runs: Vec<RunResult> = (0..12).map(|run| dense(run, 1000, 20)).collect();
+    example::archive_of(json!({}), &network, &workload, &runs)
+}
+
+/// A run in which every phase loads every link, each otherwise.
+fn dense(number: u32, links: u32, phases: u32) -> RunResult {
+    let mut run = example::run(number, ["dmodk", "greedy", "ecmp"][number as usize % 3], "c1");
+    run.labels.process_mapper = format!("mapper-{}", number / 3);
+    run.snapshots.clear();
+    let row = run.phases[0].clone();
+    let table = &mut run.links;
+    *table = Default::default();
+    for phase in 0..phases {
+        for link in 0..links {
+            let bytes =
+                1 + u64::from((link * 7919 + phase * 104_729 + number * 1_299_709) % 1_000_003) * 1000;
+            table.job.push(Some(0));
+            table.phase.push(Some(phase));
+            table.link.push(LinkId(link));
+            table.bytes.push(bytes);
+            table.flows.push(1);
+            table.load.push(bytes as f64 / 2.0);
+        }
+    }
+    run.phases = (0..phases)
+        .map(|phase| {
+            let mut row = row.clone();
+            let rows = (phase * links) as usize..((phase + 1) * links) as usize;
+            let most = run.links.bytes[rows.clone()].iter().copied().max().unwrap();
+            let at = run.links.bytes[rows].iter().position(|bytes| *bytes == most).unwrap();
+            row.phase = phase.to_string();
+            row.max_link_bytes = Some(most);
+            row.max_link_load = Some(most as f64 / 2.0);
+            row.max_utilization = Some(most as f64 / 2.0 * 8.0 / 10e9);
+            row.bottleneck = Some(LinkId(at as u32));
+            row
+        })
+        .collect();
+    run.jobs[0].hosts = (0..400).map(NodeId).collect();
+    run.jobs[0].ranks = run.jobs[0].hosts.clone();
+    run
+}
+
+#[test]
+fn a_thousand_links_twenty_phases_and_twelve_runs_fit_two_megabytes() {
+    let page = page("thousand-links", &thousand_links());
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.len() < 2_000_000, "{} bytes", html.len());
+    let (dom, complaints) = browsed(&page);
+    assert_eq!(complaints, "");
+    // Every phase of every run can be chosen.
+    assert_eq!(dom.matches("data-run=").count(), 12);
+    assert_eq!(dom.matches("data-phase=").count(), 20);
 }
 
 #[test]

@@ -82,6 +82,15 @@ impl<R: BufRead> Results<R> {
         self.sweeps.iter().map(|sweep| &sweep[0].reader.header().configuration)
     }
 
+    /// False if the configuration says that all runs are of one model and transport.
+    pub fn may_have_several_models(&self) -> bool {
+        let is_one =
+            |all: &Value, axis: &str| all["axes"][axis].as_array().is_some_and(|list| list.len() == 1);
+        let mut all = self.configurations();
+        let one = all.next().is_some_and(|first| is_one(first, "model") && is_one(first, "transport"));
+        !one || all.next().is_some()
+    }
+
     /// The topologies of all archives, each once, by the number that runs name.
     pub fn networks(&self) -> &[Network] {
         &self.networks

@@ -8,12 +8,16 @@ use crate::hotspot::{HotSpot, hot_spots};
 use crate::makespan::Makespan;
 use crate::negligible::negligible;
 use crate::number;
+use crate::spread::Spreads;
 use crate::terminal::{aligned, printable};
 use crate::verdict::Verdict;
 use crate::view::RunView;
 
-/// Rows shown; the rest is in the tables.
+/// Rows of phases shown; where runs have more, phases are told over all runs.
 const ROWS: usize = 40;
+
+/// Runs ranked on a screen: of more, the best ones.
+const RANKED: usize = 16;
 
 /// Characters of a cell shown.
 const WIDEST: usize = 60;
@@ -36,6 +40,7 @@ pub struct Summary {
     total: usize,
     verdict: Verdict,
     disagreements: Disagreements,
+    spreads: Spreads,
 }
 
 /// What is shown of a run.
@@ -64,6 +69,9 @@ impl Summary {
         // All jobs together are worth a line where they are hotter than each alone.
         let shown: Vec<&HotSpot> = spots.iter().filter(|spot| spot.phase.is_some() || !again(spot)).collect();
         let folded = negligible(&shown);
+        for (spot, folded) in shown.iter().zip(&folded) {
+            self.spreads.spot(view, spot, *folded);
+        }
         let kept = shown.iter().zip(&folded).filter(|(_, folded)| !**folded).map(|(spot, _)| *spot);
         let mut rows: Vec<Row> = kept.clone().map(|spot| row(view, spot)).collect();
         let count = folded.iter().filter(|folded| **folded).count();
@@ -111,12 +119,15 @@ impl Summary {
             self.ranking(&mut text, &told);
             text.push('\n');
         }
+        if self.runs.len() > RANKED {
+            self.effects(&mut text);
+        }
         if self.total <= ROWS {
             let all = self.runs.iter().flat_map(|run| run.rows.iter().map(move |row| told(run, row)));
             let rows: Vec<Row> = std::iter::once(HEADING.map(String::from)).chain(all).collect();
             aligned(&mut text, &rows, &NUMBERS);
         } else {
-            let _ = writeln!(text, "{} rows of phases: --table phases, or -o DIR", self.total);
+            self.phases(&mut text, &differ);
         }
         for sentence in self.disagreements.sentences() {
             text.push_str(&printable(&sentence));
@@ -144,11 +155,46 @@ impl Summary {
             row[3] = speed_up.map_or_else(String::new, |(first, own)| number::significant(first / own));
             Some(row)
         });
-        let rows: Vec<Row> = std::iter::once(heading).chain(rows.take(ROWS)).collect();
+        let rows: Vec<Row> = std::iter::once(heading).chain(rows.take(RANKED)).collect();
         aligned(text, &rows, &NUMBERS);
-        if self.runs.len() > ROWS {
-            let _ = writeln!(text, "… and {} more runs: --table runs, or -o DIR", self.runs.len() - ROWS);
+        if self.runs.len() > RANKED {
+            let _ = writeln!(text, "… and {} more runs: --table runs, or -o DIR", self.runs.len() - RANKED);
         }
+    }
+
+    /// Appends the alternatives of each axis beside each other, and a blank line.
+    fn effects(&self, text: &mut String) {
+        for (model, is_time, effects) in self.verdict.effects() {
+            let above = format!("median {} above best", if is_time { "time" } else { "peak" });
+            let mut rows = vec![["axis".into(), "choice".into(), "best in".into(), above]];
+            for effect in &effects {
+                rows.extend(effect.alternatives.iter().map(|own| {
+                    [
+                        effect.name().into(),
+                        shown(&own.choice),
+                        format!("{} of {}", own.wins, effect.comparisons),
+                        own.above_best_text(),
+                    ]
+                }));
+            }
+            if self.verdict.has_several_models() {
+                let _ = writeln!(text, "By {}:", printable(&model));
+            }
+            aligned(text, &rows, &[2, 3]);
+            text.push('\n');
+        }
+    }
+
+    /// Appends the phases over all runs.
+    fn phases(&self, text: &mut String, differ: &[usize]) {
+        let heading = ["phase", "time", "used", "hottest link", "best choice"].map(String::from);
+        let rows = self.spreads.rows(differ).into_iter().map(|row| row.map(|cell| shown(&cell)));
+        let rows: Vec<[String; 5]> = std::iter::once(heading).chain(rows).collect();
+        aligned(text, &rows[..rows.len().min(ROWS + 1)], &[1, 2]);
+        if rows.len() > ROWS + 1 {
+            let _ = writeln!(text, "… and {} more phases", rows.len() - ROWS - 1);
+        }
+        let _ = writeln!(text, "Each phase of each run, {} rows: --table phases, or -o DIR", self.total);
     }
 }
 

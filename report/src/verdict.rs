@@ -5,20 +5,17 @@
 //! Only runs of one model, transport and view of phases are compared: another model's times are
 //! another claim. Times that differ by less than their stated errors are ties.
 
-use std::collections::BTreeMap;
-
 use phaseflow_simulate::result::PhaseRow;
 use phaseflow_simulate::topology::LinkId;
 
 use crate::axes::{self, Choices};
+use crate::effects::{Effect, TIE, effects};
 use crate::hotspot::{HotSpot, hot_spots};
 use crate::makespan::Makespan;
 use crate::number;
 use crate::senders::senders;
 use crate::view::RunView;
 
-/// Values nearer than this part of them are ties: they read alike in three digits.
-const TIE: f64 = 0.001;
 /// A network whose links are all used less than this is not what limits a program: queues are
 /// short (at half of this load, M/M/1 waits 5 % of a service time).
 const BUSY: f64 = 0.1;
@@ -104,10 +101,26 @@ impl Verdict {
             if let Some(sentence) = best_sentence(&group, &name) {
                 sentences.push(format!("{prefix}{sentence}"));
             }
-            sentences.extend(axis_sentences(&group).into_iter().map(|text| format!("{prefix}{text}")));
+            let effects = effects_of(&group);
+            sentences.extend(effects.iter().map(|effect| format!("{prefix}{}", effect.sentence())));
         }
         sentences.extend(self.error_sentence());
         sentences
+    }
+
+    /// True if runs are of models whose times are not compared.
+    pub(crate) fn has_several_models(&self) -> bool {
+        self.comparable().len() > 1
+    }
+
+    /// The effects of axes on the runs of each model, and whether they are on times.
+    pub(crate) fn effects(&self) -> Vec<(String, bool, Vec<Effect>)> {
+        let of = |(model, group): (String, Vec<&Facts>)| {
+            let is_time = ranks(&group).is_some_and(|(is_time, _)| is_time);
+            let effects = effects_of(&group);
+            (!effects.is_empty()).then_some((model, is_time, effects))
+        };
+        self.comparable().into_iter().filter_map(of).collect()
     }
 
     /// How sure the times are.
@@ -316,51 +329,11 @@ fn best_sentence(group: &[&Facts], name: &impl Fn(&Facts) -> String) -> Option<S
     Some(format!("Of {} choices, {names} {verb}: {value}, {less} less than {worst} ({slow}).", values.len()))
 }
 
-/// Of each axis on which many runs differ, the alternative that is best most often, all else equal.
-fn axis_sentences(group: &[&Facts]) -> Vec<String> {
-    let Some((_, values)) = ranks(group).filter(|_| group.len() > LISTED) else { return Vec::new() };
+/// The effects of axes on runs of one model, where these are enough to compare.
+fn effects_of(group: &[&Facts]) -> Vec<Effect> {
+    let Some((_, values)) = ranks(group).filter(|_| group.len() >= LISTED) else { return Vec::new() };
     let choices: Vec<&Choices> = group.iter().map(|facts| &facts.choices).collect();
-    let differ = axes::differing(&choices);
-    if differ.len() < 2 {
-        return Vec::new();
-    }
-    let mut sentences = Vec::new();
-    for axis in differ {
-        // Runs that are alike but for this axis.
-        let mut alike: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
-        for (run, choices) in choices.iter().enumerate() {
-            let others = (0..choices.len()).filter(|other| *other != axis);
-            alike.entry(others.map(|other| &choices[other][..]).collect()).or_default().push(run);
-        }
-        let contests: Vec<&Vec<usize>> = alike.values().filter(|runs| runs.len() > 1).collect();
-        let mut wins: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for runs in &contests {
-            let best = runs.iter().map(|run| values[*run].0).fold(f64::INFINITY, f64::min);
-            for run in runs.iter().filter(|run| values[**run].0 <= best) {
-                let others = runs.iter().filter(|other| *other != run).map(|other| values[*other].0);
-                let least = others.fold(f64::INFINITY, f64::min);
-                let gain = if least > 0.0 { 1.0 - values[*run].0 / least } else { 0.0 };
-                // A tie is nobody's win.
-                if gain > TIE {
-                    wins.entry(&choices[*run][axis]).or_default().push(gain);
-                }
-            }
-        }
-        let winner = wins.iter_mut().reduce(|a, b| if b.1.len() > a.1.len() { b } else { a });
-        let Some((winner, gains)) = winner else {
-            sentences.push(format!("{}: no difference.", axes::AXES[axis]));
-            continue;
-        };
-        gains.sort_by(f64::total_cmp);
-        sentences.push(format!(
-            "{}: {winner} is best in {} of {} comparisons, in the median by {} against the next.",
-            axes::AXES[axis],
-            gains.len(),
-            contests.len(),
-            number::percent(gains[gains.len() / 2]),
-        ));
-    }
-    sentences
+    effects(&choices, &values.iter().map(|value| value.0).collect::<Vec<_>>())
 }
 
 fn of_axis<'c>(choices: &'c Choices, name: &str) -> &'c str {

@@ -12,7 +12,9 @@ use phaseflow::output::Output;
 use phaseflow_collect::{At, Error, ErrorKind, Result};
 use phaseflow_profiler::Run;
 use phaseflow_report::diff::{Diff, Side};
-use phaseflow_report::{PictureFormat, Results, RunView, Summary, Table, TableWriter, write_directory};
+use phaseflow_report::{
+    Graphs, PictureFormat, Results, RunView, Summary, Table, TableWriter, Written, write_directory,
+};
 
 /// Turn simulation results into tables, graphs and a page to look at
 ///
@@ -35,6 +37,10 @@ struct Arguments {
     /// svg or png; png needs a font on the machine.
     #[arg(long, value_name = "FORMAT", conflicts_with = "table")]
     plots: Option<String>,
+
+    /// Phases with a GraphML file: hottest (of each run, 250 000 links together), all
+    #[arg(long, value_name = "WHICH", default_value = "hottest")]
+    graphs: String,
 
     /// Say what changed between two results: runs that chose the same, or runs in order if none did
     ///
@@ -79,6 +85,7 @@ fn advised(error: Error, partial: bool) -> Error {
 fn report(arguments: &Arguments) -> Result<()> {
     let common = &arguments.common;
     let table = arguments.table.as_deref().map(Table::named).transpose()?;
+    let graphs = Graphs::named(&arguments.graphs)?;
     let plots = arguments.plots.as_deref().map(PictureFormat::named).transpose()?;
     if plots.is_some() && common.output.is_none() {
         return Err(Error::usage("--plots writes files: add -o DIR"));
@@ -97,7 +104,9 @@ fn report(arguments: &Arguments) -> Result<()> {
     let inputs = inputs.iter().map(|input| Ok((input.to_string(), input.open()?)));
     let mut results = Results::open(inputs.collect::<Result<Vec<_>>>()?, arguments.partial)?;
     if let Some(table) = table {
-        let mut writer = TableWriter::new(table, Output::create(common.output.as_deref(), false)?)?;
+        let several_models = results.may_have_several_models();
+        let output = Output::create(common.output.as_deref(), false)?;
+        let mut writer = TableWriter::new(table, output, several_models)?;
         each_run(&mut results, |view| writer.run(view))?;
         writer.finish()?.finish()?;
     } else {
@@ -107,8 +116,10 @@ fn report(arguments: &Arguments) -> Result<()> {
             }
             Some(path) => {
                 let output = OutputDirectory::create(path)?;
-                let summary = write_directory(&mut results, output.draft(), plots)?;
+                let Written { summary, notes } =
+                    write_directory(&mut results, output.draft(), plots, graphs)?;
                 output.finish("graphml")?;
+                notes.iter().for_each(|note| common.note(note));
                 summary
             }
             None => {

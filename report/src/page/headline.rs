@@ -95,10 +95,12 @@ pub(super) fn hottest_phase(runs: &[KeptRun]) -> Option<(usize, &str)> {
     Some((spot.workload?, spot.phase.as_deref()?))
 }
 
-/// The hottest of a run's hot spots.
-fn peak(run: &KeptRun) -> Option<&KeptSpot> {
-    let spots = run.spots.iter().filter(|kept| kept.spot.link.is_some());
-    spots.reduce(|a, b| if b.spot.congestion > a.spot.congestion { b } else { a })
+/// The hottest of a run's hot spots, of those that are not negligible if there are any.
+pub(super) fn peak(run: &KeptRun) -> Option<&KeptSpot> {
+    let spots = || run.spots.iter().filter(|kept| kept.spot.link.is_some());
+    let hotter = |a: &'_ KeptSpot, b: &'_ KeptSpot| b.spot.congestion > a.spot.congestion;
+    let reduce = |a, b| if hotter(a, b) { b } else { a };
+    spots().filter(|kept| !kept.is_negligible).reduce(reduce).or_else(|| spots().reduce(reduce))
 }
 
 fn hottest<'r>(peaks: &[(&'r KeptRun, &'r KeptSpot)]) -> Option<(&'r KeptRun, &'r KeptSpot)> {

@@ -35,7 +35,7 @@ pub(super) fn comparison(runs: &[KeptRun], differ: &[usize], workloads: &[&str])
     let least: Vec<Option<f64>> = columns.iter().map(|column| lowest(runs, *column)).collect();
     html! {
         div.wide tabindex="0" { table.spots {
-            caption { "The most loaded link of every phase, run by run" }
+            caption { "The most loaded link of every phase, run by run. A bar is as long as that link is used, against the most used of all." }
             thead { tr {
                 th scope="col" { "run" }
                 @for axis in differ { th scope="col" { (axes::AXES[*axis]) } }

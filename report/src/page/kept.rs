@@ -58,6 +58,8 @@ pub(super) struct KeptSpot {
     pub(super) link: String,
     /// Who sends over the link; empty if not known.
     pub(super) senders: String,
+    /// Packets dropped, and sent again; unknown where there were none.
+    pub(super) lost: Option<(u64, u64)>,
     /// Under 1 % of its run's bytes and time together with all others that are so.
     pub(super) is_negligible: bool,
     pub(super) details: Option<Details>,
@@ -100,13 +102,18 @@ impl KeptRun {
             KeptSpot {
                 link: spot.link.map_or_else(String::new, |link| name_of(view, link)),
                 senders: phase.map_or_else(String::new, |phase| senders(view, phase)),
+                lost: phase.and_then(|phase| phase.drops.zip(phase.retransmits)),
                 is_negligible,
                 details: hottest.contains(&at).then(|| Details::new(view, &spot, map)),
                 spot,
             }
         });
         let end_s = run.statistics.makespan_s;
-        let series = run.series.iter().filter(|series| !series.time_s.is_empty()).take(SERIES);
+        // How many jobs wait and run says nothing where there is one.
+        let counts_jobs = |series: &Series| series.name.starts_with("jobs_");
+        let tells =
+            |series: &&Series| !series.time_s.is_empty() && (run.jobs.len() > 1 || !counts_jobs(series));
+        let series = run.series.iter().filter(tells).take(SERIES);
         let series =
             series.map(|series| KeptSeries { name: series.name.clone(), points: thinned(series, end_s) });
         Self {

@@ -17,6 +17,7 @@ mod hotspots;
 mod jobs;
 mod kept;
 mod link_loads;
+mod loops;
 mod matrix;
 mod network_map;
 mod over_time;
@@ -64,6 +65,8 @@ pub struct Page {
     maps: BTreeMap<usize, Option<NetworkMap>>,
     disagreements: Disagreements,
     verdict: Verdict,
+    /// Phases without a graph, for its size.
+    graphs_left_out: usize,
 }
 
 impl Page {
@@ -75,7 +78,13 @@ impl Page {
             maps: BTreeMap::new(),
             disagreements: Disagreements::default(),
             verdict: Verdict::default(),
+            graphs_left_out: 0,
         }
+    }
+
+    /// Says that so many phases have no graph beside the page.
+    pub fn leave_out_graphs(&mut self, phases: usize) {
+        self.graphs_left_out = phases;
     }
 
     /// Takes note of a run.
@@ -101,7 +110,7 @@ impl Page {
                 p { (counted(runs.len(), "run")) " · " (counted(workloads.len(), "workload")) " · " (counted(networks.len(), "network")) }
             }
             @if !sentences.is_empty() { ul.verdict { @for sentence in sentences { li { (shown(&sentence)) } } } }
-            (ranking::ranking(runs, &differ))
+            (ranking::ranking(runs, &differ, &self.verdict))
             (headline::headline(runs, &differ, networks, workloads))
             @if is_bytes { p.note {
                 "A trace here does not know how long its phases last: its loads are bytes, not bytes per second, and say \
@@ -124,7 +133,7 @@ impl Page {
             section { h2 { "Reference" } }
             (folded("All runs", &reference::runs(runs)))
             (folded("Configuration", &reference::configurations(&self.configurations)))
-            (folded("Files beside this page", &PreEscaped(reference::FILES.into())))
+            (folded("Files beside this page", &reference::files(self.graphs_left_out)))
             (folded("Words", &PreEscaped(reference::WORDS.into())))
         };
         document(

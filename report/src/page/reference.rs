@@ -58,14 +58,33 @@ pub(super) fn configurations(configurations: &[Value]) -> Markup {
     html! { @for configuration in configurations { pre { (shortened(&format!("{configuration:#}"), CONFIGURATION)) } } }
 }
 
-pub(super) const FILES: &str = "<ul>\
-<li><a href=\"runs.csv\">runs.csv</a>, <a href=\"phases.csv\">phases.csv</a>, <a href=\"links.csv\">links.csv</a>, \
-<a href=\"jobs.csv\">jobs.csv</a>, <a href=\"series.csv\">series.csv</a>, <a href=\"statistics.csv\">statistics.csv</a>, \
-<a href=\"path.csv\">path.csv</a>, <a href=\"blame.csv\">blame.csv</a>: \
-all numbers, unshortened</li>\
-<li><a href=\"graphml/\">graphml/</a>: the network with what its links carry, a graph per run and phase \
-(networkx, python-igraph, Gephi, Cytoscape)</li>\
-<li><a href=\"fabric.gexf\">fabric.gexf</a>: the first run as it changes in time (Gephi)</li></ul>";
+/// The files of a report; so many of its phases have no graph.
+pub(super) fn files(graphs_left_out: usize) -> Markup {
+    html! { ul {
+        li {
+            @for (at, name) in TABLES.iter().enumerate() { @if at > 0 { ", " } a href=(name) { (name) } }
+            ": all numbers, unshortened"
+        }
+        li {
+            a href="graphml/" { "graphml/" }
+            ": the network with what its links carry, a graph per run and phase (networkx, python-igraph, Gephi, Cytoscape)"
+            @if graphs_left_out > 0 { "; " (graphs_left_out) " cooler phases are left out, " code { "--graphs all" } " writes them too" }
+        }
+        li { a href="fabric.gexf" { "fabric.gexf" } ": the first run as it changes in time (Gephi)" }
+    } }
+}
+
+/// The tables that a reader of the page may want.
+const TABLES: [&str; 8] = [
+    "runs.csv",
+    "phases.csv",
+    "links.csv",
+    "jobs.csv",
+    "series.csv",
+    "statistics.csv",
+    "path.csv",
+    "blame.csv",
+];
 
 pub(super) const WORDS: &str = "<dl>\
 <dt>Phase</dt><dd>A kind of communication behaviour; one stretch of it is an occurrence.</dd>\

@@ -16,12 +16,15 @@ use crate::number;
 /// Runs drawn, the first ones.
 const RUNS: usize = 24;
 
+/// Phases named in the legend.
+const LEGEND: usize = 24;
+
 /// Columns of time: neighbours of one phase become one rectangle.
 const COLUMNS: usize = 360;
 
 /// Size of the drawing and of a strip, units.
-const WIDTH: f64 = 1000.0;
-const LEFT: f64 = 240.0;
+const WIDTH: f64 = 1100.0;
+const LEFT: f64 = 340.0;
 const RIGHT: f64 = 40.0;
 const ROW: f64 = 26.0;
 
@@ -34,6 +37,7 @@ pub(super) fn strips(runs: &[KeptRun], differ: &[usize], number: usize, workload
     let of = |run: &&KeptRun| {
         !run.phase_seconds.is_empty() && run.spots.iter().any(|kept| kept.spot.workload == Some(number))
     };
+    let all = runs.iter().filter(of).count();
     for run in runs.iter().filter(of).take(RUNS) {
         let told = axes::told_by(&run.choices, differ);
         let name = if told.is_empty() { format!("run {}", run.labels.run) } else { told };
@@ -51,7 +55,11 @@ pub(super) fn strips(runs: &[KeptRun], differ: &[usize], number: usize, workload
     let scale = (WIDTH - LEFT - RIGHT) / end;
     html! {
         h4 { "As recorded and as simulated" }
-        p.dim { "Each occurrence is stretched as its phase is as a whole." }
+        p.dim {
+            "Each occurrence is stretched as its phase is as a whole."
+            @if all > RUNS { " The first " (RUNS) " of " (all) " runs are drawn." }
+        }
+        (legend(workload, &strips[0].1))
         div.wide tabindex="0" { svg.timeline.items viewBox=(format!("0 0 {WIDTH} {}", bottom + 30.0)) role="img" aria-label="The recorded and the simulated runs over time" data-left=(LEFT) data-second=(scale) {
             @for time in grid(end, step(end)) {
                 @let x = format!("{:.1}", LEFT + time * scale);
@@ -60,7 +68,7 @@ pub(super) fn strips(runs: &[KeptRun], differ: &[usize], number: usize, workload
             }
             @for (row, (name, strip)) in strips.iter().enumerate() {
                 @let top = ROW * row as f64 + 2.0;
-                text x="0" y=(format!("{:.1}", top + 15.0)) { (shortened(name, 24)) }
+                text x="0" y=(format!("{:.1}", top + 15.0)) { (shortened(name, 40)) }
                 text.end.dim x=(format!("{:.1}", LEFT - 10.0)) y=(format!("{:.1}", top + 15.0)) { (number::seconds(length(strip))) }
                 @for (phase, from, to) in pieces(strip, end) {
                     g class=(colour(phase)) data-about=(format!("{}: {}", shortened(name, 40), named(workload, phase))) {
@@ -69,6 +77,24 @@ pub(super) fn strips(runs: &[KeptRun], differ: &[usize], number: usize, workload
                 }
             }
         } }
+    }
+}
+
+/// The colours of the phases that are there, in order of appearance.
+fn legend(workload: &Workload, strip: &Strip) -> Markup {
+    let mut phases: Vec<Option<u32>> = Vec::new();
+    for (phase, _) in strip {
+        if !phases.contains(phase) {
+            phases.push(*phase);
+        }
+    }
+    phases.sort_by_key(|phase| phase.unwrap_or(u32::MAX));
+    html! {
+        ul.legend { @for phase in phases.iter().take(LEGEND) { li {
+            svg width="14" height="10" aria-hidden="true" { rect class=(colour(*phase)) width="14" height="10" {} }
+            (named(workload, *phase))
+        } } }
+        @if phases.len() > COLOURS { p.dim { "Colours come again after " (COLOURS) " phases: pointer and arrow keys tell which one it is." } }
     }
 }
 

@@ -10,19 +10,27 @@ use phaseflow_segment::{Occurrence, Segmentation};
 use phaseflow_simulate::workload::Workload;
 
 use super::chart::{COLOURS, grid, step};
+use super::loops::{Loop, loops};
 use super::text::{counted, shortened, shown};
 use crate::number;
 
-const LEFT: f64 = 240.0;
-const WIDTH: f64 = 1000.0;
+const LEFT: f64 = 340.0;
+const WIDTH: f64 = 1100.0;
 const COLUMNS: usize = 720;
 const LANE: f64 = 24.0;
+
+/// Characters of a lane's name and title.
+const NAME: usize = 36;
 
 /// Shades of a column, from nothing to full.
 const SHADES: f64 = 5.0;
 
 /// Lanes shown; the phases that take least time share the last one where they are more.
 const LANES: usize = 16;
+
+/// Height of a row of loops, units; rows of loops drawn, the outermost first.
+const LOOP: f64 = 14.0;
+const LOOPS: usize = 4;
 
 /// Deepest occurrences drawn: a loop in a loop in a loop.
 const DEPTHS: u32 = 3;
@@ -45,6 +53,9 @@ pub(super) fn timeline(workload: &Workload) -> Markup {
         @if end_ns > 0 {
             div.wide tabindex="0" { (svg(workload, end_ns)) }
             @let gathered = Lanes::new(segmentation).gathered;
+            p.dim {
+                "A stretch is as dark as its phase fills that time."
+            }
             @if gathered > 0 { p { "The " (counted(gathered, "phase")) " that take least time share a lane." } }
         }
     }
@@ -69,14 +80,39 @@ fn svg(workload: &Workload, end_ns: u64) -> Markup {
     let bottom = LANE * all as f64;
     let end_s = end_ns as f64 * 1e-9;
     let about = format!("Phases of {} over time", shown(&workload.name));
+    let mut loops = loops(segmentation);
+    // Narrower ones would be lines, too many to be told apart.
+    let width = |own: &Loop| own.end_ns.saturating_sub(own.start_ns) as f64 / end_ns as f64 * COLUMNS as f64;
+    loops.retain(|own| own.depth < LOOPS && width(own) >= 2.0);
+    let above = LOOP * loops.iter().map(|own| own.depth + 1).max().unwrap_or(0) as f64;
     html! {
-        svg.timeline.items viewBox=(format!("0 0 {WIDTH} {}", bottom + 34.0)) role="img" aria-label=(about) data-left=(LEFT) data-second=(COLUMNS as f64 / end_s) {
-            @for time in grid(end_s, step(end_s)) {
-                @let x = format!("{:.1}", LEFT + time / end_s * COLUMNS as f64);
-                path.grid d=(format!("M{x} 0V{:.1}", bottom + 5.0)) {}
-                text.middle x=(x) y=(format!("{:.1}", bottom + 21.0)) { (number::seconds(time)) }
+        svg.timeline.items viewBox=(format!("0 0 {WIDTH} {}", above + bottom + 34.0)) role="img" aria-label=(about) data-left=(LEFT) data-second=(COLUMNS as f64 / end_s) {
+            g transform=(format!("translate(0 {above})")) {
+                @for time in grid(end_s, step(end_s)) {
+                    @let x = format!("{:.1}", LEFT + time / end_s * COLUMNS as f64);
+                    path.grid d=(format!("M{x} 0V{:.1}", bottom + 5.0)) {}
+                    text.middle x=(x) y=(format!("{:.1}", bottom + 21.0)) { (number::seconds(time)) }
+                }
+                @if !loops.is_empty() { text x="0" y=(format!("{:.0}", 11.0 - above)) { "loops, outer ones above" } }
+                @for own in &loops { (bar(own, above, end_ns)) }
+                @for lane in 0..all { (lane_of(segmentation, &lanes, lane, end_ns)) }
             }
-            @for lane in 0..all { (lane_of(segmentation, &lanes, lane, end_ns)) }
+        }
+    }
+}
+
+/// A loop above the lanes, with what comes again in it where there is room.
+fn bar(own: &Loop, above: f64, end_ns: u64) -> Markup {
+    let x = |time: u64| LEFT + time as f64 / end_ns as f64 * COLUMNS as f64;
+    let (from, to) = (x(own.start_ns), x(own.end_ns));
+    let top = LOOP * own.depth as f64 - above;
+    let name = shown(&own.name);
+    // A letter of 10 units is about 5.5 wide.
+    let room = ((to - from - 8.0) / 5.5).max(0.0) as usize;
+    html! {
+        g.loop data-about=(format!("loop {}", shortened(&name, 90))) {
+            rect x=(format!("{from:.1}")) y=(format!("{:.1}", top + 1.0)) width=(format!("{:.1}", (to - from).max(1.0))) height=(LOOP - 2.0) {}
+            @if name.chars().count() <= room { text.name x=(format!("{:.1}", from + 4.0)) y=(format!("{:.1}", top + 10.5)) { (name) } }
         }
     }
 }
@@ -91,7 +127,9 @@ fn lane_of(segmentation: &Segmentation, lanes: &Lanes, lane: usize, end_ns: u64)
     let title = lanes.title(segmentation, lane);
     let about = if title.is_empty() { name.clone() } else { format!("phase {name} ({title})") };
     html! {
-        text x="0" y=(format!("{:.1}", top + 16.0)) { (shortened(&name, 16)) title { (shown(&title)) } }
+        text x="0" y=(format!("{:.1}", top + 16.0)) {
+            (shortened(&if title.is_empty() { name.clone() } else { format!("{name}  {title}") }, NAME)) title { (shown(&title)) }
+        }
         text.end.dim x=(format!("{:.1}", LEFT - 10.0)) y=(format!("{:.1}", top + 16.0)) { (times) " × · " (number::percent(share)) }
         g class=(colour) data-about=(shortened(&about, 90)) {
             @for depth in 0..=DEPTHS { @for (from, to, shade) in runs(&filled(segmentation, |own| is_own(own) && own.depth == depth, end_ns)) {

@@ -36,9 +36,17 @@ pub(super) const COLUMNS: &[&str] = &[
 ];
 
 /// The first run of each kind, by its labels without number and model.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct References {
     known: HashMap<Vec<String>, Reference>,
+    /// False if all runs are of one model, so that none is a reference.
+    are_wanted: bool,
+}
+
+impl References {
+    pub(super) fn new(are_wanted: bool) -> Self {
+        Self { known: HashMap::new(), are_wanted }
+    }
 }
 
 #[derive(Debug)]
@@ -53,8 +61,15 @@ struct Reference {
 struct Phase {
     makespan: Option<Makespan>,
     peak: Carried,
-    /// By number of the link.
-    links: HashMap<u32, Carried>,
+    /// By number of the link, ascending.
+    links: Vec<(u32, Carried)>,
+}
+
+impl Phase {
+    fn link(&self, link: u32) -> Carried {
+        let found = self.links.binary_search_by_key(&link, |(number, _)| *number);
+        found.map(|at| self.links[at].1).unwrap_or_default()
+    }
 }
 
 /// What a link carries in a phase, or the most that one does.
@@ -70,6 +85,9 @@ pub(super) fn write<W: Write>(
     view: &RunView<'_>,
     rows: &mut Rows<W>,
 ) -> Result<()> {
+    if !references.are_wanted {
+        return Ok(());
+    }
     let key = all_but_model(&view.run.labels);
     let phases = phases(view);
     let Some(reference) = references.known.get(&key) else {
@@ -84,13 +102,13 @@ pub(super) fn write<W: Write>(
         let other = reference.phases.get(place).unwrap_or(&nothing);
         let makespans = (phase.makespan, other.makespan);
         row(rows, view, reference, (place.0, name), ("", ""), makespans, (phase.peak, other.peak))?;
-        let mut links: Vec<u32> = phase.links.keys().chain(other.links.keys()).copied().collect();
+        let mut links: Vec<u32> = phase.links.iter().chain(&other.links).map(|(link, _)| *link).collect();
         links.sort_unstable();
         links.dedup();
         for link in links {
             let (_, src, dst) = view.link(phaseflow_simulate::topology::LinkId(link));
-            let of = |phase: &Phase| phase.links.get(&link).copied().unwrap_or_default();
-            row(rows, view, reference, (place.0, name), (src, dst), (None, None), (of(phase), of(other)))?;
+            let carried = (phase.link(link), other.link(link));
+            row(rows, view, reference, (place.0, name), (src, dst), (None, None), carried)?;
         }
     }
     Ok(())
@@ -144,7 +162,9 @@ fn phases<'a>(view: &RunView<'a>) -> Vec<((u32, u32), &'a str, Phase)> {
                 let utilization = view.utilization(link, load, rates(row));
                 (link.0, Carried { bytes: Some(table.bytes[*place]), utilization })
             };
-            let links = view.links_of(Some(job), Some(position)).iter().map(carried).collect();
+            let mut links: Vec<(u32, Carried)> =
+                view.links_of(Some(job), Some(position)).iter().map(carried).collect();
+            links.sort_by_key(|(link, _)| *link);
             let peak = Carried { bytes: row.max_link_bytes, utilization: row.max_utilization };
             let makespan = Makespan::of_phase(row);
             all.push(((job, position), &row.phase[..], Phase { makespan, peak, links }));

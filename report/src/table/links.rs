@@ -52,9 +52,15 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(load)?
             .float(view.utilization(link, load, phase.map_or_else(|| view.rates(), rates)))?
             .integer(link.0)?;
-        let mut packets = table.packets.get(row).copied().flatten();
-        for (_, _, value) in LinkPackets::COLUMNS {
-            rows.count(packets.as_mut().map(|packets| *value(packets)))?;
+        match table.packets.get(row).copied().flatten() {
+            None => {
+                rows.empty(LinkPackets::COLUMNS.len());
+            }
+            Some(mut packets) => {
+                for (_, _, value) in LinkPackets::COLUMNS {
+                    rows.count(Some(*value(&mut packets)))?;
+                }
+            }
         }
         // Where critical paths are known, those that did not wait for the link did so for no time.
         let slowed = view.slowed(job, table.phase[row]);

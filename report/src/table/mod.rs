@@ -11,16 +11,18 @@ mod links;
 mod path;
 mod phases;
 mod ranks;
+mod rows;
 mod runs;
 mod series;
 mod statistics;
 
 use std::io::Write;
 
-use phaseflow_collect::{Error, Result, choice};
+use phaseflow_collect::{Result, choice};
 
-use crate::number;
 use crate::view::RunView;
+use agreement::References;
+pub(crate) use rows::Rows;
 
 /// One of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,18 +118,19 @@ impl Table {
 pub struct TableWriter<W: Write> {
     table: Table,
     rows: Rows<W>,
-    references: agreement::References,
+    references: References,
     samples: intervals::Samples,
 }
 
 impl<W: Write> TableWriter<W> {
-    /// Starts a table with its line of column names.
+    /// Starts a table with its line of column names. Runs of one model have none to be compared
+    /// with: unless `several_models`, `agreement` keeps nothing of them and stays empty.
     ///
     /// # Errors
     /// What the output reports.
-    pub fn new(table: Table, out: W) -> Result<Self> {
+    pub fn new(table: Table, out: W, several_models: bool) -> Result<Self> {
         let rows = Rows::new(out, table.columns())?;
-        Ok(Self { table, rows, references: Default::default(), samples: Default::default() })
+        Ok(Self { table, rows, references: References::new(several_models), samples: Default::default() })
     }
 
     /// Appends the rows of a run.
@@ -160,72 +163,5 @@ impl<W: Write> TableWriter<W> {
     pub fn finish(mut self) -> Result<W> {
         self.samples.write(&mut self.rows)?;
         self.rows.finish()
-    }
-}
-
-/// Cells of a table, written left to right.
-#[derive(Debug)]
-pub(crate) struct Rows<W: Write> {
-    csv: csv::Writer<W>,
-    text: String,
-}
-
-impl<W: Write> Rows<W> {
-    /// A table with its line of column names.
-    pub(crate) fn new(out: W, columns: &[&str]) -> Result<Self> {
-        let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(columns).map_err(failed)?;
-        Ok(Self { csv, text: String::new() })
-    }
-
-    /// Ends the table and hands the output back, flushed.
-    pub(crate) fn finish(self) -> Result<W> {
-        let mut out = self.csv.into_inner().map_err(|error| Error::from(error.into_error()))?;
-        out.flush()?;
-        Ok(out)
-    }
-
-    pub(crate) fn text(&mut self, text: &str) -> Result<&mut Self> {
-        self.csv.write_field(text).map_err(failed)?;
-        Ok(self)
-    }
-
-    pub(crate) fn integer(&mut self, value: impl Into<u64>) -> Result<&mut Self> {
-        self.count(Some(value.into()))
-    }
-
-    pub(crate) fn count(&mut self, value: Option<u64>) -> Result<&mut Self> {
-        use std::fmt::Write;
-        self.text.clear();
-        if let Some(value) = value {
-            let _ = write!(self.text, "{value}");
-        }
-        self.cell()
-    }
-
-    /// A number that is none says as little as an unknown one.
-    pub(crate) fn float(&mut self, value: impl Into<Option<f64>>) -> Result<&mut Self> {
-        self.text.clear();
-        if let Some(value) = value.into().filter(|value| value.is_finite()) {
-            number::exact(value, &mut self.text);
-        }
-        self.cell()
-    }
-
-    fn cell(&mut self) -> Result<&mut Self> {
-        self.csv.write_field(&self.text).map_err(failed)?;
-        Ok(self)
-    }
-
-    pub(crate) fn end(&mut self) -> Result<()> {
-        self.csv.write_record(None::<&[u8]>).map_err(failed)
-    }
-}
-
-/// An error of the output, kept as what it is: the reader of a pipe may have gone away.
-fn failed(error: csv::Error) -> Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error.into(),
-        other => Error::data(format!("{other:?}")),
     }
 }

@@ -198,6 +198,13 @@ fn facts(run: &KeptRun, kept: &KeptSpot) -> String {
         }
         facts.push('.');
     }
+    if let Some((dropped, again)) = kept.lost {
+        let dropped = counted(dropped as usize, "packet");
+        facts.push_str(&format!(
+            " {dropped} lost in queues, {} sent again.",
+            counted(again as usize, "packet")
+        ));
+    }
     let path = run.paths.iter().find(|path| {
         spot.worst.is_some_and(|(job, _)| job == path.job) && spot.phase.as_deref() == Some(&path.phase)
     });

@@ -126,6 +126,8 @@ impl NetworkMap {
             );
             if most > 0.0 { (value / most).clamp(0.0, 1.0) } else { 0.0 }
         };
+        // Nodes of narrow grids stay apart: a switch and its host need 24 units.
+        let size = self.layout.step.map_or(1.0, |step| (step / 24.0).clamp(0.35, 1.0));
         let box_of_view = format!("0 0 {WIDTH} {:.0}", self.layout.height);
         html! {
             svg.map viewBox=(box_of_view) role="img" aria-label=(about) {
@@ -134,7 +136,7 @@ impl NetworkMap {
                     path.hot[share > 0.0] d=(self.path(line)) stroke-width=[(share > 0.0).then(|| format!("{:.1}", 1.0 + 5.0 * share))]
                         opacity=[(share > 0.0).then(|| format!("{:.2}", 0.15 + 0.85 * share))] {}
                 } }
-                @for place in &self.layout.places { (node(place)) }
+                @for place in &self.layout.places { (node(place, size)) }
             }
         }
     }
@@ -159,15 +161,18 @@ impl NetworkMap {
     }
 }
 
-fn node(place: &Place) -> Markup {
+/// `size` is 1 where there is room.
+fn node(place: &Place, size: f64) -> Markup {
     let (x, y) = place.at;
     let longest = (place.room / LETTER) as usize;
     let name = (longest >= 3).then(|| shortened(&place.name, longest));
-    let (left, top) = (format!("{:.0}", x - 6.0), format!("{:.0}", y - 5.0));
+    let (wide, high) = (12.0 * size, 10.0 * size);
+    let (left, top) = (format!("{:.1}", x - wide / 2.0), format!("{:.1}", y - high / 2.0));
+    let radius = size * if place.nodes > 1 { 5.0 } else { 3.5 };
     let (x, below) = (format!("{x:.0}"), format!("{:.0}", y + 20.0));
     html! {
-        @if place.is_host { circle.node cx=(x) cy=(format!("{y:.0}")) r=(if place.nodes > 1 { "5" } else { "3.5" }) { title { (shortened(&place.name, 80)) } } }
-        @else { rect.node x=(left) y=(top) width="12" height="10" { title { (shortened(&place.name, 80)) } } }
+        @if place.is_host { circle.node cx=(x) cy=(format!("{y:.0}")) r=(format!("{radius:.1}")) { title { (shortened(&place.name, 80)) } } }
+        @else { rect.node x=(left) y=(top) width=(format!("{wide:.1}")) height=(format!("{high:.1}")) { title { (shortened(&place.name, 80)) } } }
         @if let Some(name) = name { text.name.middle x=(x) y=(below) { (name) } }
     }
 }
