@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use phaseflow::command::{self, Common};
 use phaseflow::input::Input;
+use phaseflow::offered::Offered;
 use phaseflow::output::Output;
 use phaseflow_collect::expand::Rules;
 use phaseflow_collect::export::{
@@ -35,7 +36,7 @@ struct Arguments {
 
     /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording [default:
     /// recognised by content]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = Offered::new(Format::ALL.map(Format::name)), hide_possible_values = true)]
     from: Option<String>,
 
     /// What to write: the trace archive, the messages as text, or the sums by pair as PFProf has
