@@ -103,7 +103,6 @@ pub fn markdown(command: &Command) -> String {
         let _ = writeln!(page, "## {title}\n");
         let of_title = shown.iter().filter(|argument| heading(argument) == title);
         of_title.for_each(|argument| item(&mut page, argument));
-        page += "\n";
     }
     format!("{}\n", page.trim_end())
 }
@@ -209,7 +208,7 @@ mod tests {
             Tries \\<things\\>\n\n\
             ```text\nUsage: pf-try [OPTIONS] [FILE]\n```\n\n\
             ## Examples\n\n```sh\npf-try a-b\n.x 'y'\n```\n\nIn a script:\n\n```sh\npf-try \\n\n```\n\n\
-            ## Arguments\n\n- `<FILE>`\n\n  What to \\*read\\*, `a*b`\n\n\n\
+            ## Arguments\n\n- `<FILE>`\n\n  What to \\*read\\*, `a*b`\n\n\
             ## Options\n\n- `-s, --size <N>`\n\n  How many \\[default: `3`\\]\n";
         assert_eq!(markdown(&command()), expected);
     }

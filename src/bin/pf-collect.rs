@@ -180,7 +180,8 @@ const EXAMPLES: &str = "Examples:
   pf-collect messages.csv -o run.tar.gz
   zcat messages.ndjson.gz | pf-collect --pairs
   pf-collect --pattern halo2d,alltoall --ranks 16 --bytes 64KiB --repeat 20 --gap 1ms -o run.tar
-  pf-collect --pattern 'transpose*9,(halo2d*20,allreduce)*5' --ranks 16 --jitter 1 --truth truth.csv -o run.tar";
+  pf-collect --pattern 'transpose*9,(halo2d*20,allreduce)*5' --ranks 16 --jitter 1 \\
+    --truth truth.csv -o run.tar";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum To {

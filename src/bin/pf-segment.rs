@@ -87,7 +87,7 @@ struct Arguments {
 const EXAMPLES: &str = "Examples:
   pf-segment run.tar.gz --list
   pf-segment run.tar.gz --method 'kmeans[k=3]' -o phases.tar.gz
-  pf-collect run/ | pf-segment | pf-simulate --topology cluster.graphml
+  pf-collect phaseflow-run/ | pf-segment | pf-simulate --topology cluster.graphml
   pf-collect --pattern halo2d,alltoall --ranks 16 --repeat 20 | pf-segment --matrix 1";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -66,12 +66,13 @@ pub(crate) struct Arguments {
     packet: PacketOptions,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  pf-collect run.csv | pf-segment | pf-simulate --topology cluster.graphml --router dmodk,greedy | pf-report -o out/
-  pf-simulate phases.tar.gz --topology 'xgft[m=16:16:8,w=1:16:16],torus[dims=8x8x8]' --capacity 100 -o results.tar.gz
-  pf-simulate --flows flows.csv --topology star[hosts=8] --ends ends.csv -o results.tar.gz
-  pf-simulate --topology xgft[m=4:4,w=1:2] --write-topology cluster.graphml
+const EXAMPLES: &str = r"Examples:
+  pf-collect messages.csv | pf-segment |
+    pf-simulate --topology cluster.graphml --router dmodk,greedy | pf-report -o out/
+  pf-simulate phases.tar.gz --topology 'xgft[m=16:16:8,w=1:16:16],torus[dims=8x8x8]' \
+    --capacity 100 -o results.tar.gz
+  pf-simulate --flows flows.csv --topology 'star[hosts=8]' --ends ends.csv -o results.tar.gz
+  pf-simulate --topology 'xgft[m=4:4,w=1:2]' --write-topology cluster.graphml
   pf-simulate --scenario scenario.yml --list";
 
 #[derive(Args, Debug)]
