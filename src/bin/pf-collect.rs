@@ -22,11 +22,11 @@ use phaseflow_collect::{At, Error, Result};
 
 /// Collect a trace: read one of any known format, or generate one, and write a trace archive.
 ///
-/// Inputs are recognised by content: run directories of pf-profile, trace archives, PFProf archives
-/// (a tar or a directory of one JSON file a rank, or those files), NDJSON messages (objects with
-/// t_ns, src, dst, bytes and optionally tag, op), CSV messages (a header line with those columns in
-/// any order); text and tar also gzip'ed. Messages may come in any order. Without INPUT, standard
-/// input is read.
+/// Inputs are recognised by content: run directories of pf-profile, trace archives, and PFProf
+/// archives (a tar or a directory of one JSON file a rank, or those files). So are NDJSON messages,
+/// objects with t_ns, src, dst, bytes and optionally tag, op. So are CSV messages with a header
+/// line of those columns in any order. Text and tar may be gzip'ed. Messages may come in any order.
+/// Without INPUT, standard input is read.
 #[derive(Parser, Debug)]
 #[command(name = "pf-collect", version, after_help = EXAMPLES)]
 struct Arguments {

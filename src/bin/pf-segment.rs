@@ -16,8 +16,8 @@ use phaseflow_collect::import::{self, Format, Reading};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{
-    LARGEST_WINDOWS, Level, METHODS, Method, Options, Outcome, Rewind, Rewindable, Spool, read_truth, score, segment,
-    write_list, write_matrix_list, write_segmentation, write_with_messages,
+    LARGEST_WINDOWS, Level, METHODS, Method, Options, Outcome, Rewind, Rewindable, Spool, read_truth, score,
+    segment, write_list, write_matrix_list, write_segmentation, write_with_messages,
 };
 
 /// Split a trace into communication phases and write a phase archive.
