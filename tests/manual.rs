@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use page::{Page, pages};
+use phaseflow_simulate::scenario::Axis;
+use phaseflow_simulate::sweep;
 use tempfile::TempDir;
 
 const COMMANDS: [(&str, &str); 5] = [
@@ -206,6 +208,19 @@ fn each_page_with_commands_is_run() {
             let known = |tag: &str| APART.iter().any(|(known, _)| tag.starts_with(known));
             assert!(block.tag().is_none_or(known), "{name}:{}: {:?}", block.number, block.tag());
         }
+    }
+}
+
+/// README's table has the choices of each axis.
+#[test]
+fn readme_names_all_choices() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    for axis in Axis::ALL {
+        let begin = format!("| `--{}` | ", axis.key().replace('_', "-"));
+        let row = readme.lines().find_map(|line| line.strip_prefix(&begin)).unwrap();
+        let named: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+        let known = sweep::names(axis).into_iter().filter(|name| *name != "exec");
+        assert_eq!(named, known.collect::<Vec<_>>(), "{axis}");
     }
 }
 

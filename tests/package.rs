@@ -108,6 +108,28 @@ fn pipelines_take_installed_commands() {
     assert_eq!((String::from_utf8_lossy(&output.stderr).as_ref(), output.status.code()), (expected, Some(1)));
 }
 
+/// The paths of the recipe for Spack are right; Spack itself is not at hand.
+#[test]
+fn recipe_for_spack_installs() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    fs::create_dir_all(source.join("target")).unwrap();
+    std::os::unix::fs::symlink(built(), source.join("target/release")).unwrap();
+    for part in ["packaging", "pipelines", "tests", "docs", "README.md", "CHANGELOG.md"] {
+        std::os::unix::fs::symlink(root().join(part), source.join(part)).unwrap();
+    }
+    for part in ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"] {
+        std::os::unix::fs::symlink(root().join(part), source.join(part)).unwrap();
+    }
+    let prefix = folder.path().join("prefix");
+    let mut recipe = Command::new("/usr/bin/python3");
+    recipe.arg(root().join("tests/manual/spack.py")).arg(root().join("packaging/spack/package.py"));
+    recipe.arg(&source).arg(&prefix);
+    done(recipe);
+    assert!(prefix.join("bin/pf-simulate").is_file());
+    assert!(prefix.join("stage/quickstart/index.html").is_file());
+}
+
 /// Runs a command inside of a fresh Debian system.
 fn inside(system: &Path, words: &[&str]) -> Command {
     let mut command = bare("chroot", SYSTEM);
