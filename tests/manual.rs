@@ -133,7 +133,11 @@ fn shell(folder: &Path, lines: &str, settings: &[(String, String)]) -> Output {
     let path = format!("{}/bin:{}:{}", folder.display(), built.display(), std::env::var("PATH").unwrap());
     let mut bash = Command::new("bash");
     bash.args(["-c", &format!("exec 2>&1\nset -euo pipefail\n{lines}")]).current_dir(folder);
-    bash.env("PATH", path).env("PHASEFLOW_BIN", built).env("SCRATCH", folder).stdin(Stdio::null());
+    bash.env("PATH", path)
+        .env("PHASEFLOW_BIN", built)
+        .env("SCRATCH", folder)
+        .env("PHASEFLOW", root())
+        .stdin(Stdio::null());
     // Open MPI as root, and with more processes than cores.
     bash.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     bash.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("OMPI_MCA_mpi_yield_when_idle", "1");
