@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Which link of a network hurts in which phase of a program, and would another routing or a faster network help? Builds
-# PhaseFlow, then runs its stages on a bundled recording of pipelines/eigenvector.py (16 ranks, by pf-profile) and a fat
-# tree of 16 hosts. The recording machine ran eight ranks on each core, so computation counts for an eighth. Needs nothing
-# but Rust.
+# Which link of a network hurts in which phase of a program, and would another routing or a faster network help? Runs the
+# stages of PhaseFlow, installed or built from this checkout, on a bundled recording of pipelines/eigenvector.py (16 ranks,
+# by pf-profile) and a fat tree of 16 hosts. The recording machine ran eight ranks on each core, so computation counts for
+# an eighth.
 #
 #   pipelines/quickstart.sh [OUTPUT-DIRECTORY]
 set -euo pipefail

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use phaseflow_collect::{Error, ErrorKind, Result};
 
 use crate::input::STANDARD_INPUT;
-use crate::{drafts, pipe};
+use crate::{documentation, drafts, pipe};
 
 /// Options that every command has.
 #[derive(Args, Debug)]
@@ -34,6 +34,10 @@ pub struct Common {
     /// Print the manual page (roff) and end
     #[arg(long, hide = true)]
     pub man: bool,
+
+    /// Print the page of docs/commands (Markdown) and end
+    #[arg(long, hide = true)]
+    pub markdown: bool,
 
     /// Print the completions for a shell and end
     #[arg(long, hide = true, value_name = "SHELL")]
@@ -82,7 +86,13 @@ fn begin<A: Parser>(common: &Common) -> Result<bool> {
         return Ok(false);
     }
     if common.man {
-        clap_mangen::Man::new(A::command()).render(&mut io::stdout())?;
+        let mut page = Vec::new();
+        documentation::write_man(&A::command(), &mut page)?;
+        io::stdout().write_all(&page)?;
+        return Ok(false);
+    }
+    if common.markdown {
+        io::stdout().write_all(documentation::markdown(&A::command()).as_bytes())?;
         return Ok(false);
     }
     if let Some(threads) = common.threads {

@@ -5,7 +5,9 @@
 
 pub mod command;
 pub mod directory;
+pub mod documentation;
 pub mod drafts;
 pub mod input;
+pub mod offered;
 pub mod output;
 pub mod pipe;

@@ -41,6 +41,8 @@ fn bundled(name: &str) -> String {
 
 #[test]
 fn quickstart_says_what_hurts_and_what_helps() {
+    // It comes with every copy of the project.
+    assert!(fs::metadata(bundled("quickstart.trace.tar.gz")).unwrap().len() < 400_000);
     let (text, directory) = pipeline("quickstart.sh", &[]);
     // Ranks across the diagonal of a 4 × 4 grid exchange blocks. D-mod-K chooses by destination, so
     // that three of these exchanges share a link to the core.

@@ -48,6 +48,9 @@ pub enum PictureFormat {
 }
 
 impl PictureFormat {
+    /// The formats' names.
+    pub const NAMES: [&str; 2] = ["svg", "png"];
+
     /// The format of a name.
     ///
     /// # Errors
@@ -56,7 +59,7 @@ impl PictureFormat {
         match name {
             "svg" => Ok(Self::Svg),
             "png" => Ok(Self::Png),
-            _ => Err(choice::unknown_name("picture format", name, &["svg", "png"])),
+            _ => Err(choice::unknown_name("picture format", name, &Self::NAMES)),
         }
     }
 

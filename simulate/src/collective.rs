@@ -13,8 +13,8 @@ use crate::packet::Aggregation;
 use crate::packet::aggregation::{atp::Atp, lab::Lab, switchml::SwitchMl};
 use crate::replay::{ParameterServer, Replacement};
 
-/// Names, in the order of the documentation.
-const NAMES: &[&str] = &[
+/// Names of the collectives, in the order of the documentation.
+pub const NAMES: &[&str] = &[
     "recorded",
     "ring",
     "recursive-doubling",

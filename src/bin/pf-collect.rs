@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use phaseflow::command::{self, Common};
 use phaseflow::input::Input;
+use phaseflow::offered::Offered;
 use phaseflow::output::Output;
 use phaseflow_collect::expand::Rules;
 use phaseflow_collect::export::{
@@ -21,11 +22,11 @@ use phaseflow_collect::{At, Error, Result};
 
 /// Collect a trace: read one of any known format, or generate one, and write a trace archive.
 ///
-/// Inputs are recognised by content: run directories of pf-profile, trace archives, PFProf archives
-/// (a tar or a directory of one JSON file a rank, or those files), NDJSON messages (objects with
-/// t_ns, src, dst, bytes and optionally tag, op), CSV messages (a header line with those columns in
-/// any order); text and tar also gzip'ed. Messages may come in any order. Without INPUT, standard
-/// input is read.
+/// Inputs are recognised by content: run directories of pf-profile, trace archives, and PFProf
+/// archives (a tar or a directory of one JSON file a rank, or those files). So are NDJSON messages,
+/// objects with t_ns, src, dst, bytes and optionally tag, op. So are CSV messages with a header
+/// line of those columns in any order. Text and tar may be gzip'ed. Messages may come in any order.
+/// Without INPUT, standard input is read.
 #[derive(Parser, Debug)]
 #[command(name = "pf-collect", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -35,7 +36,7 @@ struct Arguments {
 
     /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording [default:
     /// recognised by content]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = Offered::new(Format::ALL.map(Format::name)), hide_possible_values = true)]
     from: Option<String>,
 
     /// What to write: the trace archive, the messages as text, or the sums by pair as PFProf has
@@ -179,7 +180,8 @@ const EXAMPLES: &str = "Examples:
   pf-collect messages.csv -o run.tar.gz
   zcat messages.ndjson.gz | pf-collect --pairs
   pf-collect --pattern halo2d,alltoall --ranks 16 --bytes 64KiB --repeat 20 --gap 1ms -o run.tar
-  pf-collect --pattern 'transpose*9,(halo2d*20,allreduce)*5' --ranks 16 --jitter 1 --truth truth.csv -o run.tar";
+  pf-collect --pattern 'transpose*9,(halo2d*20,allreduce)*5' --ranks 16 --jitter 1 \\
+    --truth truth.csv -o run.tar";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum To {

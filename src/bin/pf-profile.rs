@@ -40,7 +40,7 @@ struct Arguments {
     force: bool,
 
     /// The command to run with its arguments: mpirun, mpiexec, srun, or an MPI program by itself
-    #[arg(last = true, required_unless_present_any = ["env", "man", "completions"])]
+    #[arg(last = true, required_unless_present_any = ["env", "man", "markdown", "completions"])]
     command: Vec<OsString>,
 }
 
@@ -52,14 +52,15 @@ enum Level {
 }
 
 const EXAMPLES: &str = "Examples:
-  pf-profile -o run/ -- mpirun -n 64 ./app
+  pf-profile -o run/ -- mpirun -n 4 ./app
   pf-collect run/ | pf-segment | pf-simulate --topology cluster.graphml | pf-report -o out/
 
 In a batch script:
+  # With Slurm
   eval \"$(pf-profile --env -o $SCRATCH/run)\"
   srun ./app
 
-Environment: PHASEFLOW_LOG=1 makes every process print one line when it starts.";
+With PHASEFLOW_LOG=1 in the environment, every process prints one line when it starts.";
 
 fn main() -> ExitCode {
     if let Some(command) = without_dashes() {

@@ -8,6 +8,7 @@ use clap::Parser;
 use phaseflow::command::{self, Common};
 use phaseflow::directory::OutputDirectory;
 use phaseflow::input::Input;
+use phaseflow::offered::Offered;
 use phaseflow::output::Output;
 use phaseflow_collect::{At, Error, ErrorKind, Result};
 use phaseflow_profiler::Run;
@@ -29,13 +30,13 @@ struct Arguments {
 
     /// Print one table as CSV instead: runs, phases, links, jobs, series, statistics, ranks,
     /// agreement, intervals, path or blame
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Offered::new(Table::ALL.map(Table::name)), hide_possible_values = true)]
     table: Option<String>,
 
     /// Also write pictures into DIR/plots: matrices, time lines, link loads, runs and their speed-up
     ///
     /// svg or png; png needs a font on the machine.
-    #[arg(long, value_name = "FORMAT", conflicts_with = "table")]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "table", value_parser = Offered::new(PictureFormat::NAMES), hide_possible_values = true)]
     plots: Option<String>,
 
     /// Phases with a GraphML file: hottest (of each run, 250 000 links together), all
@@ -58,12 +59,18 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  pf-report results.tar.gz                       the hot spots, on the terminal
-  pf-report results.tar.gz -o report/            everything; open report/index.html
-  pf-report results.tar.gz -o report/ --plots svg   pictures too, in report/plots/
-  pf-report shard-*.tar.gz --table phases        one table of a sharded sweep as CSV
-  pf-report --diff before.tar.gz after.tar.gz    what changed; with -o also diff.csv, a page, graphs
-  pf-report --partial results.tar.gz.partial     what a simulation that was ended, or still goes on, has done
+  # The verdict and the hot spots, on the terminal
+  pf-report results.tar.gz
+  # Everything; open report/index.html
+  pf-report results.tar.gz -o report/
+  # Pictures too, in report/plots/
+  pf-report results.tar.gz -o report/ --plots svg
+  # One table of a sharded sweep as CSV
+  pf-report shard-*.tar.gz --table phases
+  # What changed; with -o also diff.csv, a page and graphs
+  pf-report --diff before.tar.gz after.tar.gz
+  # What a simulation has done that was ended, or that still goes on
+  pf-report --partial results.tar.gz.partial
 
 With -o and a table, -o names the CSV file. A directory that exists keeps its other files.";
 

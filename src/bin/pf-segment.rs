@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use phaseflow::command::{self, Common};
 use phaseflow::input::Input;
+use phaseflow::offered::Offered;
 use phaseflow::output::Output;
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::export::ArchiveExport;
@@ -15,8 +16,8 @@ use phaseflow_collect::import::{self, Format, Reading};
 use phaseflow_collect::units::parse_time_ns;
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_segment::{
-    LARGEST_WINDOWS, Level, Method, Options, Outcome, Rewind, Rewindable, Spool, read_truth, score, segment,
-    write_list, write_matrix_list, write_segmentation, write_with_messages,
+    LARGEST_WINDOWS, Level, METHODS, Method, Options, Outcome, Rewind, Rewindable, Spool, read_truth, score,
+    segment, write_list, write_matrix_list, write_segmentation, write_with_messages,
 };
 
 /// Split a trace into communication phases and write a phase archive.
@@ -34,7 +35,7 @@ struct Arguments {
     /// How to find phases: rounds, kmeans, kmeans[k=N], dbscan, dbscan[radius=R], optics,
     /// optics[radius=R], gmm, gmm[k=N], jsd, jsd[penalty=F], marks (MPI_Pcontrol), windows (each of
     /// --windows a phase), none (one phase)
-    #[arg(long, value_name = "METHOD", default_value = "rounds")]
+    #[arg(long, value_name = "METHOD", default_value = "rounds", value_parser = Offered::new(METHODS), hide_possible_values = true)]
     method: String,
 
     /// Largest number of equal time windows, 2 to 4096; rounds has its own
@@ -85,8 +86,8 @@ struct Arguments {
 
 const EXAMPLES: &str = "Examples:
   pf-segment run.tar.gz --list
-  pf-segment run.tar.gz --method kmeans[k=3] -o phases.tar.gz
-  pf-collect run/ | pf-segment | pf-simulate --topology cluster.graphml
+  pf-segment run.tar.gz --method 'kmeans[k=3]' -o phases.tar.gz
+  pf-collect phaseflow-run/ | pf-segment | pf-simulate --topology cluster.graphml
   pf-collect --pattern halo2d,alltoall --ranks 16 --repeat 20 | pf-segment --matrix 1";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -89,6 +89,11 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
 ];
 const LATER: &[&str] = &["scattered"];
 
+/// Names of the host selectors, in the order of the documentation.
+pub fn names() -> Vec<&'static str> {
+    ALGORITHMS.iter().map(|(name, _)| *name).collect()
+}
+
 /// The host selector that the user chose; `seed` is that of the run.
 ///
 /// # Errors
@@ -100,8 +105,7 @@ pub fn host_selector(choice: &Choice, seed: u64) -> Result<Box<dyn HostSelector>
         return Err(Error::usage(format!("host selector `{name}` is not available yet")));
     }
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
-        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
-        return Err(unknown_name("host selector", name, &names));
+        return Err(unknown_name("host selector", name, &names()));
     };
     choice.only(match algorithm {
         Algorithm::Exec => &["program"],

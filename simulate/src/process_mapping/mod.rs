@@ -71,6 +71,11 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
 ];
 const LATER: &[&str] = &["bisection"];
 
+/// Names of the process mappers, in the order of the documentation.
+pub fn names() -> Vec<&'static str> {
+    ALGORITHMS.iter().map(|(name, _)| *name).collect()
+}
+
 /// The process mapper that the user chose; `seed` is that of the run.
 ///
 /// # Errors
@@ -82,8 +87,7 @@ pub fn process_mapper(choice: &Choice, seed: u64) -> Result<Box<dyn ProcessMappe
         return Err(Error::usage(format!("process mapper `{name}` is not available yet")));
     }
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
-        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
-        return Err(unknown_name("process mapper", name, &names));
+        return Err(unknown_name("process mapper", name, &names()));
     };
     choice.only(match algorithm {
         Algorithm::Exec => &["program"],

@@ -150,6 +150,11 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
 ];
 const LATER: &[&str] = &["minimal", "valiant", "ugal", "table"];
 
+/// Names of the routers, in the order of the documentation.
+pub fn names() -> Vec<&'static str> {
+    ALGORITHMS.iter().map(|(name, _)| *name).collect()
+}
+
 /// The router that the user chose; `seed` is that of its own random numbers.
 ///
 /// # Errors
@@ -160,8 +165,7 @@ pub fn router(choice: &Choice, seed: u64) -> Result<Box<dyn Router>> {
         return Err(Error::usage(format!("router `{name}` is not available yet")));
     }
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
-        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
-        return Err(unknown_name("router", name, &names));
+        return Err(unknown_name("router", name, &names()));
     };
     choice.only(match algorithm {
         Algorithm::DModK => &["variant"],

@@ -85,6 +85,11 @@ enum Algorithm {
 const ALGORITHMS: &[(&str, Algorithm)] = &[("fcfs", Algorithm::Fcfs), ("easy", Algorithm::Easy)];
 const LATER: &[&str] = &["conservative"];
 
+/// Names of the schedulers, in the order of the documentation.
+pub fn names() -> Vec<&'static str> {
+    ALGORITHMS.iter().map(|(name, _)| *name).collect()
+}
+
 /// The scheduler that the user chose.
 ///
 /// # Errors
@@ -95,8 +100,7 @@ pub fn scheduler(choice: &Choice) -> Result<Box<dyn Scheduler>> {
         return Err(Error::usage(format!("scheduler `{name}` is not available yet")));
     }
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
-        let names: Vec<&str> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
-        return Err(unknown_name("scheduler", name, &names));
+        return Err(unknown_name("scheduler", name, &names()));
     };
     choice.only(match algorithm {
         Algorithm::Fcfs => &["variant"],

@@ -19,7 +19,7 @@ mod resume;
 mod selection;
 
 pub use estimate::Estimate;
-pub use plan::{Plan, Settings};
+pub use plan::{Plan, Settings, names};
 pub use selection::Selection;
 
 use phaseflow_collect::choice::Choice;

@@ -5,11 +5,12 @@ use phaseflow_collect::{Error, Result};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::packet::transport;
 use crate::run::{Model, Reroute, Submission};
 use crate::scenario::{Axes, Axis, Job, NetworkChoice, Scenario};
 use crate::topology::{Topology, TopologyOptions};
 use crate::workload::Reading;
-use crate::{host_selection, process_mapping, routing, scheduling};
+use crate::{collective, host_selection, process_mapping, routing, scheduling};
 
 /// Most points of a sweep: more than anybody waits for, and few enough to be listed in memory.
 const MOST_POINTS: u32 = 10_000_000;
@@ -143,6 +144,20 @@ impl Plan {
 
     pub(super) fn points(&self) -> u32 {
         self.points
+    }
+}
+
+/// Names of the choices on an axis, in the order of the documentation.
+pub fn names(axis: Axis) -> Vec<&'static str> {
+    match axis {
+        Axis::Scheduler => scheduling::names(),
+        Axis::HostSelector => host_selection::names(),
+        Axis::ProcessMapper => process_mapping::names(),
+        Axis::Router => routing::names(),
+        Axis::Model => Model::NAMES.to_vec(),
+        Axis::Transport => transport::NAMES.to_vec(),
+        Axis::Collective => collective::NAMES.to_vec(),
+        Axis::Phases => PHASES.to_vec(),
     }
 }
 

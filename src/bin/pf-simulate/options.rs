@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser};
 use phaseflow::command::Common;
 use phaseflow::input::Input;
+use phaseflow::offered::Offered;
 use phaseflow::output;
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
+use phaseflow_simulate::flow::Order;
 use phaseflow_simulate::run::Reroute;
 use phaseflow_simulate::scenario::{Axes, Axis, NetworkChoice, Scenario};
-use phaseflow_simulate::sweep::{Plan, Selection};
+use phaseflow_simulate::sweep::{self, Plan, Selection};
 use phaseflow_simulate::topology::{Scale, TopologyOptions};
 
 /// Runs the phases of parallel programs on networks and says which link carries what
@@ -64,12 +66,13 @@ pub(crate) struct Arguments {
     packet: PacketOptions,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  pf-collect run.csv | pf-segment | pf-simulate --topology cluster.graphml --router dmodk,greedy | pf-report -o out/
-  pf-simulate phases.tar.gz --topology 'xgft[m=16:16:8,w=1:16:16],torus[dims=8x8x8]' --capacity 100 -o results.tar.gz
-  pf-simulate --flows flows.csv --topology star[hosts=8] --ends ends.csv -o results.tar.gz
-  pf-simulate --topology xgft[m=4:4,w=1:2] --write-topology cluster.graphml
+const EXAMPLES: &str = r"Examples:
+  pf-collect messages.csv | pf-segment |
+    pf-simulate --topology cluster.graphml --router dmodk,greedy | pf-report -o out/
+  pf-simulate phases.tar.gz --topology 'xgft[m=16:16:8,w=1:16:16],torus[dims=8x8x8]' \
+    --capacity 100 -o results.tar.gz
+  pf-simulate --flows flows.csv --topology 'star[hosts=8]' --ends ends.csv -o results.tar.gz
+  pf-simulate --topology 'xgft[m=4:4,w=1:2]' --write-topology cluster.graphml
   pf-simulate --scenario scenario.yml --list";
 
 #[derive(Args, Debug)]
@@ -80,39 +83,39 @@ pub(crate) struct AxisOptions {
     topology: Option<String>,
 
     /// fcfs, easy [default: fcfs]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = offered(Axis::Scheduler), hide_possible_values = true)]
     scheduler: Option<String>,
 
     /// linear, random, compact, exec:PROGRAM [default: linear]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = offered(Axis::HostSelector), hide_possible_values = true)]
     host_selector: Option<String>,
 
     /// block, cyclic, random, greedy, exec:PROGRAM [default: block]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = offered(Axis::ProcessMapper), hide_possible_values = true)]
     process_mapper: Option<String>,
 
     /// dmodk, smodk, random, ecmp, greedy, greedy-max, exec:PROGRAM [default: dmodk]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = offered(Axis::Router), hide_possible_values = true)]
     router: Option<String>,
 
     /// traffic, flow, packet; auto: for each phase the cheapest that can be trusted, see the column
     /// `reason` [default: traffic]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = offered(Axis::Model), hide_possible_values = true)]
     model: Option<String>,
 
     /// How messages become packets: ideal; usnic-2013 and usnic-4.1 with
     /// [pass,timeout,fast-retransmit,ack-delay,window,credits,tiny]; dctcp with
     /// [initial-window,least-timeout]; roce with [timeout,rate-control] [default: ideal]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = offered(Axis::Transport), hide_possible_values = true)]
     transport: Option<String>,
 
     /// How MPI_Allreduce is carried out: as recorded, ring, recursive-doubling, halving-doubling,
     /// binomial, ps; by the network: switchml, switchml-lab, atp [default: recorded]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = offered(Axis::Collective), hide_possible_values = true)]
     collective: Option<String>,
 
     /// segmented, merged into one averaged phase [default: segmented]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = offered(Axis::Phases), hide_possible_values = true)]
     phases: Option<String>,
 }
 
@@ -176,7 +179,7 @@ pub(crate) struct FlowOptions {
 
     /// Who gets how much of a full link: all messages alike, maxmin, or in inverse proportion to
     /// their latency, rtt [default: maxmin]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Offered::new(["maxmin", "rtt"]), hide_possible_values = true)]
     fairness: Option<String>,
 
     /// Links count as full that are so to this part, 0 to 0.1: for very many messages at once, see
@@ -186,7 +189,7 @@ pub(crate) struct FlowOptions {
 
     /// Messages that go one after the other: those of one rank to another, connection, all that
     /// leave a host, adapter, or none [default: connection]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Offered::new(Order::NAMES.iter().copied()), hide_possible_values = true)]
     order: Option<String>,
 
     /// Rate of messages within one host [default: they take no time]
@@ -222,7 +225,7 @@ pub(crate) struct FlowOptions {
 
     /// Simulate a phase once for all its occurrences, `on`, or the whole run, `off`, which needs
     /// all messages (pf-segment --keep-messages) [default: on]
-    #[arg(long, value_name = "SWITCH")]
+    #[arg(long, value_name = "SWITCH", value_parser = Offered::new(["on", "off"]), hide_possible_values = true)]
     sampling: Option<String>,
 }
 
@@ -238,7 +241,7 @@ pub(crate) struct RunOptions {
     snapshot: Option<String>,
 
     /// Choose routes once a `job` or once a `phase` [default: job]
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", value_parser = Offered::new(["job", "phase"]), hide_possible_values = true)]
     reroute: Option<String>,
 
     /// Write the switches' forwarding tables, DIR/RUN-PHASE.yml, or DIR/RUN-JOB-PHASE.yml if there
@@ -271,8 +274,8 @@ pub(crate) struct SweepOptions {
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     only: Vec<String>,
 
-    /// Print the points as JSON, one a line, with which of them are `done` in the file that -o
-    /// names, or in what there is of it so far, and end
+    /// Print the points as JSON, one a line, and end; `done` says whether the file that -o names, or
+    /// what there is of it so far, has the point
     #[arg(long)]
     pub(crate) status: bool,
 
@@ -328,7 +331,7 @@ pub(crate) struct PacketOptions {
 
     /// Who chooses the way of packets: the `router`, switches by flow, `ecmp`, or by packet,
     /// `spray` [default: router]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Offered::new(["router", "ecmp", "spray"]), hide_possible_values = true)]
     paths: Option<String>,
 
     /// Carry numbers through sums in the network, and check them
@@ -338,6 +341,13 @@ pub(crate) struct PacketOptions {
     /// Take ranks that wait for ever, and wrong sums, for a result and not for an error
     #[arg(long)]
     allow_hang: bool,
+}
+
+/// A list of choices on an axis, of which shells offer the names.
+fn offered(axis: Axis) -> Offered {
+    // A program's name follows.
+    let spelled = |name| if name == "exec" { "exec:" } else { name };
+    Offered::new(sweep::names(axis).into_iter().map(spelled))
 }
 
 impl Arguments {

@@ -23,8 +23,8 @@ pub enum TransportChoice {
     Usnic(Preset),
 }
 
-/// Names, in the order of the documentation.
-const NAMES: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce"];
+/// Names of the transports, in the order of the documentation.
+pub const NAMES: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce"];
 /// Packet sizes if the user names none: the page of a memory, the usual MTU of Ethernet, and of
 /// Ethernet for HPC.
 const IDEAL_MTU: u32 = 4096;

@@ -9,7 +9,7 @@ pub mod roce;
 mod stack;
 pub mod usnic;
 
-pub use choice::TransportChoice;
+pub use choice::{NAMES, TransportChoice};
 pub use dctcp::Dctcp;
 pub use ideal::Ideal;
 pub use roce::Roce;
