@@ -33,6 +33,7 @@ mod calls;
 mod collective;
 mod linear;
 mod neighbor_exchange;
+mod operation;
 mod pairwise;
 mod rabenseifner;
 mod recursive_doubling;
@@ -98,7 +99,7 @@ pub fn expand_with(
         return Ok(0);
     }
     let mut schedule = Schedule::new(rules, sink);
-    algorithm::run(&mut schedule, collective, algorithm)?;
+    operation::run(&mut schedule, collective, algorithm)?;
     Ok(schedule.rounds())
 }
 
