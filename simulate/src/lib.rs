@@ -48,5 +48,6 @@ mod stream;
 pub mod sweep;
 pub mod topology;
 mod traffic;
+mod units;
 pub mod workload;
 pub mod xml;

@@ -11,9 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::engine::Picoseconds;
 use crate::topology::{LinkId, Topology};
 use crate::traffic::LinkShare;
-
-/// Bytes that a link of 1 Gbit/s carries in a picosecond.
-const BYTES_PER_PS: f64 = 1.25e-4;
+use crate::units::BYTES_PER_PS;
 
 /// Bytes by link; parts of bytes where a message was under way at an end of the time.
 #[derive(Clone, Debug, Default)]

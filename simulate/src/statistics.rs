@@ -2,6 +2,7 @@
 
 use crate::engine::Picoseconds;
 use crate::result::{Series, SeriesSummary};
+use crate::units::PS_PER_S;
 
 /// Maximum, minimum, mean and variance of a step function, each value weighted by how long it held.
 ///
@@ -140,12 +141,12 @@ impl StepFunction {
 
 /// Picoseconds as seconds, correctly rounded.
 pub(crate) fn seconds(time: Picoseconds) -> f64 {
-    time as f64 / 1e12
+    time as f64 / PS_PER_S
 }
 
 /// Seconds of several ranks together.
 pub(crate) fn rank_seconds(sum: u128) -> f64 {
-    sum as f64 / 1e12
+    sum as f64 / PS_PER_S
 }
 
 #[cfg(test)]

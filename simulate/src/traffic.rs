@@ -163,7 +163,7 @@ impl LinkLoads {
             let link = share.link.0 as usize;
             self.load[link] += share.load;
             self.flows[link] += share.flows;
-            self.touch(share.link);
+            self.mark_changed(share.link);
         }
     }
 
@@ -173,7 +173,7 @@ impl LinkLoads {
             let link = share.link.0 as usize;
             self.load[link] -= share.load;
             self.flows[link] -= share.flows;
-            self.touch(share.link);
+            self.mark_changed(share.link);
         }
     }
 
@@ -188,7 +188,7 @@ impl LinkLoads {
     }
 
     #[inline]
-    fn touch(&mut self, link: LinkId) {
+    fn mark_changed(&mut self, link: LinkId) {
         if !std::mem::replace(&mut self.link_is_touched[link.0 as usize], true) {
             self.touched_links.push(link);
         }

@@ -84,7 +84,7 @@ fn check_steps(result: &ReplayResult) {
     }
     assert_eq!(at, result.makespan);
     // Nobody shares anything in such a network, and nobody says so.
-    assert_eq!(details.holds, None);
+    assert_eq!(details.delays, None);
 }
 
 /// A message with all its times, nanoseconds.

@@ -106,7 +106,7 @@ impl Clocks {
     }
 
     /// All wait for the last rank, and for messages that are still on their way.
-    pub(super) fn meet(&mut self) {
+    pub(super) fn synchronize(&mut self) {
         self.front_ns = self.last().max(self.arrived_ns);
         self.ranks.fill(self.front_ns);
     }

@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.pause_ns = None;
-        self.clocks.meet();
+        self.clocks.synchronize();
         self.stream.begin(name, true);
         self.marks(0)?;
         self.before = Some(Before::Idle);

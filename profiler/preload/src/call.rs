@@ -121,7 +121,7 @@ pub(crate) fn recorded_with<T>(
     let posted = unsafe {
         let posted = call.record(lane);
         ((*lane).depth, (*lane).operation, (*lane).inside) = (1, call.operation as u8, true);
-        (*lane).told = false;
+        (*lane).has_complete_wait = false;
         posted
     };
     more(known);
@@ -130,7 +130,7 @@ pub(crate) fn recorded_with<T>(
     // SAFETY: as above; the thread is the same.
     unsafe {
         ((*lane).depth, (*lane).operation, (*lane).inside) = (0, 0, false);
-        if call.operation == Operation::Wait && !(*lane).told {
+        if call.operation == Operation::Wait && !(*lane).has_complete_wait {
             (*lane).forget_if_short(posted.0);
         }
     }
@@ -198,7 +198,7 @@ pub(crate) fn counts(bytes: &[u64]) {
 }
 
 /// Records a call that has returned already, with its counts.
-pub(crate) fn noted(call: Call, bytes: &[u64]) {
+pub(crate) fn record_returned(call: Call, bytes: &[u64]) {
     let lane = lane::current();
     if recording::is_on() && !lane.is_null() {
         // SAFETY: the calling thread's lane.

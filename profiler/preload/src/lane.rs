@@ -35,7 +35,7 @@ pub(crate) struct Lane {
     /// The outermost one is recorded.
     pub(crate) inside: bool,
     /// A wait told of a receive that was complete before.
-    pub(crate) told: bool,
+    pub(crate) has_complete_wait: bool,
     /// Behind the last record if that is a receive just started, its time, and how many took that
     /// time from it.
     series: (*mut Slot, u64, u32),
@@ -75,7 +75,7 @@ impl Lane {
             depth: 0,
             operation: 0,
             inside: false,
-            told: false,
+            has_complete_wait: false,
             series: (null_mut(), 0, 0),
             chunk: null_mut(),
             number: u32::MAX - 1,

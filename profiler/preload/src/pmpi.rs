@@ -195,7 +195,7 @@ pub(crate) fn start_prepared(count: usize, requests: usize, run: impl FnOnce() -
     for handle in handles(count, requests) {
         let collective = collectives().get(&handle).cloned();
         if let Some((call, counts)) = collective {
-            call::noted(call, &counts);
+            call::record_returned(call, &counts);
             continue;
         }
         let repeats = pending().get(&handle).and_then(|entry| entry.repeats);

@@ -89,7 +89,7 @@ impl Clocks {
         let Some(others) = meeting.others() else { return [0; 3] };
         if rank == 0 {
             let members = serve_all(others, size);
-            self.meet(&members);
+            self.make_communicator(&members);
             return here(0);
         }
         let measured = ping(0, library().world, Some(MORE_PATIENCE_NS));
@@ -99,7 +99,7 @@ impl Clocks {
         let mut members = vec![0_u64; others + 2];
         if receive(&mut members, 0, library().world, Some(MORE_PATIENCE_NS)) {
             let count = usize::try_from(members[0]).unwrap_or(0).min(others + 1);
-            self.meet(&members[1..=count]);
+            self.make_communicator(&members[1..=count]);
         }
         measured
     }
@@ -119,7 +119,7 @@ impl Clocks {
     }
 
     /// Makes the communicator; all of `members` call this.
-    fn meet(&mut self, members: &[u64]) {
+    fn make_communicator(&mut self, members: &[u64]) {
         if members.len() < 2 {
             return;
         }

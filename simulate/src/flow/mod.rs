@@ -17,7 +17,7 @@ mod progress;
 mod tests;
 mod usage;
 
-pub use delay_attribution::{Hold, HoldSums, Loss, Pair};
+pub use delay_attribution::{Delay, DelaySums, Loss, Pair};
 pub use network::FlowNetwork;
 pub use order::Order;
 pub use usage::LinkUsage;

@@ -21,7 +21,7 @@ use std::iter;
 use phaseflow_collect::{Result, TrafficMatrix};
 use rustc_hash::FxHashMap;
 
-use super::delay_attribution::{DelayAttribution, Hold, Loss, Pair, competing_pairs};
+use super::delay_attribution::{Delay, DelayAttribution, Loss, Pair, competing_pairs};
 use super::indexed_heap::IndexedHeap;
 use super::max_min::{ClassId, Route, Sharing};
 use super::order::Connections;
@@ -33,13 +33,11 @@ use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
+use crate::units::{BYTES_PER_PS, PS_PER_S};
 
 /// Flows that finish within this time finish together, picoseconds; or within 2⁻⁴⁸ of the time of
 /// the clock, where that is more.
 const INSTANT_PS: f64 = 1.0 / 256.0;
-
-/// Bytes per picosecond of a Gbit/s.
-const BYTES_PER_PS: f64 = 1.25e-4;
 
 /// Links of a route for which room is made.
 const USUAL_LINKS: usize = 6;
@@ -81,9 +79,9 @@ pub struct FlowNetwork<'a> {
 
     usage: Usage,
     /// What flows lose to each other, where that is asked for.
-    holds: Option<Box<DelayAttribution>>,
+    delays: Option<Box<DelayAttribution>>,
     /// What links carried for whom, where that is asked for.
-    carried: Option<Box<OwnerTraffic>>,
+    owner_traffic: Option<Box<OwnerTraffic>>,
     /// By link: capacity, bytes per picosecond.
     capacity: Vec<f64>,
     /// By link: what routers see, bytes per second; kept only for those who look.
@@ -166,8 +164,8 @@ impl<'a> FlowNetwork<'a> {
             now: 0,
             sequence: 0,
             usage: Usage::new(capacity.len()),
-            holds: None,
-            carried: None,
+            delays: None,
+            owner_traffic: None,
             capacity,
             load: vec![0.0; watched],
             expected: vec![0.0; watched],
@@ -186,72 +184,72 @@ impl<'a> FlowNetwork<'a> {
         self.sharing.reserve(pairs, pairs * USUAL_LINKS);
     }
 
-    /// Of flows that start from now on it is told what [held](Hold) them up; there is none yet.
+    /// Of flows that start from now on it is told what [held](Delay) them up; there is none yet.
     /// Takes about 300 bytes more a flow under way, and 48 for each that has finished until it is
     /// [forgotten](Self::forget).
-    pub fn tell_holds(&mut self) {
-        self.holds = Some(Box::new(DelayAttribution::new(&self.capacity, self.topology.link_count())));
+    pub fn attribute_delays(&mut self) {
+        self.delays = Some(Box::new(DelayAttribution::new(&self.capacity, self.topology.link_count())));
     }
 
     /// True if it is told what holds flows up.
-    pub fn tells_holds(&self) -> bool {
-        self.holds.is_some()
+    pub fn attributes_delays(&self) -> bool {
+        self.delays.is_some()
     }
 
-    /// Of flows that start from now on it is told what links [carried](Self::take_carried) for
+    /// Of flows that start from now on it is told what links [carried](Self::take_owner_traffic) for
     /// their owners; there is none yet.
-    pub fn tell_carried(&mut self) {
-        self.carried = Some(Box::new(OwnerTraffic::new(self.topology.link_count())));
+    pub fn record_owner_traffic(&mut self) {
+        self.owner_traffic = Some(Box::new(OwnerTraffic::new(self.topology.link_count())));
     }
 
     /// Bytes that links carried for an owner since this was asked last, up to the time that the
     /// network has gone on to; links in ascending order, those without bytes left out. Nothing if
-    /// nobody wanted to be [told](Self::tell_carried).
-    pub fn take_carried(&mut self, owner: u32) -> Vec<(LinkId, f64)> {
-        let Some(carried) = &mut self.carried else { return Vec::new() };
+    /// nobody wanted to be [told](Self::record_owner_traffic).
+    pub fn take_owner_traffic(&mut self, owner: u32) -> Vec<(LinkId, f64)> {
+        let Some(owner_traffic) = &mut self.owner_traffic else { return Vec::new() };
         let now = self.clock.max(self.now as f64);
         let (sharing, progress) = (&self.sharing, &self.progress);
-        let classes = if carried.is_any_under_way() { progress.len() as u32 } else { 0 };
+        let classes = if owner_traffic.is_any_under_way() { progress.len() as u32 } else { 0 };
         let open = (0..classes).map(ClassId).filter(|class| sharing.count(*class) > 0);
         let under_way = open.flat_map(|class| {
             let links = sharing.route(class);
             progress[class.0 as usize].got(now).map(move |(key, bytes)| (key, links, bytes))
         });
-        carried.take(owner, under_way).into_iter().map(|(link, bytes)| (LinkId(link), bytes)).collect()
+        owner_traffic.take(owner, under_way).into_iter().map(|(link, bytes)| (LinkId(link), bytes)).collect()
     }
 
-    /// Nobody will ask what links [carried](Self::take_carried) for an owner any more, who starts
+    /// Nobody will ask what links [carried](Self::take_owner_traffic) for an owner any more, who starts
     /// no flow either.
-    pub fn forget_carried(&mut self, owner: u32) {
-        if let Some(carried) = &mut self.carried {
-            carried.forget(owner);
+    pub fn forget_owner_traffic(&mut self, owner: u32) {
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.forget(owner);
         }
     }
 
     /// Flows that start from now on are of this owner, and of this pair of its ranks.
     pub fn belong(&mut self, owner: u32, pair: Pair) {
         self.connections.belong(owner, pair);
-        if let Some(carried) = &mut self.carried {
-            carried.belong(owner);
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.belong(owner);
         }
-        if let Some(holds) = &mut self.holds {
-            holds.belong(owner, pair);
+        if let Some(delays) = &mut self.delays {
+            delays.belong(owner, pair);
         }
     }
 
     /// Of each loss of a flow, the pair that it lost most to: whose flows carried most over the
     /// link meanwhile, each taken to have gone evenly. Losses are in the order of time and do not
-    /// overlap. Nothing if nobody asked for [holds](Self::tell_holds), or the time is
+    /// overlap. Nothing if nobody asked for [holds](Self::attribute_delays), or the time is
     /// [forgotten](Self::forget).
-    pub fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
-        let (Some(holds), Some(first)) = (&self.holds, losses.first()) else {
+    pub fn competing_pairs(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+        let (Some(delays), Some(first)) = (&self.delays, losses.first()) else {
             return vec![None; losses.len()];
         };
         let now = self.clock.max(self.now as f64);
         let open = (0..self.progress.len() as u32).filter(|class| self.sharing.count(ClassId(*class)) > 0);
         let under_way = open.flat_map(|class| self.progress[class as usize].got(now));
-        let under_way = under_way.filter_map(|(key, bytes)| holds.trip(key, bytes, now));
-        let finished = holds.trips_after(first.from).iter().copied();
+        let under_way = under_way.filter_map(|(key, bytes)| delays.record(key, bytes, now));
+        let finished = delays.records_after(first.from).iter().copied();
         let crosses =
             |path: u32, link: LinkId| self.sharing.links(self.paths[path as usize].route).contains(&link.0);
         competing_pairs(losses, finished.chain(under_way), crosses)
@@ -259,15 +257,15 @@ impl<'a> FlowNetwork<'a> {
 
     /// Nobody will [ask](Self::rivals) for what was before a time.
     pub fn forget(&mut self, before: Picoseconds) {
-        if let Some(holds) = &mut self.holds {
-            holds.forget(before as f64);
+        if let Some(delays) = &mut self.delays {
+            delays.forget(before as f64);
         }
     }
 
     /// What held up a flow that has finished: together the time that it took after its latency.
-    /// Told once, before its key is used again; nothing if nobody [asked](Self::tell_holds).
-    pub fn take_holds(&mut self, key: u32) -> Vec<Hold> {
-        self.holds.as_mut().map(|holds| holds.take(key)).unwrap_or_default()
+    /// Told once, before its key is used again; nothing if nobody [asked](Self::attribute_delays).
+    pub fn take_delays(&mut self, key: u32) -> Vec<Delay> {
+        self.delays.as_mut().map(|delays| delays.take(key)).unwrap_or_default()
     }
 
     /// A flow of `bytes` starts at `now`, which is not before the time of earlier calls; it gets no
@@ -293,11 +291,11 @@ impl<'a> FlowNetwork<'a> {
         if !self.load.is_empty() {
             self.expect(&waiting, 1.0);
         }
-        if let Some(holds) = &mut self.holds {
-            holds.start(key);
+        if let Some(delays) = &mut self.delays {
+            delays.start(key);
         }
-        if let Some(carried) = &mut self.carried {
-            carried.start(key);
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.start(key);
         }
         self.waiting.entry(begin).or_default().push(waiting);
         Ok(())
@@ -329,7 +327,7 @@ impl<'a> FlowNetwork<'a> {
 
     /// Bytes per second that a link carries now.
     pub fn rate(&self, link: LinkId) -> f64 {
-        self.sharing.link_rate(link.0) * 1e12
+        self.sharing.link_rate(link.0) * PS_PER_S
     }
 
     /// Flows on a link now.
@@ -367,14 +365,14 @@ impl<'a> FlowNetwork<'a> {
             (class.0, progress.end())
         });
         self.finishing.set_many(changed.len(), ends);
-        if let Some(holds) = &mut self.holds {
-            holds.follow(&self.sharing, self.clock);
+        if let Some(delays) = &mut self.delays {
+            delays.follow(&self.sharing, self.clock);
         }
-        for link in self.sharing.touched() {
+        for link in self.sharing.changed_links() {
             let rate = self.sharing.link_rate(link);
             self.usage.see(link, rate / self.capacity[link as usize]);
             if let Some(load) = self.load.get_mut(link as usize) {
-                *load = (rate * 1e12).round() + self.expected[link as usize];
+                *load = (rate * PS_PER_S).round() + self.expected[link as usize];
             }
         }
         // The earliest has to be known without a change.
@@ -391,15 +389,15 @@ impl<'a> FlowNetwork<'a> {
             }
             let links = self.sharing.links(self.paths[flow.path as usize].route);
             let is_sent = flow.bytes > 0 && !links.is_empty();
-            if let Some(holds) = &mut self.holds {
+            if let Some(delays) = &mut self.delays {
                 let first = links.first().copied();
-                holds.begin(flow.key, flow.path, (flow.since, self.clock), first);
+                delays.begin(flow.key, flow.path, (flow.since, self.clock), first);
             }
             if is_sent {
                 return self.share(&flow);
             }
-            if let Some(holds) = &mut self.holds {
-                holds.skip(flow.key);
+            if let Some(delays) = &mut self.delays {
+                delays.skip(flow.key);
             }
             finished(flow.key, self.clock);
             self.drop_path(flow.path);
@@ -411,16 +409,16 @@ impl<'a> FlowNetwork<'a> {
     fn share(&mut self, waiting: &Waiting) {
         let path = &mut self.paths[waiting.path as usize];
         self.usage.begin(self.sharing.links(path.route), self.clock);
-        if let Some(carried) = &mut self.carried {
-            carried.begin();
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.begin();
         }
         let flow = waiting.flow(&mut self.sequence);
         let joins = waiting.cap == f64::INFINITY && path.class != NONE;
         // Flows of several owners are no class where it matters whose they are.
-        if joins && self.holds.as_ref().is_none_or(|holds| holds.are_alike(waiting.key, path.class)) {
+        if joins && self.delays.as_ref().is_none_or(|delays| delays.are_alike(waiting.key, path.class)) {
             let class = path.class;
-            if let Some(holds) = &mut self.holds {
-                holds.join(class, waiting.key, self.clock);
+            if let Some(delays) = &mut self.delays {
+                delays.join(class, waiting.key, self.clock);
             }
             self.sharing.join(ClassId(class));
             let progress = &mut self.progress[class as usize];
@@ -435,9 +433,9 @@ impl<'a> FlowNetwork<'a> {
         };
         let cap = (waiting.cap < f64::INFINITY).then_some(waiting.cap);
         let class = self.sharing.open(path.route, weight, cap).0;
-        if let Some(holds) = &mut self.holds {
+        if let Some(delays) = &mut self.delays {
             let links = self.sharing.links(path.route);
-            holds.open(class, waiting.key, waiting.cap, links, self.clock);
+            delays.open(class, waiting.key, waiting.cap, links, self.clock);
         }
         if cap.is_none() {
             path.class = class;
@@ -455,16 +453,16 @@ impl<'a> FlowNetwork<'a> {
         let path = &mut self.paths[flow.path as usize];
         let links = self.sharing.links(path.route);
         self.usage.end(links, flow.bytes, self.clock);
-        if let Some(carried) = &mut self.carried {
-            carried.finish(flow.key, links, flow.bytes);
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.finish(flow.key, links, flow.bytes);
         }
         let next = self.connections.leave(flow.connection);
         let goes_on = next.as_ref().is_some_and(|next| {
-            let is_alike = |holds: &DelayAttribution| holds.are_alike(next.key, class);
-            path.class == class && next.takes_over(&flow) && self.holds.as_deref().is_none_or(is_alike)
+            let is_alike = |delays: &DelayAttribution| delays.are_alike(next.key, class);
+            path.class == class && next.takes_over(&flow) && self.delays.as_deref().is_none_or(is_alike)
         });
-        if let Some(holds) = &mut self.holds {
-            holds.leave(class, &flow, links, is_last && !goes_on, self.clock);
+        if let Some(delays) = &mut self.delays {
+            delays.leave(class, &flow, links, is_last && !goes_on, self.clock);
         }
         finished(flow.key, self.clock);
         if let Some(next) = next.filter(|_| goes_on) {
@@ -492,12 +490,12 @@ impl<'a> FlowNetwork<'a> {
         }
         let links = self.sharing.links(self.paths[next.path as usize].route);
         self.usage.begin(links, self.clock);
-        if let Some(carried) = &mut self.carried {
-            carried.begin();
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.begin();
         }
-        if let Some(holds) = &mut self.holds {
-            holds.begin(next.key, next.path, (next.since, self.clock), links.first().copied());
-            holds.join(class, next.key, self.clock);
+        if let Some(delays) = &mut self.delays {
+            delays.begin(next.key, next.path, (next.since, self.clock), links.first().copied());
+            delays.join(class, next.key, self.clock);
         }
         let next = next.flow(&mut self.sequence);
         let progress = &mut self.progress[class as usize];
@@ -570,7 +568,7 @@ impl<'a> FlowNetwork<'a> {
     fn drop_path(&mut self, number: u32) {
         let path = &self.paths[number as usize];
         // Who asks afterwards has to know which way flows went.
-        if !path.is_kept && self.holds.is_none() {
+        if !path.is_kept && self.delays.is_none() {
             self.sharing.drop_route(path.route);
             self.unused_paths.push(number);
         }
@@ -583,7 +581,7 @@ impl<'a> FlowNetwork<'a> {
         let links = self.sharing.links(self.paths[waiting.path as usize].route);
         let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);
         // Whole numbers, so that nothing is left when all have gone.
-        let rate = sign * (least * 1e12).round();
+        let rate = sign * (least * PS_PER_S).round();
         for link in links {
             if let Some(expected) = self.expected.get_mut(*link as usize) {
                 *expected += rate;

@@ -61,8 +61,8 @@ impl OwnerTraffic {
         }
         self.of_key[key] = self.owner;
         let links = self.links;
-        let untold = || UnreportedBytes { bytes: vec![0.0; links], touched: Vec::new() };
-        self.of_owner.entry(self.owner).or_insert_with(untold);
+        let unreported = || UnreportedBytes { bytes: vec![0.0; links], touched: Vec::new() };
+        self.of_owner.entry(self.owner).or_insert_with(unreported);
     }
 
     /// A flow begins to share its links.
@@ -73,8 +73,8 @@ impl OwnerTraffic {
     /// A flow of `bytes` bytes has finished.
     pub(super) fn finish(&mut self, key: u32, links: &[u32], bytes: u64) {
         self.under_way -= 1;
-        if let Some(untold) = self.of_owner.get_mut(&self.of_key[key as usize]) {
-            untold.add(links, bytes as f64);
+        if let Some(unreported) = self.of_owner.get_mut(&self.of_key[key as usize]) {
+            unreported.add(links, bytes as f64);
         }
     }
 
@@ -90,18 +90,19 @@ impl OwnerTraffic {
         owner: u32,
         under_way: impl Iterator<Item = (u32, &'l [u32], f64)> + Clone,
     ) -> Vec<(u32, f64)> {
-        let Some(untold) = self.of_owner.get_mut(&owner) else { return Vec::new() };
+        let Some(unreported) = self.of_owner.get_mut(&owner) else { return Vec::new() };
         let of_key = &self.of_key;
         let own = under_way.filter(|(key, ..)| of_key[*key as usize] == owner);
-        own.clone().for_each(|(_, links, bytes)| untold.add(links, bytes));
-        untold.touched.sort_unstable();
-        untold.touched.dedup();
-        let bytes = &mut untold.bytes;
-        let told = untold.touched.drain(..).map(|link| (link, std::mem::take(&mut bytes[link as usize])));
+        own.clone().for_each(|(_, links, bytes)| unreported.add(links, bytes));
+        unreported.touched.sort_unstable();
+        unreported.touched.dedup();
+        let bytes = &mut unreported.bytes;
+        let reported =
+            unreported.touched.drain(..).map(|link| (link, std::mem::take(&mut bytes[link as usize])));
         // Less than nothing is rounding.
-        let told = told.filter(|(_, bytes)| *bytes > 0.0).collect();
-        own.for_each(|(_, links, bytes)| untold.add(links, -bytes));
-        told
+        let reported = reported.filter(|(_, bytes)| *bytes > 0.0).collect();
+        own.for_each(|(_, links, bytes)| unreported.add(links, -bytes));
+        reported
     }
 
     /// Nobody will ask for an owner any more, who starts no flow either.

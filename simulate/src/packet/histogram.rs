@@ -15,7 +15,7 @@ pub(super) struct Histograms {
     /// By link, then step.
     counts: Vec<u32>,
     /// Places in `counts` that are to be incremented.
-    noted: Vec<u32>,
+    pending: Vec<u32>,
 }
 
 const STEPS: usize = 2 + 2 * (35 - LEAST as usize);
@@ -27,27 +27,27 @@ const NOTES: usize = 512;
 impl Histograms {
     /// Empty histograms of `links` links, fewer than 2²⁶.
     pub(super) fn new(links: usize) -> Self {
-        Self { counts: vec![0; links * STEPS], noted: Vec::with_capacity(NOTES) }
+        Self { counts: vec![0; links * STEPS], pending: Vec::with_capacity(NOTES) }
     }
 
     /// Counts one packet.
     #[inline]
     pub(super) fn add(&mut self, link: u32, backlog: Picoseconds) {
-        if self.noted.len() == NOTES {
+        if self.pending.len() == NOTES {
             self.count();
         }
-        self.noted.push(link * STEPS as u32 + step(backlog) as u32);
+        self.pending.push(link * STEPS as u32 + step(backlog) as u32);
     }
 
     /// Starts anew.
     pub(super) fn forget(&mut self) {
-        self.noted.clear();
+        self.pending.clear();
         self.counts.fill(0);
     }
 
     /// Counts what is noted.
     pub(super) fn count(&mut self) {
-        for place in self.noted.drain(..) {
+        for place in self.pending.drain(..) {
             let count = &mut self.counts[place as usize];
             *count = count.saturating_add(1);
         }

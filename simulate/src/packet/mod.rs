@@ -52,6 +52,7 @@ mod arena;
 mod calendar;
 mod chance;
 mod fabric;
+mod header_bytes;
 mod histogram;
 mod link_counters;
 mod network;
@@ -80,9 +81,13 @@ pub use timer::Timer;
 pub(crate) use port::check_rates;
 pub use simulation::{Carrier, Message, Simulation};
 
-/// Bytes for which a frame of `frame` bytes (without frame check sequence) occupies an Ethernet
-/// link: at least 60, and 24 for check sequence, preamble and the gap between packets (IEEE 802.3).
+/// Bytes of the shortest Ethernet frame without its frame check sequence (IEEE 802.3, clause 4A.4).
+const SHORTEST_FRAME: u32 = 60;
+/// Bytes that Ethernet adds to a frame on a link: check sequence 4, preamble 8, gap 12 (same).
+const FRAME_OVERHEAD: u32 = 24;
+
+/// Bytes for which a frame of `frame` bytes, without its check sequence, occupies an Ethernet link.
 #[inline]
 pub fn wire_bytes(frame: u32) -> u32 {
-    frame.max(60).saturating_add(24)
+    frame.max(SHORTEST_FRAME).saturating_add(FRAME_OVERHEAD)
 }

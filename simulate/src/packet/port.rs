@@ -11,6 +11,7 @@ use crate::engine::Picoseconds;
 use crate::topology::{LinkId, Topology};
 
 use super::arena::NONE;
+use crate::units::PS_PER_BYTE;
 
 /// What a packet that joins a queue reads and writes: one cache line.
 #[derive(Clone, Debug)]
@@ -38,8 +39,6 @@ pub(super) struct Port {
 
 /// Binary digits of [`Port::rate`] after the point.
 const FRACTION: u32 = 20;
-/// Picoseconds per bit at 1 Gbit/s.
-const PS_PER_BIT: f64 = 1000.0;
 
 /// Slowest link, Gbit/s: 1 bit/s. The time of a byte on a slower one is soon more than a [`Port`]
 /// can count, and its packets take hours.
@@ -66,7 +65,7 @@ impl Port {
     pub(super) fn new(topology: &Topology, link: LinkId, host: Option<u32>) -> Self {
         let spec = topology.link(link);
         let through = if host.is_none() { topology.switch_latency_ps() } else { 0 };
-        let rate = 8.0 * PS_PER_BIT / spec.capacity * f64::from(1 << FRACTION);
+        let rate = PS_PER_BYTE / spec.capacity * f64::from(1 << FRACTION);
         Self {
             free_at: 0,
             rate: rate.round() as u64, // saturates

@@ -16,7 +16,7 @@ pub const VERSION: u32 = 1;
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Longest part of an answer that an error shows, characters.
-const EXCERPT: usize = 200;
+const MOST_QUOTED: usize = 200;
 
 /// What a plugin is there for.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ impl Plugin {
 
     /// The error for an answer that is JSON but not true: shows what was said.
     pub(crate) fn lie(&self, problem: &str) -> Error {
-        Error::data(format!("{} answered `{}`: {problem}", self.role.axis, excerpt(&self.said)))
+        Error::data(format!("{} answered `{}`: {problem}", self.role.axis, shortened(&self.said)))
             .at(format!("exec:{}", self.program))
     }
 
@@ -111,7 +111,7 @@ impl Plugin {
                 let line = String::from_utf8_lossy(&line).trim_end().to_string();
                 format!(
                     "{axis} said `{}` without being asked; expected one line per question",
-                    excerpt(&line)
+                    shortened(&line)
                 )
             }
             Answer::TooLong(limit) => {
@@ -150,8 +150,8 @@ fn parse(program: &str) -> Result<(Vec<String>, Duration)> {
     Ok((words, timeout))
 }
 
-fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT) {
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_QUOTED) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }

@@ -5,7 +5,7 @@ use super::operations::Operations;
 use super::options::Options;
 use super::sums::Sums;
 use crate::engine::Picoseconds;
-use crate::flow::Hold;
+use crate::flow::Delay;
 use crate::topology::HostId;
 
 /// No wait.
@@ -27,7 +27,7 @@ pub(super) struct ActiveReplay<'o> {
     pub(super) ranks: Vec<RankState>,
     pub(super) messages: Vec<MessageState>,
     /// By message: what held it up, where that is asked for and known.
-    pub(super) holds: Option<Vec<Box<[Hold]>>>,
+    pub(super) delays: Option<Vec<Box<[Delay]>>>,
     pub(super) sums: Sums,
     pub(super) waits: Vec<Wait>,
     /// Ranks that have not ended.

@@ -21,7 +21,7 @@ pub(super) fn critical_path<T: Transport>(
     end: Picoseconds,
     transport: &T,
 ) -> (Vec<PathShare>, Option<Details>) {
-    let asked = replay.holds.is_some() || replay.options.path_steps > 0;
+    let asked = replay.delays.is_some() || replay.options.path_steps > 0;
     let mut shares = Shares {
         of: vec![PathShare::default(); replay.boundaries.len() + 1],
         steps: asked.then(|| StepCollector::new(replay, replay.options.path_steps)),

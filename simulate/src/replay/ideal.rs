@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::transport::Transport;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::topology::{HostId, LinkId, Topology};
+use crate::units::PS_PER_BYTE;
 
 /// Each message takes the latency of its route plus its bytes over the least capacity there,
 /// whatever else is on its way.
@@ -40,7 +41,7 @@ impl Cost {
         let switches = (links.len() as u64).saturating_sub(1);
         latency_ps = latency_ps.saturating_add(topology.switch_latency_ps().saturating_mul(switches));
         // A Gbit/s carries a byte in 8000 ps.
-        Self { latency_ps, ps_per_byte: 8000.0 / least }
+        Self { latency_ps, ps_per_byte: PS_PER_BYTE / least }
     }
 
     /// Of a message of `bytes`, to the nearest picosecond.
@@ -62,7 +63,7 @@ impl Ideal {
 
     /// Messages within one host have a rate of their own, Gbit/s.
     pub fn memory(&mut self, gbps: f64) {
-        self.memory = Cost { latency_ps: 0, ps_per_byte: 8000.0 / gbps };
+        self.memory = Cost { latency_ps: 0, ps_per_byte: PS_PER_BYTE / gbps };
     }
 
     /// What a message takes that has the network to itself.

@@ -6,6 +6,7 @@ use super::transport::Transport;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::packet::{Group, PacketNetwork};
 use crate::topology::{HostId, LinkId};
+use crate::units::PS_PER_BYTE;
 
 /// Messages become packets. Pairs of hosts that are told no [route](Self::route) find their own.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl<'a> Packets<'a> {
             network,
             arrived: Vec::new(),
             local: EventQueue::default(),
-            local_ps_per_byte: memory_gbps.map_or(0.0, |gbps| 8000.0 / gbps),
+            local_ps_per_byte: memory_gbps.map_or(0.0, |gbps| PS_PER_BYTE / gbps),
             failure: None,
             is_broken: false,
         }

@@ -112,7 +112,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
         let by_stretch = if self.records_ranks_by_stretch { stretches * ranks } else { 0 };
         let server_hosts = hosts.servers.iter().chain(hosts.ranks).cycle();
         let server_hosts = server_hosts.take(operations.servers() as usize);
-        let tells_holds = options.blame && transport.tells_holds();
+        let attributes_delays = options.blame && transport.attributes_delays();
         ActiveReplay {
             number: self.begun,
             slot,
@@ -123,7 +123,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
             hosts: hosts.ranks.iter().chain(server_hosts).copied().collect(),
             ranks: vec![RankState::starting(began); ranks],
             messages: messages.map(|message| ready(message.announced)).collect(),
-            holds: tells_holds.then(|| vec![Box::default(); operations.messages().len()]),
+            delays: attributes_delays.then(|| vec![Box::default(); operations.messages().len()]),
             sums,
             waits: Vec::new(),
             unfinished: operations.ranks(),
@@ -171,7 +171,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
         let mut arrived = std::mem::take(&mut self.arrived);
         self.context.transport.advance(now, &mut arrived);
         for key in arrived.drain(..) {
-            let holds = self.context.transport.take_holds(key);
+            let delays = self.context.transport.take_delays(key);
             let InFlightMessage { replay, message, worker, token } = self.context.in_flight.remove(key);
             // A message that no rank waits for may arrive after the end of its replay.
             let replay = self.active[replay as usize].as_deref_mut();
@@ -180,8 +180,8 @@ impl<'o, T: Transport> Replayer<'o, T> {
                     replay.complete_sum(message, worker, now, &mut self.context);
                 }
                 Some(replay) => {
-                    if let Some(known) = &mut replay.holds {
-                        known[message as usize] = holds.into();
+                    if let Some(known) = &mut replay.delays {
+                        known[message as usize] = delays.into();
                     }
                     replay.arrive(message, now, &mut self.context);
                 }

@@ -4,7 +4,7 @@ use phaseflow_collect::Result;
 
 use super::transport::Transport;
 use crate::engine::Picoseconds;
-use crate::flow::{FlowNetwork, FlowOptions, Hold, Loss, Pair};
+use crate::flow::{Delay, FlowNetwork, FlowOptions, Loss, Pair};
 use crate::routing::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 
@@ -26,13 +26,13 @@ impl<'a> Shared<'a> {
     }
 
     /// Tells what held messages up; none is on its way yet.
-    pub fn tell_holds(&mut self) {
-        self.network.tell_holds();
+    pub fn attribute_delays(&mut self) {
+        self.network.attribute_delays();
     }
 
     /// Tells what links carried for each job; none is on its way yet.
-    pub fn tell_carried(&mut self) {
-        self.network.tell_carried();
+    pub fn record_owner_traffic(&mut self) {
+        self.network.record_owner_traffic();
     }
 
     /// What flows make of the links.
@@ -40,14 +40,14 @@ impl<'a> Shared<'a> {
         &self.network
     }
 
-    /// Bytes that links carried for a job since this was asked last: [`FlowNetwork::take_carried`].
-    pub fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
-        self.network.take_carried(job)
+    /// Bytes that links carried for a job since this was asked last: [`FlowNetwork::take_owner_traffic`].
+    pub fn take_owner_traffic(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+        self.network.take_owner_traffic(job)
     }
 
     /// Nobody will ask what links carried for a job any more, which sends nothing either.
-    pub fn forget_carried(&mut self, job: u32) {
-        self.network.forget_carried(job);
+    pub fn forget_owner_traffic(&mut self, job: u32) {
+        self.network.forget_owner_traffic(job);
     }
 }
 
@@ -65,16 +65,16 @@ impl Transport for Shared<'_> {
         self.network.belong(job, ranks);
     }
 
-    fn tells_holds(&self) -> bool {
-        self.network.tells_holds()
+    fn attributes_delays(&self) -> bool {
+        self.network.attributes_delays()
     }
 
-    fn take_holds(&mut self, key: u32) -> Vec<Hold> {
-        self.network.take_holds(key)
+    fn take_delays(&mut self, key: u32) -> Vec<Delay> {
+        self.network.take_delays(key)
     }
 
-    fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
-        self.network.rivals(losses)
+    fn competing_pairs(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+        self.network.competing_pairs(losses)
     }
 
     fn forget(&mut self, before: Picoseconds) {

@@ -3,7 +3,7 @@
 use super::active::ActiveReplay;
 use super::transport::Transport;
 use crate::engine::Picoseconds;
-use crate::flow::{Hold, HoldSums, Loss, Pair};
+use crate::flow::{Delay, DelaySums, Loss, Pair};
 use crate::result::StepKind;
 use crate::topology::LinkId;
 
@@ -14,7 +14,7 @@ pub struct Details {
     pub steps: Vec<Step>,
     /// By stretch: what held up its messages, by link and job, where that is asked for and known.
     /// What is missing to the time that the path was in the network is latency.
-    pub holds: Option<Vec<HoldSums>>,
+    pub delays: Option<Vec<DelaySums>>,
 }
 
 /// A part of a critical path within one stretch.
@@ -90,8 +90,8 @@ pub(super) enum Place {
 
 impl<'a> StepCollector<'a> {
     pub(super) fn new(replay: &'a ActiveReplay<'a>, most: u32) -> Self {
-        let holds = replay.holds.as_ref().map(|_| vec![HoldSums::default(); replay.boundaries.len() + 1]);
-        let details = Details { steps: Vec::new(), holds };
+        let delays = replay.delays.as_ref().map(|_| vec![DelaySums::default(); replay.boundaries.len() + 1]);
+        let details = Details { steps: Vec::new(), delays };
         Self { replay, most: most as usize, steps: Vec::new(), stretch: replay.boundaries.len(), details }
     }
 
@@ -142,14 +142,14 @@ impl<'a> StepCollector<'a> {
 
     /// Puts down what held a message up; where only a part of it is in the stretch, in proportion.
     fn blame(&mut self, step: &mut Step, number: usize) {
-        let (Some(holds), Some(sums)) = (&self.replay.holds, &mut self.details.holds) else { return };
+        let (Some(delays), Some(sums)) = (&self.replay.delays, &mut self.details.delays) else { return };
         let message = &self.replay.messages[number];
         let part = step.time() as f64 / (message.arrived - message.started).max(1) as f64;
         let mut by_link: Vec<(LinkId, f64)> = Vec::new();
         let mut by_job: Vec<(u32, f64)> = Vec::new();
-        for hold in &holds[number] {
-            sums[step.stretch].add(hold, part);
-            let Hold { link, by, time } = hold;
+        for delay in &delays[number] {
+            sums[step.stretch].add(delay, part);
+            let Delay { link, by, time } = delay;
             link.iter().for_each(|link| add(&mut by_link, *link, time * part));
             by.iter().for_each(|by| add(&mut by_job, *by, time * part));
         }
@@ -169,8 +169,8 @@ impl<'a> StepCollector<'a> {
         self.details.steps.sort_by_key(|step| step.start);
         let losses = self.details.steps.iter_mut().filter_map(|step| Some((loss(self.replay, step)?, step)));
         let (losses, steps): (Vec<Loss>, Vec<&mut Step>) = losses.unzip();
-        for (step, rivals) in steps.into_iter().zip(transport.rivals(&losses)) {
-            step.by_ranks = rivals;
+        for (step, competing_pairs) in steps.into_iter().zip(transport.competing_pairs(&losses)) {
+            step.by_ranks = competing_pairs;
         }
         self.details
     }
@@ -179,12 +179,12 @@ impl<'a> StepCollector<'a> {
 /// What a step lost to the job that it lost most to, on the link where it did so.
 fn loss(replay: &ActiveReplay<'_>, step: &Step) -> Option<Loss> {
     let (number, by) = (step.message? as usize, step.by?);
-    let holds = &replay.holds.as_ref()?[number];
-    let of_job = holds.iter().filter(|hold| hold.by == Some(by));
+    let delays = &replay.delays.as_ref()?[number];
+    let of_job = delays.iter().filter(|delay| delay.by == Some(by));
     let link = of_job.rev().max_by(|a, b| a.time.total_cmp(&b.time))?.link?;
     let (message, transfer) = (&replay.messages[number], &replay.operations.messages()[number]);
     // It shared at the end, after its latency.
-    let shared = holds.iter().map(|hold| hold.time).sum::<f64>();
+    let shared = delays.iter().map(|delay| delay.time).sum::<f64>();
     let since = message.arrived as f64 - shared;
     let from = since.max((replay.began + step.start) as f64);
     let to = ((replay.began + step.end) as f64).max(from);

@@ -3,7 +3,7 @@
 use phaseflow_collect::Error;
 
 use crate::engine::Picoseconds;
-use crate::flow::{Hold, Loss, Pair};
+use crate::flow::{Delay, Loss, Pair};
 use crate::packet::Group;
 use crate::topology::HostId;
 
@@ -34,21 +34,21 @@ pub trait Transport {
         let _ = (job, ranks);
     }
 
-    /// True if it can be [told](Self::take_holds) what held messages up.
-    fn tells_holds(&self) -> bool {
+    /// True if it can be [told](Self::take_delays) what held messages up.
+    fn attributes_delays(&self) -> bool {
         false
     }
 
     /// What held up a message that has been told, by job: together what it took after its latency.
     /// Asked once, at once.
-    fn take_holds(&mut self, key: u32) -> Vec<Hold> {
+    fn take_delays(&mut self, key: u32) -> Vec<Delay> {
         let _ = key;
         Vec::new()
     }
 
     /// Of each loss of a message, the ranks of that job whose messages it lost most to, if it is
     /// told what held messages up. In the order of time, without overlap.
-    fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+    fn competing_pairs(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
         vec![None; losses.len()]
     }
 

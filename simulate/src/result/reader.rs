@@ -364,8 +364,8 @@ impl<R: BufRead> ResultReader<R> {
         count("rows of path", entry.path, run.path.len())?;
         count("rows of blame", entry.blame, run.blame.len())?;
         count("links", entry.links, run.links.link.len())?;
-        for (series, told) in run.series.iter().zip(&entry.series) {
-            count(&format!("points of series {}", told.name), told.points, series.time_s.len())?;
+        for (series, stated) in run.series.iter().zip(&entry.series) {
+            count(&format!("points of series {}", stated.name), stated.points, series.time_s.len())?;
         }
         for snapshot in &run.snapshots {
             count("links of a snapshot", links, snapshot.load.len())?;
@@ -440,11 +440,11 @@ fn in_order(member: &MemberInfo, number: u32, expected: usize) -> Result<()> {
     Err(Error::data(format!("comes where number {expected} was expected")).at(&member.name))
 }
 
-fn count(what: &str, told: usize, found: usize) -> Result<()> {
-    if told == found {
+fn count(what: &str, stated: usize, found: usize) -> Result<()> {
+    if stated == found {
         return Ok(());
     }
-    Err(Error::data(format!("says {told} {what}, the archive holds {found}")))
+    Err(Error::data(format!("says {stated} {what}, the archive holds {found}")))
 }
 
 fn checked_phase(entry: PhaseEntry, matrix: MatrixBuilder) -> Result<Phase> {

@@ -62,7 +62,7 @@ pub(super) struct Greedy<C> {
 #[derive(Debug, Default)]
 struct Search {
     /// By switch: number of the last search that met it.
-    met: Vec<u32>,
+    visited: Vec<u32>,
     number: u32,
     /// Switches in order of distance from the source.
     order: Vec<usize>,
@@ -176,7 +176,7 @@ fn best_by_bound<C: Cost>(
 
 impl Search {
     fn fit(&mut self, switches: usize) {
-        self.met.resize(switches, 0);
+        self.visited.resize(switches, 0);
         self.cost.resize(switches, 0.0);
         self.onward.resize(switches, LinkId(u32::MAX));
     }
@@ -191,13 +191,13 @@ impl Search {
     ) -> Option<LinkId> {
         self.begin();
         for link in links {
-            self.meet(topology, *link);
+            self.visit(topology, *link);
         }
         let mut next = 0;
         while let Some(&switch) = self.order.get(next) {
             next += 1;
             for link in paths.candidates(switch) {
-                self.meet(topology, *link);
+                self.visit(topology, *link);
             }
         }
         for at in (0..self.order.len()).rev() {
@@ -225,18 +225,18 @@ impl Search {
     fn begin(&mut self) {
         self.order.clear();
         if self.number == u32::MAX {
-            self.met.fill(0);
+            self.visited.fill(0);
             self.number = 0;
         }
         self.number += 1;
     }
 
     #[inline]
-    fn meet(&mut self, topology: &Topology, link: LinkId) {
+    fn visit(&mut self, topology: &Topology, link: LinkId) {
         if let Some(switch) = topology.switch_after(link)
-            && self.met[switch] != self.number
+            && self.visited[switch] != self.number
         {
-            self.met[switch] = self.number;
+            self.visited[switch] = self.number;
             self.order.push(switch);
         }
     }

@@ -19,6 +19,7 @@ use crate::result::{FlowEnd, JobRow, LinkTable, PhaseRow, RunLabels, RunResult, 
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 use crate::traffic::LinkShare;
+use crate::units::PS_PER_S;
 
 /// What a network made of a list.
 struct Carried {
@@ -204,12 +205,12 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
     let flow_ends: Vec<FlowEnd> = starts
         .zip(&ends)
         .map(|(start, end)| FlowEnd {
-            end_s: end.map(|end| end / 1e12),
-            duration_s: end.map(|end| (end - start) / 1e12),
+            end_s: end.map(|end| end / PS_PER_S),
+            duration_s: end.map(|end| (end - start) / PS_PER_S),
         })
         .collect();
     let is_complete = ends.iter().all(Option::is_some);
-    let last_s = ends.iter().flatten().fold(0.0, |last: f64, end| last.max(*end)) / 1e12;
+    let last_s = ends.iter().flatten().fold(0.0, |last: f64, end| last.max(*end)) / PS_PER_S;
     let makespan_s = is_complete.then_some(last_s);
     let divisor = last_s.max(f64::MIN_POSITIVE);
     let mut phase = PhaseRow {

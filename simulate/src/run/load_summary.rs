@@ -3,9 +3,7 @@
 use crate::result::PhaseRow;
 use crate::topology::{LinkId, Topology};
 use crate::traffic::LinkShare;
-
-/// Bits per second of one byte per second, over those of 1 Gbit/s.
-pub(super) const GBPS_PER_BYTE_RATE: f64 = 8.0 / 1e9;
+use crate::units::GBPS_PER_BYTE_RATE;
 
 /// Statistics over links of the load of a phase.
 ///

@@ -49,6 +49,7 @@ use crate::result::{RunLabels, RunResult};
 use crate::routing::Router;
 use crate::scheduling::Scheduler;
 use crate::topology::Topology;
+use crate::units::PS_PER_S;
 use crate::workload::Workload;
 
 pub(crate) use independent::refusal;
@@ -197,7 +198,7 @@ pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
 
 /// Seconds as picoseconds, if the clock can hold them.
 fn picoseconds(seconds: f64) -> Option<Picoseconds> {
-    let ps = (seconds * 1e12).round();
+    let ps = (seconds * PS_PER_S).round();
     // u64::MAX as f64 is 2^64.
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(ps as u64)
 }

@@ -72,7 +72,7 @@ impl PhaseReplays {
             if is_new {
                 self.paths.add_steps(&details.steps, began, steps);
             }
-            self.paths.add_holds(details.holds.as_ref().map(|holds| &holds[0]), 1.0);
+            self.paths.add_delays(details.delays.as_ref().map(|delays| &delays[0]), 1.0);
         }
         self.add_ranks(&outcome.result);
         self.sum.simulated += u64::from(is_new);
@@ -101,7 +101,7 @@ impl PhaseReplays {
         for (sum, account) in self.accounts.iter_mut().zip(&estimate.accounts) {
             sum.add_part(account, share);
         }
-        self.paths.add_holds(estimate.holds.as_ref(), share);
+        self.paths.add_delays(estimate.delays.as_ref(), share);
         if is_first {
             self.paths.add_steps(&estimate.steps, 0, steps);
             sum.simulated += estimate.simulated;

@@ -138,7 +138,7 @@ impl<'a> Record<'a> {
     }
 
     /// Nothing changes from `now` until `time`.
-    pub(super) fn hold(
+    pub(super) fn delay(
         &mut self,
         now: Picoseconds,
         time: Picoseconds,

@@ -19,7 +19,6 @@ use rustc_hash::FxHashSet;
 
 use super::RunProgress;
 use super::fidelity;
-use super::load_summary::GBPS_PER_BYTE_RATE;
 use super::message_network::MessageNetwork;
 use super::model::Model;
 use super::solo::{NetworkInterval, SoloNetwork, SoloReplay};
@@ -31,6 +30,7 @@ use crate::replay::{
 };
 use crate::result::{Chosen, PacketCounts, RunStatistics};
 use crate::topology::{HostId, LinkId, Topology};
+use crate::units::GBPS_PER_BYTE_RATE;
 
 /// All replays of a run.
 pub(super) struct Replayers<'a> {
@@ -185,7 +185,7 @@ impl<'a> Replayers<'a> {
             return Err(Error::data(deadlock));
         }
         let rest = NetworkInterval::measure(solo.transport(), &mut before, job, self.solo_now);
-        solo.transport().forget_carried(job);
+        solo.transport().forget_owner_traffic(job);
         match replay.result {
             Some(_) => replay.add_rest(rest),
             None => replay.add_interval(replay.carried.len() + 1, rest),
@@ -225,8 +225,8 @@ impl<'a> Replayers<'a> {
 
     /// Bytes that links carried for a job among others since this was asked last; none are known of
     /// packets.
-    pub(super) fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
-        self.shared.transport().take_carried(job)
+    pub(super) fn take_owner_traffic(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+        self.shared.transport().take_owner_traffic(job)
     }
 
     /// Lower bounds on the time of operations on hosts whose routes are known; `skew` as in

@@ -197,7 +197,7 @@ impl<'a> Simulation<'a> {
     /// Nothing changes from now to `time`.
     fn hold_until(&mut self, time: Picoseconds) {
         if time > self.now {
-            self.record.hold(self.now, time, &mut self.network.loads, self.population);
+            self.record.delay(self.now, time, &mut self.network.loads, self.population);
             self.now = time;
         }
     }
@@ -382,7 +382,7 @@ impl<'a> Simulation<'a> {
         self.population.running -= 1;
         self.population.finished += 1;
         if let Some(replayers) = &mut self.replayers {
-            replayers.shared.transport().forget_carried(job.number);
+            replayers.shared.transport().forget_owner_traffic(job.number);
         }
         self.record.ended(*job, program, self.are_rates, Some(self.now));
         self.schedule(Occasion::Finished)

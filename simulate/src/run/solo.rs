@@ -75,7 +75,7 @@ impl NetworkInterval {
         *before = after;
         let carried = match &packets {
             Some(packets) => packets.carried().collect(),
-            None => network.take_carried(job),
+            None => network.take_owner_traffic(job),
         };
         Self { packets, carried }
     }

@@ -1,10 +1,10 @@
 //! Time series of the whole run.
 
-use super::load_summary::GBPS_PER_BYTE_RATE;
 use crate::engine::Picoseconds;
 use crate::result::{RunStatistics, Series};
 use crate::statistics::StepFunction;
 use crate::traffic::Usage;
+use crate::units::GBPS_PER_BYTE_RATE;
 
 /// How many jobs are where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use phaseflow_segment::Traits;
 
 use super::regression::{TRAITS, Total, Unit, student, total};
 use crate::engine::Picoseconds;
-use crate::flow::HoldSums;
+use crate::flow::DelaySums;
 use crate::link_bytes::LinkBytes;
 use crate::phase_packets::PhasePackets;
 use crate::replay::{
@@ -57,7 +57,7 @@ pub(crate) struct Estimate {
     /// The longest steps of samples.
     pub(crate) steps: Vec<Step>,
     /// What held up messages on the path, where that is asked for.
-    pub(crate) holds: Option<HoldSums>,
+    pub(crate) delays: Option<DelaySums>,
     /// What packets came to.
     pub(crate) packets: Option<PhasePackets>,
     /// Bytes that links carried in its time.
@@ -100,8 +100,8 @@ impl Estimate {
         self.path.network = self.path.network.saturating_add(other.path.network);
         self.path.messages = self.path.messages.saturating_add(other.path.messages);
         self.steps.extend(other.steps);
-        if let Some(holds) = &other.holds {
-            self.holds.get_or_insert_default().add_all(holds, 1.0);
+        if let Some(delays) = &other.delays {
+            self.delays.get_or_insert_default().add_all(delays, 1.0);
         }
         if let Some(packets) = &other.packets {
             self.packets.get_or_insert_default().add(packets);
@@ -363,7 +363,7 @@ struct Sum {
     accounts: Vec<Account>,
     path: PathShare,
     steps: Vec<Step>,
-    holds: Option<HoldSums>,
+    delays: Option<DelaySums>,
     packets: Option<PhasePackets>,
     carried: LinkBytes,
     unshared: Option<Picoseconds>,
@@ -406,9 +406,9 @@ impl Sum {
                 messages: (self.path.messages as f64 * factor).round() as u64,
             },
             steps: self.steps.clone(),
-            holds: self.holds.as_ref().map(|holds| {
-                let mut all = HoldSums::default();
-                all.add_all(holds, factor);
+            delays: self.delays.as_ref().map(|delays| {
+                let mut all = DelaySums::default();
+                all.add_all(delays, factor);
                 all
             }),
             packets: self.packets.as_ref().map(|packets| packets.scaled(bytes)),
@@ -435,8 +435,8 @@ impl Sum {
         self.path.messages += stretch.path.messages;
         if let Some(details) = &result.details {
             self.steps.extend_from_slice(details.steps_of(number));
-            if let Some(holds) = &details.holds {
-                self.holds.get_or_insert_default().add_all(&holds[number], 1.0);
+            if let Some(delays) = &details.delays {
+                self.delays.get_or_insert_default().add_all(&delays[number], 1.0);
             }
         }
         let ranks = result.accounts.len();

@@ -24,7 +24,7 @@ mod bytes {
     /// and what reading it took.
     pub(super) const MESSAGE: u64 = 360;
     /// What held a message up, where that is asked for.
-    pub(super) const HOLDS: u64 = 170;
+    pub(super) const DELAYS: u64 = 170;
     /// State of a link in a run.
     pub(super) const LINK_STATE: u64 = 64;
 }
@@ -104,7 +104,7 @@ impl Sweep {
                         total.events += 2.0 * hops;
                         total.hops += hops;
                     }
-                    let message = bytes::MESSAGE + if options.blame { bytes::HOLDS } else { 0 };
+                    let message = bytes::MESSAGE + if options.blame { bytes::DELAYS } else { 0 };
                     replay += largest as f64 * message as f64;
                 }
                 rows += count * phases * if endless { 1.0 } else { 1.0 + links };

@@ -53,8 +53,8 @@ macro_rules! passing {
         #[cfg_attr(not(phaseflow_cdylib), allow(dead_code, reason = "exported by the cdylib only"))]
         const _: () = {
             type Target = ::std::sync::atomic::AtomicPtr<()>;
-            static TARGET: Target = Target::new(look as *mut ());
-            extern "C" fn look($($argument: usize),*) -> ::std::ffi::c_int {
+            static TARGET: Target = Target::new(resolve_and_call as *mut ());
+            extern "C" fn resolve_and_call($($argument: usize),*) -> ::std::ffi::c_int {
                 let $real = move || $crate::mpi::mpi!($profiling($($argument),*));
                 if $crate::recording::sees_messages() {
                     $crate::exports::pass(&TARGET, $crate::mpi::name!($profiling));

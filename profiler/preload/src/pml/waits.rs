@@ -137,7 +137,7 @@ fn waited(request: usize) {
     if let Some(posted) = take(request) {
         posted.complete_later();
         // SAFETY: MPI calls do not overlap, and this is inside one.
-        unsafe { (*lane::single()).told = true };
+        unsafe { (*lane::single()).has_complete_wait = true };
     }
 }
 

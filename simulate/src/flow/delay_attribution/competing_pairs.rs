@@ -9,6 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::NOISE;
 use crate::topology::LinkId;
 
 /// Sender and receiver, as their owner numbers them.
@@ -42,26 +43,23 @@ pub(in crate::flow) struct FlowRecord {
     pub(super) end: f64,
 }
 
-/// Sums that differ by no more than this part are equal.
-const NOISE: f64 = 1e-9;
-
 /// Of each loss the pair that carried most, the first of equal ones. Losses are in the order of
 /// time and do not overlap; `crosses` says which path leads over which link.
 pub(in crate::flow) fn competing_pairs(
     losses: &[Loss],
-    trips: impl Iterator<Item = FlowRecord>,
+    records: impl Iterator<Item = FlowRecord>,
     crosses: impl Fn(u32, LinkId) -> bool,
 ) -> Vec<Option<Pair>> {
     let mut carried: Vec<FxHashMap<Pair, f64>> = vec![FxHashMap::default(); losses.len()];
-    for trip in trips.filter(|trip| trip.end > trip.begin) {
-        let first = losses.partition_point(|loss| loss.to <= trip.begin);
+    for record in records.filter(|record| record.end > record.begin) {
+        let first = losses.partition_point(|loss| loss.to <= record.begin);
         for (loss, carried) in losses.iter().zip(&mut carried).skip(first) {
-            if loss.from >= trip.end {
+            if loss.from >= record.end {
                 break;
             }
-            if loss.by == trip.owner && crosses(trip.path, loss.link) {
-                let time = trip.end.min(loss.to) - trip.begin.max(loss.from);
-                *carried.entry(trip.pair).or_default() += trip.bytes * time / (trip.end - trip.begin);
+            if loss.by == record.owner && crosses(record.path, loss.link) {
+                let time = record.end.min(loss.to) - record.begin.max(loss.from);
+                *carried.entry(record.pair).or_default() += record.bytes * time / (record.end - record.begin);
             }
         }
     }

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use competing_pairs::FlowRecord;
 pub(super) use competing_pairs::competing_pairs;
 pub use competing_pairs::{Loss, Pair};
-pub use sums::HoldSums;
+pub use sums::DelaySums;
 
 use super::max_min::{ClassId, Sharing};
 use super::progress::Flow;
@@ -32,7 +32,7 @@ use crate::topology::LinkId;
 
 /// Part of the time that a flow took after its latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hold {
+pub struct Delay {
     /// The bottleneck; `None`: its cap, or the memory of a host.
     pub link: Option<LinkId>,
     /// The owner of the flows that it lost the time to; `None`: it would have needed it alone.
@@ -59,9 +59,9 @@ pub(super) struct DelayAttribution {
     /// By key.
     flows: FxHashMap<u32, ActiveFlow>,
     /// Flows that have finished, in the order of their ends.
-    trips: Vec<FlowRecord>,
+    records: Vec<FlowRecord>,
     /// By key of a flow that has finished.
-    told: FxHashMap<u32, Vec<Hold>>,
+    finished: FxHashMap<u32, Vec<Delay>>,
 }
 
 /// A flow under way.
@@ -75,7 +75,7 @@ struct ActiveFlow {
     /// How long it waited for its connection before that, and the first link of its route.
     waited: (f64, Option<LinkId>),
     /// What its class had lost before it joined.
-    before: Vec<Hold>,
+    before: Vec<Delay>,
 }
 
 /// A link.
@@ -117,7 +117,7 @@ struct ClassDelay {
     alone: f64,
     total: f64,
     /// What a flow has lost that was there from the beginning.
-    holds: Vec<Hold>,
+    delays: Vec<Delay>,
     /// What each owner had sent through the bottleneck at `since`.
     marks: Vec<f64>,
 }
@@ -171,7 +171,7 @@ impl DelayAttribution {
         }
         let owner = self.flows.get(&key).map_or(0, |flow| flow.owner);
         let held = &mut self.classes[number];
-        held.holds.clear();
+        held.delays.clear();
         held.marks.clear();
         (held.owner, held.is_open, held.link) = (owner, true, None);
         (held.since, held.rate, held.alone, held.total) = (now, 0.0, alone, 0.0);
@@ -181,7 +181,7 @@ impl DelayAttribution {
     pub(super) fn join(&mut self, class: u32, key: u32, now: f64) {
         self.add_up(class, now);
         if let Some(flow) = self.flows.get_mut(&key) {
-            flow.before.clone_from(&self.classes[class as usize].holds);
+            flow.before.clone_from(&self.classes[class as usize].delays);
         }
         self.pending.push(ClassId(class));
     }
@@ -191,7 +191,7 @@ impl DelayAttribution {
         let Some(flow) = self.flows.remove(&key) else { return };
         let (time, link) = flow.waited;
         if time > 0.0 {
-            self.told.insert(key, vec![Hold { link, by: Some(flow.owner), time }]);
+            self.finished.insert(key, vec![Delay { link, by: Some(flow.owner), time }]);
         }
     }
 
@@ -199,17 +199,17 @@ impl DelayAttribution {
     pub(super) fn leave(&mut self, class: u32, flow: &Flow, route: &[u32], is_last: bool, now: f64) {
         self.add_up(class, now);
         let key = flow.key;
-        self.trips.extend(self.trip(key, flow.bytes as f64, now));
+        self.records.extend(self.record(key, flow.bytes as f64, now));
         let flow = self.flows.remove(&key).unwrap_or_default();
         let held = &mut self.classes[class as usize];
-        let mut holds = if is_last { std::mem::take(&mut held.holds) } else { held.holds.clone() };
-        for (hold, before) in holds.iter_mut().zip(&flow.before) {
-            hold.time -= before.time;
+        let mut delays = if is_last { std::mem::take(&mut held.delays) } else { held.delays.clone() };
+        for (delay, before) in delays.iter_mut().zip(&flow.before) {
+            delay.time -= before.time;
         }
         let (time, link) = flow.waited;
-        add(&mut holds, Hold { link, by: Some(flow.owner), time });
-        holds.retain(|hold| hold.time > 0.0);
-        self.told.insert(key, holds);
+        add(&mut delays, Delay { link, by: Some(flow.owner), time });
+        delays.retain(|delay| delay.time > 0.0);
+        self.finished.insert(key, delays);
         if is_last {
             held.is_open = false;
             for link in route {
@@ -226,29 +226,29 @@ impl DelayAttribution {
     }
 
     /// The record of a flow under way that has sent `bytes` bytes.
-    pub(super) fn trip(&self, key: u32, bytes: f64, now: f64) -> Option<FlowRecord> {
+    pub(super) fn record(&self, key: u32, bytes: f64, now: f64) -> Option<FlowRecord> {
         let flow = self.flows.get(&key)?;
         let (owner, pair, path, begin) = (flow.owner, flow.pair, flow.path, flow.begin);
         Some(FlowRecord { owner, pair, path, bytes, begin, end: now })
     }
 
     /// Flows that have finished after a time, in the order of their ends.
-    pub(super) fn trips_after(&self, time: f64) -> &[FlowRecord] {
-        &self.trips[self.trips.partition_point(|trip| trip.end <= time)..]
+    pub(super) fn records_after(&self, time: f64) -> &[FlowRecord] {
+        &self.records[self.records.partition_point(|record| record.end <= time)..]
     }
 
     /// Nobody will ask for what was before a time.
     pub(super) fn forget(&mut self, time: f64) {
-        let before = self.trips.len() - self.trips_after(time).len();
+        let before = self.records.len() - self.records_after(time).len();
         // Only when there is much to forget, as the rest moves.
-        if 2 * before >= self.trips.len() {
-            self.trips.drain(..before);
+        if 2 * before >= self.records.len() {
+            self.records.drain(..before);
         }
     }
 
     /// What held up a flow that has finished; told once.
-    pub(super) fn take(&mut self, key: u32) -> Vec<Hold> {
-        self.told.remove(&key).unwrap_or_default()
+    pub(super) fn take(&mut self, key: u32) -> Vec<Delay> {
+        self.finished.remove(&key).unwrap_or_default()
     }
 
     /// Rates have changed.
@@ -306,17 +306,17 @@ impl DelayAttribution {
             let all: f64 = others().map(|(_, bytes)| bytes).sum();
             own -= if all > 0.0 { lost } else { 0.0 };
             for (owner, bytes) in others() {
-                add(&mut held.holds, Hold { link, by: Some(owner), time: lost * bytes / all });
+                add(&mut held.delays, Delay { link, by: Some(owner), time: lost * bytes / all });
             }
         }
-        add(&mut held.holds, Hold { link, by: None, time: own });
+        add(&mut held.delays, Delay { link, by: None, time: own });
     }
 }
 
-fn add(holds: &mut Vec<Hold>, more: Hold) {
-    match holds.iter_mut().find(|hold| hold.link == more.link && hold.by == more.by) {
-        Some(hold) => hold.time += more.time,
-        None => holds.push(more),
+fn add(delays: &mut Vec<Delay>, more: Delay) {
+    match delays.iter_mut().find(|delay| delay.link == more.link && delay.by == more.by) {
+        Some(delay) => delay.time += more.time,
+        None => delays.push(more),
     }
 }
 

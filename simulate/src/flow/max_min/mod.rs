@@ -76,7 +76,7 @@ struct Link {
     /// Level at which the sweep looks at the link next, ∞ if it need not.
     stop: f64,
     /// Number of the solution that last touched the link.
-    touched: u32,
+    changed_in: u32,
     /// Part of what its own classes have that may be missing or too much.
     tolerance: f32,
     dirty: bool,
@@ -122,7 +122,7 @@ impl Link {
             above: 0.0,
             lowest: f64::INFINITY,
             stop: f64::INFINITY,
-            touched: 0,
+            changed_in: 0,
             tolerance: 0.0,
             dirty: false,
         }
@@ -203,7 +203,7 @@ impl Sharing {
             at.members += 1;
             at.free += 1;
             at.weight += weight;
-            water_filling.soil(at, *link);
+            water_filling.mark_dirty(at, *link);
         }
         let state = Class {
             level: f64::INFINITY,
@@ -291,8 +291,8 @@ impl Sharing {
     }
 
     /// Links whose sum of rates the last [`solve`](Self::solve) may have changed.
-    pub fn touched(&self) -> impl Iterator<Item = u32> + '_ {
-        self.water_filling.touched.iter().copied().filter(|link| *link < self.shared_links)
+    pub fn changed_links(&self) -> impl Iterator<Item = u32> + '_ {
+        self.water_filling.changed_links.iter().copied().filter(|link| *link < self.shared_links)
     }
 
     /// A route that ends with a private link, and that link.
@@ -328,7 +328,7 @@ impl Sharing {
             } else {
                 at.held += more * state.level;
             }
-            self.water_filling.soil(at, *link);
+            self.water_filling.mark_dirty(at, *link);
         }
     }
 
@@ -353,7 +353,7 @@ impl Sharing {
                 // Not even what rounding left.
                 at.held = 0.0;
             }
-            water_filling.soil(at, *link);
+            water_filling.mark_dirty(at, *link);
         }
         if state.cap != NONE {
             let (cap, route) = (state.cap, state.route);

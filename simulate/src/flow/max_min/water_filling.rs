@@ -44,7 +44,7 @@ pub(super) struct WaterFilling {
     /// Links by their `stop`.
     stops: Stops,
     dirty: Vec<u32>,
-    pub(super) touched: Vec<u32>,
+    pub(super) changed_links: Vec<u32>,
     pub(super) changed: Vec<ClassId>,
     pub(super) moved: Vec<ClassId>,
     /// Number of the solution, and whether it is complete.
@@ -55,8 +55,8 @@ pub(super) struct WaterFilling {
 impl Default for WaterFilling {
     fn default() -> Self {
         let (stops, dirty) = (Stops::default(), Vec::new());
-        let (touched, changed, moved) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stops, dirty, touched, changed, moved, number: 1, complete: false }
+        let (changed_links, changed, moved) = (Vec::new(), Vec::new(), Vec::new());
+        Self { stops, dirty, changed_links, changed, moved, number: 1, complete: false }
     }
 }
 
@@ -71,27 +71,27 @@ impl WaterFilling {
 
     /// Something happened to a link.
     #[inline]
-    pub(super) fn soil(&mut self, at: &mut Link, link: u32) {
+    pub(super) fn mark_dirty(&mut self, at: &mut Link, link: u32) {
         if !at.dirty {
             at.dirty = true;
             self.dirty.push(link);
-            self.touch(at, link);
+            self.mark_changed(at, link);
         }
     }
 
     /// The sum of the rates of a link may have changed.
     #[inline]
-    fn touch(&mut self, at: &mut Link, link: u32) {
-        if at.touched != self.number {
-            at.touched = self.number;
-            self.touched.push(link);
+    fn mark_changed(&mut self, at: &mut Link, link: u32) {
+        if at.changed_in != self.number {
+            at.changed_in = self.number;
+            self.changed_links.push(link);
         }
     }
 
     fn begin(&mut self) {
         self.complete = false;
         self.number = self.number.wrapping_add(1);
-        self.touched.clear();
+        self.changed_links.clear();
         self.changed.clear();
         self.moved.clear();
     }
@@ -217,7 +217,7 @@ fn forget(sharing: &mut Sharing) {
         link.free = members.len() as u32;
         link.weight = members.iter().map(|member| classes[member.0 as usize].weight).sum();
         link.stop = f64::INFINITY;
-        water_filling.soil(link, number);
+        water_filling.mark_dirty(link, number);
     }
 }
 
@@ -284,14 +284,14 @@ impl State<'_> {
                     at.held -= rate;
                     at.weight += weight;
                     at.free += 1;
-                    self.water_filling.soil(at, *other);
+                    self.water_filling.mark_dirty(at, *other);
                 }
             }
         }
         let at = &mut self.links[link as usize];
         at.own = 0;
         at.level = f64::INFINITY;
-        self.water_filling.soil(at, link);
+        self.water_filling.mark_dirty(at, link);
     }
 
     /// Fills a link that has just released its own, if nobody else stops them earlier: the usual
@@ -392,13 +392,13 @@ fn fix(
             if !at.dirty && at.stop < f64::INFINITY && level <= at.stop && at.own == 0 && at.tolerance <= 0.0
             {
                 // It is full later than it was, and will be looked at.
-                water_filling.touch(at, *other);
+                water_filling.mark_changed(at, *other);
                 continue;
             }
         } else {
             at.held -= less;
         }
-        water_filling.soil(at, *other);
+        water_filling.mark_dirty(at, *other);
     }
 }
 

@@ -40,6 +40,7 @@ use super::vectors::{NOWHERE, Vectors};
 use super::{AGGREGATION_KIND, Aggregation, AggregationReport, ELEMENT_BYTES, GIVE_UP_AFTER, Group};
 use crate::engine::Picoseconds;
 use crate::packet::arena::NONE;
+use crate::packet::header_bytes::{ETHERNET, IPV4, UDP};
 use crate::packet::transport::choice::time;
 use crate::packet::{Fabric, Packet, Timer, Verdict, wire_bytes};
 use crate::topology::{HostId, LinkId, NodeId};
@@ -50,8 +51,6 @@ const CHUNK: u32 = 63;
 const MOST_WORKERS: usize = 8;
 /// How long a worker's socket waits.
 const TIMEOUT_PS: Picoseconds = 1_000_000_000_000;
-const ETHERNET: u32 = 14;
-const UDP: u32 = 20 + 8;
 /// Rank and number of the chunk.
 const HEADER: u32 = 1 + 4;
 
@@ -178,7 +177,7 @@ impl Lab {
         };
         let is_basic = is_second("variant", &["fault-tolerant", "basic"])?;
         let is_udp = is_second("framing", &["ethernet", "udp"])?;
-        let headers = ETHERNET + if is_udp { UDP } else { 0 } + if is_basic { 0 } else { HEADER };
+        let headers = ETHERNET + if is_udp { IPV4 + UDP } else { 0 } + if is_basic { 0 } else { HEADER };
         Ok(Self {
             is_basic,
             has_carries: is_second("carries", &["off", "on"])?,

@@ -14,12 +14,11 @@ use super::reassembly::{Reassembly, WINDOW};
 use super::{Offer, Transport};
 use crate::engine::Picoseconds;
 use crate::packet::arena::{ECN_CAPABLE, ECN_MARKED, Packet};
+use crate::packet::header_bytes::{ETHERNET, IPV4, TCP, TCP_TIMESTAMPS};
 use crate::packet::wire_bytes;
 
-/// Ethernet.
-const LINK_HEADER: u32 = 14;
-/// IPv4, TCP, timestamps: within the MTU.
-const HEADERS: u32 = 20 + 20 + 12;
+/// Bytes of the headers that count as part of the MTU.
+const HEADERS: u32 = IPV4 + TCP + TCP_TIMESTAMPS;
 /// Weight of the newest window in α: 1/16 (section 3.3 of the paper; RFC 8257).
 const GAIN: f64 = 1.0 / 16.0;
 /// Later packets whose acknowledgement tells that a packet is lost (RFC 5681, section 3.2).
@@ -155,7 +154,7 @@ impl Transport for Dctcp {
 
     #[inline]
     fn wire(&self, payload: u32) -> u32 {
-        wire_bytes(LINK_HEADER + HEADERS + payload)
+        wire_bytes(ETHERNET + HEADERS + payload)
     }
 
     #[inline]

@@ -19,9 +19,10 @@ use super::reassembly::WINDOW;
 use super::{Offer, Transport};
 use crate::engine::Picoseconds;
 use crate::packet::arena::{ECN_CAPABLE, ECN_MARKED, Packet};
+use crate::packet::header_bytes::ROCE_V2;
 use crate::packet::wire_bytes;
+use crate::units::PS_PER_BYTE;
 
-const HEADERS: u32 = 14 + 20 + 8 + 12 + 4;
 /// What an acknowledgement adds: its extended header.
 const ACK_HEADER: u32 = 4;
 /// What a congestion notification adds: 16 reserved bytes.
@@ -43,8 +44,6 @@ const ADDITIVE_GBPS: f64 = 0.04;
 const HYPER_GBPS: f64 = 0.4;
 /// Slowest rate, Gbit/s: 10 Mbit/s.
 const LEAST_GBPS: f64 = 0.01;
-/// Picoseconds of a byte at 1 Gbit/s.
-const PS_PER_BYTE: f64 = 8000.0;
 
 /// Kinds of replies: first word of a reply packet.
 const ACK: u32 = 0;
@@ -212,7 +211,7 @@ impl Transport for Roce {
 
     #[inline]
     fn wire(&self, payload: u32) -> u32 {
-        wire_bytes(HEADERS + payload)
+        wire_bytes(ROCE_V2 + payload)
     }
 
     #[inline]
@@ -265,12 +264,12 @@ impl Transport for Roce {
         }
         reply.ack = receiver.expected;
         reply.words[0] = kind;
-        reply.wire = wire_bytes(HEADERS + ACK_HEADER);
+        reply.wire = wire_bytes(ROCE_V2 + ACK_HEADER);
         // A notification travels with the acknowledgement: one packet for both, as long as both.
         if is_marked && self.has_rate_control && now >= receiver.quiet_until {
             receiver.quiet_until = now.saturating_add(NOTIFY_EVERY);
             reply.words[1] = CONGESTION;
-            reply.wire += wire_bytes(HEADERS + NOTIFICATION);
+            reply.wire += wire_bytes(ROCE_V2 + NOTIFICATION);
         }
         true
     }

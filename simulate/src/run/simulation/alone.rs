@@ -36,7 +36,7 @@ impl<'a> Simulation<'a> {
         phase: usize,
         operations: &'a Operations,
     ) -> Result<()> {
-        let stage = self.stage_alone(job, phase, operations)?;
+        let stage = self.replay_alone(job, phase, operations)?;
         let Some(time) = self.time_of(job, &stage) else { return Ok(()) };
         // All events to come are submissions, as only this job runs.
         let end = self.now.saturating_add(time);
@@ -66,7 +66,12 @@ impl<'a> Simulation<'a> {
     }
 
     /// Simulates a stage without other jobs, unless its result is known.
-    fn stage_alone(&mut self, job: &mut Job, phase: usize, operations: &'a Operations) -> Result<AloneStage> {
+    fn replay_alone(
+        &mut self,
+        job: &mut Job,
+        phase: usize,
+        operations: &'a Operations,
+    ) -> Result<AloneStage> {
         let program = &self.programs[job.workload];
         self.choose_model(job, phase, operations);
         let Some(state) = job.phases[phase].as_deref_mut() else { return Ok(AloneStage::Endless) };

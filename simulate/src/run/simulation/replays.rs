@@ -150,7 +150,7 @@ impl<'a> Simulation<'a> {
         }
         if let Some(replayers) = self.replayers.as_deref_mut() {
             // What is in flight between stages belongs to none of them.
-            replayers.take_carried(job.number);
+            replayers.take_owner_traffic(job.number);
         }
         self.begin_shared(job, place, operations);
         Ok(())
@@ -171,7 +171,7 @@ impl<'a> Simulation<'a> {
             return;
         };
         let Some(job) = self.running[place_of(crossing.token) as usize].as_deref_mut() else { return };
-        let carried = replayers.take_carried(job.number);
+        let carried = replayers.take_owner_traffic(job.number);
         job.carried(&self.programs[job.workload], crossing.boundary, carried);
     }
 
@@ -225,7 +225,7 @@ impl<'a> Simulation<'a> {
                 .map(|operations| replayers.bounds(operations, &job.placement.hosts, &job.skew))
                 .unwrap_or_default();
             job.spread(program, &result, &bounds, replayers.options.path_steps);
-            let carried = replayers.take_carried(job.number);
+            let carried = replayers.take_owner_traffic(job.number);
             job.carried(program, result.stretches.len() - 1, carried);
             if let Some(operations) = operations.filter(|_| replayers.options.interference) {
                 let alone = replayers.time_alone(job.number, operations, job.replay_hosts())?;
@@ -254,7 +254,7 @@ impl<'a> Simulation<'a> {
             let none = vec![0; hosts.len()];
             let bounds =
                 operations.map(|operations| replayers.bounds(operations, hosts, &none)).unwrap_or_default();
-            state.carried.add(replayers.take_carried(job.number), 1.0);
+            state.carried.add(replayers.take_owner_traffic(job.number), 1.0);
             let outcome =
                 Outcome { result, bounds, packets: None, carried: LinkBytes::default(), tail: Vec::new() };
             let began = job.stage_began - job.started;

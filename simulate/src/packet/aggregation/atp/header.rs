@@ -13,6 +13,7 @@
 
 use crate::packet::aggregation::{AGGREGATION_KIND, ELEMENT_BYTES};
 use crate::packet::arena::{ECN_MARKED, PROGRAM_FLAGS, Packet};
+use crate::packet::header_bytes::{ETHERNET, IPV4, UDP};
 use crate::packet::wire_bytes;
 
 /// A worker's contribution, or a sum of some, on its way to a server.
@@ -40,10 +41,11 @@ pub(super) const PASSED: u16 = PROGRAM_FLAGS << 5;
 pub(super) const LANES: usize = 62;
 /// Bytes of them.
 pub(super) const PAYLOAD: u64 = LANES as u64 * ELEMENT_BYTES;
-/// Ethernet 14, IPv4 20, UDP 8, ATP 16 (paper: packets of 306 bytes).
-const PAPER_HEADERS: u32 = 58;
-/// Ethernet 14, IPv4 20, ATP 14, and 12 behind the vector (code: packets of 308 bytes).
-const CODE_HEADERS: u32 = 60;
+/// Bytes of the headers in the paper, ATP's being 16: its packets have 306 bytes.
+const PAPER_HEADERS: u32 = ETHERNET + IPV4 + UDP + 16;
+/// Bytes of the headers in the code, ATP's being 14 and 12 behind the vector: its packets have 308
+/// bytes.
+const CODE_HEADERS: u32 = ETHERNET + IPV4 + 14 + 12;
 
 /// Bytes on the wire of each packet; the last one of a vector is not shorter.
 pub(super) fn wire(is_code: bool) -> u32 {

@@ -286,7 +286,12 @@ impl Aggregation for SwitchMl {
         match timer.kind {
             WIRE => worker.take_turn(fabric, &self.settings, worker_group.check.as_mut()),
             QUEUE => worker.queue(fabric, &self.settings, worker_group.check.as_mut()),
-            _ => worker.wake(fabric, &self.settings, worker_group.check.as_mut(), worker_group.settled_end),
+            _ => worker.expire_timers(
+                fabric,
+                &self.settings,
+                worker_group.check.as_mut(),
+                worker_group.settled_end,
+            ),
         }
     }
 

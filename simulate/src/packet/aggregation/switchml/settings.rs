@@ -12,11 +12,17 @@ use phaseflow_collect::{At, Error, Result};
 
 use crate::engine::Picoseconds;
 use crate::packet::aggregation::ELEMENT_BYTES;
+use crate::packet::header_bytes::{ETHERNET, IPV4, ROCE_V2, UDP};
 use crate::packet::transport::choice::time;
 use crate::packet::wire_bytes;
 
-const UDP_HEADERS: u32 = 14 + 20 + 8 + 8 + 2;
-const RDMA_HEADERS: u32 = 14 + 20 + 8 + 12 + 4;
+/// Bytes of SwitchML's own header, and of the exponents behind it (the repository's frames).
+const SWITCHML_HEADER: u32 = 8;
+const EXPONENTS: u32 = 2;
+/// Bytes of the headers of a UDP frame.
+const UDP_HEADERS: u32 = ETHERNET + IPV4 + UDP + SWITCHML_HEADER + EXPONENTS;
+/// Bytes of InfiniBand's extended headers for the address and for immediate data (InfiniBand
+/// Architecture Specification 1.4, section 9.3).
 const RDMA_ADDRESS: u32 = 16;
 const RDMA_IMMEDIATE: u32 = 4;
 /// Elements of a packet: up to a jumbo frame.
@@ -172,7 +178,7 @@ impl Settings {
             Framing::Rdma => {
                 let address = if position == 0 { RDMA_ADDRESS } else { 0 };
                 let immediate = if position + 1 == self.message { RDMA_IMMEDIATE } else { 0 };
-                RDMA_HEADERS + payload + address + immediate
+                ROCE_V2 + payload + address + immediate
             }
         })
     }

@@ -277,7 +277,7 @@ impl Worker {
 
     /// Sends again what has waited too long. All workers have added vectors up to packet `settled`:
     /// only of these a result is owed.
-    pub(super) fn wake(
+    pub(super) fn expire_timers(
         &mut self,
         fabric: &mut Fabric<'_>,
         settings: &Settings,

@@ -157,7 +157,7 @@ impl Program for Usnic {
             return;
         }
         ring.push_back(packet);
-        self.wake(fabric, host.0, fabric.now());
+        self.schedule_pass(fabric, host.0, fabric.now());
     }
 
     fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {

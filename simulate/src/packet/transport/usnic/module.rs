@@ -9,7 +9,7 @@ use super::super::super::timer::Timer;
 use super::super::super::wire_bytes;
 use super::preset::Preset;
 use super::retransmission::Timers;
-use super::segment::{Noted, Place, Segment};
+use super::segment::{Place, Segment, SegmentHandle};
 use super::{CHUNK, COMMAND, DATA, HAS_ACK, ONLY_ACK, Usnic};
 use crate::engine::Picoseconds;
 
@@ -25,7 +25,7 @@ pub(super) struct Module {
     /// Endpoints with something to send, in turn.
     pub(super) ready: VecDeque<u32>,
     /// Segments that are to be sent again.
-    pub(super) resend: VecDeque<Noted>,
+    pub(super) resend: VecDeque<SegmentHandle>,
     /// Endpoints that owe an acknowledgement.
     pub(super) owing: Vec<u32>,
     pub(super) timers: Timers,
@@ -83,7 +83,7 @@ impl Module {
 
 impl Usnic {
     /// Sees to it that a process makes a pass at `time` or as soon after as it polls.
-    pub(super) fn wake(&mut self, fabric: &mut Fabric<'_>, host: u32, time: Picoseconds) {
+    pub(super) fn schedule_pass(&mut self, fabric: &mut Fabric<'_>, host: u32, time: Picoseconds) {
         let pass = self.preset.pass;
         let module = &mut self.modules[host as usize];
         let earliest = module.last_pass.map_or(time, |last| time.max(last.saturating_add(1)));
@@ -147,7 +147,7 @@ impl Usnic {
             if module.data_credits <= 1 {
                 break;
             }
-            let Some((id, generation)) = module.resend.pop_front() else { break };
+            let Some(SegmentHandle { id, generation }) = module.resend.pop_front() else { break };
             let segment = self.segments[id];
             // Acknowledged while it waited.
             if segment.generation != generation || segment.place != Place::Resend {
@@ -185,7 +185,7 @@ impl Usnic {
         let module = &self.modules[host as usize];
         let due = module.owing.iter().filter_map(|endpoint| self.endpoints[*endpoint as usize].ack_due).min();
         if let Some(time) = due.filter(|_| module.command_credits > 1) {
-            self.wake(fabric, host, time);
+            self.schedule_pass(fabric, host, time);
         }
         self.plan_sends(fabric, host);
     }
@@ -202,7 +202,7 @@ impl Usnic {
             expiry,
         ];
         if let Some(time) = times.into_iter().flatten().min() {
-            self.wake(fabric, host, time);
+            self.schedule_pass(fabric, host, time);
         }
     }
 

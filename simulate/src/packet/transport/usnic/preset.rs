@@ -1,6 +1,7 @@
 //! What the versions of the usNIC BTL differ in.
 
 use crate::engine::Picoseconds;
+use crate::packet::header_bytes::{ETHERNET, IPV4, UDP};
 
 /// Parameters of `usnic-2013` and `usnic-4.1`.
 ///
@@ -77,8 +78,8 @@ impl Preset {
     pub fn v4_1(mtu: u32) -> Self {
         Self {
             mtu,
-            frame_header: 14 + 20 + 8,
-            reserved: 20 + 8,
+            frame_header: ETHERNET + IPV4 + UDP,
+            reserved: IPV4 + UDP,
             fragment_header: 32,
             chunk_header: 48,
             sequence_bits: 16,
@@ -103,7 +104,7 @@ impl Preset {
     pub fn v2013(mtu: u32) -> Self {
         Self {
             mtu,
-            frame_header: 14,
+            frame_header: ETHERNET,
             reserved: 40,
             fragment_header: 48,
             chunk_header: 64,

@@ -5,6 +5,7 @@ use super::super::super::fabric::Fabric;
 use super::endpoint::{Arrival, expand};
 use super::preset::TICK;
 use super::segment::Place;
+use super::segment::SegmentHandle;
 use super::{CHUNK, HAS_ACK, ONLY_ACK, Usnic};
 use crate::engine::Picoseconds;
 
@@ -72,7 +73,9 @@ impl Usnic {
             if matches!(segment.place, Place::InFlight(_)) {
                 segment.place = Place::Resend;
                 self.counts.fast_resends += 1;
-                self.modules[state.host as usize].resend.push_back((id, segment.generation));
+                self.modules[state.host as usize]
+                    .resend
+                    .push_back(SegmentHandle { id, generation: segment.generation });
             }
             return;
         }

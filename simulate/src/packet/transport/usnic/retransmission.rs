@@ -6,17 +6,17 @@
 use std::collections::VecDeque;
 
 use super::Usnic;
-use super::segment::{Noted, Place};
+use super::segment::{Place, SegmentHandle};
 use crate::engine::Picoseconds;
 
 /// The timers of one process in the order of expiry; first in, first out, as all run equally long.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Timers(VecDeque<(Picoseconds, Noted)>);
+pub(super) struct Timers(VecDeque<(Picoseconds, SegmentHandle)>);
 
 impl Timers {
     /// All timers, the first to expire at the front.
     #[cfg(test)]
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(Picoseconds, Noted)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(Picoseconds, SegmentHandle)> {
         self.0.iter()
     }
 }
@@ -27,7 +27,10 @@ impl Usnic {
         let deadline = now.saturating_add(self.preset.timeout);
         let segment = &mut self.segments[id];
         segment.place = Place::InFlight(deadline);
-        self.modules[host as usize].timers.0.push_back((deadline, (id, segment.generation)));
+        self.modules[host as usize]
+            .timers
+            .0
+            .push_back((deadline, SegmentHandle { id, generation: segment.generation }));
     }
 
     /// Lists the segments whose timers have expired for sending again.
@@ -36,9 +39,9 @@ impl Usnic {
             && deadline <= now
         {
             let module = &mut self.modules[host as usize];
-            let Some((_, noted)) = module.timers.0.pop_front() else { return };
-            self.segments[noted.0].place = Place::Resend;
-            module.resend.push_back(noted);
+            let Some((_, handle)) = module.timers.0.pop_front() else { return };
+            self.segments[handle.id].place = Place::Resend;
+            module.resend.push_back(handle);
             self.counts.timeouts += 1;
         }
     }
@@ -47,8 +50,8 @@ impl Usnic {
     /// for them.
     pub(super) fn next_expiry(&mut self, host: u32) -> Option<Picoseconds> {
         let timers = &mut self.modules[host as usize].timers.0;
-        while let Some((deadline, noted)) = timers.front().copied() {
-            if self.segments[noted.0].has_timer(noted, deadline) {
+        while let Some((deadline, handle)) = timers.front().copied() {
+            if self.segments[handle.id].has_timer(handle, deadline) {
                 return Some(deadline);
             }
             timers.pop_front();

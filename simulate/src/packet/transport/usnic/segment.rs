@@ -56,9 +56,10 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// True if it is what was noted down, and its timer still runs until `deadline`.
-    pub(super) fn has_timer(&self, noted: Noted, deadline: Picoseconds) -> bool {
-        self.generation == noted.1 && self.place == Place::InFlight(deadline)
+    /// True if `handle` names the present use of the record, and its timer still runs until
+    /// `deadline`.
+    pub(super) fn has_timer(&self, handle: SegmentHandle, deadline: Picoseconds) -> bool {
+        self.generation == handle.generation && self.place == Place::InFlight(deadline)
     }
 }
 
@@ -73,8 +74,14 @@ pub(super) enum Place {
     Acknowledged,
 }
 
-/// A segment as it was when it was noted down.
-pub(super) type Noted = (u32, u32);
+/// Names one use of a record: the record may serve another segment later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SegmentHandle {
+    /// The number of the record.
+    pub(super) id: u32,
+    /// The [generation](Segment::generation) of that use.
+    pub(super) generation: u32,
+}
 
 /// Records with a free list.
 #[derive(Clone, Debug)]

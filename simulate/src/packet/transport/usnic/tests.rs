@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::super::arena::NONE;
 use super::preset::SLOTS;
-use super::segment::{Noted, Place};
+use super::segment::{Place, SegmentHandle};
 use super::*;
 use crate::engine::Picoseconds;
 use crate::packet::{FabricOptions, Paths, Simulation};
@@ -298,13 +298,14 @@ impl Usnic {
                 // timer is started twice in one pass has two timers that expire at once; the second
                 // one finds nothing to do.
                 let module = &self.modules[end.host as usize];
-                let noted = (*place, segment.generation);
-                let here =
-                    |one: &Noted, at: Picoseconds| *one == noted && segment.place == Place::InFlight(at);
+                let handle = SegmentHandle { id: *place, generation: segment.generation };
+                let here = |one: &SegmentHandle, at: Picoseconds| {
+                    *one == handle && segment.place == Place::InFlight(at)
+                };
                 let timers: BTreeSet<Picoseconds> =
                     module.timers.iter().filter(|(at, one)| here(one, *at)).map(|(at, _)| *at).collect();
                 let turns =
-                    module.resend.iter().filter(|one| **one == noted && segment.place == Place::Resend);
+                    module.resend.iter().filter(|one| **one == handle && segment.place == Place::Resend);
                 assert_eq!(
                     (timers.len(), turns.count()),
                     match segment.place {
