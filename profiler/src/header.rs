@@ -1,4 +1,4 @@
-//! Who wrote a recording, where, and with which clock.
+//! The header of a recording: process, host and clock.
 
 use std::io;
 
@@ -37,11 +37,11 @@ pub enum MpiLibrary {
 /// How a recording ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The process is still running, or it died before `MPI_Finalize`.
+    /// The process is still running, or died before `MPI_Finalize`.
     EndedEarly,
     /// It reached `MPI_Finalize`.
     Finalized,
-    /// The disk was full; the program ran on without a record.
+    /// The disk was full; the program continued without recording.
     OutOfSpace,
 }
 
@@ -115,7 +115,7 @@ impl Header {
     /// Reads a header.
     ///
     /// # Errors
-    /// Something that is no recording or one of another version.
+    /// Input that is no recording, or one of another version.
     pub fn read(bytes: &[u8]) -> io::Result<Self> {
         if bytes.len() < format::HEADER {
             return Err(invalid(format!(

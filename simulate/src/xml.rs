@@ -1,4 +1,4 @@
-//! Writing XML: elements, whatever the names in the data are.
+//! Writing of XML elements with any names in the data.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

@@ -37,7 +37,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// Appends one member.
     ///
     /// # Errors
-    /// A name beyond tar's 100 bytes, and what the output reports.
+    /// A name beyond tar's 100 bytes, or an error of the output.
     pub fn member(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let mut header = tar::Header::new_ustar();
         header.set_path(name).map_err(|error| Error::data(error.to_string()).at(name))?;
@@ -72,12 +72,12 @@ impl<W: Write> ArchiveWriter<W> {
         self.member(name, &text)
     }
 
-    /// What the archive is written to; complete members were handed to it whole.
+    /// The output; it has got complete members only.
     pub fn output(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Ends the archive with its summary and hands the output back, flushed.
+    /// Ends the archive with its summary and returns the output, flushed.
     ///
     /// # Errors
     /// What the output reports.

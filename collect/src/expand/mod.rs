@@ -1,10 +1,9 @@
-//! Collectives that were recorded only as calls, as the messages an MPI library makes of them.
+//! Expansion of collectives that are recorded only as calls into the messages of an MPI library.
 //!
-//! Where messages below the collectives cannot be seen (MPICH, statically linked programs, traces
-//! of other tools), a call says *what* was done: operation, communicator, root, counts. *How*
-//! depends on the library, which chooses an algorithm by operation, number of ranks and bytes
-//! ([`Rules`]), and the [`Algorithm`] makes a schedule: [`Transfer`]s in rounds, where a transfer
-//! depends only on what arrived in earlier rounds.
+//! Messages below the collectives are not recorded with MPICH, static linking and traces of other
+//! tools. A call has operation, communicator, root and counts. The library chooses an [`Algorithm`]
+//! by operation, number of ranks and bytes ([`Rules`]). The algorithm makes a schedule:
+//! [`Transfer`]s in rounds, where a transfer depends only on arrivals of earlier rounds.
 //!
 //! [`expand`] writes a schedule into a closure, transfer by transfer in ascending rounds; it
 //! allocates a few numbers a rank at most. Ranks are those of the communicator. Schedules and
@@ -60,8 +59,8 @@ use crate::trace::Operation;
 use schedule::Schedule;
 
 /// Writes the transfers of a collective, chosen by rules, in ascending rounds; returns the number
-/// of rounds. Nothing is written for a single rank, nor where nothing is to be moved and MPI
-/// returns at once.
+/// of rounds. There are no transfers for a single rank, nor where all counts are 0 and MPI returns
+/// at once.
 ///
 /// ```
 /// use phaseflow_collect::expand::{Collective, Counts, Rules, expand};

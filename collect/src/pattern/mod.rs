@@ -1,9 +1,9 @@
-//! Generators of well-known communication patterns: traces whose truth is known.
+//! Generators of well-known communication patterns: traces with known phases.
 //!
 //! A pattern is a *round* that is repeated. A round is a sequence of *steps*, in each of which a
-//! rank sends at most one message: a [`Pattern`] is no more than a function from (step, rank) to
-//! (receiver, bytes), so nothing has to be stored and messages come out in trace order. [`Run`]
-//! puts rounds one after the other and writes the trace.
+//! rank sends at most one message: a [`Pattern`] is a function from (step, rank) to (receiver,
+//! bytes), so no messages are stored, and they are generated in trace order. [`Run`] puts rounds
+//! one after the other and writes the trace.
 //!
 //! | name | a round | `bytes` is | messages a round |
 //! |---|---|---|---|
@@ -27,7 +27,7 @@
 //! | `pair` | one random rank to one other | the message | 1 |
 //!
 //! A prime number of ranks has only the grid 1×N: `halo2d`, `halo3d` and `sweep` run along a line,
-//! `rows` has one row; `transpose` and `columns` have nobody to talk to and are refused.
+//! `rows` has one row; `transpose` and `columns` have no messages and are refused.
 
 mod allreduce;
 mod alltoall;
@@ -73,13 +73,13 @@ use crate::{Error, Result};
 
 /// One round of communication.
 pub trait Pattern {
-    /// Draws what is random in the next round.
+    /// Draws the random part of the next round.
     fn begin_round(&mut self) {}
 
     /// Number of steps of a round. A step starts when the one before it is over.
     fn steps(&self) -> u32;
 
-    /// Receiver and bytes of what `src` sends in `step`.
+    /// Receiver and bytes of the message of `src` in `step`.
     fn send(&self, step: u32, src: u32) -> Option<(u32, u64)>;
 
     /// The collective operation that a round is for `rank`, and the bytes that it contributes.

@@ -1,4 +1,4 @@
-//! Receives that no message was found for: those of them that a user should look at first.
+//! Unmatched receives: their number, and the first ones for the user.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,19 +19,18 @@ pub struct UnmatchedReceives {
 pub struct UnmatchedReceive {
     /// Who posted it.
     pub rank: u32,
-    /// Which receive of its rank it is, from 1, in the order of their posts; those that were
-    /// cancelled do not count.
+    /// Number of the receive in its rank, from 1, in the order of posting, without cancelled ones.
     pub position: u64,
-    /// From whom; `None`: from anybody, or unknown.
+    /// Source; `None` for any source, or unknown.
     pub src: Option<u32>,
     /// MPI tag; `None`: any, or unknown.
     pub tag: Option<i32>,
-    /// What it got; `None` if it was never seen to complete.
+    /// Bytes received; `None` if its completion is not recorded.
     pub bytes: Option<u64>,
 }
 
 impl UnmatchedReceives {
-    /// Counts a receive; in whatever order they come, the same ones are kept.
+    /// Counts a receive; the same ones are kept for any order of calls.
     pub fn add(&mut self, receive: UnmatchedReceive) {
         self.count += 1;
         let place = self.first.partition_point(|known| *known < receive);

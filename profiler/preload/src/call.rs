@@ -1,4 +1,4 @@
-//! Records of MPI calls: entered, left, what was asked for.
+//! Records of MPI calls: times of entry and exit, operation and arguments.
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use crate::mpi::{int, library};
 use crate::operation::Operation;
 use crate::{clock, recording};
 
-/// What is worth knowing of a call. Only asked for when it is recorded.
+/// The recorded data of a call; computed only if it is recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     operation: Operation,
@@ -94,14 +94,14 @@ impl Call {
     }
 }
 
-/// Runs an MPI call with a record around it. Calls that MPI itself makes inside another call are
-/// that call's own affair.
+/// Runs an MPI call with a record around it. Calls of MPI itself inside another call are not
+/// recorded.
 #[inline(always)]
 pub(crate) fn recorded(describe: impl FnOnce() -> Call, run: impl FnOnce() -> c_int) -> c_int {
     recorded_with(|| (describe(), ()), |()| (), run)
 }
 
-/// [`recorded`], with something to do between the record and the call.
+/// [`recorded`], with an action between the record and the call.
 #[inline(always)]
 pub(crate) fn recorded_with<T>(
     describe: impl FnOnce() -> (Call, T),
@@ -137,8 +137,7 @@ pub(crate) fn recorded_with<T>(
     result
 }
 
-/// Runs a call that its messages tell all about: they carry its operation, and no record of its own
-/// is needed.
+/// Runs a call without a record of its own, as its messages have its operation.
 #[inline(always)]
 pub(crate) fn told_by_messages(operation: Operation, run: impl FnOnce() -> c_int) -> c_int {
     let lane = lane::current();
@@ -154,8 +153,8 @@ pub(crate) fn told_by_messages(operation: Operation, run: impl FnOnce() -> c_int
     result
 }
 
-/// Runs a polling call. Only success is recorded, as a moment: programs poll thousands of times for
-/// one message.
+/// Runs a polling call. Only success is recorded, with one time: programs poll thousands of times
+/// for one message.
 #[inline(always)]
 pub(crate) fn polled(
     operation: Operation,

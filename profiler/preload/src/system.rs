@@ -1,5 +1,5 @@
-//! The few things of the C library that `std` does not offer, declared by hand: this library
-//! depends on nothing, so one `rustc` call builds it.
+//! Functions of the C library that `std` lacks, declared by hand: this library has no dependencies,
+//! so one `rustc` call builds it.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -190,8 +190,8 @@ pub(crate) fn map_shared(fd: c_int, offset: u64, len: usize) -> Option<*mut u8> 
     (at.addr() != usize::MAX).then_some(at.cast())
 }
 
-/// Puts private memory in the place of a shared mapping: late writes go nowhere instead of failing
-/// on a file cut short.
+/// Replaces a shared mapping by private memory: late writes have no effect, instead of failing on
+/// the truncated file.
 ///
 /// # Safety
 /// `at` and `len` are those of a mapping of [`map_shared`].
@@ -217,8 +217,8 @@ pub(crate) unsafe fn populate(at: *mut u8, len: usize) {
     }
 }
 
-/// Gives the pages of a mapping that is full back to the kernel's cache; the process does not grow
-/// with its recording.
+/// Releases the pages of a full mapping to the kernel's cache, so the process does not grow with
+/// its recording.
 ///
 /// # Safety
 /// The range lies in a mapping of [`map_shared`].
@@ -228,8 +228,8 @@ pub(crate) unsafe fn release(at: *mut u8, len: usize) {
     unsafe { madvise(at.cast(), len, DONTNEED) };
 }
 
-/// Reserves room in a file; false if there is none. Without it a full disk would be a SIGBUS at
-/// some later store.
+/// Reserves space in a file; false if there is none. Without it a full disk causes a SIGBUS at a
+/// later store.
 pub(crate) fn reserve(file: &std::fs::File, offset: u64, len: usize) -> bool {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;

@@ -1,18 +1,18 @@
 //! Flows on a topology, in time.
 //!
-//! A flow is started with its ends and bytes, gets a route from the router, pays the latency of the
-//! route (links, and switches between them), and only then begins to share: its bytes go at the
-//! max-min fair rate of each moment. It has finished when the last byte has; so one flow alone
-//! takes L + S / B.
+//! A flow starts with its hosts and bytes and gets a route from the router. It waits for the
+//! latency of the route (links, and switches between them), and then shares the links: at each
+//! moment its rate is max-min fair. The flow finishes with its last byte, so a flow alone takes L +
+//! S / B.
 //!
-//! Time at the outside is whole picoseconds. Inside, flows finish when they finish, between two
-//! picoseconds, and what they leave is shared from then on; only what is told is rounded. So
-//! rounding does not add up, however many flows follow each other. Flows that finish within
-//! [`INSTANT_PS`] of each other finish together: what is equal by right differs by rounding.
+//! Callers use whole picoseconds. Inside, the end of a flow may lie between two picoseconds, and
+//! the capacity that it frees is shared from that time on. Only reported times are rounded, so
+//! rounding errors do not add up over a chain of flows. Flows that finish within [`INSTANT_PS`] of
+//! each other finish together: their ends differ by rounding alone.
 //!
-//! Flows of one pair of hosts share one class of [`Sharing`] if the router always gives them one
-//! route, and cost one update together. Memory: about 230 bytes a pair under way, 32 bytes for each
-//! further flow of a pair, 24 for each that pays latency.
+//! Flows of one pair of hosts form one class of [`Sharing`] if the router always gives them the
+//! same route; the class costs one update. Memory: about 230 bytes per active pair, 32 for each
+//! further flow of a pair, 24 for each flow in its latency.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -35,11 +35,12 @@ use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 use crate::units::{BYTES_PER_PS, PS_PER_S};
 
-/// Flows that finish within this time finish together, picoseconds; or within 2⁻⁴⁸ of the time of
-/// the clock, where that is more.
+/// Flows that finish within this time finish together, picoseconds. A clock of 2⁴⁰ ps, about a
+/// second, has steps of 2⁻¹² ps as an `f64`: this is 16 of them. Later, 2⁻⁴⁸ of the time counts.
 const INSTANT_PS: f64 = 1.0 / 256.0;
 
-/// Links of a route for which room is made.
+/// Links of a route for which memory is reserved: those between hosts of a fat tree with three
+/// levels. Longer routes reallocate once.
 const USUAL_LINKS: usize = 6;
 
 /// No path, no class.
@@ -66,51 +67,51 @@ pub struct FlowNetwork<'a> {
     paths: Vec<Path>,
     unused_paths: Vec<u32>,
 
-    /// By the time when they begin to share, in the order of their start: there are few latencies,
-    /// and many start at once.
+    /// Flows in their latency, by the time at which they begin to share. Flows of one latency keep
+    /// the order of their start.
     waiting: BTreeMap<Picoseconds, Vec<Waiting>>,
     /// Flows that wait for others of their connection.
     connections: Connections<Waiting>,
     /// Time of the last change of rates, picoseconds.
     clock: f64,
-    /// What the caller knows of the time.
+    /// The time of the last call, picoseconds.
     now: Picoseconds,
     sequence: u64,
 
     usage: Usage,
-    /// What flows lose to each other, where that is asked for.
+    /// What flows lose to each other; `None` unless requested.
     delays: Option<Box<DelayAttribution>>,
-    /// What links carried for whom, where that is asked for.
+    /// What links carried for each owner; `None` unless requested.
     owner_traffic: Option<Box<OwnerTraffic>>,
     /// By link: capacity, bytes per picosecond.
     capacity: Vec<f64>,
-    /// By link: what routers see, bytes per second; kept only for those who look.
+    /// By link: the load that routers see, bytes per second; empty unless the router uses loads.
     load: Vec<f64>,
-    /// By link: what flows that pay latency may come to use, bytes per second.
+    /// By link: the highest rates of flows that are still in their latency, bytes per second.
     expected: Vec<f64>,
     /// Room for the router's answer.
     routes: Routes,
-    /// Routers of single flows know of no job.
+    /// Routers of single flows are told no job.
     no_placement: Placement,
     no_matrix: TrafficMatrix,
 }
 
-/// A route with what is known of it.
+/// A route, its latency and its class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
     route: Route,
     latency_ps: Picoseconds,
     /// The class of its flows without a cap, or `NONE`.
     class: u32,
-    /// For all flows of the pair; else for one flow.
+    /// True if the path serves all flows of the pair; false if it serves one flow.
     is_kept: bool,
 }
 
-/// A flow that pays latency, or waits for its connection.
+/// A flow in its latency, or one that waits for its connection.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     bytes: u64,
-    /// When it has paid its latency, picoseconds.
+    /// End of its latency, picoseconds.
     since: f64,
     /// ∞ if there is none.
     cap: f64,
@@ -127,7 +128,7 @@ impl Waiting {
         Flow { bytes, sequence: *sequence, key, path, connection }
     }
 
-    /// True if it goes on where another one has finished, at the rate of that one's class.
+    /// True if the flow can take the place of the finished one in its class.
     fn takes_over(&self, finished: &Flow) -> bool {
         self.path == finished.path && self.bytes > 0 && self.cap == f64::INFINITY
     }
@@ -175,7 +176,7 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Room for flows of `pairs` pairs at once, where that is known.
+    /// Reserves memory for flows of `pairs` pairs at once.
     pub fn reserve(&mut self, pairs: usize) {
         self.pairs.reserve(pairs);
         self.paths.reserve(pairs);
@@ -184,27 +185,27 @@ impl<'a> FlowNetwork<'a> {
         self.sharing.reserve(pairs, pairs * USUAL_LINKS);
     }
 
-    /// Of flows that start from now on it is told what [held](Delay) them up; there is none yet.
-    /// Takes about 300 bytes more a flow under way, and 48 for each that has finished until it is
+    /// Attributes the [delays](Delay) of flows from now on; to be called before the first flow.
+    /// Memory: about 300 bytes more per active flow, and 48 per finished one until it is
     /// [forgotten](Self::forget).
     pub fn attribute_delays(&mut self) {
         self.delays = Some(Box::new(DelayAttribution::new(&self.capacity, self.topology.link_count())));
     }
 
-    /// True if it is told what holds flows up.
+    /// True if delays are attributed.
     pub fn attributes_delays(&self) -> bool {
         self.delays.is_some()
     }
 
-    /// Of flows that start from now on it is told what links [carried](Self::take_owner_traffic) for
-    /// their owners; there is none yet.
+    /// Records the [bytes that links carry](Self::take_owner_traffic) for each owner; to be called
+    /// before the first flow.
     pub fn record_owner_traffic(&mut self) {
         self.owner_traffic = Some(Box::new(OwnerTraffic::new(self.topology.link_count())));
     }
 
-    /// Bytes that links carried for an owner since this was asked last, up to the time that the
-    /// network has gone on to; links in ascending order, those without bytes left out. Nothing if
-    /// nobody wanted to be [told](Self::record_owner_traffic).
+    /// Bytes that links carried for an owner since the last call, up to the present time. Links
+    /// ascend; those without bytes are left out. Empty unless
+    /// [recorded](Self::record_owner_traffic).
     pub fn take_owner_traffic(&mut self, owner: u32) -> Vec<(LinkId, f64)> {
         let Some(owner_traffic) = &mut self.owner_traffic else { return Vec::new() };
         let now = self.clock.max(self.now as f64);
@@ -218,8 +219,7 @@ impl<'a> FlowNetwork<'a> {
         owner_traffic.take(owner, under_way).into_iter().map(|(link, bytes)| (LinkId(link), bytes)).collect()
     }
 
-    /// Nobody will ask what links [carried](Self::take_owner_traffic) for an owner any more, who starts
-    /// no flow either.
+    /// Drops the [traffic](Self::take_owner_traffic) of an owner that starts no more flows.
     pub fn forget_owner_traffic(&mut self, owner: u32) {
         if let Some(owner_traffic) = &mut self.owner_traffic {
             owner_traffic.forget(owner);
@@ -237,10 +237,10 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Of each loss of a flow, the pair that it lost most to: whose flows carried most over the
-    /// link meanwhile, each taken to have gone evenly. Losses are in the order of time and do not
-    /// overlap. Nothing if nobody asked for [holds](Self::attribute_delays), or the time is
-    /// [forgotten](Self::forget).
+    /// The pair of ranks to which a flow lost most, for each of its losses: the pair whose flows
+    /// carried most bytes over the link meanwhile. Each flow counts at its mean rate. Losses ascend
+    /// in time and do not overlap. `None` unless delays are [attributed](Self::attribute_delays),
+    /// and for times that are [forgotten](Self::forget).
     pub fn competing_pairs(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
         let (Some(delays), Some(first)) = (&self.delays, losses.first()) else {
             return vec![None; losses.len()];
@@ -255,22 +255,22 @@ impl<'a> FlowNetwork<'a> {
         competing_pairs(losses, finished.chain(under_way), crosses)
     }
 
-    /// Nobody will [ask](Self::rivals) for what was before a time.
+    /// Drops what [`competing_pairs`](Self::competing_pairs) needs of times before this one.
     pub fn forget(&mut self, before: Picoseconds) {
         if let Some(delays) = &mut self.delays {
             delays.forget(before as f64);
         }
     }
 
-    /// What held up a flow that has finished: together the time that it took after its latency.
-    /// Told once, before its key is used again; nothing if nobody [asked](Self::attribute_delays).
+    /// The delays of a finished flow; their sum is its time after its latency. They are returned
+    /// once, before the key is used again. Empty unless [attributed](Self::attribute_delays).
     pub fn take_delays(&mut self, key: u32) -> Vec<Delay> {
         self.delays.as_mut().map(|delays| delays.take(key)).unwrap_or_default()
     }
 
-    /// A flow of `bytes` starts at `now`, which is not before the time of earlier calls; it gets no
-    /// more than `cap_gbps`, if there is a cap. [`advance`](Self::advance) tells its `key` when it
-    /// has finished. Within a host there is no latency.
+    /// Starts a flow of `bytes` at `now`, which is not before the time of earlier calls. Its rate
+    /// is at most `cap_gbps`, if there is a cap. [`advance`](Self::advance) reports its `key` at
+    /// its end. Within a host there is no latency.
     ///
     /// # Errors
     /// Those of the [router](Router::route).
@@ -301,8 +301,7 @@ impl<'a> FlowNetwork<'a> {
         Ok(())
     }
 
-    /// When something happens next, if nothing is started until then: a flow finishes, or begins to
-    /// share.
+    /// Time of the next event, if no flow starts before: a flow finishes, or begins to share.
     pub fn next(&self) -> Option<Picoseconds> {
         let end = self.finishing.earliest().map(|end| (end.round() as Picoseconds).max(self.now));
         match (self.next_begin(), end) {
@@ -311,8 +310,8 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Goes on to the time `to`. `finished` gets the key of each flow that has finished by then, in
-    /// the order of time, with its exact time in picoseconds.
+    /// Advances to the time `to`. `finished` receives the key and the exact end, in picoseconds, of
+    /// each flow that finishes by then, in the order of time.
     pub fn advance(&mut self, to: Picoseconds, mut finished: impl FnMut(u32, f64)) {
         while self.next().is_some_and(|next| next <= to) {
             self.step(&mut finished);
@@ -320,7 +319,7 @@ impl<'a> FlowNetwork<'a> {
         self.now = self.now.max(to);
     }
 
-    /// What happened to a link so far.
+    /// Usage of a link so far.
     pub fn usage(&self, link: LinkId) -> LinkUsage {
         self.usage.of(link, self.clock.max(self.now as f64))
     }
@@ -340,7 +339,7 @@ impl<'a> FlowNetwork<'a> {
         self.waiting.first_key_value().map(|(begin, _)| *begin)
     }
 
-    /// All that happens at the next instant.
+    /// Processes all events of the next instant.
     fn step(&mut self, finished: &mut impl FnMut(u32, f64)) {
         let begin = self.next_begin().map_or(f64::INFINITY, |begin| begin as f64);
         let end = self.finishing.earliest().unwrap_or(f64::INFINITY);
@@ -375,12 +374,12 @@ impl<'a> FlowNetwork<'a> {
                 *load = (rate * PS_PER_S).round() + self.expected[link as usize];
             }
         }
-        // The earliest has to be known without a change.
+        // The heap must be exact before its first entry is read.
         self.finishing.first();
     }
 
-    /// A flow has paid its latency and has its connection to itself. So have those that wait for
-    /// it, if there is nothing to send.
+    /// Lets a flow share after its latency, when its connection is free. A flow of 0 bytes ends at
+    /// once, and the next one of the connection follows.
     fn begin(&mut self, flow: Waiting, finished: &mut impl FnMut(u32, f64)) {
         let mut next = Some(flow);
         while let Some(flow) = next {
@@ -414,7 +413,7 @@ impl<'a> FlowNetwork<'a> {
         }
         let flow = waiting.flow(&mut self.sequence);
         let joins = waiting.cap == f64::INFINITY && path.class != NONE;
-        // Flows of several owners are no class where it matters whose they are.
+        // Attribution needs a class per owner.
         if joins && self.delays.as_ref().is_none_or(|delays| delays.are_alike(waiting.key, path.class)) {
             let class = path.class;
             if let Some(delays) = &mut self.delays {
@@ -482,7 +481,7 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// A flow takes the place of one of its connection that has just finished: nobody's rate
+    /// Puts a flow in the place of the one of its connection that has just finished; no rate
     /// changes.
     fn follow(&mut self, class: u32, next: &Waiting, alone: bool) {
         if !self.load.is_empty() {
@@ -507,9 +506,9 @@ impl<'a> FlowNetwork<'a> {
         self.finishing.set(class, progress.end());
     }
 
-    /// Flows of a pair that start from now on take these links, whatever the router would say; for
-    /// routers whose answer depends on the pair alone. A changed route costs the memory of the old
-    /// one.
+    /// Sets the route of a pair for flows that start from now on, in place of the router's answer.
+    /// Only for routers whose answer depends on the pair alone. The memory of a replaced route is
+    /// not freed.
     pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
         let same = |path: &u32| {
             let known = self.sharing.links(self.paths[*path as usize].route);
@@ -567,20 +566,19 @@ impl<'a> FlowNetwork<'a> {
     /// A flow of the path has gone.
     fn drop_path(&mut self, number: u32) {
         let path = &self.paths[number as usize];
-        // Who asks afterwards has to know which way flows went.
+        // Competing pairs are found from the routes of finished flows.
         if !path.is_kept && self.delays.is_none() {
             self.sharing.drop_route(path.route);
             self.unused_paths.push(number);
         }
     }
 
-    /// A flow that pays latency begins (1) or ceases (−1) to be expected on its links, with the
-    /// highest rate that it could have: routers that look would else send all flows of one instant
-    /// the same way.
+    /// Adds (1) or removes (−1) the highest rate of a flow in its latency on its links. Without it,
+    /// a router that looks at loads sends all flows of one instant the same way.
     fn expect(&mut self, waiting: &Waiting, sign: f64) {
         let links = self.sharing.links(self.paths[waiting.path as usize].route);
         let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);
-        // Whole numbers, so that nothing is left when all have gone.
+        // Whole numbers add and subtract without error, so the sum returns to 0.
         let rate = sign * (least * PS_PER_S).round();
         for link in links {
             if let Some(expected) = self.expected.get_mut(*link as usize) {

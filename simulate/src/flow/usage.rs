@@ -1,4 +1,4 @@
-//! What the flows of a run did to each link.
+//! Usage of each link by the flows of a run.
 
 use crate::topology::LinkId;
 

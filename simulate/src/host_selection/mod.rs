@@ -37,11 +37,12 @@ pub trait HostSelector: Send {
     /// Free hosts, each once, with at least as many slots as processes, in the order in which
     /// process mappers fill them.
     ///
-    /// The selectors here stop when they have enough: without the last one they took there would be
-    /// too few slots.
+    /// The selectors here stop when they have enough slots: without their last host there are too
+    /// few.
     ///
     /// # Errors
-    /// Only of external programs: one that dies, is late, or answers what is no selection.
+    /// External programs only: an end or time-out of the program, or an answer that is no
+    /// selection.
     fn select(&mut self, request: &HostRequest<'_>) -> Result<Vec<HostId>>;
 }
 
@@ -55,7 +56,7 @@ struct Enough<'a> {
 impl<'a> Enough<'a> {
     fn new(request: &HostRequest<'a>) -> Self {
         let slots = request.topology.slots();
-        // As many as needed if all are like the first.
+        // Number of hosts, if all have as many slots as the first.
         let count = slots.first().map_or(0, |slots| request.processes.div_ceil((*slots).max(1)) as usize);
         let hosts = Vec::with_capacity(count.min(slots.len()));
         Self { slots, missing: u64::from(request.processes), hosts }

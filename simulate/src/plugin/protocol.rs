@@ -15,7 +15,7 @@ pub const VERSION: u32 = 1;
 /// Time for an answer, unless `exec:PROGRAM[timeout=TIME]` sets another one.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Longest part of an answer that an error shows, characters.
+/// Longest quotation of an answer in an error, characters: two to three lines of a terminal.
 const MOST_QUOTED: usize = 200;
 
 /// What a plugin is there for.
@@ -27,7 +27,7 @@ pub(crate) struct Role {
     pub(crate) answer: &'static str,
 }
 
-/// A running program and what it was told.
+/// A running program and its last answer.
 #[derive(Debug)]
 pub(crate) struct Plugin {
     role: Role,
@@ -89,7 +89,7 @@ impl Plugin {
         host.ok_or_else(|| self.lie(&format!("`{name}` is not a host of the network")))
     }
 
-    /// The error for an answer that is JSON but not true: shows what was said.
+    /// The error for a JSON answer with wrong content; it quotes the answer.
     pub(crate) fn lie(&self, problem: &str) -> Error {
         Error::data(format!("{} answered `{}`: {problem}", self.role.axis, shortened(&self.said)))
             .at(format!("exec:{}", self.program))

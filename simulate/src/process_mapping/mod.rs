@@ -32,7 +32,7 @@ pub struct MapRequest<'a> {
     pub hosts: &'a [HostId],
     /// Number of ranks.
     pub ranks: u32,
-    /// What they send over the whole run: application-aware mapping.
+    /// Traffic matrix of the whole run, for application-aware mapping.
     pub matrix: &'a TrafficMatrix,
 }
 
@@ -48,7 +48,8 @@ pub trait ProcessMapper: Send {
     /// A host for each rank, none above its slots.
     ///
     /// # Errors
-    /// Only of external programs: one that dies, is late, or answers what is no placement.
+    /// External programs only: an end or time-out of the program, or an answer that is no
+    /// placement.
     fn map(&mut self, request: &MapRequest<'_>) -> Result<Placement>;
 }
 

@@ -162,7 +162,7 @@ impl ActiveReplay<'_> {
         let state = &mut self.ranks[rank as usize];
         state.next += 1;
         state.stretch = number + 1;
-        // Time ascends: the value of the last rank to pass remains.
+        // Time ascends, so the last rank to pass sets the value.
         self.boundaries[number] = now;
         self.passed[number] += u128::from(now.saturating_sub(self.began));
         self.passers[number] += 1;

@@ -1,14 +1,14 @@
-//! Computation that takes unlike lengths: noise, and hosts that are slower than others.
+//! Noise of computation, and stragglers: hosts that are slower than others.
 //!
 //! - **Noise**: each stretch of computation takes a factor of its own, log-normal with mean 1 and
 //!   the standard deviation that is asked for. The delays of operating systems have heavier tails
 //!   (Hoefler, Schneider, Lumsdaine, *Characterizing the influence of system noise on large-scale
-//!   applications by simulation*, SC 2010); this is for how much unevenness a program bears, not
-//!   for a given system.
-//! - **Stragglers**: a share of the hosts, by chance, takes longer for all computation.
+//!   applications by simulation*, SC 2010). The model shows how sensitive a program is to noise; it
+//!   does not describe a given system.
+//! - **Stragglers**: a random share of the hosts takes longer for all computation.
 //!
-//! Every factor is a hash of the seed and of what it is for, so a run is the same wherever and in
-//! whatever order it is computed.
+//! Every factor is a hash of the seed and of its purpose, so it does not depend on the order of
+//! computation.
 
 use crate::engine::Picoseconds;
 use crate::topology::HostId;
@@ -20,15 +20,15 @@ pub struct Noise {
     pub deviation: f64,
     /// Probability that a host is slow: `stragglers`, 0 by default.
     pub stragglers: f64,
-    /// What a slow host takes, over what others take: `slowdown`, 2 by default.
+    /// Computation time of a slow host over that of others: `slowdown`, 2 by default.
     pub slowdown: f64,
     /// Of the run.
     pub seed: u64,
 }
 
 impl Noise {
-    /// What `time` of computation takes: of a rank on a host, in a replay of this number, at a
-    /// position among its operations.
+    /// The time that `time` of computation takes for a rank on a host, in a replay of this number,
+    /// at this position among its operations.
     pub(super) fn apply(&self, time: Picoseconds, host: HostId, place: (u64, u32, usize)) -> Picoseconds {
         if self.deviation <= 0.0 && self.stragglers <= 0.0 {
             return time;

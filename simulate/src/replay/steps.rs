@@ -1,4 +1,4 @@
-//! The steps of a critical path: the longest ones, and what held up its messages.
+//! Steps of a critical path: the longest ones, with the delays of its messages.
 
 use super::active::ActiveReplay;
 use super::transport::Transport;
@@ -7,13 +7,13 @@ use crate::flow::{Delay, DelaySums, Loss, Pair};
 use crate::result::StepKind;
 use crate::topology::LinkId;
 
-/// What a critical path is made of, step by step.
+/// The steps of a critical path and the delays of its messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
     /// The longest steps of each stretch, in order of time.
     pub steps: Vec<Step>,
-    /// By stretch: what held up its messages, by link and job, where that is asked for and known.
-    /// What is missing to the time that the path was in the network is latency.
+    /// By stretch: delays of the path's messages, by link and job, where requested and known. The
+    /// rest of the path's time in the network is latency.
     pub delays: Option<Vec<DelaySums>>,
 }
 
@@ -24,7 +24,7 @@ pub struct Step {
     pub stretch: usize,
     /// What happened.
     pub kind: StepKind,
-    /// The rank; of a message its sender, of a sum in the network the rank that joined last.
+    /// The rank: a message's sender, or the rank that joined a sum in the network last.
     pub rank: u32,
     /// The receiver of a message.
     pub peer: Option<u32>,
@@ -34,14 +34,13 @@ pub struct Step {
     pub end: Picoseconds,
     /// What was sent.
     pub bytes: Option<u64>,
-    /// The link that held it up the longest.
+    /// The link of the longest delay.
     pub link: Option<LinkId>,
-    /// What it lost to others, picoseconds; `None` if not asked for.
+    /// Time lost to other flows, picoseconds; `None` unless requested.
     pub shared: Option<f64>,
     /// The job that it lost most to.
     pub by: Option<u32>,
-    /// Of that job the ranks whose messages it lost most to, sender and receiver, where it lost
-    /// most to the job.
+    /// The competing pair of that job, sender and receiver, on the link of the largest loss.
     pub by_ranks: Option<Pair>,
     /// Its number among the messages of the replay.
     pub message: Option<u32>,
@@ -84,7 +83,7 @@ pub(super) struct StepCollector<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     Rank(u32),
-    /// A message, or a sum, numbered on after the last message.
+    /// A message or a sum; numbers of sums follow those of messages.
     Message(u32),
 }
 
@@ -95,7 +94,7 @@ impl<'a> StepCollector<'a> {
         Self { replay, most: most as usize, steps: Vec::new(), stretch: replay.boundaries.len(), details }
     }
 
-    /// The path was at a place from `start` to `end`, within one stretch.
+    /// Adds the part of the path from `start` to `end`, within one stretch.
     pub(super) fn step(&mut self, stretch: usize, start: Picoseconds, end: Picoseconds, place: Place) {
         if stretch != self.stretch {
             self.end_stretch();
@@ -140,7 +139,7 @@ impl<'a> StepCollector<'a> {
         }
     }
 
-    /// Puts down what held a message up; where only a part of it is in the stretch, in proportion.
+    /// Adds the delays of a message; if only a part of it is in the stretch, in proportion.
     fn blame(&mut self, step: &mut Step, number: usize) {
         let (Some(delays), Some(sums)) = (&self.replay.delays, &mut self.details.delays) else { return };
         let message = &self.replay.messages[number];
@@ -176,14 +175,14 @@ impl<'a> StepCollector<'a> {
     }
 }
 
-/// What a step lost to the job that it lost most to, on the link where it did so.
+/// The largest loss of a step: the job and the link with the most lost time.
 fn loss(replay: &ActiveReplay<'_>, step: &Step) -> Option<Loss> {
     let (number, by) = (step.message? as usize, step.by?);
     let delays = &replay.delays.as_ref()?[number];
     let of_job = delays.iter().filter(|delay| delay.by == Some(by));
     let link = of_job.rev().max_by(|a, b| a.time.total_cmp(&b.time))?.link?;
     let (message, transfer) = (&replay.messages[number], &replay.operations.messages()[number]);
-    // It shared at the end, after its latency.
+    // The message shares links at its end, after its latency.
     let shared = delays.iter().map(|delay| delay.time).sum::<f64>();
     let since = message.arrived as f64 - shared;
     let from = since.max((replay.began + step.start) as f64);

@@ -1,5 +1,4 @@
-//! The network as a result remembers it: what is needed to name links, to draw them, and to build
-//! it again.
+//! The network in a result: enough to name links, to draw them, and to build it again.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +33,7 @@ pub struct Link {
     pub latency_ps: u64,
     /// Output port at the source.
     pub port: Option<String>,
-    /// What it does to packets besides carrying them.
+    /// Its faults.
     #[serde(default, skip_serializing_if = "Faults::is_none")]
     pub faults: Faults,
 }

@@ -1,4 +1,4 @@
-//! What packets came to on links: columns of the table `links` that only the packet model has.
+//! Packet counts of links: columns of the table `links` of the packet model.
 
 /// Packets on one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
-//! The shortest path that hurts least, given the load of this moment.
+//! Greedy routing: the shortest path of least cost under the present loads.
 //!
 //! PFSim's dynamic routers: `greedy` takes the path of the least sum of loads, `greedy-max` the one
-//! whose most loaded link has the least load. Pairs come from the heaviest to the lightest and each
-//! sees those before it. Only links between switches count: the first and last hop are not a matter
-//! of choice. Loads are compared, not load / capacity: on networks of unequal capacities these are
-//! the wrong routers.
+//! whose most loaded link has the least load. Pairs are routed from the heaviest to the lightest,
+//! each after the load of those before it. Only links between switches count, as the first and last
+//! hop are fixed. Loads are compared, not load / capacity: on networks of unequal capacities these
+//! are the wrong routers.
 //!
 //! The least cost to the destination is known for each switch once it is known for the switches
 //! behind its candidates, so a search breadth first from the source, and its order backwards, give
@@ -18,10 +18,11 @@ use phaseflow_collect::Result;
 use super::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, ShortestPaths, Topology};
 
-/// Choices behind the first that are decided path by path: the up-ports of a three-level fat tree.
+/// Further choices, after the first, up to which paths are compared one by one: a three-level fat
+/// tree has one, at the second switch. With more, a search costs less.
 const FURTHER_CHOICES: u32 = 1;
 
-/// How the loads of a path's links make its cost.
+/// The cost of a path from the loads of its links.
 pub(super) trait Cost: Send {
     /// The cost of a link with load `load` followed by a path of cost `rest`.
     fn join(load: f64, rest: f64) -> f64;
@@ -58,10 +59,10 @@ pub(super) struct Greedy<C> {
     room: Vec<LinkId>,
 }
 
-/// What one search knows, kept to spare allocations.
+/// The state of a search, kept to save allocations.
 #[derive(Debug, Default)]
 struct Search {
-    /// By switch: number of the last search that met it.
+    /// By switch: number of the last search that visited it.
     visited: Vec<u32>,
     number: u32,
     /// Switches in order of distance from the source.
@@ -132,13 +133,11 @@ impl<C: Cost> Greedy<C> {
     }
 }
 
-/// The first link of least cost among `links`, if it is below `bound`, and that cost, `spent` so
-/// far included. `None` if more than `choices` further choices lie behind the links: then a search
-/// is cheaper.
+/// The first link of least cost among `links`, if below `bound`, with that cost including `spent`.
+/// `None` if more than `choices` further choices follow, where a search is cheaper.
 ///
-/// As deep as a fat tree of three levels needs, this looks at paths one after the other, but leaves
-/// each as soon as it is not better than the best so far, which the remaining links cannot change:
-/// costs only grow.
+/// This compares paths one by one, and leaves a path once it is no better than the best so far:
+/// costs only grow along a path.
 fn best_by_bound<C: Cost>(
     topology: &Topology,
     paths: &ShortestPaths<'_>,

@@ -40,7 +40,7 @@ impl<'a> MessageNetwork<'a> {
         })
     }
 
-    /// A network of flows, which tells what links carried for each job.
+    /// A flow network that records the traffic of each job.
     pub(super) fn flows_of(
         topology: &'a Topology,
         options: &Options,
@@ -71,8 +71,8 @@ impl<'a> MessageNetwork<'a> {
         }
     }
 
-    /// Bytes that links carried for a job since this was asked last; none are known of packets,
-    /// which are [counted](Self::take_counts).
+    /// Bytes that links carried for a job since the last call; none for packets, which have
+    /// [counts](Self::take_counts).
     pub(super) fn take_owner_traffic(&mut self, job: u32) -> Vec<(LinkId, f64)> {
         match &mut self.carrier {
             Carrier::Flows(flows) => flows.take_owner_traffic(job),
@@ -80,14 +80,14 @@ impl<'a> MessageNetwork<'a> {
         }
     }
 
-    /// Nobody will ask what links carried for a job any more, which sends nothing either.
+    /// Drops the traffic of a job that sends no more messages.
     pub(super) fn forget_owner_traffic(&mut self, job: u32) {
         if let Carrier::Flows(flows) = &mut self.carrier {
             flows.forget_owner_traffic(job);
         }
     }
 
-    /// Up to when packets have moved; flows begin whenever they are told to.
+    /// The time that the packet network has reached; flows can start at any time.
     pub(super) fn now(&mut self) -> Picoseconds {
         match &mut self.carrier {
             Carrier::Flows(_) => 0,
@@ -95,8 +95,7 @@ impl<'a> MessageNetwork<'a> {
         }
     }
 
-    /// What packets came to since the last time that this was asked, up to the present time of
-    /// replays.
+    /// Packet counts since the last call, up to the present time of replays.
     pub(super) fn take_counts(&mut self, now: Picoseconds) -> Option<Counts> {
         let Carrier::Packets(packets, _) = &mut self.carrier else { return None };
         let network = packets.network();

@@ -12,9 +12,9 @@
 //! idle stretches carry nothing. If the time of a phase is unknown for any workload of the run, all
 //! loads are bytes, as PFSim's, so that what adds up has one unit.
 //!
-//! What happens at the same moment happens one after the other, in order of submission to the
-//! queue, but statistics see only what holds for some time: a job that ends as another one starts
-//! is not counted together with it.
+//! Events of the same time are processed in the order of their submission to the queue. Statistics
+//! count only states that last for some time: a job that ends when another one starts does not
+//! overlap it.
 
 mod fidelity;
 mod independent;
@@ -62,8 +62,8 @@ pub(crate) use job::check_slots;
 use program::Program;
 use simulation::Simulation;
 
-/// Most jobs of one run: about a gigabyte of rows. A line that submits more does so without pause,
-/// and is a slip.
+/// Most jobs of one run: about a gigabyte of rows. A line that submits more has a mistaken
+/// interval.
 pub const MOST_JOBS: u32 = 1_000_000;
 
 /// When jobs of a line are submitted, and how long each runs.
@@ -101,13 +101,13 @@ pub struct JobSource {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reroute {
-    /// Once, when a job starts, for what its phases send together (at the rates averaged over the
-    /// whole job): a pair of hosts keeps its route while the job lives. This is what PFSim does.
+    /// Routes are chosen once, at the start of a job, for the sum of its phases at rates averaged
+    /// over the job. A pair of hosts keeps its route for the whole job, as in PFSim.
     #[default]
     Job,
-    /// Each time that a phase begins, for that phase's demand and the loads of that moment. The
-    /// phase's rows then tell of the occurrence with the worst bottleneck (the first of equal
-    /// ones), as if all had been routed like it.
+    /// Routes are chosen at each beginning of a phase, for its demand and the present loads. The
+    /// rows of the phase describe the occurrence with the worst bottleneck (the first of equal
+    /// ones), as if all were routed like it.
     Phase,
 }
 
@@ -138,7 +138,7 @@ pub enum LinkStatistics {
 /// What is simulated.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
-    /// Which point of the sweep this is; its seed is that of the jobs.
+    /// The point of the sweep; its seed is that of the jobs.
     pub labels: RunLabels,
     /// The network.
     pub topology: &'a Topology,
@@ -162,9 +162,9 @@ pub struct Setup<'a> {
     pub record_routes: bool,
     /// What the table of links holds.
     pub link_statistics: LinkStatistics,
-    /// What the network does with what is sent.
+    /// The network model.
     pub model: Model,
-    /// Who is told of messages that have arrived.
+    /// The progress that counts messages that have arrived.
     pub progress: Option<&'a RunProgress<'a>>,
 }
 
@@ -183,10 +183,9 @@ pub struct Algorithms {
 /// Runs one point.
 ///
 /// # Errors
-/// A workload whose messages are not known where they are to be replayed; ranks that wait for each
-/// other for ever; a job that can never fit the network; endless jobs without an end of the run, or
-/// more jobs than [`MOST_JOBS`]; a workload whose occurrences do not tile its run; times
-/// beyond the clock (213 days); what external programs report.
+/// A replay without known messages; a deadlock; a job that can never fit the network; endless jobs
+/// without an end of the run, or more jobs than [`MOST_JOBS`]; a workload whose occurrences do not
+/// tile its run; times beyond the clock (213 days); errors of external programs.
 pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     let programs = setup.workloads.iter().map(|workload| Program::new(workload, setup.merged));
     let mut programs = programs.collect::<Result<Vec<_>>>()?;

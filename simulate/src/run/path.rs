@@ -1,4 +1,4 @@
-//! What the critical paths of a phase are made of, all its occurrences together.
+//! Critical paths of a phase, all its occurrences together.
 
 use crate::engine::Picoseconds;
 use crate::flow::DelaySums;
@@ -7,7 +7,7 @@ use crate::result::{BlameRow, Cause, PathRow, Replayed, StepKind};
 use crate::statistics::seconds;
 use crate::units::S_PER_PS;
 
-/// Less than this is what rounding to picoseconds leaves of a time, seconds.
+/// Rounding error of times, seconds: the picosecond of the clock.
 const ROUNDING_S: f64 = S_PER_PS;
 
 /// Steps and sums of a phase.
@@ -15,7 +15,7 @@ const ROUNDING_S: f64 = S_PER_PS;
 pub(super) struct Paths {
     steps: Vec<Step>,
     delays: DelaySums,
-    /// True if it is known what held up all messages, and if it is not known of some.
+    /// True if the delays of all messages are known, and true if those of some are unknown.
     is_known: bool,
     is_unknown: bool,
 }
@@ -38,7 +38,7 @@ impl Paths {
         keep_longest(&mut self.steps, most as usize);
     }
 
-    /// Adds a share of what held up messages, if that is known.
+    /// Adds a share of the delays of messages, if they are known.
     pub(super) fn add_delays(&mut self, delays: Option<&DelaySums>, share: f64) {
         match delays {
             None => self.is_unknown = true,
@@ -49,7 +49,7 @@ impl Paths {
         }
     }
 
-    /// The rows of the table `path`; none if no steps are asked for.
+    /// The rows of the table `path`; none unless steps are requested.
     pub(super) fn path_rows(&self, job: u32, phase: u32, sums: &Replayed, most: u32) -> Vec<PathRow> {
         if most == 0 {
             return Vec::new();
@@ -97,8 +97,8 @@ impl Paths {
         rows
     }
 
-    /// The rows of the table `blame`, by link or not; none if it is not known what held up all
-    /// messages.
+    /// The rows of the table `blame`, by link or merged; none if the delays of some messages are
+    /// unknown.
     pub(super) fn blame_rows(&self, job: u32, phase: u32, sums: &Replayed, by_link: bool) -> Vec<BlameRow> {
         if !self.is_known || self.is_unknown {
             return Vec::new();

@@ -12,7 +12,7 @@ use super::{Scenario, algorithms, jobs, topologies};
 use crate::run::Reroute;
 use crate::topology::TopologyOptions;
 
-/// The paper says node selection for what PFSim's files call `host_selector`.
+/// The paper's name for `host_selector` of PFSim's files.
 const NODE_SELECTOR: &str = "node_selector";
 
 const KEYS: &[&str] = &[
@@ -47,7 +47,7 @@ impl Scenario {
     /// A file that cannot be read, is not YAML, or has a key or value that a scenario does not
     /// have; with line and column.
     pub fn read(path: &Path) -> Result<Self> {
-        // What has no end has no length either: one byte too many is enough to know.
+        // A pipe has no known length: one byte beyond the limit shows that it is too long.
         let file = File::open(path).at(|| path.display())?;
         let mut text = Vec::new();
         file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut text).at(|| path.display())?;
@@ -129,7 +129,7 @@ fn axes(map: Map<'_>, folder: &Path) -> Result<Axes> {
     Ok(axes)
 }
 
-/// What a mapping says of an axis, whose key may have two names.
+/// The alternatives of an axis in a mapping; the key may have two names.
 fn of_axis<'a>(axis: Axis, map: Map<'a>) -> Result<Option<&'a Node>> {
     let other = (axis == Axis::HostSelector).then(|| map.get(NODE_SELECTOR)).flatten();
     match (map.get(axis.key()), other) {
@@ -343,7 +343,7 @@ mod tests {
         }
     }
 
-    /// Documentation that does not parse is wrong.
+    /// The documentation has to parse.
     #[test]
     fn the_documented_examples_are_scenarios() {
         let text = include_str!("../../../docs/scenarios.md");

@@ -21,10 +21,10 @@ pub use fcfs::Fcfs;
 pub struct QueuedJob {
     /// Processes to place: it fits if the free hosts have that many slots.
     pub processes: u32,
-    /// Most process slots it may occupy: those of whole hosts, chosen by a host selector that stops
+    /// Most process slots that it can occupy: those of whole hosts, from a host selector that stops
     /// when it has enough.
     pub slots: u64,
-    /// How long it will run, as far as the scheduler knows.
+    /// Estimated run time.
     pub estimate: Picoseconds,
 }
 
@@ -33,7 +33,7 @@ pub struct QueuedJob {
 pub struct RunningJob {
     /// Process slots it occupies: those of whole hosts.
     pub slots: u64,
-    /// When it will end, as far as the scheduler knows, from now on.
+    /// Estimated time until its end.
     pub remaining: Picoseconds,
 }
 
@@ -51,7 +51,7 @@ pub enum Occasion {
 pub struct QueueView<'a> {
     /// Why it is asked.
     pub occasion: Occasion,
-    /// How many jobs it has started on this occasion so far.
+    /// Number of jobs started on this occasion.
     pub started: u32,
     /// Process slots of the free hosts.
     pub free_slots: u64,
@@ -70,8 +70,8 @@ impl QueueView<'_> {
 
 /// A scheduling algorithm.
 pub trait Scheduler: Send {
-    /// Index in the queue of a job to start now, one that [fits](QueueView::fits); asked again,
-    /// with the new view, until it says `None`.
+    /// Index in the queue of a job that [fits](QueueView::fits) and starts now. The call is
+    /// repeated with the new view until it returns `None`.
     fn next(&mut self, view: &QueueView<'_>) -> Option<usize>;
 }
 

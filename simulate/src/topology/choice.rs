@@ -1,4 +1,4 @@
-//! Which network: a GraphML file, or a generator with its parameters.
+//! The choice of a network: a GraphML file, or a generator with its parameters.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,8 @@ const GENERATORS: &[(&str, Generator)] = &[
 const LATER: &[&str] = &["dragonfly", "hyperx"];
 
 impl TopologyChoice {
-    /// Parses one choice: what has a `.` or a `/` outside brackets is a file, all else a generator.
+    /// Parses one choice: text with a `.` or a `/` outside brackets is a file, other text a
+    /// generator.
     ///
     /// # Errors
     /// A generator that does not exist, or text that is neither.

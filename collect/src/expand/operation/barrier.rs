@@ -15,7 +15,7 @@ pub(super) fn barrier(schedule: &mut Schedule, ranks: u32, algorithm: Algorithm)
             tree.up(schedule, |_| (0, Part::Signal));
             tree.down(schedule, |_| Some((0, Part::Signal)));
         }
-        // Two ranks meet in the first round.
+        // With two ranks, one round suffices.
         _ => bruck::barrier(schedule, ranks),
     }
 }

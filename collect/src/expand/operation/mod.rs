@@ -1,6 +1,6 @@
 //! The schedule of each collective by a given algorithm, one file per collective.
 //!
-//! An algorithm that several collectives share stands in a file of its own beside this folder.
+//! Algorithms have files of their own beside this folder, as several collectives share them.
 
 mod allgather;
 mod allreduce;
@@ -18,8 +18,8 @@ use super::schedule::Schedule;
 use crate::trace::Operation;
 use crate::{Error, Result};
 
-/// Writes the schedule of a checked collective. Steps aside for a simpler algorithm where Open MPI
-/// does.
+/// Writes the schedule of a checked collective, by a simpler algorithm in the cases in which Open
+/// MPI takes one.
 ///
 /// # Errors
 /// The operation has no such algorithm, or it is for another number of ranks.
@@ -73,12 +73,12 @@ fn root(collective: &Collective) -> u32 {
     collective.root.unwrap_or(0)
 }
 
-/// Halving needs an element a survivor and an operator that does not mind the order.
+/// Recursive halving needs an element per survivor and a commutative operator.
 fn fits_rabenseifner(collective: &Collective) -> bool {
     collective.commutative && collective.vector_count() >= 1 << collective.ranks.ilog2()
 }
 
-/// A building block, chosen by the rules of the whole.
+/// Writes a building block with the algorithm of the rules.
 fn choose(schedule: &mut Schedule, collective: &Collective) -> Result<()> {
     let algorithm = schedule.rules.choose(collective)?;
     run(schedule, collective, algorithm)

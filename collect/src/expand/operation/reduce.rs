@@ -22,7 +22,7 @@ pub(super) fn reduce(schedule: &mut Schedule, collective: &Collective, algorithm
         _ => return linear::reduce(schedule, ranks, root, count * unit),
     };
     tree.up(schedule, |_| (count * unit, Part::Combine { offset: 0 }));
-    // The root of the in-order tree is fixed.
+    // The root of the in-order tree is always the last rank.
     if tree.rank(0) != root {
         schedule.send(tree.rank(0), root, count * unit, Part::Copy { offset: 0 });
     }

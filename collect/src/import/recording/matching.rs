@@ -1,4 +1,4 @@
-//! The receives of all ranks, for the sends as the merge brings them.
+//! Matching of receives to the sends of the merge.
 
 use super::piece::Leaving;
 use super::process::{NO_COMMUNICATOR, Process};
@@ -6,7 +6,7 @@ use super::receives::{Envelope, MOST_AHEAD, Match, Receives};
 use super::remarks::Remarks;
 use crate::Result;
 
-/// Completes messages by what their receivers saw of them.
+/// Completes messages by the times of their receives.
 pub(super) struct Matching<'a> {
     processes: &'a [Process<'a>],
     /// By the place of their process.
@@ -61,7 +61,7 @@ impl<'a> Matching<'a> {
         Ok(())
     }
 
-    /// After the last message: what did not fit.
+    /// The unmatched receives, after the last message.
     ///
     /// # Errors
     /// What the operating system says.

@@ -1,4 +1,4 @@
-//! What a user should know of a recording beside the trace that it makes.
+//! Remarks for the user on a recording.
 
 use phaseflow_profiler::{Run, State};
 
@@ -16,11 +16,11 @@ pub(super) struct Remarks {
     pub(super) unmatched: UnmatchedReceives,
     /// Sends whose receive came so much later that its times were not kept.
     pub(super) owed: u64,
-    /// Messages of which sender and receiver saw different sizes.
+    /// Messages with different sizes at sender and receiver.
     pub(super) unlike: u64,
     /// Messages to processes of another `MPI_COMM_WORLD`.
     pub(super) foreign: u64,
-    /// Collective calls without messages that nobody asked to expand.
+    /// Collective calls without messages and without a request to expand them.
     pub(super) unexpanded: u64,
     /// Collective calls that could not be expanded.
     pub(super) inexpandable: u64,

@@ -1,6 +1,6 @@
-//! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only
-//! what a message does not tell is recorded: waits, successful tests, probes, and the brackets of
-//! combined calls.
+//! Point-to-point calls: interception of `MPI_Send`, `MPI_Isend`, `MPI_Recv` and the like. If
+//! messages are recorded below, sends and receives are redirected to MPI. Then only data that
+//! messages lack is recorded: waits, successful tests, probes, and the brackets of combined calls.
 
 use super::{functions, int_at, of_both_widths, passing};
 use crate::call::{Call, polled, recorded, told_by_messages};
@@ -12,7 +12,7 @@ use crate::pmpi::{self, Done};
 use crate::recording::{is_on, sees_messages};
 use crate::matched;
 
-/// True if calls have to tell what messages there are.
+/// True if messages are recorded from calls.
 #[inline(always)]
 fn records_messages() -> bool {
     !sees_messages() && is_on()
@@ -209,7 +209,7 @@ fn completing(
     if records_messages() { pmpi::completing(count, requests, statuses, with_statuses, done) } else { real() }
 }
 
-/// Remembers whose message a matching probe took.
+/// Stores the communicator of a message that a matching probe took.
 fn probed(result: i32, taken: bool, comm: usize, message: usize) -> i32 {
     if records_messages() && taken && result == SUCCESS {
         // SAFETY: MPI stored the message there.

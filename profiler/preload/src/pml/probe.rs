@@ -1,4 +1,4 @@
-//! The last guard: a message to ourselves, which has to be seen as what it is.
+//! The last guard: a message to the process itself, which must be recorded correctly.
 
 use crate::format::{Kind, SLOT, Slot};
 use crate::lane;
@@ -7,7 +7,7 @@ use crate::mpi::{library, mpi, out};
 const BYTES: u64 = 8;
 const TAG: i32 = 7919;
 
-/// Sends 8 bytes on `MPI_COMM_SELF` and takes the records back.
+/// Sends 8 bytes on `MPI_COMM_SELF`, checks the records, and removes them.
 pub(super) fn a_message_shows_up() -> Result<(), String> {
     let lane = lane::current();
     if lane.is_null() {

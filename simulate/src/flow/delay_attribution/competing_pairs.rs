@@ -1,11 +1,10 @@
 //! Competing pairs: the pair of ranks whose flows took most of the capacity that a flow lost.
 //!
-//! Losses are added up by owner while flows go; which pair of ranks it was is asked afterwards, and
-//! only of a few flows: those of a critical path. For that each flow that has finished leaves a
-//! note. The pair that a flow lost most to is the one whose flows carried most bytes over the link
-//! in that time, each flow taken to have gone evenly from its beginning to its end; so it is exact
-//! where rates did not change, and else the more so the longer flows last in which they did.
-//! Memory: 48 bytes a flow, until nobody asks for its time any more.
+//! Losses are added up by owner while flows are active. The pair of ranks is needed only for the
+//! flows of a critical path, and is found afterwards from a record of each finished flow. The
+//! competing pair is the one whose flows carried most bytes over the link in the time of the loss.
+//! Each flow counts at its mean rate, so the result is exact where rates do not change. Memory: 48
+//! bytes a flow until its record is dropped.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +14,7 @@ use crate::topology::LinkId;
 /// Sender and receiver, as their owner numbers them.
 pub type Pair = (u32, u32);
 
-/// What a flow lost to another owner, or to others of its own, on a link.
+/// Time that a flow lost on a link to one owner, its own or another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// Where.
@@ -26,12 +25,12 @@ pub struct Loss {
     pub from: f64,
     /// Likewise.
     pub to: f64,
-    /// The flow's own pair, and its bytes in that time, if it is of the same owner: they are no
-    /// loss.
+    /// The flow's own pair and its bytes in that time, if it is of the same owner: a flow does not
+    /// compete with itself.
     pub own: Option<(Pair, f64)>,
 }
 
-/// A flow that has finished, or what it has done so far.
+/// A flow that has finished, or the finished part of an active one.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::flow) struct FlowRecord {
     pub(super) owner: u32,
@@ -43,8 +42,8 @@ pub(in crate::flow) struct FlowRecord {
     pub(super) end: f64,
 }
 
-/// Of each loss the pair that carried most, the first of equal ones. Losses are in the order of
-/// time and do not overlap; `crosses` says which path leads over which link.
+/// The pair that carried most, for each loss; of equal pairs the first. Losses ascend in time and
+/// do not overlap. `crosses` tells whether a path has a link.
 pub(in crate::flow) fn competing_pairs(
     losses: &[Loss],
     records: impl Iterator<Item = FlowRecord>,

@@ -1,18 +1,17 @@
 //! Delay attribution: which links and which owners' flows delayed a flow, and for how long.
 //!
 //! At any moment a flow has a rate r, held down by its bottleneck, and would have the rate a if it
-//! were alone: the least capacity on its route, or its cap. Of a short time dt it needs the part
-//! r/a for its own bytes, and loses the rest, dt·(1 − r/a), to the others that use the bottleneck
-//! then, in proportion to their rates there. So two flows on one link cost each other half of their
-//! time, and of n flows into one host each loses (n − 1)/n. What a flow needs and what it loses add
-//! up to the time that it took after its latency.
+//! were alone: the least capacity on its route, or its cap. In a short time dt it needs the part
+//! r/a for its own bytes. It loses the rest, dt·(1 − r/a), to the other flows on the bottleneck, in
+//! proportion to their rates there. Two flows on one link thus cost each other half of their time,
+//! and each of n flows into one host loses (n − 1)/n. Both parts add up to the time of the flow
+//! after its latency.
 //!
-//! Losses are added up by *owner*, the job that a flow is of. For each link and owner there is the
-//! sum of the bytes that went through; what a class of flows lost while its rate and bottleneck
-//! stayed the same follows from how much the sums grew meanwhile. So a change of a rate costs as
-//! much as the route is long, however many flows there are. Memory: 100 bytes a class, 32 for each
-//! link and owner on it, and 24 for each link and owner that held up a flow; for [whose
-//! flows](mod@competing_pairs) it was, 48 a flow.
+//! Losses are added up by *owner*, the job of a flow. Each link has the sum of the bytes of each
+//! owner. The growth of these sums gives what a class lost while its rate and bottleneck stayed the
+//! same. A change of a rate therefore costs O(links of the route), for any number of flows. Memory:
+//! 100 bytes a class, 32 for each link and owner on it, and 24 for each link and owner that delayed
+//! a flow; [competing pairs](mod@competing_pairs) take 48 a flow.
 
 mod competing_pairs;
 mod sums;
@@ -33,18 +32,20 @@ use crate::topology::LinkId;
 /// Part of the time that a flow took after its latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delay {
-    /// The bottleneck; `None`: its cap, or the memory of a host.
+    /// The bottleneck; `None` for the flow's cap, or the memory of a host.
     pub link: Option<LinkId>,
-    /// The owner of the flows that it lost the time to; `None`: it would have needed it alone.
+    /// The owner of the flows to which the time is lost; `None` for the time that the flow needs
+    /// alone.
     pub by: Option<u32>,
     /// Picoseconds.
     pub time: f64,
 }
 
-/// Less than this part of a time is what rounding leaves.
+/// Relative error of sums of times and bytes: smaller differences are rounding. A sum of n terms in
+/// `f64` errs by up to n·2⁻⁵³, so this allows ten million terms.
 const NOISE: f64 = 1e-9;
 
-/// What is known of flows under way.
+/// The attribution of all active and finished flows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DelayAttribution {
     /// Of flows that start now.
@@ -74,7 +75,7 @@ struct ActiveFlow {
     begin: f64,
     /// How long it waited for its connection before that, and the first link of its route.
     waited: (f64, Option<LinkId>),
-    /// What its class had lost before it joined.
+    /// What its class had lost when it joined.
     before: Vec<Delay>,
 }
 
@@ -116,7 +117,7 @@ struct ClassDelay {
     rate: f64,
     alone: f64,
     total: f64,
-    /// What a flow has lost that was there from the beginning.
+    /// Delays of a flow that belongs to the class from its beginning.
     delays: Vec<Delay>,
     /// What each owner had sent through the bottleneck at `since`.
     marks: Vec<f64>,
@@ -159,7 +160,7 @@ impl DelayAttribution {
         }
     }
 
-    /// It opens a class, its only flow as yet.
+    /// Opens a class with one flow.
     pub(super) fn open(&mut self, class: u32, key: u32, cap: f64, route: &[u32], now: f64) {
         let number = class as usize;
         self.classes.resize_with(self.classes.len().max(number + 1), ClassDelay::default);
@@ -186,7 +187,7 @@ impl DelayAttribution {
         self.pending.push(ClassId(class));
     }
 
-    /// A flow that shared nothing has finished.
+    /// A flow without bytes has finished.
     pub(super) fn skip(&mut self, key: u32) {
         let Some(flow) = self.flows.remove(&key) else { return };
         let (time, link) = flow.waited;
@@ -237,16 +238,16 @@ impl DelayAttribution {
         &self.records[self.records.partition_point(|record| record.end <= time)..]
     }
 
-    /// Nobody will ask for what was before a time.
+    /// Drops the records of flows that ended before a time.
     pub(super) fn forget(&mut self, time: f64) {
         let before = self.records.len() - self.records_after(time).len();
-        // Only when there is much to forget, as the rest moves.
+        // Removal moves the rest, so it waits until half of the records are old.
         if 2 * before >= self.records.len() {
             self.records.drain(..before);
         }
     }
 
-    /// What held up a flow that has finished; told once.
+    /// The delays of a finished flow, returned once.
     pub(super) fn take(&mut self, key: u32) -> Vec<Delay> {
         self.finished.remove(&key).unwrap_or_default()
     }
@@ -321,7 +322,7 @@ fn add(delays: &mut Vec<Delay>, more: Delay) {
 }
 
 impl LinkShares {
-    /// The flows of an owner get more from now on, or less.
+    /// Changes the rate of an owner on a link.
     fn change(&mut self, owner: u32, more: f64, now: f64) {
         match self.shares.iter_mut().find(|share| share.owner == owner) {
             Some(share) => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Delay;
 use crate::topology::LinkId;
 
-/// Holds added up by link and owner.
+/// Delays added up by link and owner.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DelaySums {
     /// Picoseconds.

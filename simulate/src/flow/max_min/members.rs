@@ -1,13 +1,12 @@
 //! Who crosses which link.
 //!
-//! A class that closes does not look for itself in the lists of its links: it stays there as
-//! *stale* until its link is looked through next, or has no room. Until then nobody else gets its
-//! number.
+//! A class that ends is not removed from the lists of its links at once. It stays there as *stale*
+//! until the list is next scanned, or full. Its number is not reused before.
 
 use super::{Class, ClassId};
 
-/// Members that a link's first block has room for, and those from which blocks grow by half as
-/// much: copies are cheap, then memory is.
+/// Members of a link's first block. Full blocks below `MUCH_ROOM` members grow fourfold, which
+/// saves copies; larger ones double, which saves memory.
 const LEAST_ROOM: u32 = 2;
 const MUCH_ROOM: u32 = 128;
 

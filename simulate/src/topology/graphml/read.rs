@@ -12,7 +12,7 @@ use super::super::{Faults, LinkSpec, NetworkGraph, Node, PortOrder};
 use super::keys::{Keys, Scope, Values};
 use super::xml::{Item, Tag, Xml};
 
-/// What a file says.
+/// The content of a file.
 pub(in crate::topology) struct Document {
     pub(in crate::topology) graph: NetworkGraph,
     /// How routing decisions order switches: by name, unless the file says that its order is meant.
@@ -20,7 +20,7 @@ pub(in crate::topology) struct Document {
     pub(in crate::topology) switch_latency_ps: Option<u64>,
 }
 
-/// Reads a network; options replace what the file says.
+/// Reads a network; options replace values of the file.
 ///
 /// # Errors
 /// Text that is no XML, or XML that is no network: with line and byte.
@@ -256,7 +256,7 @@ fn share(text: &str) -> Option<f64> {
 
 fn picoseconds(text: &str) -> Option<u64> {
     let nanoseconds: f64 = text.parse().ok()?;
-    // The bound, 1000 s, also fits 64 bits many times over.
+    // The bound is 1000 s, far below the 213 days of the clock.
     (0.0..=1e12).contains(&nanoseconds).then(|| (nanoseconds * 1e3).round() as u64)
 }
 

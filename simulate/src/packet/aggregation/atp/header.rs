@@ -1,4 +1,4 @@
-//! What an ATP packet carries: sizes, kinds, flags, and where fields stand in a [`Packet`].
+//! The header of ATP: sizes, kinds, flags, and the positions of fields in a [`Packet`].
 //!
 //! | field of the paper | here |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | JobIDAndSequenceNumber | `flow` and `seq` |
 //! | the vector | `words[3]`: where it is [kept](super::vectors) |
 //!
-//! Parameter packets have no use for bitmaps: the new aggregator of a collided packet is in
-//! `words[0]`, the position in the multicast tree in `words[1]`.
+//! Parameter packets need no bitmaps: `words[0]` has the new aggregator of a collided packet,
+//! `words[1]` the position in the multicast tree.
 
 use crate::packet::aggregation::{AGGREGATION_KIND, ELEMENT_BYTES};
 use crate::packet::arena::{ECN_MARKED, PROGRAM_FLAGS, Packet};
@@ -34,7 +34,7 @@ pub(super) const COLLISION: u16 = PROGRAM_FLAGS << 2;
 pub(super) const ECN: u16 = PROGRAM_FLAGS << 3;
 /// edgeSwitchIdentifier: bitmap1 and fanInDegree1 count from now on.
 pub(super) const SECOND: u16 = PROGRAM_FLAGS << 4;
-/// Has passed its worker's switch, which in a real network shows by the port that it comes by.
+/// The packet has passed its worker's switch; a real switch knows it from the port.
 pub(super) const PASSED: u16 = PROGRAM_FLAGS << 5;
 
 /// Numbers in a packet (paper and code).
@@ -69,8 +69,8 @@ pub(super) fn contribution(packet: &Packet) -> (u32, u32) {
     }
 }
 
-/// True if the packet or one in it was marked: the code's switches write IP's mark into the header
-/// too.
+/// True if the packet or a contribution to it was marked: the code's switches copy the mark of IP
+/// into the header.
 #[inline]
 pub(super) fn is_marked(packet: &Packet) -> bool {
     packet.flags & (ECN | ECN_MARKED) != 0

@@ -1,4 +1,4 @@
-//! The numbers in packets and aggregators, kept when results are checked.
+//! The numbers in packets and aggregators, if results are verified.
 //!
 //! A packet, an aggregator and a server's slot own one block each; without checks all blocks are
 //! [`NONE`]. A block whose packet is lost is not found again: with checks, memory grows by 248

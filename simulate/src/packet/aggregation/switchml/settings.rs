@@ -25,17 +25,17 @@ const UDP_HEADERS: u32 = ETHERNET + IPV4 + UDP + SWITCHML_HEADER + EXPONENTS;
 /// Architecture Specification 1.4, section 9.3).
 const RDMA_ADDRESS: u32 = 16;
 const RDMA_IMMEDIATE: u32 = 4;
-/// Elements of a packet: up to a jumbo frame.
+/// Most elements of a packet: 8800 bytes, within a jumbo frame of 9000.
 const MOST_ELEMENTS: u32 = 2200;
-/// Slots of a switch, and bytes of them.
+/// Most slots of a switch, and most bytes of them: far above the tens of megabytes of a Tofino, as
+/// bounds of our memory.
 const MOST_SLOTS: u32 = 1 << 20;
 const MOST_MEMORY: u64 = 1 << 30;
-/// Packets of a message: their numbers fit a mask.
+/// Most packets of a message: the bits of a mask.
 const MOST_PACKETS: u32 = 64;
-/// Workers for which the repository's program has bits.
+/// Most workers of the repository's program: the bits of its bitmap.
 const REPOSITORY_WORKERS: usize = 32;
-/// Time-outs after which the repository's client doubles its time-out, and after how many more
-/// again.
+/// Number of time-outs after which the repository's client doubles its time-out, each time.
 pub(super) const TIMEOUTS_TO_DOUBLE: u32 = 100;
 
 /// How packets are framed.
@@ -52,7 +52,7 @@ pub(super) enum Framing {
 pub(super) enum Numbers {
     /// Integers as they are.
     Int,
-    /// Floats, as integers on a scale that travels ahead.
+    /// Floats, as integers on a scale that is sent ahead.
     Float,
 }
 
@@ -65,11 +65,11 @@ pub(super) struct Settings {
     pub(super) slots: u32,
     /// Groups that a switch has slots for.
     pub(super) jobs: u32,
-    /// Packets that a worker has on their way: a divisor of the slots.
+    /// Packets of a worker in flight: a divisor of the slots.
     pub(super) window: u32,
     /// Packets that are sent, and sent again, together: a divisor of the window.
     pub(super) message: u32,
-    /// A worker sends again what has no result after this time.
+    /// Time without a result after which a worker resends.
     pub(super) timeout: Picoseconds,
     /// The time-out grows with the number of time-outs.
     pub(super) doubles: bool,
@@ -183,7 +183,7 @@ impl Settings {
         })
     }
 
-    /// Messages that a worker has on their way.
+    /// Messages of a worker in flight.
     pub(super) fn chains(&self) -> u32 {
         self.window / self.message
     }

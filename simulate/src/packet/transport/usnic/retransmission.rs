@@ -1,7 +1,7 @@
-//! Retransmission timers: a segment that nobody acknowledges in time is sent again.
+//! Retransmission timers: a segment without an acknowledgement in time is sent again.
 //!
-//! Open MPI 4.1 keeps these timers in an `opal_hotel`: a segment checks in when it is sent, and is
-//! evicted when its time is over.
+//! The code keeps them in an `opal_hotel`: a segment checks in when it is sent, and is evicted at
+//! its time-out.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,8 @@ use super::Usnic;
 use super::segment::{Place, SegmentHandle};
 use crate::engine::Picoseconds;
 
-/// The timers of one process in the order of expiry; first in, first out, as all run equally long.
+/// The timers of one process in the order of expiry: first in, first out, as all have the same
+/// duration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timers(VecDeque<(Picoseconds, SegmentHandle)>);
 
@@ -46,8 +47,7 @@ impl Usnic {
         }
     }
 
-    /// When the next timer expires. Timers of acknowledged segments are dropped: no pass is made
-    /// for them.
+    /// Time of the next expiry. Timers of acknowledged segments are dropped without a pass.
     pub(super) fn next_expiry(&mut self, host: u32) -> Option<Picoseconds> {
         let timers = &mut self.modules[host as usize].timers.0;
         while let Some((deadline, handle)) = timers.front().copied() {

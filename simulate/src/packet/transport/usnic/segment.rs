@@ -3,7 +3,7 @@
 use super::super::super::arena::NONE;
 use crate::engine::Picoseconds;
 
-/// What the message layer hands over: of any size.
+/// A fragment of the message layer, of any size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment {
     pub(super) what: What,
@@ -15,7 +15,7 @@ pub(super) struct Fragment {
     /// Bytes handed to the adapter.
     pub(super) sent: u64,
     pub(super) acknowledged: u64,
-    /// The one after it in the queue of its endpoint, or among free ones.
+    /// Its successor in the queue of its endpoint, or among free ones.
     pub(super) next: u32,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum What {
     Ready,
     /// Some of the rest.
     Data,
-    /// The receiver has told where the rest goes.
+    /// The receiver has sent the address for the rest.
     PutRequest,
     /// The rest, put there.
     Put,
@@ -50,7 +50,7 @@ pub(super) struct Segment {
     /// Copies that the adapter has not sent yet.
     pub(super) posted: u32,
     pub(super) place: Place,
-    /// Which of the successive users of this record it is.
+    /// Number of this use of the record.
     pub(super) generation: u32,
     pub(super) next: u32,
 }
@@ -90,10 +90,10 @@ pub(super) struct Pool<T> {
     free: u32,
 }
 
-/// A record that knows the next one.
+/// A record with a link to the next one.
 pub(super) trait Chained {
     fn next(&mut self) -> &mut u32;
-    /// Takes over what has to survive from the last user of the record.
+    /// Keeps the generation from the last use of the record.
     fn follow(&mut self, last: &Self);
 }
 
