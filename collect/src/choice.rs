@@ -179,8 +179,13 @@ impl fmt::Display for Choice {
 /// The error for an unknown name, with the nearest known one.
 ///
 /// ```
-/// let error = phaseflow_collect::choice::unknown_name("router", "dmodkk", &["dmodk", "smodk", "random"]);
-/// assert_eq!(error.to_string(), "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random)");
+/// use phaseflow_collect::choice::unknown_name;
+///
+/// let error = unknown_name("router", "dmodkk", &["dmodk", "smodk", "random"]);
+/// assert_eq!(
+///     error.to_string(),
+///     "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random)"
+/// );
 /// ```
 pub fn unknown_name(axis: &str, found: &str, known: &[&str]) -> Error {
     let mut near: Vec<(usize, &str)> =

@@ -19,10 +19,12 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use crate::Result;
 use crate::trace::{Message, Operation, Rank};
 
-/// Messages in a run: 40 MiB in memory.
+/// Messages in a run: 40 MiB in memory. Three million messages in random order take 3 % less
+/// processor time with half, 10 % more with double, within the noise of the measurement.
 const RUN: usize = 1 << 20;
 
-/// Bytes of all read buffers of the merge: 4 KiB each for 4096 runs, some 10⁹ messages.
+/// Bytes of all read buffers of the merge: 4 KiB each for 4096 runs, some 10⁹ messages. Half and
+/// double: within 3 %.
 const MERGE_BUDGET: usize = 16 << 20;
 
 /// Bytes of a message in the temporary file.

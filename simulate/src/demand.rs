@@ -48,6 +48,7 @@ pub(crate) struct Aggregator {
 /// Position of a rank pair in the order: place of the source, destination.
 type Turn = (u64, u32);
 
+/// No host number.
 const NO_NUMBER: u32 = u32::MAX;
 
 impl Aggregator {

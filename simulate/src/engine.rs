@@ -57,12 +57,13 @@ struct Slot {
     cancelled: bool,
 }
 
-/// Children of a heap node.
+/// Children of a heap node: half the levels of a binary heap, and one or two cache lines.
 const ARITY: usize = 4;
 /// Slot of an event that cannot be cancelled.
 const NO_SLOT: u32 = u32::MAX;
 /// Least number of heap entries for which cancelled ones are removed together. Smaller heaps keep
-/// at most 64 dead entries, a few kilobytes.
+/// at most 64 dead entries, a few kilobytes. Half and double change the time of the flow model by
+/// less than the noise of the measurement, 10 %.
 const SMALLEST_SWEEP: usize = 64;
 
 impl<E> Entry<E> {

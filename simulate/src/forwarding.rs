@@ -5,7 +5,7 @@
 //! 3:                                  # the switch's dpid, else its name
 //!   fdb:
 //!     "00:30:48:cf:f0:39":            # source: the host's mac, else its name
-//!       "00:30:48:cf:f0:37": 25       # destination: the output port, else the name of the node it leads to
+//!       "00:30:48:cf:f0:37": 25       # destination: output port, or the next node
 //!   blocked_ports: [27]
 //! ```
 //!

@@ -4,7 +4,7 @@
 //! on its own:
 //!
 //! ```text
-//! workload ──► jobs ──► scheduler ──► host selector ──► process mapper ──► router ──► link loads ──► result
+//! workload ─► jobs ─► scheduler ─► host selector ─► process mapper ─► router ─► loads ─► result
 //! (phases)     submitted  which job     which hosts       which rank where   which links
 //! ```
 //!

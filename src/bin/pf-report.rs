@@ -30,7 +30,8 @@ struct Arguments {
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// Also write pictures into DIR/plots: matrices, time lines, link loads, runs and their speed-up
+    /// Also write pictures into DIR/plots: matrices, time lines, link loads, runs and their
+    /// speed-up
     ///
     /// svg or png; png needs a font on the machine.
     #[arg(long, value_name = "FORMAT", conflicts_with = "table")]

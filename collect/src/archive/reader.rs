@@ -17,7 +17,8 @@ const LARGEST_JSON: u64 = 64 << 20;
 /// default.
 const LARGEST_PADDING: u64 = 1 << 20;
 
-/// Bytes of the read buffer below gzip and tar.
+/// Bytes of the read buffer below gzip and tar: four reads of a pipe, whose capacity on Linux is 64
+/// KiB.
 const BUFFER: usize = 256 << 10;
 
 /// Name and size of the member the reader stands at.

@@ -66,7 +66,8 @@ use schedule::Schedule;
 /// use phaseflow_collect::expand::{Collective, Counts, Rules, expand};
 /// use phaseflow_collect::trace::Operation;
 ///
-/// let collective = Collective { root: Some(2), ..Collective::new(Operation::Bcast, 8, Counts::Each(1024)) };
+/// let counts = Counts::Each(1024);
+/// let collective = Collective { root: Some(2), ..Collective::new(Operation::Bcast, 8, counts) };
 /// let mut bytes = 0;
 /// let rounds = expand(&collective, Rules::OpenMpi41, &mut |transfer| bytes += transfer.bytes)?;
 /// assert_eq!((rounds, bytes), (2, 7 * 1024)); // a 4-nomial tree

@@ -9,7 +9,8 @@ use flate2::bufread::MultiGzDecoder;
 use crate::archive::sniff_gzip;
 use crate::{Error, Result};
 
-/// Bytes read at once.
+/// Bytes of the read buffer of imports. Half and double change the time of a CSV import by less
+/// than the noise of the measurement, 10 %.
 const BUFFER: usize = 256 << 10;
 
 /// Bytes by which a format is recognized: a tar header, or the first lines of a text.

@@ -12,6 +12,7 @@
 use super::Pattern;
 use crate::trace::Operation;
 
+/// Least bytes of a vector for the ring algorithm: the limit of Open MPI's fixed decision.
 const RING_FROM: u64 = 10_000;
 
 pub(super) fn build(ranks: u32, bytes: u64) -> Box<dyn Pattern> {

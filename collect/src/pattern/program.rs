@@ -73,7 +73,8 @@ impl Program {
     ///
     /// ```
     /// # use phaseflow_collect::pattern::Program;
-    /// let program = Program::parse("transpose*5,(halo2d[bytes=4KiB]*20,allreduce)*10,idle[time=1ms]").unwrap();
+    /// let text = "transpose*5,(halo2d[bytes=4KiB]*20,allreduce)*10,idle[time=1ms]";
+    /// let program = Program::parse(text).unwrap();
     /// assert!(Program::parse("halo2d,").is_err());
     /// ```
     ///

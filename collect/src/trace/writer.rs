@@ -9,7 +9,8 @@ use crate::archive::columns::{BlockWriter, LARGEST_BLOCK, Transform, UNKNOWN};
 use crate::{Error, Result, TrafficMatrix};
 
 /// Messages in the first block. Each block has twice as many as the previous one, up to the
-/// largest. A reader of a pipe thus gets the beginning soon, with nine small blocks per trace.
+/// largest. A reader of a pipe thus gets the beginning soon, with nine small blocks per trace. A
+/// trace of 768 000 messages has 1 % more bytes with half, 0.05 % fewer with double.
 const FIRST_BLOCK: usize = 256;
 
 /// Writes a timed trace. Memory: one block of each kind.

@@ -6,7 +6,7 @@
 /// | variable | meaning |
 /// |---|---|
 /// | `PHASEFLOW_DIR` | run directory to record into; without it the library does nothing at all |
-/// | `PHASEFLOW_LEVEL` | `auto` (default), `pml`: say so loudly when messages below the collectives cannot be seen, `pmpi`: record calls only |
+/// | `PHASEFLOW_LEVEL` | `auto` (default); `pml`: an error without messages; `pmpi`: calls only |
 /// | `PHASEFLOW_LOG` | `1`: one line per process on standard error at the start |
 /// | `PHASEFLOW_CLOCK` | `auto` (default), `tsc`, `monotonic`: the clock to take |
 /// | `PHASEFLOW_CLOCK_SHIFT` | ticks to add to the clock; for tests of the clock alignment |

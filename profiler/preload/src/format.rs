@@ -21,7 +21,7 @@
 //! | 12 | u32 | zero |
 //! | 16 | u64 | clock ticks when the chunk was begun |
 //! | 24 | u64 | `CLOCK_MONOTONIC` at that moment, ns |
-//! | 32 | u64 | unsuccessful `MPI_Test*`, `MPI_Iprobe`, `MPI_Improbe` while this was the lane's chunk |
+//! | 32 | u64 | unsuccessful tests and probes while this was the lane's chunk |
 //! | 40 | 24 bytes | zero |
 //! | 64 | 510 slots | records; the first slot of kind 0 ends the chunk |
 //!
@@ -36,14 +36,28 @@
 //! is 24 bits, world rank, [`NO_RANK`] for unknown, for none, and for a process of another
 //! `MPI_COMM_WORLD`. Byte counts of 40 bits stop at [`MOST_BYTES`].
 //!
-//! | kind | word 0 (below the kind) | word 1 | word 2 | word 3 |
-//! |---|---|---|---|---|
-//! | message: [`Kind::Send`], `Receive`, `Put`, `Get`, `Accumulate` | post time | complete time, [operation](super::Operation) << 56 | bytes, peer << 40 | tag as i32, communicator << 32, [flags] << 56 |
-//! | [`Kind::Call`] | enter time | leave time, operation << 56 | bytes, root << 40 | number of requests or communicators, communicator << 32, flags << 56 |
-//! | [`Kind::Mark`] | time | 0 | 0 | level as i32 |
-//! | [`Kind::Counts`] | index of the first, u32; how many follow (1 to 3) << 48 | bytes for peer | the next | the next |
-//! | [`Kind::Communicator`] | its number, 24 bits | identity | group, u32; remote group << 32 or [`NO_GROUP`] | 0, operation << 32, flags << 56 |
-//! | [`Kind::Runs`] | group, u32; how many runs (1 or 2) << 48 | first u32, stride i32 << 32 | count u32, first u32 << 32 | stride i32, count u32 << 32 |
+//! | kind | word 0 below the kind |
+//! |---|---|
+//! | [`Kind::Send`], `Receive`, `Put`, `Get`, `Accumulate` | post time |
+//! | [`Kind::Call`] | enter time |
+//! | [`Kind::Mark`] | time |
+//! | [`Kind::Counts`] | index of the first, u32; number of counts (1 to 3) << 48 |
+//! | [`Kind::Communicator`] | its number, 24 bits |
+//! | [`Kind::Runs`] | group, u32; number of runs (1 or 2) << 48 |
+//!
+//! The other words by kind, where messages are the five kinds of the first row:
+//!
+//! | kind | word 1 | word 2 | word 3 |
+//! |---|---|---|---|
+//! | messages | complete time, op << 56 | bytes, peer << 40 | tag i32, comm << 32, [flags] << 56 |
+//! | call | leave time, op << 56 | bytes, root << 40 | number, comm << 32, flags << 56 |
+//! | mark | 0 | 0 | level as i32 |
+//! | counts | bytes for a peer | the next | the next |
+//! | communicator | identity | group u32; remote << 32 | 0, op << 32, flags << 56 |
+//! | runs | first u32, stride << 32 | count u32, first << 32 | stride i32, count << 32 |
+//!
+//! *op* is an [operation](super::Operation), *comm* a communicator of this file, *number* that of
+//! requests or communicators of a call, *remote* the remote group or [`NO_GROUP`].
 //!
 //! - A **message** in a complete state has a complete time. A receive without one has the bytes of
 //!   its buffer; its peer and tag may be unknown (rank [`NO_RANK`], tag −1). Its operation is 0 for

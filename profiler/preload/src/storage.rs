@@ -15,6 +15,7 @@ use crate::{clock, system};
 
 /// Chunks of the first segment; every further one has twice as many, up to [`MOST_CHUNKS`].
 const FIRST_CHUNKS: usize = 16;
+/// Most chunks of a segment: 16 MiB.
 const MOST_CHUNKS: usize = 1024;
 /// Bytes made present at once.
 const AHEAD: usize = 16 * CHUNK;

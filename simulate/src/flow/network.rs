@@ -37,10 +37,12 @@ use crate::units::{BYTES_PER_PS, PS_PER_S};
 
 /// Flows that finish within this time finish together, picoseconds. A clock of 2⁴⁰ ps, about a
 /// second, has steps of 2⁻¹² ps as an `f64`: this is 16 of them. Later, 2⁻⁴⁸ of the time counts.
+/// Half and double give the same makespan of `halo3d`, `alltoall` and `random` on 128 ranks.
 const INSTANT_PS: f64 = 1.0 / 256.0;
 
 /// Links of a route for which memory is reserved: those between hosts of a fat tree with three
-/// levels. Longer routes reallocate once.
+/// levels. Longer routes reallocate once. Half and double change the time of the flow model by less
+/// than the noise of the measurement, 10 %.
 const USUAL_LINKS: usize = 6;
 
 /// No path, no class.

@@ -87,15 +87,18 @@ const ROOM: u32 = 8;
 /// Number of buckets: at the first width of 1 ns they span 65 µs, more than the round-trip time of
 /// a data centre. It has to be a power of 64 times a power of two below 64.
 const BUCKETS: usize = 1 << 16;
-/// Width to begin with: 2¹⁰ ps.
+/// Binary logarithm of the first width, picoseconds: 1 ns. It adapts; half and double: as for
+/// [`FULL`].
 const FIRST_SHIFT: u32 = 10;
 /// Binary logarithm of the narrowest bucket, 16 ps: less than 2 bits at 100 Gbit/s.
 const LEAST_SHIFT: u32 = 4;
 /// Binary logarithm of the widest bucket, 2³¹ ps: the calendar then spans two minutes.
 const MOST_SHIFT: u32 = 31;
-/// Pushes between judgements of the width.
+/// Pushes between adaptations of the width, a quarter of the buckets. Half and double: as for
+/// [`FULL`].
 const JUDGE_AFTER: u32 = 1 << 14;
-/// A bucket that holds more on average is too wide.
+/// A bucket that holds more on average is too wide. Half and double change the time of the packet
+/// model by less than the noise, 12 % (`halo3d`, `alltoall` and `random` on 64 ranks).
 const FULL: u32 = 12;
 
 impl Default for Calendar {

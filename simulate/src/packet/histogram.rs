@@ -18,6 +18,7 @@ pub(super) struct Histograms {
     pending: Vec<u32>,
 }
 
+/// Steps of a histogram: empty, below [`LEAST`], and two for each of the octaves up to 2³⁵ ps.
 const STEPS: usize = 2 + 2 * (35 - LEAST as usize);
 /// Binary logarithm of the first step, picoseconds: 16 ns, a fraction of a packet at 100 Gbit/s.
 const LEAST: u32 = 14;

@@ -128,8 +128,8 @@ impl Marking {
         Self { from: bytes, to: bytes, probability: 1.0 }
     }
 
-    /// True if a packet is marked that joins a queue of `queued` bytes, more than `from`; `share` is
-    /// a random number from 0 to 1, uniformly distributed.
+    /// True if a packet is marked that joins a queue of `queued` bytes, more than `from`; `share`
+    /// is a random number from 0 to 1, uniformly distributed.
     #[inline]
     pub(super) fn marks(&self, queued: impl FnOnce() -> u64, share: impl FnOnce() -> f64) -> bool {
         if self.from == self.to {

@@ -81,6 +81,17 @@ pub(super) enum Signal {
     Go(u32),
 }
 
+/// A packet that joins a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueuedPacket {
+    /// Number of its record.
+    pub(super) id: u32,
+    /// Bytes on the wire.
+    pub(super) wire: u32,
+    /// The link by which it arrived, or [`NONE`].
+    pub(super) came_by: u32,
+}
+
 impl PortQueues {
     /// `None` if the options need no queues of packets.
     pub(super) fn new(topology: &Topology, options: &FabricOptions) -> Option<Self> {
@@ -132,10 +143,10 @@ impl PortQueues {
         &mut self,
         node: NodeId,
         link: u32,
-        packet: (u32, u32, u32),
+        packet: QueuedPacket,
         takes: Picoseconds,
     ) -> Option<Signal> {
-        let (id, wire, came_by) = packet;
+        let QueuedPacket { id, wire, came_by } = packet;
         if self.behind.len() <= id as usize {
             self.behind.resize(id as usize + 1, NONE);
             self.came_by.resize(id as usize + 1, NONE);

@@ -107,7 +107,8 @@ impl Collectives {
 
 /// Largest shift between the calls of two ranks: calls at the start of an interval that it has of
 /// one rank and lacks of the other. Ranks that run further apart keep their collectives as
-/// recorded. Trials take time in proportion to it.
+/// recorded. Trials take time in proportion to it. Half and double give the same makespans of five
+/// recordings in tests/data with `--collective ring`.
 const MOST_CUT: usize = 8;
 
 /// Matches calls: for each call of the rank with the most calls, those of the other ranks, in order

@@ -3,6 +3,7 @@
 use super::account::Account;
 use super::active::{ActiveReplay, Wait};
 use super::context::{Context, Crossing, InFlightMessage};
+use super::noise::OperationPlace;
 use super::op::Op;
 use super::sums::Joined;
 use super::transport::Transport;
@@ -43,7 +44,7 @@ impl ActiveReplay<'_> {
 
     fn compute<T>(&mut self, rank: u32, gap: u32, now: Picoseconds, context: &mut Context<T>) -> Progress {
         let state = &mut self.ranks[rank as usize];
-        let place = (self.number, rank, state.next);
+        let place = OperationPlace { replay: self.number, rank, position: state.next };
         state.next += 1;
         let time = self.options.compute_ps(self.operations.gap_ns(gap));
         let time = self.options.noise.apply(time, self.hosts[rank as usize], place);

@@ -26,10 +26,19 @@ pub struct Noise {
     pub seed: u64,
 }
 
+/// The place of an operation, from which its noise is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OperationPlace {
+    /// Number of the replay.
+    pub(super) replay: u64,
+    pub(super) rank: u32,
+    /// Position among the operations of the rank.
+    pub(super) position: usize,
+}
+
 impl Noise {
-    /// The time that `time` of computation takes for a rank on a host, in a replay of this number,
-    /// at this position among its operations.
-    pub(super) fn apply(&self, time: Picoseconds, host: HostId, place: (u64, u32, usize)) -> Picoseconds {
+    /// The time that `time` of computation takes on a host, for the operation at `place`.
+    pub(super) fn apply(&self, time: Picoseconds, host: HostId, place: OperationPlace) -> Picoseconds {
         if self.deviation <= 0.0 && self.stragglers <= 0.0 {
             return time;
         }
@@ -38,7 +47,7 @@ impl Noise {
             factor = self.slowdown;
         }
         if self.deviation > 0.0 {
-            let (replay, rank, position) = place;
+            let OperationPlace { replay, rank, position } = place;
             let state = hash(hash(hash(self.seed ^ replay) ^ u64::from(rank)) ^ position as u64);
             let (a, b) = (share(hash(state)), share(hash(state ^ 1)));
             // Box and Muller, 1958.
@@ -68,12 +77,16 @@ fn share(hash: u64) -> f64 {
 mod tests {
     use super::*;
 
+    fn place(replay: u64, rank: u32, position: usize) -> OperationPlace {
+        OperationPlace { replay, rank, position }
+    }
+
     #[test]
     fn factors_have_the_mean_and_the_deviation_that_were_asked_for() {
         let noise = Noise { deviation: 0.2, seed: 7, ..Noise::default() };
         let count = 100_000;
-        let factors =
-            (0..count).map(|position| noise.apply(1_000_000_000, HostId(3), (1, 2, position)) as f64 / 1e9);
+        let factors = (0..count)
+            .map(|position| noise.apply(1_000_000_000, HostId(3), place(1, 2, position)) as f64 / 1e9);
         let factors: Vec<f64> = factors.collect();
         let mean = factors.iter().sum::<f64>() / count as f64;
         let variance = factors.iter().map(|factor| (factor - mean).powi(2)).sum::<f64>() / count as f64;
@@ -84,12 +97,12 @@ mod tests {
     #[test]
     fn a_share_of_the_hosts_is_slow_all_the_time() {
         let noise = Noise { stragglers: 0.1, slowdown: 3.0, seed: 1, ..Noise::default() };
-        let slow = (0..10_000).filter(|host| noise.apply(100, HostId(*host), (0, 0, 0)) == 300).count();
+        let slow = (0..10_000).filter(|host| noise.apply(100, HostId(*host), place(0, 0, 0)) == 300).count();
         assert!((850..1150).contains(&slow), "{slow}");
         assert!((0..100).all(|host| {
-            let factor = |position| noise.apply(100, HostId(host), (9, 9, position));
+            let factor = |position| noise.apply(100, HostId(host), place(9, 9, position));
             factor(1) == factor(2) && (factor(1) == 100 || factor(1) == 300)
         }));
-        assert_eq!(Noise::default().apply(123, HostId(1), (2, 3, 4)), 123);
+        assert_eq!(Noise::default().apply(123, HostId(1), place(2, 3, 4)), 123);
     }
 }

@@ -51,10 +51,12 @@ pub enum Sampling {
     Off,
 }
 
+/// Default factor on the computation of a slow host: a host with half its cores taken.
 const SLOWDOWN: f64 = 2.0;
 
 /// Steps of a path that are reported by default: more than a person reads.
 const STEPS: u32 = 100;
+/// Most steps of a path that are reported: about 100 MB in memory.
 const MOST_STEPS: u32 = 1_000_000;
 
 impl Default for Options {

@@ -16,13 +16,15 @@ use crate::topology::{Faults, HostId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Contention: least mean utilization of a link by several pairs of ranks over a phase. Messages
-/// come in bursts: a link that is full for a tenth of the phase has this mean.
+/// come in bursts: a link that is full for a tenth of the phase has this mean. Of 124 phases of the
+/// recordings in tests/data on a tapered tree, `auto` simulates 3 as flows; at half 5, at double 1.
 const CONTENTION: f64 = 0.1;
-/// Messages up to this many bytes are small: one packet of the default size.
+/// Largest small message, bytes: one packet of the default size. Of the same phases 109 are
+/// simulated as packets; at half 72, at double 112.
 const SMALL_BYTES: u64 = 4096;
 /// Incast: a host receives this many times the mean of all hosts, from at least this many hosts. In
 /// a balanced exchange every host receives the mean, in a full incast of n hosts one host n times
-/// the mean.
+/// the mean. Half and double change the model of none of these phases.
 const INCAST: u64 = 4;
 
 /// Names of the models, as in `--model`.

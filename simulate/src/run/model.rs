@@ -50,7 +50,9 @@ pub struct PacketModel {
 /// Default ECN marking of DCTCP: above 65 packets of 1500 bytes, for 10 Gbit/s (Alizadeh et al.,
 /// SIGCOMM 2010, section 3.4).
 const DCTCP_MARKING: Marking = Marking { from: 65 * 1500, to: 65 * 1500, probability: 1.0 };
+/// Default ECN marking of DCQCN: from 5 to 200 kB with up to 1 % (Zhu et al., SIGCOMM 2015).
 const DCQCN_MARKING: Marking = Marking { from: 5_000, to: 200_000, probability: 0.01 };
+/// Default ECN marking of ATP: above 1000 cells of 80 bytes, as in its public code.
 const ATP_MARKING: Marking = Marking { from: 80_000, to: 80_000, probability: 1.0 };
 
 /// Names of the parameters that the replay does not have.
@@ -69,7 +71,7 @@ const NAMES: &[&str] = &[
 ];
 
 impl Model {
-    /// True if the messages of the trace travel, and no collective takes the place of a recorded one.
+    /// True if the messages are those of the trace, without replaced collectives.
     pub(super) fn keeps_messages(&self) -> bool {
         match self {
             Self::Traffic => true,

@@ -10,10 +10,11 @@ use crate::traffic::LinkShare;
 /// Pairs kept per link: three show whether one, a few or many pairs load it.
 const KEPT: usize = 3;
 /// Least bytes / capacity of a link that is kept, as part of the highest. A replay rounds bytes, so
-/// any of these links may be its bottleneck.
+/// any of these links may be its bottleneck. A distance of half and of double changes no sender of
+/// the 124 phases of the recordings in tests/data.
 const NEAR: f64 = 0.99;
 /// Most links that are kept, the most loaded ones; it bounds the memory of a phase whose links are
-/// all alike.
+/// all alike. Half and double change no sender of the same phases.
 const LINKS: usize = 64;
 
 /// By link, the pairs of hosts whose routes contain it, those with the most bytes first, ties in

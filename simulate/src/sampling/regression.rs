@@ -24,10 +24,14 @@ pub const TRAITS: usize = 3;
 const TIMES: usize = 2;
 
 /// Least number of units per regressor. A stratum has at least 8 sampled units, so two regressors
-/// (the ratio and one trait) can be fitted to any of them.
+/// (the ratio and one trait) can be fitted to any of them. Half of it changes no figure of the
+/// bench below; with twice as many the median error is 0.14 instead of 0.11 %.
 const UNITS_A_TRAIT: usize = 4;
 /// Least part of the remaining variance that a trait must explain. With the least sample of 8
-/// units, a trait without effect explains 1/7 in the mean; this is twice that.
+/// units, a trait without effect explains 1/7 in the mean; this is twice that. The bench: ten
+/// generated runs of benches/sampling.sh with 1 000 to 2 000 rounds, seeds 1 and 2, 30 phases. At
+/// 0.3 all phases are within their errors, the median error is 0.11 % and the mean stated one 1.74
+/// %. At half, 97 % are, and the median error is 0.09 %; at double all are, with 0.14 %.
 const WORTH: f64 = 0.3;
 /// The 99 % quantile of the normal distribution (Abramowitz and Stegun, table 26.5).
 const QUANTILE: f64 = 2.326_347_874;

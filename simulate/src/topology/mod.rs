@@ -1,9 +1,9 @@
 //! Networks: hosts, switches and the directed links between them.
 //!
-//! A topology is built as a petgraph graph ([`NetworkGraph`]), by a generator or from GraphML, then
-//! checked and frozen into
-//! [`Topology`]: parallel vectors and CSR adjacency, ids as `u32` newtypes. Hosts are ends, not forwarders: a route passes
-//! through switches only. A generated direct network (torus) has a switch beside each host.
+//! A topology is built as a petgraph graph ([`NetworkGraph`]) by a generator or from GraphML, then
+//! checked and frozen into [`Topology`]: parallel vectors and CSR adjacency, ids as `u32` newtypes.
+//! Hosts do not forward: a route passes through switches only. A generated direct network (torus)
+//! has a switch beside each host.
 //!
 //! Distances and next hops towards a host ([`ShortestPaths`]) are computed at their first use and
 //! shared by all runs on the topology. They are equal for all hosts on the same switches, so they

@@ -30,12 +30,17 @@ use crate::flow::link_lists::LinkLists;
 
 /// Rounding error of the sum of a link's rates, as part of its capacity, for each of its members
 /// and for [`FEW`] more: about the unit roundoff of `f64`, 2⁻⁵³. Smaller differences count as none.
+/// Half and double give the same makespan, to the picosecond, of `halo3d`, `alltoall` and `random`
+/// on 128 ranks.
 const NOISE: f64 = 1e-16;
+/// Members that are added to those of a link in its rounding error: room for the operations of a
+/// sweep. Half and double give the same makespan in that run.
 const FEW: f64 = 16.0;
 
 /// Stops per link and class of a network after which a sweep is abandoned for a solution from
 /// scratch. A solution from scratch takes about one stop a link, so the sweep wastes a few times
-/// that at most.
+/// that at most. Half and double change the time of the flow model by less than the noise of the
+/// measurement, 10 % (three phases of `halo3d`, `alltoall` and `random` on 128 ranks).
 const PATIENCE: usize = 4;
 
 /// The state of a sweep, kept to save allocations.

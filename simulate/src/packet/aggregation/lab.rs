@@ -163,7 +163,8 @@ fn add(sum: &mut [i32], vector: &[i32], has_carries: bool) {
 
 impl Lab {
     /// Reads
-    /// `switchml-lab[variant=fault-tolerant,framing=ethernet,timeout=1s,invalid=resend,carries=off]`.
+    /// `switchml-lab[variant=…,framing=…,timeout=…,invalid=…,carries=…]`; the defaults are
+    /// `fault-tolerant`, `ethernet`, `1s`, `resend` and `off`.
     /// With `verify`, packets have numbers, made of `seed`, and every result is checked.
     ///
     /// # Errors

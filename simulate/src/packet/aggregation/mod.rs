@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Contribution ──► Aggregation ──► Packet ──► Fabric ──► Aggregation::transit   at switches
-//!  by each worker    at its host                    └──► Aggregation::receive   at workers and servers ──► keys of the done
+//!  by each worker    at its host                    └─► Aggregation::receive   at hosts
 //! ```
 //!
 //! A [`Group`] of workers sums vectors of 32-bit numbers, one [reduction](Aggregation::contribute)

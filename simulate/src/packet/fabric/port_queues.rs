@@ -1,7 +1,7 @@
 //! Packets in and out of the [queues of ports](super::super::queue).
 
 use super::super::arena::{Event, Step};
-use super::super::queue::Signal;
+use super::super::queue::{QueuedPacket, Signal};
 use super::Fabric;
 use crate::engine::Picoseconds;
 use crate::topology::LinkId;
@@ -14,7 +14,7 @@ impl Fabric<'_> {
         let signal = self
             .port_queues
             .as_mut()
-            .and_then(|port_queues| port_queues.push(node, link, (id, wire, came_by), takes));
+            .and_then(|port_queues| port_queues.push(node, link, QueuedPacket { id, wire, came_by }, takes));
         self.signal(signal);
         self.send_next(link);
     }

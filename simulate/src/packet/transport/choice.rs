@@ -25,10 +25,12 @@ pub enum TransportChoice {
 
 /// Names, in the order of the documentation.
 const NAMES: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce"];
-/// Default packet size of `ideal` and `roce`, bytes: a page of memory, and InfiniBand's largest
-/// MTU.
+/// Default packet size of `ideal` and `roce`, bytes of payload: a page of memory, and InfiniBand's
+/// largest MTU.
 const IDEAL_MTU: u32 = 4096;
+/// Default MTU of `dctcp`, bytes: that of Ethernet (IEEE 802.3).
 const ETHERNET_MTU: u32 = 1500;
+/// Default MTU of `usnic`, bytes: the usual jumbo frame of Ethernet in HPC.
 const JUMBO_MTU: u32 = 9000;
 /// Smallest MTU: what IPv4 guarantees to reassemble (RFC 791), and enough for all headers.
 const LEAST_MTU: u32 = 576;

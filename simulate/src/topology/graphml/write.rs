@@ -11,6 +11,7 @@ use crate::result::{Link, Network};
 use crate::topology::PortOrder;
 use crate::xml::Xml;
 
+/// XML namespace of GraphML.
 const NAMESPACE: &str = "http://graphml.graphdrawing.org/xmlns";
 
 /// Largest integer that is exact as an `f64`, in which igraph keeps numbers.

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!          contribution                    last contribution                parameter packet
-//!   free ───────────────► summing, bitmap ──────────────────► complete ───────────────────────► free
+//!   free ───────────────► summing, bitmap ──────────────────► complete ─────────────────────► free
 //!                            └───────── resend: the sum so far goes on to the server ───────────►┘
 //! ```
 

@@ -4,7 +4,7 @@
 //!   worker ─┐                         first level: bitmap0 has a bit for each worker of the rack
 //!   worker ─┴─ switch ──┐
 //!   worker ─── switch ──┴─ switch ─── server
-//!                worker ─────┘        second level: bitmap1 has a bit for each rack and each worker beside the server
+//!                worker ─────┘        second level: bitmap1, a bit per rack and per worker there
 //! ```
 
 use std::collections::VecDeque;

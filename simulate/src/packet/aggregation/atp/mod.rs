@@ -4,11 +4,12 @@
 //! Learning*, NSDI 2021, and the public code of its authors (in-ATP/ATP, commit `ddca27f`).
 //!
 //! ```text
-//!  worker.rs        aggregator.rs at the worker's switch    aggregator.rs at the server's    server.rs
-//!  a packet of 62 ──► sum of its rack, or the packet ─────────► sum of all racks, or ────────► sum of all ──┐
-//!  numbers            alone if the aggregator is taken          what came                      that came    │
-//!     ▲                                                                                                     │
-//!     └──────────── parameter packet, copied along tree.rs; aggregators on the way are free ◄───────────────┘
+//!  worker.rs         aggregator.rs at the       aggregator.rs at the       server.rs
+//!                    worker's switch            server's switch
+//!  packet of 62 ───► sum of its rack, or the ─► sum of all racks, or ────► sum of all ──┐
+//!  numbers           packet, if the aggregator  the packets that came      packets      │
+//!     ▲              is taken                                                           │
+//!     └─────── parameter packet, copied along tree.rs; it frees the aggregators ◄───────┘
 //! ```
 //!
 //! All jobs share the aggregators of a switch without reservations; a hash assigns one to each

@@ -19,8 +19,8 @@ pub(super) struct Options {
     /// a job (code). False for a hash of its number (paper), with which a job of 200 packets loses
     /// 6 % of a full line to its own collisions.
     pub(super) is_by_place: bool,
-    /// The number of jobs among which the aggregators are divided in equal parts; `None` if all jobs
-    /// share all of them.
+    /// The number of jobs among which the aggregators are divided in equal parts; `None` if all
+    /// jobs share all of them.
     pub(super) parts: Option<u32>,
     /// Congestion window to begin with, in packets.
     pub(super) window: u32,

@@ -107,7 +107,8 @@ impl WorkerGroup {
 
 impl SwitchMl {
     /// Reads
-    /// `switchml[k=32,slots=128,timeout=1ms,profile=paper,framing=paper,message=1,memory=…,jobs=1,outstanding=…,numbers=int,safe=off]`.
+    /// `switchml[k=32,slots=128,timeout=1ms,profile=paper,framing=paper,message=1,jobs=1,…]`, with
+    /// `memory`, `outstanding`, `numbers=int` and `safe=off`.
     /// With `verify`, packets have numbers, made of `seed`, and every result is checked.
     ///
     /// # Errors

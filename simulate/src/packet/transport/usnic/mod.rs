@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! message layer (ob1)   message.rs    eager, rendezvous and its pipeline, PUT, matching in order
-//! fragments, segments   segment.rs    a fragment is what ob1 hands over, a segment is one packet until it is acknowledged
+//! fragments, segments   segment.rs    fragments of ob1; a segment is one unacknowledged packet
 //! endpoints             endpoint.rs   windows, credits, reassembly
-//! processes             module.rs     what one progress pass does, in the order of the code; receive.rs what arrives
+//! processes             module.rs     progress passes, in the order of the code; receive.rs
 //! versions              preset.rs
 //! ```
 //!
