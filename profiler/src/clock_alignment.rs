@@ -1,10 +1,10 @@
 //! Clock alignment: the clocks of all processes on one time line.
 //!
-//! Processes of one host share a clock, whose rate follows from the earliest and the latest moment
-//! at which one of them read `CLOCK_MONOTONIC` beside it. One process per host measures the offset
-//! to rank 0's host at the start and at the end; between them a clock is a straight line. Without a
-//! second measurement (the run ended early) the rate is the host's own. Without any,
-//! `CLOCK_REALTIME` is used, and the error is unknown.
+//! Processes of one host share a clock. Its rate follows from their earliest and latest readings of
+//! `CLOCK_MONOTONIC` beside it. One process per host measures the offset to rank 0's host at the
+//! start and at the end; between them a clock is a straight line. Without a second measurement (the
+//! run ended early) the rate is the host's own. Without any, `CLOCK_REALTIME` is used, and the
+//! error is unknown.
 //!
 //! # The bound of the error
 //!

@@ -76,9 +76,9 @@ impl Aggregator {
     /// through the rank pairs by source, then destination. Pairs on one host are left out; those
     /// that only exchange empty messages are not.
     ///
-    /// Sources come in the order of their decimal digits (0, 1, 10, 100, 101, …, 11, …), as PFSim
-    /// reads them from the members of a PFProf archive. Greedy routing depends on this order: MILC
-    /// on `milk` has many equal pairs, and numerical order gives a maximum 14 % above PFSim's.
+    /// Sources have the order of their decimal digits (0, 1, 10, 100, 101, …, 11, …): PFSim reads
+    /// the members of a PFProf archive in it. Greedy routing depends on this order: MILC on `milk`
+    /// has many equal pairs, and numerical order gives a maximum 14 % above PFSim's.
     ///
     /// `of_rank` has all ranks of the matrix. Time and memory are those of the matrix and the
     /// ranks.

@@ -12,8 +12,8 @@
 //! Replies need a route: without one from destination to source, the reverse of the forward route
 //! is installed, as far as its links have counterparts. Broadcasts need a tree: `blocked_ports`
 //! lists, for each switch, the ports of the links that are not in a minimum spanning tree of the
-//! undirected graph. All links have equal weight, so the tree is that of Kruskal's algorithm with
-//! nodes, and links at each node, in the order of the file (that of networkx).
+//! undirected graph. All links have equal weight: the tree is that of Kruskal's algorithm with
+//! nodes, and their links, in the order of the file, as in networkx.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;

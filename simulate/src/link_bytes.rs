@@ -1,7 +1,7 @@
 //! Bytes that links carried in a stretch of time.
 //!
-//! In models with a clock of their own, the link bytes of a phase are all bytes that a link carries
-//! from the last rank's entry into the phase to the last rank's entry into the next one. They
+//! In models with a clock of their own, a phase lasts from the last rank's entry to the last rank's
+//! entry into the next one. Its link bytes are all bytes that a link carries in this time. They
 //! belong to the same interval as its time, so no link exceeds its capacity. Messages in flight at
 //! the end of a phase count for the next one. Bytes of idle stretches belong to no phase, like
 //! their time.

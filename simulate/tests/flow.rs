@@ -86,8 +86,8 @@ fn simulate(topology: &Topology, workloads: &[Workload], jobs: &[JobSource], mod
     result
 }
 
-/// CORRECTNESS: the steps of a critical path are as long as it is, and what it waited for in the
-/// network is all that it waited there.
+/// CORRECTNESS: the steps of a critical path add up to its length, and its delays to its time in
+/// the network.
 fn add_up(result: &RunResult) {
     let mut positions: Vec<(u32, u32)> = Vec::new();
     for row in &result.phases {

@@ -107,8 +107,8 @@ impl<W: Write> TraceWriter<W> {
     /// Appends messages; the blocks of the archive do not depend on their grouping here.
     ///
     /// # Errors
-    /// A time before that of the last message, a source before that of the last message of the same
-    /// time, more than 2⁶³−1 bytes in all, or an error of the output.
+    /// A message before the last one by time, or by source at the same time; more than 2⁶³−1 bytes
+    /// in all; an error of the output.
     pub fn messages(&mut self, block: &MessageBlock) -> Result<()> {
         let columns = block.columns();
         for (time, src) in columns.send_post_ns.iter().zip(&columns.src) {

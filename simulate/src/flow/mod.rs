@@ -1,9 +1,9 @@
 //! The flow model: messages in progress share links.
 //!
-//! A message from host to host is a *flow*: it takes a route, pays its latency, and then goes at a
-//! rate that it shares with all others on its links, [max-min fair](max_min) at each moment. The
-//! model has no packets, queues or loss: rates change everywhere at once. [`FlowNetwork`] advances
-//! all flows in time.
+//! A message from host to host is a *flow*: it has a route, waits for its latency, and then shares
+//! its links with all other flows, [max-min fair](max_min) at each moment. The model has no
+//! packets, queues or loss: rates change everywhere at once. [`FlowNetwork`] advances all flows in
+//! time.
 
 mod delay_attribution;
 mod indexed_heap;

@@ -3,9 +3,8 @@
 //! They serve ports for which the departure of a packet is unknown at its arrival: ports that share
 //! the memory of their switch, and ports that the next switch can pause.
 //!
-//! A packet occupies memory of a switch from its arrival until its last bit is on the wire, and
-//! counts for the link by which it came (for pauses) and for the port by which it leaves (for its
-//! share).
+//! A packet occupies memory of a switch from its arrival until its last bit is on the wire. It
+//! counts for its incoming link (pauses) and for its outgoing port (shares).
 //!
 //! *Shared memory*: a port may hold α times the free memory (Choudhury and Hahne, *Dynamic queue
 //! length thresholds for shared-memory packet switches*, 1998). *Pauses* (priority flow control,

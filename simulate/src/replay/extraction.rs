@@ -11,9 +11,9 @@
 //!   for any, the trace has the order of completion. Wildcards therefore match as recorded.
 //! - The buffer of a send is treated alike, where the moment of its release is known.
 //! - A receive whose completion is **not known** (text formats, expanded collectives) becomes a
-//!   wait at the earlier of two moments: before the receiver's next send that is posted later than
-//!   the message, and at the end of a call that the receiver is in when the message is posted.
-//!   Without either, the wait is at the end.
+//!   wait at the earlier of two moments: the receiver's next send that is posted after the message,
+//!   and the end of a call that encloses the post at the receiver. Without either, the wait is at
+//!   the end.
 //!
 //! # What is computation
 //!

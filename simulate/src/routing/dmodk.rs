@@ -3,8 +3,8 @@
 //!
 //! E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life
 //! fat trees" (CCIT report 776, Technion 2010): on the way up, at level l, port ⌊d / (w₁·…·w_l)⌋
-//! mod w_{l+1}. Here the divisor is the product of the numbers of candidates met so far, which is
-//! the same on XGFTs and gives a meaning to the rule on any other network.
+//! mod w_{l+1}. Here the divisor is the product of the numbers of candidates so far. This is the
+//! same on XGFTs, and defines the rule on any other network.
 //!
 //! Good for shifts and all-to-all on full fat trees whose ranks follow the hosts' order. It ignores
 //! load: a pattern with the period of its modulus (every 16th host a server) loads one link only.

@@ -6,10 +6,9 @@
 //! hop are fixed. Loads are compared, not load / capacity: on networks of unequal capacities these
 //! are the wrong routers.
 //!
-//! The least cost to the destination is known for each switch once it is known for the switches
-//! behind its candidates, so a search breadth first from the source, and its order backwards, give
-//! the exact minimum over all shortest paths in one step per link of the DAG. Ties: the first
-//! candidate, hop by hop.
+//! The least cost of a switch follows from those of the switches behind its candidates. A
+//! breadth-first search from the source, processed in reverse, thus gives the exact minimum over
+//! all shortest paths, in one step per link of the DAG. Ties: the first candidate, hop by hop.
 
 use std::marker::PhantomData;
 

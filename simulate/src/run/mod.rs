@@ -9,8 +9,8 @@
 //! The life of jobs runs on the [event queue](crate::engine); a job follows the depth-0 occurrences
 //! of its workload's phases, stretched to the job's own length. While a phase runs, each link on
 //! the routes of its demand carries the demand's rate (bytes of the phase / time of the phase);
-//! idle stretches carry nothing. If the time of a phase is unknown for any workload of the run, all
-//! loads are bytes, as PFSim's, so that what adds up has one unit.
+//! idle stretches carry nothing. If the time of any phase of the run is unknown, all loads are
+//! bytes, as in PFSim, so that sums have one unit.
 //!
 //! Events of the same time are processed in the order of their submission to the queue. Statistics
 //! count only states that last for some time: a job that ends when another one starts does not

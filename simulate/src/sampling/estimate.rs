@@ -209,9 +209,9 @@ impl<'a> Measured<'a> {
 
     /// Simulated time of stretches, picoseconds: from last entry to last entry at the edges of an
     /// occurrence, from mean entry to mean entry within one. Within an occurrence the lag is the
-    /// same at both ends of a piece but for chance, and the mean has less variance than the last
-    /// entry. If the phase reduces the lag, means overestimate the time, and all times are from
-    /// last entry to last entry. Over all pieces of an occurrence both add up to its time.
+    /// same at both ends of a piece but for chance. The mean has less variance than the last entry.
+    /// If the phase reduces the lag, means overestimate the time, and all times are from last entry
+    /// to last entry. Over all pieces of an occurrence both add up to its time.
     fn time_of(
         &self,
         phase: Option<u32>,

@@ -2,10 +2,10 @@
 //!
 //! A scenario names networks, algorithms and jobs; where it names several, all combinations are
 //! run. The schema is PFSim's, so its files run unchanged, with our names and a few more keys;
-//! `docs/scenarios.md` lists them all. Reading goes in two steps: the YAML text becomes a tree in
-//! which every value knows its line and column, then each key is read by the file that knows it:
-//! `algorithms`, `topologies`, `jobs`. The command line is one more [`Scenario`], which takes
-//! precedence over the file ([`Scenario::or`]).
+//! `docs/scenarios.md` lists them all. Reading goes in two steps: the YAML text becomes a tree of
+//! values with lines and columns, then a file per key reads it: `algorithms`, `topologies`, `jobs`.
+//! The command line is one more [`Scenario`], which takes precedence over the file
+//! ([`Scenario::or`]).
 
 mod algorithms;
 mod axis;
@@ -92,8 +92,8 @@ impl Scenario {
         }
     }
 
-    /// The scenario with a default end and a remark about it, if jobs are endless and no end is
-    /// given, as in the listing of the PFAnalyzer paper.
+    /// The scenario with a default end and a remark on it, if jobs are endless without an end, as
+    /// in the PFAnalyzer paper.
     #[must_use]
     pub fn ended(mut self) -> Self {
         let is_endless = |job: &Job| matches!(job.submission, Submission::Endless { .. });

@@ -8,10 +8,10 @@ use crate::engine::Picoseconds;
 /// Feitelson, *Utilization, predictability, workloads, and user runtime estimates in scheduling the
 /// IBM SP2 with backfilling*, 2001, section 2).
 ///
-/// A head that does not fit gets a *reservation*: the *shadow time* at which, if jobs end as
-/// estimated, enough running ones will have ended for it, and the *extra* slots that will then be
-/// free beyond its processes. The first job behind it that fits now starts if it will end by the
-/// shadow time, or if it takes no more than the extra slots.
+/// A head that does not fit gets a *reservation*: the *shadow time*, at which enough running jobs
+/// end for it by their estimates, and the *extra* slots that are then free beyond its processes.
+/// The first job behind it that fits now starts if it will end by the shadow time, or if it takes
+/// no more than the extra slots.
 ///
 /// Guarantee: the head starts at the latest at the shadow time of the moment at which it became the
 /// head, also with hosts of unequal slots. This holds while no job runs longer than its estimate,

@@ -19,8 +19,8 @@ use crate::{host_selection, process_mapping, routing, scheduling};
 pub(super) const BATCH: usize = 2;
 
 impl Sweep {
-    /// Runs points, given by their numbers, on all threads and hands their results to `sink` in
-    /// that order, each as soon as those before it are there. `progress` ends at the sum of the
+    /// Runs points, given by their numbers, on all threads. Passes their results to `sink` in that
+    /// order, each as soon as the earlier ones are complete. `progress` ends at the sum of the
     /// points' [work](Self::work).
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::{Class, ClassId};
 const LEAST_ROOM: u32 = 2;
 /// Members from which full blocks double, which saves memory; smaller ones grow fourfold, which
 /// saves copies. A quarter and four times as many change the time of the flow model by less than
-/// the noise of the measurement, 10 % (`halo3d`, `alltoall` and `random` on 128 ranks).
+/// the noise, 10 % (`halo3d`, `alltoall` and `random` on 128 ranks).
 const MUCH_ROOM: u32 = 128;
 
 /// Classes by link, in one arena: links that few cross cost no allocation.

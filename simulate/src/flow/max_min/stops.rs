@@ -9,8 +9,8 @@ use std::collections::BinaryHeap;
 use super::Link;
 
 /// Least number of new stops for which all stops are sorted again, if they are half of all. Half
-/// and double change the time of the flow model by less than the noise of the measurement, 10 %
-/// (three phases of `halo3d`, `alltoall` and `random` on 128 ranks).
+/// and double change the time of the flow model by less than the noise, 10 % (`halo3d`, `alltoall`
+/// and `random` on 128 ranks).
 const MANY: usize = 32;
 /// Number of lowest stops among which a new one is inserted in order. Half and double: as for
 /// [`MANY`].

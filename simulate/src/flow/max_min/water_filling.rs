@@ -2,11 +2,11 @@
 //!
 //! The sweep visits levels in ascending order; all below the level that it has reached is final.
 //! Each class has a *presumed* level: that of the last solution, or ∞ if the class is new or
-//! released. A link keeps `held`, the sum of the rates of classes that other links limit (presumed
-//! to get no more than `above`), and the weight of its other classes. So (capacity − held) / weight
-//! is a lower bound of the level at which the link is full. It is that level unless the presumed
-//! level of some class lies between; then the members are counted anew. Links with a change are
-//! stops of the sweep, at this bound or at their present level, whichever is lower:
+//! released. A link keeps `held`, the sum of the rates of classes that other links limit: those
+//! presumed to get at most `above`. It also keeps the weight of its other classes. So (capacity −
+//! held) / weight is a lower bound of the level at which the link is full. It is that level unless
+//! the presumed level of some class lies between; then the members are counted anew. Links with a
+//! change are stops of the sweep, at this bound or at their present level, whichever is lower:
 //!
 //! - a link that is full below the present levels of its members takes them over (they are *fixed*
 //!   here);
@@ -39,8 +39,8 @@ const FEW: f64 = 16.0;
 
 /// Stops per link and class of a network after which a sweep is abandoned for a solution from
 /// scratch. A solution from scratch takes about one stop a link, so the sweep wastes a few times
-/// that at most. Half and double change the time of the flow model by less than the noise of the
-/// measurement, 10 % (three phases of `halo3d`, `alltoall` and `random` on 128 ranks).
+/// that at most. Half and double change the time of the flow model by less than the noise, 10 %
+/// (`halo3d`, `alltoall` and `random` on 128 ranks).
 const PATIENCE: usize = 4;
 
 /// The state of a sweep, kept to save allocations.

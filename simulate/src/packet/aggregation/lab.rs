@@ -18,8 +18,8 @@
 //! causes further duplicates: with loss, copies fill the links and the sum stalls. With
 //! `invalid=ignore` only time-outs recover losses.
 //!
-//! Vectors have an even number of chunks (the assignment guarantees it, here they are padded), and
-//! numbers go on from vector to vector, so a new one never finds a pool with its number. Sizes:
+//! Vectors have an even number of chunks: the assignment guarantees it, here they are padded.
+//! Numbers ascend across vectors, so a new chunk never finds a pool with its number. Sizes:
 //! Ethernet 14, with UDP IPv4 20 and UDP 8 more, and 252 bytes of integers; the header's widths are
 //! not stated: 8 bits for the rank and 32 for the number. Right over links that keep their order.
 //! When it is the wrong choice: with one chunk in flight a round trip sums 252 bytes.

@@ -1,9 +1,9 @@
 //! The GraphML writer. [`read`](super::read) gets the same network back from its output.
 //!
 //! The keys are PFSim's (`typ`, `capacity`, `mac`, `dpid`, `port`), so a graph is a cluster file
-//! too, and ours for latency, faults and the order that routing decisions go by. Unknown values are
-//! left out. Nodes and links have the order of the network. Links have no ids, so that networkx
-//! numbers parallel ones itself.
+//! too, and ours for latency, faults and routing order. Unknown values are left out. Nodes and
+//! links have the order of the network. Links have no ids, so that networkx numbers parallel ones
+//! itself.
 
 use std::io::{self, Write};
 

@@ -163,8 +163,8 @@ impl Worker {
     /// Sends packets until the wire is busy or none is left.
     ///
     /// Several workers may share the wire. A worker that has just sent queues behind the waiting
-    /// ones, and the one whose turn it is sends a packet even if another was first. The wire is
-    /// thus shared evenly.
+    /// ones. The one whose turn it is sends a packet even if another was first. The wire is thus
+    /// shared evenly.
     #[inline]
     pub(super) fn feed(
         &mut self,

@@ -337,8 +337,8 @@ impl Usnic {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Under loss, with packets that come twice and that overtake each other, every message arrives
-    /// exactly once and everything comes to rest, on any leaves and spines.
+    /// With loss, duplicates and reordering, every message arrives exactly once and all events end,
+    /// on any leaves and spines.
     #[test]
     fn invariants(
         messages in prop::collection::vec((0_u32..4, 1_u32..4, prop_oneof![0_u64..2000, 0_u64..200_000, Just(400_000)]), 1..12),
