@@ -92,7 +92,7 @@ impl TrafficMatrix {
         self.src.len()
     }
 
-    /// True if nobody spoke.
+    /// True without any messages.
     pub fn is_empty(&self) -> bool {
         self.src.is_empty()
     }

@@ -58,7 +58,7 @@ pub struct Servers {
 }
 
 impl CollectiveChoice {
-    /// What the user chose.
+    /// The user's choice.
     ///
     /// # Errors
     /// A name or a parameter that does not exist, a value that is none.

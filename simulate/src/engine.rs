@@ -1,4 +1,4 @@
-//! The event queue: what happens next.
+//! The event queue.
 //!
 //! Time is a `u64` of picoseconds (213 days). Events are popped in ascending time, equal times in
 //! the order of their push. This is a total order, so a run is the same on any machine. An event

@@ -30,7 +30,7 @@ pub struct ListedFlow {
     pub src: u32,
     /// Number of the receiving one.
     pub dst: u32,
-    /// What is sent.
+    /// The messages.
     pub bytes: u64,
     /// When, nanoseconds.
     pub start_ns: u64,
@@ -39,7 +39,7 @@ pub struct ListedFlow {
 /// A list of flows, its hosts not yet those of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowList {
-    /// What it is called in messages.
+    /// Its name in messages.
     label: String,
     /// Hosts as written, in the order of their first occurrence, with its line.
     hosts: Vec<(String, u64)>,

@@ -167,7 +167,7 @@ impl LinkLoads {
         }
     }
 
-    /// Takes off what was added before.
+    /// Removes earlier contributions.
     pub(crate) fn remove(&mut self, shares: &[LinkShare]) {
         for share in shares {
             let link = share.link.0 as usize;

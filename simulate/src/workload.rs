@@ -67,7 +67,7 @@ struct Whole {
     matrix: MatrixBuilder,
     tally: Tally,
     summary: Summary,
-    /// Where messages are kept.
+    /// The memory of messages.
     builder: Option<RecordingBuilder>,
     timed: bool,
 }

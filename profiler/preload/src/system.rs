@@ -97,7 +97,7 @@ fn in_mpi_library(name: &CStr) -> usize {
     if handle == 0 {
         return 0;
     }
-    // SAFETY: the handle is one that dlopen returned and nobody closed.
+    // SAFETY: the handle is one that dlopen returned and that is not closed.
     unsafe { dlsym(std::ptr::with_exposed_provenance_mut(handle), name.as_ptr()) }.addr()
 }
 

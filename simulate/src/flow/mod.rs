@@ -34,7 +34,7 @@ pub enum Fairness {
     Rtt,
 }
 
-/// What the user can choose.
+/// The choices of the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowOptions {
     /// `--fairness`.

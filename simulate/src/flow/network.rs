@@ -123,7 +123,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// What it is when it shares.
+    /// The flow, once it shares.
     fn flow(&self, sequence: &mut u64) -> Flow {
         *sequence += 1;
         let Self { bytes, path, key, connection, .. } = *self;
@@ -336,7 +336,7 @@ impl<'a> FlowNetwork<'a> {
         self.usage.flows(link)
     }
 
-    /// When flows begin to share next.
+    /// Time at which flows begin to share next.
     fn next_begin(&self) -> Option<Picoseconds> {
         self.waiting.first_key_value().map(|(begin, _)| *begin)
     }

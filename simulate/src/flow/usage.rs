@@ -15,7 +15,7 @@ pub struct LinkUsage {
     pub peak_flows: u32,
 }
 
-/// All links, as it goes on.
+/// Usage of all links.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     links: Vec<State>,

@@ -14,7 +14,7 @@ pub use compact::Compact;
 pub use linear::Linear;
 pub use random::Random;
 
-/// What a host selector is told.
+/// The question to a host selector.
 #[derive(Clone, Copy, Debug)]
 pub struct HostRequest<'a> {
     /// The network.

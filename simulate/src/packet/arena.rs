@@ -49,7 +49,7 @@ pub(super) struct Step {
     pub(super) flags: u16,
     /// Of a timer its kind.
     pub(super) kind: u8,
-    /// What the record is.
+    /// The kind of the record.
     pub(super) event: Event,
 }
 

@@ -41,9 +41,9 @@ pub(super) struct Calendar {
     current: u64,
     /// The rest of it, last first.
     batch: Vec<Entry>,
-    /// What was put into it since.
+    /// Records that were added since.
     late: BinaryHeap<Reverse<(Picoseconds, u64, u32)>>,
-    /// What lies beyond the last bucket.
+    /// Records beyond the last bucket.
     far: BinaryHeap<Reverse<(Picoseconds, u64, u32)>>,
     /// Orders `late` and `far`.
     sequence: u64,

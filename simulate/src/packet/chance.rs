@@ -17,7 +17,7 @@ pub(super) struct Chance {
     odds: Vec<Odds>,
 }
 
-/// What may happen on a link.
+/// Faults of a link.
 #[derive(Clone, Copy, Debug)]
 struct Odds {
     /// A hash below this is a loss.

@@ -32,7 +32,7 @@ pub struct LinkTraffic {
     pub queue_p99: Option<u64>,
     /// Of all.
     pub queue_max: Option<u64>,
-    /// How often it was paused.
+    /// Number of its pauses.
     pub pauses: u64,
     /// Sum of its pauses, up to the end of the last one.
     pub paused_ps: Picoseconds,

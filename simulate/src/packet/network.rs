@@ -153,7 +153,7 @@ impl<'a> PacketNetwork<'a> {
         self.simulation.retransmits()
     }
 
-    /// What was summed so far.
+    /// The sum so far.
     pub fn report(&mut self) -> AggregationReport {
         self.simulation.aggregation().map_or_else(AggregationReport::default, |(_, sums)| sums.report())
     }

@@ -9,7 +9,7 @@ use crate::engine::Picoseconds;
 use crate::routing::Routes;
 use crate::topology::{HostId, LinkId, Topology};
 
-/// What became of messages and links.
+/// The outcome of messages and links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// When each message has arrived; `None` if it had not by the end.
@@ -22,7 +22,7 @@ pub struct Outcome {
     pub hops: u64,
     /// The largest number of packets and timers that were pending at once.
     pub most_pending: usize,
-    /// When it was over.
+    /// Its end.
     pub ended: Picoseconds,
     /// Links that are paused while packets wait for them; with missing messages, these pauses are a
     /// deadlock.

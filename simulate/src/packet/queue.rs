@@ -52,11 +52,11 @@ pub(super) struct PortQueue {
     bytes: u64,
     /// Size of the packet in transmission, and the link by which it arrived.
     sending: Option<(u32, u32)>,
-    /// When it was told to stop.
+    /// Start of its pause.
     paused: Option<Picoseconds>,
     /// How often it was.
     pub(super) pauses: u64,
-    /// For how long altogether.
+    /// Its total duration.
     pub(super) paused_ps: Picoseconds,
 }
 

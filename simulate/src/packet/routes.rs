@@ -1,4 +1,4 @@
-//! Which links packets take.
+//! Routes of packets.
 //!
 //! A route is a part of one table: its links, then a mark. Packets carry their position in it.
 //! Behind one kind of mark, each switch chooses the next link of each packet.
@@ -34,7 +34,7 @@ impl Routes {
         Self { paths, seed: mix(seed), table: vec![HASH], ..Self::default() }
     }
 
-    /// What stands at a position.
+    /// The entry at a position.
     #[inline]
     pub(super) fn at(&self, position: u32) -> u32 {
         self.table[position as usize]

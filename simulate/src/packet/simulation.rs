@@ -38,7 +38,7 @@ pub trait Carrier: Program {
 /// A message from one host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When it leaves, at the earliest.
+    /// Earliest time of its departure.
     pub start: Picoseconds,
     /// Sending host.
     pub src: HostId,

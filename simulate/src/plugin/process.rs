@@ -15,7 +15,7 @@ const MAX_ANSWER: u64 = 256 << 20;
 /// Time for the program to end after its standard input is closed, before it is killed.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What became of a question.
+/// The outcome of a question.
 pub(super) enum Answer {
     Line(Vec<u8>),
     /// It wrote a line before the question.

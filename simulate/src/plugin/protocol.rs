@@ -18,12 +18,12 @@ pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest quotation of an answer in an error, characters: two to three lines of a terminal.
 const MOST_QUOTED: usize = 200;
 
-/// What a plugin is there for.
+/// The role of a plugin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Role {
     /// Name of the axis: `router`.
     pub(crate) axis: &'static str,
-    /// What an answer looks like.
+    /// The form of an answer.
     pub(crate) answer: &'static str,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Plugin {
     process: Process,
     /// Known after the greeting.
     places: Option<Places>,
-    /// What was said last.
+    /// The last answer.
     said: String,
 }
 

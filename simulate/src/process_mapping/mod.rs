@@ -23,7 +23,7 @@ pub struct Placement {
     pub hosts: Vec<HostId>,
 }
 
-/// What a process mapper is told.
+/// The question to a process mapper.
 #[derive(Clone, Copy, Debug)]
 pub struct MapRequest<'a> {
     /// The network.

@@ -32,7 +32,7 @@ pub(super) struct ActiveReplay<'o> {
     pub(super) waits: Vec<Wait>,
     /// Ranks that have not ended.
     pub(super) unfinished: u32,
-    /// When the last rank started.
+    /// Start of the last rank.
     pub(super) began: Picoseconds,
     /// By boundary: when the last rank so far passed it.
     pub(super) boundaries: Vec<Picoseconds>,

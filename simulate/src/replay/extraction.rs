@@ -141,7 +141,7 @@ fn check_ranks(interval: &TraceInterval, ranks: u32) -> Result<()> {
     Ok(())
 }
 
-/// What operations are made of.
+/// The input of operations.
 struct Source<'a> {
     interval: &'a TraceInterval,
     count: u32,

@@ -13,7 +13,7 @@
 use crate::engine::Picoseconds;
 use crate::topology::HostId;
 
-/// How uneven computation is.
+/// Variation of computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Standard deviation of the factor on a stretch of computation: `noise`, 0 by default.

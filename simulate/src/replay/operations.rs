@@ -54,7 +54,7 @@ impl Operations {
         self.ends.len() as u32
     }
 
-    /// What a rank does.
+    /// The operations of a rank.
     pub fn of(&self, rank: u32) -> &[Op] {
         let rank = rank as usize;
         let start = if rank == 0 { 0 } else { self.ends[rank - 1] };

@@ -43,7 +43,7 @@ impl<'a> Packets<'a> {
         self.note(set);
     }
 
-    /// What became of the packets.
+    /// The outcome of the packets.
     pub fn network(&mut self) -> &mut PacketNetwork<'a> {
         &mut self.network
     }

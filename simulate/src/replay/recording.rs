@@ -27,7 +27,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// What stands for a phase.
+    /// The representative of a phase.
     pub fn phase(&self, phase: usize) -> Option<&Operations> {
         let only = || self.whole.as_ref().filter(|whole| phase == 0 && whole.stretches() == 1);
         self.of_phase.get(phase).and_then(Option::as_ref).or_else(only)

@@ -51,9 +51,9 @@ pub struct ReplayRequest<'r, 'o> {
     pub token: u64,
     /// The job of its messages.
     pub job: u32,
-    /// What the ranks do.
+    /// The operations of the ranks.
     pub operations: &'o Operations,
-    /// Where they run.
+    /// Their hosts.
     pub hosts: JobHosts<'r>,
     /// By rank: when it starts, now or later. The makespan counts from the last start.
     pub starts: &'r [Picoseconds],
@@ -81,7 +81,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
         self.records_ranks_by_stretch = true;
     }
 
-    /// What carries the messages.
+    /// The carrier of messages.
     pub fn transport(&mut self) -> &mut T {
         &mut self.context.transport
     }

@@ -32,7 +32,7 @@ pub struct Step {
     pub start: Picoseconds,
     /// Likewise.
     pub end: Picoseconds,
-    /// What was sent.
+    /// Sent messages.
     pub bytes: Option<u64>,
     /// The link of the longest delay.
     pub link: Option<LinkId>,
@@ -79,7 +79,7 @@ pub(super) struct StepCollector<'a> {
     details: Details,
 }
 
-/// Where a path is.
+/// The place of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     Rank(u32),

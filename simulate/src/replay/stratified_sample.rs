@@ -50,7 +50,7 @@ pub struct Stratum {
 /// A sampled unit: stretches of the replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampledUnit {
-    /// Which stretches.
+    /// The stretches.
     pub stretches: Vec<usize>,
     /// Its traits, which need no simulation.
     pub traits: Traits,

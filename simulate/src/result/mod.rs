@@ -75,7 +75,7 @@ pub struct RunLabels {
 /// One simulated point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// What was simulated.
+    /// The simulated part.
     pub labels: RunLabels,
     /// Index of its topology in the archive.
     pub topology: usize,
@@ -153,11 +153,11 @@ pub struct JobRow {
     pub job: u32,
     /// Index of its workload in the archive.
     pub workload: usize,
-    /// When it was submitted.
+    /// Time of its submission.
     pub submitted_s: f64,
-    /// When it started.
+    /// Its start.
     pub started_s: Option<f64>,
-    /// When it finished.
+    /// Its end.
     pub finished_s: Option<f64>,
     /// The nodes of its hosts.
     pub hosts: Vec<NodeId>,
@@ -381,7 +381,7 @@ pub struct Series {
     /// `max_congestion`, `stddev_congestion`, `max_flows`, `jobs_waiting`, `jobs_running`,
     /// `jobs_in_system`, `jobs_finished`.
     pub name: String,
-    /// When a value begins, seconds, ascending.
+    /// Start of each value, seconds, ascending.
     pub time_s: Vec<f64>,
     /// The values.
     pub value: Vec<f64>,

@@ -8,11 +8,11 @@ use crate::topology::{Faults, LinkId, Node, NodeId, PortOrder, Topology};
 /// results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// What the user called it.
+    /// The user's name for it.
     pub label: String,
     /// Time that a packet's head spends in a switch, picoseconds.
     pub switch_latency_ps: u64,
-    /// How routing decisions order switches.
+    /// The order of switches in routing decisions.
     pub port_order: PortOrder,
     /// Hosts and switches.
     pub nodes: Vec<Node>,
@@ -23,9 +23,9 @@ pub struct Network {
 /// A directed link and its ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Where it leaves.
+    /// Its source.
     pub src: NodeId,
-    /// Where it arrives.
+    /// Its destination.
     pub dst: NodeId,
     /// Gbit/s.
     pub capacity: f64,

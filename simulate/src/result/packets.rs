@@ -18,9 +18,9 @@ pub struct LinkPackets {
     pub queue_p99: u64,
     /// Likewise, all.
     pub queue_max: u64,
-    /// How often it was paused.
+    /// Number of its pauses.
     pub pauses: u64,
-    /// For how long, picoseconds.
+    /// Its duration, picoseconds.
     pub paused_ps: u64,
     /// Arrived twice.
     pub duplicates: u64,

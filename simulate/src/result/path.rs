@@ -15,7 +15,7 @@ pub struct PathRow {
     pub phase: u32,
     /// What happened.
     pub kind: StepKind,
-    /// How long it took, seconds.
+    /// Its time, seconds.
     pub time_s: f64,
     /// The rank: a message's sender, or the rank that joined a sum in the network last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct PathRow {
     /// Its start, seconds since the start of the job, or of the replay of the samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_s: Option<f64>,
-    /// What was sent.
+    /// Sent messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// The link of the longest delay of a message.
@@ -67,7 +67,7 @@ pub struct BlameRow {
     /// Position of the phase among the rows of its job in
     /// [`RunResult::phases`](super::RunResult::phases).
     pub phase: u32,
-    /// What the time was needed for.
+    /// The cause of the time.
     pub cause: Cause,
     /// Whose messages it was lost to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -145,7 +145,7 @@ impl<R: BufRead> ResultReader<R> {
         self.cut
     }
 
-    /// What was simulated.
+    /// The simulated part.
     pub fn header(&self) -> &ResultHeader {
         &self.header
     }
@@ -423,7 +423,7 @@ fn check_phases(run: &RunResult) -> Result<()> {
     Ok(())
 }
 
-/// Where no member is.
+/// A place without a member.
 fn nothing() -> MemberInfo {
     MemberInfo { name: String::new(), size: 0 }
 }

@@ -105,7 +105,7 @@ impl<W: Write> ResultWriter<W> {
     /// [`Topology`](crate::topology::Topology)s or what an archive remembers of them.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn new<T>(
         out: W,
         gzip: bool,
@@ -173,7 +173,7 @@ impl<W: Write> ResultWriter<W> {
         Ok(())
     }
 
-    /// What the archive is written to.
+    /// The output of the archive.
     pub fn output(&mut self) -> &mut W {
         self.archive.output()
     }
@@ -181,7 +181,7 @@ impl<W: Write> ResultWriter<W> {
     /// Ends the archive and returns the output.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn finish(self) -> Result<W> {
         self.archive.finish(&self.summary)
     }

@@ -1,4 +1,4 @@
-//! Which links a demand takes.
+//! The route of a demand.
 //!
 //! All routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the
 //! destination ([`ShortestPaths`](crate::topology::ShortestPaths)); paths are never enumerated. The
@@ -58,9 +58,9 @@ pub struct RouteRequest<'a> {
     pub job: u32,
     /// Name of the phase.
     pub phase: &'a str,
-    /// Where the job's ranks are.
+    /// The placement of the job's ranks.
     pub placement: &'a Placement,
-    /// What they send in the phase.
+    /// Their traffic in the phase.
     pub matrix: &'a TrafficMatrix,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Job {
     pub(super) slots: u64,
     /// Hosts of its ranks, then of its servers.
     pub(super) placement: Placement,
-    /// How many serve.
+    /// Number of servers.
     pub(super) servers: usize,
     /// By number within the job: the host.
     pub(super) local_hosts: Vec<HostId>,
@@ -64,7 +64,7 @@ pub(super) struct Job {
 /// A phase that has begun at least once.
 #[derive(Default)]
 pub(super) struct PhaseOfJob {
-    /// What it puts on links now.
+    /// Its present load on links.
     pub(super) shares: Vec<LinkShare>,
     /// Its load on links in the recorded occurrence, if routes change.
     pub(super) recorded: Vec<LinkShare>,

@@ -81,7 +81,7 @@ pub enum Submission {
     },
     /// One job.
     Fixed {
-        /// When it is submitted, seconds.
+        /// Time of its submission, seconds.
         at_s: f64,
         /// Its run time, seconds; `None`: as long as the workload's own.
         duration_s: Option<f64>,
@@ -93,11 +93,11 @@ pub enum Submission {
 pub struct JobSource {
     /// Index of the workload that the jobs run.
     pub workload: usize,
-    /// When and how long.
+    /// Its start and duration.
     pub submission: Submission,
 }
 
-/// How often the router is asked.
+/// When routes are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reroute {
@@ -125,7 +125,7 @@ impl Reroute {
     }
 }
 
-/// What the table of links holds.
+/// The content of the table of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkStatistics {
     /// A row per job, phase and link with traffic; for fixed job lists.
@@ -135,7 +135,7 @@ pub enum LinkStatistics {
     Run,
 }
 
-/// What is simulated.
+/// The simulated operations.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
     /// The point of the sweep; its seed is that of the jobs.
@@ -153,14 +153,14 @@ pub struct Setup<'a> {
     /// One phase per workload, `merged`, with the summed matrix and the whole run's time, idle
     /// stretches included. In the table of links its phase is `None`.
     pub merged: bool,
-    /// How often routes are chosen.
+    /// When routes are chosen.
     pub reroute: Reroute,
     /// When to take snapshots, seconds: each shows the state after all that happens at that time.
     /// Those after the end of the run are left out.
     pub snapshots_s: &'a [f64],
     /// Whether the routes are part of the result.
     pub record_routes: bool,
-    /// What the table of links holds.
+    /// The content of the table of links.
     pub link_statistics: LinkStatistics,
     /// The network model.
     pub model: Model,
@@ -170,13 +170,13 @@ pub struct Setup<'a> {
 
 /// Who decides.
 pub struct Algorithms {
-    /// Which job starts.
+    /// The choice of the next job.
     pub scheduler: Box<dyn Scheduler>,
     /// On which hosts.
     pub host_selector: Box<dyn HostSelector>,
-    /// Which rank on which of them.
+    /// The mapping of ranks to them.
     pub process_mapper: Box<dyn ProcessMapper>,
-    /// By which links they talk.
+    /// Their links.
     pub router: Box<dyn Router>,
 }
 

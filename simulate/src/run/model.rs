@@ -1,4 +1,4 @@
-//! Which network model, and its parameters.
+//! The network model and its parameters.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::{parse_size, parse_time_ns};
@@ -27,7 +27,7 @@ pub enum Model {
 /// replay, [`Options`].
 #[derive(Clone, Debug)]
 pub struct PacketModel {
-    /// How ranks are replayed.
+    /// Options of the replay.
     pub options: Options,
     /// Links and switches: `buffer`, `shared`, `pause`, `ecn`, `loss`, `duplicate`, `reorder`,
     /// `paths`.
@@ -160,7 +160,7 @@ impl Model {
         model.transport.check(&model.fabric.worst(topology))
     }
 
-    /// How it is called in messages.
+    /// Its name in messages.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Traffic => "traffic",
@@ -291,7 +291,7 @@ fn fabric(
     })
 }
 
-/// How ranks are replayed.
+/// Options of the replay.
 fn options(model: &Choice, seed: u64) -> Result<Options> {
     let mut options = Options::new(model)?;
     options.noise.seed = seed;

@@ -22,7 +22,7 @@ pub(super) struct Network<'a> {
     sum: LinkSums,
 }
 
-/// What is routed together.
+/// Demands that are routed together.
 #[derive(Clone, Copy)]
 pub(super) struct RouteQuery<'a> {
     pub(super) job: u32,

@@ -156,12 +156,12 @@ impl<'a> Program<'a> {
         self.replaced_whole.as_ref().unwrap_or(&self.whole)
     }
 
-    /// What a phase sends.
+    /// The traffic of a phase.
     pub(super) fn matrix(&self, phase: usize) -> &TrafficMatrix {
         self.phases[phase].matrix.as_deref().unwrap_or_else(|| self.whole())
     }
 
-    /// What ranks do in a phase.
+    /// The operations of ranks in a phase.
     pub(super) fn operations(&self, phase: usize) -> Option<&Operations> {
         if self.merged {
             return self.any_whole();

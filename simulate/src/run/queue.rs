@@ -29,7 +29,7 @@ impl Queue {
         self.jobs.len() - self.head
     }
 
-    /// What schedulers see.
+    /// The view of schedulers.
     pub(super) fn views(&self) -> &[QueuedJob] {
         &self.views[self.head..]
     }

@@ -105,7 +105,7 @@ impl<'a> Replayers<'a> {
         self.fluid.is_some()
     }
 
-    /// Which model simulates a phase: [`fidelity::choose`].
+    /// The model of a phase: [`fidelity::choose`].
     pub(super) fn choose(
         &self,
         operations: &Operations,

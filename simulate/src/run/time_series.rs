@@ -6,7 +6,7 @@ use crate::statistics::StepFunction;
 use crate::traffic::Usage;
 use crate::units::GBPS_PER_BYTE_RATE;
 
-/// How many jobs are where.
+/// Number of jobs by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Population {
     pub(super) waiting: u64,

@@ -57,7 +57,7 @@ pub(crate) struct Estimate {
     pub(crate) steps: Vec<Step>,
     /// Delays of messages on the path, if requested.
     pub(crate) delays: Option<DelaySums>,
-    /// What packets came to.
+    /// Packet counts.
     pub(crate) packets: Option<PhasePackets>,
     /// Bytes that links carried in its time.
     pub(crate) carried: LinkBytes,
@@ -307,7 +307,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// What samples spent, all together.
+    /// The sum of the accounts of samples.
     fn sum(&self, samples: &[SampledUnit]) -> Sum {
         let mut sum = Sum::default();
         for sample in samples {
@@ -359,7 +359,7 @@ fn identical(stratum: &Stratum, sample: &[(Unit, f64)]) -> Total {
     Total { value: all / sample.len().max(1) as f64 * stratum.units as f64, error: 0.0 }
 }
 
-/// What samples spent.
+/// The accounts of samples.
 #[derive(Default)]
 struct Sum {
     time: Picoseconds,

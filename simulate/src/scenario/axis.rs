@@ -7,19 +7,19 @@ use phaseflow_collect::choice::Choice;
 /// An axis of choice besides the topology, in the order of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Which queued job starts next.
+    /// The choice of the next job in the queue.
     Scheduler,
-    /// Which hosts it gets.
+    /// Its hosts.
     HostSelector,
     /// Mapping of ranks to the selected hosts.
     ProcessMapper,
-    /// Which links its demands take.
+    /// Routes of its demands.
     Router,
     /// Network model: `traffic`, `flow`, `packet` or `auto`.
     Model,
-    /// How a message becomes packets.
+    /// The transport.
     Transport,
-    /// What replaces recorded collectives.
+    /// The replacement of recorded collectives.
     Collective,
     /// `segmented`, or `merged` into one averaged phase.
     Phases,

@@ -67,7 +67,7 @@ pub struct Job {
 pub struct Trace {
     /// As the scenario writes it.
     pub label: String,
-    /// Where it is.
+    /// Its place.
     pub path: PathBuf,
 }
 

@@ -112,8 +112,8 @@ mod tests {
         start
     }
 
-    /// A machine driven by a scheduler; returns starts and, for each job that had to wait as the
-    /// head, the promise: its start if from that moment on nobody else was started.
+    /// Runs a machine with a scheduler. Returns the starts and, for each job that waits as the
+    /// head, its guarantee: its start if no other job starts from that moment on.
     fn drive(scheduler: &mut dyn Scheduler, slots: &[u32], jobs: &[Job]) -> (Vec<u64>, BTreeMap<usize, u64>) {
         let mut free = vec![true; slots.len()];
         let mut queue: Vec<usize> = Vec::new();
@@ -241,7 +241,7 @@ mod tests {
 
         #[test]
         fn without_a_chance_to_overtake_it_is_fcfs((slots, jobs) in machine()) {
-            // Everybody needs the whole machine.
+            // Every job needs the whole machine.
             let all: u32 = slots.iter().sum();
             let jobs: Vec<Job> = jobs.into_iter().map(|(at, _, run)| (at, all, run)).collect();
             let mut fcfs = Fcfs::new(&Choice::plain("fcfs")).unwrap();

@@ -1,4 +1,4 @@
-//! Which queued job starts next.
+//! The choice of the next job in the queue.
 //!
 //! Hosts are whole and never shared: a job fits if the free hosts have a slot for each of its
 //! processes, and then takes all slots of the hosts it gets. Where all hosts have s slots, a job of
@@ -46,7 +46,7 @@ pub enum Occasion {
     Finished,
 }
 
-/// What a scheduler sees.
+/// The view of a scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView<'a> {
     /// Why it is asked.

@@ -139,7 +139,7 @@ impl Sweep {
         &self.topologies
     }
 
-    /// What jobs run.
+    /// The workload of jobs.
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads
     }

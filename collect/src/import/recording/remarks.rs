@@ -14,7 +14,7 @@ pub(super) struct Remarks {
     /// Receives without a send: those, and those of the program itself that were not seen to
     /// complete.
     pub(super) unmatched: UnmatchedReceives,
-    /// Sends whose receive came so much later that its times were not kept.
+    /// Sends with a receive beyond the limit of those that are kept; its times are lost.
     pub(super) owed: u64,
     /// Messages with different sizes at sender and receiver.
     pub(super) unlike: u64,

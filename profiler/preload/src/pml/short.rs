@@ -57,7 +57,7 @@ pub(super) fn post(
 /// A blocking transfer is over, now.
 ///
 /// # Safety
-/// `posted` is of [`post`], and nobody else completes it.
+/// `posted` is of [`post`], and no other thread completes it.
 #[inline(always)]
 pub(super) unsafe fn completed(posted: Posted) {
     // SAFETY: the caller's promise; until now the word holds no time.

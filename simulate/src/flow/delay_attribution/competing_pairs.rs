@@ -17,13 +17,13 @@ pub type Pair = (u32, u32);
 /// Time that a flow lost on a link to one owner, its own or another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// Where.
+    /// The link.
     pub link: LinkId,
-    /// To whom.
+    /// The owner of the flows that took the time.
     pub by: u32,
-    /// From when to when, picoseconds.
+    /// Its start, picoseconds.
     pub from: f64,
-    /// Likewise.
+    /// Its end, picoseconds.
     pub to: f64,
     /// The flow's own pair and its bytes in that time, if it is of the same owner: a flow does not
     /// compete with itself.

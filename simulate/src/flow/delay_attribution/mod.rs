@@ -71,7 +71,7 @@ struct ActiveFlow {
     owner: u32,
     pair: Pair,
     path: u32,
-    /// When it began to share, picoseconds.
+    /// Time at which it began to share, picoseconds.
     begin: f64,
     /// How long it waited for its connection before that, and the first link of its route.
     waited: (f64, Option<LinkId>),

@@ -105,7 +105,7 @@ fn two_flows_on_a_link_cost_each_other_half_of_their_time() {
         &[(1, 0, 0, 1, 3000), (1, 8_000_000, 0, 1, 1000)],
         &[(24e6, &[(1, 8e6)]), (8e6, &[(1, 8e6)])],
     );
-    // Nobody is there: nothing is lost.
+    // Without other flows, no time is lost.
     check(&net, &[(1, 0, 0, 1, 1000), (2, 0, 2, 3, 1000)], &[(8e6, &[]), (8e6, &[])]);
 }
 

@@ -1,4 +1,4 @@
-//! Who crosses which link.
+//! The flows of each link.
 //!
 //! A class that ends is not removed from the lists of its links at once. It stays there as *stale*
 //! until the list is next scanned, or full. Its number is not reused before.

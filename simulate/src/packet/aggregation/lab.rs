@@ -275,7 +275,7 @@ impl WorkerGroup {
 }
 
 impl Worker {
-    /// What it adds now.
+    /// Its present contribution.
     fn vector(&self, seed: u64) -> Vector {
         Vector { seed, group: self.worker_group, reduction: self.done, worker: self.rank }
     }

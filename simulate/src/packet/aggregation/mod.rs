@@ -122,6 +122,6 @@ pub trait Aggregation: std::fmt::Debug {
     /// without any.
     fn stuck(&self) -> Option<String>;
 
-    /// What it did so far.
+    /// Its work so far.
     fn report(&self) -> AggregationReport;
 }

@@ -43,7 +43,7 @@ pub(super) struct Child {
 /// A switch of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Junction {
-    /// Where it is.
+    /// Its place.
     pub(super) node: NodeId,
     /// `None` at the root.
     pub(super) branch: Option<Branch>,

@@ -13,7 +13,7 @@ impl Fabric<'_> {
         self.port_queues.iter().flat_map(PortQueues::stuck).collect()
     }
 
-    /// What every link carried.
+    /// Counters of every link.
     pub fn traffic(&mut self) -> Vec<LinkTraffic> {
         (0..self.ports.len() as u32).map(|link| self.link_traffic(link, self.now)).collect()
     }

@@ -40,7 +40,7 @@ pub struct Fabric<'a> {
     /// Duplicates that are not reported to the program yet.
     copies: Vec<u32>,
     hops: u64,
-    /// A sum that nobody reads of what was read ahead.
+    /// A sum of prefetched values, so that the compiler keeps the reads.
     warm: u32,
     #[cfg(test)]
     last: (Picoseconds, bool),

@@ -73,7 +73,7 @@ pub trait Transport {
     fn retransmits(&self, sender: &Self::Sender) -> u64;
 }
 
-/// What a sender would do now.
+/// The next action of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// Send the packet of this number.

@@ -177,7 +177,7 @@ impl Rate {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Receiver {
     expected: u32,
-    /// What is expected was asked for.
+    /// The next expected reply.
     has_asked: bool,
     /// No notification before this time.
     quiet_until: Picoseconds,

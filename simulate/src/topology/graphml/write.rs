@@ -43,7 +43,7 @@ pub struct Annotations<'a> {
 /// Writes the graph of `network`.
 ///
 /// # Errors
-/// What the output reports.
+/// An error of the output.
 pub fn write_graphml<W: Write>(out: W, network: &Network, annotations: &Annotations<'_>) -> io::Result<W> {
     let mut xml = Xml::new(out)?;
     xml.open("graphml", &[("xmlns", NAMESPACE)])?;

@@ -21,11 +21,11 @@ use crate::packet::arena::{NONE, Packet};
 pub(super) struct Row {
     /// Job and sequence number, or [`FREE`].
     pub(super) identifier: u64,
-    /// When it was last added to.
+    /// Time of the last contribution.
     last_used: Picoseconds,
     /// Whose contributions are in it.
     pub(super) bitmap: u32,
-    /// How many these are.
+    /// Their number.
     pub(super) counter: u32,
     /// Its sum, among the vectors.
     pub(super) value: u32,

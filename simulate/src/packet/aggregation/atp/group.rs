@@ -58,7 +58,7 @@ pub(super) struct Server {
     pub(super) host: HostId,
     pub(super) switch: NodeId,
     pub(super) expected: Expected,
-    /// Where its multicast tree begins.
+    /// The root of its multicast tree.
     pub(super) root: u32,
     /// The packet to send: kind, number and flags.
     pub(super) queue: VecDeque<(u8, u32, u16)>,

@@ -33,7 +33,7 @@ impl Stretch {
 }
 
 impl Numbers {
-    /// Integers are so much smaller than 32 bits that no sum of them leaves these.
+    /// Integers are small, so that no sum of them exceeds 32 bits.
     fn integer(self, vector: &Vector, element: u64) -> i32 {
         vector.integer(element) >> (self.workers.next_power_of_two().trailing_zeros() + 1).min(31)
     }

@@ -28,7 +28,7 @@ pub(super) struct Options {
     pub(super) threshold: u32,
     /// Largest window.
     pub(super) limit: u32,
-    /// How the window changes.
+    /// The rule of the window.
     pub(super) law: Law,
     /// Time-out: silence after which a worker resends.
     pub(super) timeout: Picoseconds,
@@ -86,7 +86,7 @@ const PASSES: u32 = 2;
 const MOST_AGGREGATORS: u32 = 1 << 24;
 
 impl Options {
-    /// What the user chose.
+    /// The user's choice.
     ///
     /// # Errors
     /// A parameter that does not exist, a value that is none, parameters that contradict each

@@ -16,14 +16,14 @@ pub(super) struct Expected {
     pub(super) workers: Vec<u32>,
 }
 
-/// What is known about one sum.
+/// The state of one sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     /// Its number; [`NONE`] for none.
     pub(super) seq: u32,
-    /// Ports of which somebody is in it.
+    /// Ports with a contributor.
     pub(super) touched: u32,
-    /// Ports of which all are.
+    /// Ports with all contributors.
     pub(super) full: u32,
     /// The aggregator of its last packet.
     pub(super) index: u32,

@@ -57,7 +57,7 @@ pub(super) struct Worker {
     pub(super) heard: Picoseconds,
     /// The same, or the last time-out.
     since: Picoseconds,
-    /// When its timer runs down.
+    /// Expiry of its timer.
     pub(super) timer: Picoseconds,
     /// True if it has received nothing since it began to send.
     is_fresh: bool,
@@ -83,7 +83,7 @@ pub(super) struct Next {
     pub(super) is_raw: bool,
 }
 
-/// How long a worker waits.
+/// Time-out of a worker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     pub(super) is_code: bool,

@@ -49,7 +49,7 @@ fn exponent(largest: f32) -> i32 {
     (biased - 126).max(LEAST_EXPONENT)
 }
 
-/// What a float is multiplied with.
+/// Factor on floats.
 pub(super) fn scale(workers: u32, exponent: i32) -> f64 {
     f64::from(i32::MAX) / (f64::from(workers) * 2_f64.powi(exponent))
 }

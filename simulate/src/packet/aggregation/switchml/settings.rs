@@ -1,4 +1,4 @@
-//! What can be chosen about SwitchML.
+//! The options of SwitchML.
 //!
 //! Sizes of packets: the paper's and the UDP frames of its repository (p4lang/p4app-switchML) are
 //! Ethernet 14, IPv4 20, UDP 8, SwitchML 8, exponents 2 and 4 bytes an element, so 180 bytes for 32
@@ -38,7 +38,7 @@ const REPOSITORY_WORKERS: usize = 32;
 /// Number of time-outs after which the repository's client doubles its time-out, each time.
 pub(super) const TIMEOUTS_TO_DOUBLE: u32 = 100;
 
-/// How packets are framed.
+/// The framing of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
     /// The repository's UDP frames; the paper's have the same size.
@@ -47,7 +47,7 @@ pub(super) enum Framing {
     Rdma,
 }
 
-/// What is summed.
+/// The summed vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// Integers as they are.

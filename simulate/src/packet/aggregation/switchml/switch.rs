@@ -63,7 +63,7 @@ struct Pool {
     phase: u32,
 }
 
-/// What a contribution asks for.
+/// The aggregator of a contribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asks {
     Nothing,

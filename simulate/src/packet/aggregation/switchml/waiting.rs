@@ -69,7 +69,7 @@ pub(super) struct Chain {
     pub(super) chunk: u32,
     /// It was sent.
     pub(super) is_sent: bool,
-    /// When it was sent last.
+    /// Time of its last transmission.
     pub(super) sent_at: Picoseconds,
     /// Number of resends after all workers have added their vectors.
     pub(super) resends: u32,

@@ -48,7 +48,7 @@ pub(super) struct Endpoint {
 /// First sequence number of every endpoint: near 2¹⁶, so that every run has a wrap-around.
 const FIRST: u64 = 65_000;
 
-/// What became of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     Accepted,
@@ -92,7 +92,7 @@ impl Endpoint {
         self.sent.get(position as usize).copied()
     }
 
-    /// Takes note of a packet.
+    /// Adds a packet.
     pub(super) fn arrive(&mut self, seq: u64) -> Arrival {
         let window = self.window;
         let bit = |seq: u64| ((seq % window / 64) as usize, 1_u64 << (seq % window % 64));

@@ -75,7 +75,7 @@ pub struct Usnic {
     counts: Counts,
 }
 
-/// What happened so far.
+/// Counts of events so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets sent again after a duplicate acknowledgement.
@@ -126,7 +126,7 @@ impl Usnic {
         })
     }
 
-    /// What happened so far.
+    /// Counts of events so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }

@@ -63,7 +63,7 @@ impl Segment {
     }
 }
 
-/// Where a segment is.
+/// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// It is sent, and its retransmission timer expires at this time.

@@ -148,7 +148,7 @@ fn credits_can_be_chosen() {
     }
 }
 
-/// A lone packet is acknowledged so much later, in whole passes; the 1 ms tick does not end the
+/// A lone packet is acknowledged after this delay, in whole passes; the 1 ms tick does not end the
 /// delay.
 #[test]
 fn the_delay_of_acknowledgements_can_be_chosen() {
