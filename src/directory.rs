@@ -48,7 +48,7 @@ impl OutputDirectory {
         Ok(Self { path: path.into(), draft })
     }
 
-    /// Where to write the files.
+    /// The folder of the files.
     pub fn draft(&self) -> &Path {
         self.draft.path()
     }

@@ -1,4 +1,4 @@
-//! Where a command reads from.
+//! The input of a command.
 
 use std::fmt;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use phaseflow_collect::{At, Error, Result};
 
-/// How standard input is called.
+/// The name of standard input in messages.
 pub const STANDARD_INPUT: &str = "standard input";
 
 /// Bytes read at once.

@@ -77,7 +77,7 @@ struct Draft {
     out: BufWriter<File>,
     /// Where it is.
     at: TempPath,
-    /// Where it will be.
+    /// Its final path.
     to: PathBuf,
     /// Time of the last write to the disk.
     synced: Instant,
@@ -177,7 +177,7 @@ impl Output {
     /// name is replaced.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn show(&mut self) -> Result<()> {
         let Sink::File(draft) = &mut self.sink else { return Ok(()) };
         let partial = partial_name(&draft.to);
@@ -197,7 +197,7 @@ impl Output {
     /// recently.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn save(&mut self) -> Result<()> {
         let released = match &mut self.sink {
             Sink::Standard(held) => held.release(),

@@ -78,7 +78,7 @@ impl Error {
         self
     }
 
-    /// What kind of failure this is.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

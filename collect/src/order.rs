@@ -45,7 +45,7 @@ pub(crate) struct Posted {
 }
 
 impl Posted {
-    /// What trace order compares.
+    /// The key of the order of traces.
     pub(crate) fn key(&self) -> (i64, u32) {
         (self.t_ns, self.src)
     }

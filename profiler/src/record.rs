@@ -35,9 +35,9 @@ pub enum Direction {
 /// One side of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
-    /// When it was handed to MPI.
+    /// Time of the call of MPI.
     pub post: u64,
     /// Time of completion; `None` if the process ended before, or the completion is not visible.
     pub complete: Option<u64>,
@@ -77,11 +77,11 @@ impl Message {
 /// An MPI call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// When it was entered.
+    /// Time of entry.
     pub enter: u64,
     /// When it returned; `None` if it never did.
     pub leave: Option<u64>,
-    /// What it did.
+    /// Its operation.
     pub operation: Operation,
     /// This process's own part, see [`format`](mod@crate::format).
     pub bytes: u64,
@@ -109,7 +109,7 @@ pub struct Mark {
 pub struct Counts {
     /// The first peer.
     pub first: u32,
-    /// How many of [`bytes`](Self::bytes) mean something.
+    /// Number of valid entries of [`bytes`](Self::bytes).
     pub len: usize,
     /// Bytes.
     pub bytes: [u64; 3],

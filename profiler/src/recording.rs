@@ -15,7 +15,7 @@ pub trait Source {
     /// Reads from `offset` into `buffer`, up to the end of the bytes; returns the number of bytes.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -85,7 +85,7 @@ impl Communicator {
     }
 }
 
-/// What one thread recorded.
+/// The records of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// Numbers of its chunks in the file, in order.
@@ -325,7 +325,7 @@ impl<S: Source + ?Sized> Records<'_, S> {
     /// end. [`Counts`] have no valid time.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     ///
     /// [`Counts`]: crate::Counts
     #[inline]

@@ -126,7 +126,7 @@ impl Run {
     /// Whether a directory holds recordings, to tell it from directories of other tools.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn is_in(directory: &Path) -> io::Result<bool> {
         for entry in std::fs::read_dir(directory)? {
             if entry?.path().extension().is_some_and(|extension| extension == format::EXTENSION) {

@@ -21,7 +21,7 @@ impl Sum {
     }
 }
 
-/// What a run directory holds.
+/// The content of a run directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Recordings.
@@ -57,7 +57,7 @@ impl Summary {
     /// Adds up a run.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn of(run: &Run) -> io::Result<Self> {
         let mut summary = Self::default();
         for (rank, recording) in run.processes() {

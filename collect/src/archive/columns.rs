@@ -32,7 +32,7 @@ pub const LARGEST_BLOCK: usize = 1 << 16;
 /// Largest member of columns, bytes: 256 columns with 8 bytes a value and 9 a group.
 pub const LARGEST_BYTES: u64 = (5 + 256 * (6 + LARGEST_BLOCK * 8 + LARGEST_BLOCK / GROUP * 9) + 4) as u64;
 
-/// How a column's values are stored.
+/// The encoding of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transform {
     /// As they are: identifiers, sizes.

@@ -60,7 +60,7 @@ impl<R: BufRead> Read for Inflated<R> {
 /// True if the stream begins as gzip does. Consumes nothing.
 ///
 /// # Errors
-/// What the stream reports.
+/// An error of the stream.
 pub fn sniff_gzip(input: &mut impl BufRead) -> Result<bool> {
     Ok(input.fill_buf()?.starts_with(&[0x1f, 0x8b]))
 }

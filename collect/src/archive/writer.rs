@@ -28,7 +28,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// buffered.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// An error of `out`.
     pub fn new(out: W, gzip: bool, header: &impl Serialize) -> Result<Self> {
         let mut writer = Self { out, gzip };
         writer.json(HEADER, header)?;
@@ -81,7 +81,7 @@ impl<W: Write> ArchiveWriter<W> {
     /// Ends the archive with its summary and returns the output, flushed.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn finish(mut self, summary: &impl Serialize) -> Result<W> {
         self.json(SUMMARY, summary)?;
         self.write(&[&[0; 1024]])?;

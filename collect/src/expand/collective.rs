@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// elements, and some algorithms are replaced by others for fewer elements than ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Collective<'a> {
-    /// Which collective.
+    /// The collective operation.
     pub operation: Operation,
     /// Members of the communicator.
     pub ranks: u32,
@@ -24,7 +24,7 @@ pub struct Collective<'a> {
     pub commutative: bool,
 }
 
-/// How many elements a collective moves.
+/// The numbers of elements of a collective.
 #[derive(Clone, Copy, Debug)]
 pub enum Counts<'a> {
     /// The same everywhere: the vector of bcast, reduce, allreduce, scan and exscan; the block of
@@ -50,7 +50,7 @@ pub struct Edge {
     pub count: u64,
 }
 
-/// What kind of counts an operation takes.
+/// The kind of counts of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Nothing,

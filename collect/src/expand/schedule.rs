@@ -16,7 +16,7 @@ pub struct Transfer {
     pub bytes: u64,
     /// Open MPI's tag of the building block, see [`tag`].
     pub tag: i32,
-    /// What the payload is.
+    /// The kind of the payload.
     pub part: Part,
 }
 

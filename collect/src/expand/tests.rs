@@ -125,7 +125,7 @@ impl<'a> World<'a> {
         going.len() as u64
     }
 
-    /// What MPI promises.
+    /// A guarantee of MPI.
     fn check(&self) {
         let Collective { operation, ranks, .. } = self.collective;
         let root = self.collective.root.unwrap();

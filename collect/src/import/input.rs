@@ -30,7 +30,7 @@ impl Input {
     /// Opens a directory, a file or a named pipe.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn open(path: &Path) -> Result<Self> {
         let metadata = std::fs::metadata(path)?;
         if metadata.is_dir() {

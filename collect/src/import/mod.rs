@@ -135,7 +135,7 @@ fn tar_member(prefix: &[u8]) -> Option<String> {
     is_tar.then(|| String::from_utf8_lossy(&header.path_bytes()).into_owned())
 }
 
-/// How to read a trace.
+/// Options for reading a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// Overrules recognition.

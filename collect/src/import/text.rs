@@ -27,7 +27,7 @@ pub(super) trait Lines: Default {
     /// message.
     ///
     /// # Errors
-    /// What is wrong with the line.
+    /// The error of the line.
     fn line(&mut self, line: &[u8]) -> Result<Option<Posted>>;
 
     /// Called after the last line.

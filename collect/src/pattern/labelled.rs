@@ -25,7 +25,7 @@ use crate::truth::TrueStretch;
 /// Phases of the same text are the same phase, with the same permutation.
 #[derive(Clone, Debug)]
 pub struct LabelledRun {
-    /// What to do.
+    /// The operation.
     pub program: Program,
     /// Number of ranks, at least 2.
     pub ranks: u32,
@@ -41,7 +41,7 @@ pub struct LabelledRun {
     pub idle_between: bool,
     /// Seed of everything random.
     pub seed: u64,
-    /// What makes it untidy.
+    /// Its disturbances.
     pub disturbance: Disturbance,
 }
 

@@ -10,7 +10,7 @@ use crate::trace::{Sink, Summary};
 /// named again (`a,b,a`). Times, marks and calls are those of a [`LabelledRun`].
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What to do, in this order.
+    /// The parts, in this order.
     pub patterns: Vec<PatternName>,
     /// Number of ranks, at least 2.
     pub ranks: u32,

@@ -31,7 +31,7 @@ pub(super) struct Send {
     pub(super) dst: u32,
     pub(super) bytes: u64,
     pub(super) operation: Operation,
-    /// When the receiver is ready.
+    /// Time at which the receiver is ready.
     pub(super) receive_post_ns: i64,
     /// The stretch that it belongs to; noise belongs to none.
     pub(super) stretch: Option<u64>,

@@ -14,7 +14,7 @@ use crate::trace::{Operation, Sink};
 /// Messages of noise that are generated at once, about: less than 100 KiB.
 const SLICE: f64 = 1000.0;
 
-/// What was done last.
+/// The last operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Idle,
@@ -275,7 +275,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// When a rank does its next step.
+    /// Time of a rank's next step.
     fn at(&self, rank: u32) -> Result<i64> {
         later(self.clocks.of(rank), self.behind.get(rank as usize).copied().unwrap_or(0))
     }

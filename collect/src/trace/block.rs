@@ -57,7 +57,7 @@ const OPTIONAL: [u8; 6] =
 pub struct Details {
     /// Tags.
     pub tags: bool,
-    /// When messages have been received.
+    /// Arrivals of messages.
     pub arrivals: bool,
     /// Communicators, and when receives were posted and sends were complete.
     pub others: bool,

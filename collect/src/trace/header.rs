@@ -9,7 +9,7 @@ pub const FORMAT: &str = "phaseflow.trace";
 /// Version written; readers accept it and all before.
 pub const VERSION: u32 = 1;
 
-/// What a trace knows of time.
+/// The times of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

@@ -93,7 +93,7 @@ impl<R: BufRead> TraceReader<R> {
         Self { details, ..self }
     }
 
-    /// What the trace is.
+    /// The kind of the trace.
     pub fn header(&self) -> &Header {
         &self.header
     }

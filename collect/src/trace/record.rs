@@ -45,7 +45,7 @@ pub(crate) fn check_ranks(columns: &[&[u32]]) -> Result<()> {
 /// clock; unknown values are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// When the sender posted it.
+    /// Time at which the sender posted it.
     pub send_post_ns: i64,
     /// Sender.
     pub src: Rank,
@@ -59,9 +59,9 @@ pub struct Message {
     pub communicator: Option<u32>,
     /// The operation it belongs to.
     pub operation: Operation,
-    /// When the sender could reuse its buffer.
+    /// Time at which the sender could reuse its buffer.
     pub send_complete_ns: Option<i64>,
-    /// When the receiver posted the matching receive.
+    /// Time at which the receiver posted the matching receive.
     pub receive_post_ns: Option<i64>,
     /// When the payload was in the receiver's buffer.
     pub receive_complete_ns: Option<i64>,
@@ -70,13 +70,13 @@ pub struct Message {
 /// An MPI call of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// When the rank entered it.
+    /// Time of entry.
     pub enter_ns: i64,
     /// When it returned; `None` if it never did.
     pub leave_ns: Option<i64>,
-    /// Who called.
+    /// The calling rank.
     pub rank: Rank,
-    /// What was called.
+    /// The operation.
     pub operation: Operation,
     /// Number of the communicator within the trace.
     pub communicator: Option<u32>,

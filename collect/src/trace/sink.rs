@@ -1,4 +1,4 @@
-//! Where a trace goes.
+//! The destination of a trace.
 
 use super::{Block, Header, RunFacts, Summary};
 use crate::Result;

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many are named.
+/// Most of them that are named.
 const NAMED: usize = 8;
 
 /// Receives without a known send.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnmatchedReceives {
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// The first of them, by rank and position.
     pub first: Vec<UnmatchedReceive>,
@@ -17,7 +17,7 @@ pub struct UnmatchedReceives {
 /// A receive without a known send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnmatchedReceive {
-    /// Who posted it.
+    /// The rank that posted it.
     pub rank: u32,
     /// Number of the receive in its rank, from 1, in the order of posting, without cancelled ones.
     pub position: u64,

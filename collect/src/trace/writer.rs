@@ -72,7 +72,7 @@ impl<W: Write> TraceWriter<W> {
     /// Starts a timed trace from `source`.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn new(out: W, gzip: bool, source: &str) -> Result<Self> {
         Ok(Self {
             archive: ArchiveWriter::new(out, gzip, &Header::new(Kind::Timed, source))?,
@@ -292,7 +292,7 @@ pub fn write_aggregate<W: Write>(
 /// 3, bytes 4.
 ///
 /// # Errors
-/// What the output reports.
+/// An error of the output.
 pub fn write_matrix<W: Write>(
     archive: &mut ArchiveWriter<W>,
     prefix: &str,

@@ -38,7 +38,7 @@ pub struct TrueStretch<'a> {
 /// Writes a line of the truth; [`TRUTH_COLUMNS`] is the line before the first.
 ///
 /// # Errors
-/// What the output reports.
+/// An error of the output.
 pub fn write_truth(out: &mut impl Write, stretch: &TrueStretch<'_>) -> Result<()> {
     // Names of phases have no quotes; commas stand between their parameters.
     let quoted = |text: &str| if text.contains(',') { format!("\"{text}\"") } else { text.to_string() };

@@ -22,7 +22,7 @@ pub struct Environment {
     pub tsc: Option<bool>,
     /// `PHASEFLOW_CLOCK_SHIFT`.
     pub clock_shift: u64,
-    /// What the launcher calls the job.
+    /// The launcher's name of the job.
     pub job: String,
     /// The process's place by the launcher; `None` if unknown.
     pub place: Option<Place>,

@@ -105,7 +105,7 @@ pub const MOST_BYTES: u64 = (1 << 40) - 1;
 /// Extension of a recording's file name.
 pub const EXTENSION: &str = "pfr";
 
-/// Where the header's fields start.
+/// Offsets of the header's fields, bytes.
 pub mod at {
     /// 8 bytes, [`MAGIC`](super::MAGIC).
     pub const MAGIC: usize = 0;
@@ -174,7 +174,7 @@ pub mod flags {
     pub const WINDOW: u8 = 64;
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {

@@ -28,7 +28,7 @@ const SERIES: u32 = 7;
 pub(crate) struct Lane {
     cursor: *mut Slot,
     end: *mut Slot,
-    /// What the short way knows.
+    /// The data of the short path.
     pub(crate) near: Near,
     /// Nesting depth of interposed calls.
     pub(crate) depth: u32,
@@ -203,7 +203,7 @@ impl Lane {
         }
     }
 
-    /// Where the next record goes.
+    /// Position of the next record.
     pub(crate) fn mark(&mut self) -> *mut Slot {
         if self.cursor == self.end {
             self.refill();
@@ -282,7 +282,7 @@ pub(crate) fn set_on(on: bool) {
     ask_again();
 }
 
-/// What [`Near`] says no longer holds.
+/// Invalidates [`Near`].
 pub(crate) fn ask_again() {
     if !may_overlap() {
         // SAFETY: MPI calls do not overlap, and this is inside one.

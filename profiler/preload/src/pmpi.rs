@@ -103,7 +103,7 @@ struct Pending {
     receive: bool,
     /// Time at which its starting call returned.
     returned: u64,
-    /// What a persistent request starts.
+    /// The operation of a persistent request.
     repeats: Option<Envelope>,
 }
 

@@ -26,7 +26,7 @@ const LARGEST_FILE: usize = 1 << 27;
 /// Longest member name, bytes; tar stores long names as members of their own.
 const LONGEST_NAME: usize = 64 << 10;
 
-/// What PFProf knows of a run.
+/// The data of PFProf on a run.
 #[derive(Clone, Debug, Default)]
 pub struct Aggregate {
     /// Demand of the whole run.
@@ -41,7 +41,7 @@ impl Aggregate {
     /// Passes the run to a sink as an aggregate trace.
     ///
     /// # Errors
-    /// What the sink says.
+    /// An error of the sink.
     pub fn send(&self, sink: &mut dyn Sink) -> Result<Summary> {
         sink.begin(&Header::new(Kind::Aggregate, "pfprof"))?;
         sink.block(Block::Matrix(&self.matrix.cells().collect::<Vec<_>>()))?;

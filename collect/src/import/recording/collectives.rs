@@ -83,7 +83,7 @@ impl<'a> Collectives<'a> {
     /// Without rules it only counts.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn new(rules: Option<Rules>, processes: &'a [Process<'a>]) -> Result<Self> {
         let mut ahead = Vec::new();
         if rules.is_some() {

@@ -28,7 +28,7 @@ impl<'a> Lane<'a> {
     /// counts.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     #[inline]
     pub(super) fn peek_ns(&mut self) -> Result<Option<i64>> {
         Ok(self.records.peek()?.map(|ticks| self.clock.ns(ticks).max(self.last_ns)))

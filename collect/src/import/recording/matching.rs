@@ -16,7 +16,7 @@ pub(super) struct Matching<'a> {
 
 impl<'a> Matching<'a> {
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn new(processes: &'a [Process<'a>]) -> Result<Self> {
         Self::with_room(processes, MOST_AHEAD)
     }
@@ -31,7 +31,7 @@ impl<'a> Matching<'a> {
     /// The next message in the order of time: adds the times of its receive.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn complete(&mut self, leaving: &mut Leaving) -> Result<()> {
         let message = &mut leaving.message;
         if !leaving.is_received {
@@ -64,7 +64,7 @@ impl<'a> Matching<'a> {
     /// The unmatched receives, after the last message.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn finish(mut self) -> Result<Remarks> {
         for receives in self.receives {
             let left = receives.finish()?;

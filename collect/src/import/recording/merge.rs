@@ -78,7 +78,7 @@ impl<'a> Merge<'a> {
         Ok(self.remarks)
     }
 
-    /// When a thread goes on.
+    /// Time at which a thread continues.
     #[inline]
     fn peek_ns(&mut self, number: usize) -> Result<Option<i64>> {
         let Thread { process, lane } = &mut self.threads[number];

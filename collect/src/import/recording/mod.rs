@@ -136,7 +136,7 @@ impl Matched {
     }
 }
 
-/// What was recorded: the programs.
+/// The recorded programs.
 fn source(run: &Run) -> String {
     let mut programs: Vec<&str> =
         run.processes().map(|(_, recording)| recording.header().program.as_str()).collect();

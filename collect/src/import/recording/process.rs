@@ -65,7 +65,7 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// What its threads did, of these kinds.
+    /// The records of its threads, of these kinds.
     pub(super) fn lanes(&self, kinds: &[Kind]) -> impl Iterator<Item = Lane<'a>> {
         let (recording, clock) = (self.recording, self.clock);
         recording.lanes().iter().map(move |lane| Lane::new(recording.records(lane).only(kinds), clock))

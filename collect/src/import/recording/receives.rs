@@ -1,4 +1,4 @@
-//! Which receive got which send.
+//! The matching of receives to sends.
 //!
 //! Messages from one rank to another with one communicator and tag do not overtake each other (MPI
 //! 4.1, section 3.5), and the first posted receive matches the first sent message. So the n-th send
@@ -64,7 +64,7 @@ pub(super) struct Left {
     pub(super) unmatched: UnmatchedReceives,
 }
 
-/// What became of a send.
+/// The outcome of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Match {
     /// It was received.
@@ -98,7 +98,7 @@ struct Waiting {
     nodes: Vec<Node>,
     /// A list of nodes that are not in use.
     free: Option<u32>,
-    /// How many are kept.
+    /// Number of those that are kept.
     count: usize,
     /// Sends that are owed a receive.
     owed: u64,
@@ -119,7 +119,7 @@ struct Node {
 
 impl<'a> Receives<'a> {
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn new(process: &'a Process<'a>, most_ahead: usize) -> Result<Self> {
         let mut lanes = Vec::new();
         for mut lane in process.lanes(&[Kind::Receive]) {
@@ -133,7 +133,7 @@ impl<'a> Receives<'a> {
     /// The receive of the next send with an envelope.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn take(&mut self, envelope: Envelope) -> Result<Match> {
         if let Some(received) = self.waiting.take(envelope) {
             return Ok(Match::Found(received));
@@ -153,7 +153,7 @@ impl<'a> Receives<'a> {
     /// Reads the rest and returns the unmatched receives.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn finish(mut self) -> Result<Left> {
         let rank = self.process.rank;
         while let Some((found, received)) = self.ahead.next(self.process)? {

@@ -4,7 +4,7 @@ use phaseflow_profiler::{Run, State};
 
 use crate::trace::UnmatchedReceives;
 
-/// What did not fit while merging.
+/// Records that did not match in the merge.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     /// Sends without a receive.

@@ -1,4 +1,4 @@
-//! What each family draws.
+//! The runs of each family.
 
 use rand::Rng;
 use rand::seq::SliceRandom;

@@ -21,7 +21,7 @@ use crate::Result;
 pub struct Family {
     /// Its name in tables.
     pub name: &'static str,
-    /// What is difficult about it.
+    /// Its difficulty.
     pub about: &'static str,
     /// True if the outermost level of its truth differs from the phases.
     pub nested: bool,

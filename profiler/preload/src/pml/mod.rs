@@ -44,7 +44,7 @@ enum Entry {
 /// The original functions of the table, by [`Entry`].
 static REAL: [AtomicUsize; 19] = [const { AtomicUsize::new(0) }; 19];
 
-/// Where a table is patched.
+/// The place of a patch in a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patch {
     table: *mut usize,

@@ -28,7 +28,7 @@ const WAITS: [(&CStr, usize); 4] = [
     (c"ompi_request_default_wait_some", 7),
 ];
 
-/// What was in the table.
+/// The original functions of the table.
 static REAL: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
 /// Receives that were complete at once and have no wait yet, each at the hash of its request. Of
@@ -39,7 +39,7 @@ unsafe impl Sync for Early {}
 /// Logarithm of their number.
 const PLACES: u32 = 12;
 static EARLY: Early = Early(UnsafeCell::new([(0, Posted::NONE); 1 << PLACES]));
-/// How many they are.
+/// Their number.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Puts the hooks in place where the table is as expected.
@@ -83,7 +83,7 @@ fn table() -> *mut usize {
     if is_known { std::ptr::with_exposed_provenance_mut(address) } else { std::ptr::null_mut() }
 }
 
-/// Where a request is kept.
+/// The entry of a request.
 ///
 /// # Safety
 /// MPI calls do not overlap, and this is inside one; no other place is in use.
