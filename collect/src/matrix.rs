@@ -139,6 +139,7 @@ struct Slot {
 /// Source and destination 2³²−1: [`Error`], because ranks are counted in 32 bits.
 const NOBODY: u64 = u64::MAX;
 
+/// A free slot.
 const FREE: Slot = Slot { pair: NOBODY, messages: 0, bytes: 0 };
 
 impl Default for MatrixBuilder {

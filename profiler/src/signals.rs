@@ -15,13 +15,18 @@ unsafe extern "C" {
     fn kill(process: c_int, number: c_int) -> c_int;
 }
 
+/// SIGHUP of Linux's signal.h.
 const HANGUP: c_int = 1;
+/// SIGINT.
 const INTERRUPT: c_int = 2;
+/// SIGQUIT.
 const QUIT: c_int = 3;
+/// SIGTERM.
 const TERMINATE: c_int = 15;
 
-/// Dispositions of a signal: SIG_DFL and SIG_IGN of Linux's signal.h.
+/// SIG_DFL of Linux's signal.h, a disposition.
 const DEFAULT: usize = 0;
+/// SIG_IGN.
 const IGNORE: usize = 1;
 
 static CHILD: AtomicI32 = AtomicI32::new(0);

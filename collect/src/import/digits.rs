@@ -44,6 +44,7 @@ pub(super) fn digits(bytes: &[u8]) -> Option<(u64, usize)> {
 /// The number of eight digits, the first in the lowest byte.
 #[inline]
 fn eight_digits(digits: u64) -> u64 {
+    /// Two of eight digits: the pairs that one multiplication adds.
     const MASK: u64 = 0x0000_00ff_0000_00ff;
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let high = (pairs & MASK).wrapping_mul(100 + (1_000_000 << 32));

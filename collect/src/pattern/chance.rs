@@ -10,10 +10,15 @@ use super::{Disturbance, Irregular};
 
 /// Number of the sequence by purpose; any distinct numbers would do.
 const SKEW: u32 = 1;
+/// As [`SKEW`].
 const JITTER: u32 = 2;
+/// As [`SKEW`].
 const NOISE: u32 = 3;
+/// As [`SKEW`].
 const NUMBERS: u32 = 4;
+/// As [`SKEW`].
 const WORK: u32 = 5;
+/// As [`SKEW`].
 const SIZES: u32 = 6;
 
 /// Least and largest factor on the size of a heavy message: one to three orders of magnitude, so

@@ -9,15 +9,25 @@ use crate::archive::columns::{BlockReader, BlockWriter, Transform, UNKNOWN};
 
 /// Column numbers of a message block; docs/formats.md lists them.
 mod id {
+    /// Time of the send post, nanoseconds.
     pub(super) const SEND_POST: u8 = 1;
+    /// Source rank.
     pub(super) const SRC: u8 = 2;
+    /// Destination rank.
     pub(super) const DST: u8 = 3;
+    /// Bytes.
     pub(super) const BYTES: u8 = 4;
+    /// MPI tag.
     pub(super) const TAG: u8 = 5;
+    /// Number of the communicator.
     pub(super) const COMMUNICATOR: u8 = 6;
+    /// Code of the operation.
     pub(super) const OPERATION: u8 = 7;
+    /// Completion of the send, nanoseconds after its post.
     pub(super) const SEND_COMPLETE: u8 = 8;
+    /// Post of the receive, likewise.
     pub(super) const RECEIVE_POST: u8 = 9;
+    /// Completion of the receive, likewise.
     pub(super) const RECEIVE_COMPLETE: u8 = 10;
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Most of them that are named.
+/// Most receives that a sentence names.
 const NAMED: usize = 8;
 
 /// Receives without a known send.

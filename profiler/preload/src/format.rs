@@ -221,7 +221,9 @@ impl Kind {
 
 /// The 56 bits of a time.
 pub const TIME: u64 = (1 << 56) - 1;
+/// The 40 bits of a byte count.
 const LOW40: u64 = (1 << 40) - 1;
+/// The 24 bits of a rank.
 const LOW24: u64 = (1 << 24) - 1;
 
 /// One slot of a recording. Its kind determines the valid accessors; see the module's table.

@@ -65,6 +65,7 @@ pub(crate) struct Near {
 }
 
 impl Near {
+    /// No communicator: every message takes the long path.
     pub(crate) const NOTHING: Self = Self { handle: 0, peers: std::ptr::null(), size: 0, number: 0 };
 }
 

@@ -17,6 +17,7 @@ pub(crate) struct Posted(pub(crate) *mut Slot);
 unsafe impl Send for Posted {}
 
 impl Posted {
+    /// A message that is not recorded.
     pub(crate) const NONE: Self = Self(std::ptr::null_mut());
 
     /// The transfer is over, now.

@@ -37,6 +37,7 @@ const PATIENCE_NS: u64 = 10_000_000_000;
 /// Time-out of the other processes for rank 0, nanoseconds: longer, as rank 0 may wait for others
 /// first.
 const MORE_PATIENCE_NS: u64 = 30_000_000_000;
+/// Part of the names of marker files.
 const MARK: &str = ".clock-";
 
 /// The marker file of a host that measures.

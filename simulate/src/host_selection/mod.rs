@@ -82,12 +82,14 @@ enum Algorithm {
     Exec,
 }
 
+/// Algorithms by name, in the order of the documentation.
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("linear", Algorithm::Linear),
     ("random", Algorithm::Random),
     ("compact", Algorithm::Compact),
     ("exec", Algorithm::Exec),
 ];
+/// Names of algorithms that do not exist yet.
 const LATER: &[&str] = &["scattered"];
 
 /// The host selector that the user chose; `seed` is that of the run.

@@ -28,11 +28,15 @@ struct Odds {
     reorder_ps: Picoseconds,
 }
 
-/// Purpose of a random number; any distinct values serve.
+/// Purpose of a random number: loss of a packet. Any distinct values serve.
 const LOSS: u64 = 1;
+/// Delay of a packet.
 const DELAY: u64 = 2;
+/// Marking of a packet.
 const MARK: u64 = 3;
+/// Duplication of a packet.
 const DUPLICATE: u64 = 4;
+/// Delay of a duplicate.
 const COPY_DELAY: u64 = 5;
 
 impl Chance {

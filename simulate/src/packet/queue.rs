@@ -60,6 +60,7 @@ pub(super) struct PortQueue {
     pub(super) paused_ps: Picoseconds,
 }
 
+/// An empty queue.
 const EMPTY: PortQueue = PortQueue {
     first: NONE,
     last: NONE,

@@ -63,6 +63,7 @@ enum Algorithm {
     Exec,
 }
 
+/// Algorithms by name, in the order of the documentation.
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("block", Algorithm::Block),
     ("cyclic", Algorithm::Cyclic),
@@ -70,6 +71,7 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("greedy", Algorithm::Greedy),
     ("exec", Algorithm::Exec),
 ];
+/// Names of algorithms that do not exist yet.
 const LATER: &[&str] = &["bisection"];
 
 /// The process mapper that the user chose; `seed` is that of the run.

@@ -11,6 +11,7 @@ use super::{HostDemand, RouteRequest, Router, Routes};
 use crate::plugin::{Plugin, Role, cells};
 use crate::topology::{HostId, LinkId, Topology};
 
+/// The role of external routers.
 const ROLE: Role = Role { axis: "router", answer: r#"{"routes": [[link, …], …]}, one route per demand"# };
 
 /// The router `exec`.

@@ -138,6 +138,7 @@ enum Algorithm {
     Exec,
 }
 
+/// Algorithms by name, in the order of the documentation.
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("dmodk", Algorithm::DModK),
     ("smodk", Algorithm::SModK),
@@ -147,6 +148,7 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("greedy-max", Algorithm::GreedyMax),
     ("exec", Algorithm::Exec),
 ];
+/// Names of algorithms that do not exist yet.
 const LATER: &[&str] = &["minimal", "valiant", "ugal", "table"];
 
 /// The router that the user chose; `seed` is that of its own random numbers.

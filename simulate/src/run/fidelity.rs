@@ -27,9 +27,11 @@ const SMALL_BYTES: u64 = 4096;
 /// the mean. Half and double change the model of none of these phases.
 const INCAST: u64 = 4;
 
-/// Names of the models, as in `--model`.
+/// Name of the traffic model, as in `--model`.
 pub(super) const TRAFFIC: &str = "traffic";
+/// Name of the flow model.
 pub(super) const FLOW: &str = "flow";
+/// Name of the packet model.
 pub(super) const PACKET: &str = "packet";
 
 /// The model that simulates a phase; `peak` is the highest utilization of a link that several pairs

@@ -82,7 +82,9 @@ enum Algorithm {
     Easy,
 }
 
+/// Algorithms by name, in the order of the documentation.
 const ALGORITHMS: &[(&str, Algorithm)] = &[("fcfs", Algorithm::Fcfs), ("easy", Algorithm::Easy)];
+/// Names of algorithms that do not exist yet.
 const LATER: &[&str] = &["conservative"];
 
 /// The scheduler that the user chose.

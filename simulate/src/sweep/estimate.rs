@@ -13,12 +13,17 @@ use crate::workload::Workload;
 
 /// Bytes of memory: measured sizes of the structures, rounded up.
 mod bytes {
+    /// A node of a topology.
     pub(super) const NODE: u64 = 160;
+    /// A link of a topology.
     pub(super) const LINK: u64 = 96;
     /// A cell of a traffic matrix, and of the host demand made of it.
     pub(super) const CELL: u64 = 64;
+    /// A job.
     pub(super) const JOB: u64 = 256;
+    /// A row of the table `phases`.
     pub(super) const PHASE_ROW: u64 = 256;
+    /// A row of the table `links`.
     pub(super) const LINK_ROW: u64 = 48;
     /// A message in a replay: its state, a wait, its share of the network's state, and its record
     /// while it is read.

@@ -15,6 +15,7 @@ use crate::{host_selection, process_mapping, routing, scheduling};
 /// each they take 3 hours.
 const MOST_POINTS: u32 = 10_000_000;
 
+/// Names of the alternatives on the axis of phases.
 const PHASES: &[&str] = &["segmented", "merged"];
 
 /// Settings of all points.

@@ -31,6 +31,7 @@ enum Generator {
     Torus,
 }
 
+/// Generators by name, in the order of the documentation.
 const GENERATORS: &[(&str, Generator)] = &[
     ("star", Generator::Star),
     ("xgft", Generator::Xgft),
@@ -38,6 +39,7 @@ const GENERATORS: &[(&str, Generator)] = &[
     ("leaf-spine", Generator::LeafSpine),
     ("torus", Generator::Torus),
 ];
+/// Names of generators that do not exist yet.
 const LATER: &[&str] = &["dragonfly", "hyperx"];
 
 impl TopologyChoice {

@@ -70,8 +70,9 @@ struct Scattered {
 /// whole block. A search of 64 together costs a few single ones.
 const FEW: u32 = 4;
 
-/// Marks of candidates that are no range: not computed yet, and kept in a list.
+/// Candidates that are not computed yet.
 const UNKNOWN: u32 = u32::MAX;
+/// Candidates that are kept in a list.
 const SCATTERED: u32 = u32::MAX - 1;
 /// Least number that does not fit into 16 bits of a range.
 const MANY: u32 = u16::MAX as u32;

@@ -94,6 +94,7 @@ impl Remarks {
 
 /// `rank 3`, `ranks 0-2, 7`; the first few of many.
 fn list(ranks: impl Iterator<Item = u32>) -> Option<String> {
+    /// Most ranks that a remark lists.
     const MOST: usize = 8;
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for rank in ranks {

@@ -286,6 +286,7 @@ extern "C" fn mprobe(peer: usize, tag: usize, comm: usize, message: *mut usize, 
 
 /// A receive of a probed message; its source and tag are in the status at the end.
 fn taken(count: usize, datatype: usize, message: *mut usize, bits: u8) -> Posted {
+    /// MPI_ANY_SOURCE and MPI_ANY_TAG of Open MPI.
     const ANY: i32 = -1;
     // SAFETY: the handle that the caller gave to MPI.
     let Some(comm) = matched::take(unsafe { *message }) else { return Posted::NONE };

@@ -4,7 +4,9 @@ use crate::format::{Kind, SLOT, Slot};
 use crate::lane;
 use crate::mpi::{library, mpi, out};
 
+/// Bytes of the probe message.
 const BYTES: u64 = 8;
+/// Tag of the probe message; any value serves on `MPI_COMM_SELF` in `MPI_Init`.
 const TAG: i32 = 7919;
 
 /// Sends 8 bytes on `MPI_COMM_SELF`, checks the records, and removes them.

@@ -17,10 +17,15 @@ use crate::mpi::{self, SUCCESS};
 
 /// Bytes of `ompi_request_t`.
 pub(super) const SIZE: u64 = 160;
+/// Offset of the status, bytes.
 const STATUS: usize = 64;
+/// Offset of the completion word, bytes.
 const COMPLETE: usize = 88;
+/// Offset of the start function, bytes.
 const START: usize = 112;
+/// Offset of the callback of a completion, bytes.
 const CALLBACK: usize = 136;
+/// Offset of its argument, bytes.
 const CALLBACK_DATA: usize = 144;
 /// Value of the completion word of a request that is done.
 const DONE: usize = 1;

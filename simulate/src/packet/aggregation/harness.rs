@@ -7,7 +7,9 @@ use crate::packet::Program;
 use crate::topology::sketch::sketch;
 use crate::topology::{PortOrder, Topology};
 
+/// A microsecond, picoseconds.
 pub(super) const MICROSECOND: Picoseconds = 1_000_000;
+/// A millisecond, picoseconds.
 pub(super) const MILLISECOND: Picoseconds = 1_000_000_000;
 
 /// A network drawn in a line, all links of one capacity and latency.

@@ -54,15 +54,18 @@ const TIMEOUT_PS: Picoseconds = 1_000_000_000_000;
 /// Bytes of the header: rank and number of the chunk.
 const HEADER: u32 = 1 + 4;
 
-/// Kinds of packets: a worker's chunk, a sum.
+/// Kind of packets: a worker's chunk.
 const UP: u8 = AGGREGATION_KIND;
+/// Kind of packets: a sum.
 const DOWN: u8 = AGGREGATION_KIND + 1;
-/// Kinds of timers.
+/// Kind of timers: the wire is free.
 const WIRE: u8 = AGGREGATION_KIND;
+/// Kind of timers: a worker's time-out.
 const TIMEOUT: u8 = AGGREGATION_KIND + 1;
-/// Words of a packet: the worker's number in its group, the index of its vector. `flow` is the
-/// group, or the destination worker.
+/// Word of a packet: the worker's number in its group. `flow` is the group, or the destination
+/// worker.
 const RANK: usize = 0;
+/// Word of a packet: the index of its vector.
 const PLACE: usize = 1;
 
 /// The protocol: all its workers and switches.

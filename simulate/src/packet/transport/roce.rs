@@ -46,9 +46,11 @@ const HYPER_GBPS: f64 = 0.4;
 /// Slowest rate, Gbit/s: 10 Mbit/s.
 const LEAST_GBPS: f64 = 0.01;
 
-/// Kinds of replies: first word of a reply packet.
+/// First word of a reply packet: an acknowledgement.
 const ACK: u32 = 0;
+/// A negative acknowledgement.
 const NAK: u32 = 1;
+/// A congestion notification.
 const CONGESTION: u32 = 2;
 
 /// The transport `roce`.

@@ -16,13 +16,16 @@ use crate::packet::program::Program;
 use crate::packet::timer::Timer;
 use crate::topology::{HostId, LinkId};
 
-/// Kinds of packets.
+/// Kind of packets: data.
 const DATA: u8 = 0;
+/// Kind of packets: a reply.
 const REPLY: u8 = 1;
 
-/// Kinds of timers.
+/// Kind of timers: the wire is free.
 const WIRE_FREE: u8 = 0;
+/// Kind of timers: the pace of a sender.
 const PACE: u8 = 1;
+/// Kind of timers: the deadline of a sender.
 const DEADLINE: u8 = 2;
 
 /// The connections of all hosts over one protocol; see the module for the sharing of wires.

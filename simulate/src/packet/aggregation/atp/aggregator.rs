@@ -36,6 +36,7 @@ pub(super) struct Row {
 /// No job, no packet.
 pub(super) const FREE: u64 = u64::MAX;
 
+/// A free aggregator.
 const EMPTY: Row =
     Row { identifier: FREE, last_used: 0, bitmap: 0, counter: 0, value: NONE, is_marked: false };
 

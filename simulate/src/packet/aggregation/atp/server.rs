@@ -63,6 +63,7 @@ pub(super) struct Slots {
     ports: usize,
 }
 
+/// A free slot.
 const UNUSED: Slot = Slot {
     seq: NONE,
     touched: 0,

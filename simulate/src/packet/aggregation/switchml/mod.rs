@@ -44,17 +44,22 @@ use crate::packet::arena::NONE;
 use crate::packet::{Fabric, Packet, Timer, Verdict};
 use crate::topology::{HostId, LinkId, NodeId};
 
-/// Kinds of packets: to a switch, and from its parent or root.
+/// Kind of packets: to a switch.
 const UP: u8 = AGGREGATION_KIND;
+/// Kind of packets: from a parent or root.
 const DOWN: u8 = AGGREGATION_KIND + 1;
-/// Kinds of timers.
+/// Kind of timers: the wire is free.
 const WIRE: u8 = AGGREGATION_KIND;
+/// Kind of timers: a worker queues for its wire.
 const QUEUE: u8 = AGGREGATION_KIND + 1;
+/// Kind of timers: a worker's time-out.
 const TIMEOUT: u8 = AGGREGATION_KIND + 2;
-/// Words of a packet: the destination level, the child of it that sends, the index of the vector.
-/// Its number is `seq`, that on its queue pair `ack`; `flow` is the destination worker.
+/// Word of a packet: the destination level. Its number is `seq`, that on its queue pair `ack`;
+/// `flow` is the destination worker.
 const LEVEL: usize = 0;
+/// Word of a packet: the child of that level that sends.
 const CHILD: usize = 1;
+/// Word of a packet: the index of its vector.
 const PLACE: usize = 2;
 
 /// The protocol: all its workers and switches.

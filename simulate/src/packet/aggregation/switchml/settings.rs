@@ -16,20 +16,22 @@ use crate::packet::header_bytes::{ETHERNET, IPV4, ROCE_V2, UDP};
 use crate::packet::transport::choice::time;
 use crate::packet::wire_bytes;
 
-/// Bytes of SwitchML's own header, and of the exponents behind it (the repository's frames).
+/// Bytes of SwitchML's own header (the repository's frames).
 const SWITCHML_HEADER: u32 = 8;
+/// Bytes of the exponents behind it (same).
 const EXPONENTS: u32 = 2;
 /// Bytes of the headers of a UDP frame.
 const UDP_HEADERS: u32 = ETHERNET + IPV4 + UDP + SWITCHML_HEADER + EXPONENTS;
-/// Bytes of InfiniBand's extended headers for the address and for immediate data (InfiniBand
-/// Architecture Specification 1.4, section 9.3).
+/// Bytes of InfiniBand's extended header for the address (InfiniBand Architecture Specification
+/// 1.4, section 9.3).
 const RDMA_ADDRESS: u32 = 16;
+/// Bytes of the one for immediate data (same).
 const RDMA_IMMEDIATE: u32 = 4;
 /// Most elements of a packet: 8800 bytes, within a jumbo frame of 9000.
 const MOST_ELEMENTS: u32 = 2200;
-/// Most slots of a switch, and most bytes of them: far above the tens of megabytes of a Tofino, as
-/// bounds of our memory.
+/// Most slots of a switch: a bound of our memory, far above that of a Tofino.
 const MOST_SLOTS: u32 = 1 << 20;
+/// Most bytes of the slots of a switch: likewise.
 const MOST_MEMORY: u64 = 1 << 30;
 /// Most packets of a message: the bits of a mask.
 const MOST_PACKETS: u32 = 64;

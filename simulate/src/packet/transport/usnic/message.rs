@@ -12,12 +12,18 @@ use super::Usnic;
 use super::preset::{EAGER_LIMIT, OB1_HEADER, RENDEZVOUS_BYTES};
 use super::segment::{Chained, Fragment, What};
 
-/// Bytes of headers.
+/// Bytes of ob1's header of an eager message (`mca_pml_ob1_match_hdr_t`, as all of the following:
+/// `pml_ob1_hdr.h` of Open MPI 4.1).
 const MATCH: u64 = 14;
+/// Bytes of the header of a rendezvous.
 const RENDEZVOUS: u64 = 32;
+/// Bytes of its acknowledgement.
 const READY: u64 = 40;
+/// Bytes of the header of a fragment.
 const DATA: u64 = 32;
+/// Bytes of the request of a PUT.
 const PUT_REQUEST: u64 = 56;
+/// Bytes of the end of a PUT.
 const FINISHED: u64 = 24;
 /// Fragments of a message that may wait for the adapter: `send_pipeline_depth`.
 const PIPELINE: u32 = 3;
