@@ -11,9 +11,9 @@ use crate::drafts;
 
 /// A directory whose files appear when all of them are complete.
 ///
-/// They are written to a draft on the same file system and moved in at the end. A directory that is
-/// there keeps what is in it, but for files of the same name, which are replaced, and for files
-/// that an earlier output left in a subdirectory of ours (see [`finish`](Self::finish)).
+/// They are written to a draft on the same file system and moved at the end. An existing directory
+/// keeps its files, except those of the same name, which are replaced, and old files in
+/// subdirectories of ours (see [`finish`](Self::finish)).
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
@@ -30,7 +30,7 @@ impl OutputDirectory {
         if path.exists() && !path.is_dir() {
             return Err(Error::data("is a file, expected a directory to write").at(path.display()));
         }
-        // Inside a directory that is there: its parent may not be ours to write, or another file
+        // The draft is inside an existing directory, whose parent may be read-only, or another file
         // system.
         let parent = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -40,7 +40,7 @@ impl OutputDirectory {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // As any created directory: the user's umask takes away what it takes away.
+            // Permissions of a created directory, by the user's umask.
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
         let draft = builder.tempdir_in(parent).at(|| path.display())?;
@@ -48,17 +48,16 @@ impl OutputDirectory {
         Ok(Self { path: path.into(), draft })
     }
 
-    /// Where to write the files.
+    /// The folder of the files.
     pub fn draft(&self) -> &Path {
         self.draft.path()
     }
 
-    /// Moves everything to its place. In a subdirectory that was there before, files with the
-    /// extension `stale` that were not written this time are removed: they belong to an earlier
-    /// output.
+    /// Moves all files to their places. In an existing subdirectory, files with the extension
+    /// `stale` that are not part of this output are removed, as they belong to an earlier one.
     ///
     /// # Errors
-    /// What the operating system says; the files moved until then stay.
+    /// An error of the operating system; the files moved before it stay.
     pub fn finish(self, stale: &str) -> Result<()> {
         self.place(stale).at(|| self.path.display())
     }
@@ -66,7 +65,7 @@ impl OutputDirectory {
     fn place(&self, stale: &str) -> io::Result<()> {
         if !self.path.exists() {
             fs::rename(self.draft.path(), &self.path)?;
-            // What is left to clean up is the empty directory that the handle expects.
+            // Only the empty directory is left, which the handle removes.
             return fs::create_dir(self.draft.path());
         }
         for entry in fs::read_dir(self.draft.path())? {

@@ -1,9 +1,8 @@
-//! Files that have no name yet: they go when a signal ends the command, and the user is told what
-//! stays.
+//! Drafts: unfinished output files, which are removed when a signal ends the command.
 //!
-//! Whoever writes a draft takes it away again when a command fails. A signal (SIGINT, SIGTERM,
-//! SIGHUP) ends it without that, so the drafts of a process are listed here, and a thread that
-//! waits for a signal removes them.
+//! The writer of a draft removes it when a command fails. A signal (SIGINT, SIGTERM, SIGHUP) ends
+//! the process without that. So the drafts of a process are listed here, and a thread that waits
+//! for a signal removes them.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,17 +12,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use phaseflow_profiler::signals;
 
 static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// What is kept of the output, as a sentence.
+/// The part of the output that is kept, as a sentence.
 static KEPT: Mutex<Option<String>> = Mutex::new(None);
 
-/// From now on a signal removes drafts, says as `command` what is kept, and then ends the process
-/// as it would have.
+/// From now on a signal removes drafts, prints as `command` the part that is kept, and then ends
+/// the process.
 ///
 /// # Errors
 /// No thread or pipe is to be had.
 pub fn watch(command: String) -> io::Result<()> {
     signals::before_the_end(move || {
-        // Held until the end: nobody begins a draft meanwhile.
+        // The lock is held until the end, so that no draft begins meanwhile.
         let mut drafts = locked(&DRAFTS);
         let kept = locked(&KEPT).take();
         let said = match kept {
@@ -41,22 +40,22 @@ pub fn watch(command: String) -> io::Result<()> {
     })
 }
 
-/// A signal removes this file or directory.
+/// Adds a file or directory that a signal removes.
 pub fn add(path: &Path) {
     locked(&DRAFTS).push(path.into());
 }
 
-/// A signal leaves this one: it has its name, or is gone.
+/// Removes a file from the list: it has its final name, or is deleted.
 pub fn forget(path: &Path) {
     locked(&DRAFTS).retain(|draft| draft != path);
 }
 
-/// What is said to be kept if a signal ends the command now.
+/// Sets the text on the part that is kept after a signal.
 pub fn keeps(sentence: String) {
     *locked(&KEPT) = Some(sentence);
 }
 
-/// A thread that panicked takes the process with it.
+/// A panic of a thread ends the process.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

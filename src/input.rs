@@ -1,4 +1,4 @@
-//! Where a command reads from.
+//! The input of a command.
 
 use std::fmt;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use phaseflow_collect::{At, Error, Result};
 
-/// How standard input is called.
+/// The name of standard input in messages.
 pub const STANDARD_INPUT: &str = "standard input";
 
 /// Bytes read at once.
@@ -26,8 +26,7 @@ impl Input {
     /// The inputs of a command line; none named means standard input.
     ///
     /// # Errors
-    /// Standard input that is a terminal: nobody would type an archive, so the command says what it
-    /// waits for.
+    /// Standard input that is a terminal is a mistake: an archive cannot be typed.
     pub fn all(arguments: &[PathBuf]) -> Result<Vec<Self>> {
         let named = arguments.iter().map(|path| Self::of(path)).collect::<Vec<_>>();
         let inputs = if named.is_empty() { vec![Self::Standard] } else { named };
@@ -45,7 +44,7 @@ impl Input {
     /// Opens a file or standard input.
     ///
     /// # Errors
-    /// What the operating system says, with the path.
+    /// An error of the operating system, with the path.
     pub fn open(&self) -> Result<Box<dyn BufRead + Send>> {
         match self {
             Self::Standard => Ok(Box::new(BufReader::with_capacity(BUFFER, io::stdin()))),

@@ -1,7 +1,7 @@
-//! How PhaseFlow's commands behave: options that all share, inputs, outputs, exit codes.
+//! Behaviour of all commands: shared options, inputs, outputs, exit codes.
 //!
-//! The five binaries are thin: they parse arguments, hand inputs and outputs to their stage's
-//! library, and leave conduct to [`command`]. Nothing here knows a stage.
+//! The five binaries parse arguments and pass inputs and outputs to their stage's library;
+//! [`command`] has their common behaviour. This crate does not depend on a stage.
 
 pub mod command;
 pub mod directory;

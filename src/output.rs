@@ -1,4 +1,4 @@
-//! Where a command writes to: whole files or nothing. Devices and pipes are written as they are.
+//! Outputs of commands: complete files or none. Devices and pipes are written directly.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
@@ -13,7 +13,7 @@ use crate::drafts;
 /// Bytes written at once.
 const BUFFER: usize = 256 << 10;
 
-/// A disk is not waited for more often.
+/// Shortest time between two writes to the disk: a power failure loses at most this time of work.
 const SYNC: Duration = Duration::from_secs(5);
 
 /// A file that appears under its name only when it is complete, or standard output.
@@ -32,8 +32,8 @@ enum Sink {
     File(Draft),
 }
 
-/// What cannot be taken back once it is written: it gets nothing of an output that fails within its
-/// first [`BUFFER`] bytes, or before it is [saved](Output::save) if it is [held](Output::hold).
+/// An output that cannot be withdrawn. It gets no bytes of a command that fails within the first
+/// [`BUFFER`] bytes, or before the output is [saved](Output::save) if it is [held](Output::hold).
 #[derive(Debug)]
 struct Held<W> {
     out: W,
@@ -65,7 +65,7 @@ impl<W: Write> Write for Held<W> {
         Ok(bytes.len())
     }
 
-    /// Nothing: what is written goes out when there is enough of it, or at the end.
+    /// No effect: bytes are written when the buffer is full, or at the end.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -77,9 +77,9 @@ struct Draft {
     out: BufWriter<File>,
     /// Where it is.
     at: TempPath,
-    /// Where it will be.
+    /// Its final path.
     to: PathBuf,
-    /// When it was last put on the disk.
+    /// Time of the last write to the disk.
     synced: Instant,
 }
 
@@ -101,12 +101,12 @@ impl Drop for Draft {
     }
 }
 
-/// True for what is no file and has a name: a device, a pipe.
+/// True for a device or a named pipe.
 pub fn is_stream(path: &Path) -> bool {
     path.exists() && !path.is_file()
 }
 
-/// How `path` is called until it is complete, if its parts are of use: `results.tar.gz.partial`.
+/// The name of `path` until it is complete, if its parts are of use: `results.tar.gz.partial`.
 pub fn partial_name(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");
@@ -119,7 +119,7 @@ pub fn left(path: &Path) -> Option<PathBuf> {
     [partial_name(path), path.into()].into_iter().find(|name| name.exists())
 }
 
-/// Refuses to write where another command does.
+/// Refuses an output that another command writes.
 ///
 /// # Errors
 /// The file of the [partial name](partial_name) is being written.
@@ -135,7 +135,7 @@ pub fn nobody_writes(path: &Path) -> Result<()> {
 
 impl Output {
     /// Opens `path`, or standard output for `-` and `None`. A file is written beside its final
-    /// place under another name and removed again if it is never [finished](Self::finish).
+    /// place under another name, and removed unless it is [finished](Self::finish).
     ///
     /// # Errors
     /// A directory that cannot be written; binary data for a terminal.
@@ -152,7 +152,7 @@ impl Output {
             return Err(Error::data("is a directory, expected a file to write").at(path.display()));
         }
         let gzip = path.extension().is_some_and(|extension| extension == "gz" || extension == "tgz");
-        // A file in the place of /dev/null would be one for all.
+        // A rename onto /dev/null would replace it for all programs.
         if is_stream(path) {
             let stream = File::options().write(true).open(path).at(|| path.display())?;
             return Ok(Self { sink: Sink::Stream(Held::new(stream), path.into()), gzip });
@@ -163,7 +163,7 @@ impl Output {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // As any created file: the user's umask takes away what it takes away.
+            // Permissions of a created file, by the user's umask.
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         let file = builder.tempfile_in(folder).at(|| path.display())?;
@@ -173,16 +173,16 @@ impl Output {
         Ok(Self { sink: Sink::File(Draft { out, at, to: path.into(), synced: Instant::now() }), gzip })
     }
 
-    /// Gives a file its [partial name](partial_name), in place of what is called so, until it is
-    /// finished.
+    /// Gives a file its [partial name](partial_name) until it is finished; an existing file of that
+    /// name is replaced.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn show(&mut self) -> Result<()> {
         let Sink::File(draft) = &mut self.sink else { return Ok(()) };
         let partial = partial_name(&draft.to);
         draft.out.flush().at(|| partial.display())?;
-        // Says to others that somebody is at it. Where there are no locks it goes without.
+        // Locks the file against other commands; file systems without locks are accepted.
         let _ = draft.out.get_ref().try_lock();
         std::fs::rename(&draft.at, &partial).at(|| partial.display())?;
         drafts::forget(&draft.at);
@@ -192,12 +192,12 @@ impl Output {
         Ok(())
     }
 
-    /// What was written until now is of use: a file is complete up to here, and stays under the
-    /// name it has, however the command ends. The operating system has it at once, the disk too,
-    /// unless it had something a moment ago.
+    /// Marks the output so far as useful: a file stays under its present name for any end of the
+    /// command. It is flushed to the operating system, and to the disk unless that was done
+    /// recently.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn save(&mut self) -> Result<()> {
         let released = match &mut self.sink {
             Sink::Standard(held) => held.release(),
@@ -215,8 +215,8 @@ impl Output {
         Ok(())
     }
 
-    /// What cannot be taken back, standard output and devices, gets nothing before something of use
-    /// is [saved](Self::save).
+    /// Standard output and devices, which cannot be withdrawn, get no bytes before the first
+    /// [save](Self::save).
     pub fn hold(&mut self) {
         match &mut self.sink {
             Sink::Standard(held) => held.is_held = true,
@@ -225,7 +225,7 @@ impl Output {
         }
     }
 
-    /// A failure to write, with the name of the output and of nothing else.
+    /// An error of writing, with the name of the output alone.
     fn named(&self, error: io::Error) -> io::Error {
         if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) {
             return error;
@@ -244,10 +244,10 @@ impl Output {
         self.gzip
     }
 
-    /// Completes the output: everything is written, a file gets its name.
+    /// Completes the output: all bytes are written, and a file gets its name.
     ///
     /// # Errors
-    /// What the operating system says; then there is no file of its name.
+    /// An error of the operating system; then there is no file of its name.
     pub fn finish(mut self) -> Result<()> {
         let written = match &mut self.sink {
             Sink::Standard(held) => held.release(),

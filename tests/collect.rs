@@ -200,18 +200,23 @@ fn shared_data_pfprof_archives() {
     }
 }
 
+/// Expects that an archive of PFProf is refused, as a file and from a pipe.
+fn refuse_archive(folder: &Path, bytes: &[u8], line: &str) {
+    fs::write(folder.join("bad.tar"), bytes).unwrap();
+    refused(folder, &["bad.tar"], b"", 1, &format!("bad.tar: {line}"));
+    refused(folder, &["-"], bytes, 1, &format!("standard input: {line}"));
+}
+
+/// An archive with one change in the file of rank 0.
+fn in_rank_0(from: &'static str, to: &'static str) -> Vec<u8> {
+    pfprof(move |rank, text| if rank == 0 { text.replacen(from, to, 1) } else { text })
+}
+
 #[test]
 fn bad_pfprof_archives() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    let refuse = |bytes: &[u8], line: &str| {
-        fs::write(folder.join("bad.tar"), bytes).unwrap();
-        refused(folder, &["bad.tar"], b"", 1, &format!("bad.tar: {line}"));
-        refused(folder, &["-"], bytes, 1, &format!("standard input: {line}"));
-    };
-    let in_rank_0 = |from: &'static str, to: &'static str| {
-        pfprof(move |rank, text| if rank == 0 { text.replacen(from, to, 1) } else { text })
-    };
+    let refuse = |bytes: &[u8], line: &str| refuse_archive(folder, bytes, line);
     let whole = pfprof(|_, text| text);
     let truncated = "ends too early: the file is truncated";
     refuse(&whole[..whole.len() - 1024], truncated);
@@ -226,6 +231,13 @@ fn bad_pfprof_archives() {
         &in_rank_0("[0, 3]", "[0, 3"),
         "run/r0.json: line 6, column 3: is not JSON: found `\"`, expected a number",
     );
+}
+
+#[test]
+fn pfprof_archives_with_wrong_ranks_or_counts() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let refuse = |bytes: &[u8], line: &str| refuse_archive(folder, bytes, line);
     let alone = |rank: usize| tar(&[("a.json", rank_file(rank).as_bytes())]);
     refuse(&alone(0), "rank 1 is missing, expected all of 0 to 1");
     refuse(&alone(1), "rank 0 is missing, expected all of 0 to 1");

@@ -5,7 +5,8 @@
 //! and cluster of tests/data:
 //!
 //! ```text
-//! pf-collect --pattern 'random*6,shift[bytes=9000]*5,halo2d[bytes=5000]*3,allreduce[bytes=100000]' --ranks 160 \
+//! pattern='random*6,shift[bytes=9000]*5,halo2d[bytes=5000]*3,allreduce[bytes=100000]'
+//! pf-collect --pattern "$pattern" --ranks 160 \
 //!     --bytes 24KiB --seed 3 --to pfprof -o mixed-160.tar.gz
 //! pfsim parity.yml
 //! ```

@@ -83,7 +83,7 @@ fn pictures_say_what_the_result_says() {
     assert!(links.contains(&"200 %".into()), "{links:?}");
 }
 
-/// Without simulated times runs are compared by their highest utilization, and there is no speed-up.
+/// Without simulated times runs are compared by their highest utilization, and have no speed-up.
 #[test]
 fn recorded_times_are_no_speed_up() {
     let plots = plots(example::example(), "svg");
@@ -92,7 +92,7 @@ fn recorded_times_are_no_speed_up() {
     assert!(!plots.contains_key("speed-up.svg"));
 }
 
-/// PNG shows the same at two pixels a unit; the halo's one pair is the brightest cell of its matrix.
+/// PNG has the same at two pixels a unit; the halo's one pair is the brightest cell of its matrix.
 #[test]
 fn pixels() {
     let (vectors, pixels) = (plots(timed(), "svg"), plots(timed(), "png"));

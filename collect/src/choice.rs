@@ -34,8 +34,8 @@ impl Choice {
         Self { name: "exec".into(), parameters, label: format!("exec:{program}") }
     }
 
-    /// What the choice does, whatever its label: name and parameters. External programs go by their
-    /// label, which is free of this machine's folders.
+    /// The algorithm without its label: name and parameters. External programs are identified by
+    /// their label, which has no folders of this machine.
     pub fn spelling(&self) -> String {
         let parameters: Vec<String> =
             self.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -62,7 +62,7 @@ impl Choice {
         self
     }
 
-    /// The same without a parameter, for those who do not know it.
+    /// The same without a parameter, for callees that do not know it.
     #[must_use]
     pub fn without(mut self, key: &str) -> Self {
         self.parameters.retain(|(known, _)| known != key);
@@ -105,7 +105,7 @@ impl Choice {
         &self.name
     }
 
-    /// What the user wrote: how the choice is called in tables.
+    /// The user's text, the label in tables.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -176,11 +176,16 @@ impl fmt::Display for Choice {
     }
 }
 
-/// The error for a name that does not exist, with what the user may have meant.
+/// The error for an unknown name, with the nearest known one.
 ///
 /// ```
-/// let error = phaseflow_collect::choice::unknown_name("router", "dmodkk", &["dmodk", "smodk", "random"]);
-/// assert_eq!(error.to_string(), "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random)");
+/// use phaseflow_collect::choice::unknown_name;
+///
+/// let error = unknown_name("router", "dmodkk", &["dmodk", "smodk", "random"]);
+/// assert_eq!(
+///     error.to_string(),
+///     "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random)"
+/// );
 /// ```
 pub fn unknown_name(axis: &str, found: &str, known: &[&str]) -> Error {
     let mut near: Vec<(usize, &str)> =

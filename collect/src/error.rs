@@ -1,18 +1,18 @@
-//! One error type for all stages: what went wrong, and the places that lead to it, outermost first.
+//! The error type of all stages: a problem, and the places that lead to it, outermost first.
 
 use std::fmt;
 use std::io;
 
-/// Why a stage stopped; decides the exit code of its command.
+/// The kind of an error, which determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The data, a file or the run failed: exit 1.
     Data,
-    /// The data is right as far as it goes, and ends too early: exit 1.
+    /// The data is valid, but truncated: exit 1.
     Truncated,
-    /// The command was asked for something that does not exist or does not fit: exit 2.
+    /// The request is invalid: exit 2.
     Usage,
-    /// Whoever read our output went away: exit 0, silently.
+    /// The reader of the output has closed the pipe: exit 0, silently.
     ClosedPipe,
 }
 
@@ -27,7 +27,7 @@ pub struct Error {
     is_placed: bool,
 }
 
-/// Result of everything that can fail in a stage.
+/// Result of functions of stages.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -35,7 +35,7 @@ impl Error {
         Self { kind, places: Vec::new(), problem: problem.into(), is_placed: false }
     }
 
-    /// Broken or contradictory data, or an operating system that said no.
+    /// Damaged or contradictory data, or an error of the operating system.
     pub fn data(problem: impl Into<String>) -> Self {
         Self::new(ErrorKind::Data, problem)
     }
@@ -45,12 +45,12 @@ impl Error {
         Self::new(ErrorKind::Truncated, problem)
     }
 
-    /// A request that no input could make right: an unknown name, a parameter out of range.
+    /// A request that is invalid for any input: an unknown name, a parameter out of range.
     pub fn usage(problem: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, problem)
     }
 
-    /// The same failure seen from one level further out: `place` goes in front.
+    /// The same error with `place` in front of its places.
     #[must_use]
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         if !self.is_placed {
@@ -59,8 +59,8 @@ impl Error {
         self
     }
 
-    /// The same failure with its place complete: what fails in writing an output is no matter of
-    /// the input that was being read.
+    /// The same error with complete places: an error in writing an output is not attributed to the
+    /// input.
     #[must_use]
     pub fn placed(self) -> Self {
         Self { is_placed: true, ..self }
@@ -71,14 +71,14 @@ impl Error {
         self.places.first().map(String::as_str)
     }
 
-    /// The same failure with what the user can do about it.
+    /// The same error with advice for the user.
     #[must_use]
     pub fn advise(mut self, advice: &str) -> Self {
         self.problem = format!("{}; {advice}", self.problem);
         self
     }
 
-    /// What kind of failure this is.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -97,7 +97,7 @@ impl std::error::Error for Error {}
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        // An error of ours that travelled through an io interface keeps its kind and places.
+        // An error of ours inside an `io::Error` keeps its kind and places.
         if error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Error>) {
             if let Some(Ok(own)) =
                 error.into_inner().map(<dyn std::error::Error + Send + Sync>::downcast::<Error>)

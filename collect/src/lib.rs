@@ -1,24 +1,24 @@
-//! Traces of parallel programs: their vocabulary, their archive, and the ways into it.
+//! Traces of parallel programs: types, archive, importers and generators.
 //!
 //! A parallel program is a set of *ranks* that exchange *messages*. A [`Message`](trace::Message)
 //! is one matched or one-sided point-to-point transfer, seen below the collectives; a
-//! [`Call`](trace::Call) is an MPI call that a rank made, a [`Mark`](trace::Mark) something the
-//! user wrote into the run (`MPI_Pcontrol`). All of them carry times in nanoseconds on one clock. A
-//! run of which only sums are known (PFProf's) is an [aggregate](trace::Kind::Aggregate): a
-//! [`TrafficMatrix`] instead of messages.
+//! [`Call`](trace::Call) is an MPI call that a rank made, a [`Mark`](trace::Mark) is a label of the
+//! program (`MPI_Pcontrol`). All of them carry times in nanoseconds on one clock. A run of which
+//! only sums are known (PFProf's) is an [aggregate](trace::Kind::Aggregate): a [`TrafficMatrix`]
+//! instead of messages.
 //!
-//! Traces flow from a source to a [`Sink`](trace::Sink), block by block, never whole in memory:
+//! Traces are streamed from a source to a [`Sink`](trace::Sink), block by block:
 //!
 //! - [`import`]: other tools' traces, one file per format, recognised by content;
 //! - [`pattern`]: generators of well-known communication patterns;
-//! - [`truth`]: which phase of a generated or marked run begins where;
+//! - [`truth`]: the phases of a generated or marked run;
 //! - [`export`]: the sinks: trace archive, text formats, summary, table of pairs;
 //! - [`trace`]: the vocabulary, and the trace archive, a tar that is written and read in one pass
-//!   ([`archive`] holds what all of PhaseFlow's archives share, [`columns`](archive::columns) their
-//!   binary tables).
+//!   ([`archive`] is the container of all archives, [`columns`](archive::columns) their binary
+//!   tables).
 //!
-//! It prints nothing, asks no clock and reads no environment variable; [`Error`] says where
-//! something went wrong.
+//! The crate prints nothing and reads no clock and no environment variable; an [`Error`] has its
+//! places.
 
 pub mod archive;
 pub mod choice;

@@ -5,8 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use crate::trace::Rank;
 use crate::{Error, Result};
 
-/// How much each rank sent to each other one: bytes and messages per ordered pair, only pairs that
-/// spoke.
+/// Traffic matrices: bytes and messages per ordered pair of ranks, without empty pairs.
 ///
 /// Stored as parallel columns in ascending (source, destination) order, so that iteration is
 /// deterministic and merging two matrices is a merge of two sorted lists. A pair may have messages
@@ -39,7 +38,7 @@ impl TrafficMatrix {
     /// As [`MatrixBuilder::add`].
     pub fn from_cells(cells: impl IntoIterator<Item = Cell>) -> Result<Self> {
         let mut cells: Vec<Cell> = cells.into_iter().collect();
-        // Cells mostly come in long ascending runs, which this sort finds.
+        // Cells mostly are in long ascending runs, which this sort uses.
         cells.sort_by_key(|cell| (cell.src, cell.dst));
         let (mut messages, mut bytes) = (0, 0);
         let mut matrix = Self::default();
@@ -93,7 +92,7 @@ impl TrafficMatrix {
         self.src.len()
     }
 
-    /// True if nobody spoke.
+    /// True without any messages.
     pub fn is_empty(&self) -> bool {
         self.src.is_empty()
     }
@@ -118,8 +117,8 @@ impl TrafficMatrix {
 /// Accumulates a [`TrafficMatrix`]; memory is proportional to the number of distinct pairs.
 ///
 /// An open-addressing table of pairs: a message costs one multiplication and, nearly always, one
-/// cache line. The multiplier is random, so that nobody can write a trace whose pairs all collide;
-/// the result does not depend on it.
+/// cache line. The multiplier is random, so a trace cannot be made whose pairs all collide; the
+/// result does not depend on it.
 #[derive(Clone, Debug)]
 pub struct MatrixBuilder {
     /// A power of two of them, at most half in use.
@@ -140,6 +139,7 @@ struct Slot {
 /// Source and destination 2³²−1: [`Error`], because ranks are counted in 32 bits.
 const NOBODY: u64 = u64::MAX;
 
+/// A free slot.
 const FREE: Slot = Slot { pair: NOBODY, messages: 0, bytes: 0 };
 
 impl Default for MatrixBuilder {
@@ -150,11 +150,10 @@ impl Default for MatrixBuilder {
 }
 
 impl MatrixBuilder {
-    /// Adds a cell to what its pair has so far; a cell of nothing leaves no trace.
+    /// Adds a cell to its pair; an empty cell has no effect.
     ///
     /// # Errors
-    /// The sum over all pairs would pass 2⁶³−1, the largest value an archive stores; a rank beyond
-    /// 32 bits.
+    /// A sum over all pairs above 2⁶³−1, the largest value of an archive; a rank beyond 32 bits.
     pub fn add(&mut self, cell: Cell) -> Result<()> {
         if (cell.messages, cell.bytes) == (0, 0) {
             return Ok(());
@@ -176,7 +175,7 @@ impl MatrixBuilder {
             let pair = pair(*src, *dst);
             let first = place(pair, self.multiplier, self.slots.len());
             let slot = match self.slots.get(first) {
-                // Most pairs are where they are looked for first.
+                // Most pairs are in their first slot.
                 Some(slot) if slot.pair == pair && pair != NOBODY => &mut self.slots[first],
                 _ => self.slot(*src, *dst)?,
             };
@@ -236,22 +235,21 @@ impl MatrixBuilder {
 
 /// The sum of some messages' bytes, at most 2⁶⁴−1.
 pub fn sum_of_bytes(bytes: &[u64]) -> u64 {
-    // Of the halves, which do not overflow: as vectors they take a fraction of the time.
+    // The sums of the halves do not overflow, so the loop is vectorized.
     let halves =
         |(low, high): (u64, u64), bytes: &u64| (low + (bytes & u64::from(u32::MAX)), high + (bytes >> 32));
     let (low, high) = bytes.iter().fold((0, 0), halves);
     u64::try_from((u128::from(high) << 32) + u128::from(low)).unwrap_or(u64::MAX)
 }
 
-/// Where `pair` is looked for first among `slots`, a power of two of them or none.
+/// First slot of a `pair` among `slots`, a power of two of them or none.
 #[inline]
 fn place(pair: u64, multiplier: u64, slots: usize) -> usize {
     // The product's high bits depend on all bits of the pair.
     (pair.wrapping_mul(multiplier) >> 32) as usize & slots.wrapping_sub(1)
 }
 
-/// Where `pair` is, or the free slot where it belongs; `slots` are a power of two and not all in
-/// use.
+/// The slot of `pair`, or its free slot; `slots` are a power of two and not all in use.
 #[inline]
 fn find(slots: &[Slot], multiplier: u64, pair: u64) -> usize {
     let mask = slots.len() - 1;

@@ -72,7 +72,7 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
         return whole.checked_mul(factor);
     }
     let value = digits.parse::<f64>().ok()? * factor as f64;
-    // 2^53: beyond it a fraction cannot be meant exactly.
+    // 2^53: larger numbers have no exact fraction as an `f64`.
     (value.is_finite() && value <= 9_007_199_254_740_992.0).then(|| value.round() as u64)
 }
 

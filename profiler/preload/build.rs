@@ -1,5 +1,5 @@
-//! Builds the shared library out of the same sources. Cargo has no stable way to depend on a
-//! package's cdylib, and the library depends on nothing, so one call of the compiler does it.
+//! Builds the shared library from the same sources. Cargo has no stable way to depend on a
+//! package's cdylib. The library has no dependencies, so one call of the compiler suffices.
 
 use std::env::{var, var_os};
 use std::path::PathBuf;

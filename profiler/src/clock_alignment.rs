@@ -1,34 +1,34 @@
-//! All processes' clocks on one time line.
+//! Clock alignment: the clocks of all processes on one time line.
 //!
-//! Processes of one host share a clock, so what is known of it is put together from all of them:
-//! its rate from the earliest and the latest moment at which `CLOCK_MONOTONIC` was read beside it.
-//! Hosts are tied to rank 0's by the measurements of one process each, at the start and at the end;
-//! between them a clock is taken as a straight line. Without a second measurement (the run ended
-//! early) the rate is the host's own; without any, `CLOCK_REALTIME` has to do, and the error is
-//! unknown.
+//! Processes of one host share a clock. Its rate follows from their earliest and latest readings of
+//! `CLOCK_MONOTONIC` beside it. One process per host measures the offset to rank 0's host at the
+//! start and at the end; between them a clock is a straight line. Without a second measurement (the
+//! run ended early) the rate is the host's own. Without any, `CLOCK_REALTIME` is used, and the
+//! error is unknown.
 //!
 //! # The bound of the error
 //!
-//! A measurement is wrong by half its round trip at most. Of a line through two points that are
-//! wrong by at most e₁ and e₂, a point in between, a part f of the way, is wrong by at most
-//! (1−f)·e₁ + f·e₂, and one g times their distance outside by (1+g)·e + g·e′, where e is that of
-//! the near end. To that comes that clocks are no straight lines ([`WANDER`]), or that only the
-//! host's own idea of its rate is known ([`SLEW`], [`READING_NS`]). Times of two hosts are
-//! comparable to within the sum of their bounds; those of one host exactly.
+//! A measurement has an error of at most half its round trip. On a line through two points with
+//! errors of at most e₁ and e₂, a point a part f of the way between them has an error of at most
+//! (1−f)·e₁ + f·e₂. A point g times their distance outside has (1+g)·e + g·e′, where e is that of
+//! the near end. In addition, clocks are no straight lines ([`WANDER`]), or only the host's own
+//! rate is known ([`SLEW`], [`READING_NS`]). Times of two hosts are comparable to within the sum of
+//! their bounds; those of one host exactly.
 
 use std::collections::BTreeMap;
 
 use crate::{Header, Pair, Sync};
 
-/// How much the rates of two time stamp counters, one against the other, differ from what they are
-/// on average: 0.1 ppm each (Veitch, Ridoux, Korada, *Robust synchronization of absolute and
-/// difference clocks over networks*, 2009), either way.
+/// Variation of the relative rate of two time stamp counters: 0.1 ppm each (Veitch, Ridoux, Korada,
+/// *Robust synchronization of absolute and difference clocks over networks*, 2009), in either
+/// direction, so 4 · 10⁻⁷.
 const WANDER: f64 = 4e-7;
-/// How much the rates of two hosts' `CLOCK_MONOTONIC` may differ: the kernel corrects either by up
+/// Largest difference of the rates of two hosts' `CLOCK_MONOTONIC`: the kernel corrects each by up
 /// to 500 ppm (`MAXFREQ` in Linux's `timex.h`).
 const SLEW: f64 = 1e-3;
-/// What reading two clocks at one moment may be wrong by, in nanoseconds: two calls and what comes
-/// between them.
+/// Error of reading two clocks at one moment, nanoseconds: two calls of 21 ns or more, and a cache
+/// miss between them. The bound of the error is proportional to it where a host has no second
+/// measurement.
 const READING_NS: f64 = 200.0;
 
 /// Turns one host's ticks into nanoseconds of the run; by default ticks are nanoseconds.
@@ -42,18 +42,17 @@ pub struct Clock {
     span: [u64; 2],
 }
 
-/// What the error against rank 0's host may be.
+/// Bound of the error against rank 0's host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
     /// It is that host.
     Reference,
-    /// One measurement, at [`Clock::ticks`], wrong by `error_ns`; how wrong the rate may be.
+    /// One measurement, at [`Clock::ticks`], with the error `error_ns`, and the error of the rate.
     Once {
         error_ns: f64,
         rate: f64,
     },
-    /// Measurements at [`Clock::ticks`] and that many ticks later, each with what it may be wrong
-    /// by.
+    /// Measurements at [`Clock::ticks`] and this number of ticks later, each with its error.
     Twice {
         errors_ns: [f64; 2],
         ticks: f64,
@@ -71,7 +70,7 @@ impl Clock {
     /// Nanoseconds since the first process's `MPI_Init`; earlier is negative.
     pub fn ns(&self, ticks: u64) -> i64 {
         let exact = self.exact(ticks);
-        // Rounds as `round` does, which without SSE4 is a call.
+        // Rounds like `round`, which without SSE4 is a call.
         (exact + 0.5_f64.copysign(exact)) as i64
     }
 
@@ -131,7 +130,7 @@ pub struct Alignment {
     clocks: BTreeMap<u64, Clock>,
 }
 
-/// What is known of one host's clock.
+/// Data of one host's clock.
 #[derive(Clone, Copy, Debug)]
 struct Host {
     first: Pair,
@@ -145,7 +144,7 @@ impl Host {
         if ticks == 0 || ns == 0 { 1.0 } else { ns as f64 / ticks as f64 }
     }
 
-    /// What reading the clocks does to the rate.
+    /// Error of the rate by reading the clocks.
     fn rate_error(&self) -> f64 {
         READING_NS / self.last.monotonic_ns.saturating_sub(self.first.monotonic_ns) as f64
     }
@@ -267,7 +266,7 @@ fn tied(reference: &Clock, there: &Host, host: &Host, syncs: [Option<Sync>; 2]) 
     if let Some(second) = second {
         let (ticks, passed) = ((second.own - first.own) as f64, reference.exact(second.reference) - ns);
         clock.ns_per_tick = passed / ticks;
-        // The line is as wrong as its ends; so are nanoseconds that are counted along it.
+        // The error of the line is that of its ends, also for nanoseconds along it.
         let slowest = ticks - first.error as f64 - second.error as f64;
         let known = [first, second].map(|sync| wrong_by(reference, &sync, passed / slowest));
         if let [Some(one), Some(two)] = known
@@ -284,7 +283,7 @@ fn tied(reference: &Clock, there: &Host, host: &Host, syncs: [Option<Sync>; 2]) 
     Some(clock)
 }
 
-/// What a measurement may be wrong by, the reference's own error included, in nanoseconds.
+/// Error of a measurement, with that of the reference, nanoseconds.
 fn wrong_by(reference: &Clock, sync: &Sync, ns_per_tick: f64) -> Option<f64> {
     Some(reference.error_at(sync.reference)? as f64 + sync.error as f64 * ns_per_tick)
 }
@@ -354,7 +353,8 @@ mod tests {
     }
 
     proptest! {
-        /// Clocks are straight lines, measurements wrong by as much as they say: so are the times.
+        /// With straight clocks and measurements within their errors, times are within their
+        /// bounds.
         #[test]
         fn no_time_is_wrong_by_more_than_the_bound(
             rate in 0.2_f64..5.0,

@@ -1,11 +1,11 @@
-//! Who wrote a recording, where, and with which clock.
+//! The header of a recording: process, host and clock.
 
 use std::io;
 
 use crate::format::{self, at};
 use crate::{invalid, u32_at, u64_at};
 
-/// What was recorded.
+/// The recorded data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Every message, those inside collectives included.
@@ -14,7 +14,7 @@ pub enum Level {
     Calls,
 }
 
-/// What a tick is.
+/// The unit of ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockKind {
     /// Time stamp counter.
@@ -34,14 +34,14 @@ pub enum MpiLibrary {
     StandardAbi,
 }
 
-/// How a recording ended.
+/// The end of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The process is still running, or it died before `MPI_Finalize`.
+    /// The process is still running, or died before `MPI_Finalize`.
     EndedEarly,
     /// It reached `MPI_Finalize`.
     Finalized,
-    /// The disk was full; the program ran on without a record.
+    /// The disk was full; the program continued without recording.
     OutOfSpace,
 }
 
@@ -76,15 +76,15 @@ pub struct Header {
     pub size: u32,
     /// Process id.
     pub pid: u32,
-    /// What was recorded.
+    /// The recorded data.
     pub level: Level,
-    /// What a tick is.
+    /// The unit of ticks.
     pub clock: ClockKind,
     /// The MPI implementation.
     pub library: MpiLibrary,
     /// Provided thread level: 0 single, 1 funneled, 2 serialized, 3 multiple.
     pub threads: u8,
-    /// How the recording ended.
+    /// The end of the recording.
     pub state: State,
     /// The same for all processes of one `MPI_COMM_WORLD`.
     pub job: u64,
@@ -103,9 +103,9 @@ pub struct Header {
     pub base: u64,
     /// Host name.
     pub host_name: String,
-    /// What the MPI library calls itself.
+    /// The name of the MPI library.
     pub library_name: String,
-    /// What the launcher calls the job.
+    /// The launcher's name of the job.
     pub job_name: String,
     /// Name of the program.
     pub program: String,
@@ -115,7 +115,7 @@ impl Header {
     /// Reads a header.
     ///
     /// # Errors
-    /// Something that is no recording or one of another version.
+    /// Input that is no recording, or one of another version.
     pub fn read(bytes: &[u8]) -> io::Result<Self> {
         if bytes.len() < format::HEADER {
             return Err(invalid(format!(

@@ -1,9 +1,9 @@
-//! How to start a program so that its MPI processes are recorded.
+//! The launcher: starts a program so that its MPI processes are recorded.
 //!
-//! The library is preloaded by environment variables. Launchers differ in how a variable reaches
-//! processes on other hosts: Open MPI's takes `-x`, MPICH's `-genv`, `srun` hands on its own
-//! environment. Whatever is not recognised simply inherits the variables, which serves singletons,
-//! scripts, and launchers on one host.
+//! The library is preloaded by environment variables. Launchers pass variables to other hosts in
+//! different ways: Open MPI's by `-x`, MPICH's by `-genv`, `srun` with its own environment. Other
+//! programs inherit the variables, which suffices for singletons, scripts, and launchers on one
+//! host.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub enum Launcher {
 }
 
 impl Launcher {
-    /// Recognises a program by its name and by what it prints when asked for its version.
+    /// Recognises a program by its name and its output for `--version`.
     pub fn of(program: &OsStr, version: impl FnOnce() -> Option<String>) -> Self {
         let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
         let stem = name.split('.').next().unwrap_or_default();
@@ -41,14 +41,14 @@ impl Launcher {
     }
 }
 
-/// What the processes are to be told.
+/// Settings for the processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The run directory, absolute: processes may start elsewhere.
     pub directory: PathBuf,
     /// `auto`, `pml` or `pmpi`.
     pub level: String,
-    /// A library that was to be preloaded anyway.
+    /// A library that is preloaded already.
     pub preloaded: Option<OsString>,
     /// Further variables to pass on as they are, such as `PHASEFLOW_LOG`.
     pub others: Vec<(OsString, OsString)>,

@@ -1,16 +1,16 @@
-//! Recordings of MPI programs: reading them, and starting programs so that they are recorded.
+//! Recordings of MPI programs: their reader, and the launcher of recorded programs.
 //!
 //! A *run directory* holds one file for each process, written by the library of `phaseflow-preload`
-//! from inside the process; [`format`](mod@format) says byte by byte what is in it. A [`Recording`]
-//! is one of them: a [`Header`], the communicators, and for each thread a stream of [`Record`]s in
-//! program order. A [`Run`] is all of them; its [`Alignment`] puts their clocks on one time line;
-//! its [`Summary`] adds up who sent how much to whom.
+//! from inside the process; [`format`](mod@format) specifies it byte by byte. A [`Recording`] is
+//! one file: a [`Header`], the communicators, and for each thread a stream of [`Record`]s in
+//! program order. A [`Run`] is the whole directory; its [`Alignment`] puts the clocks on one time
+//! line; its [`Summary`] has the sums of messages by pair.
 //!
-//! A process may have died at any instruction: a file may end anywhere after its header, and what
-//! is there counts.
+//! A process may die at any instruction: a file may end anywhere after its header, and its complete
+//! records are read.
 //!
-//! [`launch`] is the other end: which environment and options make `mpirun`, `mpiexec` or `srun`
-//! preload the library into each process.
+//! [`launch`] has the environment and options by which `mpirun`, `mpiexec` or `srun` preload the
+//! library into each process.
 
 mod clock_alignment;
 mod header;
@@ -31,7 +31,7 @@ pub use summary::{Sum, Summary};
 
 use std::io;
 
-/// What is wrong with a file's content.
+/// The error for invalid content of a file.
 fn invalid(problem: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem.into())
 }

@@ -1,4 +1,4 @@
-//! What a process recorded: messages, calls, marks.
+//! Records of a process: messages, calls, marks.
 
 use crate::Operation;
 use crate::format::{Kind, NO_RANK, Slot, flags};
@@ -17,16 +17,16 @@ pub enum Record {
     Counts(Counts),
 }
 
-/// Which way the payload goes, and by whose doing.
+/// Direction of the payload, and the side that transfers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// Sent to the peer, which receives it.
     Send,
     /// Received from the peer, which sent it.
     Receive,
-    /// Written to the peer without its doing (`MPI_Put`).
+    /// Written to the peer's memory (`MPI_Put`).
     Put,
-    /// Read from the peer without its doing (`MPI_Get`).
+    /// Read from the peer's memory (`MPI_Get`).
     Get,
     /// Combined into the peer's memory (`MPI_Accumulate`).
     Accumulate,
@@ -35,14 +35,14 @@ pub enum Direction {
 /// One side of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
-    /// When it was handed to MPI.
+    /// Time of the call of MPI.
     pub post: u64,
-    /// When it was over; `None` if the process ended before, or nobody could see it.
+    /// Time of completion; `None` if the process ended before, or the completion is not visible.
     pub complete: Option<u64>,
-    /// What it is part of; [`Operation::PointToPoint`] or [`Operation::Sendrecv`] if the program
-    /// itself sent it.
+    /// The operation that it is part of; [`Operation::PointToPoint`] or [`Operation::Sendrecv`] if
+    /// the program itself sent it.
     pub operation: Operation,
     /// Payload. `None` for a receive that was not seen to complete.
     pub bytes: Option<u64>,
@@ -58,7 +58,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Not of the program's own making: part of a collective, a window's traffic, …
+    /// A message of MPI itself: part of a collective, or of a window's traffic.
     pub fn is_internal(&self) -> bool {
         self.flags & flags::INTERNAL != 0
     }
@@ -77,11 +77,11 @@ impl Message {
 /// An MPI call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// When it was entered.
+    /// Time of entry.
     pub enter: u64,
     /// When it returned; `None` if it never did.
     pub leave: Option<u64>,
-    /// What it did.
+    /// Its operation.
     pub operation: Operation,
     /// This process's own part, see [`format`](mod@crate::format).
     pub bytes: u64,
@@ -109,7 +109,7 @@ pub struct Mark {
 pub struct Counts {
     /// The first peer.
     pub first: u32,
-    /// How many of [`bytes`](Self::bytes) mean something.
+    /// Number of valid entries of [`bytes`](Self::bytes).
     pub len: usize,
     /// Bytes.
     pub bytes: [u64; 3],
@@ -120,7 +120,7 @@ fn rank(value: u32) -> Option<u32> {
 }
 
 impl Record {
-    /// Whether a slot holds a record: its kind is known, and of what happened.
+    /// True if a slot has a record of a known kind.
     #[inline]
     pub(crate) fn is_in(slot: &Slot) -> bool {
         !matches!(Kind::from_code(slot.code()), None | Some(Kind::Communicator | Kind::Runs))

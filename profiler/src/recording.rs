@@ -1,4 +1,4 @@
-//! One process's file: communicators at once, records chunk by chunk.
+//! The reader of one process's file: all communicators first, then records chunk by chunk.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,12 +10,12 @@ use crate::format::{
 };
 use crate::{Header, Operation, Pair, Record, u32_at, u64_at};
 
-/// Bytes that can be read at any place: a file, or memory.
+/// Bytes with random access: a file, or memory.
 pub trait Source {
-    /// Fills as much of `buffer` as there is from `offset` on; how much that was.
+    /// Reads from `offset` into `buffer`, up to the end of the bytes; returns the number of bytes.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -58,7 +58,7 @@ pub struct Communicator {
     pub members: Vec<Run>,
     /// World ranks of the other side of an intercommunicator.
     pub remote: Option<Vec<Run>>,
-    /// The operation that made it for itself; [`Operation::PointToPoint`] for the program's own.
+    /// The operation for which MPI made it; [`Operation::PointToPoint`] for the program's own.
     pub made_by: Operation,
     /// It stands for a window.
     pub is_window: bool,
@@ -85,7 +85,7 @@ impl Communicator {
     }
 }
 
-/// What one thread recorded.
+/// The records of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// Numbers of its chunks in the file, in order.
@@ -104,8 +104,8 @@ pub struct Recording<S> {
     last_pair: Option<Pair>,
 }
 
-/// The search ends after this number of chunks in a row that were never begun: several threads may
-/// have been about to begin one.
+/// Number of consecutive unused chunks after which the search ends: each thread can leave one, so
+/// it has to exceed the number of threads.
 const MOST_UNUSED: u32 = 1024;
 
 impl<S: Source> Recording<S> {
@@ -113,7 +113,7 @@ impl<S: Source> Recording<S> {
     /// 16 KiB of recording.
     ///
     /// # Errors
-    /// What is no recording, or what the operating system says.
+    /// Input that is no recording, or an error of the operating system.
     pub fn new(source: S) -> io::Result<Self> {
         let mut bytes = vec![0; HEADER];
         let count = source.read(0, &mut bytes)?;
@@ -161,7 +161,7 @@ impl<S: Source> Recording<S> {
         &self.header
     }
 
-    /// The latest moment of which two clocks are known.
+    /// The latest moment with the readings of two clocks.
     pub fn last_pair(&self) -> Pair {
         let latest =
             [self.header.finalize, self.last_pair].into_iter().flatten().max_by_key(|pair| pair.ticks);
@@ -237,8 +237,8 @@ struct Slots<'a, S: ?Sized> {
     chunks: std::slice::Iter<'a, u32>,
     /// A bit for each code of a kind that is wanted.
     kinds: u64,
-    /// The wanted ones of a chunk: whoever merges many lanes looks at each of them rarely, and
-    /// finds little memory to load.
+    /// The wanted slots of a chunk, copied: a merge of many lanes reads each of them rarely, and
+    /// this loads little memory.
     kept: Vec<Slot>,
     next: usize,
 }
@@ -270,7 +270,7 @@ impl<'a, S: Source + ?Sized> Slots<'a, S> {
         Ok(slot)
     }
 
-    /// Has the slot after the next loaded while other lanes are looked at; the next is peeked at
+    /// Prefetches the slot after the next one while other lanes are read; the next one is read at
     /// once.
     #[inline]
     fn prefetch(&self) {
@@ -312,7 +312,7 @@ pub struct Records<'a, S: ?Sized> {
 }
 
 impl<S: Source + ?Sized> Records<'_, S> {
-    /// Only records of these kinds; the others cost next to nothing.
+    /// Only records of these kinds; the others are skipped cheaply.
     #[must_use]
     pub fn only(mut self, kinds: &[Kind]) -> Self {
         self.slots.kinds = kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u8);
@@ -322,10 +322,10 @@ impl<S: Source + ?Sized> Records<'_, S> {
 
 impl<S: Source + ?Sized> Records<'_, S> {
     /// Post, enter or mark time of the next record, in ticks, before it is taken; `None` at the
-    /// end. The time of [`Counts`] means nothing.
+    /// end. [`Counts`] have no valid time.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     ///
     /// [`Counts`]: crate::Counts
     #[inline]
@@ -343,7 +343,7 @@ impl<S: Source + ?Sized> Records<'_, S> {
 impl<S: Source + ?Sized> Iterator for Records<'_, S> {
     type Item = io::Result<Record>;
 
-    // Copying a record from call to call would take longer than making it.
+    // Copies of a record between calls take longer than its construction.
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         loop {

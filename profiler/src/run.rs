@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::{Alignment, Header, Recording, Source, format, invalid};
 
-/// Files kept open at once. Processes may have 1024 by default; runs have more ranks.
+/// Most files that are open at once: half of Linux's default limit of 1024 per process.
 const MOST_OPEN: usize = 512;
 
-/// The file of one process, opened anew for every read where a run has too many to keep all open.
+/// The file of one process, opened anew for every read in runs with too many files.
 #[derive(Debug)]
 pub enum RecordingFile {
     /// Kept open.
@@ -41,8 +41,8 @@ impl Run {
     /// Opens all recordings of a directory.
     ///
     /// # Errors
-    /// A directory without recordings, two recordings of one rank, or what the operating system
-    /// says, with the file's name.
+    /// A directory without recordings, two recordings of one rank, or an error of the operating
+    /// system, with the file's name.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let mut paths = Vec::new();
         for entry in std::fs::read_dir(directory)? {
@@ -126,7 +126,7 @@ impl Run {
     /// Whether a directory holds recordings, to tell it from directories of other tools.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn is_in(directory: &Path) -> io::Result<bool> {
         for entry in std::fs::read_dir(directory)? {
             if entry?.path().extension().is_some_and(|extension| extension == format::EXTENSION) {
@@ -146,7 +146,7 @@ impl Run {
         self.ranks
     }
 
-    /// Files that look like recordings by name but not by content: what is wrong with each.
+    /// Files with the name of a recording but invalid content, with the error of each.
     pub fn skipped(&self) -> &[String] {
         &self.skipped
     }

@@ -1,5 +1,5 @@
-//! What signals do: while a launcher's command runs, the command decides; elsewhere a process may
-//! tidy up before it ends.
+//! Signals: while a launcher's command runs, they are passed to it; otherwise a process cleans up
+//! before it ends.
 
 #![allow(unsafe_code, reason = "signal handlers are a matter of the C library")]
 
@@ -15,19 +15,24 @@ unsafe extern "C" {
     fn kill(process: c_int, number: c_int) -> c_int;
 }
 
+/// SIGHUP of Linux's signal.h.
 const HANGUP: c_int = 1;
+/// SIGINT.
 const INTERRUPT: c_int = 2;
+/// SIGQUIT.
 const QUIT: c_int = 3;
+/// SIGTERM.
 const TERMINATE: c_int = 15;
 
-/// Dispositions of a signal: SIG_DFL and SIG_IGN of Linux's signal.h.
+/// SIG_DFL of Linux's signal.h, a disposition.
 const DEFAULT: usize = 0;
+/// SIG_IGN.
 const IGNORE: usize = 1;
 
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
-/// Interrupts from the terminal reach the child by themselves; whoever else ends this process means
-/// the child.
+/// The terminal sends interrupts to the child too; other signals to this process are passed to the
+/// child.
 pub fn leave_to(child: u32) {
     extern "C" fn ignore(_: c_int) {}
     extern "C" fn pass_on(number: c_int) {
@@ -46,7 +51,7 @@ pub fn leave_to(child: u32) {
     }
 }
 
-/// Where handlers tell of a signal.
+/// The pipe into which handlers write a signal.
 static TELL: AtomicI32 = AtomicI32::new(-1);
 
 /// Has `act` done by a thread of its own when the process is told to end (SIGINT, SIGTERM, SIGHUP),

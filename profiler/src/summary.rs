@@ -1,4 +1,4 @@
-//! Sums over a run directory, in one pass and without putting the two sides of a message together.
+//! Sums over a run directory, in one pass and without matching of messages.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ impl Sum {
     }
 }
 
-/// What a run directory holds.
+/// The content of a run directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Recordings.
@@ -32,12 +32,12 @@ pub struct Summary {
     pub out_of_space: u32,
     /// Of these, how many recorded calls only.
     pub calls_only: u32,
-    /// What was sent, as the senders saw it; one-sided operations included unless they also
-    /// travelled as messages.
+    /// Sent messages, by the senders; with one-sided operations, unless these also appear as
+    /// messages.
     pub sent: Sum,
-    /// What was received and seen to complete.
+    /// Received messages with a recorded completion.
     pub received: Sum,
-    /// Receives that were not seen to complete; cancelled ones excepted.
+    /// Receives without a recorded completion, except cancelled ones.
     pub pending: u64,
     /// Sends from persistent requests of the program.
     pub persistent: u64,
@@ -57,7 +57,7 @@ impl Summary {
     /// Adds up a run.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn of(run: &Run) -> io::Result<Self> {
         let mut summary = Self::default();
         for (rank, recording) in run.processes() {

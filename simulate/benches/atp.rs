@@ -83,7 +83,7 @@ fn run(net: &'static Topology, text: &str, options: &FabricOptions, jobs: &[Job]
             add.expect("a vector");
         }
         if !job.lives {
-            // They take their aggregators before anybody else comes.
+            // They allocate their aggregators before all other jobs.
             simulation.advance(simulation.fabric.now() + 100_000_000, &mut Vec::new());
         }
     }

@@ -62,9 +62,81 @@ fn run(net: &Topology, flows: &[Flow], tolerance: f32) -> f64 {
     last
 }
 
-/// All rates from scratch at every event: water-filling with a heap of links, as good as that can
-/// be.
-fn run_from_scratch(net: &Topology, flows: &[Flow]) -> f64 {
+/// The state of water filling from scratch.
+struct WaterFilling {
+    /// By link: bytes per picosecond.
+    capacity: Vec<f64>,
+    /// By link: active flows.
+    members: Vec<Vec<u32>>,
+    /// By link: capacity and weight that are left.
+    rest: Vec<f64>,
+    weight: Vec<u32>,
+    /// By flow.
+    rate: Vec<f64>,
+    /// Links by their level, lowest first; entries may be outdated.
+    heap: BinaryHeap<(u64, usize)>,
+}
+
+impl WaterFilling {
+    fn new(net: &Topology, flows: usize) -> Self {
+        let links = net.link_count();
+        Self {
+            capacity: (0..links as u32).map(|link| net.link(LinkId(link)).capacity * 1.25e-4).collect(),
+            members: vec![Vec::new(); links],
+            rest: vec![0.0; links],
+            weight: vec![0; links],
+            rate: vec![0.0; flows],
+            heap: BinaryHeap::new(),
+        }
+    }
+
+    fn level(&self, link: usize) -> f64 {
+        (self.rest[link] / f64::from(self.weight[link])).max(0.0)
+    }
+
+    /// Computes the rates of all active flows.
+    fn solve(&mut self, active: &[(usize, f64)], routes: &Routes) {
+        self.rest.copy_from_slice(&self.capacity);
+        self.weight.fill(0);
+        self.members.iter_mut().for_each(Vec::clear);
+        for (flow, _) in active {
+            self.rate[*flow] = f64::INFINITY;
+            for link in routes.get(*flow) {
+                self.weight[link.0 as usize] += 1;
+                self.members[link.0 as usize].push(*flow as u32);
+            }
+        }
+        let links = (0..self.capacity.len()).filter(|link| self.weight[*link] > 0);
+        let entries: Vec<(u64, usize)> = links.map(|link| (!self.level(link).to_bits(), link)).collect();
+        self.heap.extend(entries);
+        while let Some((bits, link)) = self.heap.pop() {
+            if self.weight[link] > 0 {
+                self.fill(link, f64::from_bits(!bits), routes);
+            }
+        }
+    }
+
+    /// Fixes the flows of a link that was at `level` when it was put into the heap.
+    fn fill(&mut self, link: usize, level: f64, routes: &Routes) {
+        let now_level = self.level(link);
+        if now_level > level {
+            self.heap.push((!now_level.to_bits(), link));
+            return;
+        }
+        for flow in &self.members[link] {
+            if self.rate[*flow as usize] == f64::INFINITY {
+                self.rate[*flow as usize] = now_level;
+                for other in routes.get(*flow as usize) {
+                    self.rest[other.0 as usize] -= now_level;
+                    self.weight[other.0 as usize] -= 1;
+                }
+            }
+        }
+    }
+}
+
+/// The routes of all flows.
+fn routes_of(net: &Topology, flows: &[Flow]) -> Routes {
     let demand = |flow: &Flow| HostDemand {
         src: HostId(flow.1),
         dst: HostId(flow.2),
@@ -84,6 +156,12 @@ fn run_from_scratch(net: &Topology, flows: &[Flow]) -> f64 {
     };
     let mut routes = Routes::default();
     router(&Choice::plain("dmodk"), 1).expect("a router").route(&request, &mut routes).expect("routes");
+    routes
+}
+
+/// All rates from scratch at every event, by water filling with a heap of links.
+fn run_from_scratch(net: &Topology, flows: &[Flow]) -> f64 {
+    let routes = routes_of(net, flows);
     let mut begins: Vec<(u64, usize)> = flows
         .iter()
         .enumerate()
@@ -92,15 +170,11 @@ fn run_from_scratch(net: &Topology, flows: &[Flow]) -> f64 {
     begins.sort_unstable();
     let mut begins = begins.into_iter().peekable();
 
-    let links = net.link_count();
-    let capacity: Vec<f64> =
-        (0..links as u32).map(|link| net.link(LinkId(link)).capacity * 1.25e-4).collect();
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); links];
-    let (mut rest, mut weight, mut rate) = (vec![0.0; links], vec![0_u32; links], vec![0.0; flows.len()]);
-    let mut heap = BinaryHeap::new();
+    let mut filling = WaterFilling::new(net, flows.len());
     let mut active: Vec<(usize, f64)> = Vec::new();
     let mut now = 0.0_f64;
     while begins.peek().is_some() || !active.is_empty() {
+        let rate = &filling.rate;
         let begin = begins.peek().map_or(f64::INFINITY, |begin| begin.0 as f64);
         let next = active.iter().map(|(flow, bytes)| now + bytes / rate[*flow]).fold(begin, f64::min);
         let step = next - now;
@@ -110,42 +184,7 @@ fn run_from_scratch(net: &Topology, flows: &[Flow]) -> f64 {
         while let Some((_, flow)) = begins.next_if(|begin| begin.0 as f64 <= now) {
             active.push((flow, flows[flow].3 as f64));
         }
-        // Water-filling.
-        rest.copy_from_slice(&capacity);
-        weight.fill(0);
-        members.iter_mut().for_each(Vec::clear);
-        for (flow, _) in &active {
-            rate[*flow] = f64::INFINITY;
-            for link in routes.get(*flow) {
-                weight[link.0 as usize] += 1;
-                members[link.0 as usize].push(*flow as u32);
-            }
-        }
-        let level = |rest: f64, weight: u32| (rest / f64::from(weight)).max(0.0);
-        heap.extend(
-            (0..links)
-                .filter(|link| weight[*link] > 0)
-                .map(|link| (!level(rest[link], weight[link]).to_bits(), link)),
-        );
-        while let Some((bits, link)) = heap.pop() {
-            if weight[link] == 0 {
-                continue;
-            }
-            let now_level = level(rest[link], weight[link]);
-            if now_level > f64::from_bits(!bits) {
-                heap.push((!now_level.to_bits(), link));
-                continue;
-            }
-            for flow in &members[link] {
-                if rate[*flow as usize] == f64::INFINITY {
-                    rate[*flow as usize] = now_level;
-                    for other in routes.get(*flow as usize) {
-                        rest[other.0 as usize] -= now_level;
-                        weight[other.0 as usize] -= 1;
-                    }
-                }
-            }
-        }
+        filling.solve(&active, &routes);
     }
     now
 }

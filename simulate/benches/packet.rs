@@ -125,7 +125,7 @@ fn ring<C: Carrier>(simulation: &mut Simulation<'_, C>, hosts: u32) {
 }
 
 fn all_to_all(hosts: u32, bytes: u64) -> Vec<Message> {
-    // In each round everybody has a partner of its own.
+    // In each round every host has a partner of its own.
     let pairs = (1..hosts).flat_map(|round| (0..hosts).map(move |src| (src, (src + round) % hosts)));
     pairs.map(|(src, dst)| Message { start: 0, src: HostId(src), dst: HostId(dst), bytes }).collect()
 }

@@ -1,9 +1,9 @@
-//! How collectives are carried out: as recorded, or in another way.
+//! Algorithms of collectives: as recorded, or another one.
 //!
-//! Replaced are blocking `MPI_Allreduce` calls whose bytes are known; other operations stay as they
-//! were recorded. `ring`, `recursive-doubling` and `halving-doubling` are those of
-//! [`phaseflow_collect::expand`], Open MPI's, with their fall-backs: ring with fewer elements than
-//! ranks is recursive doubling.
+//! Blocking `MPI_Allreduce` calls of known bytes are replaced; other operations stay as recorded.
+//! `ring`, `recursive-doubling` and `halving-doubling` are Open MPI's, from
+//! [`phaseflow_collect::expand`], with their fall-backs: ring with fewer elements than ranks
+//! becomes recursive doubling.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::expand::Algorithm;
@@ -26,7 +26,8 @@ pub const NAMES: &[&str] = &[
     "atp",
 ];
 
-/// Most servers of a job: each is a rank, and stands on a host.
+/// Most servers of a job. Each is a further rank; with it the ranks of a job stay far below the 2²⁴
+/// of a trace.
 const MOST_SERVERS: u32 = 1 << 16;
 
 fn check_servers(choice: &Choice, name: &str, count: u32) -> Result<()> {
@@ -36,13 +37,13 @@ fn check_servers(choice: &Choice, name: &str, count: u32) -> Result<()> {
     Err(Error::usage(format!("`{choice}`: {name} is {count}, expected 1 to {MOST_SERVERS}")))
 }
 
-/// A way to carry out collectives, with its parameters.
+/// An algorithm of collectives, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectiveChoice {
     choice: Choice,
-    /// What is done instead of what was recorded; `None` for what was recorded.
+    /// The replacement; `None` for the recorded messages.
     pub replacement: Option<Replacement>,
-    /// How many hosts serve; the network's sums may need some too.
+    /// Number of servers; sums in the network may need some too.
     pub servers: Servers,
 }
 
@@ -51,12 +52,13 @@ pub struct CollectiveChoice {
 pub struct Servers {
     /// How many.
     pub count: u32,
-    /// On the job's own hosts; else on hosts that no rank occupies, as long as there are some.
+    /// True if servers run on the job's own hosts; otherwise they run on hosts without ranks, as
+    /// long as there are some.
     pub is_colocated: bool,
 }
 
 impl CollectiveChoice {
-    /// What the user chose.
+    /// The user's choice.
     ///
     /// # Errors
     /// A name or a parameter that does not exist, a value that is none.
@@ -96,7 +98,8 @@ impl CollectiveChoice {
         self.choice.name()
     }
 
-    /// What sums in the network, if something does; `verify` has it carry numbers and check them.
+    /// The aggregation in the network, if any; with `verify` packets carry numbers, which are
+    /// checked.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -112,7 +115,7 @@ fn aggregation(choice: &Choice, seed: u64, verify: bool) -> Result<Box<dyn Aggre
     Ok(match choice.name() {
         "switchml" => Box::new(SwitchMl::new(choice, seed, verify)?),
         "switchml-lab" => Box::new(Lab::new(choice, seed, verify)?),
-        // Which hosts serve is not the protocol's concern.
+        // The choice of the hosts of servers is not part of the protocol.
         _ => Box::new(Atp::new(&choice.clone().without("servers"), seed, verify)?),
     })
 }

@@ -1,9 +1,9 @@
-//! From ranks to hosts: what the hosts of a job send each other.
+//! Demands between the hosts of a job, from its traffic matrix and placement.
 //!
-//! A router works on pairs of hosts, heaviest first. Which pairs there are, how heavy, and in which
-//! order depends on which ranks *share* hosts, not on which hosts those are: so hosts are numbered
-//! within the job, in order of the first rank that they have ([`LocalPlacement`]), and the list of
-//! a phase is the same for all jobs of a workload that are cut up alike.
+//! A router works on pairs of hosts, heaviest first. The pairs, their bytes and their order depend
+//! on the partition of ranks among hosts, not on the hosts. Hosts are therefore numbered within the
+//! job, in order of their first rank ([`LocalPlacement`]). All jobs of a workload with the same
+//! partition share the list of a phase.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ use phaseflow_collect::trace::Rank;
 use crate::process_mapping::Placement;
 use crate::topology::HostId;
 
-/// What one host of a job sends to another one; hosts by their number within the job.
+/// The demand from one host of a job to another; hosts by their number within the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PairDemand {
     pub(crate) src: u32,
@@ -23,7 +23,7 @@ pub(crate) struct PairDemand {
     pub(crate) flows: u32,
 }
 
-/// A placement in two parts: how the ranks are cut up, and on which hosts the parts are.
+/// A placement in two parts: the partition of the ranks, and the host of each part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LocalPlacement {
     /// By rank: number of its host within the job.
@@ -39,15 +39,16 @@ pub(crate) struct Aggregator {
     number: Vec<u32>,
     ranks: Vec<u32>,
     ends: Vec<usize>,
-    /// By host of the job: what the current one sends to it, and the first rank pair that did.
+    /// By destination host: bytes from the present host, and the first rank pair.
     row: Vec<(u64, u32, Turn)>,
     touched: Vec<u32>,
     pairs: Vec<(PairDemand, Turn)>,
 }
 
-/// When a rank pair has its turn: place of the source, destination.
+/// Position of a rank pair in the order: place of the source, destination.
 type Turn = (u64, u32);
 
+/// No host number.
 const NO_NUMBER: u32 = u32::MAX;
 
 impl Aggregator {
@@ -75,10 +76,9 @@ impl Aggregator {
     /// through the rank pairs by source, then destination. Pairs on one host are left out; those
     /// that only exchange empty messages are not.
     ///
-    /// Sources come in the order of their decimal digits (0, 1, 10, 100, 101, …, 11, …): PFSim
-    /// meets them so, as members of a PFProf archive, and greedy routing depends on it: MILC on
-    /// `milk` has many equal pairs, and in numerical order they end on a maximum 14 % higher than
-    /// PFSim's.
+    /// Sources have the order of their decimal digits (0, 1, 10, 100, 101, …, 11, …): PFSim reads
+    /// the members of a PFProf archive in it. Greedy routing depends on this order: MILC on `milk`
+    /// has many equal pairs, and numerical order gives a maximum 14 % above PFSim's.
     ///
     /// `of_rank` has all ranks of the matrix. Time and memory are those of the matrix and the
     /// ranks.
@@ -135,7 +135,7 @@ impl Aggregator {
             self.ranks[*next] = rank as u32;
             *next += 1;
         }
-        // Each start has moved on to its end.
+        // Each start has become the end of its group.
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    /// Goes through the rank pairs in order and looks each host pair up in a list.
+    /// The oracle visits the rank pairs in order and finds each host pair by linear search.
     fn oracle(matrix: &TrafficMatrix, of_rank: &[u32]) -> Vec<PairDemand> {
         let mut pairs: Vec<PairDemand> = Vec::new();
         let mut cells: Vec<Cell> = matrix.cells().collect();

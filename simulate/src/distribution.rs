@@ -1,4 +1,4 @@
-//! Random times: how long until the next job, how long it runs. All in seconds.
+//! Distributions of random times, in seconds: intervals between jobs, and their durations.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::{Error, Result};
@@ -85,9 +85,10 @@ impl Distribution {
         Ok(Self(kind))
     }
 
-    /// The mean of 1000 draws: within some per cent of its own, which is what estimates are for.
+    /// The mean of 1000 draws, for estimates of the cost of a sweep.
     pub fn mean(&self, rng: &mut impl Rng) -> f64 {
-        // Draws; the deviation of their mean is a thirtieth of that of one.
+        // Number of draws: the standard error of the mean is 1/√1000, a thirtieth, of the standard
+        // deviation.
         const DRAWS: u32 = 1000;
         (0..DRAWS).map(|_| self.sample(rng)).sum::<f64>() / f64::from(DRAWS)
     }

@@ -1,8 +1,7 @@
-//! Lists of flows: what hosts send to each other when, each flow independent of the others.
+//! Lists of flows between hosts with their starts, each independent of the others.
 //!
 //! CSV lines `src,dst,bytes[,start_ns]`, hosts by name or by number in the order of the network; a
-//! first line of those names is passed over. A host's name goes before a number. Memory: 24 bytes a
-//! flow.
+//! header line is skipped. A name takes precedence over a number. Memory: 24 bytes a flow.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -14,10 +13,10 @@ use phaseflow_segment::{FORMAT, Header, Occurrence, Phase, Segmentation, VERSION
 use crate::topology::{HostId, Topology};
 use crate::workload::Workload;
 
-/// Longest line: two names and two numbers fit many times over.
+/// Longest line, bytes: two names and two numbers take a hundredth of it.
 const LONGEST_LINE: u64 = 64 << 10;
 
-/// Latest start: later ones do not fit a clock of picoseconds.
+/// Latest start, nanoseconds: later ones exceed a clock of picoseconds.
 const LATEST_START_NS: u64 = u64::MAX / 1000;
 
 /// Fields of a line: hosts, bytes, and nanoseconds since the start of the run, 0 where they are
@@ -31,7 +30,7 @@ pub struct ListedFlow {
     pub src: u32,
     /// Number of the receiving one.
     pub dst: u32,
-    /// What is sent.
+    /// The messages.
     pub bytes: u64,
     /// When, nanoseconds.
     pub start_ns: u64,
@@ -40,9 +39,9 @@ pub struct ListedFlow {
 /// A list of flows, its hosts not yet those of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowList {
-    /// What it is called in messages.
+    /// Its name in messages.
     label: String,
-    /// Hosts as they are written, in the order in which they occur, and the line of that.
+    /// Hosts as written, in the order of their first occurrence, with its line.
     hosts: Vec<(String, u64)>,
     flows: Vec<ListedFlow>,
 }
@@ -51,7 +50,7 @@ impl FlowList {
     /// Reads a list; `label` goes into messages.
     ///
     /// # Errors
-    /// No flow, or a line that is none: with the file and the line.
+    /// A list without flows, or a line that is no flow: with the file and the line.
     pub fn read(input: impl BufRead, label: &str) -> Result<Self> {
         let mut list = Self { label: label.into(), hosts: Vec::new(), flows: Vec::new() };
         list.fill(input).at(|| label)?;
@@ -130,7 +129,7 @@ impl FlowList {
         &self.flows
     }
 
-    /// What the network calls the hosts of the list, by their number in it.
+    /// Hosts of the network by their number in the list.
     ///
     /// # Errors
     /// A host that the network does not have: with the file and the line.
@@ -154,7 +153,7 @@ impl FlowList {
         found.collect()
     }
 
-    /// The list as something that a job runs: one phase, a rank for each host of the list.
+    /// The list as the workload of a job: one phase, and a rank for each host of the list.
     ///
     /// # Errors
     /// More bytes than can be counted.

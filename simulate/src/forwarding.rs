@@ -5,16 +5,15 @@
 //! 3:                                  # the switch's dpid, else its name
 //!   fdb:
 //!     "00:30:48:cf:f0:39":            # source: the host's mac, else its name
-//!       "00:30:48:cf:f0:37": 25       # destination: the output port, else the name of the node it leads to
+//!       "00:30:48:cf:f0:37": 25       # destination: output port, or the next node
 //!   blocked_ports: [27]
 //! ```
 //!
-//! Replies need a way back: where no route from destination to source is installed, the same route
-//! is installed backwards, as far as its links have counterparts. Broadcasts need a tree:
-//! `blocked_ports` lists, for each switch, the ports of the links that are not in a minimum
-//! spanning tree of the undirected graph. As all links weigh the same, the tree is the one that
-//! Kruskal's algorithm finds when it takes nodes, and at each node links, in the order of the file
-//! (that of networkx).
+//! Replies need a route: without one from destination to source, the reverse of the forward route
+//! is installed, as far as its links have counterparts. Broadcasts need a tree: `blocked_ports`
+//! lists, for each switch, the ports of the links that are not in a minimum spanning tree of the
+//! undirected graph. All links have equal weight: the tree is that of Kruskal's algorithm with
+//! nodes, and their links, in the order of the file, as in networkx.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -128,7 +127,7 @@ fn port(topology: &Topology, link: LinkId) -> String {
     }
 }
 
-/// A whole number as such, all else as a quoted string: JSON's strings are YAML's.
+/// A whole number as such, any other value as a quoted string: JSON strings are valid YAML.
 fn scalar(text: &str) -> String {
     match text.parse::<u64>() {
         Ok(number) if number.to_string() == text => text.to_string(),

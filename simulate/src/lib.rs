@@ -4,7 +4,7 @@
 //! on its own:
 //!
 //! ```text
-//! workload ──► jobs ──► scheduler ──► host selector ──► process mapper ──► router ──► link loads ──► result
+//! workload ─► jobs ─► scheduler ─► host selector ─► process mapper ─► router ─► loads ─► result
 //! (phases)     submitted  which job     which hosts       which rank where   which links
 //! ```
 //!
@@ -13,11 +13,11 @@
 //! host [`Placement`](process_mapping::Placement). At each phase a router turns the host-to-host
 //! demand into routes; in the *traffic* model every link on a route then carries the demand's rate
 //! (bytes per second, or bytes where the trace knows no duration) until the phase ends. The model
-//! is that of PFSim (the simulator of the PFAnalyzer paper): loads add up without limit, nobody
-//! waits for the network.
+//! is that of PFSim (the simulator of the PFAnalyzer paper): loads add up without limit, and no
+//! rank waits for the network.
 //!
-//! Where queues, loss and acknowledgements decide, [`packet`] carries messages packet by packet;
-//! scenarios cannot choose it yet.
+//! With the *flow* and *packet* models, [`replay`] executes the operations of each rank over
+//! [`flow`] or [`packet`].
 //!
 //! Each axis of choice is a folder with one file per algorithm, one object-safe trait and one
 //! closed enum as its registry: [`topology`], [`scheduling`], [`host_selection`],
@@ -48,5 +48,6 @@ mod stream;
 pub mod sweep;
 pub mod topology;
 mod traffic;
+mod units;
 pub mod workload;
 pub mod xml;

@@ -1,19 +1,17 @@
 //! Bytes that links carried in a stretch of time.
 //!
-//! In models with a clock of their own a phase loads a link with what the link carries from the
-//! last rank's entry into the phase to the last one's entry into the next, whoever sent it: as its
-//! time, so its bytes, and no link carries more than its capacity. What was sent at the end of a
-//! phase and travels in the time of the next one is a load of the next one. Bytes that are carried
-//! in idle stretches are in no phase, as is their time.
+//! In models with a clock of their own, a phase lasts from the last rank's entry to the last rank's
+//! entry into the next one. Its link bytes are all bytes that a link carries in this time. They
+//! belong to the same interval as its time, so no link exceeds its capacity. Messages in flight at
+//! the end of a phase count for the next one. Bytes of idle stretches belong to no phase, like
+//! their time.
 
 use rustc_hash::FxHashMap;
 
 use crate::engine::Picoseconds;
 use crate::topology::{LinkId, Topology};
 use crate::traffic::LinkShare;
-
-/// Bytes that a link of 1 Gbit/s carries in a picosecond.
-const BYTES_PER_PS: f64 = 1.25e-4;
+use crate::units::BYTES_PER_PS;
 
 /// Bytes by link; parts of bytes where a message was under way at an end of the time.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +30,7 @@ impl LinkBytes {
         self.0.iter().map(|(link, bytes)| (LinkId(*link), *bytes))
     }
 
-    /// Cuts every link to what it can carry in a time, and returns what is above that.
+    /// Limits every link to its capacity in a time, and returns the excess.
     pub(super) fn cut(&mut self, topology: &Topology, time: Picoseconds) -> Self {
         let mut rest = Self::default();
         for (link, bytes) in &mut self.0 {
@@ -45,9 +43,8 @@ impl LinkBytes {
         rest
     }
 
-    /// In whole bytes, by link in ascending order: links that carried any and those of `also`,
-    /// which ascend. How many pairs of ranks use each is from what was `asked` for, which ascends
-    /// too.
+    /// Whole bytes by link, ascending: links with bytes and those of `also`, which ascend. The
+    /// number of rank pairs is that of `asked`, which ascends too.
     pub(super) fn shares(&self, also: impl Iterator<Item = LinkId>, asked: &[LinkShare]) -> Vec<LinkShare> {
         let mut bytes: Vec<(LinkId, u64)> = self
             .0
@@ -56,7 +53,7 @@ impl LinkBytes {
             .filter(|(_, bytes)| *bytes > 0)
             .chain(also.map(|link| (link, 0)))
             .collect();
-        // Of a link that is there twice the bytes come first.
+        // Of a link that is listed twice, the entry with bytes comes first.
         bytes.sort_unstable_by_key(|(link, bytes)| (*link, std::cmp::Reverse(*bytes)));
         bytes.dedup_by_key(|(link, _)| *link);
         let share = |(link, bytes): (LinkId, u64)| {

@@ -6,8 +6,7 @@ use crate::result::{LinkPackets, PacketCounts};
 use crate::topology::LinkId;
 use crate::traffic::LinkShare;
 
-/// Counts of packets: those of links since they were asked for last, the others since the
-/// beginning.
+/// Counts of packets: those of links since the last query, the others since the beginning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     pub(super) links: Vec<LinkTraffic>,
@@ -48,7 +47,7 @@ impl PhasePackets {
         Self { links, counts }
     }
 
-    /// So many times the counts; queues are as long.
+    /// The counts times a factor; queue lengths are unchanged.
     pub(super) fn scaled(&self, factor: f64) -> Self {
         let links = self.links.iter().map(|(link, traffic)| (*link, traffic.scaled(factor))).collect();
         Self { links, counts: self.counts.scaled(factor) }
@@ -78,7 +77,7 @@ impl PhasePackets {
         self.links.iter().map(|(link, traffic)| (*link, traffic.carried as f64))
     }
 
-    /// What became of packets on some links, those of [`shares`](Self::shares).
+    /// Packet counts of the links of [`shares`](Self::shares).
     pub(super) fn of_links(&self, shares: &[LinkShare]) -> Vec<LinkPackets> {
         let of = |link: LinkId| self.links.binary_search_by_key(&link, |(link, _)| *link);
         let traffic = |share: &LinkShare| {
@@ -99,8 +98,7 @@ impl PhasePackets {
         shares.iter().map(traffic).map(row).collect()
     }
 
-    /// What links carried, and links that packets were refused by; `flows` are from what was
-    /// `asked` for.
+    /// Bytes of links, and links that dropped packets; `flows` are those of `asked`.
     pub(super) fn shares(&self, carried: &LinkBytes, asked: &[LinkShare]) -> Vec<LinkShare> {
         carried.shares(self.links.iter().map(|(link, _)| *link), asked)
     }

@@ -2,11 +2,12 @@
 
 use crate::engine::Picoseconds;
 use crate::result::{Series, SeriesSummary};
+use crate::units::PS_PER_S;
 
-/// Maximum, minimum, mean and variance of a step function, each value weighted by how long it held.
+/// Maximum, minimum, mean and variance of a step function, each value weighted by its duration.
 ///
-/// Incremental (West, *Updating mean and variance estimates: an improved method*, 1979), so nothing
-/// is kept and nothing cancels. A value that held for no time counts for the extremes only.
+/// Incremental (West, *Updating mean and variance estimates: an improved method*, 1979), so no
+/// values are stored and no digits cancel. A value without duration counts for the extremes only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TimeWeighted {
     max: f64,
@@ -60,16 +61,15 @@ pub(crate) struct StepFunction {
     current: f64,
     since: Picoseconds,
     steps: Vec<(Picoseconds, f64)>,
-    /// How many changes a stored step stands for, and how many of those the last one has got.
+    /// Number of changes per stored step, and those in the last one so far.
     stride: u32,
     filled: u32,
 }
 
 /// Most steps that a series stores.
 ///
-/// A longer one is thinned, so that a run of millions of jobs stays small: neighbouring steps
-/// become one, which has the higher of their values (what hurts stays visible). Statistics are of
-/// all steps.
+/// Longest stored series, in steps: 2 MiB at 16 bytes a step. In longer ones, neighbouring steps
+/// are merged with the higher of their values, so peaks remain. Statistics include all steps.
 const LONGEST: usize = 1 << 17;
 
 impl Default for StepFunction {
@@ -101,7 +101,7 @@ impl StepFunction {
         }
     }
 
-    /// What is known of it; complete after [`finish`](Self::finish).
+    /// Its statistics and series; complete after [`finish`](Self::finish).
     pub(crate) fn summary(&self) -> Option<SeriesSummary> {
         self.statistics.summary()
     }
@@ -140,12 +140,12 @@ impl StepFunction {
 
 /// Picoseconds as seconds, correctly rounded.
 pub(crate) fn seconds(time: Picoseconds) -> f64 {
-    time as f64 / 1e12
+    time as f64 / PS_PER_S
 }
 
 /// Seconds of several ranks together.
 pub(crate) fn rank_seconds(sum: u128) -> f64 {
-    sum as f64 / 1e12
+    sum as f64 / PS_PER_S
 }
 
 #[cfg(test)]

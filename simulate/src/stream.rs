@@ -1,14 +1,14 @@
-//! Random streams: every source of chance in a run draws from a generator of its own.
+//! Random streams: every random quantity of a run has a generator of its own.
 //!
-//! *Common random numbers*: the jobs of a line depend on the run's seed and the line alone, so all
-//! points of a sweep see the same jobs, and a difference between two points is the algorithms' and
-//! not the dice's. Each axis has a stream of its own for the same reason: another host selector
-//! does not change what the router draws.
+//! *Common random numbers*: the jobs of a line depend on the run's seed and the line alone. All
+//! points of a sweep therefore have the same jobs, and differences between points come from the
+//! algorithms. Each axis has a stream of its own for the same reason: another host selector does
+//! not change the numbers of the router.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a stream is for.
+/// The purpose of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// Submissions and durations of a job line.

@@ -1,20 +1,20 @@
-//! What the links carry: the state of the traffic model.
+//! Loads of links: the state of the traffic model.
 //!
 //! A job adds the load of a phase to the links when the phase begins and takes it off when it ends.
 //! Two things must hold over millions of such changes:
 //!
-//! - *Exactness.* Floating-point sums drift. Here they do not: all loads of a run are multiples of
-//!   one power of two, the [`Quantum`], chosen so small that rounding to it is below a `f64`'s own
-//!   precision of the largest sum, and so large that no sum passes 2⁵³ of it. Within these limits
-//!   addition of `f64`s is exact, so a load depends on who is there and not on who came and went
-//!   before, and a link that all have left carries exactly 0.
+//! - *Exactness.* Floating-point sums drift in general. Here all loads of a run are multiples of
+//!   one power of two, the [`Quantum`]. Rounding to it is below the precision of an `f64` at the
+//!   largest sum, and no sum exceeds 2⁵³ quanta. Within these limits the addition of `f64`s is
+//!   exact. A load therefore depends only on the present jobs, and a link without jobs carries
+//!   exactly 0.
 //! - *Cost.* A change touches the links of one job, statistics are over all links. The links' load
-//!   / capacity is kept in blocks of 64, switch links apart from host links; only blocks that were
-//!   touched are looked through again.
+//!   / capacity is kept in blocks of 64, switch links apart from host links; only changed blocks
+//!   are scanned again.
 
 use crate::topology::{LinkId, Topology};
 
-/// What one phase of one job puts on one link.
+/// The load of one phase of one job on one link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LinkShare {
     pub(crate) link: LinkId,
@@ -163,22 +163,22 @@ impl LinkLoads {
             let link = share.link.0 as usize;
             self.load[link] += share.load;
             self.flows[link] += share.flows;
-            self.touch(share.link);
+            self.mark_changed(share.link);
         }
     }
 
-    /// Takes off what was added before.
+    /// Removes earlier contributions.
     pub(crate) fn remove(&mut self, shares: &[LinkShare]) {
         for share in shares {
             let link = share.link.0 as usize;
             self.load[link] -= share.load;
             self.flows[link] -= share.flows;
-            self.touch(share.link);
+            self.mark_changed(share.link);
         }
     }
 
-    /// The state that holds now; to be asked only when time goes on, so that states of no duration
-    /// leave no peaks.
+    /// The present state; to be read only when time advances, so that states without duration leave
+    /// no peaks.
     pub(crate) fn usage(&mut self) -> Usage {
         if !self.touched_links.is_empty() {
             self.refresh();
@@ -188,7 +188,7 @@ impl LinkLoads {
     }
 
     #[inline]
-    fn touch(&mut self, link: LinkId) {
+    fn mark_changed(&mut self, link: LinkId) {
         if !std::mem::replace(&mut self.link_is_touched[link.0 as usize], true) {
             self.touched_links.push(link);
         }
@@ -291,7 +291,7 @@ mod tests {
         LinkShare { link: LinkId(link), flows, bytes: 0, load }
     }
 
-    /// Everything anew from the list of those who are there.
+    /// The oracle recomputes all loads from the list of present jobs.
     fn oracle(topology: &Topology, present: &[Vec<LinkShare>]) -> (Vec<f64>, Usage) {
         let links = topology.link_count();
         let (mut load, mut flows) = (vec![0.0; links], vec![0; links]);
@@ -317,8 +317,7 @@ mod tests {
     }
 
     proptest! {
-        // CORRECTNESS: a link's load is that of those who are there, to the last bit, whoever came
-        // and went before.
+        // CORRECTNESS: a link's load is that of the present jobs, to the last bit, for any history.
         #[test]
         fn in_lockstep_with_sums_made_anew(
             steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(),

@@ -1,4 +1,4 @@
-//! What a job does: phases in time, each with a traffic matrix.
+//! Workloads of jobs: phases in time, each with a traffic matrix.
 //!
 //! A workload is read from a phase archive; a trace of any kind will do too and is one phase.
 //! Messages are summed up while they pass: memory is that of the matrices. Of loops of phases only
@@ -20,39 +20,40 @@ use crate::replay::{Recording, RecordingBuilder};
 /// Bytes read at once.
 const BUFFER: usize = 256 << 10;
 
-/// Bytes that recognition looks at.
+/// Bytes of the beginning of an input by which its format is recognized: a tar header and the
+/// header member of an archive.
 const BEGINNING: u64 = 64 << 10;
 
-/// What there is to say of a trace that could have been split.
+/// Remark for a trace that pf-segment could split.
 const ONE_PHASE: &str =
     "the whole trace is one phase; pf-segment tells its phases apart (pf-segment TRACE | pf-simulate …)";
 
-/// What there is to say of an archive in which loops come among what they consist of.
+/// Remark for an archive whose loops of phases are phases themselves.
 const LOOPS: &str = "the phase archive is of an earlier version, which stands for loops of phases: each loop is simulated as one phase \
                      (run pf-segment again to tell its phases apart)";
 
 /// A segmented run (or one of a single phase) that jobs repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// What it is called in results: never a file name of the command line, so that a pipe gives
-    /// the same results.
+    /// Its name in results: never a file name of the command line, so that a pipe gives the same
+    /// results.
     pub name: String,
     /// Its phases, their matrices and their occurrences.
     pub segmentation: Segmentation,
-    /// What its user should know beside, a sentence each; not part of results.
+    /// Remarks for the user, a sentence each; not part of results.
     pub remarks: Vec<String>,
-    /// What its ranks do, message by message, where that was [asked for](Reading::Messages).
+    /// Its messages, if they are [read](Reading::Messages).
     pub recording: Option<Recording>,
 }
 
-/// How much of a workload is read.
+/// The parts of a workload that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
     /// Phases and their matrices: memory is that of the matrices.
     #[default]
     Matrices,
-    /// Messages of [windows](phaseflow_segment::Samples) too, which stand for all where a job has
-    /// the network to itself.
+    /// Messages of [windows](phaseflow_segment::Samples) too, the sample for jobs alone in the
+    /// network.
     Samples,
     /// Messages too, as many as the archive holds, for replay: about 200 bytes a message while
     /// reading, 130 after.
@@ -66,7 +67,7 @@ struct Whole {
     matrix: MatrixBuilder,
     tally: Tally,
     summary: Summary,
-    /// Where messages are kept.
+    /// The memory of messages.
     builder: Option<RecordingBuilder>,
     timed: bool,
 }
@@ -127,7 +128,7 @@ impl Whole {
     fn into_segmentation(self) -> Segmentation {
         let Summary { ranks, messages, bytes, unmatched_receives, .. } = self.summary;
         let is_instant = self.timed && messages > 0;
-        // No rate can be worked out for a run of no length.
+        // A run without length has no rates.
         let duration_ns = self.summary.duration_ns.filter(|duration| *duration > 0);
         let stretch = |end_ns| Occurrence { phase: Some(0), depth: 0, start_ns: 0, end_ns, messages, bytes };
         let matrix = self.matrix.finish();
@@ -160,7 +161,7 @@ impl Workload {
     /// for messages out of order.
     ///
     /// # Errors
-    /// What is neither, is damaged, or contradicts itself.
+    /// An input that is neither, is damaged, or contradicts itself.
     pub fn read(input: Input, scratch: Scratch, reading: Reading) -> Result<Self> {
         let ((segmentation, recording), mut remarks) = match input {
             Input::Directory(_) => one_phase(input, scratch, reading)?,
@@ -198,7 +199,7 @@ impl Workload {
     }
 }
 
-/// What recognition looks at: enough to hold the header of an archive.
+/// The beginning of the input, with the header of an archive.
 fn beginning(input: &mut impl Read) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(BEGINNING).read_to_end(&mut bytes)?;
@@ -282,7 +283,7 @@ mod tests {
         // Its own archive comes back, compressed or not.
         for gzip in [false, true] {
             let bytes = write_segmentation(Vec::new(), gzip, &workload.segmentation).unwrap();
-            // What there is to say of a trace is not said of a phase archive.
+            // The remark on traces is not made for a phase archive.
             assert_eq!(read(bytes).unwrap(), Workload { remarks: Vec::new(), ..workload.clone() });
         }
     }

@@ -1,4 +1,4 @@
-//! Writing XML: elements, whatever the names in the data are.
+//! Writing of XML elements with any names in the data.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ impl<W: Write> Xml<W> {
     /// Starts a document.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer = Writer::new_with_indent(out, b' ', 1);
         writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -26,7 +26,7 @@ impl<W: Write> Xml<W> {
     /// `<name attributes>`
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn open(&mut self, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
         self.writer.write_event(Event::Start(start(name, attributes)))
     }
@@ -34,7 +34,7 @@ impl<W: Write> Xml<W> {
     /// `</name>`
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn close(&mut self, name: &str) -> io::Result<()> {
         self.writer.write_event(Event::End(BytesEnd::new(name)))
     }
@@ -42,7 +42,7 @@ impl<W: Write> Xml<W> {
     /// `<name attributes/>`
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn empty(&mut self, name: &str, attributes: &[(&str, &str)]) -> io::Result<()> {
         self.writer.write_event(Event::Empty(start(name, attributes)))
     }
@@ -50,7 +50,7 @@ impl<W: Write> Xml<W> {
     /// `<name attributes>text</name>`
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn text(&mut self, name: &str, attributes: &[(&str, &str)], text: &str) -> io::Result<()> {
         self.open(name, attributes)?;
         self.writer.write_event(Event::Text(BytesText::new(&sayable(text))))?;
@@ -60,7 +60,7 @@ impl<W: Write> Xml<W> {
     /// Ends the document with a line of its own.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn finish(self) -> io::Result<W> {
         let mut out = self.writer.into_inner();
         out.write_all(b"\n")?;

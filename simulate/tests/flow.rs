@@ -86,8 +86,8 @@ fn simulate(topology: &Topology, workloads: &[Workload], jobs: &[JobSource], mod
     result
 }
 
-/// CORRECTNESS: the steps of a critical path are as long as it is, and what it waited for in the
-/// network is all that it waited there.
+/// CORRECTNESS: the steps of a critical path add up to its length, and its delays to its time in
+/// the network.
 fn add_up(result: &RunResult) {
     let mut positions: Vec<(u32, u32)> = Vec::new();
     for row in &result.phases {
@@ -148,7 +148,7 @@ fn phases_take_what_their_formulas_say_times_their_occurrences() {
     let simulated: Vec<u64> = result.phases.iter().map(|row| row.replayed.unwrap().simulated).collect();
     // So short a run is simulated whole, and all occurrences of a phase are one unit of it.
     assert_eq!(simulated, [1, 1]);
-    // Nobody shares a link and nobody computes: all of it is network.
+    // No flows share a link and no rank computes: all of the time is network.
     close(result.phases[0].replayed.unwrap().unshared_s.unwrap(), found[0]);
     close(result.phases[0].replayed.unwrap().network_s, found[0]);
     close(result.phases[0].replayed.unwrap().unlimited_s.unwrap(), seconds(15 * 14 * L));
@@ -266,7 +266,7 @@ fn an_incast_slows_itself() {
             let first = if row.rank == Some(1) { 2 } else { 1 };
             assert_eq!((row.by_rank, row.by_peer), (Some(first), Some(0)));
         }
-        // Nobody else is there.
+        // There are no other flows.
         close(result.jobs[0].alone_s.unwrap(), result.statistics.makespan_s.unwrap());
     }
 }

@@ -132,8 +132,8 @@ fn packets_that_wait_at_the_end_of_a_phase_load_links_in_the_next_one() {
     assert!((sent..sent * 21 / 20).contains(&bytes), "{bytes}");
 }
 
-/// Two jobs on hosts of their own: each phase has what its own messages put on links, whoever was
-/// there.
+/// Two jobs on hosts of their own: each phase has the load of its own messages on links,
+/// independent of the other job.
 #[test]
 fn phases_of_jobs_that_meet_have_their_own_bytes() {
     let options = TopologyOptions {

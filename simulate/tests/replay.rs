@@ -83,8 +83,8 @@ fn check_steps(result: &ReplayResult) {
         at = step.end;
     }
     assert_eq!(at, result.makespan);
-    // Nobody shares anything in such a network, and nobody says so.
-    assert_eq!(details.holds, None);
+    // Such a network has no sharing, and no remark on it.
+    assert_eq!(details.delays, None);
 }
 
 /// A message with all its times, nanoseconds.
@@ -251,8 +251,8 @@ fn who_waits_for_a_late_receiver() {
     assert_eq!(found.accounts, [sender, receiver]);
     assert_eq!(found.makespan, 70_000_000 + flight);
     assert_eq!((found.path().ranks, found.path().network, found.path().messages), (70_000_000, flight, 1));
-    // As an eager message it is there before anybody asks for it: the receiver does not wait longer
-    // than it computes.
+    // As an eager message it arrives before its receive: the receiver does not wait longer than it
+    // computes.
     let eager = Options { eager_bytes: bytes, ..Options::default() };
     assert_eq!(play(&operations, eager).makespan, L + bytes * 100);
     assert_eq!(play(&operations, eager).accounts[0], Account::default());
@@ -272,7 +272,7 @@ fn time_in_calls_is_no_computation_and_time_before_them_is() {
     let ops: Vec<Op> = operations.of(1).to_vec();
     assert_eq!(ops, [Op::ReceivePost(0), Op::Compute(2), Op::ReceiveWait(0), Op::Compute(3)]);
     assert_eq!((operations.gap_ns(2), operations.gap_ns(3)), (40_000, 5_000));
-    // Sent 10 µs before it is asked for: nobody waits.
+    // The message is sent 10 µs before its receive: no rank waits.
     assert_eq!(play(&operations, Options::default()).accounts[1].communication(), 0);
 }
 
@@ -301,7 +301,7 @@ fn sends_without_a_receive_are_named() {
         operations.unmatched().unwrap(),
         "1 sends have no known receive: rank 1, send 2 (77 bytes to rank 0)"
     );
-    // Nobody waits for it, and it does no harm on its way.
+    // No rank waits for it, and it delays no other message.
     assert_eq!(play(&operations, no_compute()).makespan, L + 800);
 }
 
@@ -368,8 +368,8 @@ fn a_rank_can_end_before_the_last_one_starts() {
     assert_eq!((time, lag, next_lag), (600, 0, 300));
 }
 
-/// CORRECTNESS: scripts side by side on hosts of their own, over a network that nobody has to
-/// share, do as each does alone.
+/// CORRECTNESS: replays side by side on hosts of their own, over a network without sharing, have
+/// the results of each alone.
 #[test]
 fn scripts_side_by_side() {
     let first = steps(4, 6, 1000, true, |_, rank| vec![((rank + 1) % 4, 5000)]);

@@ -33,7 +33,8 @@ struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = Offered::new(Table::ALL.map(Table::name)), hide_possible_values = true)]
     table: Option<String>,
 
-    /// Also write pictures into DIR/plots: matrices, time lines, link loads, runs and their speed-up
+    /// Also write pictures into DIR/plots: matrices, time lines, link loads, runs and their
+    /// speed-up
     ///
     /// svg or png; png needs a font on the machine.
     #[arg(long, value_name = "FORMAT", conflicts_with = "table", value_parser = Offered::new(PictureFormat::NAMES), hide_possible_values = true)]

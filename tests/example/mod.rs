@@ -122,6 +122,49 @@ pub(crate) fn labels(run: u32, router: &str) -> RunLabels {
     }
 }
 
+/// The row of a phase; `rows` are its links with bytes and flows.
+fn phase_row(rows: &[(u32, LinkId, u64, u64)], at: u32, name: &str, bytes: u64) -> PhaseRow {
+    let loads: Vec<u64> = rows.iter().filter(|row| row.0 == at).map(|row| row.2).collect();
+    let most = loads.iter().copied().max().unwrap();
+    let bottleneck = rows.iter().find(|row| row.0 == at && row.2 == most).unwrap().1;
+    let mean = loads.iter().sum::<u64>() as f64 / 2.0 / 16.0;
+    PhaseRow {
+        job: 0,
+        phase: name.into(),
+        occurrences: 25,
+        duration_s: Some(2.0),
+        makespan_s: None,
+        bytes,
+        max_link_bytes: Some(most),
+        max_link_load: Some(most as f64 / 2.0),
+        max_utilization: Some(most as f64 / 2.0 * 8.0 / 10e9),
+        mean_utilization: Some(mean * 8.0 / 10e9),
+        bottleneck: Some(bottleneck),
+        min_link_load: Some(0.0),
+        mean_link_load: Some(mean),
+        variance_link_load: None,
+        drops: None,
+        retransmits: None,
+        replayed: None,
+        packets: None,
+        chosen: None,
+        senders: Vec::new(),
+    }
+}
+
+/// The table of links of rows by phase and link.
+fn link_table(rows: &[(u32, LinkId, u64, u64)]) -> LinkTable {
+    LinkTable {
+        job: vec![Some(0); rows.len()],
+        phase: rows.iter().map(|row| Some(row.0)).collect(),
+        link: rows.iter().map(|row| row.1).collect(),
+        bytes: rows.iter().map(|row| row.2).collect(),
+        flows: rows.iter().map(|row| row.3).collect(),
+        load: rows.iter().map(|row| row.2 as f64 / 2.0).collect(),
+        packets: Vec::new(),
+    }
+}
+
 /// The run of a router; `second` is the core switch that takes h1 → h3.
 pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
     let mut rows: Vec<(u32, LinkId, u64, u64)> = Vec::new();
@@ -138,34 +181,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
     put(1, &["h0", "e0", "c0", "e1", "h2"], 2_500_000_000);
     put(1, &["h1", "e0", second, "e1", "h3"], 2_500_000_000);
     rows.sort();
-    let phase = |at: u32, name: &str, bytes: u64| {
-        let loads: Vec<u64> = rows.iter().filter(|row| row.0 == at).map(|row| row.2).collect();
-        let most = loads.iter().copied().max().unwrap();
-        let bottleneck = rows.iter().find(|row| row.0 == at && row.2 == most).unwrap().1;
-        let mean = loads.iter().sum::<u64>() as f64 / 2.0 / 16.0;
-        PhaseRow {
-            job: 0,
-            phase: name.into(),
-            occurrences: 25,
-            duration_s: Some(2.0),
-            makespan_s: None,
-            bytes,
-            max_link_bytes: Some(most),
-            max_link_load: Some(most as f64 / 2.0),
-            max_utilization: Some(most as f64 / 2.0 * 8.0 / 10e9),
-            mean_utilization: Some(mean * 8.0 / 10e9),
-            bottleneck: Some(bottleneck),
-            min_link_load: Some(0.0),
-            mean_link_load: Some(mean),
-            variance_link_load: None,
-            drops: None,
-            retransmits: None,
-            replayed: None,
-            packets: None,
-            chosen: None,
-            senders: Vec::new(),
-        }
-    };
+    let phase = |at: u32, name: &str, bytes: u64| phase_row(&rows, at, name, bytes);
     let phases = vec![phase(0, "halo", 1_250_000_000), phase(1, "a/2a", 5_000_000_000)];
     let most = phases[1].max_link_load.unwrap();
     let dense = |f: fn(&(u32, LinkId, u64, u64)) -> u64| -> Vec<u64> {
@@ -195,15 +211,7 @@ pub(crate) fn run(run: u32, router: &str, second: &str) -> RunResult {
             ranks: [0, 1, 2, 3].map(NodeId).to_vec(),
             alone_s: None,
         }],
-        links: LinkTable {
-            job: vec![Some(0); rows.len()],
-            phase: rows.iter().map(|row| Some(row.0)).collect(),
-            link: rows.iter().map(|row| row.1).collect(),
-            bytes: rows.iter().map(|row| row.2).collect(),
-            flows: rows.iter().map(|row| row.3).collect(),
-            load: rows.iter().map(|row| row.2 as f64 / 2.0).collect(),
-            packets: Vec::new(),
-        },
+        links: link_table(&rows),
         phases,
         ranks: Vec::new(),
         path: Vec::new(),

@@ -12,8 +12,7 @@
 //! first value minus 0), modulo 2⁶⁴. The stored values go in groups of 256 (the last one shorter):
 //! `u8 width` (0, 1, 2, 4 or 8), `i64 base` (the group's least), then `width` bytes a value, the
 //! value minus base. Width 0 means that all equal base. Fixed widths decode without a branch per
-//! value, and leave gzip, where wanted, runs of zero bytes to remove; one outlier costs its group,
-//! not the block.
+//! value; gzip removes the runs of zero bytes. An outlier enlarges its group, not the block.
 //!
 //! A column that is unknown for all rows is left out; [`UNKNOWN`] marks single unknown values.
 //! Readers skip columns whose id they do not know.
@@ -23,16 +22,17 @@ use crate::{Error, Result};
 /// A value that is not known, in columns that allow it.
 pub const UNKNOWN: i64 = i64::MIN;
 
-/// Values that share a width and a base.
+/// Values that share a width and a base. At 256 their 9 bytes add 4 % to values of one byte; larger
+/// groups suffer more from outliers.
 const GROUP: usize = 256;
 
-/// Rows in the largest block: what bounds a reader's memory.
+/// Rows in the largest block; it bounds a reader's memory to 0.5 MiB a column.
 pub const LARGEST_BLOCK: usize = 1 << 16;
 
-/// No column needs more: 8 bytes a value and 9 a group.
+/// Largest member of columns, bytes: 256 columns with 8 bytes a value and 9 a group.
 pub const LARGEST_BYTES: u64 = (5 + 256 * (6 + LARGEST_BLOCK * 8 + LARGEST_BLOCK / GROUP * 9) + 4) as u64;
 
-/// How a column's values are stored.
+/// The encoding of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transform {
     /// As they are: identifiers, sizes.
@@ -143,7 +143,7 @@ impl<'a> BlockReader<'a> {
     /// Checks length, checksum and column directory.
     ///
     /// # Errors
-    /// Bytes that are not a block, or damaged.
+    /// Bytes that are no block, or a damaged one.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {
         let too_short =
             || Error::data(format!("{} bytes are too short for the columns they declare", bytes.len()));
@@ -229,7 +229,7 @@ impl<'a> BlockReader<'a> {
     /// As [`column`](Self::column), for a column that has to be there.
     ///
     /// # Errors
-    /// As [`column`](Self::column), and a block without it.
+    /// As for [`column`](Self::column), and a block without it.
     pub fn required<T: Value>(&self, id: u8, name: &str, out: &mut Vec<T>) -> Result<()> {
         if self.column(id, out)? {
             return Ok(());
@@ -280,7 +280,7 @@ impl<'a> Group<'a> {
         matches!(width, 0 | 1 | 2 | 4 | 8).then_some((Self { len, width, base, data }, rest))
     }
 
-    /// True if no value can be out of range, so that nobody has to look at each.
+    /// True if no value can be out of range, so that values need no check.
     fn fits<T: Value>(&self, transform: Transform) -> bool {
         let greatest = |width: usize| self.base.checked_add((1 << (8 * width)) - 1);
         T::holds(i64::MIN, i64::MAX)
@@ -306,8 +306,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Appends what `value` makes of the differences to the base. A loop for each width, without
-    /// branches: they become vectors.
+    /// Appends `value` of each difference to the base. One loop per width without branches, so that
+    /// the compiler vectorizes them.
     fn extend<T: Value>(&self, out: &mut Vec<T>, mut value: impl FnMut(i64) -> i64) {
         match self.width {
             0 => out.extend((0..self.len).map(|_| T::wrapped(value(0)))),

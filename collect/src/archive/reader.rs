@@ -9,14 +9,16 @@ use serde::de::DeserializeOwned;
 use super::{CHECKSUM, HEADER, checksum};
 use crate::{At, Error, Result};
 
-/// No header, summary or other text member of ours comes near this; a larger claim is damage or
-/// malice.
+/// Largest text member, bytes: hundreds of times our largest headers and summaries. A larger claim
+/// is damage or an attack.
 const LARGEST_JSON: u64 = 64 << 20;
 
-/// tar pads an archive to a multiple of its blocking factor, at most a few hundred blocks.
+/// Largest padding of an archive, bytes: tar pads to its blocking factor, 20 blocks of 512 bytes by
+/// default.
 const LARGEST_PADDING: u64 = 1 << 20;
 
-/// Bytes read ahead of gzip and tar.
+/// Bytes of the read buffer below gzip and tar: four reads of a pipe, whose capacity on Linux is 64
+/// KiB.
 const BUFFER: usize = 256 << 10;
 
 /// Name and size of the member the reader stands at.
@@ -31,10 +33,10 @@ pub struct MemberInfo {
 /// Reads one of PhaseFlow's archives front to back; memory is that of the member asked for.
 pub struct ArchiveReader<R: BufRead> {
     input: Inflated<R>,
-    /// Bytes of the current member, padding included, that nobody read yet.
+    /// Bytes of the current member that are not read yet, padding included.
     left: u64,
     padding: u64,
-    /// That of the current member, if the archive has any.
+    /// Checksum of the current member, if the archive has checksums.
     checksum: Option<[u8; 12]>,
     /// Name of the current member.
     name: String,
@@ -58,7 +60,7 @@ impl<R: BufRead> Read for Inflated<R> {
 /// True if the stream begins as gzip does. Consumes nothing.
 ///
 /// # Errors
-/// What the stream reports.
+/// An error of the stream.
 pub fn sniff_gzip(input: &mut impl BufRead) -> Result<bool> {
     Ok(input.fill_buf()?.starts_with(&[0x1f, 0x8b]))
 }
@@ -73,7 +75,7 @@ impl<R: BufRead> ArchiveReader<R> {
     /// Opens an archive, gzip'ed or not, and checks that its first member is a header.
     ///
     /// # Errors
-    /// No tar, no header, or what the stream reports.
+    /// Input without tar or header, or an error of the stream.
     pub fn open(mut input: R) -> Result<Self> {
         let gzip = sniff_gzip(&mut input)?;
         let input = if gzip {
@@ -100,7 +102,7 @@ impl<R: BufRead> ArchiveReader<R> {
         Ok(reader)
     }
 
-    /// The format that the header names, whatever it is.
+    /// The format that the header names.
     ///
     /// # Errors
     /// A header that is not JSON with `format` and `version`.
@@ -144,8 +146,8 @@ impl<R: BufRead> ArchiveReader<R> {
         let mut block = [0; 512];
         self.input.read_exact(&mut block)?;
         if block.iter().all(|byte| *byte == 0) {
-            // Reading on to the end checks gzip's trailer and lets the writer of a pipe finish in
-            // peace.
+            // Reading to the end checks gzip's trailer, and the writer of a pipe gets no broken
+            // pipe.
             io::copy(&mut (&mut self.input).take(LARGEST_PADDING), &mut io::sink())?;
             return Ok(None);
         }
@@ -164,7 +166,7 @@ impl<R: BufRead> ArchiveReader<R> {
         let size = header.entry_size().map_err(|error| Error::data(error.to_string()).at(&name))?;
         self.left = size;
         self.name.clone_from(&name);
-        // Archives of earlier versions and those that other programs packed have none.
+        // Archives of earlier versions and of other programs have no checksums.
         self.checksum = block[CHECKSUM].try_into().ok().filter(|sum: &[u8; 12]| {
             sum[..8].iter().all(u8::is_ascii_hexdigit) && sum[8..].iter().all(|byte| *byte == 0)
         });
@@ -194,8 +196,8 @@ impl<R: BufRead> ArchiveReader<R> {
                 format!("claims {} bytes, a member of this kind has at most {largest}", member.size);
             return Err(Error::data(problem).at(&member.name));
         }
-        // What was there is written over; a claim is believed no further than twice as far as there
-        // were bytes for it.
+        // The buffer is overwritten. It grows at most to twice the bytes that are present, whatever
+        // size is claimed.
         let (mut read, end) = (0, self.left as usize);
         while read < end {
             let next = end.min(bytes.len().max(2 * read).max(BUFFER));
@@ -211,7 +213,7 @@ impl<R: BufRead> ArchiveReader<R> {
             read = next;
         }
         bytes.truncate(end);
-        // What was read before has been checked before.
+        // Bytes that were read before are checked already.
         match self.checksum.take() {
             Some(expected) if expected != checksum(bytes) => {
                 let text = |sum: [u8; 12]| String::from_utf8_lossy(&sum[..8]).into_owned();
@@ -241,7 +243,7 @@ const STAGES: [(&str, &str, &str); 3] = [
     ("phaseflow.results", "a result archive", "pf-simulate"),
 ];
 
-/// An archive of another format than expected, and which commands lead from one to the other.
+/// The error for an archive of another format, with the commands that convert it.
 fn wrong_stage(found: &str, expected: &str) -> Error {
     let stage = |format: &str| STAGES.iter().position(|stage| stage.0 == format);
     let (Some(at), Some(to)) = (stage(found), stage(expected)) else {
@@ -349,7 +351,7 @@ mod tests {
     fn every_cut_is_noticed() {
         for gzip in [false, true] {
             let bytes = sample(gzip);
-            // A plain tar's second zero block says nothing that the first has not said.
+            // The second zero block of a plain tar repeats the first.
             for cut in 0..bytes.len() - if gzip { 0 } else { 512 } {
                 let outcome = ArchiveReader::open(&bytes[..cut]).and_then(|mut reader| {
                     while let Some(member) = reader.next_member()? {

@@ -1,7 +1,7 @@
 //! Gather and scatter along a binomial tree whose subtrees are contiguous: ⌈log₂ p⌉ rounds, blocks
 //! travel together.
 //!
-//! For many ranks and short blocks; long blocks travel several hops for nothing.
+//! For many ranks and short blocks; long blocks are sent several times.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};

@@ -1,4 +1,4 @@
-//! A vector cut into one block a rank.
+//! A vector that is divided into one block per rank.
 
 /// Where the blocks of `ranks` ranks lie in one vector, in bytes.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub(super) struct Blocks {
 enum Cut {
     /// All blocks alike.
     Each { bytes: u64 },
-    /// As even as elements allow, the longer ones first (`COLL_BASE_COMPUTE_BLOCKCOUNT`).
+    /// Equal blocks up to one element, the longer ones first (`COLL_BASE_COMPUTE_BLOCKCOUNT`).
     Even { count: u64, unit: u64 },
     /// Rounded up, so that the last ones may be short or empty.
     Ceiling { count: u64, unit: u64 },

@@ -22,7 +22,7 @@ pub(super) fn allgather(schedule: &mut Schedule, blocks: &Blocks) {
     }
 }
 
-/// `ompi_coll_base_alltoall_intra_bruck`: blocks travel the bits of their way one after the other.
+/// `ompi_coll_base_alltoall_intra_bruck`: a block is sent once for each bit of its distance.
 pub(super) fn alltoall(schedule: &mut Schedule, ranks: u32, block_bytes: u64) {
     for bit in distances(ranks) {
         let bytes = u64::from(ways_with(bit, ranks)) * block_bytes;
@@ -47,7 +47,7 @@ fn distances(ranks: u32) -> impl Iterator<Item = u32> {
     (0..u32::BITS).map(|bit| 1 << bit).take_while(move |distance| *distance < ranks)
 }
 
-/// How many numbers below `ranks` have the bit.
+/// Count of numbers below `ranks` with the bit.
 fn ways_with(bit: u32, ranks: u32) -> u32 {
     let (whole, rest) = (ranks / bit / 2, ranks % bit.saturating_mul(2));
     whole * bit + rest.saturating_sub(bit)

@@ -1,4 +1,5 @@
-//! Träff's reduce-scatter: halves with ever farther partners, so that the order of ranks is kept.
+//! Träff's reduce-scatter: recursive halving with increasing distance, which keeps the order of
+//! ranks.
 //!
 //! J. L. Träff, An improved algorithm for (non-commutative) reduce-scatter with an application,
 //! EuroPVM/MPI 2005. The survivor v ends with block mirror(v), v's bits reversed, and swaps it for
@@ -44,8 +45,8 @@ pub(super) fn reduce_scatter(schedule: &mut Schedule, blocks: &Blocks) {
 }
 
 /// `ompi_coll_base_reduce_scatter_block_intra_butterfly_pof2`: the blocks are put into mirrored
-/// order beforehand, which saves the last round but makes what is sent a comb of blocks. `ranks` is
-/// a power of two.
+/// order beforehand. This saves the last round, but messages consist of scattered blocks. `ranks`
+/// is a power of two.
 pub(super) fn reduce_scatter_mirrored(schedule: &mut Schedule, ranks: u32, block_bytes: u64) {
     let mut distance = 1;
     while distance < ranks {

@@ -1,18 +1,16 @@
-//! From what traces keep of a collective call, each rank's own part in bytes, to the counts of the
-//! collective.
+//! Counts of a collective from the bytes of each rank's call.
 //!
-//! A trace's [`Call`](crate::trace::Call) has one number of bytes. For alltoallv and alltoallw it
-//! leaves open how a rank's bytes are spread over the others, and an even spread is assumed;
-//! neighbourhoods remain unknown.
+//! A trace's [`Call`](crate::trace::Call) has one number of bytes. For alltoallv and alltoallw the
+//! bytes are assumed to be spread evenly over the other ranks; neighbourhoods remain unknown.
 
 use super::collective::{Collective, Counts};
 use crate::trace::Operation;
 
 impl<'a> Collective<'a> {
     /// The collective of which each rank's own part ([`Call::bytes`](crate::trace::Call::bytes))
-    /// was `bytes[rank]`; `None` for operations that this does not determine. Elements are taken to
-    /// be single bytes, the operator to commute. Where all ranks have to agree, the largest value
-    /// counts.
+    /// was `bytes[rank]`; `None` for operations that this does not determine. Elements are assumed
+    /// to be single bytes, and the operator to commute. If all ranks must have one value, the
+    /// largest counts.
     pub fn from_parts(operation: Operation, root: Option<u32>, bytes: &'a [u64]) -> Option<Self> {
         let ranks = u32::try_from(bytes.len()).ok()?;
         let largest = bytes.iter().copied().max()?;

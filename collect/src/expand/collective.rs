@@ -1,4 +1,4 @@
-//! A collective call as the program made it: what an expansion starts from.
+//! A collective call of a program, the input of an expansion.
 
 use super::blocks::Blocks;
 use crate::trace::Operation;
@@ -6,11 +6,11 @@ use crate::{Error, Result};
 
 /// One collective operation over the members of one communicator, numbered 0 to `ranks` − 1.
 ///
-/// The element size matters beyond the product with the counts: vectors are cut between elements,
-/// and some algorithms step aside for another one when there are fewer elements than ranks.
+/// The element size matters apart from the product with the counts: vectors are divided between
+/// elements, and some algorithms are replaced by others for fewer elements than ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct Collective<'a> {
-    /// Which collective.
+    /// The collective operation.
     pub operation: Operation,
     /// Members of the communicator.
     pub ranks: u32,
@@ -24,15 +24,14 @@ pub struct Collective<'a> {
     pub commutative: bool,
 }
 
-/// How many elements a collective moves.
+/// The numbers of elements of a collective.
 #[derive(Clone, Copy, Debug)]
 pub enum Counts<'a> {
     /// The same everywhere: the vector of bcast, reduce, allreduce, scan and exscan; the block of
     /// one rank in gather, scatter, allgather, alltoall and reduce_scatter_block.
     Each(u64),
     /// One value a rank: the blocks of gatherv, scatterv, allgatherv and reduce_scatter; in
-    /// alltoallv and alltoallw what the rank sends in total, taken to be spread evenly because
-    /// nothing finer is known.
+    /// alltoallv and alltoallw the bytes that the rank sends in total, assumed to be spread evenly.
     Ranks(&'a [u64]),
     /// One value a pair, row by row (sender × ranks + receiver): alltoallv and alltoallw.
     Pairs(&'a [u64]),
@@ -51,7 +50,7 @@ pub struct Edge {
     pub count: u64,
 }
 
-/// What kind of counts an operation takes.
+/// The kind of counts of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Nothing,
@@ -125,14 +124,13 @@ impl<'a> Collective<'a> {
         count * self.type_bytes
     }
 
-    /// The same communicator and element in another collective: what composed algorithms call.
+    /// The same communicator and element in another collective, for composed algorithms.
     pub(super) fn inner(&self, operation: Operation, counts: Counts<'a>) -> Self {
         Self { operation, counts, root: Some(0), ..*self }
     }
 
-    /// Whether MPI returns at once because nothing is to be moved. Where each pair or edge has its
-    /// own count it goes on, as no rank knows all of them; the algorithms then skip or send empty
-    /// messages.
+    /// True if MPI returns at once, as all counts are 0. With a count per pair or edge it does not,
+    /// as no rank knows all of them; the algorithms then skip or send empty messages.
     pub(super) fn is_void(&self) -> bool {
         let same_everywhere =
             matches!(self.operation, Operation::NeighborAllgather | Operation::NeighborAlltoall);

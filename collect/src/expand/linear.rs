@@ -1,5 +1,5 @@
-//! One rank talks to all others, or all to all at once: no forwarding, so the bytes are minimal and
-//! the endpoints are busy.
+//! Linear algorithms: one rank communicates with all others, or all with all at once. They forward
+//! nothing, so bytes are minimal, but the endpoints are busy.
 
 use super::blocks::Blocks;
 use super::collective::{Collective, Edge};
@@ -26,7 +26,7 @@ pub(super) fn gather(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     }
 }
 
-/// `mca_coll_basic_gatherv_intra`: as gather, but who has nothing sends nothing.
+/// `mca_coll_basic_gatherv_intra`: as gather, without empty messages.
 pub(super) fn gatherv(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     for src in others(blocks.ranks(), root).filter(|src| blocks.bytes(*src) > 0) {
         schedule.send(src, root, blocks.bytes(src), Part::Copy { offset: blocks.start(src) });
@@ -53,7 +53,7 @@ pub(super) fn scatter(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     }
 }
 
-/// `mca_coll_basic_scatterv_intra`: as scatter, but who gets nothing is sent nothing.
+/// `mca_coll_basic_scatterv_intra`: as scatter, without empty messages.
 pub(super) fn scatterv(schedule: &mut Schedule, root: u32, blocks: &Blocks) {
     for dst in others(blocks.ranks(), root).filter(|dst| blocks.bytes(*dst) > 0) {
         schedule.send(root, dst, blocks.bytes(dst), Part::Copy { offset: blocks.start(dst) });
@@ -71,7 +71,7 @@ pub(super) fn alltoall(schedule: &mut Schedule, collective: &Collective) {
     }
 }
 
-/// `mca_coll_basic_alltoallw_intra`: nothing is sent where there is nothing.
+/// `mca_coll_basic_alltoallw_intra`: no empty messages.
 pub(super) fn alltoallw(schedule: &mut Schedule, collective: &Collective) {
     for src in 0..collective.ranks {
         for dst in others(collective.ranks, src) {
@@ -83,8 +83,7 @@ pub(super) fn alltoallw(schedule: &mut Schedule, collective: &Collective) {
     }
 }
 
-/// `ompi_coll_base_barrier_intra_basic_linear`: everybody reports to rank 0, which then lets
-/// everybody go.
+/// `ompi_coll_base_barrier_intra_basic_linear`: all ranks send to rank 0, which then answers all.
 pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
     for src in 1..ranks {
         schedule.send(src, 0, 0, Part::Signal);
@@ -95,8 +94,8 @@ pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
     }
 }
 
-/// `ompi_coll_base_scan_intra_linear` and `…_exscan_intra_linear`: each rank passes on the
-/// reduction of all up to itself.
+/// `ompi_coll_base_scan_intra_linear` and `…_exscan_intra_linear`: each rank sends the reduction of
+/// all up to itself to the next one.
 pub(super) fn scan(schedule: &mut Schedule, ranks: u32, bytes: u64) {
     for src in 0..ranks - 1 {
         schedule.send(src, src + 1, bytes, Part::Combine { offset: 0 });

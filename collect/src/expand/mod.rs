@@ -1,10 +1,9 @@
-//! Collectives that were recorded only as calls, as the messages an MPI library makes of them.
+//! Expansion of collectives that are recorded only as calls into the messages of an MPI library.
 //!
-//! Where messages below the collectives cannot be seen (MPICH, statically linked programs, traces
-//! of other tools), a call says *what* was done: operation, communicator, root, counts. *How*
-//! depends on the library, which chooses an algorithm by operation, number of ranks and bytes
-//! ([`Rules`]), and the [`Algorithm`] makes a schedule: [`Transfer`]s in rounds, where a transfer
-//! depends only on what arrived in earlier rounds.
+//! Messages below the collectives are not recorded with MPICH, static linking and traces of other
+//! tools. A call has operation, communicator, root and counts. The library chooses an [`Algorithm`]
+//! by operation, number of ranks and bytes ([`Rules`]). The algorithm makes a schedule:
+//! [`Transfer`]s in rounds, where a transfer depends only on arrivals of earlier rounds.
 //!
 //! [`expand`] writes a schedule into a closure, transfer by transfer in ascending rounds; it
 //! allocates a few numbers a rank at most. Ranks are those of the communicator. Schedules and
@@ -33,6 +32,7 @@ mod calls;
 mod collective;
 mod linear;
 mod neighbor_exchange;
+mod operation;
 mod pairwise;
 mod rabenseifner;
 mod recursive_doubling;
@@ -59,14 +59,15 @@ use crate::trace::Operation;
 use schedule::Schedule;
 
 /// Writes the transfers of a collective, chosen by rules, in ascending rounds; returns the number
-/// of rounds. Nothing is written for a single rank, nor where nothing is to be moved and MPI
-/// returns at once.
+/// of rounds. There are no transfers for a single rank, nor where all counts are 0 and MPI returns
+/// at once.
 ///
 /// ```
 /// use phaseflow_collect::expand::{Collective, Counts, Rules, expand};
 /// use phaseflow_collect::trace::Operation;
 ///
-/// let collective = Collective { root: Some(2), ..Collective::new(Operation::Bcast, 8, Counts::Each(1024)) };
+/// let counts = Counts::Each(1024);
+/// let collective = Collective { root: Some(2), ..Collective::new(Operation::Bcast, 8, counts) };
 /// let mut bytes = 0;
 /// let rounds = expand(&collective, Rules::OpenMpi41, &mut |transfer| bytes += transfer.bytes)?;
 /// assert_eq!((rounds, bytes), (2, 7 * 1024)); // a 4-nomial tree
@@ -98,7 +99,7 @@ pub fn expand_with(
         return Ok(0);
     }
     let mut schedule = Schedule::new(rules, sink);
-    algorithm::run(&mut schedule, collective, algorithm)?;
+    operation::run(&mut schedule, collective, algorithm)?;
     Ok(schedule.rounds())
 }
 

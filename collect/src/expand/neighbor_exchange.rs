@@ -1,5 +1,5 @@
-//! Allgather for an even number of ranks: pairs of blocks swing between the two neighbours in p/2
-//! rounds.
+//! Allgather for an even number of ranks: pairs of blocks are exchanged with the two neighbours in
+//! turn, in p/2 rounds.
 //!
 //! J. Chen et al., Performance evaluation of allgather algorithms on terascale Linux cluster with
 //! Fast Ethernet, HPC Asia 2005. Half the rounds of the ring with the same bytes, and traffic
@@ -18,7 +18,7 @@ pub(super) fn allgather(schedule: &mut Schedule, blocks: &Blocks) {
     }
     schedule.next_round();
     for step in 1..ranks / 2 {
-        // Even and odd ranks mirror each other: when one looks up, the other looks down.
+        // Even and odd ranks are mirror images: one sends up when the other sends down.
         for src in 0..ranks {
             let up = (src % 2 == 0) == (step % 2 == 0);
             let dst = if up { src + 1 } else { src + ranks - 1 } % ranks;

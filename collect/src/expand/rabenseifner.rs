@@ -1,5 +1,5 @@
-//! Rabenseifner's reductions: halve the vector while doubling the distance, then gather the pieces
-//! backwards.
+//! Rabenseifner's reductions: recursive halving of the vector, then a gather of the pieces in
+//! reverse.
 //!
 //! R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations in
 //! MPICH, IJHPCA 19(1),
@@ -24,7 +24,7 @@ struct Window {
 }
 
 impl Vector {
-    /// What a survivor works on after `steps` halvings.
+    /// The part of a survivor after `steps` halvings.
     fn window(self, survivor: u32, steps: u32) -> Window {
         (0..steps).fold(Window { first: 0, count: self.count }, |Window { first, count }, step| {
             let left = count / 2;
@@ -63,8 +63,8 @@ pub(super) fn allreduce(schedule: &mut Schedule, ranks: u32, vector: Vector) {
     }
 }
 
-/// `ompi_coll_base_reduce_intra_redscat_gather`. A root that did not survive takes the place of
-/// rank 0 before the gather.
+/// `ompi_coll_base_reduce_intra_redscat_gather`. A root that is no survivor takes the place of rank
+/// 0 before the gather.
 pub(super) fn reduce(schedule: &mut Schedule, ranks: u32, root: u32, vector: Vector) {
     let survivors = Survivors::even(ranks);
     reduce_scatter(schedule, survivors, vector);
@@ -80,7 +80,7 @@ pub(super) fn reduce(schedule: &mut Schedule, ranks: u32, root: u32, vector: Vec
     } else {
         root - survivors.merged
     };
-    // Who differs from the root in the present bit hands over and leaves.
+    // A node that differs from the root in the present bit sends its part and ends.
     for distance in survivors.distances().rev() {
         let target_group = root - root % distance;
         for survivor in (0..distance).map(|low| (target_group ^ distance) + low) {

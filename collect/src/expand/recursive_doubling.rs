@@ -1,7 +1,8 @@
-//! Exchanges with partners at distance 1, 2, 4, …: what a rank knows doubles each time.
+//! Recursive doubling: exchanges with partners at distance 1, 2, 4, …
 //!
-//! ⌈log₂ p⌉ rounds, the least there is. A reduction sends the whole vector each time, so it is for
-//! short vectors; an allgather sends what the partner lacks and is optimal in bytes, too.
+//! ⌈log₂ p⌉ rounds, which is the minimum. A reduction sends the whole vector each time, so it suits
+//! short vectors. An allgather sends only blocks that the partner lacks, so its bytes are minimal
+//! too.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};
@@ -92,9 +93,9 @@ pub(super) fn reduce_scatter(schedule: &mut Schedule, blocks: &Blocks) {
     }
 }
 
-/// Where p is not a power of two, nodes whose partner does not exist get what they miss from those
-/// of their own group that had one, by recursive halving. Calls `send` with the first node of the
-/// group that the data is from, and both ends.
+/// If p is no power of two, nodes without a partner get the missing data from nodes of their own
+/// group, by recursive halving. Calls `send` with the first node of the group that the data is
+/// from, and both ends.
 fn hand_on(schedule: &mut Schedule, ranks: u32, distance: u32, send: impl Fn(&mut Schedule, u32, u32, u32)) {
     // Only the last complete group can face an incomplete one.
     let first = (ranks - 1) / (2 * distance) * (2 * distance);

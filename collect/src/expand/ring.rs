@@ -1,15 +1,15 @@
-//! Blocks that go round a ring, each rank sending to the next: p − 1 steps, every link equally
-//! loaded.
+//! Ring algorithms: each rank sends blocks to the next one, in p − 1 steps with equal load on all
+//! links.
 //!
-//! The vector of m bytes is cut into p blocks. One turn in which each rank adds its own share
-//! leaves every rank with one finished block (reduce-scatter), one more turn spreads these
-//! (allgather): 2(p−1)/p·m bytes a rank for an allreduce, the least there is, in 2(p−1) rounds,
-//! which is too many for short vectors.
+//! The vector of m bytes is cut into p blocks. In the first turn each rank adds its own share,
+//! after which every rank has one complete block (reduce-scatter). A second turn distributes these
+//! (allgather). An allreduce takes 2(p−1)/p·m bytes per rank, the minimum, in 2(p−1) rounds, too
+//! many for short vectors.
 
 use super::blocks::Blocks;
 use super::schedule::{Part, Schedule};
 
-/// What a rank does with the block it receives.
+/// The use of a received block.
 #[derive(Clone, Copy)]
 pub(super) enum Turn {
     Copy,
@@ -53,8 +53,8 @@ pub(super) fn allgather(schedule: &mut Schedule, blocks: &Blocks) {
     turn(schedule, 0, blocks, 0, Turn::Copy);
 }
 
-/// `ompi_coll_base_barrier_intra_doublering`: a token goes round twice, first to collect, then to
-/// release.
+/// `ompi_coll_base_barrier_intra_doublering`: a token passes the ring twice, first to collect, then
+/// to release.
 pub(super) fn barrier(schedule: &mut Schedule, ranks: u32) {
     for _ in 0..2 {
         for src in 0..ranks {

@@ -1,4 +1,4 @@
-//! Which algorithm an MPI library would have taken.
+//! Rules by which MPI libraries choose algorithms.
 
 use super::algorithm::Algorithm;
 use super::collective::Collective;
@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// A way of choosing algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// Open MPI 4.1 as it comes: component `tuned` with its fixed decisions, which depend on
+    /// Open MPI 4.1 with its defaults: component `tuned` with its fixed decisions, which depend on
     /// operation, communicator size, bytes and commutativity; component `basic` for what `tuned`
     /// leaves out (gatherv, scatterv, alltoallw, scan, exscan, neighbourhoods). Wrong for settings
     /// that change these (`coll_tuned_use_dynamic_rules`, hcoll, UCC) and for non-blocking
@@ -17,16 +17,16 @@ pub enum Rules {
     OpenMpi41,
     /// The textbook: linear up to 4 ranks, binomial trees beyond (as Open MPI's component `basic`
     /// with its `coll_basic_crossover` of 4), reductions to all as reduce and bcast, gathers to all
-    /// as gather and bcast, the rest linear. For libraries that nothing is known about.
+    /// as gather and bcast, the rest linear. For unknown libraries.
     Basic,
 }
 
-/// Largest communicator on which [`Rules::Basic`] goes linearly.
+/// Largest communicator with linear algorithms in [`Rules::Basic`]: `coll_basic_crossover`.
 const BASIC_CROSSOVER: u32 = 4;
 
 impl Rules {
-    /// The algorithm for a collective. It may still step aside for another one where it does not
-    /// apply, as in Open MPI.
+    /// The algorithm for a collective. If it does not apply, another one replaces it later, as in
+    /// Open MPI.
     ///
     /// # Errors
     /// The operation is no collective.
@@ -52,7 +52,7 @@ fn no_collective(collective: &Collective) -> Error {
     Error::usage(format!("{name} is not a collective"))
 }
 
-/// The table of an operation; `None` where there is nothing to decide by.
+/// The table of an operation; `None` for operations without a choice.
 fn open_mpi_41(collective: &Collective) -> Option<Table> {
     let table = match (collective.operation, collective.commutative) {
         (Operation::Allgather, _) => tables::ALLGATHER,

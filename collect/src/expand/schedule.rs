@@ -1,4 +1,4 @@
-//! What algorithms write into: transfers in rounds.
+//! Schedules of algorithms: transfers in rounds.
 
 use super::{Rules, tag};
 use crate::trace::Operation;
@@ -6,7 +6,7 @@ use crate::trace::Operation;
 /// One message of an expanded collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Dependency depth: whatever the sender needs has arrived in earlier rounds.
+    /// Dependency depth: the sender's data has arrived in earlier rounds.
     pub round: u32,
     /// Sender within the communicator.
     pub src: u32,
@@ -16,11 +16,11 @@ pub struct Transfer {
     pub bytes: u64,
     /// Open MPI's tag of the building block, see [`tag`].
     pub tag: i32,
-    /// What the payload is.
+    /// The kind of the payload.
     pub part: Part,
 }
 
-/// Which part of the collective's data a transfer carries, and what the receiver does with it.
+/// The part of the data that a transfer carries, and its use at the receiver.
 ///
 /// Offsets are bytes in the vector of the collective, for the gather and scatter family in the
 /// blocks of all ranks one after the other; a part that reaches the end of the vector goes on at
@@ -39,7 +39,7 @@ pub enum Part {
         /// First byte.
         offset: u64,
     },
-    /// Reduced as [`Combine`](Part::Combine), but the sender passes on what it received last,
+    /// Reduced as [`Combine`](Part::Combine), but the sender forwards the last part it received,
     /// without its own share.
     Relay {
         /// First byte.
@@ -54,8 +54,8 @@ pub enum Part {
     },
     /// The sender's own data for the receiver in an all-to-all or along an edge.
     Own,
-    /// Bruck's all-to-all: every block at the sender whose way from origin to destination, as a
-    /// number of ranks, has this bit.
+    /// Bruck's all-to-all: every block at the sender whose distance from origin to destination has
+    /// this bit.
     Transit {
         /// The bit, a power of two.
         bit: u32,
@@ -76,7 +76,7 @@ impl<'s> Schedule<'s> {
         Self { rules, tag: 0, round: 0, used: false, sink }
     }
 
-    /// Starts a building block: what follows carries its tag and comes after everything before it.
+    /// Starts a building block: later transfers have its tag and a later round.
     pub(super) fn begin(&mut self, operation: Operation) {
         self.next_round();
         self.tag = tag(operation);
@@ -87,7 +87,7 @@ impl<'s> Schedule<'s> {
         (self.sink)(Transfer { round: self.round, src, dst, bytes, tag: self.tag, part });
     }
 
-    /// What follows depends on what came before. A round without transfers is not counted.
+    /// Starts a round, which depends on the earlier ones. A round without transfers is not counted.
     pub(super) fn next_round(&mut self) {
         self.round = self.rounds();
         self.used = false;

@@ -1,7 +1,7 @@
-//! Making the number of ranks a power of two.
+//! Reduction of the number of ranks to a power of two.
 //!
-//! Butterfly patterns need p' = 2^⌊log₂ p⌋ ranks. The r = p − p' surplus ranks each hand their
-//! share to a neighbour among the first 2r ranks and wait for the result; the survivors are
+//! Butterfly patterns need p' = 2^⌊log₂ p⌋ ranks. Each of the r = p − p' surplus ranks sends its
+//! share to a neighbour among the first 2r ranks and waits for the result; the survivors are
 //! renumbered 0 to p' − 1.
 
 /// The survivors of a communicator.

@@ -1,9 +1,8 @@
 //! Schedules executed on symbolic data: whatever the algorithm, each rank ends with what MPI
 //! promises.
 //!
-//! Every byte of a rank's vector is the set of ranks whose contribution it holds. A round reads
-//! what ranks had before it, so a wrong round shows as a wrong result, just as a wrong part or
-//! number of bytes.
+//! Every byte of a rank's vector is the set of ranks whose contribution it holds. A round reads the
+//! state of ranks before it. A wrong round, part or number of bytes therefore gives a wrong result.
 
 use super::*;
 use crate::ErrorKind;
@@ -126,7 +125,7 @@ impl<'a> World<'a> {
         going.len() as u64
     }
 
-    /// What MPI promises.
+    /// A guarantee of MPI.
     fn check(&self) {
         let Collective { operation, ranks, .. } = self.collective;
         let root = self.collective.root.unwrap();

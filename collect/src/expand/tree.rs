@@ -2,7 +2,7 @@
 //!
 //! Nodes are numbered from the root, so that a parent's number is below its children's;
 //! [`Tree::rank`] translates. A transfer's round is its parent's depth on the way down and its
-//! sender's height on the way up. Messages are not segmented, as Open MPI's fixed rules ask for.
+//! sender's height on the way up. Messages are not segmented, as with Open MPI's fixed rules.
 
 use super::schedule::{Part, Schedule};
 

@@ -1,7 +1,6 @@
-//! What a trace can become: its archive, text formats, a PFProf archive, a summary, a table of
-//! pairs.
+//! Exports of a trace: its archive, text formats, a PFProf archive, a summary, a table of pairs.
 //!
-//! Each is a [`Sink`](crate::trace::Sink), one file each, over anything that can be written to.
+//! Each is a [`Sink`](crate::trace::Sink) over any writer, one file each.
 
 mod archive;
 mod csv;

@@ -1,4 +1,4 @@
-//! NDJSON: one object a message in trace order; `tag` and `op` only where they say something.
+//! NDJSON: one object a message in trace order; `tag` and `op` only if known.
 
 use std::io::Write;
 

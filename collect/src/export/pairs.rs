@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::trace::{Block, Header, Rank, RunFacts, Sink, Summary, Tally};
 use crate::{Cell, MatrixBuilder, Result};
 
-/// Writes one line for each ordered pair that spoke, in ascending order. Memory: the pairs.
+/// Writes one line for each ordered pair with messages, in ascending order. Memory: the pairs.
 #[derive(Debug)]
 pub struct PairsExport<W: Write> {
     out: W,

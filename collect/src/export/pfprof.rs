@@ -2,8 +2,8 @@
 //! PFProf read them.
 //!
 //! Members are `result0.json`, `result1.json`, `result10.json`, … in the order of their names, as
-//! PFProf's own. What single messages and times say is lost. An entry stands for every pair of
-//! ranks, so size grows with their square; memory is that of the pairs that spoke.
+//! PFProf's own. Single messages and times are lost. Every pair of ranks has an entry, so the size
+//! grows with the square of the ranks; memory is proportional to the pairs with messages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,10 +15,10 @@ use flate2::write::GzEncoder;
 use crate::trace::{Block, Header, MessageBlock, MessageSize, Rank, RunFacts, Sink, Summary, Tally};
 use crate::{Cell, Error, MatrixBuilder, Result, TrafficMatrix};
 
-/// Most ranks: with two bytes an entry, four arrays of them make 2 GiB of text.
+/// Most ranks: four arrays with two bytes per pair then make 2 GiB of text.
 const MOST_RANKS: u32 = 1 << 14;
 
-/// Whose histogram (sent or received), size of the message.
+/// Key of a histogram: direction, and size of the message.
 type Size = (u32, bool, u64);
 
 /// Writes a PFProf archive.
@@ -127,7 +127,7 @@ impl Run<'_> {
     fn write(&self, out: &mut impl Write) -> Result<()> {
         let mut names: Vec<(String, u32)> =
             (0..self.ranks).map(|rank| (format!("result{rank}.json"), rank)).collect();
-        // As `ls` sorts them, and PFSim meets equally heavy pairs in the order of the members.
+        // In the order of `ls`: PFSim processes equally heavy pairs in the order of the members.
         names.sort_unstable_by_key(|(_, rank)| rank.to_string());
         let mut archive = tar::Builder::new(out);
         for (name, rank) in names {

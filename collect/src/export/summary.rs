@@ -1,4 +1,4 @@
-//! What is known of the whole run, as `name: value` lines; nothing after the colon is unknown.
+//! The summary of a run as `name: value` lines; an unknown value is empty.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -55,7 +55,7 @@ impl<W: Write> Sink for SummaryExport<W> {
         self.line("unmatched", summary.unmatched)?;
         self.line("duration_ns", summary.duration_ns)?;
         self.line("clock_error_ns", summary.clock_error_ns)?;
-        // A line is a line, whatever an archive's header says.
+        // Control characters of a header cannot break a line.
         let source = std::mem::take(&mut self.source).replace(char::is_control, " ");
         self.line("source", Some(source))?;
         self.out.flush()?;

@@ -2,8 +2,8 @@
 //! one message a line.
 //!
 //! Columns of other names are skipped. An empty `tag` is unknown, an empty `op` point-to-point.
-//! Lines of plain numbers are parsed in place; whatever is not that (quotes, spaces, mistakes) goes
-//! to the csv crate, which decides what it means.
+//! Lines of plain numbers are parsed in place. All other lines (quotes, spaces, mistakes) go to the
+//! csv crate, which defines their meaning.
 
 use super::digits::digits;
 use super::field::{self, REQUIRED};
@@ -12,7 +12,7 @@ use crate::order::Posted;
 use crate::trace::{MOST_RANKS, Operation};
 use crate::{Error, Result};
 
-/// What the columns of the file hold.
+/// The columns of the file.
 #[derive(Default)]
 pub(super) struct Csv {
     columns: Vec<Column>,
@@ -30,7 +30,7 @@ enum Column {
     Other,
 }
 
-/// What a line without optional columns leaves unknown.
+/// A message with unknown optional columns.
 const BLANK: Posted =
     Posted { t_ns: 0, bytes: 0, src: 0, dst: 0, tag: None, operation: Operation::PointToPoint };
 
@@ -117,7 +117,7 @@ impl Csv {
         Ok(())
     }
 
-    /// Any line, or why it is none.
+    /// Parses any line, or returns its error.
     fn careful(&self, line: &[u8]) -> Result<Posted> {
         let fields = split(line)?;
         if fields.len() != self.columns.len() {
@@ -143,7 +143,7 @@ impl Csv {
     }
 }
 
-/// The fields of a line as the csv crate sees them.
+/// The fields of a line, by the csv crate.
 fn split(line: &[u8]) -> Result<Vec<String>> {
     let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(line);
     let record = reader.records().next();
@@ -151,7 +151,7 @@ fn split(line: &[u8]) -> Result<Vec<String>> {
     Ok(record.map(|record| record.iter().map(String::from).collect()).unwrap_or_default())
 }
 
-/// Length of an unquoted field: bytes up to what ends or quotes one.
+/// Length of an unquoted field, up to a separator, quote or line end.
 #[inline]
 fn word(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| matches!(byte, b',' | b'\n' | b'\r' | b'"')).unwrap_or(bytes.len())
@@ -242,7 +242,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fast parser never says anything else than the careful one.
+        /// The fast parser agrees with the careful one.
         #[test]
         fn plain_and_careful_agree(line in "-?[0-9]{0,20},[0-9]{0,11},[0-9]{1,3},-?[0-9]{1,20}(,(-?[0-9]{0,11}),(bcast|)?|x|\"| )?") {
             let csv = with_header("t_ns,src,dst,bytes,tag,op");

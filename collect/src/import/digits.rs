@@ -1,9 +1,9 @@
 //! Decimal numbers, eight digits at a time.
 //!
-//! Text traces are mostly digits, and the lengths of their numbers vary, which a loop over bytes
-//! pays with a mispredicted branch each. Eight bytes in one register are enough to find the first
-//! that is no digit and to convert what is before it by three multiplications (Lemire, "Quickly
-//! parsing eight digits", 2018, after Muła).
+//! Text traces are mostly digits in numbers of varying length, each of which costs a loop over
+//! bytes a mispredicted branch. Eight bytes in one register suffice to find the first that is no
+//! digit, and to convert those before it by three multiplications (Lemire, "Quickly parsing eight
+//! digits", 2018, after Muła).
 
 /// Powers of ten.
 const POWERS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -26,7 +26,7 @@ pub(super) fn digits(bytes: &[u8]) -> Option<(u64, usize)> {
         }
         let count = others.trailing_zeros() / 8;
         if count > 0 {
-            // Leading zeros take the place of what follows the number.
+            // The bytes after the number are replaced by leading zeros.
             let part = eight_digits(digits << (64 - 8 * count));
             value = value.wrapping_mul(POWERS[count as usize]).wrapping_add(part);
         }
@@ -44,6 +44,7 @@ pub(super) fn digits(bytes: &[u8]) -> Option<(u64, usize)> {
 /// The number of eight digits, the first in the lowest byte.
 #[inline]
 fn eight_digits(digits: u64) -> u64 {
+    /// Two of eight digits: the pairs that one multiplication adds.
     const MASK: u64 = 0x0000_00ff_0000_00ff;
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let high = (pairs & MASK).wrapping_mul(100 + (1_000_000 << 32));

@@ -1,4 +1,4 @@
-//! Limits of a message's fields, and what is said when a text passes them.
+//! Limits of a message's fields, and the errors beyond them.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -6,17 +6,19 @@ use std::ops::RangeInclusive;
 use crate::trace::{MOST_RANKS, Operation};
 use crate::{Error, Result};
 
-/// What every line has to have, in the order we write it.
+/// The required fields, in the order of our exports.
 pub(super) const REQUIRED: [&str; 4] = ["t_ns", "src", "dst", "bytes"];
 
+/// Times, nanoseconds: the least number of 64 bits stands for an unknown one.
 pub(super) const TIMES: RangeInclusive<i64> = i64::MIN + 1..=i64::MAX;
 /// Numbers of ranks, below the most that a trace may have.
 pub(super) const RANKS: RangeInclusive<i64> = 0..=MOST_RANKS as i64 - 1;
+/// Sizes of messages, bytes.
 pub(super) const SIZES: RangeInclusive<i64> = 0..=i64::MAX;
+/// Tags: a C int.
 pub(super) const TAGS: RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
 
-/// A whole number within `range`, or the error that says which was found; `found` is shown as the
-/// user wrote it.
+/// A whole number within `range`, or an error that quotes `found`.
 pub(super) fn within(
     name: &str,
     value: Option<i64>,

@@ -1,4 +1,4 @@
-//! What can be imported: directories, files that can be read twice, streams that cannot.
+//! Inputs of imports: directories, files that can be read twice, and streams.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -9,10 +9,11 @@ use flate2::bufread::MultiGzDecoder;
 use crate::archive::sniff_gzip;
 use crate::{Error, Result};
 
-/// Bytes read at once.
+/// Bytes of the read buffer of imports. Half and double change the time of a CSV import by less
+/// than the noise of the measurement, 10 %.
 const BUFFER: usize = 256 << 10;
 
-/// Bytes that recognition looks at: a tar header, the first lines of a text.
+/// Bytes by which a format is recognized: a tar header, or the first lines of a text.
 const PREFIX: usize = 4 << 10;
 
 /// Something to import.
@@ -29,7 +30,7 @@ impl Input {
     /// Opens a directory, a file or a named pipe.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub fn open(path: &Path) -> Result<Self> {
         let metadata = std::fs::metadata(path)?;
         if metadata.is_dir() {
@@ -40,7 +41,7 @@ impl Input {
     }
 }
 
-/// A stream of which the beginning is known, inflated if it came gzip'ed.
+/// A stream with its first bytes, inflated if it is gzip'ed.
 pub(super) struct Peeked {
     prefix: Vec<u8>,
     rest: Box<dyn BufRead>,
@@ -59,13 +60,13 @@ impl Peeked {
         Ok(Self { prefix, rest })
     }
 
-    /// Nothing looked at yet, for tests that choose the buffer.
+    /// A stream whose first bytes are not read yet, for tests that choose the buffer.
     #[cfg(test)]
     pub(super) fn buffered(rest: impl BufRead + 'static) -> Self {
         Self { prefix: Vec::new(), rest: Box::new(rest) }
     }
 
-    /// A file from its beginning, wherever it was read to before.
+    /// A file from its beginning.
     pub(super) fn rewound(file: &File) -> Result<Self> {
         let mut file = file.try_clone()?;
         file.seek(SeekFrom::Start(0))?;
@@ -83,8 +84,8 @@ impl Peeked {
     }
 }
 
-/// The bytes of `reader` up to its end, at most `largest`. The buffer grows with what is there, not
-/// with what is claimed, and can be used again: what it held is overwritten.
+/// The bytes of `reader` up to its end, at most `largest`. The buffer is overwritten, and grows
+/// with the bytes that are present, for any claimed size.
 pub(super) fn read_bounded<'a>(
     reader: &mut dyn Read,
     largest: usize,

@@ -1,7 +1,7 @@
-//! Reading other tools' traces: one file per format, recognised by content.
+//! Importers of other tools' traces: one file per format, recognised by content.
 //!
-//! [`import`] looks at the first bytes of an [`Input`], picks the [`Format`] and hands the trace to
-//! a [`Sink`] block by block. To add a format: a variant of [`Format`] with its name, a line in
+//! [`import`] looks at the first bytes of an [`Input`], picks the [`Format`] and passes the trace
+//! to a [`Sink`] block by block. To add a format: a variant of [`Format`] with its name, a line in
 //! [`sniff`] that knows its first bytes, an arm in the `match` of `import`, and a file here that
 //! reads it.
 
@@ -83,7 +83,7 @@ impl Format {
 /// Recognises a format by the first bytes of a file (4 KiB, or all if there are fewer), inflated.
 ///
 /// # Errors
-/// Content that begins like none of the formats.
+/// Content without the beginning of a known format.
 pub fn sniff(prefix: &[u8]) -> Result<Format> {
     if prefix.is_empty() {
         return Err(Error::data("is empty, expected a trace"));
@@ -111,7 +111,7 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
 /// be read again.
 ///
 /// # Errors
-/// As [`sniff`], and what the operating system says.
+/// As for [`sniff`], and errors of the operating system.
 pub fn recognise(input: &Input) -> Result<Option<Format>> {
     match input {
         Input::Directory(path) => directory_format(path).map(Some),
@@ -135,14 +135,15 @@ fn tar_member(prefix: &[u8]) -> Option<String> {
     is_tar.then(|| String::from_utf8_lossy(&header.path_bytes()).into_owned())
 }
 
-/// How to read a trace.
+/// Options for reading a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// Overrules recognition.
     pub format: Option<Format>,
     /// Makes temporary files for messages that are not in order.
     pub scratch: Scratch,
-    /// How collectives that were recorded only as calls become messages; otherwise they do not.
+    /// Rules for the expansion of collectives that are recorded only as calls; `None` for no
+    /// expansion.
     pub expand: Option<Rules>,
 }
 
@@ -158,7 +159,7 @@ impl Reading {
 pub struct Imported {
     /// What is known of it.
     pub summary: Summary,
-    /// What its user should know beside, a sentence each.
+    /// Remarks for the user, a sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -166,8 +167,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// Data that is damaged, contradictory or of no known format; a directory for a format of files;
-/// what `sink` says; a request to expand collectives of a format that does not tell a
-/// communicator's members.
+/// errors of `sink`; a request to expand collectives of a format without members of communicators.
 pub fn import(input: Input, reading: Reading, sink: &mut dyn Sink) -> Result<Imported> {
     let Reading { format, scratch, expand } = reading;
     let known = match &input {
@@ -203,7 +203,7 @@ pub fn import(input: Input, reading: Reading, sink: &mut dyn Sink) -> Result<Imp
 }
 
 impl From<Summary> for Imported {
-    /// A trace of which there is no more to remark than its summary says.
+    /// An imported trace without remarks.
     fn from(summary: Summary) -> Self {
         Self { remarks: summary.unmatched_receives.sentence().into_iter().collect(), summary }
     }
@@ -212,7 +212,7 @@ impl From<Summary> for Imported {
 /// Reads a PFProf run: a tar, a single rank's file (of a run with one rank) or a directory.
 ///
 /// # Errors
-/// Damaged or contradictory files, ranks that are missing or there twice.
+/// Damaged or contradictory files, missing or duplicate ranks.
 pub fn read_pfprof(input: Input) -> Result<Aggregate> {
     match input {
         Input::Directory(path) => pfprof::read_directory(&path),

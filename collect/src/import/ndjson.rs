@@ -2,7 +2,7 @@
 //! `tag` and `op` may be absent or null, other keys are skipped.
 //!
 //! Lines with the keys in that order are parsed by a few nom combinators; any other line goes to
-//! serde_json, which decides what it means.
+//! serde_json, which defines its meaning.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while};
@@ -38,8 +38,7 @@ impl Lines for Ndjson {
     }
 }
 
-/// The key of the next field as we write it, `exact`, or as Python does, with a space on either
-/// side.
+/// The key of the next field in our form, `exact`, or in Python's, with a space on either side.
 fn key<'a>(
     exact: &'static str,
     spaced: &'static str,
@@ -91,14 +90,14 @@ struct Line<'a> {
     op: Option<std::borrow::Cow<'a, str>>,
 }
 
-/// Any line, or why it is none.
+/// Parses any line, or returns its error.
 fn careful(line: &[u8]) -> Result<Posted> {
     if !line.trim_ascii_start().starts_with(b"{") {
-        // serde would take an array for an object without keys.
+        // serde accepts an array as an object without keys.
         return Err(Error::data("is not a message in JSON: expected an object, `{`"));
     }
     let parsed: Line<'_> = serde_json::from_slice(line).map_err(|error| {
-        // serde_json counts lines too, but only sees this one.
+        // serde_json's line number counts within this line only.
         let problem = error.to_string();
         let problem = problem.split(" at line ").next().unwrap_or_default();
         Error::data(format!("is not a message in JSON: {problem}")).at(format!("column {}", error.column()))
@@ -203,7 +202,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fast parser never says anything else than serde_json.
+        /// The fast parser agrees with serde_json.
         #[test]
         fn plain_and_careful_agree(line in r#"\{"t_ns": ?-?[0-9]{1,20} ?, ?"src":[0-9]{1,11},"dst":0?[0-9]{1,3},"bytes":-?[0-9]{1,20}(,"tag":-?[0-9]{1,11})?(,"op":"(bcast|\\u0062cast|x)?")?\}? ?"#) {
             for end in ["\n", "\r\n", "\n{\"t"] {

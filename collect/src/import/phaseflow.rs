@@ -5,10 +5,10 @@ use std::io::BufRead;
 use crate::Result;
 use crate::trace::{RunFacts, Sink, Summary, TraceReader};
 
-/// Hands a trace archive over to another sink.
+/// Passes a trace archive to another sink.
 ///
 /// # Errors
-/// A damaged archive, or what the sink says.
+/// A damaged archive, or an error of the sink.
 pub fn copy<R: BufRead>(mut trace: TraceReader<R>, sink: &mut dyn Sink) -> Result<Summary> {
     sink.begin(trace.header())?;
     while let Some(block) = trace.next_block()? {

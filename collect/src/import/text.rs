@@ -1,5 +1,4 @@
-//! What the line-oriented formats share: one message a line, in any order, with line numbers in the
-//! errors.
+//! Line-oriented formats: one message per line, in any order, with line numbers in errors.
 
 use std::fs::File;
 
@@ -11,7 +10,8 @@ use crate::order::{Posted, Scratch, Sorter};
 use crate::trace::{Block, Header, Kind, MessageBlock, RunFacts, Sink, Summary};
 use crate::{At, Error, Result};
 
-/// No message needs a longer line; bounds what a file without line ends makes us hold.
+/// Longest line, bytes: a message needs less than 1 % of it. It bounds the memory for a file
+/// without line ends.
 const LONGEST_LINE: usize = 64 << 10;
 
 /// A format with one message a line.
@@ -19,15 +19,15 @@ pub(super) trait Lines: Default {
     /// The `source` of its traces.
     const SOURCE: &'static str;
 
-    /// The fast way: the message that `text` begins with, and its length with the line end. `None`
-    /// leaves the line to [`line`](Self::line), for whatever reason.
+    /// Fast parser: the first message of `text`, and its length with the line end. `None` leaves
+    /// the line to [`line`](Self::line).
     fn plain(&self, text: &[u8]) -> Option<(Posted, usize)>;
 
-    /// The thorough way: the message of a line (without its line end), `None` for lines that hold
-    /// none.
+    /// Complete parser: the message of a line without its line end; `None` for lines without a
+    /// message.
     ///
     /// # Errors
-    /// What is wrong with the line.
+    /// The error of the line.
     fn line(&mut self, line: &[u8]) -> Result<Option<Posted>>;
 
     /// Called after the last line.
@@ -71,7 +71,7 @@ pub(super) fn import<L: Lines>(
     sink.finish(&RunFacts::default())
 }
 
-/// True if the messages are in trace order already; does not look beyond the first disorder.
+/// True if the messages are in trace order already; stops at the first one that is not.
 fn in_order<L: Lines>(input: Peeked) -> Result<bool> {
     let mut last = (i64::MIN, 0);
     let mut ordered = true;
@@ -83,7 +83,7 @@ fn in_order<L: Lines>(input: Peeked) -> Result<bool> {
     Ok(ordered)
 }
 
-/// Calls `each` for every message until it says false. A last line without line end counts.
+/// Calls `each` for every message until it returns false. A last line without line end counts.
 fn each_message<L: Lines>(input: Peeked, mut each: impl FnMut(Posted) -> Result<bool>) -> Result<()> {
     let mut format = L::default();
     let mut input = input.into_reader();
@@ -133,7 +133,7 @@ fn each_message<L: Lines>(input: Peeked, mut each: impl FnMut(Posted) -> Result<
     }
 }
 
-/// Hands over the message of a line, if it has one, with or without its line end.
+/// Passes on the message of a line, if it has one, with or without its line end.
 fn one_line<L: Lines>(
     format: &mut L,
     line: &[u8],
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use std::io::{BufReader, Cursor, Read};
 
-    /// Bytes of each message, whatever the buffer.
+    /// Messages are the same for any size of the buffer.
     fn sizes(text: &'static [u8], buffer: usize) -> Result<Vec<u64>> {
         let input = Peeked::buffered(BufReader::with_capacity(buffer, Cursor::new(text)));
         let mut sizes = Vec::new();

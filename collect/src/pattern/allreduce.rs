@@ -3,15 +3,16 @@
 //!
 //! - **Recursive doubling** for S < 10 000 (the limit of Open MPI's fixed decision): in step k
 //!   partners at distance 2ᵏ exchange the whole vector. If N is not a power of two, p = 2^⌊log₂ N⌋,
-//!   the first 2(N−p) ranks pair up: the even ones hand their vector to the odd ones, stand aside,
-//!   and get the result at the end. Volume (p·log₂ p + 2(N−p))·S.
-//! - **Ring** from there on, for any N: N−1 steps that reduce and scatter, N−1 that gather, each
-//!   rank sending one N-th of the vector to the next rank. Volume 2(N−1)·S, the least possible
+//!   the first 2(N−p) ranks pair up: the even ones send their vector to the odd ones, wait, and get
+//!   the result at the end. Volume (p·log₂ p + 2(N−p))·S.
+//! - **Ring** for larger S, for any N: N−1 steps that reduce and scatter, N−1 that gather; in each,
+//!   a rank sends one N-th of the vector to the next rank. Volume 2(N−1)·S, the least possible
 //!   (Patarasuk, Yuan, JPDC 2009). Parts differ by at most a byte.
 
 use super::Pattern;
 use crate::trace::Operation;
 
+/// Least bytes of a vector for the ring algorithm: the limit of Open MPI's fixed decision.
 const RING_FROM: u64 = 10_000;
 
 pub(super) fn build(ranks: u32, bytes: u64) -> Box<dyn Pattern> {

@@ -1,5 +1,5 @@
-//! `MPI_Bcast` from rank 0 along a binomial tree: in step k whoever has the vector hands it to the
-//! rank 2ᵏ further on.
+//! `MPI_Bcast` from rank 0 along a binomial tree: in step k each rank with the vector sends it to
+//! the rank 2ᵏ further on.
 
 use super::Pattern;
 use crate::trace::Operation;

@@ -1,5 +1,4 @@
-//! Random numbers of a run, a sequence of its own for each purpose: what one disturbance draws
-//! changes no other.
+//! Random numbers of a run, with a sequence for each purpose, so that disturbances are independent.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -11,13 +10,19 @@ use super::{Disturbance, Irregular};
 
 /// Number of the sequence by purpose; any distinct numbers would do.
 const SKEW: u32 = 1;
+/// As [`SKEW`].
 const JITTER: u32 = 2;
+/// As [`SKEW`].
 const NOISE: u32 = 3;
+/// As [`SKEW`].
 const NUMBERS: u32 = 4;
+/// As [`SKEW`].
 const WORK: u32 = 5;
+/// As [`SKEW`].
 const SIZES: u32 = 6;
 
-/// A heavy message is this many times as large, at least and at most.
+/// Least and largest factor on the size of a heavy message: one to three orders of magnitude, so
+/// that 64 KiB become 4 to 64 MiB.
 const HEAVY: (f64, f64) = (64.0, 1024.0);
 
 /// Shape of the Pareto distribution of pauses: between 1, where the mean ends, and 2, where the
@@ -31,7 +36,7 @@ pub(super) struct Chance {
     work: Xoshiro256PlusPlus,
     sizes: Xoshiro256PlusPlus,
     pub(super) noise: Xoshiro256PlusPlus,
-    /// By what part of itself a pause is longer for each rank; empty without imbalance.
+    /// Relative imbalance of each rank's pauses; empty without imbalance.
     shares: Vec<f64>,
 }
 
@@ -45,7 +50,7 @@ impl Chance {
         Self { disturbance, jitter, work, sizes, noise, shares }
     }
 
-    /// How late a message is that takes `ns`, or by how much a pause of `ns` is longer.
+    /// Delay of a message that takes `ns`, or extension of a pause of `ns`.
     pub(super) fn late(&mut self, ns: u64) -> u64 {
         let jitter = self.disturbance.jitter;
         if jitter > 0.0 { (self.jitter.gen_range(0.0..jitter) * ns as f64) as u64 } else { 0 }
@@ -66,7 +71,7 @@ impl Chance {
         (of_mean * ns as f64) as u64
     }
 
-    /// How much longer than `ns` a rank computes.
+    /// Extension of a rank's computation of `ns`.
     pub(super) fn more_work(&mut self, rank: u32, ns: u64) -> u64 {
         let Some(share) = self.shares.get_mut(rank as usize) else { return 0 };
         if self.work.gen_bool(1.0 / ROUNDS_ALIKE) {
@@ -94,7 +99,7 @@ impl Chance {
     }
 }
 
-/// By how much each rank is behind; empty if none is.
+/// Skew of each rank; empty without skew.
 pub(super) fn skews(skew_ns: u64, ranks: u32, seed: u64) -> Vec<u64> {
     let mut random = sequence(seed, SKEW);
     (0..ranks).filter(|_| skew_ns > 0).map(|_| random.gen_range(0..=skew_ns)).collect()

@@ -1,4 +1,4 @@
-//! When each rank does its next step: all at the same nominal time, or each by a clock of its own.
+//! Times of the ranks' next steps: one nominal time for all, or a clock for each.
 
 use super::stream::{BYTES_PER_NS, step_ns};
 use crate::{Error, Result};
@@ -11,13 +11,13 @@ pub(super) struct Clocks {
     /// Nothing is posted earlier any more.
     front_ns: i64,
     ranks: Vec<i64>,
-    /// What each rank has to wait for in this step.
+    /// Arrivals that each rank waits for in this step.
     until: Vec<i64>,
     /// The longest message of this step in nominal time.
     longest_ns: u64,
-    /// When the last rank began the round before.
+    /// Time at which the last rank began the previous round.
     begun_ns: i64,
-    /// When the last message that nominal time does not wait for has arrived.
+    /// Latest arrival of messages that nominal time does not wait for.
     arrived_ns: i64,
 }
 
@@ -35,7 +35,7 @@ impl Clocks {
         }
     }
 
-    /// Nothing is posted earlier than this any more.
+    /// No later message is posted before this time.
     pub(super) fn front(&self) -> i64 {
         self.front_ns
     }
@@ -44,8 +44,8 @@ impl Clocks {
         self.ranks.get(rank as usize).copied().unwrap_or(self.front_ns)
     }
 
-    /// A round begins. Nobody is further ahead than a round: buffers are finite, and who sends
-    /// without ever receiving would leave the others behind.
+    /// Begins a round. No rank is more than a round ahead: buffers are finite, so ranks that only
+    /// send have to wait.
     pub(super) fn round(&mut self) {
         if self.waits {
             self.ranks.iter_mut().for_each(|rank| *rank = self.begun_ns.max(*rank));
@@ -54,7 +54,7 @@ impl Clocks {
         }
     }
 
-    /// `src` posts a message of nominally `nominal` bytes, in truth `bytes`, late by `late_ns`.
+    /// `src` posts a message of `bytes`, nominally `nominal` bytes, late by `late_ns`.
     pub(super) fn sent(
         &mut self,
         (src, dst): (u32, u32),
@@ -77,7 +77,7 @@ impl Clocks {
         Ok(())
     }
 
-    /// The step is over; by how much the front has moved.
+    /// Ends the step; returns the advance of the front.
     pub(super) fn step(&mut self) -> Result<u64> {
         let longest_ns = std::mem::take(&mut self.longest_ns);
         if self.waits {
@@ -89,9 +89,9 @@ impl Clocks {
         Ok(longest_ns)
     }
 
-    /// All ranks are silent for `common`, each for `work(rank)` beyond it; by how much the front
-    /// has moved. In nominal time work of its own delays a rank's next round only, and a pause
-    /// lasts until the last rank is through with the round before.
+    /// All ranks pause for `common`, each for `work(rank)` more; returns the advance of the front.
+    /// In nominal time, additional work delays only the rank's next round, and a pause lasts until
+    /// the last rank has ended the previous round.
     pub(super) fn pause(&mut self, common: u64, mut work: impl FnMut(u32) -> u64) -> Result<u64> {
         let front = self.front_ns;
         if !self.waits {
@@ -106,7 +106,7 @@ impl Clocks {
     }
 
     /// All wait for the last rank, and for messages that are still on their way.
-    pub(super) fn meet(&mut self) {
+    pub(super) fn synchronize(&mut self) {
         self.front_ns = self.last().max(self.arrived_ns);
         self.ranks.fill(self.front_ns);
     }

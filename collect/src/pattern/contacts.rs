@@ -1,5 +1,5 @@
-//! Everyone exchanges with six others, and each round a few contacts change: particles or bodies
-//! that move through the domains of an irregular decomposition.
+//! Every rank exchanges with six others, and a few contacts change in each round: particles that
+//! move through the domains of an irregular decomposition.
 //!
 //! A step is a matching: each rank has one partner, and the last of an odd number none.
 
@@ -9,11 +9,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Pattern;
 
-/// Contacts of a rank: about those of a compact part of a mesh in three dimensions (its faces).
+/// Contacts of a rank: the six faces of a cube in three dimensions.
 const CONTACTS: usize = 6;
 
-/// The share of contacts that change in a round: a few per cent, so that after about 30 rounds most
-/// are new.
+/// Share of contacts that change in a round: after 1/0.03 = 33 rounds, 1 − 1/e of them are new.
 const CHANGE: f64 = 0.03;
 
 pub(super) struct Contacts {
@@ -24,7 +23,7 @@ pub(super) struct Contacts {
 }
 
 struct Matching {
-    /// Partners stand side by side: places 2i and 2i+1.
+    /// Partners have the places 2i and 2i+1.
     order: Vec<u32>,
     place: Vec<u32>,
 }

@@ -1,50 +1,49 @@
-//! What makes a generated run as untidy as real ones.
+//! Disturbances of generated runs: jitter, noise, drift, skew, imbalance, irregular sizes.
 
 use rand::Rng;
 use rand::seq::SliceRandom;
 
 use crate::{Error, Result};
 
-/// What makes a run untidy; nothing by default.
+/// The disturbances of a run; none by default.
 ///
-/// In nominal time (see [`LabelledRun`](super::LabelledRun)) nobody waits for those who are late:
-/// what follows is added to the times of messages, and delays nothing else. Where ranks have clocks
-/// of their own, whoever waits for a message is late, too.
+/// In nominal time (see [`LabelledRun`](super::LabelledRun)) no rank waits for late ones: delays
+/// are added to the times of messages only. With clocks of their own, ranks that wait for a late
+/// message are late, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Disturbance {
     /// Each message is posted late by a random time, uniform from 0 to this many times its own
     /// duration; each pause is longer by up to this part of itself.
     pub jitter: f64,
-    /// Messages between random ranks, of 64 B to 64 KiB, for each message of the program. They come
-    /// at random times, pauses included, at the rate that the round before gives; so there are none
-    /// in the first round.
+    /// Noise messages per message of the program, between random ranks, of 64 B to 64 KiB. Their
+    /// times are random, pauses included, at the rate of the previous round, so the first round has
+    /// none.
     pub noise: f64,
-    /// By how much of itself a message grows from the first round of a stretch to the last, in
-    /// equal steps.
+    /// Relative growth of messages from the first round of a stretch to the last, in equal steps.
     pub drift: f64,
-    /// Each rank runs behind by its own constant time, uniform from 0 to this.
+    /// Each rank is late by its own constant time, uniform from 0 to this.
     pub skew_ns: u64,
     /// Ranks are numbered at random, all numberings equally likely.
     pub renumber: bool,
-    /// Each rank has a clock of its own: it posts when its own clock says so, and goes on when its
-    /// own message has left and those to it in this step have arrived. So messages keep ranks
-    /// together, but nobody begins a round before the last one has begun the round before. An idle
-    /// stretch begins for all at once.
+    /// Each rank has a clock of its own: it posts by its own clock, and continues when its message
+    /// has left and those to it in this step have arrived. Messages thus couple the ranks. No rank
+    /// begins a round before the last one has begun the previous round. An idle stretch begins for
+    /// all at once.
     pub waits: bool,
-    /// How pauses between rounds differ, their mean unchanged: one draw for all ranks in nominal
-    /// time, one for each rank where they have clocks of their own.
+    /// Distribution of pauses between rounds, with the same mean: one draw for all ranks in nominal
+    /// time, one per rank with clocks of their own.
     pub irregular: Option<Irregular>,
-    /// Each rank computes longer in pauses between rounds by up to this part of them: its own
-    /// share, which it draws anew in one of [`ROUNDS_ALIKE`] rounds on average.
+    /// Imbalance: each rank computes longer in pauses by up to this part of them. It draws its
+    /// share anew in one of [`ROUNDS_ALIKE`] rounds on average.
     pub imbalance: f64,
     /// This share of messages is 64 to 1024 times as large, by a Pareto distribution of shape 1
-    /// with these bounds. Nominal time does not wait for the rest of them.
+    /// with these bounds. Nominal time waits only for their nominal part.
     pub heavy: f64,
-    /// This share of messages is as many times smaller.
+    /// This share of messages is smaller by such a factor.
     pub light: f64,
 }
 
-/// How the times of a pause are distributed around its mean.
+/// Distribution of a pause around its mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Irregular {
     /// Exponential, as between the events of a Poisson process.
@@ -74,8 +73,8 @@ impl Irregular {
     }
 }
 
-/// Rounds after which a rank's share of the work changes, on average. A load that moves with what
-/// is simulated does so slowly; any number between one and the rounds of a phase would do.
+/// Mean number of rounds after which a rank's share of the work changes. The load of a simulation
+/// moves slowly; any number between one and the rounds of a phase is plausible.
 pub const ROUNDS_ALIKE: f64 = 16.0;
 
 /// The largest sigma of a lognormal distribution; its mean is then 90 times its median.
@@ -84,14 +83,14 @@ const MOST_SIGMA: f64 = 3.0;
 /// The largest jitter and noise, in messages per message, and imbalance, in pauses per pause.
 const MOST_DISTURBED: f64 = 1000.0;
 
-/// Jitter of an undisturbed machine, of a quiet one, of a busy one, and of one that is shared: 0 to
-/// a fifth of a message's time.
+/// Jitter of random runs, as part of a message's time: that of an undisturbed, a quiet, a busy and
+/// a shared machine.
 const JITTERS: [f64; 4] = [0.0, 0.01, 0.05, 0.2];
 
 impl Disturbance {
-    /// Adds what real runs have, at random: own clocks in two of three runs, irregular work in two
-    /// of three, renumbered ranks in half, unequal work in three of ten, some noise in one of
-    /// seven, jitter in three of four.
+    /// Adds random disturbances of real runs: own clocks in two of three runs, irregular work in
+    /// two of three, renumbered ranks in half, imbalance in three of ten, noise in one of seven,
+    /// jitter in three of four.
     #[must_use]
     pub fn as_real(self, random: &mut impl Rng) -> Self {
         let irregular = match random.gen_range(0..6) {

@@ -1,5 +1,5 @@
 //! A pattern among every n-th rank only, as on the coarse levels of a multigrid method; the others
-//! have nothing to do.
+//! are idle.
 
 use super::Pattern;
 use crate::trace::Operation;

@@ -1,5 +1,5 @@
-//! A master and its workers: each round every worker, in random order, sends its result to rank 0
-//! and gets its next task.
+//! A master and its workers: in each round every worker, in random order, sends its result to rank
+//! 0 and gets its next task.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;

@@ -1,6 +1,6 @@
-//! Everyone sends to rank 0 at the same time: the worst for the last link. The round is as long as
-//! one message takes to leave its sender, so rates are those that are offered, not those that a
-//! link could carry.
+//! All ranks send to rank 0 at the same time, the worst case for the last link. The round lasts
+//! until one message has left its sender, so rates are the offered ones, not those that a link can
+//! carry.
 
 use super::Pattern;
 

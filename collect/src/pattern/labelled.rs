@@ -1,4 +1,4 @@
-//! Runs whose phases are known, undisturbed or as untidy as real ones.
+//! Labelled runs: generated runs with known phases, with or without disturbances.
 
 use super::Disturbance;
 use super::lookup::Plan;
@@ -16,24 +16,24 @@ use crate::truth::TrueStretch;
 /// ([`BYTES_PER_NS`](super::BYTES_PER_NS)) and arrived after B + 1000 ns
 /// ([`OVERHEAD_NS`](super::OVERHEAD_NS)); the next step starts when the last message has arrived.
 /// Between two rounds lies a pause. The run ends with the last arrival, so bytes over duration is
-/// the rate that was meant. Wrong where contention matters: the network is pf-simulate's business.
+/// the intended rate. The times have no contention, which pf-simulate adds.
 ///
 /// Every rank sets a [`Mark`](crate::trace::Mark) when a phase begins; its level is the position,
 /// from 1, at which the phase is named first in the program, and 0 for a pause. A round that is a
 /// collective operation is a [`Call`](crate::trace::Call) of every rank, too.
 ///
-/// Phases of the same text are the same phase: the same permutation, wherever they come.
+/// Phases of the same text are the same phase, with the same permutation.
 #[derive(Clone, Debug)]
 pub struct LabelledRun {
-    /// What to do.
+    /// The operation.
     pub program: Program,
     /// Number of ranks, at least 2.
     pub ranks: u32,
-    /// What each rank contributes, unless the program says; see the [table](super).
+    /// Default contribution of each rank, bytes; see the [table](super).
     pub bytes: u64,
-    /// Rounds of each phase, unless the program says.
+    /// Default number of rounds of each phase.
     pub repeat: u64,
-    /// Pause between two rounds, unless the program says.
+    /// Default pause between two rounds.
     pub gap_ns: u64,
     /// Length of pauses without a time.
     pub idle_ns: u64,
@@ -41,7 +41,7 @@ pub struct LabelledRun {
     pub idle_between: bool,
     /// Seed of everything random.
     pub seed: u64,
-    /// What makes it untidy.
+    /// Its disturbances.
     pub disturbance: Disturbance,
 }
 
@@ -61,7 +61,7 @@ impl LabelledRun {
         }
     }
 
-    /// Writes the run into `sink` and hands each stretch of its truth to `truth`, in order;
+    /// Writes the run into `sink` and passes each stretch of its truth to `truth`, in order;
     /// neighbours may have the same label.
     ///
     /// Memory: the program, a few bytes a rank, and the messages that are late (at most 2²⁴).

@@ -1,4 +1,4 @@
-//! A program with its names looked up: which pattern, which level, which outer loop.
+//! A program with resolved names: pattern, level and outer loop of each phase.
 
 use super::every::Every;
 use super::program::{Item, Phase, Spec};

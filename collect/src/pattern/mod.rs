@@ -1,18 +1,18 @@
-//! Generators of well-known communication patterns: traces whose truth is known.
+//! Generators of well-known communication patterns: traces with known phases.
 //!
 //! A pattern is a *round* that is repeated. A round is a sequence of *steps*, in each of which a
-//! rank sends at most one message: a [`Pattern`] is no more than a function from (step, rank) to
-//! (receiver, bytes), so nothing has to be stored and messages come out in trace order. [`Run`]
-//! puts rounds one after the other and writes the trace.
+//! rank sends at most one message: a [`Pattern`] is a function from (step, rank) to (receiver,
+//! bytes), so no messages are stored, and they are generated in trace order. [`Run`] puts rounds
+//! one after the other and writes the trace.
 //!
 //! | name | a round | `bytes` is | messages a round |
 //! |---|---|---|---|
 //! | `permutation` | everyone to its partner in one random derangement | each message | N |
 //! | `shift` | i → i+1 mod N, a ring | each message | N |
 //! | `alltoall` | everyone to everyone, pairwise exchange | each pair's message | N(N−1) |
-//! | `allreduce` | recursive doubling below 10 000 bytes, else a ring | the vector | p·log₂ p + 2(N−p), p = 2^⌊log₂ N⌋; ring 2N(N−1) |
-//! | `halo2d` | to the neighbours in the most square grid, open edges | each face | 2(2rc−r−c) |
-//! | `halo3d` | to the neighbours in the most cubic grid, open edges | each face | 2(3abc−ab−bc−ca) |
+//! | `allreduce` | recursive doubling below 10 000 bytes, else a ring | the vector | see below |
+//! | `halo2d` | to the neighbours in the most square grid | each face | 2(2rc−r−c) |
+//! | `halo3d` | to the neighbours in the most cubic grid | each face | 2(3abc−ab−bc−ca) |
 //! | `transpose` | (i, j) → (j, i) of the most square grid | each message | N − fixed points |
 //! | `incast` | everyone to rank 0 | each message | N−1 |
 //! | `bisection` | i ↔ i+⌊N/2⌋; the last of an odd number is idle | each message | 2⌊N/2⌋ |
@@ -20,14 +20,17 @@
 //! | `sweep` | wavefronts from the four corners of the most square grid | each face | 4(2rc−r−c) |
 //! | `broadcast` | rank 0 to everyone along a binomial tree | the vector | N−1 |
 //! | `scatter` | rank 0 to everyone in turn | each message | N−1 |
-//! | `rows` | everyone to everyone in each row of the most square grid | each pair's message | N(c−1) |
-//! | `columns` | everyone to everyone in each column of the most square grid | each pair's message | N(r−1) |
-//! | `contacts` | everyone with six random others, of whom 3 % change each round | each message | 12⌊N/2⌋ |
+//! | `rows` | all-to-all in each row of the most square grid | each pair's message | N(c−1) |
+//! | `columns` | all-to-all in each column of the most square grid | each pair's message | N(r−1) |
+//! | `contacts` | everyone with six others, 3 % new ones per round | each message | 12⌊N/2⌋ |
 //! | `farm` | every worker, in random order, with the master, rank 0 | each message | 2(N−1) |
 //! | `pair` | one random rank to one other | the message | 1 |
 //!
+//! Grids have open edges. An `allreduce` has p·log₂ p + 2(N−p) messages by recursive doubling, with
+//! p = 2^⌊log₂ N⌋, and 2N(N−1) by the ring.
+//!
 //! A prime number of ranks has only the grid 1×N: `halo2d`, `halo3d` and `sweep` run along a line,
-//! `rows` has one row; `transpose` and `columns` have nobody to talk to and are refused.
+//! `rows` has one row; `transpose` and `columns` have no messages and are refused.
 
 mod allreduce;
 mod alltoall;
@@ -73,13 +76,13 @@ use crate::{Error, Result};
 
 /// One round of communication.
 pub trait Pattern {
-    /// Draws what is random in the next round.
+    /// Draws the random part of the next round.
     fn begin_round(&mut self) {}
 
     /// Number of steps of a round. A step starts when the one before it is over.
     fn steps(&self) -> u32;
 
-    /// Receiver and bytes of what `src` sends in `step`.
+    /// Receiver and bytes of the message of `src` in `step`.
     fn send(&self, step: u32, src: u32) -> Option<(u32, u64)>;
 
     /// The collective operation that a round is for `rank`, and the bytes that it contributes.

@@ -1,5 +1,4 @@
-//! One rank sends to one other, both drawn at random: a single heavy pair beside what the others
-//! do.
+//! One rank sends to one other, both drawn at random: a single heavy pair beside other patterns.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

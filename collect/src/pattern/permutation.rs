@@ -12,7 +12,7 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// Shuffles until nobody is its own partner, which takes e ≈ 2.7 tries on average (de Montmort
+    /// Shuffles until no rank is its own partner, which takes e ≈ 2.7 tries on average (de Montmort
     /// 1713) and leaves all derangements equally likely.
     pub(super) fn new(ranks: u32, bytes: u64, seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

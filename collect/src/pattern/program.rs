@@ -1,4 +1,4 @@
-//! What a generated run does, as a text: phases, pauses, loops.
+//! Programs of generated runs as text: phases, pauses, loops.
 
 use super::PatternName;
 use crate::choice::Choice;
@@ -8,7 +8,7 @@ use crate::{At, Error, Result};
 /// Loops in loops, at most.
 const DEEPEST: usize = 16;
 
-/// What a run does, as a text:
+/// The program of a run, as text:
 ///
 /// ```text
 /// program = item { "," item }
@@ -18,10 +18,10 @@ const DEEPEST: usize = 16;
 /// pattern = NAME [ "[" key "=" value { "," key "=" value } "]" ]
 /// ```
 ///
-/// Parameters of a pattern: `bytes` (what each rank contributes), `gap` (pause after it; between
-/// two phases half of the one's and half of the other's), `drift` (by how much of itself its
-/// messages grow from the first to the last round of a stretch), `every` (only each rank whose
-/// number is a multiple takes part) and `seed` (of random ones). What is not given is the run's.
+/// Parameters of a pattern: `bytes` (contribution of each rank), `gap` (pause after it; between two
+/// phases, the mean of both), `drift` (relative growth of messages from the first to the last round
+/// of a stretch), `every` (only ranks with a multiple of this number take part) and `seed` (of
+/// random ones). The run has the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub(super) items: Vec<Item>,
@@ -31,7 +31,7 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Item {
     Phase(Phase),
-    /// Nobody sends, for this long or as long as the run says.
+    /// No rank sends for this time, or for the default of the run.
     Idle(Option<u64>),
     Loop(Loop),
 }
@@ -39,7 +39,7 @@ pub(super) enum Item {
 /// Rounds of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Phase {
-    /// The text without the number of rounds: what is written alike is alike.
+    /// The text without the number of rounds; equal texts are the same phase.
     pub(super) label: String,
     /// Parts of a round, one after the other; the patterns of a part side by side.
     pub(super) parts: Vec<Vec<Spec>>,
@@ -73,7 +73,8 @@ impl Program {
     ///
     /// ```
     /// # use phaseflow_collect::pattern::Program;
-    /// let program = Program::parse("transpose*5,(halo2d[bytes=4KiB]*20,allreduce)*10,idle[time=1ms]").unwrap();
+    /// let text = "transpose*5,(halo2d[bytes=4KiB]*20,allreduce)*10,idle[time=1ms]";
+    /// let program = Program::parse(text).unwrap();
     /// assert!(Program::parse("halo2d,").is_err());
     /// ```
     ///
@@ -120,7 +121,7 @@ fn items(text: &str, depth: usize) -> Result<Vec<Item>> {
 fn item(text: &str, depth: usize) -> Result<Item> {
     let (body, times) = repeated(text)?;
     if let Some(inner) = body.strip_prefix('(') {
-        // `split` has seen that brackets are in pairs, so the first one's partner is somewhere.
+        // `split` has checked that brackets are in pairs.
         let Some(inner) = inner.strip_suffix(')').filter(|inner| split(inner, ',').is_ok()) else {
             return Err(unreadable(text, "expected (a,b)*times"));
         };

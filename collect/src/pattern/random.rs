@@ -1,5 +1,5 @@
-//! Everyone sends to one other rank, each with the same probability, drawn anew each round: uniform
-//! traffic.
+//! Every rank sends to one other rank, each with the same probability, drawn anew in each round:
+//! uniform traffic.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,4 +1,4 @@
-//! Rounds put one after the other: the short way to a run of plain patterns.
+//! Runs of plain patterns: rounds one after the other.
 
 use super::{LabelledRun, PatternName, Program};
 use crate::Result;
@@ -10,11 +10,11 @@ use crate::trace::{Sink, Summary};
 /// named again (`a,b,a`). Times, marks and calls are those of a [`LabelledRun`].
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What to do, in this order.
+    /// The parts, in this order.
     pub patterns: Vec<PatternName>,
     /// Number of ranks, at least 2.
     pub ranks: u32,
-    /// What each rank contributes; see the [table](super).
+    /// Contribution of each rank, bytes; see the [table](super).
     pub bytes: u64,
     /// Rounds of each pattern.
     pub repeat: u64,
@@ -28,8 +28,8 @@ impl Run {
     /// Writes the run into `sink`; memory does not depend on the number of rounds.
     ///
     /// # Errors
-    /// A pattern that does not exist for this number of ranks, a run of more than 2⁶³−1 ns, or what
-    /// the sink says.
+    /// A pattern that does not exist for this number of ranks, a run of more than 2⁶³−1 ns, or an
+    /// error of the sink.
     pub fn generate(&self, sink: &mut dyn Sink) -> Result<Summary> {
         let run = LabelledRun {
             bytes: self.bytes,

@@ -1,4 +1,4 @@
-//! Rank 0 sends to everyone else in turn, as it hands out input.
+//! Rank 0 sends to all others in turn, as it distributes input.
 
 use super::Pattern;
 use crate::trace::Operation;

@@ -1,4 +1,4 @@
-//! Everyone sends to the next rank, the last one to the first: a ring.
+//! Every rank sends to the next one, the last one to the first: a ring.
 
 use super::Pattern;
 

@@ -1,12 +1,11 @@
-//! Patterns side by side: the ranks are divided among them, as sub-communicators divide a program.
+//! Patterns side by side on disjoint ranges of ranks, like sub-communicators.
 
 use super::Pattern;
 use crate::trace::Operation;
 use crate::{Error, Result};
 
-/// Each pattern has its own range of ranks, as equal as they can be. Where rounds have different
-/// numbers of steps, the shorter ones are repeated as often as they fit into the longest, then
-/// wait.
+/// The ranges differ by at most one rank. Shorter rounds are repeated while they fit into the
+/// longest one, then wait.
 pub(super) struct SideBySide {
     /// First rank of each pattern, and the end of the last.
     starts: Vec<u32>,

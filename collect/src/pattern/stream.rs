@@ -1,8 +1,7 @@
-//! From sends at nominal times to a trace in order of time.
+//! Streams of sends at nominal times, as a trace in order of time.
 //!
-//! Undisturbed ranks send in trace order already. Late ones do not: what they send waits in a queue
-//! until nothing earlier can come any more. So memory is that of the messages of the longest delay,
-//! and bounded.
+//! Undisturbed ranks send in trace order. Messages of late ranks wait in a queue until no earlier
+//! one can follow. Memory is thus that of the messages of the longest delay, and bounded.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,13 +11,13 @@ use crate::archive::columns::LARGEST_BLOCK;
 use crate::trace::{Block, Call, Mark, Message, MessageBlock, Operation, Rank, Sink};
 use crate::{Error, Result};
 
-/// Bytes that a rank sends in a nanosecond: 8 Gbit/s.
+/// Bytes that a rank sends in a nanosecond: 8 Gbit/s, a round number near 10 Gbit/s Ethernet.
 pub const BYTES_PER_NS: u64 = 1;
 
-/// What a message takes beyond its bytes, from post to arrival.
+/// Time of a message beyond its bytes, from post to arrival, nanoseconds: a typical latency of MPI.
 pub const OVERHEAD_NS: u64 = 1_000;
 
-/// Records that wait at most: about a gigabyte.
+/// Most records that wait: about a gigabyte.
 const MOST_WAITING: usize = 1 << 24;
 
 /// From post to arrival.
@@ -32,7 +31,7 @@ pub(super) struct Send {
     pub(super) dst: u32,
     pub(super) bytes: u64,
     pub(super) operation: Operation,
-    /// When the receiver is ready.
+    /// Time at which the receiver is ready.
     pub(super) receive_post_ns: i64,
     /// The stretch that it belongs to; noise belongs to none.
     pub(super) stretch: Option<u64>,
@@ -140,7 +139,7 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Nothing earlier than `now_ns` comes any more.
+    /// No later record is before `now_ns`.
     pub(super) fn release(&mut self, now_ns: i64) -> Result<()> {
         while self.waiting.peek().is_some_and(|event| event.0.time_ns < now_ns) {
             if let Some(Reverse(event)) = self.waiting.pop() {
@@ -194,7 +193,7 @@ impl<'a> Stream<'a> {
         if full == LARGEST_BLOCK { self.flush() } else { Ok(()) }
     }
 
-    /// Hands over what was emitted; marks and calls stand before the messages they govern.
+    /// Passes on emitted records; marks and calls precede the messages that they govern.
     fn flush(&mut self) -> Result<()> {
         if !self.marks.is_empty() {
             self.sink.block(Block::Marks(&self.marks))?;
@@ -211,10 +210,10 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Hands over everything; the program is over at `now_ns`. The end of the run.
+    /// Passes on all records at the end of the program, `now_ns`. Returns the end of the run.
     pub(super) fn finish(mut self, now_ns: i64) -> Result<i64> {
         self.release(i64::MAX)?;
-        // Nothing is later than the greatest time but that time itself.
+        // Records at the greatest time have to be passed on too.
         while let Some(Reverse(event)) = self.waiting.pop() {
             self.emit(event)?;
         }

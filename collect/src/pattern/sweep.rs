@@ -2,8 +2,8 @@
 //! (SN) on a two-dimensional decomposition, as in KBA (Koch, Baker, Alcouffe 1992) and the
 //! benchmark Sweep3D.
 //!
-//! In a sweep, the ranks of one diagonal send along the row, then along the column, and only then
-//! comes the next diagonal: most ranks wait most of the time.
+//! In a sweep, the ranks of one diagonal send along the row, then along the column, and then the
+//! next diagonal follows: most ranks wait most of the time.
 
 use super::{Pattern, grid};
 
@@ -70,7 +70,7 @@ mod tests {
                     }
                 }
             }
-            // Everyone but the corner itself was reached.
+            // All ranks except the corner are reached.
             assert_eq!(reached.iter().filter(|step| **step == 0).count(), 1, "corner {corner}");
         }
     }

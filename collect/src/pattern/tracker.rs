@@ -1,19 +1,18 @@
-//! Follows the stretches of a run while their messages are on their way.
+//! Tracker of the stretches of a run with messages in flight.
 
 use std::collections::VecDeque;
 
 use crate::Result;
 use crate::truth::TrueStretch;
 
-/// What a stretch is called: indices of names.
+/// Names of a stretch, as indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) label: usize,
     pub(super) outer: usize,
 }
 
-/// Follows the stretches whose messages are on their way, and hands over those that are complete,
-/// in order.
+/// Tracks the stretches with messages in flight, and passes on complete ones in order.
 pub(super) struct Tracker<'a> {
     names: &'a [String],
     emit: &'a mut dyn FnMut(&TrueStretch<'_>) -> Result<()>,
@@ -33,7 +32,7 @@ struct Open {
     seen: u64,
     closed: bool,
     messages: Option<(u64, u64)>,
-    /// When its last message so far has arrived.
+    /// Latest arrival of its messages so far.
     arrival_ns: i64,
 }
 
@@ -81,7 +80,7 @@ impl<'a> Tracker<'a> {
         self.settle(None)
     }
 
-    /// Hands over what is complete; all of it once the end of the run is known.
+    /// Passes on complete stretches; all of them once the end of the run is known.
     pub(super) fn settle(&mut self, end_ns: Option<i64>) -> Result<()> {
         while let Some(front) = self.open.front() {
             if front.sent != front.seen || !(front.closed || end_ns.is_some()) {

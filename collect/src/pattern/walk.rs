@@ -1,4 +1,4 @@
-//! A program on its way: who sends what when, disturbed as it is asked for.
+//! A walk through a program: the times and messages of all ranks, with disturbances.
 
 use rand::Rng;
 
@@ -11,10 +11,10 @@ use super::{Disturbance, LabelledRun, Pattern};
 use crate::Result;
 use crate::trace::{Operation, Sink};
 
-/// Messages of noise that are made at once, about.
+/// Messages of noise that are generated at once, about: less than 100 KiB.
 const SLICE: f64 = 1000.0;
 
-/// What was done last.
+/// The last operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Idle,
@@ -25,7 +25,7 @@ enum Before {
 pub(super) struct Walk<'a> {
     run: &'a LabelledRun,
     stream: Stream<'a>,
-    /// By how much each rank is late; empty if none is.
+    /// Skew of each rank; empty without skew.
     behind: Vec<u64>,
     chance: Chance,
     clocks: Clocks,
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.pause_ns = None;
-        self.clocks.meet();
+        self.clocks.synchronize();
         self.stream.begin(name, true);
         self.marks(0)?;
         self.before = Some(Before::Idle);
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
         let mut stretch = 0;
         for number in 0..rounds {
             if let Some(ns) = self.pause_ns.take() {
-                // Between two phases half of the one's pause and half of the other's.
+                // Between two phases, the mean of their pauses.
                 let own = parts.last().and_then(|part| part.gap_ns).unwrap_or(self.run.gap_ns);
                 self.work(ns / 2 + own / 2 + (ns & own & 1))?;
             }
@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
         let entered = self.calls(pattern, growth)?;
         let mut messages = 0;
         for step in 0..pattern.steps() {
-            // Calls whose end is open still come, as early as the part began.
+            // Calls of the part are emitted later, at times from its beginning on.
             if entered.is_empty() {
                 self.stream.release(self.clocks.front())?;
             }
@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let random = &mut self.chance.noise;
-        // Rounded up or down by chance, so that short steps get their share.
+        // Random rounding, so that short steps get their share.
         let due = self.noise_per_ns * ns as f64 + random.gen_range(0.0..1.0);
         for _ in 0..due as u64 {
             let src = random.gen_range(0..self.run.ranks);
@@ -211,8 +211,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A collective operation as calls. In nominal time a first walk over its steps tells when it
-    /// ends; ranks with clocks of their own tell it afterwards, and this is when each has entered.
+    /// A collective operation as calls. In nominal time, a first walk over its steps finds its end.
+    /// With clocks of their own, ranks have it afterwards; this returns the entry times.
     fn calls(&mut self, pattern: &dyn Pattern, growth: Growth) -> Result<Vec<i64>> {
         let ranks = self.run.ranks;
         if (0..ranks).all(|rank| pattern.collective(rank).is_none()) {
@@ -260,11 +260,11 @@ impl<'a> Walk<'a> {
         self.pass(common.saturating_add(longer), |chance, rank| chance.more_work(rank, common))
     }
 
-    /// All ranks are silent for `common` and each for its own time, but for noise.
+    /// All ranks pause for `common` and each for its own time, apart from noise.
     fn pass(&mut self, common: u64, own: impl Fn(&mut Chance, u32) -> u64) -> Result<()> {
         let mut from = self.clocks.front();
         let mut left = self.clocks.pause(common, |rank| own(&mut self.chance, rank))?;
-        // A long pause is made bit by bit, so that its noise does not pile up.
+        // A long pause is generated in slices, so that its noise needs little memory.
         while self.noise_per_ns > 0.0 && left > 0 {
             let slice = left.min((SLICE / self.noise_per_ns).ceil() as u64);
             self.stream.release(from)?;
@@ -275,13 +275,13 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// When a rank does its next step.
+    /// Time of a rank's next step.
     fn at(&self, rank: u32) -> Result<i64> {
         later(self.clocks.of(rank), self.behind.get(rank as usize).copied().unwrap_or(0))
     }
 }
 
-/// By what a drifting message has grown.
+/// Growth of a drifting message.
 #[derive(Clone, Copy)]
 struct Growth(f64);
 

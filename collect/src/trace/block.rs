@@ -1,4 +1,4 @@
-//! Messages as parallel columns: what stages loop over.
+//! Blocks of messages as parallel columns.
 
 use std::ops::Range;
 
@@ -9,15 +9,25 @@ use crate::archive::columns::{BlockReader, BlockWriter, Transform, UNKNOWN};
 
 /// Column numbers of a message block; docs/formats.md lists them.
 mod id {
+    /// Time of the send post, nanoseconds.
     pub(super) const SEND_POST: u8 = 1;
+    /// Source rank.
     pub(super) const SRC: u8 = 2;
+    /// Destination rank.
     pub(super) const DST: u8 = 3;
+    /// Bytes.
     pub(super) const BYTES: u8 = 4;
+    /// MPI tag.
     pub(super) const TAG: u8 = 5;
+    /// Number of the communicator.
     pub(super) const COMMUNICATOR: u8 = 6;
+    /// Code of the operation.
     pub(super) const OPERATION: u8 = 7;
+    /// Completion of the send, nanoseconds after its post.
     pub(super) const SEND_COMPLETE: u8 = 8;
+    /// Post of the receive, likewise.
     pub(super) const RECEIVE_POST: u8 = 9;
+    /// Completion of the receive, likewise.
     pub(super) const RECEIVE_COMPLETE: u8 = 10;
 }
 
@@ -30,7 +40,7 @@ pub struct MessageBlock {
     columns: MessageColumns,
     /// Optional columns in the order of their ids, [`UNKNOWN`] for single unknown values.
     optional: [Vec<i64>; OPTIONAL.len()],
-    /// True if times were left out when it was read.
+    /// True if times were skipped at reading.
     lacks_times: bool,
 }
 
@@ -51,13 +61,13 @@ pub struct MessageColumns {
 const OPTIONAL: [u8; 6] =
     [id::TAG, id::COMMUNICATOR, id::OPERATION, id::SEND_COMPLETE, id::RECEIVE_POST, id::RECEIVE_COMPLETE];
 
-/// What is read of messages beside times, ranks, bytes and operations; nothing by default. What is
-/// left out reads as unknown.
+/// Columns that are read besides times, ranks, bytes and operations; none by default. Skipped
+/// columns read as unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// Tags.
     pub tags: bool,
-    /// When messages have been received.
+    /// Arrivals of messages.
     pub arrivals: bool,
     /// Communicators, and when receives were posted and sends were complete.
     pub others: bool,
@@ -78,8 +88,8 @@ impl Details {
     }
 }
 
-/// What stands for a value that a message lacks. Point-to-point is the operation of a message
-/// without one, so that column has no unknowns.
+/// The stored value of a missing field. A message without an operation is point-to-point, so that
+/// column has no unknowns.
 fn absent(column: usize) -> i64 {
     if OPTIONAL[column] == id::OPERATION { 0 } else { UNKNOWN }
 }
@@ -116,7 +126,7 @@ impl MessageBlock {
         Some(&self.optional[5][..]).filter(|column| !column.is_empty())
     }
 
-    /// True if more is known of when messages were sent and received than was read.
+    /// True if times of sending and receiving are known but were skipped at reading.
     pub fn lacks_times(&self) -> bool {
         self.lacks_times
     }
@@ -154,8 +164,8 @@ impl MessageBlock {
     /// The longest times by which what is known of a message, as sent and received, is before and
     /// after its post: not negative.
     pub fn reach_ns(&self) -> (i64, i64) {
-        // What is not known is the least number; below it comes the greatest one, so neither end
-        // takes notice of it.
+        // The unknown value is the least number; wrapping makes it the greatest, so neither bound
+        // includes it.
         let (mut below, mut latest) = (-1, 0);
         for column in &self.optional[3..6] {
             for offset in column {
@@ -186,7 +196,7 @@ impl MessageBlock {
         Some(span)
     }
 
-    /// Appends a message. Order and limits are the writer's concern.
+    /// Appends a message; the writer checks order and limits.
     pub fn push(&mut self, message: &Message) {
         let row = self.len();
         self.columns.send_post_ns.push(message.send_post_ns);
@@ -241,7 +251,7 @@ impl MessageBlock {
         }
     }
 
-    /// Sets the zero of the clock to what was `zero_ns` on it.
+    /// Moves the zero of the clock to `zero_ns`.
     pub fn count_from(&mut self, zero_ns: i64) {
         // The other times are relative to these.
         self.columns.send_post_ns.iter_mut().for_each(|time| *time = time.wrapping_sub(zero_ns));
@@ -281,12 +291,12 @@ impl MessageBlock {
         Ok(())
     }
 
-    /// Reads an archive member whose times are `wanted`: told those of its first and last message,
-    /// it answers with the details, or `None` to leave the block. False if it was left; then it has
-    /// no messages. One without messages is wanted.
+    /// Reads an archive member if it is `wanted`: the function gets the times of its first and last
+    /// message, and returns the columns to read, or `None` to skip the block. Returns false for a
+    /// skipped block, which has no messages. A block without messages is not skipped.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode); of what was left, only of its times.
+    /// As for [`decode`](Self::decode); of a skipped block only errors of its times.
     pub(super) fn decode_if(
         &mut self,
         bytes: &[u8],
@@ -300,7 +310,7 @@ impl MessageBlock {
             _ => Some(Details::default()),
         };
         let Some(details) = details else {
-            // Times are left for the caller to check.
+            // The caller checks the times.
             self.columns.src.clear();
             return Ok(false);
         };

@@ -9,7 +9,7 @@ pub const FORMAT: &str = "phaseflow.trace";
 /// Version written; readers accept it and all before.
 pub const VERSION: u32 = 1;
 
-/// What a trace knows of time.
+/// The times of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -39,10 +39,10 @@ impl Header {
     }
 }
 
-/// `summary.json`: what is only known at the end. An unknown is `None`.
+/// `summary.json`: facts that are known at the end. An unknown is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Number of ranks, those without messages included where the source told.
+    /// Number of ranks, with those without messages if the source has them.
     pub ranks: u32,
     /// Messages, all blocks together.
     pub messages: u64,
@@ -52,7 +52,7 @@ pub struct Summary {
     pub calls: u64,
     /// Marks.
     pub marks: u64,
-    /// Messages whose other end was not seen, where the source records both ends.
+    /// Messages with one recorded end, if the source records both ends.
     pub unmatched: Option<u64>,
     /// Receives without a known send, where the source records receives.
     #[serde(default, skip_serializing_if = "UnmatchedReceives::is_none")]
@@ -61,7 +61,7 @@ pub struct Summary {
     pub start_ns: Option<i64>,
     /// End of the run on the trace's clock; timed traces only.
     pub end_ns: Option<i64>,
-    /// Length of the run: end − start, or what an aggregate source says.
+    /// Length of the run: end − start, or the duration of an aggregate source.
     pub duration_ns: Option<u64>,
     /// Bound of the error between the ranks' clocks.
     pub clock_error_ns: Option<u64>,

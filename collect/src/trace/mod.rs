@@ -1,4 +1,4 @@
-//! The vocabulary of a run, and the archive that holds it.
+//! Records of a run, and the trace archive.
 //!
 //! A trace archive is either *timed*, blocks of [`Message`]s, [`Call`]s and [`Mark`]s each in
 //! ascending time, or *aggregate*, one [`TrafficMatrix`](crate::TrafficMatrix). In both the
@@ -6,8 +6,8 @@
 //!
 //! Order of a timed archive: messages by send post time, then source, then the order in which the
 //! source sent them; calls by enter time, then rank; marks by time, then rank. A call or mark
-//! stands before every message block whose last message is later than it, so one pass sees what
-//! governs a message before the message.
+//! precedes every message block whose last message is later, so a reader gets it before the
+//! messages that it governs.
 
 mod block;
 mod header;
@@ -38,7 +38,7 @@ mod tests {
         Message { send_post_ns: t, src: Rank(src), dst: Rank(dst), bytes: 8, ..Message::default() }
     }
 
-    /// What a reader sees, as text: one line a block.
+    /// The blocks of a trace as text, one line per block.
     fn blocks(bytes: &[u8]) -> crate::Result<(Vec<String>, Summary)> {
         let mut reader = TraceReader::open(bytes)?;
         let mut seen = Vec::new();

@@ -23,7 +23,7 @@ pub struct TraceReader<R: BufRead> {
     sizes: Vec<MessageSize>,
     last_ns: [i64; 3],
     seen: Summary,
-    /// Blocks of messages were passed over, so not all was seen.
+    /// True if blocks of messages were skipped.
     passed: bool,
     details: Details,
 }
@@ -47,12 +47,12 @@ impl<R: BufRead> TraceReader<R> {
     /// Opens a trace archive, gzip'ed or not.
     ///
     /// # Errors
-    /// Anything but a trace archive of a version this program knows.
+    /// Input that is no trace archive of a known version.
     pub fn open(input: R) -> Result<Self> {
         Self::from_archive(ArchiveReader::open(input)?)
     }
 
-    /// Continues with an archive whose header was looked at already.
+    /// Continues with an archive whose header is already read.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -75,31 +75,30 @@ impl<R: BufRead> TraceReader<R> {
         })
     }
 
-    /// Leaves out what only some traces know of a message, save its operation: such values read as
-    /// unknown. Halves the time for those who do not ask for them.
+    /// Skips the optional columns of messages except operations; they read as unknown. This halves
+    /// the time of reading.
     #[must_use]
     pub fn without_details(self) -> Self {
         self.with_details(Details::default())
     }
 
-    /// What is read of messages from now on.
+    /// Columns of messages that are read from now on.
     pub fn set_details(&mut self, details: Details) {
         self.details = details;
     }
 
-    /// Reads of messages, beside what every trace knows of them, only these `details`.
+    /// Reads only these `details` of messages, besides the required columns.
     #[must_use]
     pub fn with_details(self, details: Details) -> Self {
         Self { details, ..self }
     }
 
-    /// What the trace is.
+    /// The kind of the trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// What is only known at the end; `None` before [`next_block`](Self::next_block) returned
-    /// `None`.
+    /// The summary; `None` before [`next_block`](Self::next_block) has returned `None`.
     pub fn summary(&self) -> Option<&Summary> {
         self.summary.as_ref()
     }
@@ -113,12 +112,12 @@ impl<R: BufRead> TraceReader<R> {
         self.next_block_where(|_, _| true)
     }
 
-    /// The next block, `None` at the end. Blocks of messages of which `wanted`, told the times of
-    /// their first and last one, says no are passed over in a fraction of the time.
+    /// The next block, `None` at the end. `wanted` gets the times of the first and last message of
+    /// a block; if it returns false, the block is skipped in a fraction of the time.
     ///
     /// # Errors
-    /// As [`next_block`](Self::next_block); of blocks that were passed over, only damage and times
-    /// that run backwards, and no sums.
+    /// As for [`next_block`](Self::next_block); of skipped blocks only damage and descending times,
+    /// not sums.
     pub fn next_block_where(
         &mut self,
         mut wanted: impl FnMut(i64, i64) -> bool,
@@ -141,7 +140,7 @@ impl<R: BufRead> TraceReader<R> {
             }
             let kind = member.name.split('/').next();
             if matches!(kind, Some("messages" | "calls" | "marks" | "sizes")) {
-                // Says the place of its errors itself.
+                // Its errors have their place already.
                 self.archive.bytes_into(&member, LARGEST_BYTES, &mut self.bytes)?;
             }
             match kind {
@@ -166,14 +165,14 @@ impl<R: BufRead> TraceReader<R> {
         Ok(None)
     }
 
-    /// Reads a block of messages; false if nobody wanted it.
+    /// Reads a block of messages; false if it is skipped.
     fn messages(&mut self, mut wanted: impl FnMut(i64, i64) -> bool) -> Result<bool> {
         let details = self.details;
         let known =
             self.messages.decode_if(&self.bytes, |first, last| wanted(first, last).then_some(details))?;
         let order = self.ascending_messages();
         if !known && order.is_err() {
-            // Who sends is in a column that was passed over.
+            // The senders are in a skipped column.
             self.messages.decode(&self.bytes, Details::default())?;
             self.ascending_messages()?;
         }
@@ -192,7 +191,7 @@ impl<R: BufRead> TraceReader<R> {
         Ok(true)
     }
 
-    /// The time of the last message of the block, none of which is before the one before it.
+    /// Checks that the times of the block ascend; returns the last one.
     fn ascending_messages(&self) -> Result<i64> {
         let columns = self.messages.columns();
         ascending(self.last_ns[0], &columns.send_post_ns, |row| columns.src.get(row).copied())
@@ -345,7 +344,7 @@ pub fn decode_calls(bytes: &[u8], calls: &mut Vec<Call>) -> Result<()> {
 fn ascending(last: i64, times: &[i64], rank: impl Fn(usize) -> Option<u32>) -> Result<i64> {
     let first = times.first().is_none_or(|first| last <= *first);
     // The sign of what `next` is less than `time` by, overflow or not (Warren, Hacker's Delight,
-    // section 2-12); no way out of the loop: as vectors it takes a fraction of the time.
+    // section 2-12); the loop has no exit, so it is vectorized.
     let descends = |time: i64, next: i64| {
         let difference = next.wrapping_sub(time);
         difference ^ ((next ^ time) & (difference ^ next))

@@ -1,12 +1,12 @@
-//! The things a trace is made of.
+//! The records of a trace: messages, calls, marks.
 
 use std::fmt;
 
 use super::Operation;
 use crate::{Error, Result};
 
-/// Most ranks of a run: more than any machine has. Bounds every table by rank, so each reader
-/// checks it before one is made.
+/// Most ranks of a run: the largest machines have about 10⁷ cores. It bounds every table by rank,
+/// so each reader checks it first.
 pub const MOST_RANKS: u32 = 1 << 24;
 
 /// MPI process number in `MPI_COMM_WORLD`.
@@ -36,16 +36,16 @@ pub(crate) fn check_rank(rank: u32) -> Result<()> {
 /// # Errors
 /// That rank.
 pub(crate) fn check_ranks(columns: &[&[u32]]) -> Result<()> {
-    // No way out of the loops: as vectors they take a fraction of the time.
+    // The loops have no exit, so they are vectorized.
     let highest = |column: &&[u32]| column.iter().fold(0, |most: u32, rank| most.max(*rank));
     check_rank(columns.iter().map(highest).max().unwrap_or(0))
 }
 
 /// One matched or one-sided point-to-point transfer. Times are nanoseconds on the trace's one
-/// clock; what the recorder did not see is `None`.
+/// clock; unknown values are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// When the sender posted it.
+    /// Time at which the sender posted it.
     pub send_post_ns: i64,
     /// Sender.
     pub src: Rank,
@@ -59,9 +59,9 @@ pub struct Message {
     pub communicator: Option<u32>,
     /// The operation it belongs to.
     pub operation: Operation,
-    /// When the sender could reuse its buffer.
+    /// Time at which the sender could reuse its buffer.
     pub send_complete_ns: Option<i64>,
-    /// When the receiver posted the matching receive.
+    /// Time at which the receiver posted the matching receive.
     pub receive_post_ns: Option<i64>,
     /// When the payload was in the receiver's buffer.
     pub receive_complete_ns: Option<i64>,
@@ -70,20 +70,20 @@ pub struct Message {
 /// An MPI call of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// When the rank entered it.
+    /// Time of entry.
     pub enter_ns: i64,
     /// When it returned; `None` if it never did.
     pub leave_ns: Option<i64>,
-    /// Who called.
+    /// The calling rank.
     pub rank: Rank,
-    /// What was called.
+    /// The operation.
     pub operation: Operation,
     /// Number of the communicator within the trace.
     pub communicator: Option<u32>,
     /// Root, in world ranks, of a rooted collective.
     pub root: Option<Rank>,
-    /// This rank's own part: what it contributes; in scatter(v), reduce_scatter and
-    /// reduce_scatter_block what it receives; in alltoall(v, w) what it sends to all.
+    /// Bytes of this rank: its contribution; in scatter(v), reduce_scatter and reduce_scatter_block
+    /// the bytes it receives; in alltoall(v, w) the bytes it sends to all.
     pub bytes: Option<u64>,
 }
 

@@ -1,10 +1,10 @@
-//! Where a trace goes.
+//! The destination of a trace.
 
 use super::{Block, Header, RunFacts, Summary};
 use crate::Result;
 
-/// Takes a trace piece by piece: the archive writer, a text format, a count. Sources (importers,
-/// generators) know nothing else of what becomes of their records.
+/// A consumer of a trace, block by block: the archive writer, a text format, a tally. Sources
+/// (importers, generators) depend on this trait only.
 ///
 /// Blocks come in the order of an archive (see [`trace`](super)): a call or mark before every block
 /// of messages whose last one is later.
@@ -12,18 +12,18 @@ pub trait Sink {
     /// The trace starts.
     ///
     /// # Errors
-    /// A kind of trace that the sink cannot show, or what its output reports.
+    /// A kind of trace that the sink does not support, or an error of its output.
     fn begin(&mut self, header: &Header) -> Result<()>;
 
     /// The next piece; after [`begin`](Self::begin).
     ///
     /// # Errors
-    /// Records out of order, sums beyond 2⁶³−1, or what the output reports.
+    /// Records out of order, sums beyond 2⁶³−1, or an error of the output.
     fn block(&mut self, block: Block<'_>) -> Result<()>;
 
-    /// The trace ends; what is known of it now.
+    /// Ends the trace with the facts of its source.
     ///
     /// # Errors
-    /// Facts that contradict the records, or what the output reports.
+    /// Facts that contradict the records, or an error of the output.
     fn finish(&mut self, facts: &RunFacts) -> Result<Summary>;
 }

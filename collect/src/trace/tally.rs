@@ -4,8 +4,8 @@ use super::record::{Call, MOST_RANKS, Mark, check_rank};
 use super::{MessageBlock, RunFacts, Summary};
 use crate::{Cell, Error, Result};
 
-/// Counts records into a [`Summary`]; memory does not grow. What every sink of a trace shares, so
-/// that `--summary` and an archive's `summary.json` never disagree.
+/// Counts records into a [`Summary`] in constant memory. All sinks share it, so `--summary` and an
+/// archive's `summary.json` agree.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     summary: Summary,
@@ -72,10 +72,10 @@ impl Tally {
         Ok(())
     }
 
-    /// The summary, completed by what the source knows beyond its records.
+    /// The summary, completed by the facts of the source.
     ///
     /// # Errors
-    /// A rank beyond those that the source says the run had, or more ranks than [`MOST_RANKS`].
+    /// A rank beyond the source's number of ranks, or more ranks than [`MOST_RANKS`].
     pub fn finish(&self, facts: &RunFacts) -> Result<Summary> {
         let mut summary = self.summary.clone();
         if let Some(ranks) = facts.ranks {

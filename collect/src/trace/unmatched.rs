@@ -1,14 +1,14 @@
-//! Receives that no message was found for: those of them that a user should look at first.
+//! Unmatched receives: their number, and the first ones for the user.
 
 use serde::{Deserialize, Serialize};
 
-/// How many are named.
+/// Most receives that a sentence names.
 const NAMED: usize = 8;
 
 /// Receives without a known send.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnmatchedReceives {
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// The first of them, by rank and position.
     pub first: Vec<UnmatchedReceive>,
@@ -17,21 +17,20 @@ pub struct UnmatchedReceives {
 /// A receive without a known send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnmatchedReceive {
-    /// Who posted it.
+    /// The rank that posted it.
     pub rank: u32,
-    /// Which receive of its rank it is, from 1, in the order of their posts; those that were
-    /// cancelled do not count.
+    /// Number of the receive in its rank, from 1, in the order of posting, without cancelled ones.
     pub position: u64,
-    /// From whom; `None`: from anybody, or unknown.
+    /// Source; `None` for any source, or unknown.
     pub src: Option<u32>,
     /// MPI tag; `None`: any, or unknown.
     pub tag: Option<i32>,
-    /// What it got; `None` if it was never seen to complete.
+    /// Bytes received; `None` if its completion is not recorded.
     pub bytes: Option<u64>,
 }
 
 impl UnmatchedReceives {
-    /// Counts a receive; in whatever order they come, the same ones are kept.
+    /// Counts a receive; the same ones are kept for any order of calls.
     pub fn add(&mut self, receive: UnmatchedReceive) {
         self.count += 1;
         let place = self.first.partition_point(|known| *known < receive);

@@ -8,19 +8,20 @@ use crate::archive::ArchiveWriter;
 use crate::archive::columns::{BlockWriter, LARGEST_BLOCK, Transform, UNKNOWN};
 use crate::{Error, Result, TrafficMatrix};
 
-/// Messages in the first block. Each block is twice the one before, up to the largest: whoever
-/// reads from a pipe sees the beginning soon, and a long trace is hardly longer for it.
+/// Messages in the first block. Each block has twice as many as the previous one, up to the
+/// largest. A reader of a pipe thus gets the beginning soon, with nine small blocks per trace. A
+/// trace of 768 000 messages has 1 % more bytes with half, 0.05 % fewer with double.
 const FIRST_BLOCK: usize = 256;
 
 /// Writes a timed trace. Memory: one block of each kind.
 ///
-/// Each kind of record comes in its own order; a call or mark also not later than a message that is
-/// in the archive already.
+/// Each kind of record has its own order; a call or mark must precede the messages that are written
+/// after it.
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     archive: ArchiveWriter<W>,
     messages: MessageBlock,
-    /// The next single message, on its way into `messages`.
+    /// The next single message, before it is added to `messages`.
     single: MessageBlock,
     calls: Vec<Call>,
     marks: Vec<Mark>,
@@ -37,7 +38,7 @@ pub struct TraceWriter<W: Write> {
     buffer: Vec<u8>,
 }
 
-/// What a source knows beyond its records; the default is that it knows nothing.
+/// Facts of a source beyond its records; unknown by default.
 #[derive(Clone, Debug, Default)]
 pub struct RunFacts {
     /// Number of ranks; otherwise the highest that occurs decides.
@@ -46,7 +47,7 @@ pub struct RunFacts {
     pub span_ns: Option<(i64, i64)>,
     /// Length of a run of which only sums are known.
     pub duration_ns: Option<u64>,
-    /// Messages whose other end was not seen.
+    /// Messages with one recorded end.
     pub unmatched: Option<u64>,
     /// Receives without a known send.
     pub unmatched_receives: UnmatchedReceives,
@@ -54,7 +55,7 @@ pub struct RunFacts {
     pub clock_error_ns: Option<u64>,
 }
 
-/// How often a rank sent or received messages of one size: PFProf's histograms.
+/// Number of messages of one size that a rank sent or received: PFProf's histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
     /// Whose histogram.
@@ -71,7 +72,7 @@ impl<W: Write> TraceWriter<W> {
     /// Starts a timed trace from `source`.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn new(out: W, gzip: bool, source: &str) -> Result<Self> {
         Ok(Self {
             archive: ArchiveWriter::new(out, gzip, &Header::new(Kind::Timed, source))?,
@@ -90,7 +91,7 @@ impl<W: Write> TraceWriter<W> {
         })
     }
 
-    /// Appends a message. Whoever has many hands them over in [`messages`](Self::messages).
+    /// Appends a message; [`messages`](Self::messages) is faster for many.
     ///
     /// # Errors
     /// As [`messages`](Self::messages).
@@ -103,11 +104,11 @@ impl<W: Write> TraceWriter<W> {
         outcome
     }
 
-    /// Appends messages; the archive's blocks do not depend on how they are grouped here.
+    /// Appends messages; the blocks of the archive do not depend on their grouping here.
     ///
     /// # Errors
-    /// A time before that of the last message, a source before that of the last message of the same
-    /// time, more than 2⁶³−1 bytes in all, or what the output reports.
+    /// A message before the last one by time, or by source at the same time; more than 2⁶³−1 bytes
+    /// in all; an error of the output.
     pub fn messages(&mut self, block: &MessageBlock) -> Result<()> {
         let columns = block.columns();
         for (time, src) in columns.send_post_ns.iter().zip(&columns.src) {
@@ -137,8 +138,8 @@ impl<W: Write> TraceWriter<W> {
     /// Appends a call.
     ///
     /// # Errors
-    /// A time before that of the last call or of a message in the archive, or what the output
-    /// reports.
+    /// A time before that of the last call or of a message in the archive, or an error of the
+    /// output.
     pub fn call(&mut self, call: &Call) -> Result<()> {
         let last = self.last_call_ns.max(self.written_ns);
         if call.enter_ns < last {
@@ -159,8 +160,8 @@ impl<W: Write> TraceWriter<W> {
     /// Appends a mark.
     ///
     /// # Errors
-    /// A time before that of the last mark or of a message in the archive, or what the output
-    /// reports.
+    /// A time before that of the last mark or of a message in the archive, or an error of the
+    /// output.
     pub fn mark(&mut self, mark: &Mark) -> Result<()> {
         let last = self.last_mark_ns.max(self.written_ns);
         if mark.time_ns < last {
@@ -178,10 +179,10 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Ends the trace; the summary that it got and the output.
+    /// Ends the trace; returns its summary and the output.
     ///
     /// # Errors
-    /// Facts that contradict the records, or what the output reports.
+    /// Facts that contradict the records, or an error of the output.
     pub fn finish(mut self, facts: &RunFacts) -> Result<(Summary, W)> {
         self.flush_messages()?;
         self.flush_calls()?;
@@ -203,7 +204,7 @@ impl<W: Write> TraceWriter<W> {
         if self.messages.is_empty() {
             return Ok(());
         }
-        // What is pending is not later than the last message: it has to stand before this block.
+        // Pending calls and marks are not later than the last message, so they precede this block.
         self.flush_calls()?;
         self.flush_marks()?;
         let bytes = self.messages.encode(std::mem::take(&mut self.buffer));
@@ -254,11 +255,11 @@ fn offset(time_ns: Option<i64>, base_ns: i64) -> i64 {
     time_ns.map_or(UNKNOWN, |time| time.wrapping_sub(base_ns))
 }
 
-/// Writes an aggregate trace: a matrix, message size histograms if the source has them, and what it
-/// knows of the run.
+/// Writes an aggregate trace: a matrix, message size histograms if the source has them, and the
+/// facts of the run.
 ///
 /// # Errors
-/// A matrix with ranks beyond those of the run, or what the output reports.
+/// A matrix with ranks beyond those of the run, or an error of the output.
 pub fn write_aggregate<W: Write>(
     out: W,
     gzip: bool,
@@ -291,7 +292,7 @@ pub fn write_aggregate<W: Write>(
 /// 3, bytes 4.
 ///
 /// # Errors
-/// What the output reports.
+/// An error of the output.
 pub fn write_matrix<W: Write>(
     archive: &mut ArchiveWriter<W>,
     prefix: &str,

@@ -1,4 +1,4 @@
-//! The truth that a program itself tells: its marks (`MPI_Pcontrol`).
+//! The truth from a program's own marks (`MPI_Pcontrol`).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,15 +6,15 @@ use super::TrueStretch;
 use crate::trace::{Block, Header, Mark, MessageBlock, Operation, RunFacts, Sink, Summary};
 use crate::{Error, Result};
 
-/// Passes a trace on and notes which of its messages were sent under which mark.
+/// Passes a trace on and assigns its messages to marks.
 ///
 /// All ranks that set marks set the same sequence, so the nth mark of each begins the nth stretch;
-/// a message belongs to the stretch that its sender marked last. A rank that never sets one goes by
-/// time: it begins a stretch when the first of the others does. What was sent before the first mark
-/// is a stretch without a level. Messages of barriers carry nothing and belong to no stretch,
-/// unless a mark above 0 begins one that has no others: a program that waits for everyone between
-/// two phases is in neither. A stretch in which nobody sent is idle, whatever its level, and begins
-/// when the first rank marks it; one with messages begins with the first of them.
+/// a message belongs to the stretch that its sender marked last. A rank without marks begins a
+/// stretch when the first other rank does. Messages before the first mark form a stretch without a
+/// level. Messages of barriers belong to no stretch, as a program between two phases is in neither;
+/// but a stretch of a mark above 0 without other messages has them. A stretch without messages is
+/// idle for any level, and begins with the first mark of a rank. One with messages begins with the
+/// first of them.
 ///
 /// Memory: the stretches, the marks that are ahead of their messages, and for ranks without marks
 /// the stretches they send in.
@@ -36,7 +36,7 @@ struct Marked {
     ahead: VecDeque<i64>,
     /// Marks before its last message, its own or, as long as it has set none, those of others.
     passed: usize,
-    /// As long as it has set none: what it sent, by stretch.
+    /// Until its first mark: its messages by stretch.
     unmarked: Vec<(usize, Traffic)>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> TruthOfMarks<'a> {
     fn mark(&mut self, mark: &Mark) -> Result<()> {
         let rank = self.ranks.entry(mark.rank.0).or_default();
         if rank.set == 0 {
-            // What it sent so far was before its first mark, whatever others had marked by then.
+            // Its messages so far precede its first mark, independent of the marks of other ranks.
             let before = std::mem::take(&mut rank.unmarked);
             let sum =
                 before.into_iter().map(|(_, traffic)| traffic).reduce(Traffic::join).unwrap_or_default();
@@ -167,10 +167,10 @@ impl<'a> TruthOfMarks<'a> {
         self.span_ns = Some((span.0.min(first_ns), span.1.max(last_ns)));
     }
 
-    /// Hands the stretches to `emit`, in order; `summary` is what the sink said of the whole trace.
+    /// Passes the stretches to `emit`, in order; `summary` is that of the whole trace.
     ///
     /// # Errors
-    /// A trace without marks, or what `emit` says.
+    /// A trace without marks, or an error of `emit`.
     pub fn stretches(
         mut self,
         summary: &Summary,

@@ -1,10 +1,9 @@
-//! Which phase of a run begins where, as its generator or its marks say: in time, and to the
-//! message.
+//! The truth of a run: the phases of its generator or its marks, in time and to the message.
 //!
-//! Ranks do not change phase at one instant. Where one rank still sends messages of the old phase
-//! while another has begun the new one, the change is not a message but a zone: from the first
-//! message of the new phase to the last one of the old. So each stretch tells the positions, in
-//! trace order, of its own first and last message; those of noise do not count.
+//! Ranks do not change phase at one instant: one rank may still send messages of the old phase when
+//! another has begun the new one. The change is then a zone, from the first message of the new
+//! phase to the last one of the old. Each stretch therefore has the positions, in trace order, of
+//! its own first and last message, without noise.
 
 mod marks;
 
@@ -14,10 +13,10 @@ pub use marks::TruthOfMarks;
 
 use crate::Result;
 
-/// The columns of [`write_truth`]. The first three are what any truth has.
+/// The columns of [`write_truth`]. The first three are required of any truth.
 pub const TRUTH_COLUMNS: &str = "start_ns,end_ns,label,outer,first_message,last_message";
 
-/// A stretch of a run and what it is.
+/// A stretch of a run with its phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrueStretch<'a> {
     /// When its first message is posted, nanoseconds since the start of the run; the first stretch
@@ -39,7 +38,7 @@ pub struct TrueStretch<'a> {
 /// Writes a line of the truth; [`TRUTH_COLUMNS`] is the line before the first.
 ///
 /// # Errors
-/// What the output reports.
+/// An error of the output.
 pub fn write_truth(out: &mut impl Write, stretch: &TrueStretch<'_>) -> Result<()> {
     // Names of phases have no quotes; commas stand between their parameters.
     let quoted = |text: &str| if text.contains(',') { format!("\"{text}\"") } else { text.to_string() };

@@ -1,4 +1,4 @@
-//! Records of MPI calls: entered, left, what was asked for.
+//! Records of MPI calls: times of entry and exit, operation and arguments.
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use crate::mpi::{int, library};
 use crate::operation::Operation;
 use crate::{clock, recording};
 
-/// What is worth knowing of a call. Only asked for when it is recorded.
+/// The recorded data of a call; computed only if it is recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     operation: Operation,
@@ -94,14 +94,14 @@ impl Call {
     }
 }
 
-/// Runs an MPI call with a record around it. Calls that MPI itself makes inside another call are
-/// that call's own affair.
+/// Runs an MPI call with a record around it. Calls of MPI itself inside another call are not
+/// recorded.
 #[inline(always)]
 pub(crate) fn recorded(describe: impl FnOnce() -> Call, run: impl FnOnce() -> c_int) -> c_int {
     recorded_with(|| (describe(), ()), |()| (), run)
 }
 
-/// [`recorded`], with something to do between the record and the call.
+/// [`recorded`], with an action between the record and the call.
 #[inline(always)]
 pub(crate) fn recorded_with<T>(
     describe: impl FnOnce() -> (Call, T),
@@ -121,7 +121,7 @@ pub(crate) fn recorded_with<T>(
     let posted = unsafe {
         let posted = call.record(lane);
         ((*lane).depth, (*lane).operation, (*lane).inside) = (1, call.operation as u8, true);
-        (*lane).told = false;
+        (*lane).has_complete_wait = false;
         posted
     };
     more(known);
@@ -130,15 +130,14 @@ pub(crate) fn recorded_with<T>(
     // SAFETY: as above; the thread is the same.
     unsafe {
         ((*lane).depth, (*lane).operation, (*lane).inside) = (0, 0, false);
-        if call.operation == Operation::Wait && !(*lane).told {
+        if call.operation == Operation::Wait && !(*lane).has_complete_wait {
             (*lane).forget_if_short(posted.0);
         }
     }
     result
 }
 
-/// Runs a call that its messages tell all about: they carry its operation, and no record of its own
-/// is needed.
+/// Runs a call without a record of its own, as its messages have its operation.
 #[inline(always)]
 pub(crate) fn told_by_messages(operation: Operation, run: impl FnOnce() -> c_int) -> c_int {
     let lane = lane::current();
@@ -154,8 +153,8 @@ pub(crate) fn told_by_messages(operation: Operation, run: impl FnOnce() -> c_int
     result
 }
 
-/// Runs a polling call. Only success is recorded, as a moment: programs poll thousands of times for
-/// one message.
+/// Runs a polling call. Only success is recorded, with one time: programs poll thousands of times
+/// for one message.
 #[inline(always)]
 pub(crate) fn polled(
     operation: Operation,
@@ -198,7 +197,7 @@ pub(crate) fn counts(bytes: &[u64]) {
 }
 
 /// Records a call that has returned already, with its counts.
-pub(crate) fn noted(call: Call, bytes: &[u64]) {
+pub(crate) fn record_returned(call: Call, bytes: &[u64]) {
     let lane = lane::current();
     if recording::is_on() && !lane.is_null() {
         // SAFETY: the calling thread's lane.

@@ -1,8 +1,7 @@
-//! The clock of a recording: the time stamp counter where it runs evenly and never stops, else
-//! `CLOCK_MONOTONIC`.
+//! The clock of a recording: an invariant time stamp counter, or else `CLOCK_MONOTONIC`.
 //!
-//! A counter read costs 9 ns, `clock_gettime` 21 ns or more; at two reads a message that decides
-//! the overhead.
+//! A counter read costs 9 ns, `clock_gettime` 21 ns or more. With two reads per message, this
+//! determines the overhead.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -44,8 +43,8 @@ pub(crate) fn counted() -> u64 {
     now()
 }
 
-/// Now, as headers hold it, and in program order: the processor reads its counter out of order, by
-/// the length of a cache miss.
+/// The present time for headers, in program order: without a fence the processor may read its
+/// counter early or late by a cache miss.
 pub(crate) fn ticks() -> u64 {
     fence();
     let now = raw().wrapping_add(SHIFT.load(Relaxed));
@@ -76,9 +75,9 @@ fn raw() -> u64 {
     system::monotonic_ns()
 }
 
-/// The three clocks at one moment: ticks, monotonic, real time. The counter is read on both sides
-/// of the others, and the tightest of some attempts is taken, so that a preemption in between does
-/// no harm.
+/// The three clocks at one moment: ticks, monotonic, real time. The counter is read before and
+/// after the others, and the attempt with the least difference is taken, which excludes a
+/// preemption in between.
 pub(crate) fn triple() -> [u64; 3] {
     let attempt = || {
         let before = ticks();
@@ -92,8 +91,7 @@ pub(crate) fn triple() -> [u64; 3] {
     [ticks, monotonic, system::realtime_ns().wrapping_sub(since)]
 }
 
-/// True if the processor says that the counter runs at one rate in all states, and the kernel has
-/// not found otherwise.
+/// True if the processor reports an invariant counter, and the kernel uses it.
 fn counter_is_even() -> bool {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = cpu.lines().find(|line| line.starts_with("flags")).unwrap_or_default();

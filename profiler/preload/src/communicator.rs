@@ -1,10 +1,10 @@
-//! A communicator or window: whose rank is who in `MPI_COMM_WORLD`.
+//! Communicators and windows: the world ranks of their members.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::format::NO_RANK;
 
-/// A communicator or window, kept for ever: a late completion may ask for it after it was freed.
+/// A communicator or window. It is never freed, as a late completion may need it after its end.
 #[derive(Debug)]
 pub(crate) struct Communicator {
     /// Its number in this recording.
@@ -14,8 +14,8 @@ pub(crate) struct Communicator {
     pub(crate) size: u32,
     /// Own rank in it.
     pub(crate) rank: u32,
-    /// The operation inside which it was made, for traffic that the program did not ask for; 0 for
-    /// a user's communicator.
+    /// The operation inside which MPI made it for its own traffic; 0 for a communicator of the
+    /// program.
     pub(crate) made_by: u8,
     /// Operations of its latest non-blocking collectives by tag, see [`Self::nonblocking`].
     pub(crate) recent: [AtomicU64; 16],
@@ -38,9 +38,9 @@ impl Communicator {
         self.size
     }
 
-    /// The operation of the non-blocking collective that owns `tag`. Each instance takes a tag of
-    /// its own; its first messages leave inside the call that starts it, `starting`, later ones
-    /// inside whatever call makes progress.
+    /// The operation of the non-blocking collective that owns `tag`. Each instance has its own tag.
+    /// Its first messages are sent inside the call that starts it, `starting`, later ones inside
+    /// any call that makes progress.
     #[inline]
     pub(crate) fn nonblocking(&self, tag: i32, starting: Option<u8>) -> Option<u8> {
         let place = &self.recent[tag.unsigned_abs() as usize % self.recent.len()];

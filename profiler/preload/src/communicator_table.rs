@@ -1,10 +1,9 @@
-//! The table of communicators: each has a number, and a name that all its members agree on.
+//! The table of communicators: each has a number, and an identity that is equal on all its members.
 //!
-//! Implementations number communicators as they like, and Open MPI 5 differently on each process.
-//! What all members agree on is who is a member, and the order in which communicators with the same
-//! members were made, since making one is collective. That pair, hashed, is a communicator's
-//! identity. Programs that make communicators with the same members from several threads at once
-//! are the exception; then identities may be swapped.
+//! Numbers of communicators depend on the implementation, and in Open MPI 5 on the process. All
+//! members agree on the list of members, and on the order in which communicators with these members
+//! are made, as this is collective. The hash of both is a communicator's identity. If several
+//! threads make communicators with the same members at once, identities may be swapped.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -52,14 +51,14 @@ static TABLE: Mutex<Table> = Mutex::new(Table {
     world_size: 0,
     world_group: 0,
 });
-/// Grows when a handle is forgotten, which ends what lanes remember.
+/// Grows when a handle is removed, which invalidates the caches of lanes.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 fn table() -> MutexGuard<'static, Table> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Registers what every process has: the world as number 0, and itself.
+/// Registers the predefined communicators: the world as number 0, and itself.
 pub(crate) fn start(world_size: u32) {
     let mut group = 0_usize;
     mpi!(PMPI_Comm_group(library().world, out(&mut group)));
@@ -75,7 +74,7 @@ pub(crate) fn start(world_size: u32) {
     created(library().handle(parent), 0);
 }
 
-/// The communicator of a handle, through what the lane remembers.
+/// The communicator of a handle, by the cache of the lane.
 ///
 /// # Safety
 /// `lane` is the calling thread's; `handle` a valid communicator.
@@ -111,7 +110,7 @@ fn lookup(handle: usize, made_by: u8) -> &'static Communicator {
     known.or_else(|| created(handle, made_by)).unwrap_or(&STRANGER)
 }
 
-/// Stands for what is not in the table, such as no communicator at all.
+/// The entry for handles that are not in the table, such as `MPI_COMM_NULL`.
 static STRANGER: Communicator = Communicator {
     number: NO_RANK,
     peers: None,
@@ -151,7 +150,7 @@ pub(crate) fn window_created(handle: usize) {
     }
 }
 
-/// The handle is about to be freed and may come back as another communicator's.
+/// Removes a handle before it is freed, as another communicator may reuse it.
 pub(crate) fn forget(handle: usize) {
     GENERATION.fetch_add(1, Relaxed);
     lane::ask_again();
@@ -174,7 +173,7 @@ fn world_ranks(mut group: usize) -> Vec<u32> {
     let size = size.max(0);
     let (mut likeness, mut identical) = (-1, -2);
     if size.cast_unsigned() == world_size {
-        // Translation compares everyone with everyone in Open MPI; the common case needs none.
+        // Open MPI translates in quadratic time; the common case needs no translation.
         mpi!(PMPI_Group_compare(world_group, world_group, out(&mut identical)));
         mpi!(PMPI_Group_compare(group, world_group, out(&mut likeness)));
     }

@@ -2,7 +2,7 @@
 
 use crate::mpi::{int, type_size};
 
-/// How wide a call's counts are: `int`, or `MPI_Count` in those whose names end in `_c`.
+/// Width of a call's counts: `int`, or `MPI_Count` in functions whose names end in `_c`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Width {
     Int,
@@ -10,7 +10,7 @@ pub(crate) enum Width {
 }
 
 impl Width {
-    /// A count argument; negative ones are errors that MPI will report.
+    /// A count argument; MPI reports negative ones as errors.
     #[inline(always)]
     pub(crate) fn count(self, argument: usize) -> u64 {
         match self {
@@ -52,7 +52,7 @@ impl Counts {
     }
 }
 
-/// Bytes of `count` elements. The type of none is not looked at: it may be none either.
+/// Bytes of `count` elements. The datatype of 0 elements is not read, as it may be null.
 #[inline]
 pub(crate) fn bytes(count: u64, datatype: usize) -> u64 {
     if count == 0 { 0 } else { count.saturating_mul(type_size(datatype)) }

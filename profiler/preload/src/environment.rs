@@ -6,7 +6,7 @@
 /// | variable | meaning |
 /// |---|---|
 /// | `PHASEFLOW_DIR` | run directory to record into; without it the library does nothing at all |
-/// | `PHASEFLOW_LEVEL` | `auto` (default), `pml`: say so loudly when messages below the collectives cannot be seen, `pmpi`: record calls only |
+/// | `PHASEFLOW_LEVEL` | `auto` (default); `pml`: an error without messages; `pmpi`: calls only |
 /// | `PHASEFLOW_LOG` | `1`: one line per process on standard error at the start |
 /// | `PHASEFLOW_CLOCK` | `auto` (default), `tsc`, `monotonic`: the clock to take |
 /// | `PHASEFLOW_CLOCK_SHIFT` | ticks to add to the clock; for tests of the clock alignment |
@@ -22,9 +22,9 @@ pub struct Environment {
     pub tsc: Option<bool>,
     /// `PHASEFLOW_CLOCK_SHIFT`.
     pub clock_shift: u64,
-    /// What the launcher calls the job.
+    /// The launcher's name of the job.
     pub job: String,
-    /// Where the launcher put this process; `None` where it does not say.
+    /// The process's place by the launcher; `None` if unknown.
     pub place: Option<Place>,
 }
 
@@ -42,7 +42,7 @@ pub struct Place {
 /// The level that the user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wish {
-    /// Messages below the collectives where possible, else calls.
+    /// Messages below the collectives if possible, otherwise calls.
     #[default]
     Auto,
     /// Messages below the collectives.
@@ -68,8 +68,8 @@ const PLACES: [[&str; 4]; 2] = [
 const SLURM_PLACE: [&str; 3] = ["SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_NODES"];
 
 impl Environment {
-    /// Reads the process's environment. What is misspelt counts as not set: a recorder does not
-    /// stop a program.
+    /// Reads the process's environment. Invalid values count as not set, so that the recorder never
+    /// stops a program.
     pub fn from_process() -> Self {
         Self::of(|name| std::env::var_os(name).and_then(|value| value.into_string().ok()))
     }

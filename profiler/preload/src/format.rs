@@ -1,15 +1,15 @@
-//! What a recording looks like, byte by byte.
+//! The format of a recording, byte by byte.
 //!
 //! One process writes one file, `JOB.RANK.HOST.PID.pfr`, through a shared mapping that is reserved
-//! ahead. So the design follows from two wishes: a record costs a few nanoseconds, and a process
-//! that dies at any instruction loses nothing that it had written. Hence fixed slots, filled front
-//! to back and completed in place; no trailer; nothing that has to be written at the end for the
-//! rest to be readable. All numbers are little endian.
+//! ahead. The design has two aims: a record costs a few nanoseconds, and a process that dies at any
+//! instruction loses no written record. Slots are therefore fixed, filled front to back and
+//! completed in place; there is no trailer, and nothing is written at the end that readers need.
+//! All numbers are little endian.
 //!
 //! # The file
 //!
-//! A [header](at) of 4096 bytes, then chunks of 16384 bytes. The last chunk may be cut short, and
-//! chunks that were reserved but never begun are zero.
+//! A [header](at) of 4096 bytes, then chunks of 16384 bytes. The last chunk may be truncated, and
+//! reserved chunks that are not begun are zero.
 //!
 //! # A chunk
 //!
@@ -21,12 +21,12 @@
 //! | 12 | u32 | zero |
 //! | 16 | u64 | clock ticks when the chunk was begun |
 //! | 24 | u64 | `CLOCK_MONOTONIC` at that moment, ns |
-//! | 32 | u64 | unsuccessful `MPI_Test*`, `MPI_Iprobe`, `MPI_Improbe` while this was the lane's chunk |
+//! | 32 | u64 | unsuccessful tests and probes while this was the lane's chunk |
 //! | 40 | 24 bytes | zero |
 //! | 64 | 510 slots | records; the first slot of kind 0 ends the chunk |
 //!
-//! The chunks of a lane in the order of their numbers are what one thread did, in program order.
-//! Communicators are in the control lane, so that a reader has them all by looking at chunk headers
+//! The chunks of a lane, in the order of their numbers, are the records of one thread in program
+//! order. Communicators are in the control lane, so a reader finds all of them from chunk headers
 //! and control chunks.
 //!
 //! # A slot
@@ -36,31 +36,45 @@
 //! is 24 bits, world rank, [`NO_RANK`] for unknown, for none, and for a process of another
 //! `MPI_COMM_WORLD`. Byte counts of 40 bits stop at [`MOST_BYTES`].
 //!
-//! | kind | word 0 (below the kind) | word 1 | word 2 | word 3 |
-//! |---|---|---|---|---|
-//! | message: [`Kind::Send`], `Receive`, `Put`, `Get`, `Accumulate` | post time | complete time, [operation](super::Operation) << 56 | bytes, peer << 40 | tag as i32, communicator << 32, [flags] << 56 |
-//! | [`Kind::Call`] | enter time | leave time, operation << 56 | bytes, root << 40 | number of requests or communicators, communicator << 32, flags << 56 |
-//! | [`Kind::Mark`] | time | 0 | 0 | level as i32 |
-//! | [`Kind::Counts`] | index of the first, u32; how many follow (1 to 3) << 48 | bytes for peer | the next | the next |
-//! | [`Kind::Communicator`] | its number, 24 bits | identity | group, u32; remote group << 32 or [`NO_GROUP`] | 0, operation << 32, flags << 56 |
-//! | [`Kind::Runs`] | group, u32; how many runs (1 or 2) << 48 | first u32, stride i32 << 32 | count u32, first u32 << 32 | stride i32, count u32 << 32 |
+//! | kind | word 0 below the kind |
+//! |---|---|
+//! | [`Kind::Send`], `Receive`, `Put`, `Get`, `Accumulate` | post time |
+//! | [`Kind::Call`] | enter time |
+//! | [`Kind::Mark`] | time |
+//! | [`Kind::Counts`] | index of the first, u32; number of counts (1 to 3) << 48 |
+//! | [`Kind::Communicator`] | its number, 24 bits |
+//! | [`Kind::Runs`] | group, u32; number of runs (1 or 2) << 48 |
 //!
-//! - A **message** in a complete state has a complete time. A receive without one says the bytes of
-//!   its buffer; its peer and tag may be unknown (rank [`NO_RANK`], tag −1). Its operation is 0
-//!   when the program itself sent it, sendrecv when it did so with `MPI_Sendrecv` (which returns
-//!   when both its messages are complete, and has no record of its own), else what it is part of;
-//!   with [`flags::INSIDE`] the last call before it in its lane encloses it. The communicator is a
-//!   number of this file, 0 is `MPI_COMM_WORLD`. A send that was done when the call that started it
-//!   returned has its post time as complete time too. Of receives started in direct succession,
-//!   without another call between, up to seven may carry the post time of the one before them.
-//! - A **call**'s bytes are this rank's own part: its contribution, except for scatter and
-//!   reduce_scatter, where it is what the rank receives; in alltoall(v, w) what it sends to all; in
-//!   collectives over neighbours what goes to each of them, but 0 in their alltoallv and alltoallw,
-//!   whose sizes are not recorded. Across an intercommunicator the root's own side names no root
-//!   and has 0, except that a bcast's root has all. `Counts` follow a call of alltoallv or
+//! The other words by kind, where messages are the five kinds of the first row:
+//!
+//! | kind | word 1 | word 2 | word 3 |
+//! |---|---|---|---|
+//! | messages | complete time, op << 56 | bytes, peer << 40 | tag i32, comm << 32, [flags] << 56 |
+//! | call | leave time, op << 56 | bytes, root << 40 | number, comm << 32, flags << 56 |
+//! | mark | 0 | 0 | level as i32 |
+//! | counts | bytes for a peer | the next | the next |
+//! | communicator | identity | group u32; remote << 32 | 0, op << 32, flags << 56 |
+//! | runs | first u32, stride << 32 | count u32, first << 32 | stride i32, count << 32 |
+//!
+//! *op* is an [operation](super::Operation), *comm* a communicator of this file, *number* that of
+//! requests or communicators of a call, *remote* the remote group or [`NO_GROUP`].
+//!
+//! - A **message** in a complete state has a complete time. A receive without one has the bytes of
+//!   its buffer; its peer and tag may be unknown (rank [`NO_RANK`], tag −1). Its operation is 0 for
+//!   a message of the program itself, and sendrecv for one of `MPI_Sendrecv`, which has no record
+//!   of its own. Otherwise it is the operation that it is part of. With [`flags::INSIDE`] the last
+//!   call before it in its lane encloses it. The communicator is a number of this file, 0 is
+//!   `MPI_COMM_WORLD`. A send that is complete when its starting call returns has its post time as
+//!   complete time. Of receives that are started in direct succession, up to seven may have the
+//!   post time of the one before them.
+//! - A **call**'s bytes are this rank's own part: its contribution, and for scatter and
+//!   reduce_scatter the bytes that it receives. In alltoall(v, w) they are the bytes to all ranks;
+//!   in collectives over neighbours those to each neighbour, but 0 in their alltoallv and
+//!   alltoallw, whose sizes are not recorded. Across an intercommunicator the root's own side names
+//!   no root and has 0, except that a bcast's root has all. `Counts` follow a call of alltoallv or
 //!   alltoallw that was recorded without its messages: the bytes for peer i of the communicator,
-//!   from i = the first. With [`flags::PERSISTENT`] alone a call prepares a collective; where
-//!   messages are not seen each start is the same call once more, with [`flags::NONBLOCKING`] too.
+//!   from i = the first. With [`flags::PERSISTENT`] alone a call prepares a collective. Without
+//!   recorded messages, each start is the same call with [`flags::NONBLOCKING`] too.
 //! - A **communicator**'s identity is the same number on all its members and another one for any
 //!   other communicator. A window is a communicator too, flagged [`flags::WINDOW`]. The ranks of a
 //!   **group** are its runs in order, each `first, first + stride, …`; group 0 is the world, `0, 1,
@@ -91,7 +105,7 @@ pub const MOST_BYTES: u64 = (1 << 40) - 1;
 /// Extension of a recording's file name.
 pub const EXTENSION: &str = "pfr";
 
-/// Where the header's fields start.
+/// Offsets of the header's fields, bytes.
 pub mod at {
     /// 8 bytes, [`MAGIC`](super::MAGIC).
     pub const MAGIC: usize = 0;
@@ -144,7 +158,7 @@ pub mod at {
 
 /// Bits of a message, call or communicator.
 pub mod flags {
-    /// Not the program's own message: part of a collective, of a window's or file's traffic, …
+    /// A message of MPI itself: part of a collective, or of a window's or file's traffic.
     pub const INTERNAL: u8 = 1;
     /// From a persistent request.
     pub const PERSISTENT: u8 = 2;
@@ -160,7 +174,7 @@ pub mod flags {
     pub const WINDOW: u8 = 64;
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -207,11 +221,12 @@ impl Kind {
 
 /// The 56 bits of a time.
 pub const TIME: u64 = (1 << 56) - 1;
+/// The 40 bits of a byte count.
 const LOW40: u64 = (1 << 40) - 1;
+/// The 24 bits of a rank.
 const LOW24: u64 = (1 << 24) - 1;
 
-/// One slot of a recording. Which accessors mean something depends on its kind; see the module's
-/// table.
+/// One slot of a recording. Its kind determines the valid accessors; see the module's table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub struct Slot(pub [u64; 4]);
@@ -284,7 +299,7 @@ impl Slot {
         ])
     }
 
-    /// The code of its kind; 0 where nothing was written.
+    /// The code of its kind; 0 for an unused slot.
     pub const fn code(&self) -> u8 {
         (self.0[0] >> 56) as u8
     }

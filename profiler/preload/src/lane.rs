@@ -1,5 +1,5 @@
-//! A lane is where one thread records: a cursor into its current chunk, and what the thread is
-//! doing.
+//! Lanes: the recording state of one thread, with a cursor into its current chunk and its present
+//! call.
 //!
 //! Below `MPI_THREAD_MULTIPLE` MPI calls never overlap, so one lane serves the process without
 //! thread-local storage.
@@ -14,30 +14,32 @@ use crate::communicator::Communicator;
 use crate::format::{CHUNK, CHUNK_HEADER, Slot};
 use crate::{recording, storage};
 
-/// A wait shorter than this did not wait: some hundred nanoseconds.
+/// Longest wait that counts as none, in ticks: some hundred nanoseconds, the cost of a wait for a
+/// complete request.
 const SHORT_TICKS: u64 = 1000;
 
-/// Most receives that take the time of one before them.
+/// Most receives with the time of an earlier one: with eight per clock read, the read costs a
+/// nanosecond each.
 const SERIES: u32 = 7;
 
-/// State of a lane. What the [short way](crate::pml) of a message needs comes first, in one line of
-/// the cache.
+/// State of a lane. The fields of the [short path](crate::pml) of a message come first, in one
+/// cache line.
 #[repr(C, align(64))]
 pub(crate) struct Lane {
     cursor: *mut Slot,
     end: *mut Slot,
-    /// What the short way knows.
+    /// The data of the short path.
     pub(crate) near: Near,
-    /// How many interposed calls are around what happens now.
+    /// Nesting depth of interposed calls.
     pub(crate) depth: u32,
     /// Operation code of the outermost one, 0 for none.
     pub(crate) operation: u8,
     /// The outermost one is recorded.
     pub(crate) inside: bool,
-    /// A wait told of a receive that was complete before.
-    pub(crate) told: bool,
-    /// Behind the last record if that is a receive just started, its time, and how many took that
-    /// time from it.
+    /// True if the present wait is for a receive that was complete before.
+    pub(crate) has_complete_wait: bool,
+    /// The end of the last record if it is a receive that has just started, its time, and the
+    /// number of receives that share it.
     series: (*mut Slot, u64, u32),
     chunk: *mut u8,
     number: u32,
@@ -48,12 +50,12 @@ pub(crate) struct Lane {
     pub(crate) generation: u64,
 }
 
-/// The communicator of the last message, where nothing else has to be asked: messages are recorded,
-/// by the counter, on one lane, and the communicator is the program's own.
+/// The communicator of the last message, for the short path: messages are recorded, with the
+/// counter as clock, on one lane, and the communicator is the program's own.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Near {
-    /// Its handle; 0 if something has to be asked.
+    /// Its handle; 0 if the short path is not possible.
     pub(crate) handle: usize,
     /// World ranks of its members; null where they are 0, 1, 2, …
     pub(crate) peers: *const u32,
@@ -63,6 +65,7 @@ pub(crate) struct Near {
 }
 
 impl Near {
+    /// No communicator: every message takes the long path.
     pub(crate) const NOTHING: Self = Self { handle: 0, peers: std::ptr::null(), size: 0, number: 0 };
 }
 
@@ -75,7 +78,7 @@ impl Lane {
             depth: 0,
             operation: 0,
             inside: false,
-            told: false,
+            has_complete_wait: false,
             series: (null_mut(), 0, 0),
             chunk: null_mut(),
             number: u32::MAX - 1,
@@ -91,8 +94,8 @@ impl Lane {
         Self { number: crate::format::CONTROL_LANE, ..Self::new() }
     }
 
-    /// Appends a record; null if nothing is recorded any more. The slot stays valid until the
-    /// process ends.
+    /// Appends a record; null if the recording has stopped. The slot stays valid until the process
+    /// ends.
     #[inline(always)]
     pub(crate) fn push(&mut self, slot: Slot) -> *mut Slot {
         if self.cursor == self.end && !self.refill() {
@@ -110,7 +113,8 @@ impl Lane {
     pub(crate) unsafe fn push_into_room(&mut self, slot: Slot) -> *mut Slot {
         let place = self.cursor;
         // SAFETY: cursor and end delimit the free slots of the lane's chunk, which only this thread
-        // writes. The kind goes last, so that a record that a crash cuts in half does not count.
+        // writes. The kind is written last, so that an incomplete record does not count after a
+        // crash.
         unsafe {
             self.cursor = place.add(1);
             #[cfg(target_arch = "x86_64")]
@@ -155,8 +159,8 @@ impl Lane {
     }
 
     /// Appends a receive that is started and not waited for. Programs start them in series; up to
-    /// [`SERIES`] in direct succession share one look at the clock, which is half of what recording
-    /// one costs.
+    /// [`SERIES`] in direct succession share one read of the clock, which is half of the cost of a
+    /// record.
     #[inline(always)]
     pub(crate) fn push_started_receive(&mut self, mut slot: Slot, now: impl FnOnce() -> u64) -> *mut Slot {
         let (next, time, count) = self.series;
@@ -168,10 +172,10 @@ impl Lane {
         place
     }
 
-    /// Takes back the records since `mark`, which must be in the same chunk: the probe messages of
-    /// the start.
+    /// Removes the records since `mark`, which must be in the same chunk: those of the probe
+    /// messages at the start.
     pub(crate) fn rewind(&mut self, mark: *mut Slot) {
-        // What is written here next does not continue a series of theirs.
+        // The next receive does not continue their series.
         self.series.0 = null_mut();
         while self.cursor > mark {
             // SAFETY: between `mark` and the cursor lie slots of the lane's chunk.
@@ -182,8 +186,8 @@ impl Lane {
         }
     }
 
-    /// Takes back the record of a wait that did not wait: programs wait for every message, most
-    /// have come by then, and so short a call tells nothing. Whatever happened inside it keeps it.
+    /// Removes the record of a wait for a complete request: most waits are of this kind, and they
+    /// contain no information. A wait with records inside it stays.
     #[inline(always)]
     pub(crate) fn forget_if_short(&mut self, slot: *mut Slot) {
         if slot.is_null() || slot.wrapping_add(1) != self.cursor {
@@ -200,7 +204,7 @@ impl Lane {
         }
     }
 
-    /// Where the next record goes.
+    /// Position of the next record.
     pub(crate) fn mark(&mut self) -> *mut Slot {
         if self.cursor == self.end {
             self.refill();
@@ -226,7 +230,7 @@ impl Lane {
 static NEXT: AtomicU32 = AtomicU32::new(0);
 static SEVERAL: AtomicBool = AtomicBool::new(false);
 
-/// Says that MPI calls may overlap (`MPI_THREAD_MULTIPLE`).
+/// Switches to overlapping MPI calls (`MPI_THREAD_MULTIPLE`).
 pub(crate) fn overlap(several: bool) {
     SEVERAL.store(several, Ordering::Relaxed);
 }
@@ -242,7 +246,7 @@ struct Single(UnsafeCell<Lane>);
 unsafe impl Sync for Single {}
 static SINGLE: Single = Single(UnsafeCell::new(Lane::new()));
 
-/// A thread's own lane, handed on to a later thread when this one ends.
+/// A thread's own lane, which a later thread reuses after its end.
 struct Owned(*mut Lane);
 struct Pool(Vec<*mut Lane>);
 // SAFETY: a lane in the pool belongs to no thread.
@@ -266,7 +270,7 @@ thread_local! {
     static OWNED: Owned = Owned::take();
 }
 
-/// The lane that is the only one while MPI calls do not overlap. Where they do, its [`Near`] stays
+/// The only lane while MPI calls do not overlap. With overlapping calls its [`Near`] stays
 /// [`Near::NOTHING`].
 #[inline(always)]
 pub(crate) fn single() -> *mut Lane {
@@ -279,7 +283,7 @@ pub(crate) fn set_on(on: bool) {
     ask_again();
 }
 
-/// What [`Near`] says no longer holds.
+/// Invalidates [`Near`].
 pub(crate) fn ask_again() {
     if !may_overlap() {
         // SAFETY: MPI calls do not overlap, and this is inside one.
@@ -287,8 +291,8 @@ pub(crate) fn ask_again() {
     }
 }
 
-/// The calling thread's lane; null while the thread is being torn down. Valid as long as the thread
-/// lives. Callers hold no reference over a call into MPI, where hooks find the same lane again.
+/// The calling thread's lane; null at the end of the thread. It is valid for the life of the
+/// thread. Callers keep no reference over a call into MPI, where hooks use the same lane.
 #[inline(always)]
 pub(crate) fn current() -> *mut Lane {
     if may_overlap() { OWNED.try_with(|lane| lane.0).unwrap_or(null_mut()) } else { SINGLE.0.get() }

@@ -1,26 +1,24 @@
-//! PhaseFlow's recorder: what runs inside the processes of an MPI program, preloaded, without the
-//! program's knowledge.
+//! PhaseFlow's recorder: a library that is preloaded into the processes of an MPI program.
 //!
 //! The sources are compiled twice. As a shared library (`cfg(phaseflow_cdylib)`, by this package's
 //! build script) they define MPI's functions. As this crate they are checked, tested and
-//! documented, define nothing of MPI's, and hand out that library as [`LIBRARY`] together with the
-//! [format](mod@format) that it writes; pf-profile carries it inside itself, because `cargo
-//! install` installs programs only.
+//! documented, and define no function of MPI. The crate contains that library as [`LIBRARY`], with
+//! the [format](mod@format) that it writes. pf-profile embeds it, because `cargo install` installs
+//! programs only.
 //!
 //! # How it records
 //!
-//! MPI programs call `MPI_X`; implementations offer the same function as `PMPI_X` so that tools can
-//! stand in between. That shows what a program asks for, not what travels: inside a collective an
-//! implementation sends messages of its own. Open MPI sends all of them through one table of
-//! functions, which the module `pml` patches, so there every message is seen. With other
-//! implementations, or when a guard finds the table not to be as expected, calls are recorded, and
-//! pf-collect computes the messages.
+//! MPI programs call `MPI_X`; implementations offer the same function as `PMPI_X` for tools. This
+//! interface shows the calls of a program, but not the messages that an implementation sends inside
+//! a collective. Open MPI sends all messages through one table of functions, which the module `pml`
+//! patches, so every message is recorded. With other implementations, or if a guard finds an
+//! unexpected table, calls are recorded, and pf-collect computes the messages.
 //!
 //! # What it promises
 //!
-//! It does nothing without `PHASEFLOW_DIR`, and nothing before `MPI_Init`. It changes no result,
-//! allocates nothing per message, and holds no lock over a call into MPI. What goes wrong stops the
-//! recording and is said in one line; the program runs on.
+//! It is inactive without `PHASEFLOW_DIR`, and before `MPI_Init`. It changes no result, allocates
+//! nothing per message, and holds no lock over a call into MPI. An error stops the recording with
+//! one line of text, and the program continues.
 
 #![allow(unsafe_code, reason = "it lives in another program's address space, among C functions")]
 #![cfg_attr(
@@ -45,7 +43,6 @@ macro_rules! on_linux {
 
 on_linux! { call clock communicator communicator_table count exports lane matched message mpi pml pmpi recording session storage sync system }
 
-/// The shared library to preload; empty where there is none for the system this was built on (it is
-/// for Linux with glibc).
+/// The shared library to preload, for Linux with glibc; empty on other systems.
 #[cfg(not(phaseflow_cdylib))]
 pub static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libphaseflow_preload.so"));

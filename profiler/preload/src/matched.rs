@@ -1,5 +1,5 @@
-//! Messages that `MPI_Mprobe` or `MPI_Improbe` has taken and nobody received yet: their
-//! communicators, which the receiving call does not name.
+//! Communicators of messages between `MPI_Mprobe` or `MPI_Improbe` and their receive, whose
+//! arguments lack the communicator.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Records of messages: posted when the transfer is handed to MPI, completed in place.
+//! Records of messages: posted at the call of MPI, and completed in place.
 
 use crate::communicator::Communicator;
 use crate::communicator_table;
@@ -7,15 +7,17 @@ use crate::lane::{self, Lane};
 use crate::operation::Operation;
 use crate::{clock, recording};
 
-/// A message in flight: its slot, which stays writable until the process ends. May be null: then
-/// nothing is recorded.
+/// A message in flight: its slot, which stays writable until the process ends; null if it is not
+/// recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Posted(pub(crate) *mut Slot);
 
-// SAFETY: a slot is completed by whoever sees the completion, once; MPI orders that after the post.
+// SAFETY: a slot is completed once, by the thread that gets the completion; MPI orders this after
+// the post.
 unsafe impl Send for Posted {}
 
 impl Posted {
+    /// A message that is not recorded.
     pub(crate) const NONE: Self = Self(std::ptr::null_mut());
 
     /// The transfer is over, now.
@@ -42,8 +44,8 @@ impl Posted {
         }
     }
 
-    /// The transfer was over when the call that started it returned: it took no time worth a look
-    /// at the clock.
+    /// The transfer was complete when its starting call returned: the post time serves as complete
+    /// time.
     #[inline(always)]
     pub(crate) fn complete_at_once(self) {
         if !self.0.is_null() {
@@ -64,7 +66,7 @@ impl Posted {
         }
     }
 
-    /// What a receive got. `source` is a rank of the communicator.
+    /// The result of a receive. `source` is a rank of the communicator.
     #[inline(always)]
     pub(crate) fn received(self, source: i32, tag: i32, bytes: u64, cancelled: bool) {
         if self.0.is_null() {
@@ -109,7 +111,7 @@ fn learnt(old: Slot, source: i32, tag: i32, bytes: u64, cancelled: bool) -> Slot
     Slot::new(Kind::Receive, 0, 0, bytes, rank, tag, old.communicator_number(), bits)
 }
 
-/// What is the same for every start of a persistent request.
+/// The data of a persistent request, equal for every start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
     pub(crate) kind: Kind,
@@ -122,7 +124,7 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    /// Records that the transfer is handed to MPI now.
+    /// Records the start of a transfer.
     #[inline(always)]
     pub(crate) fn post(self) -> Posted {
         if !recording::is_on() {
@@ -200,7 +202,7 @@ unsafe fn belongs_to(lane: *const Lane, communicator: &Communicator, tag: i32) -
 
 #[inline(never)]
 fn internal(communicator: &Communicator, tag: i32, around: u8) -> u8 {
-    // Calls that let others' operations progress explain no message by themselves.
+    // Calls that only make progress are not the operation of a message.
     let explains = around != 0
         && !matches!(
             Operation::from_code(around),

@@ -3,7 +3,7 @@
 //!
 //! Every argument is a `usize`. On 64-bit machines an `int` handle (MPICH) and a pointer handle
 //! (Open MPI) then pass through unchanged, in registers and on the stack alike; the upper half of
-//! an `int` is undefined and never looked at.
+//! an `int` is undefined and never read.
 
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
@@ -25,7 +25,7 @@ impl Function {
         Self { name, address: AtomicUsize::new(0) }
     }
 
-    /// Its address; that of a function that fails where this MPI has none of the name.
+    /// Its address; for a name that this MPI lacks, that of a function that fails.
     #[inline(always)]
     pub(crate) fn address(&self) -> usize {
         let known = self.address.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What an MPI call did, or what a message is part of.
+//! Operations of MPI: those of calls, and those that messages are part of.
 
 macro_rules! operations {
     ($($code:literal $variant:ident $name:literal;)*) => {

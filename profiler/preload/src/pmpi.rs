@@ -1,7 +1,7 @@
-//! Point-to-point calls where only calls can be seen (MPICH, and Open MPI when the guards say no).
+//! Point-to-point messages from calls, for MPICH, and for Open MPI if the guards fail.
 //!
 //! Requests are followed from the call that starts them to the wait or test that reports them: a
-//! completion time is when the program learnt of it.
+//! completion time is that of this wait or test.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -96,14 +96,14 @@ fn received(posted: Posted, status: usize) {
     posted.complete();
 }
 
-/// A request that the program has not been told about yet.
+/// A request that is not reported to the program yet.
 #[derive(Clone, Copy)]
 struct Pending {
     posted: Posted,
     receive: bool,
-    /// When the call that started it returned.
+    /// Time at which its starting call returned.
     returned: u64,
-    /// What a persistent request starts.
+    /// The operation of a persistent request.
     repeats: Option<Envelope>,
 }
 
@@ -118,7 +118,7 @@ fn watch(request: usize, pending_now: Pending) {
     let handle = unsafe { library().handle_at(request) };
     let before = pending().insert(handle, pending_now);
     if let Some(before) = before.filter(|before| !before.receive) {
-        // MPICH gives one request to all sends that are done at once.
+        // MPICH has one request for all sends that complete at once.
         before.posted.complete_at(before.returned);
     }
 }
@@ -135,9 +135,8 @@ pub(crate) fn start(
     started(posted, kind == Kind::Receive, request, run)
 }
 
-/// `MPI_Isendrecv`: both in one request. Its status is the receive's, but MPICH 5.0.2 fills it with
-/// other numbers, so that nothing is known of what was received: the receive's record stays without
-/// completion.
+/// `MPI_Isendrecv`: both in one request. Its status should be the receive's, but MPICH 5.0.2 fills
+/// it with other numbers. The receive's record therefore has no completion.
 pub(crate) fn start_exchange(
     send: Transfer,
     receive: Transfer,
@@ -176,7 +175,7 @@ pub(crate) fn prepare(
     result
 }
 
-/// Persistent collectives: what a start does, and the bytes for each peer.
+/// Persistent collectives: the call of a start, and the bytes for each peer.
 static COLLECTIVES: Mutex<BTreeMap<usize, (Call, Vec<u64>)>> = Mutex::new(BTreeMap::new());
 
 fn collectives() -> MutexGuard<'static, BTreeMap<usize, (Call, Vec<u64>)>> {
@@ -195,7 +194,7 @@ pub(crate) fn start_prepared(count: usize, requests: usize, run: impl FnOnce() -
     for handle in handles(count, requests) {
         let collective = collectives().get(&handle).cloned();
         if let Some((call, counts)) = collective {
-            call::noted(call, &counts);
+            call::record_returned(call, &counts);
             continue;
         }
         let repeats = pending().get(&handle).and_then(|entry| entry.repeats);
@@ -209,7 +208,7 @@ pub(crate) fn start_prepared(count: usize, requests: usize, run: impl FnOnce() -
     run()
 }
 
-/// A request is given up: its completion will not be seen.
+/// A request is freed; its completion is not recorded.
 pub(crate) fn give_up(request: usize) {
     for handle in handles(1, request) {
         pending().remove(&handle);
@@ -250,18 +249,18 @@ fn handles(count: usize, requests: usize) -> Vec<usize> {
     (0..count).map(|i| unsafe { library.handle_at(requests + i * library.handle_size()) }).collect()
 }
 
-/// Which requests of a list a wait or test reported.
+/// The requests of a list that a wait or test reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Done {
     None,
     All,
     /// The one of this index; negative: none.
     One(i32),
-    /// So many, their indices from this address on.
+    /// This number of requests, with their indices from this address on.
     Some(i32, usize),
 }
 
-/// A wait or test; `run` gets the statuses to fill, `done` says afterwards what was reported.
+/// A wait or test; `run` gets the statuses to fill, `done` returns the reported requests.
 pub(crate) fn completing(
     count: usize,
     requests: usize,

@@ -1,4 +1,4 @@
-//! State of the recording of this process: whether records pass, and what is seen of messages.
+//! State of the recording of this process: active or not, and the level of messages.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
@@ -21,12 +21,13 @@ pub(crate) fn is_on() -> bool {
     ON.load(Relaxed)
 }
 
-/// Lets records pass or not. Lanes have to be told: [`set_on`](crate::lane::set_on) does both.
+/// Switches recording on or off. Use [`set_on`](crate::lane::set_on), which also informs the lanes.
 pub(crate) fn store_on(on: bool) {
     ON.store(on, Relaxed);
 }
 
-/// Notes whether messages are seen below the collectives, and the first tag of non-blocking ones.
+/// Sets whether messages are recorded below the collectives, and the first tag of non-blocking
+/// ones.
 pub(crate) fn set_messages(seen: bool, nonblocking_tag: i32) {
     SEES_MESSAGES.store(seen, Relaxed);
     NONBLOCKING_TAG.store(nonblocking_tag, Relaxed);
@@ -44,7 +45,7 @@ pub(crate) fn abandon() {
     }
 }
 
-/// True if messages are seen below the collectives; else calls have to tell.
+/// True if messages are recorded below the collectives; false if they follow from calls.
 #[inline(always)]
 pub(crate) fn sees_messages() -> bool {
     SEES_MESSAGES.load(Relaxed)
@@ -56,7 +57,7 @@ pub(crate) fn nonblocking_tag() -> i32 {
     NONBLOCKING_TAG.load(Relaxed)
 }
 
-/// One-sided operations turn out to travel as messages.
+/// Sets that one-sided operations also appear as messages.
 pub(crate) fn one_sided_as_messages() {
     if !ONE_SIDED.swap(true, Relaxed) {
         let flags = FILE_FLAGS.fetch_or(1, Relaxed) | 1;
@@ -64,7 +65,7 @@ pub(crate) fn one_sided_as_messages() {
     }
 }
 
-/// Stops the recording for want of room. False if nothing was recorded any more.
+/// Stops the recording, as the disk is full. False if it had stopped already.
 pub(crate) fn stop() -> bool {
     ON.swap(false, Relaxed)
 }
@@ -75,7 +76,7 @@ pub(crate) fn report_stop() {
     storage::header(at::STATE, &2_u32.to_le_bytes());
     let directory = DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(directory) = directory.as_ref() else { return };
-    // The process that creates the marker reports. Where no marker can be created, each reports.
+    // The process that creates the marker reports; without a marker, each process reports.
     let marker = directory.join("recording-stopped");
     let first = std::fs::OpenOptions::new().write(true).create_new(true).open(marker);
     if !first.is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists) {

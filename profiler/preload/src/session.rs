@@ -16,7 +16,7 @@ struct Session {
     clocks: sync::Clocks,
 }
 
-/// What is to be done before MPI is up.
+/// Preparations before `MPI_Init`.
 pub(crate) struct Before {
     environment: Environment,
     meeting: Option<sync::Meeting>,
@@ -29,7 +29,7 @@ pub(crate) fn before() -> Before {
     Before { environment, meeting }
 }
 
-/// MPI is up: starts to record, if the environment says where.
+/// After `MPI_Init`: starts to record, if the environment has a run directory.
 pub(crate) fn begin(before: Before) {
     let Before { environment, meeting } = before;
     let Some(directory) = environment.directory.clone() else { return };
@@ -87,7 +87,7 @@ pub(crate) fn begin(before: Before) {
     lane::set_on(true);
 }
 
-/// `MPI_Finalize` is about to be called: the recording is complete.
+/// Before `MPI_Finalize`: completes the recording.
 pub(crate) fn end() {
     let Some(session) = SESSION.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
     recording::set_directory(None);
@@ -136,7 +136,7 @@ fn header_words(offset: usize, words: &[u64; 3]) {
     }
 }
 
-/// Text that is too long is cut between characters.
+/// Longer text is truncated between characters.
 fn header_text(offset: usize, room: usize, text: &str) {
     let cut = (0..=text.len().min(room - 1)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     storage::header(offset, &text.as_bytes()[..cut]);

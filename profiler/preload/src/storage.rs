@@ -1,8 +1,8 @@
 //! The file of a recording: a shared mapping that grows by segments and is never unmapped while the
 //! process lives.
 //!
-//! Room is reserved and pages are made present before a record is written there, so the recording
-//! path neither fails on a full disk nor waits for a page.
+//! Space is reserved and pages are made present before records are written, so recording neither
+//! fails on a full disk nor waits for a page.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,6 +15,7 @@ use crate::{clock, system};
 
 /// Chunks of the first segment; every further one has twice as many, up to [`MOST_CHUNKS`].
 const FIRST_CHUNKS: usize = 16;
+/// Most chunks of a segment: 16 MiB.
 const MOST_CHUNKS: usize = 1024;
 /// Bytes made present at once.
 const AHEAD: usize = 16 * CHUNK;
@@ -63,7 +64,7 @@ pub(crate) fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a field of the header; what is too long is cut by the caller.
+/// Writes a field of the header; the caller truncates longer values.
 pub(crate) fn header(offset: usize, bytes: &[u8]) {
     locked(|storage| {
         if let Some(storage) = storage.as_ref()
@@ -75,7 +76,7 @@ pub(crate) fn header(offset: usize, bytes: &[u8]) {
     });
 }
 
-/// A new chunk for a lane, its header filled; `None` when the disk is full or nothing is recorded.
+/// A new chunk for a lane with its header; `None` if the disk is full or recording is off.
 pub(crate) fn take(lane: u32, number: u32) -> Option<*mut u8> {
     let chunk = locked(|storage| storage.as_mut()?.take())?;
     let [ticks, monotonic, _] = clock::triple();
@@ -90,7 +91,7 @@ pub(crate) fn take(lane: u32, number: u32) -> Option<*mut u8> {
     Some(chunk)
 }
 
-/// Cuts the file to what was written. The mappings stay, without the file behind them.
+/// Truncates the file to its written part. The mappings stay, without the file behind them.
 pub(crate) fn close() {
     locked(|storage| {
         let Some(mut storage) = storage.take() else { return };
@@ -103,7 +104,7 @@ pub(crate) fn close() {
     });
 }
 
-/// Forgets the file without touching it: in a forked child, whose parent goes on writing.
+/// Drops the file without a write: in a forked child, whose parent continues to write.
 pub(crate) fn abandon() {
     if let Ok(mut storage) = STORAGE.try_lock() {
         std::mem::forget(storage.take());

@@ -1,17 +1,17 @@
-//! The clocks of several hosts against each other.
+//! Measurement of clock offsets between hosts.
 //!
-//! Processes of one host share their clock. So where a job spans several, the first process of each
-//! host measures its offset to rank 0, once in `MPI_Init` and once in `MPI_Finalize`; between the
-//! two a clock is a straight line. One measurement is a series of pings of which the fastest counts
-//! (Cristian, *Probabilistic clock synchronization*, 1989): rank 0's clock was read within its
-//! round trip, so half of that bounds the error.
+//! Processes of one host share their clock. In a job on several hosts, the first process of each
+//! host measures its offset to rank 0, in `MPI_Init` and in `MPI_Finalize`; between the two a clock
+//! is a straight line. One measurement is a series of pings of which the fastest counts (Cristian,
+//! *Probabilistic clock synchronization*, 1989): rank 0's clock was read within its round trip, so
+//! half of that bounds the error.
 //!
-//! Nothing here may block a program or meet its messages. A process cannot know whether the others
-//! are recorded too, so there is no collective call: whoever wants to take part leaves a file in
-//! the run directory before `MPI_Init`, all of which has happened when that returns. In `MPI_Init`
-//! pings go over `MPI_COMM_WORLD` between processes of which neither has left it, with a time
-//! limit; in `MPI_Finalize`, when others may still wait for any message, over a communicator made
-//! for it.
+//! The measurement must not block a program, nor match its messages. A process does not know
+//! whether others are recorded too, so there is no collective call. Each process that takes part
+//! makes a file in the run directory before `MPI_Init`, so all files exist when that returns. In
+//! `MPI_Init` pings use `MPI_COMM_WORLD` between processes that are still inside it, with a time
+//! limit. In `MPI_Finalize`, when others may still wait for any message, they use a communicator of
+//! their own.
 
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
@@ -20,31 +20,38 @@ use crate::environment::Environment;
 use crate::mpi::{SUCCESS, library, mpi, out};
 use crate::{clock, system};
 
+/// Tag of the pings. Any value serves: in `MPI_Init` there are no messages of the program.
 const TAG: usize = 31_973;
+/// Most pings of one measurement: 5 ms at 5 µs each.
 const MOST_PINGS: u32 = 1000;
-/// Fewer than these in the time given mean a busy machine, which gets up to ten times as much.
+/// Least pings of a measurement: fewer in the given time show a busy machine, which gets up to ten
+/// times the time.
 const ENOUGH_PINGS: u32 = 300;
-/// Nanoseconds for all hosts together, and for one at most.
+/// Time for the measurements of all hosts together, nanoseconds: 2 s, of which each of 100 hosts
+/// can have its 20 ms.
 const TOTAL_NS: u64 = 2_000_000_000;
+/// Time for the measurement of one host, nanoseconds: 20 ms, [`MOST_PINGS`] at 20 µs each.
 const EACH_NS: u64 = 20_000_000;
-/// How long to wait for somebody who has announced himself, in nanoseconds; on rank 0 less than on
-/// those it lets wait.
+/// Time-out of rank 0 for a process that has announced itself, nanoseconds: 10 s.
 const PATIENCE_NS: u64 = 10_000_000_000;
+/// Time-out of the other processes for rank 0, nanoseconds: longer, as rank 0 may wait for others
+/// first.
 const MORE_PATIENCE_NS: u64 = 30_000_000_000;
+/// Part of the names of marker files.
 const MARK: &str = ".clock-";
 
-/// A file that says: this host will measure.
+/// The marker file of a host that measures.
 #[derive(Debug)]
 pub(crate) struct Meeting {
     directory: PathBuf,
     own: PathBuf,
-    /// What the files of this job start with.
+    /// The prefix of this job's files.
     job: String,
 }
 
 impl Meeting {
-    /// Announces this process if it is the one of its host to measure; `None` if it is not, or
-    /// where there is one host only.
+    /// Announces this process if it measures for its host; `None` if it does not, or with a single
+    /// host.
     pub(crate) fn announce(environment: &Environment, host: &str) -> Option<Self> {
         let directory = environment.directory.clone()?;
         let place = environment.place.filter(|place| !place.one_host && place.local_rank == 0)?;
@@ -70,26 +77,26 @@ impl Drop for Meeting {
     }
 }
 
-/// Those who measure, and the way between them.
+/// The measuring processes, with their communicator.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
     rank: u32,
-    /// A communicator of rank 0 and those who measured in `MPI_Init`; 0 if nobody did.
+    /// A communicator of rank 0 and the processes that measured in `MPI_Init`; 0 without any.
     private: usize,
     /// Number of its members.
     members: u32,
 }
 
 impl Clocks {
-    /// Measures for the first time: own ticks, rank 0's at the same moment, error bound; zeros
-    /// where there is nothing to measure.
+    /// The first measurement: own ticks, rank 0's at the same moment, error bound; zeros without a
+    /// measurement.
     pub(crate) fn begin(&mut self, rank: u32, size: u32, meeting: Option<Meeting>) -> [u64; 3] {
         self.rank = rank;
         let Some(meeting) = meeting else { return here(rank) };
         let Some(others) = meeting.others() else { return [0; 3] };
         if rank == 0 {
             let members = serve_all(others, size);
-            self.meet(&members);
+            self.make_communicator(&members);
             return here(0);
         }
         let measured = ping(0, library().world, Some(MORE_PATIENCE_NS));
@@ -99,7 +106,7 @@ impl Clocks {
         let mut members = vec![0_u64; others + 2];
         if receive(&mut members, 0, library().world, Some(MORE_PATIENCE_NS)) {
             let count = usize::try_from(members[0]).unwrap_or(0).min(others + 1);
-            self.meet(&members[1..=count]);
+            self.make_communicator(&members[1..=count]);
         }
         measured
     }
@@ -119,7 +126,7 @@ impl Clocks {
     }
 
     /// Makes the communicator; all of `members` call this.
-    fn meet(&mut self, members: &[u64]) {
+    fn make_communicator(&mut self, members: &[u64]) {
         if members.len() < 2 {
             return;
         }
@@ -148,7 +155,7 @@ fn send(values: &[u64], to: u32, comm: usize) -> bool {
     mpi!(PMPI_Send(at, bytes, library().byte, to as usize, TAG, comm)) == SUCCESS
 }
 
-/// Receives up to as many values as there is room for; false if nothing comes within the time.
+/// Receives at most `values.len()` values; false after a time-out.
 fn receive(values: &mut [u64], from: u32, comm: usize, limit_ns: Option<u64>) -> bool {
     if let Some(limit) = limit_ns
         && awaited(from as usize, comm, limit).is_none()
@@ -181,8 +188,8 @@ fn awaited(from: usize, comm: usize, limit_ns: u64) -> Option<u32> {
     }
 }
 
-/// Serves whoever comes first, until all have been served or nobody comes; the members of the
-/// private communicator, who are told.
+/// Serves processes in the order of arrival, until all are served or a time-out. Returns the
+/// members of the private communicator, and sends them the list.
 fn serve_all(others: usize, size: u32) -> Vec<u64> {
     let world = library().world;
     let budget = EACH_NS.min(TOTAL_NS / others.max(1) as u64);
@@ -202,7 +209,7 @@ fn serve_all(others: usize, size: u32) -> Vec<u64> {
     members
 }
 
-/// Answers one process's pings with the time until it has enough.
+/// Answers the pings of one process with the time, until it ends.
 fn serve(rank: u32, comm: usize, budget: u64, limit: Option<u64>) -> bool {
     let mut more = [0];
     while receive(&mut more, rank, comm, limit) {
@@ -222,7 +229,7 @@ fn ping(reference: u32, comm: usize, limit: Option<u64>) -> [u64; 3] {
     for i in 0..MOST_PINGS {
         let before = clock::ticks();
         let mut answer = [0, 0];
-        // Only the first answer may keep us waiting: it comes when it is this host's turn.
+        // Only the first answer may take long: rank 0 serves one host after the other.
         if !send(&[1], reference, comm) || !receive(&mut answer, reference, comm, limit.filter(|_| i == 0)) {
             return [0; 3];
         }

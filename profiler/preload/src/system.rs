@@ -1,5 +1,5 @@
-//! The few things of the C library that `std` does not offer, declared by hand: this library
-//! depends on nothing, so one `rustc` call builds it.
+//! Functions of the C library that `std` lacks, declared by hand: this library has no dependencies,
+//! so one `rustc` call builds it.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,9 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
+/// Pseudo handle of all loaded objects (glibc's dlfcn.h).
 const RTLD_DEFAULT: *mut c_void = std::ptr::null_mut();
+/// Pseudo handle of the objects behind this one (same).
 const RTLD_NEXT: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
 
 #[repr(C)]
@@ -97,12 +99,13 @@ fn in_mpi_library(name: &CStr) -> usize {
     if handle == 0 {
         return 0;
     }
-    // SAFETY: the handle is one that dlopen returned and nobody closed.
+    // SAFETY: the handle is one that dlopen returned and that is not closed.
     unsafe { dlsym(std::ptr::with_exposed_provenance_mut(handle), name.as_ptr()) }.addr()
 }
 
 fn find_mpi_library() -> usize {
     extern "C" fn visit(info: *const PhdrInfo, _size: usize, data: *mut c_void) -> c_int {
+        /// RTLD_NOLOAD and RTLD_LAZY (same).
         const NOLOAD_LAZY: c_int = 4 | 1;
         // SAFETY: the dynamic linker hands a valid record; its name is NUL-terminated.
         let name = unsafe { CStr::from_ptr((*info).name) };
@@ -129,6 +132,7 @@ fn find_mpi_library() -> usize {
 
 /// Size that the symbol table gives to the variable at `address`; also in a stripped library.
 pub(crate) fn symbol_size(address: usize) -> Option<u64> {
+    /// Request of `dladdr1` for the symbol (same).
     const RTLD_DL_SYMENT: c_int = 1;
     let mut info = DlInfo {
         file: std::ptr::null(),
@@ -155,7 +159,9 @@ pub(crate) fn code_object(address: usize) -> Option<String> {
         file: Option<String>,
     }
     extern "C" fn visit(info: *const PhdrInfo, _size: usize, data: *mut c_void) -> c_int {
+        /// PT_LOAD (elf.h).
         const LOAD: u32 = 1;
+        /// PF_X (elf.h).
         const EXECUTABLE: u32 = 1;
         // SAFETY: `data` is the caller's Search; the dynamic linker hands a valid record.
         let (search, info) = unsafe { (&mut *data.cast::<Search>(), &*info) };
@@ -178,11 +184,13 @@ pub(crate) fn code_object(address: usize) -> Option<String> {
     search.file
 }
 
+/// PROT_READ and PROT_WRITE (Linux's mman.h).
 const READ_WRITE: c_int = 1 | 2;
 
 /// Maps `len` bytes of a file from `offset`, shared, so that what is stored there survives the
 /// process.
 pub(crate) fn map_shared(fd: c_int, offset: u64, len: usize) -> Option<*mut u8> {
+    /// MAP_SHARED (same).
     const SHARED: c_int = 1;
     let offset = i64::try_from(offset).ok()?;
     // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
@@ -190,12 +198,13 @@ pub(crate) fn map_shared(fd: c_int, offset: u64, len: usize) -> Option<*mut u8> 
     (at.addr() != usize::MAX).then_some(at.cast())
 }
 
-/// Puts private memory in the place of a shared mapping: late writes go nowhere instead of failing
-/// on a file cut short.
+/// Replaces a shared mapping by private memory: late writes have no effect, instead of failing on
+/// the truncated file.
 ///
 /// # Safety
 /// `at` and `len` are those of a mapping of [`map_shared`].
 pub(crate) unsafe fn unshare(at: *mut u8, len: usize) {
+    /// The flags of `mmap` that it names (same).
     const PRIVATE_FIXED_ANONYMOUS_NORESERVE: c_int = 0x2 | 0x10 | 0x20 | 0x4000;
     // SAFETY: replaces a mapping that is ours alone by one of the same size.
     unsafe { mmap(at.cast(), len, READ_WRITE, PRIVATE_FIXED_ANONYMOUS_NORESERVE, -1, 0) };
@@ -206,6 +215,7 @@ pub(crate) unsafe fn unshare(at: *mut u8, len: usize) {
 /// # Safety
 /// The range lies in a mapping of [`map_shared`] and holds nothing yet.
 pub(crate) unsafe fn populate(at: *mut u8, len: usize) {
+    /// MADV_POPULATE_WRITE (same).
     const POPULATE_WRITE: c_int = 23;
     // SAFETY: advice about our own mapping.
     if unsafe { madvise(at.cast(), len, POPULATE_WRITE) } != 0 {
@@ -217,19 +227,20 @@ pub(crate) unsafe fn populate(at: *mut u8, len: usize) {
     }
 }
 
-/// Gives the pages of a mapping that is full back to the kernel's cache; the process does not grow
-/// with its recording.
+/// Releases the pages of a full mapping to the kernel's cache, so the process does not grow with
+/// its recording.
 ///
 /// # Safety
 /// The range lies in a mapping of [`map_shared`].
 pub(crate) unsafe fn release(at: *mut u8, len: usize) {
+    /// MADV_DONTNEED (same).
     const DONTNEED: c_int = 4;
     // SAFETY: of a shared file mapping only the page table entries go; the data stays.
     unsafe { madvise(at.cast(), len, DONTNEED) };
 }
 
-/// Reserves room in a file; false if there is none. Without it a full disk would be a SIGBUS at
-/// some later store.
+/// Reserves space in a file; false if there is none. Without it a full disk causes a SIGBUS at a
+/// later store.
 pub(crate) fn reserve(file: &std::fs::File, offset: u64, len: usize) -> bool {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;
@@ -238,6 +249,7 @@ pub(crate) fn reserve(file: &std::fs::File, offset: u64, len: usize) -> bool {
     if unsafe { fallocate(file.as_raw_fd(), 0, start, length) } == 0 {
         return true;
     }
+    /// EOPNOTSUPP, ENOSYS and EINVAL (Linux's errno.h).
     const NOT_SUPPORTED: [i32; 3] = [95, 38, 22];
     if !std::io::Error::last_os_error().raw_os_error().is_some_and(|code| NOT_SUPPORTED.contains(&code)) {
         return false;

@@ -1,16 +1,18 @@
 //! An indexed heap: classes of flows by the time at which their next flow finishes.
 //!
-//! The heap is implicit and 4-ary, with the place of each number, so that a time can be changed.
-//! Rates that fall make times later, and under contention most fall again before their time comes.
-//! So a later time is only noted; the heap is corrected when the entry reaches the top.
+//! The heap is implicit and 4-ary; it keeps the position of each number, so that times can change.
+//! A rate that falls makes a time later, and under contention it often falls again. A later time is
+//! therefore stored beside the heap, which is corrected when the entry reaches the top.
 
 use std::cmp::Reverse;
 
-/// Children of a heap node.
+/// Children of a heap node: half the levels of a binary heap, as in [`engine`](crate::engine).
 const ARITY: usize = 4;
 /// Not in the heap.
 const ABSENT: u32 = u32::MAX;
-/// If one in this number of the heap's times has been popped at one time, more are expected.
+/// The heap is drained in bulk once 1 in this number of its entries has been popped at one time.
+/// Half and double change the time of the flow model by 5 %, within the noise (`halo3d`, `alltoall`
+/// and `random` on 128 ranks).
 const MANY: usize = 8;
 
 /// Times by number, none negative: the earliest first; ties by number.
@@ -254,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// The oracle is a map from number to time that is looked through.
+    /// The oracle is a map from number to time with a linear search.
     fn first(oracle: &BTreeMap<u32, u8>) -> Option<(f64, u32)> {
         let first = oracle.iter().min_by_key(|(number, time)| (**time, **number));
         first.map(|(number, time)| (f64::from(*time), *number))

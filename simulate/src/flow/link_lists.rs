@@ -1,7 +1,7 @@
 //! Lists of links in one arena: a list costs no allocation, and the room of one that has gone is
 //! for the next of its length.
 
-/// Where a list stands.
+/// The place of a list.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkList {
     start: u32,

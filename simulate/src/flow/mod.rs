@@ -1,9 +1,9 @@
 //! The flow model: messages in progress share links.
 //!
-//! A message from host to host is a *flow*: it takes a route, pays its latency, and then goes at a
-//! rate that it shares with all others on its links, [max-min fair](max_min) at each moment.
-//! Packets, queues and loss have no part in it: rates change at once everywhere, and a link is full
-//! without anybody waiting. [`FlowNetwork`] is the whole, in time.
+//! A message from host to host is a *flow*: it has a route, waits for its latency, and then shares
+//! its links with all other flows, [max-min fair](max_min) at each moment. The model has no
+//! packets, queues or loss: rates change everywhere at once. [`FlowNetwork`] advances all flows in
+//! time.
 
 mod delay_attribution;
 mod indexed_heap;
@@ -17,12 +17,12 @@ mod progress;
 mod tests;
 mod usage;
 
-pub use delay_attribution::{Hold, HoldSums, Loss, Pair};
+pub use delay_attribution::{Delay, DelaySums, Loss, Pair};
 pub use network::FlowNetwork;
 pub use order::Order;
 pub use usage::LinkUsage;
 
-/// Who gets how much of a full link.
+/// How flows share a full link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fairness {
     /// All flows alike.
@@ -34,16 +34,16 @@ pub enum Fairness {
     Rtt,
 }
 
-/// What the user can choose.
+/// The choices of the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowOptions {
     /// `--fairness`.
     pub fairness: Fairness,
-    /// Gbit/s that messages within one host share; without it they take no time.
+    /// Gbit/s that messages within one host share; `None` if they take no time.
     pub memory_gbps: Option<f64>,
     /// `--order`: which messages wait for earlier ones.
     pub order: Order,
-    /// `--tolerance`: how far [rates](max_min::Sharing::set_tolerance) may be from fair ones; 0:
-    /// not at all.
+    /// `tolerance`: the largest relative error of [rates](max_min::Sharing::set_tolerance); 0 for
+    /// exact ones.
     pub tolerance: f32,
 }

@@ -1,18 +1,18 @@
 //! Flows on a topology, in time.
 //!
-//! A flow is started with its ends and bytes, gets a route from the router, pays the latency of the
-//! route (links, and switches between them), and only then begins to share: its bytes go at the
-//! max-min fair rate of each moment. It has finished when the last byte has; so one flow alone
-//! takes L + S / B.
+//! A flow starts with its hosts and bytes and gets a route from the router. It waits for the
+//! latency of the route (links, and switches between them), and then shares the links: at each
+//! moment its rate is max-min fair. The flow finishes with its last byte, so a flow alone takes L +
+//! S / B.
 //!
-//! Time at the outside is whole picoseconds. Inside, flows finish when they finish, between two
-//! picoseconds, and what they leave is shared from then on; only what is told is rounded. So
-//! rounding does not add up, however many flows follow each other. Flows that finish within
-//! [`INSTANT_PS`] of each other finish together: what is equal by right differs by rounding.
+//! Callers use whole picoseconds. Inside, the end of a flow may lie between two picoseconds, and
+//! the capacity that it frees is shared from that time on. Only reported times are rounded, so
+//! rounding errors do not add up over a chain of flows. Flows that finish within [`INSTANT_PS`] of
+//! each other finish together: their ends differ by rounding alone.
 //!
-//! Flows of one pair of hosts share one class of [`Sharing`] if the router always gives them one
-//! route, and cost one update together. Memory: about 230 bytes a pair under way, 32 bytes for each
-//! further flow of a pair, 24 for each that pays latency.
+//! Flows of one pair of hosts form one class of [`Sharing`] if the router always gives them the
+//! same route; the class costs one update. Memory: about 230 bytes per active pair, 32 for each
+//! further flow of a pair, 24 for each flow in its latency.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -21,7 +21,7 @@ use std::iter;
 use phaseflow_collect::{Result, TrafficMatrix};
 use rustc_hash::FxHashMap;
 
-use super::delay_attribution::{DelayAttribution, Hold, Loss, Pair, competing_pairs};
+use super::delay_attribution::{Delay, DelayAttribution, Loss, Pair, competing_pairs};
 use super::indexed_heap::IndexedHeap;
 use super::max_min::{ClassId, Route, Sharing};
 use super::order::Connections;
@@ -33,15 +33,16 @@ use crate::engine::Picoseconds;
 use crate::process_mapping::Placement;
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
+use crate::units::{BYTES_PER_PS, PS_PER_S};
 
-/// Flows that finish within this time finish together, picoseconds; or within 2⁻⁴⁸ of the time of
-/// the clock, where that is more.
+/// Flows that finish within this time finish together, picoseconds. A clock of 2⁴⁰ ps, about a
+/// second, has steps of 2⁻¹² ps as an `f64`: this is 16 of them. Later, 2⁻⁴⁸ of the time counts.
+/// Half and double give the same makespan of `halo3d`, `alltoall` and `random` on 128 ranks.
 const INSTANT_PS: f64 = 1.0 / 256.0;
 
-/// Bytes per picosecond of a Gbit/s.
-const BYTES_PER_PS: f64 = 1.25e-4;
-
-/// Links of a route for which room is made.
+/// Links of a route for which memory is reserved: those between hosts of a fat tree with three
+/// levels. Longer routes reallocate once. Half and double change the time of the flow model by less
+/// than the noise of the measurement, 10 %.
 const USUAL_LINKS: usize = 6;
 
 /// No path, no class.
@@ -68,51 +69,51 @@ pub struct FlowNetwork<'a> {
     paths: Vec<Path>,
     unused_paths: Vec<u32>,
 
-    /// By the time when they begin to share, in the order of their start: there are few latencies,
-    /// and many start at once.
+    /// Flows in their latency, by the time at which they begin to share. Flows of one latency keep
+    /// the order of their start.
     waiting: BTreeMap<Picoseconds, Vec<Waiting>>,
     /// Flows that wait for others of their connection.
     connections: Connections<Waiting>,
     /// Time of the last change of rates, picoseconds.
     clock: f64,
-    /// What the caller knows of the time.
+    /// The time of the last call, picoseconds.
     now: Picoseconds,
     sequence: u64,
 
     usage: Usage,
-    /// What flows lose to each other, where that is asked for.
-    holds: Option<Box<DelayAttribution>>,
-    /// What links carried for whom, where that is asked for.
-    carried: Option<Box<OwnerTraffic>>,
+    /// What flows lose to each other; `None` unless requested.
+    delays: Option<Box<DelayAttribution>>,
+    /// What links carried for each owner; `None` unless requested.
+    owner_traffic: Option<Box<OwnerTraffic>>,
     /// By link: capacity, bytes per picosecond.
     capacity: Vec<f64>,
-    /// By link: what routers see, bytes per second; kept only for those who look.
+    /// By link: the load that routers see, bytes per second; empty unless the router uses loads.
     load: Vec<f64>,
-    /// By link: what flows that pay latency may come to use, bytes per second.
+    /// By link: the highest rates of flows that are still in their latency, bytes per second.
     expected: Vec<f64>,
     /// Room for the router's answer.
     routes: Routes,
-    /// Routers of single flows know of no job.
+    /// Routers of single flows are told no job.
     no_placement: Placement,
     no_matrix: TrafficMatrix,
 }
 
-/// A route with what is known of it.
+/// A route, its latency and its class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
     route: Route,
     latency_ps: Picoseconds,
     /// The class of its flows without a cap, or `NONE`.
     class: u32,
-    /// For all flows of the pair; else for one flow.
+    /// True if the path serves all flows of the pair; false if it serves one flow.
     is_kept: bool,
 }
 
-/// A flow that pays latency, or waits for its connection.
+/// A flow in its latency, or one that waits for its connection.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     bytes: u64,
-    /// When it has paid its latency, picoseconds.
+    /// End of its latency, picoseconds.
     since: f64,
     /// ∞ if there is none.
     cap: f64,
@@ -122,14 +123,14 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// What it is when it shares.
+    /// The flow, once it shares.
     fn flow(&self, sequence: &mut u64) -> Flow {
         *sequence += 1;
         let Self { bytes, path, key, connection, .. } = *self;
         Flow { bytes, sequence: *sequence, key, path, connection }
     }
 
-    /// True if it goes on where another one has finished, at the rate of that one's class.
+    /// True if the flow can take the place of the finished one in its class.
     fn takes_over(&self, finished: &Flow) -> bool {
         self.path == finished.path && self.bytes > 0 && self.cap == f64::INFINITY
     }
@@ -166,8 +167,8 @@ impl<'a> FlowNetwork<'a> {
             now: 0,
             sequence: 0,
             usage: Usage::new(capacity.len()),
-            holds: None,
-            carried: None,
+            delays: None,
+            owner_traffic: None,
             capacity,
             load: vec![0.0; watched],
             expected: vec![0.0; watched],
@@ -177,7 +178,7 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Room for flows of `pairs` pairs at once, where that is known.
+    /// Reserves memory for flows of `pairs` pairs at once.
     pub fn reserve(&mut self, pairs: usize) {
         self.pairs.reserve(pairs);
         self.paths.reserve(pairs);
@@ -186,93 +187,92 @@ impl<'a> FlowNetwork<'a> {
         self.sharing.reserve(pairs, pairs * USUAL_LINKS);
     }
 
-    /// Of flows that start from now on it is told what [held](Hold) them up; there is none yet.
-    /// Takes about 300 bytes more a flow under way, and 48 for each that has finished until it is
+    /// Attributes the [delays](Delay) of flows from now on; to be called before the first flow.
+    /// Memory: about 300 bytes more per active flow, and 48 per finished one until it is
     /// [forgotten](Self::forget).
-    pub fn tell_holds(&mut self) {
-        self.holds = Some(Box::new(DelayAttribution::new(&self.capacity, self.topology.link_count())));
+    pub fn attribute_delays(&mut self) {
+        self.delays = Some(Box::new(DelayAttribution::new(&self.capacity, self.topology.link_count())));
     }
 
-    /// True if it is told what holds flows up.
-    pub fn tells_holds(&self) -> bool {
-        self.holds.is_some()
+    /// True if delays are attributed.
+    pub fn attributes_delays(&self) -> bool {
+        self.delays.is_some()
     }
 
-    /// Of flows that start from now on it is told what links [carried](Self::take_carried) for
-    /// their owners; there is none yet.
-    pub fn tell_carried(&mut self) {
-        self.carried = Some(Box::new(OwnerTraffic::new(self.topology.link_count())));
+    /// Records the [bytes that links carry](Self::take_owner_traffic) for each owner; to be called
+    /// before the first flow.
+    pub fn record_owner_traffic(&mut self) {
+        self.owner_traffic = Some(Box::new(OwnerTraffic::new(self.topology.link_count())));
     }
 
-    /// Bytes that links carried for an owner since this was asked last, up to the time that the
-    /// network has gone on to; links in ascending order, those without bytes left out. Nothing if
-    /// nobody wanted to be [told](Self::tell_carried).
-    pub fn take_carried(&mut self, owner: u32) -> Vec<(LinkId, f64)> {
-        let Some(carried) = &mut self.carried else { return Vec::new() };
+    /// Bytes that links carried for an owner since the last call, up to the present time. Links
+    /// ascend; those without bytes are left out. Empty unless
+    /// [recorded](Self::record_owner_traffic).
+    pub fn take_owner_traffic(&mut self, owner: u32) -> Vec<(LinkId, f64)> {
+        let Some(owner_traffic) = &mut self.owner_traffic else { return Vec::new() };
         let now = self.clock.max(self.now as f64);
         let (sharing, progress) = (&self.sharing, &self.progress);
-        let classes = if carried.is_any_under_way() { progress.len() as u32 } else { 0 };
+        let classes = if owner_traffic.is_any_under_way() { progress.len() as u32 } else { 0 };
         let open = (0..classes).map(ClassId).filter(|class| sharing.count(*class) > 0);
         let under_way = open.flat_map(|class| {
             let links = sharing.route(class);
             progress[class.0 as usize].got(now).map(move |(key, bytes)| (key, links, bytes))
         });
-        carried.take(owner, under_way).into_iter().map(|(link, bytes)| (LinkId(link), bytes)).collect()
+        owner_traffic.take(owner, under_way).into_iter().map(|(link, bytes)| (LinkId(link), bytes)).collect()
     }
 
-    /// Nobody will ask what links [carried](Self::take_carried) for an owner any more, who starts
-    /// no flow either.
-    pub fn forget_carried(&mut self, owner: u32) {
-        if let Some(carried) = &mut self.carried {
-            carried.forget(owner);
+    /// Drops the [traffic](Self::take_owner_traffic) of an owner that starts no more flows.
+    pub fn forget_owner_traffic(&mut self, owner: u32) {
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.forget(owner);
         }
     }
 
     /// Flows that start from now on are of this owner, and of this pair of its ranks.
     pub fn belong(&mut self, owner: u32, pair: Pair) {
         self.connections.belong(owner, pair);
-        if let Some(carried) = &mut self.carried {
-            carried.belong(owner);
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.belong(owner);
         }
-        if let Some(holds) = &mut self.holds {
-            holds.belong(owner, pair);
+        if let Some(delays) = &mut self.delays {
+            delays.belong(owner, pair);
         }
     }
 
-    /// Of each loss of a flow, the pair that it lost most to: whose flows carried most over the
-    /// link meanwhile, each taken to have gone evenly. Losses are in the order of time and do not
-    /// overlap. Nothing if nobody asked for [holds](Self::tell_holds), or the time is
-    /// [forgotten](Self::forget).
-    pub fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
-        let (Some(holds), Some(first)) = (&self.holds, losses.first()) else {
+    /// The pair of ranks to which a flow lost most, for each of its losses: the pair whose flows
+    /// carried most bytes over the link meanwhile. Each flow counts at its mean rate. Losses ascend
+    /// in time and do not overlap. `None` unless delays are [attributed](Self::attribute_delays),
+    /// and for times that are [forgotten](Self::forget).
+    pub fn competing_pairs(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+        let (Some(delays), Some(first)) = (&self.delays, losses.first()) else {
             return vec![None; losses.len()];
         };
         let now = self.clock.max(self.now as f64);
         let open = (0..self.progress.len() as u32).filter(|class| self.sharing.count(ClassId(*class)) > 0);
         let under_way = open.flat_map(|class| self.progress[class as usize].got(now));
-        let under_way = under_way.filter_map(|(key, bytes)| holds.trip(key, bytes, now));
-        let finished = holds.trips_after(first.from).iter().copied();
+        let under_way = under_way.filter_map(|(key, bytes)| delays.record(key, bytes, now));
+        let finished = delays.records_after(first.from).iter().copied();
         let crosses =
             |path: u32, link: LinkId| self.sharing.links(self.paths[path as usize].route).contains(&link.0);
         competing_pairs(losses, finished.chain(under_way), crosses)
     }
 
-    /// Nobody will [ask](Self::rivals) for what was before a time.
+    /// Drops what [`competing_pairs`](Self::competing_pairs) needs of times before this one.
     pub fn forget(&mut self, before: Picoseconds) {
-        if let Some(holds) = &mut self.holds {
-            holds.forget(before as f64);
+        if let Some(delays) = &mut self.delays {
+            delays.forget(before as f64);
         }
     }
 
-    /// What held up a flow that has finished: together the time that it took after its latency.
-    /// Told once, before its key is used again; nothing if nobody [asked](Self::tell_holds).
-    pub fn take_holds(&mut self, key: u32) -> Vec<Hold> {
-        self.holds.as_mut().map(|holds| holds.take(key)).unwrap_or_default()
+    /// The delays of a finished flow; their sum is its time after its latency. They are returned
+    /// once, before the key is used again. Empty unless [attributed](Self::attribute_delays).
+    pub fn take_delays(&mut self, key: u32) -> Vec<Delay> {
+        self.delays.as_mut().map(|delays| delays.take(key)).unwrap_or_default()
     }
 
-    /// A flow of `bytes` starts at `now`, which is not before the time of earlier calls; it gets no
-    /// more than `cap_gbps`, if there is a cap. [`advance`](Self::advance) tells its `key` when it
-    /// has finished. Within a host there is no latency.
+    /// Starts a flow of `bytes` at `now`, which is not before the time of earlier calls. Its rate
+    /// is at most `cap_gbps`, if there is a cap. [`advance`](Self::advance) reports its `key` at
+    /// its end. Within a host there is no latency.
     ///
     /// # Errors
     /// Those of the [router](Router::route).
@@ -293,18 +293,17 @@ impl<'a> FlowNetwork<'a> {
         if !self.load.is_empty() {
             self.expect(&waiting, 1.0);
         }
-        if let Some(holds) = &mut self.holds {
-            holds.start(key);
+        if let Some(delays) = &mut self.delays {
+            delays.start(key);
         }
-        if let Some(carried) = &mut self.carried {
-            carried.start(key);
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.start(key);
         }
         self.waiting.entry(begin).or_default().push(waiting);
         Ok(())
     }
 
-    /// When something happens next, if nothing is started until then: a flow finishes, or begins to
-    /// share.
+    /// Time of the next event, if no flow starts before: a flow finishes, or begins to share.
     pub fn next(&self) -> Option<Picoseconds> {
         let end = self.finishing.earliest().map(|end| (end.round() as Picoseconds).max(self.now));
         match (self.next_begin(), end) {
@@ -313,8 +312,8 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// Goes on to the time `to`. `finished` gets the key of each flow that has finished by then, in
-    /// the order of time, with its exact time in picoseconds.
+    /// Advances to the time `to`. `finished` receives the key and the exact end, in picoseconds, of
+    /// each flow that finishes by then, in the order of time.
     pub fn advance(&mut self, to: Picoseconds, mut finished: impl FnMut(u32, f64)) {
         while self.next().is_some_and(|next| next <= to) {
             self.step(&mut finished);
@@ -322,14 +321,14 @@ impl<'a> FlowNetwork<'a> {
         self.now = self.now.max(to);
     }
 
-    /// What happened to a link so far.
+    /// Usage of a link so far.
     pub fn usage(&self, link: LinkId) -> LinkUsage {
         self.usage.of(link, self.clock.max(self.now as f64))
     }
 
     /// Bytes per second that a link carries now.
     pub fn rate(&self, link: LinkId) -> f64 {
-        self.sharing.link_rate(link.0) * 1e12
+        self.sharing.link_rate(link.0) * PS_PER_S
     }
 
     /// Flows on a link now.
@@ -337,12 +336,12 @@ impl<'a> FlowNetwork<'a> {
         self.usage.flows(link)
     }
 
-    /// When flows begin to share next.
+    /// Time at which flows begin to share next.
     fn next_begin(&self) -> Option<Picoseconds> {
         self.waiting.first_key_value().map(|(begin, _)| *begin)
     }
 
-    /// All that happens at the next instant.
+    /// Processes all events of the next instant.
     fn step(&mut self, finished: &mut impl FnMut(u32, f64)) {
         let begin = self.next_begin().map_or(f64::INFINITY, |begin| begin as f64);
         let end = self.finishing.earliest().unwrap_or(f64::INFINITY);
@@ -367,22 +366,22 @@ impl<'a> FlowNetwork<'a> {
             (class.0, progress.end())
         });
         self.finishing.set_many(changed.len(), ends);
-        if let Some(holds) = &mut self.holds {
-            holds.follow(&self.sharing, self.clock);
+        if let Some(delays) = &mut self.delays {
+            delays.follow(&self.sharing, self.clock);
         }
-        for link in self.sharing.touched() {
+        for link in self.sharing.changed_links() {
             let rate = self.sharing.link_rate(link);
             self.usage.see(link, rate / self.capacity[link as usize]);
             if let Some(load) = self.load.get_mut(link as usize) {
-                *load = (rate * 1e12).round() + self.expected[link as usize];
+                *load = (rate * PS_PER_S).round() + self.expected[link as usize];
             }
         }
-        // The earliest has to be known without a change.
+        // The heap must be exact before its first entry is read.
         self.finishing.first();
     }
 
-    /// A flow has paid its latency and has its connection to itself. So have those that wait for
-    /// it, if there is nothing to send.
+    /// Lets a flow share after its latency, when its connection is free. A flow of 0 bytes ends at
+    /// once, and the next one of the connection follows.
     fn begin(&mut self, flow: Waiting, finished: &mut impl FnMut(u32, f64)) {
         let mut next = Some(flow);
         while let Some(flow) = next {
@@ -391,15 +390,15 @@ impl<'a> FlowNetwork<'a> {
             }
             let links = self.sharing.links(self.paths[flow.path as usize].route);
             let is_sent = flow.bytes > 0 && !links.is_empty();
-            if let Some(holds) = &mut self.holds {
+            if let Some(delays) = &mut self.delays {
                 let first = links.first().copied();
-                holds.begin(flow.key, flow.path, (flow.since, self.clock), first);
+                delays.begin(flow.key, flow.path, (flow.since, self.clock), first);
             }
             if is_sent {
                 return self.share(&flow);
             }
-            if let Some(holds) = &mut self.holds {
-                holds.skip(flow.key);
+            if let Some(delays) = &mut self.delays {
+                delays.skip(flow.key);
             }
             finished(flow.key, self.clock);
             self.drop_path(flow.path);
@@ -411,16 +410,16 @@ impl<'a> FlowNetwork<'a> {
     fn share(&mut self, waiting: &Waiting) {
         let path = &mut self.paths[waiting.path as usize];
         self.usage.begin(self.sharing.links(path.route), self.clock);
-        if let Some(carried) = &mut self.carried {
-            carried.begin();
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.begin();
         }
         let flow = waiting.flow(&mut self.sequence);
         let joins = waiting.cap == f64::INFINITY && path.class != NONE;
-        // Flows of several owners are no class where it matters whose they are.
-        if joins && self.holds.as_ref().is_none_or(|holds| holds.are_alike(waiting.key, path.class)) {
+        // Attribution needs a class per owner.
+        if joins && self.delays.as_ref().is_none_or(|delays| delays.are_alike(waiting.key, path.class)) {
             let class = path.class;
-            if let Some(holds) = &mut self.holds {
-                holds.join(class, waiting.key, self.clock);
+            if let Some(delays) = &mut self.delays {
+                delays.join(class, waiting.key, self.clock);
             }
             self.sharing.join(ClassId(class));
             let progress = &mut self.progress[class as usize];
@@ -435,9 +434,9 @@ impl<'a> FlowNetwork<'a> {
         };
         let cap = (waiting.cap < f64::INFINITY).then_some(waiting.cap);
         let class = self.sharing.open(path.route, weight, cap).0;
-        if let Some(holds) = &mut self.holds {
+        if let Some(delays) = &mut self.delays {
             let links = self.sharing.links(path.route);
-            holds.open(class, waiting.key, waiting.cap, links, self.clock);
+            delays.open(class, waiting.key, waiting.cap, links, self.clock);
         }
         if cap.is_none() {
             path.class = class;
@@ -455,16 +454,16 @@ impl<'a> FlowNetwork<'a> {
         let path = &mut self.paths[flow.path as usize];
         let links = self.sharing.links(path.route);
         self.usage.end(links, flow.bytes, self.clock);
-        if let Some(carried) = &mut self.carried {
-            carried.finish(flow.key, links, flow.bytes);
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.finish(flow.key, links, flow.bytes);
         }
         let next = self.connections.leave(flow.connection);
         let goes_on = next.as_ref().is_some_and(|next| {
-            let is_alike = |holds: &DelayAttribution| holds.are_alike(next.key, class);
-            path.class == class && next.takes_over(&flow) && self.holds.as_deref().is_none_or(is_alike)
+            let is_alike = |delays: &DelayAttribution| delays.are_alike(next.key, class);
+            path.class == class && next.takes_over(&flow) && self.delays.as_deref().is_none_or(is_alike)
         });
-        if let Some(holds) = &mut self.holds {
-            holds.leave(class, &flow, links, is_last && !goes_on, self.clock);
+        if let Some(delays) = &mut self.delays {
+            delays.leave(class, &flow, links, is_last && !goes_on, self.clock);
         }
         finished(flow.key, self.clock);
         if let Some(next) = next.filter(|_| goes_on) {
@@ -484,7 +483,7 @@ impl<'a> FlowNetwork<'a> {
         }
     }
 
-    /// A flow takes the place of one of its connection that has just finished: nobody's rate
+    /// Puts a flow in the place of the one of its connection that has just finished; no rate
     /// changes.
     fn follow(&mut self, class: u32, next: &Waiting, alone: bool) {
         if !self.load.is_empty() {
@@ -492,12 +491,12 @@ impl<'a> FlowNetwork<'a> {
         }
         let links = self.sharing.links(self.paths[next.path as usize].route);
         self.usage.begin(links, self.clock);
-        if let Some(carried) = &mut self.carried {
-            carried.begin();
+        if let Some(owner_traffic) = &mut self.owner_traffic {
+            owner_traffic.begin();
         }
-        if let Some(holds) = &mut self.holds {
-            holds.begin(next.key, next.path, (next.since, self.clock), links.first().copied());
-            holds.join(class, next.key, self.clock);
+        if let Some(delays) = &mut self.delays {
+            delays.begin(next.key, next.path, (next.since, self.clock), links.first().copied());
+            delays.join(class, next.key, self.clock);
         }
         let next = next.flow(&mut self.sequence);
         let progress = &mut self.progress[class as usize];
@@ -509,9 +508,9 @@ impl<'a> FlowNetwork<'a> {
         self.finishing.set(class, progress.end());
     }
 
-    /// Flows of a pair that start from now on take these links, whatever the router would say; for
-    /// routers whose answer depends on the pair alone. A changed route costs the memory of the old
-    /// one.
+    /// Sets the route of a pair for flows that start from now on, in place of the router's answer.
+    /// Only for routers whose answer depends on the pair alone. The memory of a replaced route is
+    /// not freed.
     pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
         let same = |path: &u32| {
             let known = self.sharing.links(self.paths[*path as usize].route);
@@ -569,21 +568,20 @@ impl<'a> FlowNetwork<'a> {
     /// A flow of the path has gone.
     fn drop_path(&mut self, number: u32) {
         let path = &self.paths[number as usize];
-        // Who asks afterwards has to know which way flows went.
-        if !path.is_kept && self.holds.is_none() {
+        // Competing pairs are found from the routes of finished flows.
+        if !path.is_kept && self.delays.is_none() {
             self.sharing.drop_route(path.route);
             self.unused_paths.push(number);
         }
     }
 
-    /// A flow that pays latency begins (1) or ceases (−1) to be expected on its links, with the
-    /// highest rate that it could have: routers that look would else send all flows of one instant
-    /// the same way.
+    /// Adds (1) or removes (−1) the highest rate of a flow in its latency on its links. Without it,
+    /// a router that looks at loads sends all flows of one instant the same way.
     fn expect(&mut self, waiting: &Waiting, sign: f64) {
         let links = self.sharing.links(self.paths[waiting.path as usize].route);
         let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);
-        // Whole numbers, so that nothing is left when all have gone.
-        let rate = sign * (least * 1e12).round();
+        // Whole numbers add and subtract without error, so the sum returns to 0.
+        let rate = sign * (least * PS_PER_S).round();
         for link in links {
             if let Some(expected) = self.expected.get_mut(*link as usize) {
                 *expected += rate;

@@ -47,10 +47,10 @@ enum Key {
     Host(HostId),
 }
 
-/// No connection: the flow waits for nobody.
+/// No connection: the flow waits for no other one.
 pub(super) const UNORDERED: u32 = u32::MAX;
 
-/// The connections of a network; `W` is what waits on them.
+/// The connections of a network; `W` is a flow that waits for one.
 #[derive(Clone, Debug)]
 pub(super) struct Connections<W> {
     order: Order,
@@ -95,7 +95,7 @@ impl<W> Connections<W> {
         number
     }
 
-    /// A flow wants to go. It is handed back if it may; otherwise it waits for those before it.
+    /// Queues a flow on its connection. Returns it if it may start at once.
     pub(super) fn enter(&mut self, connection: u32, flow: W) -> Option<W> {
         let Some(busy) = self.busy.get_mut(connection as usize) else { return Some(flow) };
         if std::mem::replace(busy, true) {
@@ -105,7 +105,7 @@ impl<W> Connections<W> {
         Some(flow)
     }
 
-    /// The flow that was under way has finished; the one that goes next, if one waits.
+    /// Ends the active flow of a connection and returns the next one, if any waits.
     pub(super) fn leave(&mut self, connection: u32) -> Option<W> {
         let busy = self.busy.get_mut(connection as usize)?;
         let Some(queue) = self.queues.get_mut(&connection) else {

@@ -1,9 +1,9 @@
 //! Traffic by owner: the bytes of each owner that each link has carried.
 //!
-//! A flow's bytes pass all links of its route at once, at its rate. What a finished flow brought is
-//! added when it finishes; what those under way have brought so far is added when somebody asks,
-//! and taken off again, so that it counts once. Cost: O(links of the route) a flow, O(flows under
-//! way) a question. Memory: 4 bytes a key, and 8 a link for each owner.
+//! A flow's bytes pass all links of its route at once, at its rate. The bytes of a flow are added
+//! at its end. At a query, the bytes of active flows so far are added and taken off again, so that
+//! they count once. Cost: O(links of the route) a flow, O(flows under way) a question. Memory: 4
+//! bytes a key, and 8 a link for each owner.
 
 use rustc_hash::FxHashMap;
 
@@ -21,10 +21,10 @@ pub(super) struct OwnerTraffic {
     under_way: u64,
 }
 
-/// What was carried for an owner and nobody was told yet.
+/// Bytes carried for an owner since the last query.
 #[derive(Clone, Debug, Default)]
 struct UnreportedBytes {
-    /// By link; less than 0 by what was told of flows that have not finished.
+    /// By link; below 0 by the bytes of active flows that a query has reported.
     bytes: Vec<f64>,
     /// Links whose bytes may have changed.
     touched: Vec<u32>,
@@ -33,7 +33,7 @@ struct UnreportedBytes {
 impl UnreportedBytes {
     fn add(&mut self, links: &[u32], bytes: f64) {
         for link in links {
-            // The memory of a host is no link.
+            // The private link of a host's memory is not counted.
             let Some(sum) = self.bytes.get_mut(*link as usize) else { continue };
             if *sum == 0.0 {
                 self.touched.push(*link);
@@ -61,8 +61,8 @@ impl OwnerTraffic {
         }
         self.of_key[key] = self.owner;
         let links = self.links;
-        let untold = || UnreportedBytes { bytes: vec![0.0; links], touched: Vec::new() };
-        self.of_owner.entry(self.owner).or_insert_with(untold);
+        let unreported = || UnreportedBytes { bytes: vec![0.0; links], touched: Vec::new() };
+        self.of_owner.entry(self.owner).or_insert_with(unreported);
     }
 
     /// A flow begins to share its links.
@@ -73,8 +73,8 @@ impl OwnerTraffic {
     /// A flow of `bytes` bytes has finished.
     pub(super) fn finish(&mut self, key: u32, links: &[u32], bytes: u64) {
         self.under_way -= 1;
-        if let Some(untold) = self.of_owner.get_mut(&self.of_key[key as usize]) {
-            untold.add(links, bytes as f64);
+        if let Some(unreported) = self.of_owner.get_mut(&self.of_key[key as usize]) {
+            unreported.add(links, bytes as f64);
         }
     }
 
@@ -83,28 +83,29 @@ impl OwnerTraffic {
         self.under_way > 0
     }
 
-    /// What was carried for an owner since this was asked last, by link in ascending order;
-    /// `under_way` names key, links and bytes so far of each flow that shares links now.
+    /// Bytes carried for an owner since the last call, links ascending; `under_way` lists key,
+    /// links and bytes so far of each active flow.
     pub(super) fn take<'l>(
         &mut self,
         owner: u32,
         under_way: impl Iterator<Item = (u32, &'l [u32], f64)> + Clone,
     ) -> Vec<(u32, f64)> {
-        let Some(untold) = self.of_owner.get_mut(&owner) else { return Vec::new() };
+        let Some(unreported) = self.of_owner.get_mut(&owner) else { return Vec::new() };
         let of_key = &self.of_key;
         let own = under_way.filter(|(key, ..)| of_key[*key as usize] == owner);
-        own.clone().for_each(|(_, links, bytes)| untold.add(links, bytes));
-        untold.touched.sort_unstable();
-        untold.touched.dedup();
-        let bytes = &mut untold.bytes;
-        let told = untold.touched.drain(..).map(|link| (link, std::mem::take(&mut bytes[link as usize])));
+        own.clone().for_each(|(_, links, bytes)| unreported.add(links, bytes));
+        unreported.touched.sort_unstable();
+        unreported.touched.dedup();
+        let bytes = &mut unreported.bytes;
+        let reported =
+            unreported.touched.drain(..).map(|link| (link, std::mem::take(&mut bytes[link as usize])));
         // Less than nothing is rounding.
-        let told = told.filter(|(_, bytes)| *bytes > 0.0).collect();
-        own.for_each(|(_, links, bytes)| untold.add(links, -bytes));
-        told
+        let reported = reported.filter(|(_, bytes)| *bytes > 0.0).collect();
+        own.for_each(|(_, links, bytes)| unreported.add(links, -bytes));
+        reported
     }
 
-    /// Nobody will ask for an owner any more, who starts no flow either.
+    /// Drops an owner that starts no more flows.
     pub(super) fn forget(&mut self, owner: u32) {
         self.of_owner.remove(&owner);
     }

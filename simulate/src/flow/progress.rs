@@ -1,8 +1,7 @@
 //! How far the flows of a class have come.
 //!
-//! They all have the same rate, so one sum does for all: the bytes that a flow would have got that
-//! was there from the beginning. A flow has finished when the sum has grown by its bytes since it
-//! began.
+//! All flows of a class have one rate, so one sum serves all: the bytes of a flow that exists from
+//! the beginning. A flow finishes when the sum has grown by its bytes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,7 +29,7 @@ pub(super) struct Progress {
     /// Where `served` will be when `first` finishes.
     target: f64,
     first: Flow,
-    /// The other flows, which few classes have.
+    /// The other flows; most classes have none.
     rest: Option<Box<Rest>>,
 }
 

@@ -354,19 +354,19 @@ proptest! {
         starts.sort_unstable();
         let mut network =
             FlowNetwork::new(&net, router(&Choice::plain("greedy"), 1).unwrap(), &FlowOptions::default());
-        let mut told = Vec::new();
+        let mut ends = Vec::new();
         let mut pending = starts.iter().zip(0..).peekable();
         loop {
             let start = pending.peek().map(|(flow, _)| flow.0);
             let Some(now) = start.into_iter().chain(network.next()).min() else { break };
-            network.advance(now, |key, exact| told.push((now, key, exact)));
+            network.advance(now, |key, exact| ends.push((now, key, exact)));
             while let Some((flow, key)) = pending.next_if(|(flow, _)| flow.0 == now) {
                 network.start(now, (HostId(flow.1), HostId(flow.2)), flow.3, None, key).unwrap();
             }
         }
-        prop_assert!(told.is_sorted_by_key(|told| told.0) && told.is_sorted_by(|a, b| a.2 <= b.2));
-        prop_assert!(told.iter().all(|(now, _, exact)| (*now as f64 - exact).abs() <= 1.0));
-        let mut keys: Vec<u32> = told.iter().map(|told| told.1).collect();
+        prop_assert!(ends.is_sorted_by_key(|ends| ends.0) && ends.is_sorted_by(|a, b| a.2 <= b.2));
+        prop_assert!(ends.iter().all(|(now, _, exact)| (*now as f64 - exact).abs() <= 1.0));
+        let mut keys: Vec<u32> = ends.iter().map(|ends| ends.1).collect();
         keys.sort_unstable();
         prop_assert_eq!(keys, (0..starts.len() as u32).collect::<Vec<_>>());
         let sent: u64 = (0..net.link_count() as u32).map(LinkId).filter(|link| !net.is_switch(net.src(*link))).map(|link| network.usage(link).bytes).sum();

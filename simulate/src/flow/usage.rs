@@ -1,4 +1,4 @@
-//! What the flows of a run did to each link.
+//! Usage of each link by the flows of a run.
 
 use crate::topology::LinkId;
 
@@ -15,7 +15,7 @@ pub struct LinkUsage {
     pub peak_flows: u32,
 }
 
-/// All links, as it goes on.
+/// Usage of all links.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     links: Vec<State>,

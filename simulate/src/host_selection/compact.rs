@@ -11,28 +11,28 @@ use crate::topology::{HostId, Topology};
 /// Topology-aware selection: hosts on as few edge switches as possible, and among such sets one of
 /// small total distance between its hosts.
 ///
-/// The number k of edge switches is the least possible on every network: the fullest ones tell how
-/// many suffice. For the distance, one set is grown around each switch (its *centre*): the nearest
-/// switches first, of equally near ones those with most free slots, never one that would make k
-/// switches too few, at the end the tightest one that still fits. The set of least total distance
-/// wins.
+/// The number k of edge switches is the least possible on every network, as the fullest switches
+/// are counted. For the distance, one set is grown around each switch (its *centre*). It takes the
+/// nearest switches first, of equal ones those with most free slots. It skips switches that would
+/// make k too few, and ends with the tightest one that fits. The set of least total distance wins.
 ///
 /// - On trees of two levels whose hosts have equal slots that distance is the least possible: all
 ///   pairs of switches are equally far apart, so only the numbers of hosts per switch count, and
 ///   the fullest first makes them as unequal as they can be.
-/// - Where all switches have the same number of free slots, and no more than 256 have any, it is
-///   below twice the least possible: in the best set of n hosts with distance D, the star around
-///   some host has length 2 D / n or less; growing finds a star that is no longer; and its pairs
-///   are, by the triangle inequality, no longer than n − 1 times the star.
+/// - If all switches have the same number of free slots, and at most [`CENTRES`] have any, the
+///   distance is below twice the least. In the best set of n hosts with distance D, the star around
+///   some host has length 2 D / n or less. Growing finds a star of at most this length. By the
+///   triangle inequality, its pairs are at most n − 1 times the star.
 ///
-/// Not for jobs that live on the links between switches: fewest edge switches also means fewest
-/// uplinks.
+/// The wrong choice for jobs that need the links between switches: fewest edge switches also means
+/// fewest uplinks.
 #[derive(Clone, Debug, Default)]
 pub struct Compact {
     edges: Option<Edges>,
 }
 
-/// Most centres tried; of more switches with free hosts an even sample is.
+/// Most centres that are tried; of more switches an even sample. Time is proportional to it, and up
+/// to it the bound above holds.
 const CENTRES: usize = 256;
 /// From a host to another one on the same switch.
 const SAME_SWITCH: u64 = 2;
@@ -115,7 +115,7 @@ impl Candidates<'_> {
         let fewest = self.groups.iter().take_while(too_few).count();
         let step = self.groups.len().div_ceil(CENTRES).max(1);
         let sets = (0..self.groups.len()).step_by(step).filter_map(|centre| self.grow(centre, fewest));
-        // Of equally near sets the one that leaves least behind on its switches.
+        // Of equally near sets the one with the fewest slots left on its switches.
         let slots = |set: &[usize]| set.iter().map(|group| self.groups[*group].slots).sum::<u64>();
         sets.min_by_key(|set| (self.distance(set), slots(set))).unwrap_or_default()
     }
@@ -130,8 +130,8 @@ impl Candidates<'_> {
         let mut set = Vec::with_capacity(count);
         let mut missing = self.processes;
         let mut in_set = vec![false; self.groups.len()];
-        // A group that is passed over because too few slots would be left stays so: what others
-        // leave is no more.
+        // A group that would leave too few slots stays unsuitable, as later groups have no more
+        // slots.
         for (position, &(distance, group)) in near.iter().enumerate() {
             let left = count - set.len();
             let fullest = (0..self.groups.len()).filter(|other| !in_set[*other] && *other != group);

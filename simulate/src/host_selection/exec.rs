@@ -9,6 +9,7 @@ use super::{HostRequest, HostSelector};
 use crate::plugin::{Plugin, Role};
 use crate::topology::HostId;
 
+/// The role of external host selectors.
 const ROLE: Role = Role { axis: "host selector", answer: r#"{"hosts": ["name", …]}"# };
 
 /// The host selector `exec`.

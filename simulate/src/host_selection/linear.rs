@@ -11,7 +11,7 @@ use crate::topology::HostId;
 /// shortest run of consecutive free hosts that fits (the first of equal ones); if none does, whole
 /// runs, the longest first, until there are enough slots.
 ///
-/// Good where neighbours in the file are neighbours in the network; it looks at nothing else.
+/// Good where neighbours in the file are neighbours in the network; it ignores the topology.
 #[derive(Clone, Debug, Default)]
 pub struct Linear {
     runs: Vec<Run>,

@@ -14,7 +14,7 @@ pub use compact::Compact;
 pub use linear::Linear;
 pub use random::Random;
 
-/// What a host selector is told.
+/// The question to a host selector.
 #[derive(Clone, Copy, Debug)]
 pub struct HostRequest<'a> {
     /// The network.
@@ -37,11 +37,12 @@ pub trait HostSelector: Send {
     /// Free hosts, each once, with at least as many slots as processes, in the order in which
     /// process mappers fill them.
     ///
-    /// The selectors here stop when they have enough: without the last one they took there would be
-    /// too few slots.
+    /// The selectors here stop when they have enough slots: without their last host there are too
+    /// few.
     ///
     /// # Errors
-    /// Only of external programs: one that dies, is late, or answers what is no selection.
+    /// External programs only: an end or time-out of the program, or an answer that is no
+    /// selection.
     fn select(&mut self, request: &HostRequest<'_>) -> Result<Vec<HostId>>;
 }
 
@@ -55,7 +56,7 @@ struct Enough<'a> {
 impl<'a> Enough<'a> {
     fn new(request: &HostRequest<'a>) -> Self {
         let slots = request.topology.slots();
-        // As many as needed if all are like the first.
+        // Number of hosts, if all have as many slots as the first.
         let count = slots.first().map_or(0, |slots| request.processes.div_ceil((*slots).max(1)) as usize);
         let hosts = Vec::with_capacity(count.min(slots.len()));
         Self { slots, missing: u64::from(request.processes), hosts }
@@ -81,12 +82,14 @@ enum Algorithm {
     Exec,
 }
 
+/// Algorithms by name, in the order of the documentation.
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("linear", Algorithm::Linear),
     ("random", Algorithm::Random),
     ("compact", Algorithm::Compact),
     ("exec", Algorithm::Exec),
 ];
+/// Names of algorithms that do not exist yet.
 const LATER: &[&str] = &["scattered"];
 
 /// Names of the host selectors, in the order of the documentation.

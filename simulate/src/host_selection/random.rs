@@ -12,7 +12,7 @@ use crate::topology::HostId;
 /// handed out in host order, as PFSim sorts them. (PFSim draws with replacement and so may count
 /// one host twice; this one does not.)
 ///
-/// What a busy machine without a placement policy looks like; a baseline for the others.
+/// A model of a busy machine without a placement policy; a baseline for the others.
 #[derive(Clone, Debug)]
 pub struct Random {
     rng: Xoshiro256PlusPlus,

@@ -1,20 +1,19 @@
-//! Where packets live: two parallel vectors of records, and a free list through them.
+//! The memory of packets: two parallel vectors of records with a free list.
 //!
-//! Every link that a packet passes reads and writes its [`Step`], 16 bytes; the rest of it, 48
-//! bytes, is only touched where it is made and where it ends. With as many packets in flight as
-//! fill a cache this is what time depends on. Timers are records too.
+//! Every link that a packet passes reads and writes its [`Step`], 16 bytes; the other 48 bytes are
+//! only used at its source and its end. Once the packets in flight fill a cache, this split
+//! determines the speed. Timers are records too.
 
 /// No record, no link, no host.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A packet: what the engine needs to carry it, and header words for the programs at its ends and
-/// on its way.
+/// A packet: data for the engine, and header words for the programs at hosts and switches.
 ///
-/// `flow`, `seq`, `ack`, `kind` and `words` mean what the program that made the packet says; the
-/// engine reads none of them.
+/// The program that makes the packet defines `flow`, `seq`, `ack`, `kind` and `words`; the engine
+/// does not read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Where its way stands in the table of routes: [`Fabric::route`](super::Fabric::route).
+    /// Position of its route in the table of routes: [`Fabric::route`](super::Fabric::route).
     pub route: u32,
     /// Number of the host it goes to.
     pub dst: u32,
@@ -29,7 +28,7 @@ pub struct Packet {
     pub wire: u32,
     /// Bytes of the user's in it.
     pub payload: u32,
-    /// What the packet is for its program.
+    /// The kind of packet, defined by the program.
     pub kind: u8,
     /// [`ECN_CAPABLE`], [`ECN_MARKED`], and bits of the program's own from [`PROGRAM_FLAGS`] on.
     pub flags: u16,
@@ -50,19 +49,19 @@ pub(super) struct Step {
     pub(super) flags: u16,
     /// Of a timer its kind.
     pub(super) kind: u8,
-    /// What the record is.
+    /// The kind of the record.
     pub(super) event: Event,
 }
 
 /// The sender understands congestion marks; without it a queue above the threshold lets the packet
 /// pass unmarked.
 pub const ECN_CAPABLE: u16 = 1;
-/// A queue on the way was above its threshold.
+/// A queue on the route was above its threshold.
 pub const ECN_MARKED: u16 = 2;
 /// The lowest flag that the engine leaves alone.
 pub const PROGRAM_FLAGS: u16 = 16;
 
-/// What happens when a record's time has come.
+/// The event at the time of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Event {
@@ -93,11 +92,11 @@ impl Default for Packet {
     }
 }
 
-/// Records by id, and which are free.
+/// Records by id, with the free ones.
 #[derive(Clone, Debug)]
 pub(super) struct Arena {
     steps: Vec<Step>,
-    /// Of packets; what stands here of others means nothing.
+    /// The data of packets; undefined for other records.
     packets: Vec<Packet>,
     free: u32,
     used: usize,
@@ -112,7 +111,7 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// Keeps a packet; the room of a removed record is used first.
+    /// Stores a packet, in a free record if there is one.
     #[inline]
     pub(super) fn insert(&mut self, packet: Packet) -> u32 {
         let Packet { route, wire, flags, kind, .. } = packet;
@@ -157,7 +156,7 @@ impl Arena {
         self.packets[id as usize] = packet;
     }
 
-    /// Where a packet goes and which connection it belongs to.
+    /// Destination and connection of a packet.
     #[inline]
     pub(super) fn ends(&self, id: u32) -> (u32, u32) {
         let packet = &self.packets[id as usize];

@@ -1,8 +1,8 @@
-//! Loss, second copies, reordering, random marking: chance by link and traversal.
+//! Random faults by link and traversal: loss, duplicates, reordering, random marking.
 //!
-//! What happens to the n-th packet of a link is a hash of the seed, the link and n (SplitMix64's
+//! The faults of the n-th packet of a link are a hash of the seed, the link and n (SplitMix64's
 //! mixing function: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
-//! 2014), so that it depends on nothing that happens elsewhere.
+//! 2014), so they do not depend on other links.
 
 use crate::engine::Picoseconds;
 
@@ -13,11 +13,11 @@ use crate::topology::{Faults, Topology};
 #[derive(Clone, Debug)]
 pub(super) struct Chance {
     seed: u64,
-    /// By link; empty if no packet is ever lost, doubled or delayed.
+    /// By link; empty without faults.
     odds: Vec<Odds>,
 }
 
-/// What may happen on a link.
+/// Faults of a link.
 #[derive(Clone, Copy, Debug)]
 struct Odds {
     /// A hash below this is a loss.
@@ -28,11 +28,15 @@ struct Odds {
     reorder_ps: Picoseconds,
 }
 
-/// Which die is thrown.
+/// Purpose of a random number: loss of a packet. Any distinct values serve.
 const LOSS: u64 = 1;
+/// Delay of a packet.
 const DELAY: u64 = 2;
+/// Marking of a packet.
 const MARK: u64 = 3;
+/// Duplication of a packet.
 const DUPLICATE: u64 = 4;
+/// Delay of a duplicate.
 const COPY_DELAY: u64 = 5;
 
 impl Chance {
@@ -51,7 +55,7 @@ impl Chance {
         Self { seed: mix(options.seed), odds }
     }
 
-    /// False if no packet is ever lost, doubled or delayed.
+    /// False without faults.
     #[inline]
     pub(super) fn is_needed(&self) -> bool {
         !self.odds.is_empty()
@@ -68,15 +72,15 @@ impl Chance {
         self.throw(LOSS, link, number) < self.odds[link as usize].loss
     }
 
-    /// If the `number`-th packet of a link arrives twice, how much later than usual the second copy
-    /// does. Never with the first.
+    /// Additional delay of the duplicate of the `number`-th packet of a link, if there is one. It
+    /// never arrives with the first copy.
     #[inline]
     pub(super) fn doubles(&self, link: u32, number: u64) -> Option<Picoseconds> {
         let is_doubled = self.throw(DUPLICATE, link, number) < self.odds[link as usize].duplicate;
         is_doubled.then(|| self.delayed(COPY_DELAY, link, number) + 1)
     }
 
-    /// How much later than usual the `number`-th packet of a link arrives: even up to the longest.
+    /// Additional delay of the `number`-th packet of a link, uniform up to the longest.
     #[inline]
     pub(super) fn delay(&self, link: u32, number: u64) -> Picoseconds {
         self.delayed(DELAY, link, number)
@@ -91,7 +95,7 @@ impl Chance {
         ((u128::from(self.throw(die, link, number)) * span) >> 64) as u64
     }
 
-    /// An even number from 0 to 1 for the `number`-th packet of a link.
+    /// A uniform number from 0 to 1 for the `number`-th packet of a link.
     #[inline]
     pub(super) fn share(&self, link: u32, number: u64) -> f64 {
         (self.throw(MARK, link, number) >> 11) as f64 / (1_u64 << 53) as f64

@@ -1,53 +1,54 @@
-//! How long queues were, as the packets that joined them saw them.
+//! Histograms of queue lengths at the arrival of packets.
 
 use crate::engine::Picoseconds;
 
 /// Counts by link and length on a logarithmic scale, two steps to the octave: a percentile is known
 /// to a quarter of itself.
 ///
-/// The unit is the time that the queue takes to be worked off: empty, up to 2¹⁴ ps (205 bytes at
-/// 100 Gbit/s), and so on up to 2³⁵ ps (430 MB at 100 Gbit/s, 4.3 MB at 1 Gbit/s), and beyond.
+/// The unit is the serialization time of the queue: empty, up to 2¹⁴ ps (205 bytes at 100 Gbit/s),
+/// and so on up to 2³⁵ ps (430 MB at 100 Gbit/s, 4.3 MB at 1 Gbit/s), and beyond.
 ///
-/// Each count is likely to be far away in memory. What is to be counted is noted first, and counted
-/// some hundred at a time, so that the processor can wait for all of them at once.
+/// Each count is probably not in a cache. Increments are therefore collected and applied some
+/// hundred at a time, so that their memory latencies overlap.
 #[derive(Clone, Debug)]
 pub(super) struct Histograms {
     /// By link, then step.
     counts: Vec<u32>,
     /// Places in `counts` that are to be incremented.
-    noted: Vec<u32>,
+    pending: Vec<u32>,
 }
 
+/// Steps of a histogram: empty, below [`LEAST`], and two for each of the octaves up to 2³⁵ ps.
 const STEPS: usize = 2 + 2 * (35 - LEAST as usize);
-/// Binary logarithm of the shortest queue that is told from shorter ones.
+/// Binary logarithm of the first step, picoseconds: 16 ns, a fraction of a packet at 100 Gbit/s.
 const LEAST: u32 = 14;
-/// Notes between two countings.
+/// Increments that are collected before they are applied: 2 KiB, well within a first-level cache.
 const NOTES: usize = 512;
 
 impl Histograms {
     /// Empty histograms of `links` links, fewer than 2²⁶.
     pub(super) fn new(links: usize) -> Self {
-        Self { counts: vec![0; links * STEPS], noted: Vec::with_capacity(NOTES) }
+        Self { counts: vec![0; links * STEPS], pending: Vec::with_capacity(NOTES) }
     }
 
     /// Counts one packet.
     #[inline]
     pub(super) fn add(&mut self, link: u32, backlog: Picoseconds) {
-        if self.noted.len() == NOTES {
+        if self.pending.len() == NOTES {
             self.count();
         }
-        self.noted.push(link * STEPS as u32 + step(backlog) as u32);
+        self.pending.push(link * STEPS as u32 + step(backlog) as u32);
     }
 
-    /// Starts anew.
+    /// Resets all counts.
     pub(super) fn forget(&mut self) {
-        self.noted.clear();
+        self.pending.clear();
         self.counts.fill(0);
     }
 
-    /// Counts what is noted.
+    /// Applies the collected increments.
     pub(super) fn count(&mut self) {
-        for place in self.noted.drain(..) {
+        for place in self.pending.drain(..) {
             let count = &mut self.counts[place as usize];
             *count = count.saturating_add(1);
         }

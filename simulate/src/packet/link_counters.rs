@@ -2,17 +2,16 @@
 
 use crate::engine::Picoseconds;
 
-/// What one link carried, and what it did not.
+/// Counters of one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkTraffic {
     /// Bytes that its queue accepted, as they are [on the wire](super::wire_bytes).
     pub bytes: u64,
-    /// Bytes that were put on the wire, whenever its queue accepted them: no more than the link can
-    /// carry meanwhile.
+    /// Bytes that were put on the wire in the time of counting: at most the capacity.
     pub carried: u64,
     /// Packets that its queue accepted.
     pub packets: u64,
-    /// Packets that found no room in the queue.
+    /// Packets that the full queue dropped.
     pub drops: u64,
     /// Bytes of these.
     pub dropped_bytes: u64,
@@ -33,14 +32,14 @@ pub struct LinkTraffic {
     pub queue_p99: Option<u64>,
     /// Of all.
     pub queue_max: Option<u64>,
-    /// How often it was paused.
+    /// Number of its pauses.
     pub pauses: u64,
-    /// For how long altogether, up to the last time that it went on.
+    /// Sum of its pauses, up to the end of the last one.
     pub paused_ps: Picoseconds,
 }
 
 impl LinkTraffic {
-    /// So many times the counts; queues are as long.
+    /// The counts times a factor; queue lengths are unchanged.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let times = |count: u64| (count as f64 * factor).round() as u64; // saturates
@@ -63,7 +62,7 @@ impl LinkTraffic {
         }
     }
 
-    /// Adds what another time brought; queues are the longer ones.
+    /// Adds the counts of another time; queue lengths are the longer ones.
     pub fn add(&mut self, other: &Self) {
         self.bytes += other.bytes;
         self.carried += other.carried;
@@ -86,13 +85,13 @@ impl LinkTraffic {
 /// Counts of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkCounters {
-    /// Packets that found no room in the queue.
+    /// Packets that the full queue dropped.
     pub(super) drops: u64,
     /// Bytes of these.
     pub(super) dropped_bytes: u64,
     /// Packets marked.
     pub(super) marks: u64,
-    /// Bytes that were in the queue already when counting began.
+    /// Bytes in the queue at the beginning of counting.
     pub(super) queued: u64,
 }
 
@@ -103,7 +102,7 @@ impl LinkCounters {
     }
 }
 
-/// What the faults of one link did; kept only where links have some.
+/// Counters of the faults of a link; only for networks with faults.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FaultCounters {
     /// Packets put on the link, ever.
@@ -129,7 +128,7 @@ impl FaultCounters {
         self.duplicate_bytes += u64::from(wire);
     }
 
-    /// Starts anew; chance goes on where it was.
+    /// Resets the counters; the numbers of packets continue.
     pub(super) fn forget(&mut self) {
         *self = Self { traversals: self.traversals, ..Self::default() };
     }

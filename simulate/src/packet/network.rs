@@ -1,4 +1,4 @@
-//! A network of packets, whatever carries the messages and whatever sums in it.
+//! A packet network with any transport and any aggregation.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use super::{Carrier, Fabric, FabricOptions, LinkTraffic, Simulation};
 use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, Topology};
 
-/// A [`Simulation`] of any transport, with or without an [`Aggregation`]. Costs a call through a
-/// table for each message, none for each packet.
+/// A [`Simulation`] of any transport, with or without an [`Aggregation`]. Cost: one dynamic call
+/// per message, none per packet.
 pub struct PacketNetwork<'a> {
     simulation: Box<dyn Run<'a> + 'a>,
-    /// Why messages cannot be carried, where they cannot.
+    /// The reason why messages cannot be carried, if any.
     refusal: Option<Error>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> PacketNetwork<'a> {
             TransportChoice::Roce(transport) => with(Stack::new(&fabric, *transport), fabric, aggregation),
             TransportChoice::Usnic(preset) => with(Usnic::new(&fabric, *preset)?, fabric, aggregation),
         };
-        // Where everything is summed in the network, the transport does not matter.
+        // With sums in the network only, the transport is not used.
         Ok(Self { simulation, refusal: transport.check(&options.worst(topology)).err() })
     }
 
@@ -89,12 +89,12 @@ impl<'a> PacketNetwork<'a> {
         self.simulation.fabric().now()
     }
 
-    /// When the next thing happens, of packets and timers.
+    /// Time of the next event of packets and timers.
     pub fn next_time(&mut self) -> Option<Picoseconds> {
         self.simulation.fabric().next_time()
     }
 
-    /// Packets from `src` to `dst` take these links from now on.
+    /// Sets the links of packets from `src` to `dst` from now on.
     ///
     /// # Errors
     /// As [`Fabric::set_route`].
@@ -143,8 +143,7 @@ impl<'a> PacketNetwork<'a> {
         aggregation.contribute(fabric, group, worker, bytes, key)
     }
 
-    /// What every link carried since the last time that this was asked, up to a time before which
-    /// nothing is left to happen.
+    /// Counters of every link since the last call, up to a time before which no event is pending.
     pub fn take_traffic(&mut self, until: Picoseconds) -> Vec<LinkTraffic> {
         self.simulation.fabric().take_traffic(until)
     }
@@ -154,12 +153,12 @@ impl<'a> PacketNetwork<'a> {
         self.simulation.retransmits()
     }
 
-    /// What was summed so far.
+    /// The sum so far.
     pub fn report(&mut self) -> AggregationReport {
         self.simulation.aggregation().map_or_else(AggregationReport::default, |(_, sums)| sums.report())
     }
 
-    /// Where nothing happens any more: what in the network waits for ever, as a sentence.
+    /// Describes a deadlock of the network, as a sentence.
     pub fn stuck(&mut self) -> Option<String> {
         let paused = self.simulation.fabric().stuck();
         if let Some(link) = paused.first() {

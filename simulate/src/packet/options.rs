@@ -1,4 +1,4 @@
-//! What the network is like, besides its topology.
+//! Options of the fabric: buffers, pauses, thresholds of ECN marks, faults, paths.
 
 use phaseflow_collect::{Error, Result};
 
@@ -8,11 +8,11 @@ use crate::topology::{Faults, LinkId, Topology};
 /// Properties of all links and switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FabricOptions {
-    /// Bytes that each output port of a switch can queue; `None` for no limit. A packet that is
-    /// being sent counts with what is left of it. Has to hold the largest packet.
+    /// Bytes that each output port of a switch can queue; `None` for no limit. A packet in
+    /// transmission counts with its remaining bytes. The buffer has to hold the largest packet.
     pub buffer: Option<u64>,
-    /// The ports of a switch share `buffer` bytes, each may take this factor (α) times what is
-    /// free; `None` for `buffer` each.
+    /// The ports of a switch share `buffer` bytes; each may hold this factor (α) times the free
+    /// memory. `None` for `buffer` bytes each.
     pub shared: Option<f64>,
     /// Switches pause their neighbours instead of dropping packets; `None` if they do not.
     pub pause: Option<Pause>,
@@ -26,9 +26,9 @@ pub struct FabricOptions {
     /// A traversal takes up to this much longer, evenly distributed, so packets overtake each
     /// other; 0 keeps every link in order.
     pub reorder_ps: Picoseconds,
-    /// How packets find their way where no router has said it.
+    /// Paths of packets without a route of the router.
     pub paths: Paths,
-    /// Of losses, second copies, delays, marks, paths.
+    /// Seed of losses, duplicates, delays, marks and paths.
     pub seed: u64,
 }
 
@@ -45,7 +45,7 @@ impl FabricOptions {
         (0..topology.link_count() as u32).map(move |link| topology.link(LinkId(link)).faults.and(all))
     }
 
-    /// The same, but all links have the faults that any has: what may happen somewhere.
+    /// The same with the worst faults of any link on all links.
     #[must_use]
     pub fn worst(&self, topology: &Topology) -> Self {
         let Faults { loss, duplicate, reorder_ps } =
@@ -53,11 +53,11 @@ impl FabricOptions {
         Self { loss, duplicate, reorder_ps, ..*self }
     }
 
-    /// Refuses what cannot work; `largest` is the size of the largest packet on the wire.
+    /// Refuses invalid options; `largest` is the size of the largest packet on the wire.
     ///
     /// # Errors
-    /// A probability or factor out of range, a buffer below the largest packet, thresholds the
-    /// wrong way round, shares of nothing.
+    /// A probability or factor out of range, a buffer below the largest packet, thresholds in the
+    /// wrong order, a shared buffer without a size.
     pub fn check(&self, largest: u32) -> Result<()> {
         let wrong = |what: String| Err(Error::usage(what));
         for (name, share) in [("loss", self.loss), ("duplicate", self.duplicate)] {
@@ -89,7 +89,7 @@ impl FabricOptions {
     }
 }
 
-/// How packets find their way where no router has said it.
+/// Paths of packets without a route of the router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paths {
     /// A pair of hosts keeps the shortest path that a hash of the pair chooses: ECMP.
@@ -99,23 +99,24 @@ pub enum Paths {
     Spray,
 }
 
-/// When a switch pauses a link that leads to it: by the bytes in its memory that came by it.
+/// Thresholds of pauses (priority flow control): bytes in a switch's memory that arrived by one
+/// link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Above this many bytes the link is told to stop.
+    /// Bytes above which the link is paused.
     pub stop: u64,
-    /// Down to this many it is told to go on.
+    /// Bytes down to which the link resumes.
     pub go: u64,
 }
 
-/// Congestion marks by the bytes in the queue that a packet joins: never up to `from`, always above
-/// `to`, with a probability that grows to `probability` in between (RED on the instantaneous queue;
-/// Floyd and Jacobson 1993). DCTCP has one threshold, `from` = `to`.
+/// Thresholds of ECN marks, by the bytes in the queue that a packet joins: none up to `from`, all
+/// above `to`, with a probability that grows to `probability` in between (RED on the instantaneous
+/// queue; Floyd and Jacobson 1993). DCTCP has one threshold, `from` = `to`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Marking {
-    /// Up to this many bytes nothing is marked.
+    /// Bytes up to which no packet is marked.
     pub from: u64,
-    /// Above this many bytes everything is.
+    /// Bytes above which every packet is marked.
     pub to: u64,
     /// Share of packets marked just below `to`.
     pub probability: f64,
@@ -127,8 +128,8 @@ impl Marking {
         Self { from: bytes, to: bytes, probability: 1.0 }
     }
 
-    /// True if a packet is marked that joins a queue of `queued` bytes, more than `from`; `share` is
-    /// a random number from 0 to 1, uniformly distributed.
+    /// True if a packet is marked that joins a queue of `queued` bytes, more than `from`; `share`
+    /// is a random number from 0 to 1, uniformly distributed.
     #[inline]
     pub(super) fn marks(&self, queued: impl FnOnce() -> u64, share: impl FnOnce() -> f64) -> bool {
         if self.from == self.to {

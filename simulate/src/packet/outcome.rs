@@ -1,4 +1,4 @@
-//! Messages in, arrivals and link traffic out: the packet model in one call.
+//! The packet model in one call: arrivals and link counters of a list of messages.
 
 use phaseflow_collect::{Error, Result};
 
@@ -9,7 +9,7 @@ use crate::engine::Picoseconds;
 use crate::routing::Routes;
 use crate::topology::{HostId, LinkId, Topology};
 
-/// What became of messages and links.
+/// The outcome of messages and links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// When each message has arrived; `None` if it had not by the end.
@@ -18,22 +18,21 @@ pub struct Outcome {
     pub links: Vec<LinkTraffic>,
     /// Packets that were sent more than once.
     pub retransmits: u64,
-    /// How many times a packet was put on a link.
+    /// Number of transmissions of packets on links.
     pub hops: u64,
     /// The largest number of packets and timers that were pending at once.
     pub most_pending: usize,
-    /// When it was over.
+    /// Its end.
     pub ended: Picoseconds,
-    /// Links that are paused while packets wait for them: where messages are missing, the pauses
-    /// wait for each other.
+    /// Links that are paused while packets wait for them; with missing messages, these pauses are a
+    /// deadlock.
     pub stuck: Vec<LinkId>,
 }
 
-/// Which pairs of hosts take which links; others take what [`Paths`](super::Paths) says,
-/// acknowledgements too.
+/// Links by pair of hosts; other pairs, and acknowledgements, use [`Paths`](super::Paths).
 pub type PairRoutes<'a> = (&'a [(HostId, HostId)], &'a Routes);
 
-/// Carries `messages`, ordered by start, over a network, at the longest until `limit`.
+/// Carries `messages`, ordered by start, over a network, at most until `limit`.
 ///
 /// Deterministic: the same arguments give the same outcome. Memory is 0.3 MB, 310 bytes a link (90
 /// more where queues are kept packet by packet), at most 136 bytes for each packet in flight, 0.5
@@ -42,7 +41,7 @@ pub type PairRoutes<'a> = (&'a [(HostId, HostId)], &'a Routes);
 ///
 /// # Errors
 /// Options that contradict each other or the transport; a message to its sender or to a host that
-/// does not exist; a route that is none; more packets than can be numbered.
+/// does not exist; an invalid route; more packets than can be numbered.
 pub fn simulate(
     topology: &Topology,
     options: &FabricOptions,

@@ -1,4 +1,4 @@
-//! What hosts and switches do with packets.
+//! Programs: the behaviour of hosts and switches.
 
 use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, NodeId};
@@ -7,23 +7,23 @@ use super::arena::Packet;
 use super::fabric::Fabric;
 use super::timer::Timer;
 
-/// What becomes of a packet at a switch.
+/// The fate of a packet at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on along its route, as the program left it.
+    /// It continues along its route, with the changes of the program.
     Forward,
-    /// It ends here; the program may have sent others.
+    /// It ends here; the program may have sent other packets.
     Consume,
 }
 
-/// The ends of the network, and the switches if they compute: one value for all hosts and switches.
+/// A program of hosts, and of switches that compute: one value for all of them.
 ///
 /// Time is [`Fabric::now`]. A program sends with [`Fabric::send`] and waits with
-/// [`Fabric::call_at`]. Timers cannot be taken back, so a program is asked before one runs down
-/// whether it is [still needed](Self::needs).
+/// [`Fabric::call_at`]. Timers cannot be cancelled; before one expires, the engine asks whether it
+/// is [still needed](Self::needs).
 pub trait Program {
-    /// True if switches are asked about each packet: [`transit`](Self::transit). Known when
-    /// compiling, so that others do not pay.
+    /// True if [`transit`](Self::transit) is called at switches. It is a constant, so other
+    /// programs have no cost.
     const AT_SWITCHES: bool = false;
 
     /// A packet has reached a host.
@@ -37,20 +37,19 @@ pub trait Program {
         Verdict::Forward
     }
 
-    /// A link that leaves a host was paused and goes on. Until then [`Fabric::free_at`] is
+    /// A link that leaves a host resumes after a pause. Until then [`Fabric::free_at`] is
     /// [`Picoseconds::MAX`](u64::MAX).
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId) {
         let _ = (fabric, link);
     }
 
-    /// A link delivers a packet twice: what the program keeps for this one, the second copy,
-    /// besides the packet itself.
+    /// A link duplicates a packet: the program copies the data that it keeps for it.
     fn doubled(&mut self, packet: &mut Packet) {
         let _ = packet;
     }
 
-    /// A timer is to run down at a time. False if what it was for is over: the program forgets it,
-    /// and time does not pass for it.
+    /// False if the timer that expires at this time is not needed any more; time does not advance
+    /// for it.
     fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {
         let _ = (timer, at);
         true

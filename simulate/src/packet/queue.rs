@@ -1,19 +1,17 @@
 //! Queues of output ports that hold packets one by one.
 //!
-//! They are needed where the departure time of a packet is not known when it arrives: ports that
-//! share the memory of their switch, and ports that the next switch can pause.
+//! They serve ports for which the departure of a packet is unknown at its arrival: ports that share
+//! the memory of their switch, and ports that the next switch can pause.
 //!
-//! A packet occupies memory of a switch from its arrival until its last bit is on the wire, and
-//! counts for the link by which it came (for pauses) and for the port by which it leaves (for its
-//! share).
+//! A packet occupies memory of a switch from its arrival until its last bit is on the wire. It
+//! counts for its incoming link (pauses) and for its outgoing port (shares).
 //!
-//! *Shared memory*: a port may hold α times what is free (Choudhury and Hahne, *Dynamic queue
+//! *Shared memory*: a port may hold α times the free memory (Choudhury and Hahne, *Dynamic queue
 //! length thresholds for shared-memory packet switches*, 1998). *Pauses* (priority flow control,
-//! IEEE 802.1Qbb, with one priority): when the packets that came by a link exceed `stop` bytes, the
-//! port at its other end is told to stop, and to go on when they are down to `go`; the message
-//! takes the latency of the link and takes no capacity. What is on its way until then has to fit as
-//! well: memory above `stop` is the headroom, and what does not fit in is dropped and counted like
-//! any other drop.
+//! IEEE 802.1Qbb, with one priority): when the packets that arrived by a link exceed `stop` bytes,
+//! the port at its other end is paused; it resumes when they are down to `go`. The pause frame
+//! takes the latency of the link, but no capacity. Packets in flight until then need memory above
+//! `stop`, the headroom; packets beyond it are dropped and counted as drops.
 
 use super::arena::NONE;
 use super::options::FabricOptions;
@@ -23,9 +21,9 @@ use crate::topology::{LinkId, NodeId, Topology};
 /// All queues; see the [module](self).
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortQueues {
-    /// By record: the one behind it in its queue.
+    /// By record: the next one in its queue.
     behind: Vec<u32>,
-    /// By record: the link by which it came, or [`NONE`].
+    /// By record: the link by which it arrived, or [`NONE`].
     came_by: Vec<u32>,
     /// By link.
     lines: Vec<PortQueue>,
@@ -33,7 +31,7 @@ pub(super) struct PortQueues {
     used: Vec<u64>,
     /// By link: bytes in the memory of the switch that it leads to.
     held: Vec<u64>,
-    /// By link: true if its port was told to stop.
+    /// By link: true if its port is paused.
     stopped: Vec<bool>,
     /// Memory of a switch, and α.
     shared: Option<(u64, f64)>,
@@ -48,20 +46,21 @@ pub(super) struct PortQueues {
 pub(super) struct PortQueue {
     first: u32,
     last: u32,
-    /// Time to work off what waits, without the packet that is being sent.
+    /// Serialization time of the waiting packets, without the one in transmission.
     pub(super) waiting: Picoseconds,
-    /// Bytes that wait or are being sent.
+    /// Bytes that wait or are in transmission.
     bytes: u64,
-    /// Size of the packet that is being sent and the link by which it came.
+    /// Size of the packet in transmission, and the link by which it arrived.
     sending: Option<(u32, u32)>,
-    /// When it was told to stop.
+    /// Start of its pause.
     paused: Option<Picoseconds>,
     /// How often it was.
     pub(super) pauses: u64,
-    /// For how long altogether.
+    /// Its total duration.
     pub(super) paused_ps: Picoseconds,
 }
 
+/// An empty queue.
 const EMPTY: PortQueue = PortQueue {
     first: NONE,
     last: NONE,
@@ -78,8 +77,19 @@ const EMPTY: PortQueue = PortQueue {
 pub(super) enum Signal {
     /// The port of this link stops.
     Stop(u32),
-    /// The port of this link goes on.
+    /// The port of this link resumes.
     Go(u32),
+}
+
+/// A packet that joins a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueuedPacket {
+    /// Number of its record.
+    pub(super) id: u32,
+    /// Bytes on the wire.
+    pub(super) wire: u32,
+    /// The link by which it arrived, or [`NONE`].
+    pub(super) came_by: u32,
 }
 
 impl PortQueues {
@@ -108,7 +118,7 @@ impl PortQueues {
         self.lines.iter_mut().for_each(|line| (line.pauses, line.paused_ps) = (0, 0));
     }
 
-    /// True if ports may be told to stop.
+    /// True if ports can be paused.
     pub(super) fn pauses(&self) -> bool {
         self.pauses.is_some()
     }
@@ -118,7 +128,7 @@ impl PortQueues {
         &self.lines[link as usize]
     }
 
-    /// True if the memory has room for a packet that wants to leave `node` by `link`.
+    /// True if the memory of `node` has room for a packet to `link`.
     pub(super) fn has_room(&self, node: NodeId, link: u32, wire: u32) -> bool {
         let (Some((memory, alpha)), true) = (self.shared, self.is_switch[node.0 as usize]) else {
             return true;
@@ -133,10 +143,10 @@ impl PortQueues {
         &mut self,
         node: NodeId,
         link: u32,
-        packet: (u32, u32, u32),
+        packet: QueuedPacket,
         takes: Picoseconds,
     ) -> Option<Signal> {
-        let (id, wire, came_by) = packet;
+        let QueuedPacket { id, wire, came_by } = packet;
         if self.behind.len() <= id as usize {
             self.behind.resize(id as usize + 1, NONE);
             self.came_by.resize(id as usize + 1, NONE);
@@ -167,13 +177,13 @@ impl PortQueues {
         stops.then_some(Signal::Stop(came_by))
     }
 
-    /// The packet that a link shall send now, if it is free to send one.
+    /// The packet that a link sends next, if it is idle and not paused.
     pub(super) fn next(&self, link: u32) -> Option<u32> {
         let line = &self.lines[link as usize];
         (line.sending.is_none() && line.paused.is_none() && line.first != NONE).then_some(line.first)
     }
 
-    /// The packet that [`next`](Self::next) named goes out.
+    /// Begins the transmission of the packet of [`next`](Self::next).
     pub(super) fn send(&mut self, link: u32, wire: u32, takes: Picoseconds) {
         let line = &mut self.lines[link as usize];
         let id = line.first as usize;
@@ -185,7 +195,7 @@ impl PortQueues {
         line.sending = Some((wire, self.came_by[id]));
     }
 
-    /// The packet that was being sent is on the wire.
+    /// Ends the transmission of a packet.
     pub(super) fn sent(&mut self, node: NodeId, link: u32) -> Option<Signal> {
         let line = &mut self.lines[link as usize];
         let (wire, came_by) = line.sending.take()?;
@@ -212,13 +222,12 @@ impl PortQueues {
         }
     }
 
-    /// True if the port was told to stop.
+    /// True if the port is paused.
     pub(super) fn is_paused(&self, link: u32) -> bool {
         self.lines[link as usize].paused.is_some()
     }
 
-    /// Links whose ports were told to stop and have packets: where nothing else happens any more, a
-    /// deadlock.
+    /// Links whose ports are paused and have packets; without other events a deadlock.
     pub(super) fn stuck(&self) -> impl Iterator<Item = LinkId> {
         let stuck = |(link, line): (usize, &PortQueue)| {
             (line.paused.is_some() && line.first != NONE).then_some(LinkId(link as u32))

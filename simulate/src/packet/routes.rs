@@ -1,7 +1,7 @@
-//! Which links packets take.
+//! Routes of packets.
 //!
-//! A route is a stretch of one table: its links, then a mark. Packets carry their position in it. A
-//! route may end in a mark that lets each switch choose from there on, packet by packet.
+//! A route is a part of one table: its links, then a mark. Packets carry their position in it.
+//! Behind one kind of mark, each switch chooses the next link of each packet.
 
 use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -13,8 +13,8 @@ use crate::topology::{HostId, LinkId, NodeId, Topology};
 
 /// The route is over.
 pub(super) const END: u32 = NONE;
-/// Each switch chooses for each packet: spraying. The destination stands behind this mark, so that
-/// no switch has to look for it in the packet.
+/// Spraying: each switch chooses for each packet. The destination follows this mark, so switches
+/// need not read the packet.
 pub(super) const SPRAY: u32 = NONE - 1;
 /// Each switch hashes the packet's flow and destination: packets of a flow stay in order.
 pub(super) const HASH: u32 = NONE - 2;
@@ -34,7 +34,7 @@ impl Routes {
         Self { paths, seed: mix(seed), table: vec![HASH], ..Self::default() }
     }
 
-    /// What stands at a position.
+    /// The entry at a position.
     #[inline]
     pub(super) fn at(&self, position: u32) -> u32 {
         self.table[position as usize]
@@ -55,7 +55,7 @@ impl Routes {
     /// Messages from `src` to `dst` take these links.
     ///
     /// # Errors
-    /// The links are no path from the one to the other.
+    /// Links that are no path from `src` to `dst`.
     pub(super) fn set(
         &mut self,
         topology: &Topology,
@@ -84,7 +84,7 @@ impl Routes {
         Ok(())
     }
 
-    /// The route from `src` to `dst`: what was [`set`](Self::set), else what [`Paths`] says.
+    /// The route from `src` to `dst`: the one that is [`set`](Self::set), or that of [`Paths`].
     pub(super) fn of(&mut self, topology: &Topology, src: HostId, dst: HostId) -> u32 {
         if let Some(known) = self.pairs.get(&(src.0, dst.0)) {
             return *known;
@@ -110,9 +110,8 @@ impl Routes {
         route
     }
 
-    /// The link by which a switch sends a packet on that has come over `link` and may go any
-    /// shortest way to host `dst`; [`END`] if there is none. `what` is the same for packets that
-    /// have to go the same way.
+    /// The next link on a shortest path to host `dst` for a packet that arrived by `link`; [`END`]
+    /// if there is none. Packets with equal `what` take the same path.
     pub(super) fn choose(&self, topology: &Topology, link: LinkId, dst: HostId, what: u64) -> u32 {
         let Some(switch) = topology.switch_after(link) else { return END };
         let paths = topology.paths_to(dst);

@@ -8,7 +8,7 @@ use super::program::Program;
 use crate::engine::Picoseconds;
 use crate::topology::HostId;
 
-/// A program that carries messages from host to host.
+/// A carrier: a program that carries messages from host to host.
 pub trait Carrier: Program {
     /// A message of `bytes` leaves `src` for `dst`, another host, now.
     ///
@@ -23,22 +23,22 @@ pub trait Carrier: Program {
         key: u32,
     ) -> Result<()>;
 
-    /// Keys of messages that have arrived; whoever reads them takes them out.
+    /// Keys of messages that have arrived; the reader removes them.
     fn delivered(&mut self) -> &mut Vec<u32>;
 
     /// Packets that were sent more than once.
     fn retransmits(&self) -> u64;
 
-    /// What sums in the network, if anything does.
+    /// The aggregation in the network, if any.
     fn aggregation(&mut self) -> Option<&mut dyn Aggregation> {
         None
     }
 }
 
-/// What one host sends to another one.
+/// A message from one host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When it leaves, at the earliest.
+    /// Earliest time of its departure.
     pub start: Picoseconds,
     /// Sending host.
     pub src: HostId,
@@ -58,7 +58,7 @@ pub struct Simulation<'a, C> {
 }
 
 impl<C: Carrier> Simulation<'_, C> {
-    /// A message leaves now; it is told under `key` when it has arrived.
+    /// Sends a message now; its arrival is reported by `key`.
     ///
     /// # Errors
     /// As [`Carrier::start`].
@@ -66,8 +66,8 @@ impl<C: Carrier> Simulation<'_, C> {
         self.carrier.start(&mut self.fabric, src, dst, bytes, key)
     }
 
-    /// Goes on until messages arrive, at the longest up to `until` (inclusive); appends their keys.
-    /// False if neither came to pass because nothing happens any more.
+    /// Advances until messages arrive, at most to `until` (inclusive), and appends their keys.
+    /// False if no event is left before either.
     pub fn run(&mut self, until: Picoseconds, delivered: &mut Vec<u32>) -> bool {
         loop {
             if !self.carrier.delivered().is_empty() {
@@ -84,9 +84,8 @@ impl<C: Carrier> Simulation<'_, C> {
         }
     }
 
-    /// Goes on to `to` (inclusive), and appends the keys of the messages that have arrived by then,
-    /// in the order of their arrival. [`Fabric::next_time`] tells when something happens at the
-    /// earliest.
+    /// Advances to `to` (inclusive), and appends the keys of the messages that have arrived by
+    /// then, in order of arrival. [`Fabric::next_time`] is a lower bound of the next event's time.
     pub fn advance(&mut self, to: Picoseconds, delivered: &mut Vec<u32>) {
         loop {
             let before = delivered.len();
@@ -96,8 +95,8 @@ impl<C: Carrier> Simulation<'_, C> {
         }
     }
 
-    /// Carries messages, ordered by start, at the longest until `limit`; returns the time of each
-    /// one's arrival, `None` for those that have not.
+    /// Carries messages, ordered by start, at most until `limit`. Returns the arrival time of each,
+    /// `None` without arrival.
     ///
     /// # Errors
     /// As [`Carrier::start`].

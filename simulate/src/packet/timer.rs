@@ -1,6 +1,6 @@
-//! A timer that a program sets: the data that the fabric hands back when the time has come.
+//! A timer of a program: the data that the fabric returns when it expires.
 
-/// A call back that a program asked for: what for, and two words of its own.
+/// A timer: its kind, and two words of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timer {
     /// The program's own.

@@ -1,15 +1,14 @@
-//! Algorithms in any language: a program that is asked in lines of JSON and answers in lines of
-//! JSON.
+//! External algorithms in any language: questions and answers are lines of JSON.
 //!
 //! `exec:PROGRAM` on the axes router, process mapper and host selector starts the program once per
-//! run. It is greeted with the version of the protocol and the network, and answers with the
-//! version; from then on each question is one line and so is each answer (docs/plugins.md shows an
-//! exchange). Nodes go by name, links by their place in the greeting.
+//! run. The greeting has the version of the protocol and the network; the program answers with the
+//! version. Each later question and answer is one line (docs/plugins.md shows an exchange). Nodes
+//! go by name, links by their place in the greeting.
 //!
-//! Nothing that the program does may hang or crash the run. It has a time limit per answer, also
-//! for reading the question; its answers are bounded and checked; what it sent and what was
-//! expected is in the error. It is asked to go by closing its standard input, and killed if it has
-//! not gone a second later. Its standard error is ours.
+//! The program cannot hang or crash the run. Each answer has a time limit, which includes reading
+//! the question; its size is bounded and its content checked. Errors quote the answer and what was
+//! expected. At the end the program's standard input is closed, and a second later the program is
+//! killed. It shares our standard error.
 
 mod network;
 mod process;

@@ -1,4 +1,4 @@
-//! The network as plugins are told it.
+//! The network in the greeting of plugins.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
-/// Everything a program needs to route and place.
+/// Data that a program needs to route and place.
 #[derive(Serialize)]
 pub(super) struct Network<'a> {
     label: &'a str,

@@ -1,5 +1,5 @@
-//! A child process that talks in lines. Two threads hold its pipes, so that neither a full pipe nor
-//! a silent child can block us: we only ever wait on channels, with a time limit.
+//! A child process with line-based input and output. Two threads hold its pipes, so neither a full
+//! pipe nor a silent child blocks the run, which only waits on channels with a time limit.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -10,19 +10,19 @@ use std::time::Duration;
 use phaseflow_collect::{Error, Result};
 use serde::Serialize;
 
-/// Longest answer, bytes: routes for a million pairs and more.
+/// Longest answer, bytes: routes of a million pairs with 256 bytes each.
 const MAX_ANSWER: u64 = 256 << 20;
-/// Time to go after standard input was closed.
+/// Time for the program to end after its standard input is closed, before it is killed.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What became of a question.
+/// The outcome of a question.
 pub(super) enum Answer {
     Line(Vec<u8>),
-    /// It had said something before it was asked.
+    /// It wrote a line before the question.
     Unasked(Vec<u8>),
     TooLong(u64),
     Late,
-    /// It closed its output; how it ended.
+    /// It closed its output; with its exit status.
     Gone(String),
 }
 
@@ -51,14 +51,14 @@ impl Process {
             return Err(start("it has no standard input or output".into()));
         };
         let (questions, to_write) = channel();
-        // One line at a time: a program that never stops talking fills its pipe, not our memory.
+        // One line at a time: endless output fills the pipe, not our memory.
         let (heard, answers) = sync_channel(0);
         thread::spawn(move || write(input, &to_write));
         thread::spawn(move || read(output, &heard));
         Ok(Self { child, questions: Some(questions), answers })
     }
 
-    /// Asks in one line and waits for one.
+    /// Writes a question and waits for the answer.
     pub(super) fn exchange<Q: Serialize>(&mut self, question: &Q, timeout: Duration) -> Result<Answer> {
         match self.answers.try_recv() {
             Ok(Heard::Line(line)) => return Ok(Answer::Unasked(line)),
@@ -68,7 +68,7 @@ impl Process {
         let mut line = serde_json::to_vec(question).map_err(|error| Error::data(error.to_string()))?;
         line.push(b'\n');
         if let Some(questions) = &self.questions {
-            // If the writer is gone so is the program, and the next lines find out how.
+            // The writer ends with the program; the next lines find its exit status.
             let _ = questions.send(line);
         }
         Ok(match self.answers.recv_timeout(timeout) {
@@ -79,7 +79,7 @@ impl Process {
         })
     }
 
-    /// How a program ended that has closed its output.
+    /// Exit status of a program that has closed its output.
     fn end(&mut self) -> String {
         for _ in 0..100 {
             match self.child.try_wait() {
@@ -95,7 +95,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.questions = None;
-        // Its output closes when it goes. It may have a last word, but not any number of them.
+        // Its output closes at its end. A bounded number of last lines is read before.
         for _ in 0..3 {
             if self.answers.recv_timeout(GRACE).is_err() {
                 break;

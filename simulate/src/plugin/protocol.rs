@@ -15,19 +15,19 @@ pub const VERSION: u32 = 1;
 /// Time for an answer, unless `exec:PROGRAM[timeout=TIME]` sets another one.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Longest part of an answer that an error shows, characters.
-const EXCERPT: usize = 200;
+/// Longest quotation of an answer in an error, characters: two to three lines of a terminal.
+const MOST_QUOTED: usize = 200;
 
-/// What a plugin is there for.
+/// The role of a plugin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Role {
     /// Name of the axis: `router`.
     pub(crate) axis: &'static str,
-    /// What an answer looks like.
+    /// The form of an answer.
     pub(crate) answer: &'static str,
 }
 
-/// A running program and what it was told.
+/// A running program and its last answer.
 #[derive(Debug)]
 pub(crate) struct Plugin {
     role: Role,
@@ -37,7 +37,7 @@ pub(crate) struct Plugin {
     process: Process,
     /// Known after the greeting.
     places: Option<Places>,
-    /// What was said last.
+    /// The last answer.
     said: String,
 }
 
@@ -89,9 +89,9 @@ impl Plugin {
         host.ok_or_else(|| self.lie(&format!("`{name}` is not a host of the network")))
     }
 
-    /// The error for an answer that is JSON but not true: shows what was said.
+    /// The error for a JSON answer with wrong content; it quotes the answer.
     pub(crate) fn lie(&self, problem: &str) -> Error {
-        Error::data(format!("{} answered `{}`: {problem}", self.role.axis, excerpt(&self.said)))
+        Error::data(format!("{} answered `{}`: {problem}", self.role.axis, shortened(&self.said)))
             .at(format!("exec:{}", self.program))
     }
 
@@ -111,7 +111,7 @@ impl Plugin {
                 let line = String::from_utf8_lossy(&line).trim_end().to_string();
                 format!(
                     "{axis} said `{}` without being asked; expected one line per question",
-                    excerpt(&line)
+                    shortened(&line)
                 )
             }
             Answer::TooLong(limit) => {
@@ -150,8 +150,8 @@ fn parse(program: &str) -> Result<(Vec<String>, Duration)> {
     Ok((words, timeout))
 }
 
-fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT) {
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_QUOTED) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }

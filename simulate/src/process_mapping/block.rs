@@ -5,9 +5,8 @@ use phaseflow_collect::Result;
 use super::{MapRequest, Placement, ProcessMapper};
 use crate::topology::HostId;
 
-/// Fills each host's slots before the next: ranks 0 … s−1 on the first host. What most MPI
-/// launchers do unless told otherwise; good for codes whose neighbours in rank are neighbours in
-/// the domain.
+/// Fills each host's slots before the next: ranks 0 … s−1 on the first host. The default of most
+/// MPI launchers; good for codes whose neighbours in rank are neighbours in the domain.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Block;
 

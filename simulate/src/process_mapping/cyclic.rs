@@ -4,8 +4,8 @@ use phaseflow_collect::Result;
 
 use super::{MapRequest, Placement, ProcessMapper};
 
-/// Deals ranks out to the hosts round robin, passing over those that are full. Spreads the memory
-/// traffic of neighbours, and makes what they send each other cross the network.
+/// Deals ranks out to the hosts round robin, skipping full ones. It spreads the memory traffic of
+/// neighbours, and their messages cross the network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cyclic;
 

@@ -7,6 +7,7 @@ use super::{MapRequest, Placement, ProcessMapper};
 use crate::plugin::{Plugin, Role, cells};
 use crate::topology::HostId;
 
+/// The role of external process mappers.
 const ROLE: Role =
     Role { axis: "process mapper", answer: r#"{"placement": ["name", …]}, one host per rank"# };
 

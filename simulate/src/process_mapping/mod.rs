@@ -23,7 +23,7 @@ pub struct Placement {
     pub hosts: Vec<HostId>,
 }
 
-/// What a process mapper is told.
+/// The question to a process mapper.
 #[derive(Clone, Copy, Debug)]
 pub struct MapRequest<'a> {
     /// The network.
@@ -32,7 +32,7 @@ pub struct MapRequest<'a> {
     pub hosts: &'a [HostId],
     /// Number of ranks.
     pub ranks: u32,
-    /// What they send over the whole run: application-aware mapping.
+    /// Traffic matrix of the whole run, for application-aware mapping.
     pub matrix: &'a TrafficMatrix,
 }
 
@@ -48,7 +48,8 @@ pub trait ProcessMapper: Send {
     /// A host for each rank, none above its slots.
     ///
     /// # Errors
-    /// Only of external programs: one that dies, is late, or answers what is no placement.
+    /// External programs only: an end or time-out of the program, or an answer that is no
+    /// placement.
     fn map(&mut self, request: &MapRequest<'_>) -> Result<Placement>;
 }
 
@@ -62,6 +63,7 @@ enum Algorithm {
     Exec,
 }
 
+/// Algorithms by name, in the order of the documentation.
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("block", Algorithm::Block),
     ("cyclic", Algorithm::Cyclic),
@@ -69,6 +71,7 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("greedy", Algorithm::Greedy),
     ("exec", Algorithm::Exec),
 ];
+/// Names of algorithms that do not exist yet.
 const LATER: &[&str] = &["bisection"];
 
 /// Names of the process mappers, in the order of the documentation.

@@ -7,10 +7,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::{Block, MapRequest, Placement, ProcessMapper};
 use crate::stream::Stream;
 
-/// A random permutation of the ranks over the slots that [`Block`] would fill: each host has as
-/// many ranks as with block mapping, but any of them. A baseline; PFSim's class of this name
-/// shuffles the hosts only and keeps neighbours together, which on interchangeable hosts is block
-/// mapping again.
+/// A random permutation of the ranks over the slots of [`Block`] mapping: each host has as many
+/// ranks as there. A baseline; PFSim's class of this name shuffles the hosts only and keeps
+/// neighbours together, which on interchangeable hosts is block mapping again.
 #[derive(Clone, Debug)]
 pub struct Random {
     rng: Xoshiro256PlusPlus,

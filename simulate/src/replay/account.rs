@@ -1,4 +1,4 @@
-//! What a rank spent its time on.
+//! Accounts of time: how long ranks compute, send, receive and wait.
 
 use crate::engine::Picoseconds;
 
@@ -17,8 +17,8 @@ pub struct Account<T = Picoseconds> {
     pub network: T,
 }
 
-/// Time of several ranks together, picoseconds. The clock tells each one's, and not their sum: of
-/// 65 536 ranks, 282 s each are beyond it.
+/// Sums over ranks, picoseconds. They need more bits than a time: 65 536 ranks of 282 s each exceed
+/// 64 bits.
 pub type RankSum = Account<u128>;
 
 impl RankSum {
@@ -42,7 +42,7 @@ impl Account {
             .saturating_add(self.network)
     }
 
-    /// Adds another one, this many times.
+    /// Adds `times` times another account.
     pub fn add(&mut self, other: &Self, times: u64) {
         let sum = |a: &mut Picoseconds, b: Picoseconds| *a = a.saturating_add(b.saturating_mul(times));
         sum(&mut self.compute, other.compute);
@@ -70,12 +70,12 @@ impl Account {
 /// One stretch of a replay: all ranks together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stretch {
-    /// From the last rank's entry into it to the last rank's entry into the next.
+    /// Time from the last rank's entry into the stretch to the last rank's entry into the next one.
     pub time: Picoseconds,
-    /// How much later the last rank enters it than ranks do in the mean, to a picosecond; `time`
-    /// less this and plus that of the next stretch is from mean to mean.
+    /// Lag: the last rank's entry less the mean entry, to a picosecond. The time from mean entry to
+    /// mean entry is `time` + `lag` − lag of the next stretch.
     pub lag: Picoseconds,
-    /// The same for the next stretch, or for the end.
+    /// Lag of the next stretch, or of the end.
     pub next_lag: Picoseconds,
     /// What ranks did while they were in it, summed up.
     pub account: RankSum,
@@ -83,7 +83,7 @@ pub struct Stretch {
     pub path: PathShare,
 }
 
-/// What a critical path is made of, picoseconds; together they are the makespan.
+/// Parts of a critical path, picoseconds; they add up to the makespan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathShare {
     /// On ranks: computation and overheads.

@@ -5,7 +5,7 @@ use super::operations::Operations;
 use super::options::Options;
 use super::sums::Sums;
 use crate::engine::Picoseconds;
-use crate::flow::Hold;
+use crate::flow::Delay;
 use crate::topology::HostId;
 
 /// No wait.
@@ -26,13 +26,13 @@ pub(super) struct ActiveReplay<'o> {
     pub(super) hosts: Vec<HostId>,
     pub(super) ranks: Vec<RankState>,
     pub(super) messages: Vec<MessageState>,
-    /// By message: what held it up, where that is asked for and known.
-    pub(super) holds: Option<Vec<Box<[Hold]>>>,
+    /// By message: its delays, where they are requested and known.
+    pub(super) delays: Option<Vec<Box<[Delay]>>>,
     pub(super) sums: Sums,
     pub(super) waits: Vec<Wait>,
     /// Ranks that have not ended.
     pub(super) unfinished: u32,
-    /// When the last rank started.
+    /// Start of the last rank.
     pub(super) began: Picoseconds,
     /// By boundary: when the last rank so far passed it.
     pub(super) boundaries: Vec<Picoseconds>,
@@ -42,7 +42,7 @@ pub(super) struct ActiveReplay<'o> {
     pub(super) passers: Vec<u32>,
     /// By stretch.
     pub(super) accounts: Vec<RankSum>,
-    /// By stretch, then rank; empty where nobody asked for it.
+    /// By stretch, then rank; empty unless requested.
     pub(super) accounts_by_stretch: Vec<Account>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct ActiveReplay<'o> {
 pub(super) struct RankState {
     /// Its next operation.
     pub(super) next: usize,
-    /// The message that it waits for now; sums are numbered on after the last message.
+    /// The message or sum that it waits for; numbers of sums follow those of messages.
     pub(super) waiting: Option<u32>,
     /// Start of the wait.
     pub(super) since: Picoseconds,
@@ -81,7 +81,7 @@ pub(super) struct MessageState {
 /// A time that a rank waited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
-    /// The message; sums are numbered on after the last message.
+    /// The message or sum; numbers of sums follow those of messages.
     pub(super) message: u32,
     /// The wait of the same rank before it, or [`NONE`].
     pub(super) before: u32,

@@ -2,22 +2,22 @@
 
 use crate::engine::Picoseconds;
 
-/// What no routing and no faster network can beat.
+/// Lower bounds on the makespan: one for any routing, one for any capacity.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds {
-    /// By stretch: if nobody had to share links.
+    /// By stretch: the time if every message had its links alone.
     pub(crate) unshared: Vec<Picoseconds>,
-    /// If links had no limit to their capacity.
+    /// The time if links had unlimited capacity.
     pub(crate) unlimited: Vec<Picoseconds>,
 }
 
 impl Bounds {
-    /// Of a stretch, if nobody had to share links.
+    /// Time of a stretch if every message had its links alone.
     pub(crate) fn unshared(&self, stretch: usize) -> Option<Picoseconds> {
         self.unshared.get(stretch).copied()
     }
 
-    /// Of a stretch, if links had no limit to their capacity.
+    /// Time of a stretch if links had unlimited capacity.
     pub(crate) fn unlimited(&self, stretch: usize) -> Option<Picoseconds> {
         self.unlimited.get(stretch).copied()
     }

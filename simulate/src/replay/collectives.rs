@@ -1,12 +1,11 @@
 //! Which calls of which ranks are one collective operation.
 //!
-//! A trace tells for each call its rank, operation, communicator and bytes, and not which calls of
-//! other ranks belong to it. All ranks of a communicator make its collective calls in the same
-//! order, so the n-th calls of all of them belong together, but for those that an interval has cut
-//! off at its edges. How many that are is found by trying: calls that belong together have the same
-//! bytes, and overlap, as no rank leaves an allreduce before the last one has entered it. Only
-//! because they overlap can something else take their place without making ranks wait for each
-//! other for ever.
+//! A trace has the rank, operation, communicator and bytes of each call, but no number of the
+//! collective. All ranks of a communicator make its collective calls in the same order, so their
+//! n-th calls belong together. An interval can lack calls of some ranks at its edges. The shift is
+//! found by trial: calls of one collective have the same bytes, and they overlap, as no rank leaves
+//! an allreduce before the last one enters it. The overlap also ensures that another algorithm in
+//! their place causes no deadlock.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +25,7 @@ pub struct Collective {
 /// When a rank enters a call, and when it leaves it.
 type Inside = (i64, i64);
 
-/// The collectives of an interval, and who takes part when.
+/// The collectives of an interval, with their members and times.
 #[derive(Debug, Default)]
 pub(super) struct Collectives {
     pub(super) all: Vec<Collective>,
@@ -44,7 +43,7 @@ pub(super) fn is_replaceable(operation: Operation) -> bool {
 }
 
 impl Collectives {
-    /// Those whose last rank enters from `start_ns` on and before `end_ns`, and whose bytes are
+    /// Collectives whose last rank enters from `start_ns` to before `end_ns`, and whose bytes are
     /// known.
     pub(super) fn new(calls: &[Call], ranks: u32, (start_ns, end_ns): (i64, i64)) -> Self {
         let mut by_communicator: BTreeMap<Option<u32>, BTreeMap<u32, Vec<&Call>>> = BTreeMap::new();
@@ -82,7 +81,7 @@ impl Collectives {
         self.all.push(Collective { operation: together[0].operation, group: group as u32, bytes });
     }
 
-    /// Who enters which one when: visits rank, time and number.
+    /// Visits rank, time and number of each entry.
     pub(super) fn entries(&self, visit: &mut dyn FnMut(u32, i64, u32)) {
         for ((number, collective), stays) in (0..).zip(&self.all).zip(&self.stays) {
             for (rank, (enter, _)) in self.groups[collective.group as usize].iter().zip(stays) {
@@ -106,29 +105,32 @@ impl Collectives {
     }
 }
 
-/// How many calls of a rank an interval may have cut off at its start that it has of another one.
+/// Largest shift between the calls of two ranks: calls at the start of an interval that it has of
+/// one rank and lacks of the other. Ranks that run further apart keep their collectives as
+/// recorded. Trials take time in proportion to it. Half and double give the same makespans of five
+/// recordings in tests/data with `--collective ring`.
 const MOST_CUT: usize = 8;
 
-/// Calls that belong together, each in order of ranks: where they stand beside those of the rank
-/// with the most calls.
+/// Matches calls: for each call of the rank with the most calls, those of the other ranks, in order
+/// of ranks.
 fn align<'c>(of_rank: &BTreeMap<u32, Vec<&'c Call>>) -> Vec<Vec<&'c Call>> {
     let Some(reference) = of_rank.values().rev().max_by_key(|calls| calls.len()) else { return Vec::new() };
-    // By rank: how far its calls are shifted against those of the reference, from `MOST_CUT` calls
-    // earlier on.
+    // By rank: shift of its calls against those of the reference, counted from `MOST_CUT` calls
+    // before.
     let shifts: Vec<usize> = of_rank.values().map(|calls| shift(reference, calls)).collect();
     let at = |calls: &[&'c Call], place: usize, shift: usize| {
         calls.get((place + MOST_CUT).checked_sub(shift)?).copied()
     };
     let together = (0..reference.len()).filter_map(|place| {
         let calls = of_rank.values().zip(&shifts).map(|(calls, shift)| at(calls, place, *shift));
-        // Of one that is cut in two only a part is here, which stays as it was recorded.
+        // A collective across the edge of the interval is incomplete here and stays as recorded.
         calls.collect::<Option<Vec<&Call>>>().filter(|calls| overlap(calls))
     });
     together.collect()
 }
 
-/// The shift of `calls` against `reference` by which the most of them fit, and of equal ones that
-/// by which they are entered closest.
+/// The shift of `calls` against `reference` that matches most calls; of equal ones that with the
+/// closest entries.
 fn shift(reference: &[&Call], calls: &[&Call]) -> usize {
     let quality = |shift: usize| {
         let (mut fits, mut apart) = (0_i64, 0_u128);
@@ -202,7 +204,7 @@ mod tests {
 
     #[test]
     fn where_calls_were_cut_off_those_that_overlap_belong_together() {
-        // Of the first one only rank 0 is left.
+        // Only rank 0 has its call of the first collective.
         let calls = [call(0, 0, 9), call(0, 10, 19), call(1, 11, 18), call(2, 15, 19)];
         assert_eq!(entries(&calls, (0, 20)), [(0, 10, 0), (1, 11, 0), (2, 15, 0)]);
     }

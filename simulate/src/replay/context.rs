@@ -1,4 +1,5 @@
-//! What all replays of one network share: the transport, the event queue, the messages in flight.
+//! State that all replays of one network share: the transport, the event queue, the messages in
+//! flight.
 
 use crate::engine::{EventQueue, Picoseconds};
 
@@ -8,7 +9,7 @@ pub(super) struct Context<T> {
     pub(super) transport: T,
     pub(super) queue: EventQueue<Event>,
     pub(super) in_flight: InFlight,
-    /// Boundaries that all ranks of a replay have passed and that nobody has asked for.
+    /// Boundaries that all ranks of a replay have passed and that are not reported yet.
     pub(super) crossed: Vec<Crossing>,
 }
 
@@ -53,11 +54,11 @@ pub(super) struct InFlight {
 pub(super) struct InFlightMessage {
     /// Slot of the active replay.
     pub(super) replay: u32,
-    /// Number of the message; sums are numbered on after the last message.
+    /// Number of the message or sum; numbers of sums follow those of messages.
     pub(super) message: u32,
     /// The worker of a sum.
     pub(super) worker: u32,
-    /// Token of the replay, which may have ended meanwhile.
+    /// Identifier of the replay, which may have ended meanwhile.
     pub(super) token: u64,
 }
 

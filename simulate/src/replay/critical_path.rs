@@ -1,12 +1,11 @@
 //! The critical path: why a replay took as long as it did.
 //!
-//! From the end of the rank that ended last it goes back in time. On a rank it goes back to the
-//! last time that the rank had to wait; there to the message that it waited for, back to when that
-//! one left; and on with the rank that let it leave: its sender, or its receiver where the sender
-//! had to wait for that one; of a sum in the network, the rank that joined last. So the path has no
-//! gaps, and each part of it, made shorter, would have made the whole shorter until another path
-//! becomes the longest (Yang and Miller, *Critical path analysis for the execution of parallel and
-//! distributed programs*, ICDCS 1988).
+//! The path is found backwards, from the end of the rank that ends last. On a rank it goes back to
+//! the rank's last wait, and from there to the departure of the awaited message. It continues on
+//! the rank that let the message leave: the sender, or the receiver if the sender waited for it. Of
+//! a sum in the network it is the rank that joined last. The path has no gaps. Shortening any part
+//! of it shortens the whole until another path is the longest (Yang and Miller, *Critical path
+//! analysis for the execution of parallel and distributed programs*, ICDCS 1988).
 
 use super::account::PathShare;
 use super::active::ActiveReplay;
@@ -14,21 +13,21 @@ use super::steps::{Details, Place, StepCollector};
 use super::transport::Transport;
 use crate::engine::Picoseconds;
 
-/// What the path of a replay that ended at `end` is made of, by stretch, and its steps if the
-/// options ask for them. Takes time in proportion to the waits and stretches.
+/// The parts of the path of a replay that ended at `end`, by stretch, with its steps if the options
+/// request them. Time: O(waits + stretches).
 pub(super) fn critical_path<T: Transport>(
     replay: &ActiveReplay<'_>,
     end: Picoseconds,
     transport: &T,
 ) -> (Vec<PathShare>, Option<Details>) {
-    let asked = replay.holds.is_some() || replay.options.path_steps > 0;
+    let asked = replay.delays.is_some() || replay.options.path_steps > 0;
     let mut shares = Shares {
         of: vec![PathShare::default(); replay.boundaries.len() + 1],
         steps: asked.then(|| StepCollector::new(replay, replay.options.path_steps)),
         replay,
         at: end,
     };
-    // By rank: the latest wait that can still be on the path, as that only goes back.
+    // By rank: the latest wait that can still be on the path.
     let mut latest: Vec<u32> = replay.ranks.iter().map(|rank| rank.last_wait).collect();
     let Some(mut rank) = replay.ranks.iter().position(|rank| rank.ended == Some(end)) else {
         return shares.finish(transport);
@@ -55,7 +54,7 @@ pub(super) fn critical_path<T: Transport>(
     }
 }
 
-/// The rank that let a message leave, or that was the last one to join a sum, and when.
+/// The rank that let a message leave, or the last one to join a sum, and the time.
 fn cause(replay: &ActiveReplay<'_>, message: u32) -> (u32, Picoseconds) {
     if let Some(number) = message.checked_sub(replay.messages.len() as u32) {
         return replay.sums.of[number as usize].last;
@@ -74,14 +73,14 @@ struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    /// That of the stretch that the path has come to.
+    /// The share of the stretch that the path has reached.
     fn current(&mut self) -> &mut PathShare {
         let boundaries = &self.replay.boundaries;
         let stretch = boundaries.partition_point(|boundary| *boundary < self.at);
         &mut self.of[stretch]
     }
 
-    /// Puts the time back to `to` down to where the path was.
+    /// Adds the time back to `to` to the share of the place of the path.
     fn back_to(&mut self, to: Picoseconds, place: Place) {
         // Before the last rank's start is before the beginning.
         let to = to.max(self.replay.began);

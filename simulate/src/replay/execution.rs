@@ -3,6 +3,7 @@
 use super::account::Account;
 use super::active::{ActiveReplay, Wait};
 use super::context::{Context, Crossing, InFlightMessage};
+use super::noise::OperationPlace;
 use super::op::Op;
 use super::sums::Joined;
 use super::transport::Transport;
@@ -43,7 +44,7 @@ impl ActiveReplay<'_> {
 
     fn compute<T>(&mut self, rank: u32, gap: u32, now: Picoseconds, context: &mut Context<T>) -> Progress {
         let state = &mut self.ranks[rank as usize];
-        let place = (self.number, rank, state.next);
+        let place = OperationPlace { replay: self.number, rank, position: state.next };
         state.next += 1;
         let time = self.options.compute_ps(self.operations.gap_ns(gap));
         let time = self.options.noise.apply(time, self.hosts[rank as usize], place);
@@ -162,7 +163,7 @@ impl ActiveReplay<'_> {
         let state = &mut self.ranks[rank as usize];
         state.next += 1;
         state.stretch = number + 1;
-        // Time ascends: the value of the last rank to pass remains.
+        // Time ascends, so the last rank to pass sets the value.
         self.boundaries[number] = now;
         self.passed[number] += u128::from(now.saturating_sub(self.began));
         self.passers[number] += 1;

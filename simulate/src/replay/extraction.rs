@@ -1,21 +1,19 @@
 //! Extraction of the operations of ranks from a trace.
 //!
-//! A trace tells when things happened on one network. To tell when they would happen on another
-//! one, the times have to go and the reasons have to stay. For each rank the moments of its
-//! messages (receive posted, payload received, send posted, buffer free again) are put in the order
-//! of time; between two of them the rank computed or waited.
+//! A trace has the times of one network. A replay on another network needs the dependencies instead
+//! of the times. For each rank, the moments of its messages (receive posted, payload received, send
+//! posted, buffer free again) are sorted by time. Between two moments the rank computes or waits.
 //!
 //! # Which waits are inferred
 //!
 //! - **What a rank does after it received a message depends on that message.** Every receive
-//!   becomes a wait at the moment of its completion. Where a program waited for several, or for
-//!   any, the trace says what it got, and in which order: wildcards match as they did when the
-//!   trace was taken.
-//! - Likewise for the buffer of a send, where the moment of its release is known.
-//! - A receive whose completion is **not known** (text formats, expanded collectives) is waited for
-//!   before the receiver's next send that was posted later than the message, or when the receiver
-//!   leaves a call that it was in when the message was posted, whatever comes first; if there is
-//!   neither, at the end.
+//!   becomes a wait at the moment of its completion. Where a program waits for several messages, or
+//!   for any, the trace has the order of completion. Wildcards therefore match as recorded.
+//! - The buffer of a send is treated alike, where the moment of its release is known.
+//! - A receive whose completion is **not known** (text formats, expanded collectives) becomes a
+//!   wait at the earlier of two moments: the receiver's next send that is posted after the message,
+//!   and the end of a call that encloses the post at the receiver. Without either, the wait is at
+//!   the end.
 //!
 //! # What is computation
 //!
@@ -23,31 +21,29 @@
 //!   blocking receives and sends are not calls of their own in a trace.
 //! - If that completion is inside a call, the time before the call is computation.
 //! - A gap that ends with a completion that is not known is computation.
-//! - What begins before the interval or ends after it counts with its part inside;
-//!   [margins](phaseflow_segment::Margins) tell what it was.
-//! - Time inside of calls is none, so neither are the operations of a reduction.
+//! - Calls and messages across the edge of the interval count with their part inside;
+//!   [margins](phaseflow_segment::Margins) describe them.
+//! - Time inside of calls is no computation; this includes the arithmetic of reductions.
 //!
 //! # What holds because of it
 //!
-//! Taking the moments by time, at equal times in the order of `Class`, is an order in which every
-//! rank could do its part: a replay made of a sound trace has no deadlock. A rendezvous is only
-//! asked of messages whose receive was posted before the send's buffer was free, which proves no
-//! rendezvous but allows one. Errors between the clocks of two ranks do not matter where the order
-//! is that of one rank; they can make a message look as if it could have been a rendezvous.
+//! The moments by time, equal times in the order of `Class`, are a feasible order of execution: the
+//! replay of a consistent trace has no deadlock. Only messages whose receive was posted before the
+//! send's buffer was free can be a rendezvous. This is necessary for one, but no proof. Errors
+//! between the clocks of two ranks do not change the order on each rank; they can only make an
+//! eager message look like a rendezvous.
 //!
 //! # Collectives
 //!
 //! The messages inside a collective are replayed as the trace has them. Where the calls are known
-//! too, the operations also tell which messages belong to which
-//! [collective](Operations::collectives), so that something else can take their place:
-//! [`Replacement`](super::Replacement).
+//! too, the operations list the messages of each [collective](Operations::collectives), so that a
+//! [`Replacement`](super::Replacement) can take their place.
 //!
 //! # Where it fails
 //!
-//! A rank that receives without blocking, computes, and then finds the message there without having
-//! waited looks like one that waited all the time, if the recorder left out the short wait: its
-//! computation is lost. What a rank waited for at the start of an interval may have been sent
-//! before: nothing holds it up in the replay.
+//! Known errors: the recorder leaves out short waits. A rank that receives without blocking,
+//! computes, and then finds the message complete looks like one that waits all the time; its
+//! computation is lost. A message that is sent before the interval delays no rank in the replay.
 
 use phaseflow_collect::trace::{Message, Operation};
 use phaseflow_collect::{Error, Result};
@@ -60,11 +56,11 @@ use super::op::{Op, Transfer, too_many_messages};
 use super::operations::{NAMED, Operations};
 
 impl Operations {
-    /// What `ranks` ranks do from `start_ns` to `end_ns` on the clock of the interval; stretches
-    /// begin at `start_ns` and at each of `boundaries_ns`, which ascend.
+    /// Operations of `ranks` ranks from `start_ns` to `end_ns` on the clock of the interval.
+    /// Stretches begin at `start_ns` and at each of `boundaries_ns`, which ascend.
     ///
     /// # Errors
-    /// A rank that the run does not have; more than 2³²−1 messages.
+    /// A rank beyond those of the run; more than 2³²−1 messages.
     pub fn new(
         interval: &TraceInterval,
         ranks: u32,
@@ -109,7 +105,7 @@ impl Operations {
         }
         let (mut at, mut calls) = (start_ns, Outside::new(calls));
         for (moment, is_wait) in moments.iter().zip(is_wait) {
-            // What a rank computes beyond the end is the concern of the next interval.
+            // Computation after the end belongs to the next interval.
             let time = moment.time_ns.clamp(at, end_ns.max(at));
             let outside = calls.until(at, time);
             if !is_wait {
@@ -145,7 +141,7 @@ fn check_ranks(interval: &TraceInterval, ranks: u32) -> Result<()> {
     Ok(())
 }
 
-/// What operations are made of.
+/// The input of operations.
 struct Source<'a> {
     interval: &'a TraceInterval,
     count: u32,
@@ -224,12 +220,12 @@ fn is_one_sided(message: &Message) -> bool {
 }
 
 fn unmatched(interval: &TraceInterval, knows_receives: bool) -> (Vec<u32>, u64) {
-    // A source that knows of no receive at all does not tell of unmatched ones.
+    // A source without any receives has no unmatched sends to report.
     if !knows_receives {
         return (Vec::new(), 0);
     }
     let messages = interval.messages();
-    // Nobody receives what is put into memory, or got from it.
+    // One-sided operations have no receive.
     let is_lacking = |message: &Message| !is_received(message) && !is_one_sided(message);
     let lacking = || (0..interval.len()).filter(|i| is_lacking(&messages.get(*i)));
     (lacking().take(NAMED).map(|i| i as u32).collect(), lacking().count() as u64)

@@ -5,9 +5,10 @@ use rustc_hash::FxHashMap;
 use super::transport::Transport;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::topology::{HostId, LinkId, Topology};
+use crate::units::PS_PER_BYTE;
 
-/// Each message takes the latency of its route plus its bytes over the least capacity there,
-/// whatever else is on its way.
+/// Each message takes the latency of its route plus its bytes over the least capacity there, for
+/// any other traffic.
 ///
 /// Switches add their latency each. A pair of hosts without a route has none of these costs:
 /// [`route`](Self::route) has to be called before the first message of a pair.
@@ -39,11 +40,11 @@ impl Cost {
         }
         let switches = (links.len() as u64).saturating_sub(1);
         latency_ps = latency_ps.saturating_add(topology.switch_latency_ps().saturating_mul(switches));
-        // A Gbit/s carries a byte in 8000 ps.
-        Self { latency_ps, ps_per_byte: 8000.0 / least }
+        // Picoseconds of a byte at the least capacity.
+        Self { latency_ps, ps_per_byte: PS_PER_BYTE / least }
     }
 
-    /// Of a message of `bytes`, to the nearest picosecond.
+    /// The time of a message of `bytes`, to the nearest picosecond.
     pub(crate) fn time(&self, bytes: u64) -> Picoseconds {
         self.latency_ps.saturating_add((bytes as f64 * self.ps_per_byte).round() as u64)
     }
@@ -62,10 +63,10 @@ impl Ideal {
 
     /// Messages within one host have a rate of their own, Gbit/s.
     pub fn memory(&mut self, gbps: f64) {
-        self.memory = Cost { latency_ps: 0, ps_per_byte: 8000.0 / gbps };
+        self.memory = Cost { latency_ps: 0, ps_per_byte: PS_PER_BYTE / gbps };
     }
 
-    /// What a message takes that has the network to itself.
+    /// The time of a message that is alone in the network.
     pub fn alone(&self, src: HostId, dst: HostId, bytes: u64) -> Picoseconds {
         let between = self.pairs.get(&(src.0, dst.0)).copied().unwrap_or_default();
         let cost = if src == dst { self.memory } else { between };
@@ -82,7 +83,7 @@ impl Transport for Ideal {
         self.queue.peek_time()
     }
 
-    /// No bound is known: the sum is there at once.
+    /// No lower bound of a sum is known, so it takes no time.
     fn contribute(&mut self, now: Picoseconds, _: u32, _: u32, _: u64, key: u32) {
         self.queue.push(now, key);
     }

@@ -1,8 +1,8 @@
-//! When ranks are inside MPI: what is left of their time is computation.
+//! Intervals that ranks spend inside MPI; the rest of their time is computation.
 
 use super::interval::Stay;
 
-/// By rank: when it was inside MPI, as stretches in order of time that do not touch.
+/// By rank: disjoint intervals inside MPI, ascending.
 pub(super) struct Calls {
     stretches: Vec<(i64, i64)>,
     ends: Vec<usize>,

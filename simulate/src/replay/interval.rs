@@ -69,7 +69,7 @@ impl TraceInterval {
         &self.margin
     }
 
-    /// Adds a message that is posted outside: it says when ranks waited, and no more.
+    /// Adds a message that is posted outside the interval; it only shows when ranks waited.
     pub fn outside(&mut self, message: &Message) {
         self.margin.push(message);
     }
@@ -84,10 +84,10 @@ impl TraceInterval {
 }
 
 impl TraceInterval {
-    /// Parts of it, each with what reaches into it; one that ends with the run, at `last_ns`, has
-    /// what is posted then, too.
+    /// Parts of the interval, each with the messages and calls that overlap it. A part that ends
+    /// with the run, at `last_ns`, includes what is posted at that time.
     pub(super) fn cut(&self, spans: &[Span], last_ns: Option<u64>, start_ns: i64) -> Vec<Self> {
-        // The latest that a rank leaves a call that is entered by then.
+        // The latest end of a call that begins by this time.
         let mut latest = i64::MIN;
         let leaves: Vec<i64> = self
             .stays

@@ -7,10 +7,10 @@
 //!                          calls             rank does      waits         message takes
 //! ```
 //!
-//! [`Operations`] hold what a rank decided (compute this long, send, be ready to receive) and what
-//! it depended on (continue when this message is here). How long it waited is left out, as the
-//! network decides that. The rules are in `extraction.rs`. A [`Replayer`] runs any number of
-//! replays side by side over one [`Transport`].
+//! [`Operations`] are what a rank decides (compute this long, send, be ready to receive) and what
+//! it depends on (continue when this message is here). They contain no waiting times, which the
+//! network determines. The rules are in `extraction.rs`. A [`Replayer`] runs any number of replays
+//! side by side over one [`Transport`].
 //!
 //! What a message costs beyond the network follows LogGP (Alexandrov, Ionescu, Schauser, Scheiman,
 //! *LogGP: incorporating long messages into the LogP model*, 1995): the sender is busy for an

@@ -7,28 +7,28 @@ use super::inside::Calls;
 use super::interval::TraceInterval;
 use super::op::Op;
 
-/// What comes first of what happens on a rank at the same nanosecond: what a moment depends on is
-/// always earlier, or at the same time and of an earlier class.
+/// Order of moments of one rank at the same nanosecond. A moment depends on earlier ones only, or
+/// on ones of the same time and an earlier class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// Of a message that was there at once.
+    /// Completion of a message that takes no time.
     EarlyReceivePost,
-    /// Of a message that was sent earlier.
+    /// Completion of a message that is sent earlier.
     Receive,
-    /// Of a message that is posted outside of the interval: something that the rank may have waited
-    /// for was complete.
+    /// Completion of a message that is posted outside of the interval; the rank may have waited for
+    /// it.
     OutsideCompletion,
-    /// Of a message whose completion is not known.
+    /// Wait for a message whose completion is not known.
     Inferred,
-    /// Of a send that was posted earlier, to a receiver that was ready earlier.
+    /// Release of the buffer of an earlier send, whose receiver was ready earlier.
     SendWait,
     ReceivePost,
-    /// Of a send whose receiver became ready at this moment.
+    /// Release of the buffer of a send whose receiver becomes ready at this moment.
     LateSendWait,
     Boundary,
     /// Of a collective that is entered.
     Join,
-    /// Of a message that is posted outside of the interval: something was posted.
+    /// Post of a message that is posted outside of the interval.
     OutsidePost,
     Send,
     /// Of a send that took no time.
@@ -38,7 +38,7 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// True of what a rank may have waited for.
+    /// True if a rank may have waited for this moment.
     pub(super) fn completes(self) -> bool {
         matches!(
             self,
@@ -148,7 +148,7 @@ pub(super) fn receiving(
         }
     };
     if let Some(ready) = message.receive_post_ns {
-        // Before the interval is at its start.
+        // Times before the interval count as its start.
         let time_ns = ready.max(start_ns).min(received.time_ns);
         let at_once = time_ns == received.time_ns;
         let class = if at_once { Class::EarlyReceivePost } else { Class::ReceivePost };
@@ -157,8 +157,8 @@ pub(super) fn receiving(
     visit(dst, received);
 }
 
-/// The moments of a message that is posted outside of the interval; after its end they only tell
-/// what the rank was about then.
+/// The moments of a message that is posted outside of the interval. Those after its end only show
+/// whether the last gap is a wait.
 pub(super) fn outside(
     message: &Message,
     (start_ns, end_ns): (i64, i64),

@@ -1,35 +1,44 @@
-//! Computation that takes unlike lengths: noise, and hosts that are slower than others.
+//! Noise of computation, and stragglers: hosts that are slower than others.
 //!
 //! - **Noise**: each stretch of computation takes a factor of its own, log-normal with mean 1 and
 //!   the standard deviation that is asked for. The delays of operating systems have heavier tails
 //!   (Hoefler, Schneider, Lumsdaine, *Characterizing the influence of system noise on large-scale
-//!   applications by simulation*, SC 2010); this is for how much unevenness a program bears, not
-//!   for a given system.
-//! - **Stragglers**: a share of the hosts, by chance, takes longer for all computation.
+//!   applications by simulation*, SC 2010). The model shows how sensitive a program is to noise; it
+//!   does not describe a given system.
+//! - **Stragglers**: a random share of the hosts takes longer for all computation.
 //!
-//! Every factor is a hash of the seed and of what it is for, so a run is the same wherever and in
-//! whatever order it is computed.
+//! Every factor is a hash of the seed and of its purpose, so it does not depend on the order of
+//! computation.
 
 use crate::engine::Picoseconds;
 use crate::topology::HostId;
 
-/// How uneven computation is.
+/// Variation of computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Standard deviation of the factor on a stretch of computation: `noise`, 0 by default.
     pub deviation: f64,
     /// Probability that a host is slow: `stragglers`, 0 by default.
     pub stragglers: f64,
-    /// What a slow host takes, over what others take: `slowdown`, 2 by default.
+    /// Computation time of a slow host over that of others: `slowdown`, 2 by default.
     pub slowdown: f64,
     /// Of the run.
     pub seed: u64,
 }
 
+/// The place of an operation, from which its noise is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OperationPlace {
+    /// Number of the replay.
+    pub(super) replay: u64,
+    pub(super) rank: u32,
+    /// Position among the operations of the rank.
+    pub(super) position: usize,
+}
+
 impl Noise {
-    /// What `time` of computation takes: of a rank on a host, in a replay of this number, at a
-    /// position among its operations.
-    pub(super) fn apply(&self, time: Picoseconds, host: HostId, place: (u64, u32, usize)) -> Picoseconds {
+    /// The time that `time` of computation takes on a host, for the operation at `place`.
+    pub(super) fn apply(&self, time: Picoseconds, host: HostId, place: OperationPlace) -> Picoseconds {
         if self.deviation <= 0.0 && self.stragglers <= 0.0 {
             return time;
         }
@@ -38,7 +47,7 @@ impl Noise {
             factor = self.slowdown;
         }
         if self.deviation > 0.0 {
-            let (replay, rank, position) = place;
+            let OperationPlace { replay, rank, position } = place;
             let state = hash(hash(hash(self.seed ^ replay) ^ u64::from(rank)) ^ position as u64);
             let (a, b) = (share(hash(state)), share(hash(state ^ 1)));
             // Box and Muller, 1958.
@@ -68,12 +77,16 @@ fn share(hash: u64) -> f64 {
 mod tests {
     use super::*;
 
+    fn place(replay: u64, rank: u32, position: usize) -> OperationPlace {
+        OperationPlace { replay, rank, position }
+    }
+
     #[test]
     fn factors_have_the_mean_and_the_deviation_that_were_asked_for() {
         let noise = Noise { deviation: 0.2, seed: 7, ..Noise::default() };
         let count = 100_000;
-        let factors =
-            (0..count).map(|position| noise.apply(1_000_000_000, HostId(3), (1, 2, position)) as f64 / 1e9);
+        let factors = (0..count)
+            .map(|position| noise.apply(1_000_000_000, HostId(3), place(1, 2, position)) as f64 / 1e9);
         let factors: Vec<f64> = factors.collect();
         let mean = factors.iter().sum::<f64>() / count as f64;
         let variance = factors.iter().map(|factor| (factor - mean).powi(2)).sum::<f64>() / count as f64;
@@ -84,12 +97,12 @@ mod tests {
     #[test]
     fn a_share_of_the_hosts_is_slow_all_the_time() {
         let noise = Noise { stragglers: 0.1, slowdown: 3.0, seed: 1, ..Noise::default() };
-        let slow = (0..10_000).filter(|host| noise.apply(100, HostId(*host), (0, 0, 0)) == 300).count();
+        let slow = (0..10_000).filter(|host| noise.apply(100, HostId(*host), place(0, 0, 0)) == 300).count();
         assert!((850..1150).contains(&slow), "{slow}");
         assert!((0..100).all(|host| {
-            let factor = |position| noise.apply(100, HostId(host), (9, 9, position));
+            let factor = |position| noise.apply(100, HostId(host), place(9, 9, position));
             factor(1) == factor(2) && (factor(1) == 100 || factor(1) == 300)
         }));
-        assert_eq!(Noise::default().apply(123, HostId(1), (2, 3, 4)), 123);
+        assert_eq!(Noise::default().apply(123, HostId(1), place(2, 3, 4)), 123);
     }
 }

@@ -10,14 +10,14 @@ pub enum Op {
     Compute(u32),
     /// Is ready to receive a message.
     ReceivePost(u32),
-    /// Goes on when a message is there.
+    /// Continues when a message has arrived.
     ReceiveWait(u32),
     /// Sends a message.
     Send(u32),
-    /// Goes on when the buffer of a message is free.
+    /// Continues when the buffer of a message is free.
     SendWait(u32),
-    /// Enters a collective: number of a [collective](super::Operations::collectives). Where the
-    /// network sums, goes on when it has the sum.
+    /// Enters the [collective](super::Operations::collectives) of this number. Where the network
+    /// sums, the rank continues when it has the sum.
     Join(u32),
     /// Enters the next stretch of the run.
     Boundary(u32),
@@ -32,7 +32,7 @@ pub struct Transfer {
     pub dst: u32,
     /// Payload.
     pub bytes: u64,
-    /// True if it is known to have left before its receiver was ready.
+    /// True if the trace shows that it left before its receiver was ready.
     pub buffered: bool,
     /// True if the receiver says when it is ready.
     pub announced: bool,

@@ -20,8 +20,8 @@ pub struct Operations {
     pub(super) sums_in_network: bool,
     /// The last ranks.
     pub(super) servers: u32,
-    /// Sends that nobody is known to receive although other receives are known: first few, and how
-    /// many.
+    /// Sends without a known receive in a trace that has other receives: the first few, and their
+    /// number.
     pub(super) unmatched: (Vec<u32>, u64),
 }
 
@@ -39,12 +39,12 @@ impl Operations {
         &self.groups
     }
 
-    /// True if the network sums what ranks [join](Op::Join) for.
+    /// True if the network computes the sums that ranks [join](Op::Join).
     pub fn sums_in_network(&self) -> bool {
         self.sums_in_network
     }
 
-    /// How many of the ranks, the last ones, only serve others and are none of the program's.
+    /// Number of servers: the last ranks, which are not part of the program.
     pub fn servers(&self) -> u32 {
         self.servers
     }
@@ -54,7 +54,7 @@ impl Operations {
         self.ends.len() as u32
     }
 
-    /// What a rank does.
+    /// The operations of a rank.
     pub fn of(&self, rank: u32) -> &[Op] {
         let rank = rank as usize;
         let start = if rank == 0 { 0 } else { self.ends[rank - 1] };
@@ -66,7 +66,7 @@ impl Operations {
         &self.messages
     }
 
-    /// Those that are sent: without what something else took the place of.
+    /// Messages that are sent, without those that a replacement stands for.
     pub fn live_messages(&self) -> impl Iterator<Item = &Transfer> {
         self.messages.iter().filter(|message| !(self.is_replaced && message.collective))
     }
@@ -90,7 +90,7 @@ impl Operations {
             + of(self.collectives.len(), size_of::<Collective>())
     }
 
-    /// Hands out numbers that say all of it.
+    /// Visits numbers that identify the operations.
     pub(crate) fn digest(&self, number: &mut dyn FnMut(u64)) {
         for rank in 0..self.ranks() {
             number(self.of(rank).len() as u64);
@@ -119,7 +119,7 @@ impl Operations {
         }
     }
 
-    /// Which send of its rank a message is, from 1.
+    /// Number of a message among the sends of its rank, from 1.
     pub fn position(&self, message: u32) -> usize {
         let Some(transfer) = self.messages.get(message as usize) else { return 0 };
         let sends = self.of(transfer.src).iter().filter_map(|op| match op {
@@ -129,7 +129,7 @@ impl Operations {
         sends.take_while(|number| *number != message).count() + 1
     }
 
-    /// Sends that no receive is known of in a trace that knows of others, a line each, by rank and
+    /// Sends without a known receive in a trace that has other receives, a line each, by rank and
     /// position; `None` if there are none.
     pub fn unmatched(&self) -> Option<String> {
         let (first, count) = &self.unmatched;

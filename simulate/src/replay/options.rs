@@ -1,4 +1,4 @@
-//! How a replay treats computation and messages.
+//! Options of a replay: computation, overheads, sharing, sampling.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::{parse_rate_gbps, parse_size, parse_time_ns};
@@ -24,21 +24,21 @@ pub struct Options {
     /// of LogGOPSim. Messages that were sent before their receive was posted, and whose buffer was
     /// free by then, are eager whatever their size.
     pub eager_bytes: u64,
-    /// Who gets how much of a full link: `fairness`, `maxmin` or `rtt`, and `memory`, the rate of
-    /// messages within one host: they take no time without it; `tolerance`, 0 by default; and
-    /// `order`, `connection` by default.
+    /// How flows share links: `fairness`, `maxmin` or `rtt`; `memory`, the rate of messages within
+    /// one host, which take no time without it; `tolerance`, 0 by default; and `order`,
+    /// `connection` by default.
     pub network: FlowOptions,
     /// `sampling`: `on` or `off`, on by default.
     pub sampling: Sampling,
-    /// Whether it is told what held up the messages of critical paths, and whose messages that
-    /// were: `blame`, `off` by default. Flows only.
+    /// Whether delays of messages on critical paths are attributed to links and jobs: `blame`,
+    /// `off` by default. Flows only.
     pub blame: bool,
-    /// How many steps of a phase's critical path are told one by one, the longest: `path-steps`,
-    /// 100 by default with `blame`, else none.
+    /// Number of the longest steps of a phase's critical path that are reported: `path-steps`, 100
+    /// by default with `blame`, else 0.
     pub path_steps: u32,
     /// Whether each job is also run without the others: `interference`, `off` by default.
     pub interference: bool,
-    /// `noise`, `stragglers` and `slowdown`: what makes computation uneven.
+    /// `noise`, `stragglers` and `slowdown`: variation of computation.
     pub noise: Noise,
 }
 
@@ -51,10 +51,12 @@ pub enum Sampling {
     Off,
 }
 
+/// Default factor on the computation of a slow host: a host with half its cores taken.
 const SLOWDOWN: f64 = 2.0;
 
-/// Steps of a path, enough for what a person looks at, and at most.
+/// Steps of a path that are reported by default: more than a person reads.
 const STEPS: u32 = 100;
+/// Most steps of a path that are reported: about 100 MB in memory.
 const MOST_STEPS: u32 = 1_000_000;
 
 impl Default for Options {
@@ -95,7 +97,7 @@ impl Options {
         "slowdown",
     ];
 
-    /// Reads the parameters of a choice; others than its own are not its concern.
+    /// Reads the parameters of a choice; it passes over unknown ones, which belong to the model.
     ///
     /// # Errors
     /// A value that is not what it should be.
@@ -172,7 +174,7 @@ impl Options {
         Self { blame: false, path_steps: 0, ..self }
     }
 
-    /// What `gap_ns` of computation takes here.
+    /// Scaled time of `gap_ns` of computation.
     pub(crate) fn compute_ps(&self, gap_ns: u64) -> Picoseconds {
         if self.compute_scale.to_bits() == 1.0_f64.to_bits() {
             return gap_ns.saturating_mul(1000);

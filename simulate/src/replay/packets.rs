@@ -1,4 +1,4 @@
-//! The network of the packet model as what carries the messages of replays.
+//! The packet network as the transport of replays.
 
 use phaseflow_collect::{Error, Result};
 
@@ -6,30 +6,32 @@ use super::transport::Transport;
 use crate::engine::{EventQueue, Picoseconds};
 use crate::packet::{Group, PacketNetwork};
 use crate::topology::{HostId, LinkId};
+use crate::units::PS_PER_BYTE;
 
-/// Messages become packets. Pairs of hosts that are told no [route](Self::route) find their own.
+/// Messages become packets. Pairs of hosts without a [route](Self::route) use the fabric's own
+/// paths.
 #[derive(Debug)]
 pub struct Packets<'a> {
     network: PacketNetwork<'a>,
-    /// Keys of messages that have arrived at the network's own time and are not reported yet.
+    /// Keys of messages that have arrived and are not reported yet.
     arrived: Vec<u32>,
     /// Within hosts.
     local: EventQueue<u32>,
-    /// Picoseconds that a byte takes there.
+    /// Picoseconds that a byte takes within a host.
     local_ps_per_byte: f64,
     failure: Option<Error>,
-    /// Something went wrong: nothing more is tried.
+    /// True after a failure; the network does nothing more.
     is_broken: bool,
 }
 
 impl<'a> Packets<'a> {
-    /// Over an idle network; messages within one host have a rate, or take no time.
+    /// A transport over an idle network; messages within one host have a rate, or take no time.
     pub fn new(network: PacketNetwork<'a>, memory_gbps: Option<f64>) -> Self {
         Self {
             network,
             arrived: Vec::new(),
             local: EventQueue::default(),
-            local_ps_per_byte: memory_gbps.map_or(0.0, |gbps| 8000.0 / gbps),
+            local_ps_per_byte: memory_gbps.map_or(0.0, |gbps| PS_PER_BYTE / gbps),
             failure: None,
             is_broken: false,
         }
@@ -41,7 +43,7 @@ impl<'a> Packets<'a> {
         self.note(set);
     }
 
-    /// What became of the packets.
+    /// The outcome of the packets.
     pub fn network(&mut self) -> &mut PacketNetwork<'a> {
         &mut self.network
     }
@@ -57,12 +59,12 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// Lets the network go on to `limit`, or until messages arrive.
+    /// Advances the network to `limit`, or until messages arrive.
     fn run(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
         if !self.arrived.is_empty() {
             return Some(self.network.now());
         }
-        // Nothing is sent before `limit`: what happens until then can be known now.
+        // No message is sent before `limit`, so the network can advance up to it.
         let goes_on = self.network.run(limit, &mut self.arrived);
         match goes_on {
             _ if !self.arrived.is_empty() => Some(self.network.now()),

@@ -1,4 +1,4 @@
-//! What the jobs of a workload replay, as its phase archive or trace has it.
+//! The recording that the jobs of a workload replay, from a phase archive or trace.
 
 use phaseflow_collect::{At, Result};
 use phaseflow_segment::{Chosen, Occurrence, Place, Records, Segmentation, Span};
@@ -9,16 +9,15 @@ use super::operations::Operations;
 use super::options::Sampling;
 use super::stratified_sample::StratifiedSample;
 
-/// Simulations of a phase by the ways in which its ranks enter; then the nearest one of them stands
-/// for those to come. Enough for programs whose ranks fall into step, and a bound on the work for
-/// those whose ranks do not.
+/// Most simulations of a phase for different skews of its ranks; beyond it the simulation of the
+/// nearest skew is reused. Programs whose ranks synchronize need fewer; for others this bounds the
+/// work.
 pub(crate) const MOST_KNOWN: u64 = 16;
 
-/// What the jobs of a workload replay.
+/// Operations that the jobs of a workload replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// By phase: what happens in the occurrence that stands for all; `None` where nothing is known
-    /// of it.
+    /// By phase: operations of its representative; `None` where its messages are unknown.
     pub of_phase: Vec<Option<Operations>>,
     /// The whole run, split at the ends of the outermost occurrences; `None` where the archive does
     /// not hold it.
@@ -28,15 +27,15 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// What stands for a phase.
+    /// The representative of a phase.
     pub fn phase(&self, phase: usize) -> Option<&Operations> {
         let only = || self.whole.as_ref().filter(|whole| phase == 0 && whole.stretches() == 1);
         self.of_phase.get(phase).and_then(Option::as_ref).or_else(only)
     }
 
-    /// What the user should know of it, a sentence each.
+    /// Remarks for the user, a sentence each.
     pub fn remarks(&self) -> impl Iterator<Item = String> {
-        // The parts say what the whole says already.
+        // Remarks on parts would repeat those on the whole.
         let parts = if self.whole.is_some() { &[][..] } else { &self.of_phase[..] };
         let windows = self.sampled.iter().filter(|_| self.whole.is_none()).map(|sampled| &sampled.operations);
         let wholes = self.whole.iter().chain(windows).map(|operations| (None, operations));
@@ -50,7 +49,8 @@ impl Recording {
         })
     }
 
-    /// What a job simulates at most, each message counted as `weight` says, and the most at a time.
+    /// Upper bound of the messages that a job simulates, each counted by `weight`, and of those in
+    /// memory at a time.
     pub(crate) fn work(
         &self,
         segmentation: &Segmentation,
@@ -81,7 +81,7 @@ impl Recording {
     }
 }
 
-/// RecordingBuilder of a phase archive while it is read.
+/// The recording of a phase archive while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct RecordingBuilder {
     of_phase: Vec<TraceInterval>,
@@ -118,7 +118,7 @@ impl RecordingBuilder {
         let outermost = || rows.iter().filter(|row| row.depth == 0);
         let span = |row: &Occurrence| Span { start_ns: row.start_ns, end_ns: row.end_ns };
         let last_ns = segmentation.header.duration_ns;
-        // A run of one stretch stands for itself.
+        // A run of one stretch is its own representative.
         if let Some(whole) = self.whole.as_ref().filter(|_| outermost().nth(1).is_some()) {
             let spans = representatives.iter().map(|row| row.and_then(|row| rows.get(row)).map(span));
             self.of_phase =

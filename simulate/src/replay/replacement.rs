@@ -1,4 +1,4 @@
-//! Collectives carried out in another way than the trace has them.
+//! Replacement of recorded collectives by other algorithms.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use super::op::{Op, too_many_messages};
 use super::operations::Operations;
 use super::parameter_server::ParameterServer;
 
-/// What takes the place of recorded collectives. Replaced are blocking `MPI_Allreduce` calls; all
-/// others stay as they are.
+/// The algorithm that replaces recorded collectives. Blocking `MPI_Allreduce` calls are replaced;
+/// all others stay as recorded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replacement {
     /// Messages of one of Open MPI's algorithms.
@@ -65,7 +65,7 @@ impl Operations {
             ops.extend(of_server.into_iter().flatten().map(renumber));
             ends.push(ops.len());
         }
-        // What is left of the recorded messages keeps its number.
+        // Recorded messages that remain keep their numbers.
         let messages = self.messages.iter().chain(&collectives.transfers).copied().collect();
         Self { ops, ends, messages, is_replaced: true, sums_in_network, servers, ..self.clone() }
     }
@@ -80,7 +80,7 @@ impl Replacement {
         }
     }
 
-    /// Operations in which ranks do this instead; the same ones if they have no collective.
+    /// Operations with replaced collectives; the same ones if there are none.
     ///
     /// # Errors
     /// More than 2³²−1 messages.
@@ -99,7 +99,7 @@ impl Replacement {
                 }
                 Self::Binomial => built.binomial(members, collective.bytes),
                 Self::Servers(servers) => {
-                    // Pieces may be single bytes: counted before any is made.
+                    // The pieces are counted before they are made: a piece may be a single byte.
                     let pieces = collective.bytes / servers.chunk + u64::from(servers.shards);
                     let messages = pieces.saturating_mul(2 * members.len() as u64);
                     if messages.saturating_add(built.transfers.len() as u64) > u64::from(u32::MAX / 2) {

@@ -1,7 +1,7 @@
 //! The replayer: any number of replays side by side over one network.
 //!
-//! A rank executes its operations until it has to wait, for time to pass or for a message. The cost
-//! does not depend on the number of messages in flight: an operation takes O(1), a wait one event.
+//! A rank executes its operations until it waits for a message or for the end of a computation. An
+//! operation takes O(1) and a wait one event, for any number of messages in flight.
 
 use phaseflow_collect::Error;
 
@@ -31,7 +31,7 @@ pub struct Replayer<'o, T> {
     /// Replays so far.
     begun: u64,
     records_ranks_by_stretch: bool,
-    /// An event is due at the end of the clock: nothing happens any more.
+    /// An event lies beyond the clock; the replayer stops.
     is_beyond_clock: bool,
 }
 
@@ -47,17 +47,17 @@ pub struct JobHosts<'h> {
 /// A replay to begin.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayRequest<'r, 'o> {
-    /// Identifies the replay; no other one of the replayer has had it.
+    /// Identifies the replay; it is unique within the replayer.
     pub token: u64,
-    /// The job that its messages belong to.
+    /// The job of its messages.
     pub job: u32,
-    /// What the ranks do.
+    /// The operations of the ranks.
     pub operations: &'o Operations,
-    /// Where they run.
+    /// Their hosts.
     pub hosts: JobHosts<'r>,
     /// By rank: when it starts, now or later. The makespan counts from the last start.
     pub starts: &'r [Picoseconds],
-    /// How computation and messages are treated.
+    /// Options for computation and messages.
     pub options: Options,
 }
 
@@ -75,13 +75,13 @@ impl<'o, T: Transport> Replayer<'o, T> {
         }
     }
 
-    /// Results of replays that begin from now on have the account of each rank in each stretch.
-    /// Takes 40 bytes for each rank and stretch.
+    /// Records the account of each rank in each stretch for replays that begin from now on. Memory:
+    /// 40 bytes per rank and stretch.
     pub fn record_ranks_by_stretch(&mut self) {
         self.records_ranks_by_stretch = true;
     }
 
-    /// What carries the messages.
+    /// The carrier of messages.
     pub fn transport(&mut self) -> &mut T {
         &mut self.context.transport
     }
@@ -112,7 +112,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
         let by_stretch = if self.records_ranks_by_stretch { stretches * ranks } else { 0 };
         let server_hosts = hosts.servers.iter().chain(hosts.ranks).cycle();
         let server_hosts = server_hosts.take(operations.servers() as usize);
-        let tells_holds = options.blame && transport.tells_holds();
+        let attributes_delays = options.blame && transport.attributes_delays();
         ActiveReplay {
             number: self.begun,
             slot,
@@ -123,7 +123,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
             hosts: hosts.ranks.iter().chain(server_hosts).copied().collect(),
             ranks: vec![RankState::starting(began); ranks],
             messages: messages.map(|message| ready(message.announced)).collect(),
-            holds: tells_holds.then(|| vec![Box::default(); operations.messages().len()]),
+            delays: attributes_delays.then(|| vec![Box::default(); operations.messages().len()]),
             sums,
             waits: Vec::new(),
             unfinished: operations.ranks(),
@@ -136,8 +136,8 @@ impl<'o, T: Transport> Replayer<'o, T> {
         }
     }
 
-    /// Time of the next event. If that is not before `limit`, any time from `limit` on; no replay
-    /// may begin before that time any more. `None`: there is no event.
+    /// Time of the next event. If it is not before `limit`, the result is any time from `limit` on,
+    /// and no replay may begin before it. `None` if there is no event.
     pub fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds> {
         if self.is_beyond_clock {
             return None;
@@ -150,7 +150,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
     /// Processes all events of `now`, which is [`next`](Self::next); appends the results of replays
     /// that end.
     pub fn advance(&mut self, now: Picoseconds, ended: &mut Vec<ReplayResult>) {
-        // The end of the clock stands for all times that it cannot represent.
+        // The last value of the clock represents all later times.
         if now == Picoseconds::MAX {
             self.is_beyond_clock = true;
             return;
@@ -166,22 +166,22 @@ impl<'o, T: Transport> Replayer<'o, T> {
         }
     }
 
-    /// Hands messages and sums that have arrived to their replays.
+    /// Passes messages and sums that have arrived to their replays.
     fn deliver(&mut self, now: Picoseconds) {
         let mut arrived = std::mem::take(&mut self.arrived);
         self.context.transport.advance(now, &mut arrived);
         for key in arrived.drain(..) {
-            let holds = self.context.transport.take_holds(key);
+            let delays = self.context.transport.take_delays(key);
             let InFlightMessage { replay, message, worker, token } = self.context.in_flight.remove(key);
-            // A message that no rank waits for may arrive after the end of its replay.
+            // A message without a waiting rank may arrive after the end of its replay.
             let replay = self.active[replay as usize].as_deref_mut();
             match replay.filter(|replay| replay.token == token) {
                 Some(replay) if replay.is_sum(message) => {
                     replay.complete_sum(message, worker, now, &mut self.context);
                 }
                 Some(replay) => {
-                    if let Some(known) = &mut replay.holds {
-                        known[message as usize] = holds.into();
+                    if let Some(known) = &mut replay.delays {
+                        known[message as usize] = delays.into();
                     }
                     replay.arrive(message, now, &mut self.context);
                 }
@@ -203,7 +203,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
         Some(result)
     }
 
-    /// The error that makes results invalid: what the transport refuses, or an end beyond the
+    /// The error that makes results invalid: a failure of the transport, or an end beyond the
     /// clock.
     pub fn failure(&mut self) -> Option<Error> {
         let refused = self.context.transport.failure();
@@ -215,8 +215,8 @@ impl<'o, T: Transport> Replayer<'o, T> {
         self.context.crossed.drain(..)
     }
 
-    /// Where there is no event although replays have not ended: the token of one of them, and which
-    /// rank waits for what.
+    /// Describes a deadlock, no event although replays are active: the token of one of them, and
+    /// the rank and message of each wait.
     pub fn deadlock(&mut self) -> Option<(u64, String)> {
         if self.next(Picoseconds::MAX).is_some() {
             return None;
@@ -227,8 +227,8 @@ impl<'o, T: Transport> Replayer<'o, T> {
     }
 }
 
-/// Replays operations alone, each rank so much earlier than the last one as `skew` says,
-/// picoseconds; `None` if they have a deadlock. Returns the transport.
+/// Replays operations alone, and returns the transport with the result; `None` for a deadlock. Each
+/// rank starts `skew` picoseconds before the last one.
 pub fn replay_alone<T: Transport>(
     transport: T,
     operations: &Operations,

@@ -12,7 +12,7 @@ use crate::engine::Picoseconds;
 pub struct ReplayResult {
     /// The [token](super::ReplayRequest::token) of the replay.
     pub token: u64,
-    /// When it ended: the last rank had executed its last operation.
+    /// The end: the time at which the last rank has executed its last operation.
     pub end: Picoseconds,
     /// Time from the last rank's start to the end.
     pub makespan: Picoseconds,
@@ -24,8 +24,8 @@ pub struct ReplayResult {
     pub accounts: Vec<Account>,
     /// The critical path in detail, if the [options](super::Options) ask for it.
     pub details: Option<Details>,
-    /// By stretch, then rank, if the replayer was told to
-    /// [record ranks by stretch](super::Replayer::record_ranks_by_stretch).
+    /// By stretch, then rank; empty without
+    /// [`record_ranks_by_stretch`](super::Replayer::record_ranks_by_stretch).
     pub accounts_by_stretch: Vec<Account>,
 }
 
@@ -37,7 +37,8 @@ impl ReplayResult {
         let began = replay.began;
         let ends = replay.boundaries.iter().chain([&end]);
         let ranks = replay.ranks.len().max(1) as u128;
-        // A rank that starts first can end before the last one starts, which is when time begins.
+        // A rank that starts first can end before the last one starts; time counts from the last
+        // start.
         let ended = |rank: &RankState| u128::from(rank.ended.unwrap_or(end).saturating_sub(began));
         let ended = replay.ranks.iter().map(ended).sum();
         let means = replay.passed.iter().chain([&ended]);

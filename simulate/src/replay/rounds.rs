@@ -7,7 +7,7 @@ use phaseflow_collect::trace::Operation;
 use super::collective_operations::CollectiveOperations;
 use super::op::Op;
 
-/// Bytes of an element, where a vector has whole ones: a C float or int.
+/// Bytes of an element, a C float or int, if the vector is a multiple of it.
 const ELEMENT: u64 = 4;
 
 impl CollectiveOperations {
@@ -35,8 +35,7 @@ impl CollectiveOperations {
     }
 
     /// Thakur, Rabenseifner and Gropp, 2005: in step k of the reduction ranks at distance 2ᵏ send
-    /// to the lower one; the broadcast goes the same way back, so that the largest subtree is
-    /// served first.
+    /// to the lower one; the broadcast reverses it, so the largest subtree is served first.
     pub(super) fn binomial(&mut self, members: &[u32], bytes: u64) {
         let ranks = members.len() as u32;
         let steps: Vec<u32> =

@@ -1,10 +1,10 @@
-//! The network of the flow model as what carries the messages of replays.
+//! The flow network as the transport of replays.
 
 use phaseflow_collect::Result;
 
 use super::transport::Transport;
 use crate::engine::Picoseconds;
-use crate::flow::{FlowNetwork, FlowOptions, Hold, Loss, Pair};
+use crate::flow::{Delay, FlowNetwork, FlowOptions, Loss, Pair};
 use crate::routing::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 
@@ -25,35 +25,35 @@ impl<'a> Shared<'a> {
         self.network.set_route(src, dst, links);
     }
 
-    /// Tells what held messages up; none is on its way yet.
-    pub fn tell_holds(&mut self) {
-        self.network.tell_holds();
+    /// Attributes delays of messages; to be called before the first one.
+    pub fn attribute_delays(&mut self) {
+        self.network.attribute_delays();
     }
 
-    /// Tells what links carried for each job; none is on its way yet.
-    pub fn tell_carried(&mut self) {
-        self.network.tell_carried();
+    /// Records the bytes that links carry for each job; to be called before the first message.
+    pub fn record_owner_traffic(&mut self) {
+        self.network.record_owner_traffic();
     }
 
-    /// What flows make of the links.
+    /// The flow network.
     pub fn network(&self) -> &FlowNetwork<'a> {
         &self.network
     }
 
-    /// Bytes that links carried for a job since this was asked last: [`FlowNetwork::take_carried`].
-    pub fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
-        self.network.take_carried(job)
+    /// Bytes that links carried for a job since the last call: [`FlowNetwork::take_owner_traffic`].
+    pub fn take_owner_traffic(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+        self.network.take_owner_traffic(job)
     }
 
-    /// Nobody will ask what links carried for a job any more, which sends nothing either.
-    pub fn forget_carried(&mut self, job: u32) {
-        self.network.forget_carried(job);
+    /// Drops the traffic of a job that sends no more messages.
+    pub fn forget_owner_traffic(&mut self, job: u32) {
+        self.network.forget_owner_traffic(job);
     }
 }
 
 impl Transport for Shared<'_> {
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32) {
-        // Only routers fail, and this one does not.
+        // Only a router can fail, and this one cannot.
         let _ = self.network.start(now, (src, dst), bytes, None, key);
     }
 
@@ -65,23 +65,23 @@ impl Transport for Shared<'_> {
         self.network.belong(job, ranks);
     }
 
-    fn tells_holds(&self) -> bool {
-        self.network.tells_holds()
+    fn attributes_delays(&self) -> bool {
+        self.network.attributes_delays()
     }
 
-    fn take_holds(&mut self, key: u32) -> Vec<Hold> {
-        self.network.take_holds(key)
+    fn take_delays(&mut self, key: u32) -> Vec<Delay> {
+        self.network.take_delays(key)
     }
 
-    fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
-        self.network.rivals(losses)
+    fn competing_pairs(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+        self.network.competing_pairs(losses)
     }
 
     fn forget(&mut self, before: Picoseconds) {
         self.network.forget(before);
     }
 
-    /// Never asked: only packets can be summed on their way.
+    /// Unreachable: only the packet model sums in the network.
     fn contribute(&mut self, _: Picoseconds, _: u32, _: u32, _: u64, _: u32) {}
 
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>) {
@@ -89,7 +89,7 @@ impl Transport for Shared<'_> {
     }
 }
 
-/// Routes are set; a pair that has none is as near as if it were one host.
+/// All pairs have routes; one without is treated like one host.
 struct SetRoutes;
 
 impl Router for SetRoutes {

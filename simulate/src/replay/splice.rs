@@ -1,8 +1,8 @@
 //! Operations of several stretches of a run one after the other, as one replay.
 //!
-//! What lies between them in the run is left out. Each rank goes from one to the next on its own,
-//! so how far ranks are apart and what is on its way in the network is carried over. A stretch
-//! replayed alone would begin with ranks together and an empty network each time.
+//! The rest of the run is left out. Each rank continues from one stretch to the next on its own, so
+//! the skew of ranks and the messages in flight carry over. A stretch that is replayed alone starts
+//! without skew, on an empty network.
 
 use phaseflow_collect::Result;
 
@@ -44,7 +44,7 @@ impl Operations {
                     Op::Boundary(number) => Op::Boundary(number + stretch),
                     Op::Join(number) => Op::Join(number),
                 }));
-                // All fit, as they do together.
+                // Each number fits, as their sum does.
                 message += part.messages.len() as u32;
                 gap += part.gaps_ns.len() as u32;
                 stretch += part.stretches as u32;

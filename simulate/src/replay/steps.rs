@@ -1,20 +1,20 @@
-//! The steps of a critical path: the longest ones, and what held up its messages.
+//! Steps of a critical path: the longest ones, with the delays of its messages.
 
 use super::active::ActiveReplay;
 use super::transport::Transport;
 use crate::engine::Picoseconds;
-use crate::flow::{Hold, HoldSums, Loss, Pair};
+use crate::flow::{Delay, DelaySums, Loss, Pair};
 use crate::result::StepKind;
 use crate::topology::LinkId;
 
-/// What a critical path is made of, step by step.
+/// The steps of a critical path and the delays of its messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
     /// The longest steps of each stretch, in order of time.
     pub steps: Vec<Step>,
-    /// By stretch: what held up its messages, by link and job, where that is asked for and known.
-    /// What is missing to the time that the path was in the network is latency.
-    pub holds: Option<Vec<HoldSums>>,
+    /// By stretch: delays of the path's messages, by link and job, where requested and known. The
+    /// rest of the path's time in the network is latency.
+    pub delays: Option<Vec<DelaySums>>,
 }
 
 /// A part of a critical path within one stretch.
@@ -24,7 +24,7 @@ pub struct Step {
     pub stretch: usize,
     /// What happened.
     pub kind: StepKind,
-    /// The rank; of a message its sender, of a sum in the network the rank that joined last.
+    /// The rank: a message's sender, or the rank that joined a sum in the network last.
     pub rank: u32,
     /// The receiver of a message.
     pub peer: Option<u32>,
@@ -32,16 +32,15 @@ pub struct Step {
     pub start: Picoseconds,
     /// Likewise.
     pub end: Picoseconds,
-    /// What was sent.
+    /// Sent messages.
     pub bytes: Option<u64>,
-    /// The link that held it up the longest.
+    /// The link of the longest delay.
     pub link: Option<LinkId>,
-    /// What it lost to others, picoseconds; `None` if not asked for.
+    /// Time lost to other flows, picoseconds; `None` unless requested.
     pub shared: Option<f64>,
     /// The job that it lost most to.
     pub by: Option<u32>,
-    /// Of that job the ranks whose messages it lost most to, sender and receiver, where it lost
-    /// most to the job.
+    /// The competing pair of that job, sender and receiver, on the link of the largest loss.
     pub by_ranks: Option<Pair>,
     /// Its number among the messages of the replay.
     pub message: Option<u32>,
@@ -80,22 +79,22 @@ pub(super) struct StepCollector<'a> {
     details: Details,
 }
 
-/// Where a path is.
+/// The place of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     Rank(u32),
-    /// A message, or a sum, numbered on after the last message.
+    /// A message or a sum; numbers of sums follow those of messages.
     Message(u32),
 }
 
 impl<'a> StepCollector<'a> {
     pub(super) fn new(replay: &'a ActiveReplay<'a>, most: u32) -> Self {
-        let holds = replay.holds.as_ref().map(|_| vec![HoldSums::default(); replay.boundaries.len() + 1]);
-        let details = Details { steps: Vec::new(), holds };
+        let delays = replay.delays.as_ref().map(|_| vec![DelaySums::default(); replay.boundaries.len() + 1]);
+        let details = Details { steps: Vec::new(), delays };
         Self { replay, most: most as usize, steps: Vec::new(), stretch: replay.boundaries.len(), details }
     }
 
-    /// The path was at a place from `start` to `end`, within one stretch.
+    /// Adds the part of the path from `start` to `end`, within one stretch.
     pub(super) fn step(&mut self, stretch: usize, start: Picoseconds, end: Picoseconds, place: Place) {
         if stretch != self.stretch {
             self.end_stretch();
@@ -140,16 +139,16 @@ impl<'a> StepCollector<'a> {
         }
     }
 
-    /// Puts down what held a message up; where only a part of it is in the stretch, in proportion.
+    /// Adds the delays of a message; if only a part of it is in the stretch, in proportion.
     fn blame(&mut self, step: &mut Step, number: usize) {
-        let (Some(holds), Some(sums)) = (&self.replay.holds, &mut self.details.holds) else { return };
+        let (Some(delays), Some(sums)) = (&self.replay.delays, &mut self.details.delays) else { return };
         let message = &self.replay.messages[number];
         let part = step.time() as f64 / (message.arrived - message.started).max(1) as f64;
         let mut by_link: Vec<(LinkId, f64)> = Vec::new();
         let mut by_job: Vec<(u32, f64)> = Vec::new();
-        for hold in &holds[number] {
-            sums[step.stretch].add(hold, part);
-            let Hold { link, by, time } = hold;
+        for delay in &delays[number] {
+            sums[step.stretch].add(delay, part);
+            let Delay { link, by, time } = delay;
             link.iter().for_each(|link| add(&mut by_link, *link, time * part));
             by.iter().for_each(|by| add(&mut by_job, *by, time * part));
         }
@@ -169,22 +168,22 @@ impl<'a> StepCollector<'a> {
         self.details.steps.sort_by_key(|step| step.start);
         let losses = self.details.steps.iter_mut().filter_map(|step| Some((loss(self.replay, step)?, step)));
         let (losses, steps): (Vec<Loss>, Vec<&mut Step>) = losses.unzip();
-        for (step, rivals) in steps.into_iter().zip(transport.rivals(&losses)) {
-            step.by_ranks = rivals;
+        for (step, competing_pairs) in steps.into_iter().zip(transport.competing_pairs(&losses)) {
+            step.by_ranks = competing_pairs;
         }
         self.details
     }
 }
 
-/// What a step lost to the job that it lost most to, on the link where it did so.
+/// The largest loss of a step: the job and the link with the most lost time.
 fn loss(replay: &ActiveReplay<'_>, step: &Step) -> Option<Loss> {
     let (number, by) = (step.message? as usize, step.by?);
-    let holds = &replay.holds.as_ref()?[number];
-    let of_job = holds.iter().filter(|hold| hold.by == Some(by));
+    let delays = &replay.delays.as_ref()?[number];
+    let of_job = delays.iter().filter(|delay| delay.by == Some(by));
     let link = of_job.rev().max_by(|a, b| a.time.total_cmp(&b.time))?.link?;
     let (message, transfer) = (&replay.messages[number], &replay.operations.messages()[number]);
-    // It shared at the end, after its latency.
-    let shared = holds.iter().map(|hold| hold.time).sum::<f64>();
+    // The message shares links at its end, after its latency.
+    let shared = delays.iter().map(|delay| delay.time).sum::<f64>();
     let since = message.arrived as f64 - shared;
     let from = since.max((replay.began + step.start) as f64);
     let to = ((replay.began + step.end) as f64).max(from);

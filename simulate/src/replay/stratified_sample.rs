@@ -11,17 +11,18 @@ use phaseflow_segment::{Occurrence, Samples, Segmentation, Span, Traits, Units};
 use super::interval::{TraceInterval, trace_time};
 use super::operations::Operations;
 
-/// Most windows of a phase that are replayed a second time with a shorter beginning, where nothing
-/// is left to chance. Where samples are drawn one window is enough.
+/// Most windows of a phase that are replayed again with a shorter warm-up, where all units are
+/// replayed. Where samples are drawn, one window per phase is replayed again. One and four change
+/// no phase of the bench at `WORTH` in regression.rs, whose phases draw samples.
 const CHECKS: usize = 2;
 
-/// What stands for all of a run.
+/// A sample that represents the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StratifiedSample {
     /// The windows, one after the other.
     pub operations: Operations,
-    /// Some of them, each with half of what comes before its first sample; `None` if there is none
-    /// that begins in the middle of the run.
+    /// Some of the windows, each with half of the warm-up before its first sample; `None` if all
+    /// begin with the run.
     pub again: Option<Operations>,
     /// By phase.
     pub strata: Vec<Stratum>,
@@ -32,9 +33,9 @@ pub struct StratifiedSample {
 pub struct Stratum {
     /// The phase; `None`: idle stretches.
     pub phase: Option<u32>,
-    /// How long all of it took when it was recorded.
+    /// Recorded time of the whole phase.
     pub recorded_ns: u64,
-    /// How many units there are, without those that stand for themselves.
+    /// Number of units, without those that represent only themselves.
     pub units: u64,
     /// What they have all together.
     pub total: Traits,
@@ -49,11 +50,11 @@ pub struct Stratum {
 /// A sampled unit: stretches of the replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampledUnit {
-    /// Which stretches.
+    /// The stretches.
     pub stretches: Vec<usize>,
-    /// What is known of it without simulation.
+    /// Its traits, which need no simulation.
     pub traits: Traits,
-    /// Which stretches they are where less comes before it; none if it is not replayed again.
+    /// Its stretches in the replay with the shorter warm-up; empty if it is not replayed again.
     pub again: Vec<usize>,
     /// True if what comes before it in the run is left out.
     pub begins: bool,
@@ -94,14 +95,14 @@ impl StratifiedSample {
         Ok(Some(Self { operations: Operations::spliced(&operations)?, again, strata }))
     }
 
-    /// What is simulated: all windows, then those that are replayed again.
+    /// Operations of all windows, then of those that are replayed again.
     pub fn replays(&self) -> impl Iterator<Item = &Operations> {
         [&self.operations].into_iter().chain(&self.again)
     }
 }
 
-/// True if a phase has messages, but none of them is in a sample. Of the stray messages of idle
-/// stretches there need not be any in those that are sampled.
+/// True if a phase has messages, but its samples have none. Idle stretches are excepted, as their
+/// few messages may all be outside of the samples.
 fn lacks_messages(strata: &[Stratum]) -> bool {
     // In samples, and in all units, by phase.
     let mut messages: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
@@ -140,8 +141,8 @@ impl Windows<'_> {
         Ok((all, firsts))
     }
 
-    /// The same of windows that are replayed again, without the first half of what comes before
-    /// their first sample; the first stretch is `None` for windows that are not.
+    /// The same for windows that are replayed again, without the first half of their warm-up; the
+    /// first stretch is `None` for the others.
     fn shorter(&self) -> Result<(Vec<Operations>, Vec<Option<usize>>)> {
         let last_ns = self.segmentation.header.duration_ns;
         let (mut all, mut firsts, mut stretches) = (Vec::new(), vec![None; self.intervals.len()], 0);

@@ -40,11 +40,11 @@ pub(super) struct Sum {
 
 /// The consequence of a rank's joining.
 pub(super) enum Joined {
-    /// Others of its host are still to come.
+    /// Other ranks of its host have not joined yet.
     Waits,
     /// The worker adds its vector.
     Contributes { group: u32, worker: u32 },
-    /// All are on one host, and all are there.
+    /// All ranks are on one host, and all have joined.
     Done,
 }
 

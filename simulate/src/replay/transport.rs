@@ -3,30 +3,30 @@
 use phaseflow_collect::Error;
 
 use crate::engine::Picoseconds;
-use crate::flow::{Hold, Loss, Pair};
+use crate::flow::{Delay, Loss, Pair};
 use crate::packet::Group;
 use crate::topology::HostId;
 
-/// What carries messages from host to host.
+/// A transport: it carries messages from host to host.
 ///
-/// Time only moves on: `now` and `to` are never before those of earlier calls, and never after
+/// Time ascends: `now` and `to` are never before those of earlier calls, and never after
 /// [`next`](Self::next).
 ///
-/// What a transport cannot do it refuses with [`failure`](Self::failure), which is checked before a
-/// result is used.
+/// A transport reports errors by [`failure`](Self::failure), which is checked before a result is
+/// used.
 pub trait Transport {
-    /// A message of `bytes` leaves `src` for `dst`, another host unless messages within one take
-    /// time, at `now`. It is told under `key` when it has arrived; no two messages on their way
-    /// have the same key.
+    /// Sends a message of `bytes` from `src` to `dst` at `now`. The hosts differ, unless messages
+    /// within a host take time. The arrival is reported by `key`, which no other message in flight
+    /// has.
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32);
 
-    /// When the next message arrives, if nothing else is sent until then. If that is not before
-    /// `limit`, it may be any time from `limit` on; nothing is sent before that time any more.
-    /// `None`: nothing is on its way.
+    /// Time of the next arrival, if no other message is sent before. If it is not before `limit`,
+    /// the result is any time from `limit` on, and no message may be sent before it. `None` if no
+    /// message is in flight.
     fn next(&mut self, limit: Picoseconds) -> Option<Picoseconds>;
 
-    /// Goes on to `to` and appends the keys of the messages that have arrived by then, in order of
-    /// their arrival; equal ones in an order that does not depend on keys.
+    /// Advances to `to` and appends the keys of the messages that have arrived by then, in order of
+    /// arrival. The order of equal times does not depend on keys.
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>);
 
     /// Messages that start from now on are of this job, from one of its ranks to another.
@@ -34,25 +34,25 @@ pub trait Transport {
         let _ = (job, ranks);
     }
 
-    /// True if it can be [told](Self::take_holds) what held messages up.
-    fn tells_holds(&self) -> bool {
+    /// True if [delays](Self::take_delays) of messages are attributed.
+    fn attributes_delays(&self) -> bool {
         false
     }
 
-    /// What held up a message that has been told, by job: together what it took after its latency.
-    /// Asked once, at once.
-    fn take_holds(&mut self, key: u32) -> Vec<Hold> {
+    /// The delays of a message that has just arrived, by job; they add up to its time after its
+    /// latency. To be called once, right after the arrival.
+    fn take_delays(&mut self, key: u32) -> Vec<Delay> {
         let _ = key;
         Vec::new()
     }
 
-    /// Of each loss of a message, the ranks of that job whose messages it lost most to, if it is
-    /// told what held messages up. In the order of time, without overlap.
-    fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+    /// The competing pair of each loss of a message, if delays are attributed. Losses ascend in
+    /// time, without overlap.
+    fn competing_pairs(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
         vec![None; losses.len()]
     }
 
-    /// Nobody will ask for the rivals of losses before a time.
+    /// Drops what competing pairs of losses before a time need.
     fn forget(&mut self, before: Picoseconds) {
         let _ = before;
     }
@@ -69,7 +69,7 @@ pub trait Transport {
         let _ = group;
     }
 
-    /// A worker of a group adds a vector; it is told under `key` when it has the sum.
+    /// A worker of a group adds a vector; the arrival of the sum is reported by `key`.
     fn contribute(&mut self, now: Picoseconds, group: u32, worker: u32, bytes: u64, key: u32);
 
     /// The first thing that went wrong.
@@ -77,7 +77,7 @@ pub trait Transport {
         None
     }
 
-    /// Where nothing arrives any more: what in the network waits for ever, as a sentence.
+    /// Describes a deadlock of the network, as a sentence.
     fn stuck(&mut self) -> Option<String> {
         None
     }

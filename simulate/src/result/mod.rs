@@ -1,4 +1,5 @@
-//! What a simulation says: one [`RunResult`] per point of a sweep, and the archive that holds them.
+//! Results of a simulation: one [`RunResult`] per point of a sweep, and the archive that holds
+//! them.
 //!
 //! An unknown is `None` and becomes an empty cell, never 0.
 
@@ -31,8 +32,8 @@ pub struct ResultHeader {
     pub format: String,
     /// At most [`VERSION`].
     pub version: u32,
-    /// The whole sweep as it was understood, defaults filled in, whichever of its points the
-    /// archive holds: archives of equal configuration are shards of one sweep.
+    /// The configuration of the whole sweep with all defaults, for any subset of its points:
+    /// archives of equal configuration are shards of one sweep.
     pub configuration: serde_json::Value,
 }
 
@@ -43,7 +44,7 @@ impl ResultHeader {
     }
 }
 
-/// Which point of a sweep a run is: the labels of its choices, in the order of the product.
+/// The point of a run: the labels of its choices, in the order of the product.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLabels {
     /// Number of the run in the product, from 0 in the order topology × scheduler × host selector ×
@@ -74,7 +75,7 @@ pub struct RunLabels {
 /// One simulated point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// What was simulated.
+    /// The simulated part.
     pub labels: RunLabels,
     /// Index of its topology in the archive.
     pub topology: usize,
@@ -84,13 +85,13 @@ pub struct RunResult {
     pub jobs: Vec<JobRow>,
     /// Phases of jobs, by job, then phase.
     pub phases: Vec<PhaseRow>,
-    /// Where the time of each rank went, by job, phase and rank; flow and packet model.
+    /// Accounts of ranks, by job, phase and rank; flow and packet model.
     pub ranks: Vec<RankRow>,
     /// Steps of critical paths, by job, phase and time, the sums of the others last; flow and
-    /// packet model, where they are asked for.
+    /// packet model, on request.
     pub path: Vec<PathRow>,
-    /// What critical paths waited for in the network, by job, phase, cause, link and job that
-    /// caused it; flow model, where it is asked for.
+    /// Delays of critical paths in the network, by job, phase, cause, link and responsible job;
+    /// flow model, on request.
     pub blame: Vec<BlameRow>,
     /// Link statistics, by job, phase and link; links without traffic are left out.
     pub links: LinkTable,
@@ -98,13 +99,13 @@ pub struct RunResult {
     pub series: Vec<Series>,
     /// Link loads at chosen times.
     pub snapshots: Vec<Snapshot>,
-    /// Routes of each phase of each job, where forwarding tables are asked for; not archived.
+    /// Routes of each phase of each job, if forwarding tables are requested; not archived.
     pub routes: Vec<PhaseRoutes>,
     /// The end of each flow of a [list](crate::flow_list::FlowList), in its order; not archived.
     pub flow_ends: Vec<FlowEnd>,
 }
 
-/// When a flow of a list ended, seconds; unknown for one that never did.
+/// End of a flow of a list, seconds; unknown for a flow that never ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowEnd {
     /// Since the start of the run.
@@ -126,7 +127,7 @@ pub struct PhaseRoutes {
     pub routes: Routes,
 }
 
-/// What the table `runs` says beyond the labels.
+/// Columns of the table `runs` besides the labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunStatistics {
     /// End of the last job that finished, seconds; unknown for endless generators.
@@ -152,19 +153,18 @@ pub struct JobRow {
     pub job: u32,
     /// Index of its workload in the archive.
     pub workload: usize,
-    /// When it was submitted.
+    /// Time of its submission.
     pub submitted_s: f64,
-    /// When it started.
+    /// Its start.
     pub started_s: Option<f64>,
-    /// When it finished.
+    /// Its end.
     pub finished_s: Option<f64>,
     /// The nodes of its hosts.
     pub hosts: Vec<NodeId>,
-    /// The node of each rank's host; empty where only the whole run is told of.
+    /// The node of each rank's host; empty in results of the whole run only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<NodeId>,
-    /// How long it would have run in the same place without other jobs, seconds; flow and packet
-    /// model, where it is asked for.
+    /// Run time in the same place without other jobs, seconds; flow and packet model, on request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone_s: Option<f64>,
 }
@@ -195,8 +195,8 @@ pub struct PhaseRow {
     /// The bottleneck: the link of highest load / capacity; ties to the first.
     pub bottleneck: Option<LinkId>,
     /// Pairs of hosts that send the most bytes over the bottleneck, the heaviest first; three at
-    /// most. Empty where the routes of recorded messages do not
-    /// tell, as where another collective takes the place of a recorded one.
+    /// most. Empty with replaced collectives, which the routes of recorded messages do not
+    /// describe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub senders: Vec<Sender>,
     /// Least load on a link, links without traffic included.
@@ -209,18 +209,18 @@ pub struct PhaseRow {
     pub drops: Option<u64>,
     /// Packets sent again; packet model only.
     pub retransmits: Option<u64>,
-    /// What a replay found; flow and packet model.
+    /// Results of the replay; flow and packet model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Replayed>,
-    /// What packets came to; packet model only, where no other job was there.
+    /// Packet counts; packet model only, for phases without other jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketCounts>,
-    /// Which model simulated it, where that was left to the run.
+    /// The model that simulated it, with `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,
 }
 
-/// What a pair of hosts sends over a link.
+/// The bytes of a pair of hosts over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
     /// The node of the host that sends.
@@ -243,9 +243,9 @@ pub struct Chosen {
 /// Packets of a phase, all occurrences and links together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketCounts {
-    /// How often a packet was put on a link.
+    /// Number of transmissions of packets on links.
     pub hops: u64,
-    /// Packets that found no room in a queue.
+    /// Packets that a full queue dropped.
     pub drops: u64,
     /// Packets lost on links.
     pub losses: u64,
@@ -259,7 +259,7 @@ pub struct PacketCounts {
     pub checked_sums: u64,
     /// Those that were wrong.
     pub wrong_sums: u64,
-    /// Packets that a switch had no memory for, and left to a server.
+    /// Packets that a switch without free memory forwarded to a server.
     pub fallbacks: u64,
     /// Packets that a link delivered twice.
     #[serde(default)]
@@ -267,7 +267,7 @@ pub struct PacketCounts {
 }
 
 impl PacketCounts {
-    /// So many times all counts, each to the nearest one.
+    /// All counts times a factor, rounded to the nearest integer.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let times = |count: u64| (count as f64 * factor).round() as u64; // saturates
@@ -300,7 +300,7 @@ impl PacketCounts {
     }
 }
 
-/// Where the time of one rank of a job went, in seconds: all occurrences of a phase together.
+/// The account of one rank of a job, seconds: all occurrences of a phase together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankRow {
     /// Number of the job within the run.
@@ -324,10 +324,10 @@ pub struct RankRow {
     pub network_s: f64,
 }
 
-/// Where the time of a replayed phase went, all its occurrences together, in seconds.
+/// The account of a replayed phase, all its occurrences together, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Replayed {
-    /// How many occurrences were simulated; the others are taken to be like them.
+    /// Number of simulated occurrences; they represent the others.
     pub simulated: u64,
     /// Computation, mean over the ranks.
     pub compute_s: f64,
@@ -343,13 +343,12 @@ pub struct Replayed {
     pub path_ranks_s: f64,
     /// Part of the critical path in the network; with the other part it is the makespan.
     pub path_network_s: f64,
-    /// What the makespan would be if nobody had to share links: no routing can do better on these
-    /// routes' capacities.
+    /// Makespan if every message had its links alone: a lower bound for any routing with these
+    /// capacities.
     pub unshared_s: Option<f64>,
-    /// What the makespan would be if links had no limit to their capacity.
+    /// Makespan with unlimited capacity of links.
     pub unlimited_s: Option<f64>,
-    /// By how much of itself the makespan may be off, as only samples were simulated; 0 if all was,
-    /// `None` if nothing tells.
+    /// Relative error of the makespan from sampling; 0 if all was simulated, `None` if unknown.
     #[serde(default)]
     pub makespan_error: Option<f64>,
 }
@@ -371,7 +370,7 @@ pub struct LinkTable {
     /// Bytes per second while the phase runs, or bytes where no duration is known (for the whole
     /// run: the highest).
     pub load: Vec<f64>,
-    /// What packets came to, where they were simulated; empty if nowhere.
+    /// Packet counts by link; empty without the packet model.
     pub packets: Vec<Option<LinkPackets>>,
 }
 
@@ -382,7 +381,7 @@ pub struct Series {
     /// `max_congestion`, `stddev_congestion`, `max_flows`, `jobs_waiting`, `jobs_running`,
     /// `jobs_in_system`, `jobs_finished`.
     pub name: String,
-    /// When a value begins, seconds, ascending.
+    /// Start of each value, seconds, ascending.
     pub time_s: Vec<f64>,
     /// The values.
     pub value: Vec<f64>,

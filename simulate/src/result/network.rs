@@ -1,5 +1,4 @@
-//! The network as a result remembers it: what is needed to name links, to draw them, and to build
-//! it again.
+//! The network in a result: enough to name links, to draw them, and to build it again.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +8,11 @@ use crate::topology::{Faults, LinkId, Node, NodeId, PortOrder, Topology};
 /// results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// What the user called it.
+    /// The user's name for it.
     pub label: String,
     /// Time that a packet's head spends in a switch, picoseconds.
     pub switch_latency_ps: u64,
-    /// How routing decisions order switches.
+    /// The order of switches in routing decisions.
     pub port_order: PortOrder,
     /// Hosts and switches.
     pub nodes: Vec<Node>,
@@ -24,9 +23,9 @@ pub struct Network {
 /// A directed link and its ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Where it leaves.
+    /// Its source.
     pub src: NodeId,
-    /// Where it arrives.
+    /// Its destination.
     pub dst: NodeId,
     /// Gbit/s.
     pub capacity: f64,
@@ -34,7 +33,7 @@ pub struct Link {
     pub latency_ps: u64,
     /// Output port at the source.
     pub port: Option<String>,
-    /// What it does to packets besides carrying them.
+    /// Its faults.
     #[serde(default, skip_serializing_if = "Faults::is_none")]
     pub faults: Faults,
 }

@@ -1,4 +1,4 @@
-//! What packets came to on links: columns of the table `links` that only the packet model has.
+//! Packet counts of links: columns of the table `links` of the packet model.
 
 /// Packets on one link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub struct LinkPackets {
     pub queue_p99: u64,
     /// Likewise, all.
     pub queue_max: u64,
-    /// How often it was paused.
+    /// Number of its pauses.
     pub pauses: u64,
-    /// For how long, picoseconds.
+    /// Its duration, picoseconds.
     pub paused_ps: u64,
     /// Arrived twice.
     pub duplicates: u64,

@@ -1,11 +1,11 @@
-//! What critical paths are made of: the tables `path` and `blame`.
+//! Critical paths: the tables `path` and `blame`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::topology::LinkId;
 
-/// A step of the critical path of a phase; or, without `start_s`, all of its kind that are not told
-/// one by one.
+/// A step of the critical path of a phase; or, without `start_s`, the sum of all steps of its kind
+/// that are not listed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathRow {
     /// Number of the job within the run.
@@ -15,30 +15,30 @@ pub struct PathRow {
     pub phase: u32,
     /// What happened.
     pub kind: StepKind,
-    /// How long it took, seconds.
+    /// Its time, seconds.
     pub time_s: f64,
-    /// The rank; of a message its sender, of a sum in the network the rank that joined last.
+    /// The rank: a message's sender, or the rank that joined a sum in the network last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// The receiver of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<u32>,
-    /// When it began: seconds since the job started, or since the replay of the samples began.
+    /// Its start, seconds since the start of the job, or of the replay of the samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_s: Option<f64>,
-    /// What was sent.
+    /// Sent messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The link that held a message up the longest.
+    /// The link of the longest delay of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkId>,
-    /// What it lost to messages that it shared links with, seconds.
+    /// Time lost to messages on the same links, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_s: Option<f64>,
     /// The job that it lost most to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_job: Option<u32>,
-    /// Of that job the rank whose messages it lost most to, those to `by_peer`.
+    /// The competing pair of that job: its sender; `by_peer` is its receiver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_rank: Option<u32>,
     /// The receiver of these messages.
@@ -58,8 +58,8 @@ pub enum StepKind {
     Sum,
 }
 
-/// Part of the time that the critical path of a phase was in the network, all occurrences together;
-/// the rows of a phase add up to that time.
+/// Part of the network time of a phase's critical path, all occurrences together; the rows of a
+/// phase add up to that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlameRow {
     /// Number of the job within the run.
@@ -67,7 +67,7 @@ pub struct BlameRow {
     /// Position of the phase among the rows of its job in
     /// [`RunResult::phases`](super::RunResult::phases).
     pub phase: u32,
-    /// What the time was needed for.
+    /// The cause of the time.
     pub cause: Cause,
     /// Whose messages it was lost to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,13 +79,13 @@ pub struct BlameRow {
     pub path_s: f64,
 }
 
-/// What time in the network was needed for.
+/// Cause of time in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
     /// Latency of links and switches.
     Latency,
-    /// The bytes of messages on the path, had they been alone.
+    /// Transfer of the path's messages, if they were alone.
     Transfer,
     /// Other messages on the bottleneck.
     Sharing,

@@ -1,7 +1,7 @@
 //! Reading a result archive, one run in memory at a time.
 //!
-//! What a run refers to by number (topology, workloads, links) is checked to exist when the run is
-//! read, so that whoever uses a [`RunResult`] of this reader may index with it.
+//! Numbers that a run refers to (topology, workloads, links) are checked when the run is read, so
+//! users of a [`RunResult`] may index with them.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -18,7 +18,7 @@ use super::{FORMAT, Network, ResultHeader, RunResult, Series, Snapshot, VERSION}
 use crate::topology::{LinkId, NodeId};
 use crate::workload::Workload;
 
-/// A writer ends a member of lines at 4 MiB plus a line.
+/// Largest member of lines, bytes: a writer ends one at 4 MiB plus a line.
 const LARGEST_LINES: u64 = 64 << 20;
 
 /// Reads a result archive front to back.
@@ -32,7 +32,7 @@ pub struct ResultReader<R: BufRead> {
     runs: usize,
     last: Option<u32>,
     finished: bool,
-    /// Whether an archive that ends too early is read as far as it goes, and whether it was one.
+    /// Whether a truncated archive is accepted, and whether this one is truncated.
     partial: bool,
     cut: bool,
     bytes: Vec<u8>,
@@ -67,13 +67,13 @@ impl<R: BufRead> ResultReader<R> {
     /// Opens an archive, gzip'ed or not, and reads what its runs refer to.
     ///
     /// # Errors
-    /// No result archive, a later version, or a damaged one.
+    /// Input that is no result archive, a later version, or a damaged one.
     pub fn open(input: R) -> Result<Self> {
         Self::begin(input, false)
     }
 
-    /// As [`open`](Self::open), an archive that may end too early: the runs that are complete are
-    /// read, what comes of the next one is passed over.
+    /// As [`open`](Self::open) for an archive that may be truncated: its complete runs are read,
+    /// and the rest is skipped.
     ///
     /// # Errors
     /// As [`open`](Self::open); an archive that ends before its first run could begin.
@@ -118,8 +118,7 @@ impl<R: BufRead> ResultReader<R> {
         Ok(())
     }
 
-    /// Goes to the next member. There is one, the summary being the last; but where an archive may
-    /// end too early.
+    /// Goes to the next member. The last one is the summary, except in a truncated archive.
     fn advance(&mut self) -> Result<()> {
         let next = self.archive.next_member().and_then(|member| {
             member.ok_or_else(|| {
@@ -130,7 +129,7 @@ impl<R: BufRead> ResultReader<R> {
         Ok(())
     }
 
-    /// `None` for the failures that come of an early end, where there may be one.
+    /// `None` for failures by truncation, if the archive may be truncated.
     fn unless_cut<T>(&mut self, outcome: Result<T>) -> Result<Option<T>> {
         match outcome {
             Err(error) if self.partial && (self.cut || error.kind() == ErrorKind::Truncated) => {
@@ -141,12 +140,12 @@ impl<R: BufRead> ResultReader<R> {
         }
     }
 
-    /// True if the archive turned out to end too early.
+    /// True if the archive is truncated.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// What was simulated.
+    /// The simulated part.
     pub fn header(&self) -> &ResultHeader {
         &self.header
     }
@@ -175,8 +174,8 @@ impl<R: BufRead> ResultReader<R> {
             }
             match Place::of(&member.name) {
                 Some(Place { folder: "runs", number, part: "" }) => {
-                    // A run tells how much there is of it; so the last one may be complete although
-                    // nothing follows.
+                    // A run states its sizes, so the last one of a truncated archive may be
+                    // complete.
                     let run = self.run(&member, number);
                     let run = self.unless_cut(run)?;
                     self.runs += usize::from(run.is_some());
@@ -209,8 +208,8 @@ impl<R: BufRead> ResultReader<R> {
         Ok(())
     }
 
-    /// Hands the members that belong to the entry at `head` to `part`, which says whether it knew
-    /// the member.
+    /// Passes the members of the entry at `head` to `part`, which returns whether it knows the
+    /// member.
     fn parts(
         &mut self,
         head: &MemberInfo,
@@ -364,8 +363,8 @@ impl<R: BufRead> ResultReader<R> {
         count("rows of path", entry.path, run.path.len())?;
         count("rows of blame", entry.blame, run.blame.len())?;
         count("links", entry.links, run.links.link.len())?;
-        for (series, told) in run.series.iter().zip(&entry.series) {
-            count(&format!("points of series {}", told.name), told.points, series.time_s.len())?;
+        for (series, stated) in run.series.iter().zip(&entry.series) {
+            count(&format!("points of series {}", stated.name), stated.points, series.time_s.len())?;
         }
         for snapshot in &run.snapshots {
             count("links of a snapshot", links, snapshot.load.len())?;
@@ -424,7 +423,7 @@ fn check_phases(run: &RunResult) -> Result<()> {
     Ok(())
 }
 
-/// Where no member is.
+/// A place without a member.
 fn nothing() -> MemberInfo {
     MemberInfo { name: String::new(), size: 0 }
 }
@@ -440,11 +439,11 @@ fn in_order(member: &MemberInfo, number: u32, expected: usize) -> Result<()> {
     Err(Error::data(format!("comes where number {expected} was expected")).at(&member.name))
 }
 
-fn count(what: &str, told: usize, found: usize) -> Result<()> {
-    if told == found {
+fn count(what: &str, stated: usize, found: usize) -> Result<()> {
+    if stated == found {
         return Ok(());
     }
-    Err(Error::data(format!("says {told} {what}, the archive holds {found}")))
+    Err(Error::data(format!("says {stated} {what}, the archive holds {found}")))
 }
 
 fn checked_phase(entry: PhaseEntry, matrix: MatrixBuilder) -> Result<Phase> {
@@ -506,7 +505,7 @@ fn link_rows(block: &BlockReader<'_>, table: &mut super::LinkTable) -> Result<()
             *value(row.get_or_insert_default()) = found.cast_unsigned();
         }
     }
-    // Where a block has none, others may.
+    // A block may lack a column that others have.
     if !table.packets.is_empty() {
         table.packets.resize(table.link.len(), None);
     }

@@ -105,7 +105,7 @@ impl<W: Write> ResultWriter<W> {
     /// [`Topology`](crate::topology::Topology)s or what an archive remembers of them.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn new<T>(
         out: W,
         gzip: bool,
@@ -130,8 +130,8 @@ impl<W: Write> ResultWriter<W> {
     /// Appends a run; runs come in ascending order of their number.
     ///
     /// # Errors
-    /// A number not above that of the run before, a time that is not finite, or what the output
-    /// reports.
+    /// A number not above that of the previous run, a time that is not finite, or an error of the
+    /// output.
     pub fn run(&mut self, run: &RunResult) -> Result<()> {
         let number = run.labels.run;
         if let Some(last) = self.last.filter(|last| *last >= number) {
@@ -173,22 +173,22 @@ impl<W: Write> ResultWriter<W> {
         Ok(())
     }
 
-    /// What the archive is written to.
+    /// The output of the archive.
     pub fn output(&mut self) -> &mut W {
         self.archive.output()
     }
 
-    /// Ends the archive and hands the output back.
+    /// Ends the archive and returns the output.
     ///
     /// # Errors
-    /// What the output reports.
+    /// An error of the output.
     pub fn finish(self) -> Result<W> {
         self.archive.finish(&self.summary)
     }
 }
 
-/// Refuses what could not be read back: parallel columns of unequal length, and a number that is
-/// none (JSON has no word for it) where it cannot pass as unknown.
+/// Refuses results that cannot be read back: parallel columns of unequal length, and NaN, which
+/// JSON lacks, for values that cannot be unknown.
 fn checked(run: &RunResult) -> Result<()> {
     let links = &run.links;
     let columns =
@@ -323,7 +323,7 @@ fn write_snapshot<W: Write>(archive: &mut ArchiveWriter<W>, prefix: &str, snapsh
     Ok(())
 }
 
-/// Floats as the integers that columns hold: their bits, so that every one comes back as it was.
+/// Floats as integers of a column: their bits, which preserve every value.
 fn bits(values: &[f64]) -> impl ExactSizeIterator<Item = i64> + '_ {
     values.iter().map(|value| value.to_bits().cast_signed())
 }

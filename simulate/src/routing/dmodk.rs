@@ -1,13 +1,13 @@
-//! D-mod-K: the destination's number decides, so that all traffic to a host comes down one path.
+//! D-mod-K: routes depend on the destination's number, so all traffic to a host takes one path
+//! down.
 //!
 //! E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life
 //! fat trees" (CCIT report 776, Technion 2010): on the way up, at level l, port ⌊d / (w₁·…·w_l)⌋
-//! mod w_{l+1}. Here the divisor is the product of the numbers of candidates met so far, which is
-//! the same on XGFTs and gives a meaning to the rule on any other network.
+//! mod w_{l+1}. Here the divisor is the product of the numbers of candidates so far. This is the
+//! same on XGFTs, and defines the rule on any other network.
 //!
-//! Good for shifts and all-to-all on full fat trees whose ranks follow the hosts' order; blind to
-//! load, so a pattern that meets its modulus (every 16th host a server) puts everything on one
-//! link.
+//! Good for shifts and all-to-all on full fat trees whose ranks follow the hosts' order. It ignores
+//! load: a pattern with the period of its modulus (every 16th host a server) loads one link only.
 
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
@@ -61,7 +61,7 @@ impl Router for DModK {
     }
 }
 
-/// A host's number as digits in the bases that a walk meets, lowest first.
+/// A host's number as digits in the bases of a walk, lowest first.
 pub(super) struct Digits(pub(super) u32);
 
 impl Digits {

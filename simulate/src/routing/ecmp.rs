@@ -1,5 +1,4 @@
-//! Equal-cost multi-path: each switch hashes a flow's ends and takes the candidate that the hash
-//! names.
+//! Equal-cost multi-path (ECMP): each switch hashes a flow's ends to one of the candidates.
 //!
 //! As switches do (RFC 2992 describes hashing for ECMP), with the pair of hosts as the flow and a
 //! salt per switch, so that the choices of successive switches are independent (no polarisation).

@@ -1,8 +1,8 @@
-//! Routes from a program of the user's: `exec:PROGRAM`.
+//! Routes from an external program: `exec:PROGRAM`.
 //!
-//! Asked once per job, or per phase where phases are rerouted. Routes need not be shortest, but
-//! they must be routes: links that join up, from the source through switches to the destination, no
-//! node twice.
+//! The program is asked once per job, or per phase if phases are rerouted. Routes need not be
+//! shortest, but must be consecutive links from the source through switches to the destination,
+//! with no node twice.
 
 use phaseflow_collect::Result;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use super::{HostDemand, RouteRequest, Router, Routes};
 use crate::plugin::{Plugin, Role, cells};
 use crate::topology::{HostId, LinkId, Topology};
 
+/// The role of external routers.
 const ROLE: Role = Role { axis: "router", answer: r#"{"routes": [[link, …], …]}, one route per demand"# };
 
 /// The router `exec`.
@@ -54,7 +55,7 @@ impl Exec {
         Ok(Self { plugin: Plugin::start(program, ROLE, seed)?, passed: Vec::new(), route: 0 })
     }
 
-    /// What is wrong with a route, in words.
+    /// The defect of a route, as text.
     fn fault(&mut self, topology: &Topology, demand: &HostDemand, links: &[u32]) -> Option<String> {
         self.passed.resize(topology.node_count(), 0);
         self.route += 1;

@@ -1,15 +1,14 @@
-//! The shortest path that hurts least, given the load of this moment.
+//! Greedy routing: the shortest path of least cost under the present loads.
 //!
 //! PFSim's dynamic routers: `greedy` takes the path of the least sum of loads, `greedy-max` the one
-//! whose most loaded link has the least load. Pairs come from the heaviest to the lightest and each
-//! sees those before it. Only links between switches count: the first and last hop are not a matter
-//! of choice. Loads are compared, not load / capacity: on networks of unequal capacities these are
-//! the wrong routers.
+//! whose most loaded link has the least load. Pairs are routed from the heaviest to the lightest,
+//! each after the load of those before it. Only links between switches count, as the first and last
+//! hop are fixed. Loads are compared, not load / capacity: on networks of unequal capacities these
+//! are the wrong routers.
 //!
-//! The least cost to the destination is known for each switch once it is known for the switches
-//! behind its candidates, so a search breadth first from the source, and its order backwards, give
-//! the exact minimum over all shortest paths in one step per link of the DAG. Ties: the first
-//! candidate, hop by hop.
+//! The least cost of a switch follows from those of the switches behind its candidates. A
+//! breadth-first search from the source, processed in reverse, thus gives the exact minimum over
+//! all shortest paths, in one step per link of the DAG. Ties: the first candidate, hop by hop.
 
 use std::marker::PhantomData;
 
@@ -18,10 +17,11 @@ use phaseflow_collect::Result;
 use super::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, ShortestPaths, Topology};
 
-/// Choices behind the first that are decided path by path: the up-ports of a three-level fat tree.
+/// Further choices, after the first, up to which paths are compared one by one: a three-level fat
+/// tree has one, at the second switch. With more, a search costs less.
 const FURTHER_CHOICES: u32 = 1;
 
-/// How the loads of a path's links make its cost.
+/// The cost of a path from the loads of its links.
 pub(super) trait Cost: Send {
     /// The cost of a link with load `load` followed by a path of cost `rest`.
     fn join(load: f64, rest: f64) -> f64;
@@ -58,11 +58,11 @@ pub(super) struct Greedy<C> {
     room: Vec<LinkId>,
 }
 
-/// What one search knows, kept to spare allocations.
+/// The state of a search, kept to save allocations.
 #[derive(Debug, Default)]
 struct Search {
-    /// By switch: number of the last search that met it.
-    met: Vec<u32>,
+    /// By switch: number of the last search that visited it.
+    visited: Vec<u32>,
     number: u32,
     /// Switches in order of distance from the source.
     order: Vec<usize>,
@@ -132,13 +132,11 @@ impl<C: Cost> Greedy<C> {
     }
 }
 
-/// The first link of least cost among `links`, if it is below `bound`, and that cost, `spent` so
-/// far included. `None` if more than `choices` further choices lie behind the links: then a search
-/// is cheaper.
+/// The first link of least cost among `links`, if below `bound`, with that cost including `spent`.
+/// `None` if more than `choices` further choices follow, where a search is cheaper.
 ///
-/// As deep as a fat tree of three levels needs, this looks at paths one after the other, but leaves
-/// each as soon as it is not better than the best so far, which the remaining links cannot change:
-/// costs only grow.
+/// This compares paths one by one, and leaves a path once it is no better than the best so far:
+/// costs only grow along a path.
 fn best_by_bound<C: Cost>(
     topology: &Topology,
     paths: &ShortestPaths<'_>,
@@ -176,7 +174,7 @@ fn best_by_bound<C: Cost>(
 
 impl Search {
     fn fit(&mut self, switches: usize) {
-        self.met.resize(switches, 0);
+        self.visited.resize(switches, 0);
         self.cost.resize(switches, 0.0);
         self.onward.resize(switches, LinkId(u32::MAX));
     }
@@ -191,13 +189,13 @@ impl Search {
     ) -> Option<LinkId> {
         self.begin();
         for link in links {
-            self.meet(topology, *link);
+            self.visit(topology, *link);
         }
         let mut next = 0;
         while let Some(&switch) = self.order.get(next) {
             next += 1;
             for link in paths.candidates(switch) {
-                self.meet(topology, *link);
+                self.visit(topology, *link);
             }
         }
         for at in (0..self.order.len()).rev() {
@@ -225,18 +223,18 @@ impl Search {
     fn begin(&mut self) {
         self.order.clear();
         if self.number == u32::MAX {
-            self.met.fill(0);
+            self.visited.fill(0);
             self.number = 0;
         }
         self.number += 1;
     }
 
     #[inline]
-    fn meet(&mut self, topology: &Topology, link: LinkId) {
+    fn visit(&mut self, topology: &Topology, link: LinkId) {
         if let Some(switch) = topology.switch_after(link)
-            && self.met[switch] != self.number
+            && self.visited[switch] != self.number
         {
-            self.met[switch] = self.number;
+            self.visited[switch] = self.number;
             self.order.push(switch);
         }
     }

@@ -1,4 +1,4 @@
-//! Which links a demand takes.
+//! The route of a demand.
 //!
 //! All routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the
 //! destination ([`ShortestPaths`](crate::topology::ShortestPaths)); paths are never enumerated. The
@@ -29,7 +29,7 @@ use phaseflow_collect::{Error, Result, TrafficMatrix};
 use crate::process_mapping::Placement;
 use crate::topology::{HostId, LinkId, Topology};
 
-/// What one host of a job sends to another one in one phase.
+/// The demand from one host of a job to another in one phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostDemand {
     /// Sending host.
@@ -38,30 +38,29 @@ pub struct HostDemand {
     pub dst: HostId,
     /// Bytes of the whole phase.
     pub bytes: u64,
-    /// What links carry: bytes per second, or bytes where no duration is known.
+    /// The load that it puts on links: bytes per second, or bytes where no duration is known.
     pub load: f64,
     /// Number of rank pairs.
     pub flows: u32,
 }
 
-/// What a router is told: application-aware routing sees placement, communication pattern and
-/// interconnect usage.
+/// The question to a router. Application-aware routing gets placement, communication pattern and
+/// loads.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteRequest<'a> {
     /// The network.
     pub topology: &'a Topology,
-    /// What to route, heaviest first, so that the light fit around the heavy; greedy routing
-    /// depends on the order of ties too.
+    /// The demands, heaviest first; greedy routing depends on the order of ties too.
     pub demands: &'a [HostDemand],
-    /// Load of each link by everything else at this moment, in the unit of the demands.
+    /// Present load of each link by all other traffic, in the unit of the demands.
     pub link_load: &'a [f64],
     /// Number of the job within the run.
     pub job: u32,
     /// Name of the phase.
     pub phase: &'a str,
-    /// Where the job's ranks are.
+    /// The placement of the job's ranks.
     pub placement: &'a Placement,
-    /// What they send in the phase.
+    /// Their traffic in the phase.
     pub matrix: &'a TrafficMatrix,
 }
 
@@ -118,10 +117,10 @@ pub trait Router: Send {
     /// Appends one route per demand, in their order, to `routes`, which is empty.
     ///
     /// # Errors
-    /// Only of external programs: one that dies, is late, or answers what is no route.
+    /// External programs only: an end or time-out of the program, or an answer that is no route.
     fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()>;
 
-    /// True if a route depends on its two hosts alone, so that it can be kept.
+    /// True if a route depends on its two hosts alone, and can be reused.
     fn repeats(&self) -> bool {
         false
     }
@@ -139,6 +138,7 @@ enum Algorithm {
     Exec,
 }
 
+/// Algorithms by name, in the order of the documentation.
 const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("dmodk", Algorithm::DModK),
     ("smodk", Algorithm::SModK),
@@ -148,6 +148,7 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("greedy-max", Algorithm::GreedyMax),
     ("exec", Algorithm::Exec),
 ];
+/// Names of algorithms that do not exist yet.
 const LATER: &[&str] = &["minimal", "valiant", "ugal", "table"];
 
 /// Names of the routers, in the order of the documentation.

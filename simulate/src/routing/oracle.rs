@@ -1,5 +1,4 @@
-//! All routers against the slow and obvious: every shortest path of a small random network, spelt
-//! out.
+//! All routers against an oracle that enumerates the shortest paths of small random networks.
 
 use proptest::prelude::*;
 

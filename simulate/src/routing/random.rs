@@ -1,9 +1,8 @@
 //! Any shortest path, each as likely as any other.
 //!
-//! A candidate is taken with the probability of its share of the paths that are left, which makes
-//! whole paths (parallel links make different ones) equally likely, also where hops alone would
-//! not: on tori and irregular networks. The baseline for any cleverer choice; collisions are as
-//! many as chance makes them.
+//! A candidate is taken with the probability of its share of the remaining paths. All paths
+//! (parallel links make different ones) are then equally likely; with equal hops they would not be,
+//! on tori and irregular networks. It is the baseline for all other routers.
 
 use phaseflow_collect::Result;
 use rand::{Rng, SeedableRng};
@@ -40,7 +39,7 @@ impl Router for Random {
                     left -= paths(*i);
                     left < 0.0
                 });
-                // Rounding may leave a last crumb, which belongs to the last candidate.
+                // A remainder by rounding belongs to the last candidate.
                 taken.unwrap_or(candidates.len() - 1)
             });
         }

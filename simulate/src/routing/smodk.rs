@@ -1,10 +1,10 @@
-//! S-mod-K: the source's number decides, so that all traffic of a host goes up one path.
+//! S-mod-K: routes depend on the source's number, so all traffic of a host takes one path up.
 //!
 //! The mirror of D-mod-K, with the source's number in place of the destination's; both are compared
 //! in G. Rodriguez, C. Minkenberg, R. Beivide, R. P. Luijten, J. Labarta and M. Valero, "Oblivious
-//! routing schemes in extended generalized fat tree networks" (CLUSTER 2009). It gathers many
-//! sources of one destination on different ways down, where D-mod-K spreads many destinations of
-//! one source; the better one depends on the pattern.
+//! routing schemes in extended generalized fat tree networks" (CLUSTER 2009). S-mod-K spreads many
+//! sources of one destination over different paths down; D-mod-K spreads many destinations of one
+//! source. The better one depends on the pattern.
 
 use phaseflow_collect::Result;
 

@@ -1,17 +1,18 @@
-//! From source to destination along the shortest-path DAG, asking at each hop that offers a choice.
+//! A walk from source to destination along the shortest-path DAG, with a decision at each hop that
+//! has a choice.
 
 use super::Routes;
 use crate::topology::{HostId, LinkId, NodeId, Topology};
 
-/// Room that walks share, so that they do not allocate.
+/// Memory that walks share.
 #[derive(Debug, Default)]
 pub(super) struct Walker {
     room: Vec<LinkId>,
 }
 
 impl Walker {
-    /// Appends a route. `choose` gets the node of each hop with more than one candidate and says
-    /// which one it takes.
+    /// Appends a route. `choose` gets the node and candidates of each hop with more than one, and
+    /// returns the one to take.
     #[inline]
     pub(super) fn walk(
         &mut self,

@@ -1,4 +1,5 @@
-//! A run of a [list of flows](FlowList): each starts when its line says, none waits for another.
+//! A run of a [list of flows](FlowList): each starts at the time of its line, independent of the
+//! others.
 //!
 //! Flows ask the router one by one, as they start; packets have the routes of all pairs chosen
 //! before, the heaviest pair first, as those of a job. What stays within a host takes no time.
@@ -19,8 +20,9 @@ use crate::result::{FlowEnd, JobRow, LinkTable, PhaseRow, RunLabels, RunResult, 
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 use crate::traffic::LinkShare;
+use crate::units::PS_PER_S;
 
-/// What a network made of a list.
+/// The outcome of a list of flows.
 struct Carried {
     /// End of each flow, picoseconds; `None` for those that never arrive.
     ends: Vec<Option<f64>>,
@@ -111,7 +113,7 @@ impl Listed<'_> {
         Ok(Carried { ends, shares, packets: Some(packets) })
     }
 
-    /// All that a pair of hosts sends together, the heaviest pair first.
+    /// The sum of the bytes of each pair of hosts, the heaviest pair first.
     fn demands(&self) -> Vec<HostDemand> {
         let mut pairs: Vec<((u32, u32), u64)> = Vec::new();
         for key in 0..self.order.len() as u32 {
@@ -168,8 +170,8 @@ impl Listed<'_> {
 /// Runs a list under a model that has messages.
 ///
 /// # Errors
-/// A host that the network does not have; a model or collective that has no use for flows; flows
-/// that never arrive; what the router says.
+/// A host that the network does not have; a model or collective without messages; flows that never
+/// arrive; errors of the router.
 pub fn run_flows(
     topology: &Topology,
     topology_index: usize,
@@ -192,7 +194,7 @@ pub fn run_flows(
     Ok(result(&listed, carried, topology_index, labels))
 }
 
-/// What a list cannot be run with.
+/// Refuses models and collectives that cannot run a list.
 pub(crate) fn refusal() -> Error {
     Error::usage("a list of flows is for --model flow or packet, with --collective recorded")
 }
@@ -204,12 +206,12 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
     let flow_ends: Vec<FlowEnd> = starts
         .zip(&ends)
         .map(|(start, end)| FlowEnd {
-            end_s: end.map(|end| end / 1e12),
-            duration_s: end.map(|end| (end - start) / 1e12),
+            end_s: end.map(|end| end / PS_PER_S),
+            duration_s: end.map(|end| (end - start) / PS_PER_S),
         })
         .collect();
     let is_complete = ends.iter().all(Option::is_some);
-    let last_s = ends.iter().flatten().fold(0.0, |last: f64, end| last.max(*end)) / 1e12;
+    let last_s = ends.iter().flatten().fold(0.0, |last: f64, end| last.max(*end)) / PS_PER_S;
     let makespan_s = is_complete.then_some(last_s);
     let divisor = last_s.max(f64::MIN_POSITIVE);
     let mut phase = PhaseRow {
@@ -223,7 +225,7 @@ fn result(listed: &Listed<'_>, carried: Carried, topology_index: usize, labels: 
         drops: packets.as_ref().map(|packets| packets.counts.drops),
         retransmits: packets.as_ref().map(|packets| packets.counts.retransmits),
         packets: packets.as_ref().map(|packets| packets.counts),
-        // Links come from the load summary below; a list is not replayed.
+        // The load summary below has the links; a list is not replayed.
         ..PhaseRow::default()
     };
     LoadSummary::of(topology, &shares, |bytes| bytes as f64 / divisor).describe(true, &mut phase);

@@ -25,81 +25,79 @@ use crate::traffic::LinkShare;
 pub(super) struct Job {
     pub(super) number: u32,
     pub(super) workload: usize,
-    /// True if its length means something, and is not made up for want of any time.
+    /// True if its length is known; false if it is nominal, as the trace has no times.
     pub(super) timed: bool,
     pub(super) started: Picoseconds,
-    /// How long it runs, where it is not replayed.
+    /// Its run time, unless it is replayed.
     pub(super) length: Picoseconds,
     pub(super) end: Picoseconds,
     pub(super) hosts: Vec<HostId>,
     pub(super) slots: u64,
-    /// Of its ranks, then of those that serve.
+    /// Hosts of its ranks, then of its servers.
     pub(super) placement: Placement,
-    /// How many serve.
+    /// Number of servers.
     pub(super) servers: usize,
     /// By number within the job: the host.
     pub(super) local_hosts: Vec<HostId>,
     pub(super) job_demands: Rc<JobDemands>,
-    /// Routes of all its pairs, where they are chosen once for several phases.
+    /// Routes of all its pairs, if routes are chosen once per job.
     pub(super) routes: Option<Routes>,
     pub(super) stage: usize,
     pub(super) stage_began: Picoseconds,
     /// By phase: `None` before it first begins.
     pub(super) phases: Vec<Option<Box<PhaseOfJob>>>,
-    /// By rank: how much earlier than the last one it ended the stage before.
+    /// Process skew: by rank, how much earlier than the last one it ended the previous stage.
     pub(super) skew: Vec<Picoseconds>,
-    /// What its phases take while it has the network to itself; `None` before it is known.
+    /// Estimates of its phases for a job alone in the network; `None` before they are computed.
     pub(super) estimates: Option<Rc<Estimates>>,
-    /// How much longer its stages took than without other jobs, picoseconds, where that is asked
-    /// for and known.
+    /// Delay of its stages by other jobs, picoseconds; `None` if not requested or unknown.
     pub(super) delay: Option<i128>,
-    /// What links carry in the stage that it is in, where that is known before it ends.
+    /// Bytes that links carry in the present stage, if they are known before its end.
     pub(super) coming: LinkBytes,
-    /// What is left to carry of what stages sent that were simulated alone, after their last rank
-    /// had left them.
+    /// Bytes of stages that were simulated alone, which links still carry after the last rank has
+    /// left them.
     pub(super) tail: LinkBytes,
-    /// By phase, idle stretches last: how much of what was recorded has passed of it meanwhile.
+    /// By phase, idle stretches last: the recorded time of it that has passed.
     pub(super) passed_ns: Vec<u64>,
 }
 
 /// A phase that has begun at least once.
 #[derive(Default)]
 pub(super) struct PhaseOfJob {
-    /// What it puts on links now.
+    /// Its present load on links.
     pub(super) shares: Vec<LinkShare>,
-    /// What it put on them in the occurrence that is recorded, where routes change.
+    /// Its load on links in the recorded occurrence, if routes change.
     pub(super) recorded: Vec<LinkShare>,
     pub(super) load_summary: Option<LoadSummary>,
-    /// Who sends over the most loaded links, where single jobs are told of.
+    /// The pairs that send over the most loaded links, in runs with rows per job.
     pub(super) senders: Senders,
     pub(super) routes: Option<PhaseRoutes>,
     pub(super) time: Picoseconds,
-    /// What links carried in that time, where it comes out of a replay.
+    /// Bytes that links carried in that time, from a replay.
     pub(super) carried: LinkBytes,
     pub(super) replays: Option<PhaseReplays>,
-    /// Of the occurrences that had the network to themselves.
+    /// Packets of the occurrences that had the network to themselves.
     pub(super) packets: Option<PhasePackets>,
-    /// Which model simulates it, where that is left to the run.
+    /// The model that simulates it, with model `auto`.
     pub(super) chosen: Option<Chosen>,
     /// True if others had not.
     pub(super) met_others: bool,
 }
 
 impl Job {
-    /// Hosts of its ranks, and of those that serve.
+    /// Hosts of its ranks, and of its servers.
     pub(super) fn replay_hosts(&self) -> JobHosts<'_> {
         split_hosts(&self.placement, self.servers)
     }
 
-    /// Takes note of how much earlier than the last one each rank ended a stage.
+    /// Sets the process skew at the end of a stage.
     pub(super) fn leave(&mut self, result: &ReplayResult) {
         self.skew.clear();
         self.skew.extend(result.ends.iter().map(|end| result.end - end));
     }
 
-    /// A stage of this length was simulated alone, in which links carry this and after which they
-    /// carry the `tail` of it. What stages before it left behind is carried as well, as far as
-    /// links have room.
+    /// Sets the link bytes of a stage of this length that was simulated alone; links carry `tail`
+    /// after it. They also carry the tails of earlier stages, up to their capacity.
     pub(super) fn will_carry(
         &mut self,
         topology: &Topology,
@@ -113,8 +111,8 @@ impl Job {
         self.tail.add(tail.iter().copied(), 1.0);
     }
 
-    /// Links carried this in a stretch of a replay of the whole run; those of idle stretches are in
-    /// no phase.
+    /// Adds the link bytes of a stretch of a replay of the whole run; those of idle stretches
+    /// belong to no phase.
     pub(super) fn carried(&mut self, program: &Program<'_>, stretch: usize, carried: Vec<(LinkId, f64)>) {
         let stage = program.stages.get(if program.merged { 0 } else { stretch });
         let phase = stage.and_then(|stage| stage.phase);
@@ -123,20 +121,19 @@ impl Job {
         }
     }
 
-    /// What the latest occurrence of a phase that met other jobs would have taken without them, if
-    /// that is known.
+    /// Time that the latest occurrence of a phase with other jobs would take without them, if
+    /// known.
     pub(super) fn baseline(&self, phase: u32) -> Option<Picoseconds> {
         self.phases[phase as usize].as_deref()?.replays.as_ref()?.baseline
     }
 
-    /// A part of it took this long, and would have taken so long without other jobs, if that is
-    /// known.
+    /// Adds the time of a part of the job, and its time without other jobs if known.
     pub(super) fn was_delayed(&mut self, time: Picoseconds, alone: Option<Picoseconds>) {
         let more = alone.map(|alone| i128::from(time) - i128::from(alone));
         self.delay = self.delay.zip(more).map(|(delay, more)| delay + more);
     }
 
-    /// Puts the time of a replay of the whole run down to the phases of its stages.
+    /// Divides the time of a replay of the whole run among the phases of its stages.
     pub(super) fn spread(
         &mut self,
         program: &Program<'_>,
@@ -145,7 +142,7 @@ impl Job {
         steps: u32,
     ) {
         for (number, stretch) in result.stretches.iter().enumerate() {
-            // Merged, all stretches are of one phase.
+            // With merged phases, all stretches belong to one phase.
             let stage = program.stages[if program.merged { 0 } else { number }];
             let state = stage.phase.and_then(|phase| self.phases.get_mut(phase as usize)?.as_deref_mut());
             if let Some(state) = state {
@@ -209,8 +206,8 @@ impl Machine {
         }
     }
 
-    /// Most slots that a job may occupy if its host selector stops when it has enough: without its
-    /// last host it would have at most `processes - 1`.
+    /// Most slots that a job can occupy: host selectors stop when they have enough, so the hosts
+    /// before the last one have at most `processes - 1`.
     pub(super) fn occupied(&self, processes: u32) -> u64 {
         let processes = u64::from(processes);
         let most = if self.equal {
@@ -221,7 +218,7 @@ impl Machine {
         most.min(self.total_slots)
     }
 
-    /// Takes hosts and says how many slots they have.
+    /// Takes hosts and returns the number of their slots.
     pub(super) fn take(&mut self, hosts: &[HostId], topology: &Topology) -> u64 {
         let mut taken = 0;
         for host in hosts {
@@ -232,9 +229,9 @@ impl Machine {
         taken
     }
 
-    /// Hosts for the servers of a job that has taken `hosts`: its own, or, one for each if there
-    /// are enough, hosts that no rank occupies first, those with fewer servers first, and of equal
-    /// ones the last, which linear selection leaves free the longest.
+    /// Hosts for the servers of a job that has taken `hosts`: its own ones, or other hosts in this
+    /// order. Hosts without ranks come first, then those with fewer servers. Of equal hosts the
+    /// last one comes first, as linear selection leaves it free the longest.
     pub(super) fn serve(&mut self, servers: Servers, hosts: &[HostId]) -> Vec<HostId> {
         let mut chosen: Vec<HostId> = Vec::new();
         for server in 0..servers.count as usize {

@@ -43,7 +43,7 @@ impl JobDemands {
         self.of_rank == of_rank
     }
 
-    /// What is sent over the whole run.
+    /// The demand of the whole run.
     pub(super) fn whole(&self, program: &Program<'_>, aggregator: &mut Aggregator) -> &[PairDemand] {
         &self.indexed(program, aggregator).pairs
     }
@@ -58,7 +58,7 @@ impl JobDemands {
         })
     }
 
-    /// What a phase sends; with the way to the pairs of the whole run if asked for.
+    /// The demand of a phase; on request with the index of each pair among those of the whole run.
     pub(super) fn phase(
         &self,
         phase: usize,

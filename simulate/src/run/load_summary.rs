@@ -3,14 +3,12 @@
 use crate::result::PhaseRow;
 use crate::topology::{LinkId, Topology};
 use crate::traffic::LinkShare;
-
-/// Bits per second of one byte per second, over those of 1 Gbit/s.
-pub(super) const GBPS_PER_BYTE_RATE: f64 = 8.0 / 1e9;
+use crate::units::GBPS_PER_BYTE_RATE;
 
 /// Statistics over links of the load of a phase.
 ///
-/// Mean and variance are over all links of the network (the variance divides by their number: they
-/// are all there are); the least load counts links without traffic.
+/// Mean and variance are over all links of the network (the variance divides by their number, as
+/// they are the population); the least load counts links without traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LoadSummary {
     /// Highest load / capacity.
@@ -68,7 +66,7 @@ impl LoadSummary {
         self.contended_ratio * GBPS_PER_BYTE_RATE
     }
 
-    /// Fills in what the row says of links; utilization only where loads are rates.
+    /// Fills in the link statistics of the row; utilization only if loads are rates.
     pub(super) fn describe(&self, are_rates: bool, row: &mut PhaseRow) {
         let utilization = |ratio: f64| are_rates.then_some(ratio * GBPS_PER_BYTE_RATE);
         row.max_link_bytes = Some(self.max_bytes);

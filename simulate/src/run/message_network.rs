@@ -5,7 +5,7 @@ use phaseflow_collect::{Error, Result};
 use super::RunProgress;
 use super::model::Model;
 use crate::engine::Picoseconds;
-use crate::flow::{FlowNetwork, Hold, Loss, Pair};
+use crate::flow::{Delay, FlowNetwork, Loss, Pair};
 use crate::packet::Group;
 use crate::phase_packets::Counts;
 use crate::replay::{Options, Packets, Shared, Transport};
@@ -40,16 +40,16 @@ impl<'a> MessageNetwork<'a> {
         })
     }
 
-    /// A network of flows, which tells what links carried for each job.
+    /// A flow network that records the traffic of each job.
     pub(super) fn flows_of(
         topology: &'a Topology,
         options: &Options,
         progress: Option<&'a RunProgress<'a>>,
     ) -> Self {
         let mut flows = Box::new(Shared::new(topology, &options.network));
-        flows.tell_carried();
+        flows.record_owner_traffic();
         if options.blame {
-            flows.tell_holds();
+            flows.attribute_delays();
         }
         Self { carrier: Carrier::Flows(flows), progress }
     }
@@ -71,23 +71,23 @@ impl<'a> MessageNetwork<'a> {
         }
     }
 
-    /// Bytes that links carried for a job since this was asked last; none are known of packets,
-    /// which are [counted](Self::take_counts).
-    pub(super) fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+    /// Bytes that links carried for a job since the last call; none for packets, which have
+    /// [counts](Self::take_counts).
+    pub(super) fn take_owner_traffic(&mut self, job: u32) -> Vec<(LinkId, f64)> {
         match &mut self.carrier {
-            Carrier::Flows(flows) => flows.take_carried(job),
+            Carrier::Flows(flows) => flows.take_owner_traffic(job),
             Carrier::Packets(..) => Vec::new(),
         }
     }
 
-    /// Nobody will ask what links carried for a job any more, which sends nothing either.
-    pub(super) fn forget_carried(&mut self, job: u32) {
+    /// Drops the traffic of a job that sends no more messages.
+    pub(super) fn forget_owner_traffic(&mut self, job: u32) {
         if let Carrier::Flows(flows) = &mut self.carrier {
-            flows.forget_carried(job);
+            flows.forget_owner_traffic(job);
         }
     }
 
-    /// Up to when packets have moved; flows begin whenever they are told to.
+    /// The time that the packet network has reached; flows can start at any time.
     pub(super) fn now(&mut self) -> Picoseconds {
         match &mut self.carrier {
             Carrier::Flows(_) => 0,
@@ -95,8 +95,7 @@ impl<'a> MessageNetwork<'a> {
         }
     }
 
-    /// What packets came to since the last time that this was asked, up to the present time of
-    /// replays.
+    /// Packet counts since the last call, up to the present time of replays.
     pub(super) fn take_counts(&mut self, now: Picoseconds) -> Option<Counts> {
         let Carrier::Packets(packets, _) = &mut self.carrier else { return None };
         let network = packets.network();
@@ -141,10 +140,10 @@ impl Transport for MessageNetwork<'_> {
         }
     }
 
-    fn rivals(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
+    fn competing_pairs(&self, losses: &[Loss]) -> Vec<Option<Pair>> {
         match &self.carrier {
-            Carrier::Flows(flows) => flows.rivals(losses),
-            Carrier::Packets(packets, _) => packets.rivals(losses),
+            Carrier::Flows(flows) => flows.competing_pairs(losses),
+            Carrier::Packets(packets, _) => packets.competing_pairs(losses),
         }
     }
 
@@ -155,17 +154,17 @@ impl Transport for MessageNetwork<'_> {
         }
     }
 
-    fn tells_holds(&self) -> bool {
+    fn attributes_delays(&self) -> bool {
         match &self.carrier {
-            Carrier::Flows(flows) => flows.tells_holds(),
-            Carrier::Packets(packets, _) => packets.tells_holds(),
+            Carrier::Flows(flows) => flows.attributes_delays(),
+            Carrier::Packets(packets, _) => packets.attributes_delays(),
         }
     }
 
-    fn take_holds(&mut self, key: u32) -> Vec<Hold> {
+    fn take_delays(&mut self, key: u32) -> Vec<Delay> {
         match &mut self.carrier {
-            Carrier::Flows(flows) => flows.take_holds(key),
-            Carrier::Packets(packets, _) => packets.take_holds(key),
+            Carrier::Flows(flows) => flows.take_delays(key),
+            Carrier::Packets(packets, _) => packets.take_delays(key),
         }
     }
 

@@ -9,12 +9,12 @@
 //! The life of jobs runs on the [event queue](crate::engine); a job follows the depth-0 occurrences
 //! of its workload's phases, stretched to the job's own length. While a phase runs, each link on
 //! the routes of its demand carries the demand's rate (bytes of the phase / time of the phase);
-//! idle stretches carry nothing. If the time of a phase is unknown for any workload of the run, all
-//! loads are bytes, as PFSim's, so that what adds up has one unit.
+//! idle stretches carry nothing. If the time of any phase of the run is unknown, all loads are
+//! bytes, as in PFSim, so that sums have one unit.
 //!
-//! What happens at the same moment happens one after the other, in order of submission to the
-//! queue, but statistics see only what holds for some time: a job that ends as another one starts
-//! is not counted together with it.
+//! Events of the same time are processed in the order of their submission to the queue. Statistics
+//! count only states that last for some time: a job that ends when another one starts does not
+//! overlap it.
 
 mod fidelity;
 mod independent;
@@ -49,6 +49,7 @@ use crate::result::{RunLabels, RunResult};
 use crate::routing::Router;
 use crate::scheduling::Scheduler;
 use crate::topology::Topology;
+use crate::units::PS_PER_S;
 use crate::workload::Workload;
 
 pub(crate) use independent::refusal;
@@ -61,8 +62,8 @@ pub(crate) use job::check_slots;
 use program::Program;
 use simulation::Simulation;
 
-/// Most jobs of one run: about a gigabyte of rows. A line that submits more does so without pause,
-/// and is a slip.
+/// Most jobs of one run: about a gigabyte of rows. A line that submits more has a mistaken
+/// interval.
 pub const MOST_JOBS: u32 = 1_000_000;
 
 /// When jobs of a line are submitted, and how long each runs.
@@ -80,7 +81,7 @@ pub enum Submission {
     },
     /// One job.
     Fixed {
-        /// When it is submitted, seconds.
+        /// Time of its submission, seconds.
         at_s: f64,
         /// Its run time, seconds; `None`: as long as the workload's own.
         duration_s: Option<f64>,
@@ -92,21 +93,21 @@ pub enum Submission {
 pub struct JobSource {
     /// Index of the workload that the jobs run.
     pub workload: usize,
-    /// When and how long.
+    /// Its start and duration.
     pub submission: Submission,
 }
 
-/// How often the router is asked.
+/// When routes are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reroute {
-    /// Once, when a job starts, for what its phases send together (at the rates averaged over the
-    /// whole job): a pair of hosts keeps its route while the job lives. This is what PFSim does.
+    /// Routes are chosen once, at the start of a job, for the sum of its phases at rates averaged
+    /// over the job. A pair of hosts keeps its route for the whole job, as in PFSim.
     #[default]
     Job,
-    /// Each time that a phase begins, for that phase's demand and the loads of that moment. The
-    /// phase's rows then tell of the occurrence with the worst bottleneck (the first of equal
-    /// ones), as if all had been routed like it.
+    /// Routes are chosen at each beginning of a phase, for its demand and the present loads. The
+    /// rows of the phase describe the occurrence with the worst bottleneck (the first of equal
+    /// ones), as if all were routed like it.
     Phase,
 }
 
@@ -124,7 +125,7 @@ impl Reroute {
     }
 }
 
-/// What the table of links holds.
+/// The content of the table of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkStatistics {
     /// A row per job, phase and link with traffic; for fixed job lists.
@@ -134,10 +135,10 @@ pub enum LinkStatistics {
     Run,
 }
 
-/// What is simulated.
+/// The simulated operations.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
-    /// Which point of the sweep this is; its seed is that of the jobs.
+    /// The point of the sweep; its seed is that of the jobs.
     pub labels: RunLabels,
     /// The network.
     pub topology: &'a Topology,
@@ -152,40 +153,39 @@ pub struct Setup<'a> {
     /// One phase per workload, `merged`, with the summed matrix and the whole run's time, idle
     /// stretches included. In the table of links its phase is `None`.
     pub merged: bool,
-    /// How often routes are chosen.
+    /// When routes are chosen.
     pub reroute: Reroute,
     /// When to take snapshots, seconds: each shows the state after all that happens at that time.
     /// Those after the end of the run are left out.
     pub snapshots_s: &'a [f64],
     /// Whether the routes are part of the result.
     pub record_routes: bool,
-    /// What the table of links holds.
+    /// The content of the table of links.
     pub link_statistics: LinkStatistics,
-    /// What the network does with what is sent.
+    /// The network model.
     pub model: Model,
-    /// Who is told of messages that have arrived.
+    /// The progress that counts messages that have arrived.
     pub progress: Option<&'a RunProgress<'a>>,
 }
 
 /// Who decides.
 pub struct Algorithms {
-    /// Which job starts.
+    /// The choice of the next job.
     pub scheduler: Box<dyn Scheduler>,
     /// On which hosts.
     pub host_selector: Box<dyn HostSelector>,
-    /// Which rank on which of them.
+    /// The mapping of ranks to them.
     pub process_mapper: Box<dyn ProcessMapper>,
-    /// By which links they talk.
+    /// Their links.
     pub router: Box<dyn Router>,
 }
 
 /// Runs one point.
 ///
 /// # Errors
-/// A workload whose messages are not known where they are to be replayed; ranks that wait for each
-/// other for ever; a job that can never fit the network; endless jobs without an end of the run, or
-/// more jobs than [`MOST_JOBS`]; a workload whose occurrences do not tile its run; times
-/// beyond the clock (213 days); what external programs report.
+/// A replay without known messages; a deadlock; a job that can never fit the network; endless jobs
+/// without an end of the run, or more jobs than [`MOST_JOBS`]; a workload whose occurrences do not
+/// tile its run; times beyond the clock (213 days); errors of external programs.
 pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     let programs = setup.workloads.iter().map(|workload| Program::new(workload, setup.merged));
     let mut programs = programs.collect::<Result<Vec<_>>>()?;
@@ -197,7 +197,7 @@ pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
 
 /// Seconds as picoseconds, if the clock can hold them.
 fn picoseconds(seconds: f64) -> Option<Picoseconds> {
-    let ps = (seconds * 1e12).round();
+    let ps = (seconds * PS_PER_S).round();
     // u64::MAX as f64 is 2^64.
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(ps as u64)
 }

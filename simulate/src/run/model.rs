@@ -1,4 +1,4 @@
-//! Which network model, and its parameters.
+//! The network model and its parameters.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::{parse_size, parse_time_ns};
@@ -13,13 +13,13 @@ use crate::topology::Topology;
 /// A network model.
 #[derive(Clone, Debug)]
 pub enum Model {
-    /// Phases load links with the rates of the trace; a job takes as long as its trace or as it is
-    /// told.
+    /// Phases load links with the rates of the trace; a job takes as long as its trace or its given
+    /// run time.
     Traffic,
-    /// Ranks are replayed message by message; how long a job takes comes out of it. Its given run
-    /// time is what the scheduler takes it to be.
+    /// Ranks are replayed message by message, which determines the run time of a job. Its given run
+    /// time is only an estimate for the scheduler.
     Flow(Options, Option<CollectiveChoice>),
-    /// The same, and messages are packets; or what is enough for each phase.
+    /// The same with packets; or, with `auto`, with the cheapest sufficient model of each phase.
     Packet(Box<PacketModel>),
 }
 
@@ -27,31 +27,32 @@ pub enum Model {
 /// replay, [`Options`].
 #[derive(Clone, Debug)]
 pub struct PacketModel {
-    /// How ranks are replayed.
+    /// Options of the replay.
     pub options: Options,
     /// Links and switches: `buffer`, `shared`, `pause`, `ecn`, `loss`, `duplicate`, `reorder`,
     /// `paths`.
     pub fabric: FabricOptions,
-    /// How messages become packets; `mtu` is its largest.
+    /// The transport; `mtu` is its largest packet.
     pub transport: TransportChoice,
-    /// What takes the place of recorded collectives.
+    /// The replacement of recorded collectives.
     pub collective: CollectiveChoice,
-    /// Whether sums in the network are carried out and checked: `verify`, `off` by default.
+    /// Whether sums in the network are computed and checked: `verify`, `off` by default.
     pub verify: bool,
-    /// Whether a run may end with ranks that wait for ever and with wrong sums: `allow-hang`, `off`
-    /// by default.
+    /// Whether deadlocks and wrong sums are results instead of errors: `allow-hang`, `off` by
+    /// default.
     pub allow_hang: bool,
-    /// Whether a cheaper model does for a phase is decided by phase: model `auto`.
+    /// Whether each phase has the cheapest sufficient model: `auto`.
     pub is_chosen: bool,
     seed: u64,
     routes_of_router: bool,
 }
 
-/// Marks where none are asked for, as the transports' papers have them: DCTCP at 65 packets of 1500
-/// bytes (10 Gbit/s; Alizadeh et al., SIGCOMM 2010), DCQCN from 5 to 200 kB with up to 1 % (Zhu et
-/// al., SIGCOMM 2015), ATP's switches at 1000 cells of 80 bytes (its public code).
+/// Default ECN marking of DCTCP: above 65 packets of 1500 bytes, for 10 Gbit/s (Alizadeh et al.,
+/// SIGCOMM 2010, section 3.4).
 const DCTCP_MARKING: Marking = Marking { from: 65 * 1500, to: 65 * 1500, probability: 1.0 };
+/// Default ECN marking of DCQCN: from 5 to 200 kB with up to 1 % (Zhu et al., SIGCOMM 2015).
 const DCQCN_MARKING: Marking = Marking { from: 5_000, to: 200_000, probability: 0.01 };
+/// Default ECN marking of ATP: above 1000 cells of 80 bytes, as in its public code.
 const ATP_MARKING: Marking = Marking { from: 80_000, to: 80_000, probability: 1.0 };
 
 /// Names of the parameters that the replay does not have.
@@ -70,7 +71,7 @@ const NAMES: &[&str] = &[
 ];
 
 impl Model {
-    /// True if the messages of the trace travel, and no collective takes the place of a recorded one.
+    /// True if the messages are those of the trace, without replaced collectives.
     pub(super) fn keeps_messages(&self) -> bool {
         match self {
             Self::Traffic => true,
@@ -119,7 +120,7 @@ impl Model {
         }
     }
 
-    /// How ranks are replayed, where they are.
+    /// Options of the replay, if the model has one.
     pub fn replay(&self) -> Option<Options> {
         match self {
             Self::Traffic => None,
@@ -136,7 +137,7 @@ impl Model {
         }
     }
 
-    /// What takes the place of recorded collectives, if something does.
+    /// The replacement of recorded collectives, if any.
     pub fn collective(&self) -> Option<&CollectiveChoice> {
         match self {
             Self::Traffic => None,
@@ -152,14 +153,14 @@ impl Model {
     pub(crate) fn check(&self, topology: &Topology) -> Result<()> {
         let Self::Packet(model) = self else { return Ok(()) };
         check_rates(topology)?;
-        // Where everything is summed in the network, the transport may have nothing to carry.
+        // With sums in the network, the transport may carry no message.
         if model.collective.replacement == Some(Replacement::Network) {
             return Ok(());
         }
         model.transport.check(&model.fabric.worst(topology))
     }
 
-    /// How it is called in messages.
+    /// Its name in messages.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Traffic => "traffic",
@@ -217,14 +218,14 @@ impl PacketModel {
         };
         let largest = made.collective.aggregation(seed, verify)?.map_or(0, |sums| sums.largest_packet());
         made.fabric.check(made.transport.largest_packet().max(largest))?;
-        // Where everything is summed in the network, the transport may have nothing to carry.
+        // With sums in the network, the transport may carry no message.
         if made.collective.replacement != Some(Replacement::Network) {
             made.transport.check(&made.fabric)?;
         }
         Ok(made)
     }
 
-    /// An idle network, as what carries the messages of replays.
+    /// An idle network for the messages of replays.
     pub(super) fn network<'a>(&self, topology: &'a Topology) -> Result<Packets<'a>> {
         Ok(Packets::new(self.bare_network(topology)?, self.options.network.memory_gbps))
     }
@@ -235,7 +236,7 @@ impl PacketModel {
         PacketNetwork::new(topology, &self.fabric, &self.transport, aggregation)
     }
 
-    /// True if packets take the routes of the router, and not such as hosts and switches choose.
+    /// True if packets take the routes of the router; false if hosts and switches choose.
     pub(super) fn takes_routes(&self) -> bool {
         self.routes_of_router
     }
@@ -278,7 +279,8 @@ fn fabric(
     Ok(FabricOptions {
         buffer: size(model, "buffer")?,
         shared,
-        // At half of that, what is in flight to the neighbour has left.
+        // Links resume at half of that: packets in flight to the neighbour have then left its
+        // memory.
         pause: stop.map(|stop| Pause { stop, go: stop / 2 }),
         marking: size(model, "ecn")?.map(Marking::above).or(default_marking),
         loss: model.value("loss", 0.0)?,
@@ -289,7 +291,7 @@ fn fabric(
     })
 }
 
-/// How ranks are replayed.
+/// Options of the replay.
 fn options(model: &Choice, seed: u64) -> Result<Options> {
     let mut options = Options::new(model)?;
     options.noise.seed = seed;

@@ -1,4 +1,4 @@
-//! From a phase's demands to what it puts on each link.
+//! Loads on links from the demands of a phase.
 
 use phaseflow_collect::{Result, TrafficMatrix};
 
@@ -9,12 +9,12 @@ use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 use crate::traffic::{LinkLoads, LinkShare, Quantum};
 
-/// Loads, and who decides where they go.
+/// The loads of links and the router.
 pub(super) struct Network<'a> {
     pub(super) topology: &'a Topology,
     pub(super) loads: LinkLoads,
-    /// By link: bytes per second that it carries now, where that is known; routers see it instead
-    /// of the loads.
+    /// By link: bytes per second that it carries now, if known; routers see it instead of the
+    /// loads.
     pub(super) rates: Option<Vec<f64>>,
     router: Box<dyn Router>,
     quantum: Quantum,
@@ -22,7 +22,7 @@ pub(super) struct Network<'a> {
     sum: LinkSums,
 }
 
-/// What is routed together.
+/// Demands that are routed together.
 #[derive(Clone, Copy)]
 pub(super) struct RouteQuery<'a> {
     pub(super) job: u32,
@@ -32,7 +32,7 @@ pub(super) struct RouteQuery<'a> {
     /// By number within the job: the host.
     pub(super) hosts: &'a [HostId],
     pub(super) pairs: &'a [PairDemand],
-    /// What divides bytes to give loads: seconds, or 1.
+    /// Divisor from bytes to loads: seconds, or 1.
     pub(super) divisor: f64,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Network<'a> {
         self.router.route(&request, routes)
     }
 
-    /// Asks the router for pairs of hosts that `question`'s matrix does not have.
+    /// Asks the router for pairs of hosts that the matrix of `question` lacks.
     pub(super) fn route_hosts(
         &mut self,
         query: &RouteQuery<'_>,
@@ -119,7 +119,7 @@ impl<'a> Network<'a> {
         self.router.route(&request, routes)
     }
 
-    /// What pairs put on links, by link; `route` gives the links of pair i.
+    /// Bytes of all pairs by link; `route` gives the links of pair i.
     pub(super) fn shares<'r>(
         &mut self,
         pairs: &[PairDemand],
@@ -158,9 +158,9 @@ impl LinkSums {
         sum.1 += u64::from(flows);
     }
 
-    /// Hands the sums out in ascending order of links and starts anew.
+    /// Returns the sums in ascending order of links and resets them.
     fn finish(&mut self, load: impl Fn(u64) -> f64, shares: &mut Vec<LinkShare>) {
-        // Looking through all links is cheaper than sorting a good part of them.
+        // A scan of all links is cheaper than sorting many of them.
         if self.links.len() * 8 > self.sums.len() {
             self.links.clear();
             let used = (0..).map(LinkId).zip(&self.sums).filter(|(_, sum)| sum.1 > 0);

@@ -1,20 +1,21 @@
-//! What the critical paths of a phase are made of, all its occurrences together.
+//! Critical paths of a phase, all its occurrences together.
 
 use crate::engine::Picoseconds;
-use crate::flow::HoldSums;
+use crate::flow::DelaySums;
 use crate::replay::{Details, Step, keep_longest};
 use crate::result::{BlameRow, Cause, PathRow, Replayed, StepKind};
 use crate::statistics::seconds;
+use crate::units::S_PER_PS;
 
-/// Less than this is what rounding to picoseconds leaves of a time, seconds.
-const ROUNDING_S: f64 = 1e-12;
+/// Rounding error of times, seconds: the picosecond of the clock.
+const ROUNDING_S: f64 = S_PER_PS;
 
 /// Steps and sums of a phase.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     steps: Vec<Step>,
-    holds: HoldSums,
-    /// True if it is known what held up all messages, and if it is not known of some.
+    delays: DelaySums,
+    /// True if the delays of all messages are known, and true if those of some are unknown.
     is_known: bool,
     is_unknown: bool,
 }
@@ -23,7 +24,7 @@ impl Paths {
     /// Adds a stretch that began `began` after the job, and `most` of its steps at most.
     pub(super) fn add(&mut self, details: &Details, stretch: usize, began: Picoseconds, most: u32) {
         self.add_steps(details.steps_of(stretch), began, most);
-        self.add_holds(details.holds.as_ref().map(|holds| &holds[stretch]), 1.0);
+        self.add_delays(details.delays.as_ref().map(|delays| &delays[stretch]), 1.0);
     }
 
     /// Adds steps of a replay that began `began` after the job; keeps `most` of them at most.
@@ -37,18 +38,18 @@ impl Paths {
         keep_longest(&mut self.steps, most as usize);
     }
 
-    /// Adds a share of what held up messages, if that is known.
-    pub(super) fn add_holds(&mut self, holds: Option<&HoldSums>, share: f64) {
-        match holds {
+    /// Adds a share of the delays of messages, if they are known.
+    pub(super) fn add_delays(&mut self, delays: Option<&DelaySums>, share: f64) {
+        match delays {
             None => self.is_unknown = true,
-            Some(holds) => {
+            Some(delays) => {
                 self.is_known = true;
-                self.holds.add_all(holds, share);
+                self.delays.add_all(delays, share);
             }
         }
     }
 
-    /// The rows of the table `path`; none if no steps are asked for.
+    /// The rows of the table `path`; none unless steps are requested.
     pub(super) fn path_rows(&self, job: u32, phase: u32, sums: &Replayed, most: u32) -> Vec<PathRow> {
         if most == 0 {
             return Vec::new();
@@ -76,39 +77,39 @@ impl Paths {
             start_s: Some(seconds(step.start)),
             bytes: step.bytes,
             link: step.link,
-            shared_s: step.shared.map(|shared| shared * 1e-12),
+            shared_s: step.shared.map(|shared| shared * S_PER_PS),
             by_job: step.by,
             by_rank: step.by_ranks.map(|ranks| ranks.0),
             by_peer: step.by_ranks.map(|ranks| ranks.1),
             ..empty(step.kind, seconds(step.time()))
         };
         let mut rows: Vec<PathRow> = steps.iter().map(row).collect();
-        let told = |on_rank: bool| -> f64 {
+        let attributed = |on_rank: bool| -> f64 {
             let of_kind = steps.iter().filter(|step| (step.kind == StepKind::Rank) == on_rank);
             of_kind.map(|step| seconds(step.time())).sum()
         };
         for (kind, rest) in [
-            (StepKind::Rank, sums.path_ranks_s - told(true)),
-            (StepKind::Message, sums.path_network_s - told(false)),
+            (StepKind::Rank, sums.path_ranks_s - attributed(true)),
+            (StepKind::Message, sums.path_network_s - attributed(false)),
         ] {
             rows.extend((rest > ROUNDING_S).then(|| empty(kind, rest)));
         }
         rows
     }
 
-    /// The rows of the table `blame`, by link or not; none if it is not known what held up all
-    /// messages.
+    /// The rows of the table `blame`, by link or merged; none if the delays of some messages are
+    /// unknown.
     pub(super) fn blame_rows(&self, job: u32, phase: u32, sums: &Replayed, by_link: bool) -> Vec<BlameRow> {
         if !self.is_known || self.is_unknown {
             return Vec::new();
         }
         let row = |cause, link, by_job, path_s| BlameRow { job, phase, cause, by_job, link, path_s };
-        let latency = sums.path_network_s - self.holds.time() * 1e-12;
+        let latency = sums.path_network_s - self.delays.time() * S_PER_PS;
         let mut rows = vec![row(Cause::Latency, None, None, latency.max(0.0))];
-        let merged = (!by_link).then(|| self.holds.without_links());
-        rows.extend(merged.as_ref().unwrap_or(&self.holds).iter().map(|hold| {
-            let cause = if hold.by.is_some() { Cause::Sharing } else { Cause::Transfer };
-            row(cause, hold.link, hold.by, hold.time * 1e-12)
+        let merged = (!by_link).then(|| self.delays.without_links());
+        rows.extend(merged.as_ref().unwrap_or(&self.delays).iter().map(|delay| {
+            let cause = if delay.by.is_some() { Cause::Sharing } else { Cause::Transfer };
+            row(cause, delay.link, delay.by, delay.time * S_PER_PS)
         }));
         rows.sort_by_key(|row| (row.cause, row.link, row.by_job));
         rows

@@ -1,4 +1,4 @@
-//! The replays of a phase of a job: what is known of its occurrences, and their sums.
+//! The replays of a phase of a job: known outcomes of its occurrences, and sums.
 
 use std::rc::Rc;
 
@@ -21,9 +21,9 @@ pub(super) struct PhaseReplays {
     /// By rank, all occurrences together; empty where phases overlap.
     pub(super) accounts: Vec<Account>,
     pub(super) paths: Paths,
-    /// With `interference`: time that the latest occurrence that met other jobs takes without them.
+    /// With `interference`: time without other jobs of the latest occurrence that met some.
     pub(super) baseline: Option<Picoseconds>,
-    /// The estimate from samples, and the part of the phase, 0 to 1, that it was taken for.
+    /// The estimate from samples, and the part of the phase, 0 to 1, that it covers.
     estimated: Option<(Rc<Estimate>, f64)>,
 }
 
@@ -35,7 +35,7 @@ struct KnownOutcome {
     outcome: Rc<Outcome>,
 }
 
-/// The result of a stage, its bounds and what the network did in it.
+/// The result of a stage, its bounds, and the packets and bytes of links.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) result: ReplayResult,
@@ -64,21 +64,21 @@ impl PhaseReplays {
         self.known.push(KnownOutcome { skew: skew.to_vec(), outcome: Rc::clone(outcome) });
     }
 
-    /// Adds an occurrence that began so long after the job; `steps` of its path are kept if it was
-    /// simulated for itself.
+    /// Adds an occurrence that began `began` after the job; keeps `steps` of its path if it was
+    /// simulated itself.
     pub(super) fn occurred(&mut self, outcome: &Outcome, is_new: bool, began: Picoseconds, steps: u32) {
         self.add(&outcome.result, 0, &outcome.bounds);
         if let Some(details) = &outcome.result.details {
             if is_new {
                 self.paths.add_steps(&details.steps, began, steps);
             }
-            self.paths.add_holds(details.holds.as_ref().map(|holds| &holds[0]), 1.0);
+            self.paths.add_delays(details.delays.as_ref().map(|delays| &delays[0]), 1.0);
         }
         self.add_ranks(&outcome.result);
         self.sum.simulated += u64::from(is_new);
     }
 
-    /// Adds a part of what a phase takes; `is_first` if nothing of it was added before.
+    /// Adds a part of an estimated phase; `is_first` for the first one.
     pub(super) fn add_share(&mut self, estimate: &Rc<Estimate>, share: f64, is_first: bool, steps: u32) {
         let so_far = self.estimated.take().map_or(0.0, |(_, share)| share);
         self.estimated = Some((Rc::clone(estimate), so_far + share));
@@ -101,7 +101,7 @@ impl PhaseReplays {
         for (sum, account) in self.accounts.iter_mut().zip(&estimate.accounts) {
             sum.add_part(account, share);
         }
-        self.paths.add_holds(estimate.holds.as_ref(), share);
+        self.paths.add_delays(estimate.delays.as_ref(), share);
         if is_first {
             self.paths.add_steps(&estimate.steps, 0, steps);
             sum.simulated += estimate.simulated;
@@ -109,7 +109,7 @@ impl PhaseReplays {
         }
     }
 
-    /// What packets came to according to samples.
+    /// Packet counts estimated from samples.
     pub(super) fn packets(&self) -> Option<PhasePackets> {
         let (estimate, share) = self.estimated.as_ref()?;
         Some(estimate.packets.as_ref()?.scaled(share.min(1.0)))

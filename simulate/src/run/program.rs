@@ -1,4 +1,4 @@
-//! What a job does: a workload's phases and when they run.
+//! The program of a job: a workload's phases and their times.
 
 use std::borrow::Cow;
 
@@ -17,26 +17,26 @@ pub(super) struct Program<'a> {
     pub(super) name: &'a str,
     pub(super) ranks: u32,
     pub(super) phases: Vec<ProgramPhase<'a>>,
-    /// What is sent over the whole run.
+    /// The traffic matrix of the whole run.
     whole: Cow<'a, TrafficMatrix>,
-    /// What runs when; they follow each other without gaps, and there is one at least.
+    /// At least one stage; stages follow each other without gaps.
     pub(super) stages: Vec<Stage>,
-    /// End of the last stage: the job's length where nothing else is said.
+    /// End of the last stage: the job's default length.
     pub(super) total_ns: u64,
-    /// True if its one phase stands for all.
+    /// True if all phases are merged into one.
     pub(super) merged: bool,
-    /// True if the length is the trace's own, and not 1 s per phase for want of any time.
+    /// True if the length is that of the trace; false if it is nominal, 1 s per phase.
     pub(super) timed: bool,
     recording: Option<&'a Recording>,
-    /// Operations with collectives carried out in another way.
+    /// Operations with replaced collectives.
     replaced: Option<ReplacedOperations>,
-    /// What is sent over the whole run in that way.
+    /// The traffic matrix of the whole run with replaced collectives.
     replaced_whole: Option<TrafficMatrix>,
     /// Hosts that serve.
     pub(super) servers: Servers,
 }
 
-/// Operations in which something else takes the place of recorded collectives.
+/// Operations with replaced collectives.
 #[derive(Debug)]
 struct ReplacedOperations {
     of_phase: Vec<Option<Operations>>,
@@ -61,7 +61,7 @@ pub(super) struct Stage {
     pub(super) end_ns: u64,
 }
 
-/// How long a phase runs where nothing is known of time.
+/// Nominal time of a phase in a trace without times: 1 s, so that loads are bytes.
 const NOMINAL_NS: u64 = 1_000_000_000;
 
 impl<'a> Program<'a> {
@@ -112,8 +112,8 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// Has collectives carried out in another way, and changes matrices to what is sent then: in
-    /// each phase as many times what its representative sends as it occurs.
+    /// Replaces collectives, and changes the matrices accordingly: a phase sends the matrix of its
+    /// representative times its number of occurrences.
     pub(super) fn replace(&mut self, choice: &CollectiveChoice) -> Result<()> {
         let (Some(replacement), Some(recording)) = (&choice.replacement, self.recording) else {
             return Ok(());
@@ -146,22 +146,22 @@ impl<'a> Program<'a> {
         Ok(())
     }
 
-    /// What was sent over the whole run in the trace.
+    /// The recorded traffic matrix of the whole run.
     pub(super) fn recorded(&self) -> &TrafficMatrix {
         &self.whole
     }
 
-    /// What is sent over the whole run.
+    /// The traffic matrix of the whole run.
     pub(super) fn whole(&self) -> &TrafficMatrix {
         self.replaced_whole.as_ref().unwrap_or(&self.whole)
     }
 
-    /// What a phase sends.
+    /// The traffic of a phase.
     pub(super) fn matrix(&self, phase: usize) -> &TrafficMatrix {
         self.phases[phase].matrix.as_deref().unwrap_or_else(|| self.whole())
     }
 
-    /// What ranks do in a phase.
+    /// The operations of ranks in a phase.
     pub(super) fn operations(&self, phase: usize) -> Option<&Operations> {
         if self.merged {
             return self.any_whole();
@@ -172,18 +172,18 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// What stands for all of the run.
+    /// The sample that represents the run.
     pub(super) fn sampled(&self) -> Option<&'a StratifiedSample> {
         let sampled = self.recording.and_then(|recording| recording.sampled.as_ref());
         sampled.filter(|_| self.timed && !self.merged && self.replaced.is_none())
     }
 
-    /// What ranks do in the whole run, one stretch a stage.
+    /// Operations of the whole run, one stretch per stage.
     pub(super) fn whole_operations(&self) -> Option<&Operations> {
         self.any_whole().filter(|operations| operations.stretches() == self.stages.len())
     }
 
-    /// What ranks do in the whole run, as one replay of all stages.
+    /// Operations of the whole run, as one replay of all stages.
     pub(super) fn stage_by_stage(&self) -> Option<&Operations> {
         if self.merged { self.operations(0) } else { self.whole_operations() }
     }
@@ -195,13 +195,13 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// How long a stage takes in the trace.
+    /// Recorded time of a stage.
     pub(super) fn length_ns(&self, stage: usize) -> u64 {
         let start = stage.checked_sub(1).map_or(0, |before| self.stages[before].end_ns);
         self.stages[stage].end_ns - start
     }
 
-    /// Checks that all it takes for a replay is known.
+    /// Refuses a workload that lacks what a replay needs.
     pub(super) fn can_be_replayed(&self, model: &str, sampling: Sampling) -> Result<()> {
         let lacks = |what: &str| {
             let expected =
@@ -228,8 +228,8 @@ impl<'a> Program<'a> {
         self.phases.iter().all(|phase| phase.duration_ns.is_some())
     }
 
-    /// What divides a phase's bytes to give its load: its time in seconds (the clock of traces
-    /// tells 1 ns at least), or 1 where loads are bytes.
+    /// Divisor from a phase's bytes to its load: its time in seconds, at least 1 ns, or 1 if loads
+    /// are bytes.
     pub(super) fn divisor(&self, phase: usize, are_rates: bool) -> f64 {
         divisor(self.phases[phase].duration_ns, are_rates)
     }
@@ -239,8 +239,8 @@ impl<'a> Program<'a> {
         divisor(Some(self.total_ns), are_rates)
     }
 
-    /// When a stage ends, from the start of a job of this length. Of a run of no length the last
-    /// stage has it all.
+    /// End of a stage since the start of a job of this length. In a run without length, the last
+    /// stage takes all of it.
     pub(super) fn end_of(&self, stage: usize, length: Picoseconds) -> Picoseconds {
         if stage + 1 == self.stages.len() {
             return length;
@@ -265,7 +265,7 @@ fn divisor(duration_ns: Option<u64>, is_rate: bool) -> f64 {
     duration_ns.filter(|_| is_rate).map_or(1.0, |ns| ns.max(1) as f64 / 1e9)
 }
 
-/// Name of the one phase that stands for all.
+/// Name of the phase that merges all.
 pub(super) const MERGED: &str = "merged";
 
 fn check_ranks(segmentation: &Segmentation) -> Result<()> {
@@ -281,12 +281,12 @@ fn check_ranks(segmentation: &Segmentation) -> Result<()> {
     Ok(())
 }
 
-/// What is sent over the whole run.
+/// The traffic matrix of the whole run.
 fn whole_matrix(segmentation: &Segmentation) -> Result<Cow<'_, TrafficMatrix>> {
     Ok(match &segmentation.phases[..] {
         [only] => Cow::Borrowed(&only.matrix),
         phases => {
-            // What phases within phases send is in the matrices of those around them.
+            // The matrix of an outer phase includes that of the phases within it.
             let mut outermost = vec![segmentation.occurrences.is_empty(); phases.len()];
             for occurrence in segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0) {
                 if let Some(outermost) = occurrence.phase.and_then(|phase| outermost.get_mut(phase as usize))
@@ -336,7 +336,7 @@ fn stages(workload: &Workload, phases: &[ProgramPhase<'_>]) -> Result<(Vec<Stage
         return Ok((stages, true));
     }
     stages.clear();
-    // Nothing is known of the order in time, or all is at one time: one phase after the other.
+    // Without an order in time, phases follow one another.
     let timed = workload.segmentation.header.duration_ns.is_some() || !phases.is_empty();
     let timed = timed && phases.iter().all(|phase| phase.duration_ns.is_some());
     for (phase, number) in phases.iter().zip(0..) {

@@ -1,14 +1,14 @@
-//! How far simulations are, for whoever watches them from another thread.
+//! Progress of simulations, for display by another thread.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Work done so far, by all runs that tell it.
+/// Work done so far, by all runs that share the progress.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
-    /// What is simulated now, of several runs at a time the one that began last.
+    /// The present job and phase; of concurrent runs, those of the one that began last.
     now: Mutex<String>,
 }
 
@@ -19,14 +19,14 @@ impl Progress {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// The job and phase that began to be simulated last, for people; empty before the first.
+    /// The job and phase whose simulation began last, as text; empty before the first.
     pub fn now(&self) -> String {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// The progress of one run, whose number of messages is an estimate. No more messages than the
-/// estimate are counted, and at its end those that did not come are added.
+/// The progress of one run. Its number of messages is an estimate: messages beyond it are not
+/// counted, and missing ones are added at the end.
 #[derive(Debug)]
 pub struct RunProgress<'a> {
     whole: &'a Progress,
@@ -34,12 +34,12 @@ pub struct RunProgress<'a> {
 }
 
 impl<'a> RunProgress<'a> {
-    /// A run of which so much work is expected.
+    /// A run with this expected work.
     pub fn new(whole: &'a Progress, expected: u64) -> Self {
         Self { whole, left: Cell::new(expected) }
     }
 
-    /// Something begins to be simulated: a job and a phase.
+    /// The simulation of a phase of a job begins.
     pub(super) fn begins(&self, what: impl FnOnce() -> String) {
         *self.whole.now.lock().unwrap_or_else(PoisonError::into_inner) = what();
     }

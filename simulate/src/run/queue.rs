@@ -3,19 +3,19 @@
 use crate::engine::Picoseconds;
 use crate::scheduling::QueuedJob;
 
-/// What the simulation knows of a waiting job beyond what the scheduler is told.
+/// Data of a waiting job that the scheduler does not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     /// Number within the run.
     pub(super) job: u32,
     pub(super) workload: usize,
     pub(super) length: Picoseconds,
-    /// True if the length means something, and is not made up for want of any time.
+    /// True if the length is known; false if it is nominal, as the trace has no times.
     pub(super) timed: bool,
 }
 
-/// The queue, oldest first, as two slices side by side. Removing job i costs O(i), so overlong
-/// queues are cheap at their head.
+/// The queue, oldest first, as two parallel slices. Removing job i costs O(i): it is cheap at the
+/// head of long queues.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
     jobs: Vec<Waiting>,
@@ -29,7 +29,7 @@ impl Queue {
         self.jobs.len() - self.head
     }
 
-    /// What schedulers see.
+    /// The view of schedulers.
     pub(super) fn views(&self) -> &[QueuedJob] {
         &self.views[self.head..]
     }
@@ -42,7 +42,7 @@ impl Queue {
     pub(super) fn remove(&mut self, index: usize) -> Option<Waiting> {
         let position = self.head.checked_add(index)?;
         let job = *self.jobs.get(position)?;
-        // Those before it move up by one.
+        // The jobs before it move up by one.
         self.jobs.copy_within(self.head..position, self.head + 1);
         self.views.copy_within(self.head..position, self.head + 1);
         self.head += 1;

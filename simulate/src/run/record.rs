@@ -1,4 +1,4 @@
-//! What a run says about itself, while it is gathered.
+//! The record of a run: rows and statistics while it is simulated.
 
 use super::fidelity;
 use super::job::{Job, PhaseOfJob};
@@ -33,14 +33,14 @@ pub(super) struct Record<'a> {
     /// By link: bytes of all phases that began.
     link_bytes: Vec<u64>,
     last_finish: Option<Picoseconds>,
-    /// False once a job finished whose length was made up.
+    /// False once a job of nominal length has finished.
     timed: bool,
     result: RunResult,
 }
 
 /// A phase of a job in the table of links.
 struct LinkRows {
-    /// `None` for all together, which come last.
+    /// `None` for all phases together, which come last.
     job: Option<u32>,
     phase: Option<u32>,
     divisor: f64,
@@ -61,7 +61,7 @@ struct EndedJob<'j> {
 }
 
 impl EndedJob<'_> {
-    /// The row of a phase without what it says of links.
+    /// The row of a phase without its link statistics.
     fn phase_row(&self, number: usize, phase: &PhaseOfJob) -> PhaseRow {
         let of_program = &self.program.phases[number];
         let packets = phase.packets.as_ref();
@@ -138,7 +138,7 @@ impl<'a> Record<'a> {
     }
 
     /// Nothing changes from `now` until `time`.
-    pub(super) fn hold(
+    pub(super) fn delay(
         &mut self,
         now: Picoseconds,
         time: Picoseconds,
@@ -224,7 +224,7 @@ impl<'a> Record<'a> {
         let (load_summary, routes) = (phase.load_summary, phase.routes.take());
         let mut senders = std::mem::take(&mut phase.senders);
         let (shares, packets) = self.link_shares(phase);
-        // Rates over the time that came out; of no time there are none.
+        // Rates over the simulated time; unknown for a time of 0.
         let simulated = self.setup.model.replay().map(|_| seconds(time));
         if let Some(seconds) = simulated {
             let rate = |bytes: u64| bytes as f64 / seconds;
@@ -264,19 +264,19 @@ impl<'a> Record<'a> {
     fn critical_paths(&mut self, job: u32, position: u32, replays: &PhaseReplays) {
         let options = self.setup.model.replay().unwrap_or_default();
         let PhaseReplays { paths, sum, .. } = replays;
-        // Of jobs without end sums are enough.
+        // Endless jobs have sums only.
         let is_detailed = self.setup.link_statistics == LinkStatistics::Jobs;
         let steps = if is_detailed { options.path_steps } else { 0 };
         self.result.path.extend(paths.path_rows(job, position, sum, steps));
         self.result.blame.extend(paths.blame_rows(job, position, sum, is_detailed));
     }
 
-    /// What links carried in a phase, and what became of packets there.
+    /// Bytes and packets of links in a phase.
     fn link_shares(&self, phase: PhaseOfJob) -> (Vec<LinkShare>, Vec<LinkPackets>) {
         let PhaseOfJob { shares, recorded, carried, packets, chosen, met_others, .. } = phase;
         let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
         let chosen = chosen.as_ref().filter(|_| !met_others).map(|chosen| &chosen.model[..]);
-        // Where packets of several jobs met, it is not known whose was which.
+        // Packets of concurrent jobs are not counted by job.
         match (&self.setup.model, chosen, &packets) {
             (Model::Traffic, ..) | (_, Some(fidelity::TRAFFIC), _) => (shares, Vec::new()),
             (Model::Flow(..), ..) | (_, Some(fidelity::FLOW), _) => {
@@ -291,7 +291,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// What packets of several jobs came to, until `end`: one row a link.
+    /// Packets of concurrent jobs, until `end`: one row per link.
     pub(super) fn packets_together(&mut self, packets: &PhasePackets, end: Picoseconds) {
         if packets.links.is_empty() {
             return;
@@ -308,7 +308,7 @@ impl<'a> Record<'a> {
         });
     }
 
-    /// Where the time of each rank went.
+    /// The account of each rank.
     pub(super) fn ranks(
         &mut self,
         job: u32,
@@ -339,10 +339,10 @@ impl<'a> Record<'a> {
         population: Population,
         are_rates: bool,
     ) -> RunResult {
-        // The last state counts for the extremes even if it holds for no time.
+        // The last state counts for the extremes even if it lasts no time.
         self.series.set(end, &loads.usage(), population);
         self.series.finish(end);
-        // Where a run ends with its last job, the network is empty ever after.
+        // A run that ends with its last job leaves an empty network.
         let goes_on = self.setup.duration_s.is_none();
         self.take_snapshots(&loads, |at| at <= end || goes_on);
 
@@ -356,13 +356,14 @@ impl<'a> Record<'a> {
         };
         result.series = self.series.into_series();
         if self.setup.model.replay().is_some() {
-            // Loads at the rates of the trace are what routers are told, and not what came out.
+            // With timed models, loads at the rates of the trace only serve routers; they are not
+            // results.
             let RunStatistics { makespan_s, jobs_finished, .. } = result.statistics;
             result.statistics = RunStatistics { makespan_s, jobs_finished, ..RunStatistics::default() };
             result.series.retain(|series| series.name.starts_with("jobs_"));
             result.snapshots.clear();
         }
-        // Jobs end in another order than that of their submission; phases of a job are in order.
+        // Jobs end in an order of their own; the phases of a job are in order.
         result.phases.sort_by_key(|row| row.job);
         result.ranks.sort_by_key(|row| row.job);
         result.path.sort_by_key(|row| row.job);
@@ -383,7 +384,7 @@ fn links_by_job(mut rows: Vec<LinkRows>) -> LinkTable {
     let mut table = LinkTable::default();
     for rows in rows {
         if has_packets {
-            // Phases that flows did for have none.
+            // Phases of the flow model have no packets.
             let of_links = (0..rows.shares.len()).map(|place| rows.packets.get(place).copied());
             table.packets.extend(of_links);
         }

@@ -4,13 +4,13 @@
 //! [estimates](crate::sampling). Without an estimate, with routes that change with the phase, or
 //! with other jobs, a stage replays the representative of its phase.
 //!
-//! - A job that has the network to itself: each rank goes from one stage to the next on its own.
-//!   The process skew (how much earlier than the last rank each one enters a stage) and the phase
-//!   determine the result. So a stage is simulated on a clock of its own, and its result stands for
-//!   all later stages of the phase with the same skew. Messages of two stages do not meet.
-//! - With other jobs, at the beginning of a stage or submitted before its end: the stage is
+//! - A job alone in the network: each rank goes from one stage to the next on its own. The phase
+//!   and the process skew (how much earlier than the last rank each one enters a stage) determine
+//!   the result. A stage is therefore simulated on a clock of its own. Later stages of the phase
+//!   with the same skew reuse its result. Messages of two stages do not share links.
+//! - A job with others, at the beginning of a stage or submitted before its end: the stage is
 //!   simulated together with theirs, each time anew. It begins for all ranks when the last rank has
-//!   ended the stage before.
+//!   ended the previous stage.
 //!
 //! Without sampling the whole run is one replay, and a stage ends when the last rank has left it.
 
@@ -19,7 +19,6 @@ use rustc_hash::FxHashSet;
 
 use super::RunProgress;
 use super::fidelity;
-use super::load_summary::GBPS_PER_BYTE_RATE;
 use super::message_network::MessageNetwork;
 use super::model::Model;
 use super::solo::{NetworkInterval, SoloNetwork, SoloReplay};
@@ -31,6 +30,7 @@ use crate::replay::{
 };
 use crate::result::{Chosen, PacketCounts, RunStatistics};
 use crate::topology::{HostId, LinkId, Topology};
+use crate::units::GBPS_PER_BYTE_RATE;
 
 /// All replays of a run.
 pub(super) struct Replayers<'a> {
@@ -38,15 +38,15 @@ pub(super) struct Replayers<'a> {
     /// Replays that share the network.
     pub(super) shared: Replayer<'a, MessageNetwork<'a>>,
     pub(super) ended: Vec<ReplayResult>,
-    /// Replays that have the network to themselves, one after the other, on a clock of their own.
+    /// Replays alone in the network, one after the other, on a clock of their own.
     solo: Replayer<'a, MessageNetwork<'a>>,
     /// Model `auto`: the replayer of phases whose model is flow.
     fluid: Option<FluidReplayer<'a>>,
     /// With `interference`: replays without other jobs, for comparison.
     baseline: Option<Replayer<'a, MessageNetwork<'a>>>,
-    /// True if deadlocks and wrong sums are results, and not errors.
+    /// True if deadlocks and wrong sums are results instead of errors.
     pub(super) allow_hang: bool,
-    /// Clock of the replays that have the network to themselves.
+    /// Clock of the replays alone in the network.
     solo_now: Picoseconds,
     /// The same network without sharing, with all routes.
     pub(super) ideal: Ideal,
@@ -56,7 +56,7 @@ pub(super) struct Replayers<'a> {
 /// The replayer of flows of model `auto`.
 struct FluidReplayer<'a> {
     replayer: Replayer<'a, MessageNetwork<'a>>,
-    /// What the model of a phase is chosen by.
+    /// Data for the choice of a phase's model.
     fabric: FabricOptions,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Replayers<'a> {
         self.fluid.is_some()
     }
 
-    /// Which model simulates a phase: [`fidelity::choose`].
+    /// The model of a phase: [`fidelity::choose`].
     pub(super) fn choose(
         &self,
         operations: &Operations,
@@ -117,7 +117,7 @@ impl<'a> Replayers<'a> {
         fidelity::choose(operations, hosts, &fabric, peak, fits)
     }
 
-    /// Starts a replay for the job at a place, together with those of other jobs.
+    /// Starts a replay of a job, together with those of other jobs.
     pub(super) fn begin(
         &mut self,
         now: Picoseconds,
@@ -133,11 +133,11 @@ impl<'a> Replayers<'a> {
         self.shared.begin(request);
     }
 
-    /// Replays operations with nothing else in the network; `skew` tells by rank how much earlier
-    /// than the last one it starts. There is no result if they have no end, where that is allowed.
+    /// Replays operations alone in the network; each rank starts `skew` before the last one. No
+    /// result for a deadlock, if deadlocks are allowed.
     ///
     /// # Errors
-    /// A deadlock; what the network cannot carry; wrong sums.
+    /// A deadlock; a failure of the network; wrong sums.
     pub(super) fn alone(
         &mut self,
         job: u32,
@@ -158,7 +158,7 @@ impl<'a> Replayers<'a> {
         let options = if on == SoloNetwork::Baseline { self.options.without_paths() } else { self.options };
         solo.begin(ReplayRequest { token: 0, job, operations, hosts, starts: &starts, options });
         let mut ended = Vec::new();
-        // What nobody waits for has to be gone, too, before the next one.
+        // Messages without a waiting rank must also arrive before the next replay.
         while let Some(now) = solo.next(Picoseconds::MAX) {
             let was_over = !ended.is_empty();
             solo.advance(now, &mut ended);
@@ -173,8 +173,7 @@ impl<'a> Replayers<'a> {
                 );
             }
         }
-        // Acknowledgements of what arrived last may have gone on: the next replay begins after
-        // their arrival, too.
+        // The next replay also begins after the last acknowledgements have arrived.
         self.solo_now = self.solo_now.max(solo.transport().now());
         if let Some(failure) = solo.failure() {
             return Err(failure);
@@ -185,7 +184,7 @@ impl<'a> Replayers<'a> {
             return Err(Error::data(deadlock));
         }
         let rest = NetworkInterval::measure(solo.transport(), &mut before, job, self.solo_now);
-        solo.transport().forget_carried(job);
+        solo.transport().forget_owner_traffic(job);
         match replay.result {
             Some(_) => replay.add_rest(rest),
             None => replay.add_interval(replay.carried.len() + 1, rest),
@@ -197,8 +196,8 @@ impl<'a> Replayers<'a> {
         Ok(replay)
     }
 
-    /// Time that a job's operations take without other jobs, if all ranks start together; `None` if
-    /// they have no end. Noise is drawn anew.
+    /// Time of a job's operations without other jobs, if all ranks start together; `None` for a
+    /// deadlock. Noise is drawn anew.
     ///
     /// # Errors
     /// Those of [`alone`](Self::alone).
@@ -223,10 +222,9 @@ impl<'a> Replayers<'a> {
         self.ideal.route(topology, src, dst, links);
     }
 
-    /// Bytes that links carried for a job among others since this was asked last; none are known of
-    /// packets.
-    pub(super) fn take_carried(&mut self, job: u32) -> Vec<(LinkId, f64)> {
-        self.shared.transport().take_carried(job)
+    /// Bytes that links carried for a job among others since the last call; unknown for packets.
+    pub(super) fn take_owner_traffic(&mut self, job: u32) -> Vec<(LinkId, f64)> {
+        self.shared.transport().take_owner_traffic(job)
     }
 
     /// Lower bounds on the time of operations on hosts whose routes are known; `skew` as in
@@ -250,14 +248,14 @@ impl<'a> Replayers<'a> {
         Bounds { unshared: times(false), unlimited: times(true) }
     }
 
-    /// What was simulated of the links, over all time.
+    /// Usage of links over the whole simulation.
     pub(super) fn describe(&mut self, topology: &Topology, statistics: &mut RunStatistics) {
         let networks = [self.shared.transport().flows(), self.solo.transport().flows()];
         let [Some(shared), Some(own)] = networks else { return };
         let networks = [shared, own];
         let usage = |link: LinkId| {
             let [a, b] = networks.map(|network| network.usage(link));
-            // Rates are shares of the capacity, and add up to a bit more in the last digit.
+            // Rounding of rates can bring their sum slightly above the capacity.
             (a.peak_utilization.max(b.peak_utilization).min(1.0), a.peak_flows.max(b.peak_flows))
         };
         let links = || (0..topology.link_count() as u32).map(LinkId);
@@ -270,7 +268,7 @@ impl<'a> Replayers<'a> {
         statistics.max_flows = between().map(|(_, flows)| u64::from(flows)).max();
     }
 
-    /// What packets of several jobs came to.
+    /// Packet counts of concurrent jobs.
     ///
     /// # Errors
     /// Wrong sums.

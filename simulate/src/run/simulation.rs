@@ -107,7 +107,7 @@ impl<'a> Simulation<'a> {
         };
         check_jobs(setup)?;
         let are_rates = programs.iter().all(Program::has_durations);
-        // Jobs do not share slots: that bounds how many can add up.
+        // Jobs do not share slots, so the slots bound the number of flows that add up.
         let heaviest = programs.iter().flat_map(|program| {
             let jobs = (machine.free_slots / u64::from(program.ranks)).max(1) as f64;
             let load =
@@ -176,8 +176,7 @@ impl<'a> Simulation<'a> {
         Ok(self.finish())
     }
 
-    /// Refuses the end of the clock as a time at which something happens: what is put down to it
-    /// happens later.
+    /// Refuses the last value of the clock, which represents all later times.
     fn check_clock(&self, time: Picoseconds) -> Result<()> {
         if time < Picoseconds::MAX {
             return Ok(());
@@ -197,7 +196,7 @@ impl<'a> Simulation<'a> {
     /// Nothing changes from now to `time`.
     fn hold_until(&mut self, time: Picoseconds) {
         if time > self.now {
-            self.record.hold(self.now, time, &mut self.network.loads, self.population);
+            self.record.delay(self.now, time, &mut self.network.loads, self.population);
             self.now = time;
         }
     }
@@ -224,7 +223,7 @@ impl<'a> Simulation<'a> {
                 length
             }
         };
-        // Its stages would be squeezed into what the clock can tell. Replays take their own time.
+        // The stages would not fit the clock. Replays determine their own time.
         if length == Picoseconds::MAX && self.replayers.is_none() {
             return Err(beyond_clock().at(format!("job {line} ({})", program.name)));
         }
@@ -240,7 +239,7 @@ impl<'a> Simulation<'a> {
         self.schedule(Occasion::Submitted)
     }
 
-    /// Starts what the scheduler wants to start.
+    /// Starts the jobs that the scheduler selects.
     fn schedule(&mut self, occasion: Occasion) -> Result<()> {
         let mut started = 0;
         while self.queue.len() > 0 {
@@ -382,13 +381,13 @@ impl<'a> Simulation<'a> {
         self.population.running -= 1;
         self.population.finished += 1;
         if let Some(replayers) = &mut self.replayers {
-            replayers.shared.transport().forget_carried(job.number);
+            replayers.shared.transport().forget_owner_traffic(job.number);
         }
         self.record.ended(*job, program, self.are_rates, Some(self.now));
         self.schedule(Occasion::Finished)
     }
 
-    /// Chooses the routes of a phase and works out what it puts on each link.
+    /// Chooses the routes of a phase and computes its load on each link.
     fn route(&mut self, job: &mut Job, phase: usize) -> Result<()> {
         let program = &self.programs[job.workload];
         let once = self.setup.reroute == Reroute::Job && program.phases.len() > 1;
@@ -456,8 +455,7 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Refuses endless lines that are expected to submit more jobs than a run may have, before the
-/// first one is.
+/// Refuses endless lines with more expected jobs than a run may have, before the first submission.
 fn check_jobs(setup: &Setup<'_>) -> Result<()> {
     let Some(duration) = setup.duration_s else { return Ok(()) };
     let mut sum = 0.0;
@@ -473,8 +471,7 @@ fn check_jobs(setup: &Setup<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Seconds from a distribution; beyond the clock, its end: nothing happens then, as the run has
-/// ended before.
+/// Seconds from a distribution; the end of the clock for later times, which no run reaches.
 fn drawn(distribution: &Distribution, stream: &mut Xoshiro256PlusPlus) -> Picoseconds {
     picoseconds(distribution.sample(stream)).unwrap_or(Picoseconds::MAX)
 }

@@ -1,5 +1,4 @@
-//! The replay of operations that have the network to themselves: result, packets and bytes of
-//! links.
+//! A replay alone in the network: its result, packets and link bytes.
 
 use super::message_network::MessageNetwork;
 use crate::engine::Picoseconds;
@@ -7,18 +6,18 @@ use crate::phase_packets::{Counts, PhasePackets};
 use crate::replay::ReplayResult;
 use crate::topology::LinkId;
 
-/// The network that a replay has to itself.
+/// The network of a replay that is alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SoloNetwork {
     /// The network of the model.
     Model,
     /// Flows, where the model is chosen phase by phase.
     Flows,
-    /// A network for comparison, whose use is not in the results.
+    /// A network for comparison, which does not count in the results.
     Baseline,
 }
 
-/// The replay of operations that had the network to themselves.
+/// A finished replay that was alone in the network.
 #[derive(Debug, Default)]
 pub(super) struct SoloReplay {
     /// `None` if it has no end.
@@ -33,8 +32,8 @@ pub(super) struct SoloReplay {
 }
 
 impl SoloReplay {
-    /// Adds what the network did since the previous interval, to the last of `stretches` stretches.
-    /// If several stretches end at one time, those before the last one get nothing.
+    /// Adds the counts of the network since the previous interval to the last of `stretches`
+    /// stretches. Of stretches that end at one time, only the last one counts.
     pub(super) fn add_interval(&mut self, stretches: usize, since: NetworkInterval) {
         if let Some(counted) = since.packets {
             let packets = self.packets.get_or_insert_default();
@@ -45,7 +44,7 @@ impl SoloReplay {
         self.carried.push(since.carried);
     }
 
-    /// Adds what the network did after the end.
+    /// Adds the counts of the network after the end.
     pub(super) fn add_rest(&mut self, since: NetworkInterval) {
         let last = self.packets.as_mut().and_then(|packets| packets.last_mut());
         if let Some((last, counted)) = last.zip(since.packets) {
@@ -55,14 +54,14 @@ impl SoloReplay {
     }
 }
 
-/// What a network did between two readings of its counters.
+/// Counts of a network between two readings of its counters.
 pub(super) struct NetworkInterval {
     packets: Option<PhasePackets>,
     carried: Vec<(LinkId, f64)>,
 }
 
 impl NetworkInterval {
-    /// From the reading `before`, which becomes the present one, until `now`.
+    /// Counts from the reading `before` until `now`; `before` becomes the present reading.
     pub(super) fn measure(
         network: &mut MessageNetwork<'_>,
         before: &mut Option<Counts>,
@@ -75,7 +74,7 @@ impl NetworkInterval {
         *before = after;
         let carried = match &packets {
             Some(packets) => packets.carried().collect(),
-            None => network.take_carried(job),
+            None => network.take_owner_traffic(job),
         };
         Self { packets, carried }
     }

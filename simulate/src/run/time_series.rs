@@ -1,12 +1,12 @@
 //! Time series of the whole run.
 
-use super::load_summary::GBPS_PER_BYTE_RATE;
 use crate::engine::Picoseconds;
 use crate::result::{RunStatistics, Series};
 use crate::statistics::StepFunction;
 use crate::traffic::Usage;
+use crate::units::GBPS_PER_BYTE_RATE;
 
-/// How many jobs are where.
+/// Number of jobs by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Population {
     pub(super) waiting: u64,

@@ -11,46 +11,52 @@
 //! The error is Student's for residuals of units that were left out of the fit, the choice of
 //! traits included (leave-one-out cross-validation: Stone, *Cross-validatory choice and assessment
 //! of statistical predictions*, Journal of the Royal Statistical Society B 36, 1974). Residuals of
-//! the fit itself are too small: of three traits, one fits six units by chance. The
-//! finite-population correction applies. Where the units that were not drawn have on average more
-//! of a trait than any unit of the sample, or less, the sample does not represent them: the largest
-//! effect of that is added to the error. It is the wrong choice where a few units that no trait
-//! tells apart from the others take most of the time.
+//! the fit itself are too small: with three traits, one fits six units by chance. The
+//! finite-population correction applies. If the mean of a trait over the units outside the sample
+//! lies beyond its range in the sample, the sample does not represent them; the largest effect of
+//! that is added to the error. The estimator is the wrong choice if a few units take most of the
+//! time and no trait identifies them.
 
 /// Traits of a unit.
 pub const TRAITS: usize = 3;
 
-/// The first ones are times in the unit of values.
+/// Number of leading traits that are times in the unit of values.
 const TIMES: usize = 2;
 
-/// Units for each trait that is used.
+/// Least number of units per regressor. A stratum has at least 8 sampled units, so two regressors
+/// (the ratio and one trait) can be fitted to any of them. Half of it changes no figure of the
+/// bench below; with twice as many the median error is 0.14 instead of 0.11 %.
 const UNITS_A_TRAIT: usize = 4;
-/// A trait has to explain this part of the variance that is left.
+/// Least part of the remaining variance that a trait must explain. With the least sample of 8
+/// units, a trait without effect explains 1/7 in the mean; this is twice that. The bench: ten
+/// generated runs of benches/sampling.sh with 1 000 to 2 000 rounds, seeds 1 and 2, 30 phases. At
+/// 0.3 all phases are within their errors, the median error is 0.11 % and the mean stated one 1.74
+/// %. At half, 97 % are, and the median error is 0.09 %; at double all are, with 0.14 %.
 const WORTH: f64 = 0.3;
-/// Of the normal distribution: one in a hundred is further above.
+/// The 99 % quantile of the normal distribution (Abramowitz and Stegun, table 26.5).
 const QUANTILE: f64 = 2.326_347_874;
 
 /// A unit, or all of them together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Unit {
-    /// What its value should be in proportion to.
+    /// The size to which its value is proportional.
     pub size: f64,
-    /// What else is known of it, which adds up over units.
+    /// Its traits, which add up over units.
     pub traits: [f64; TRAITS],
 }
 
 /// The sum over all units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
-    /// What it is taken to be, not below 0.
+    /// The estimated total, not below 0.
     pub value: f64,
-    /// How far off it is at most, in 98 of 100 cases.
+    /// Half-width of its 98 % confidence interval.
     pub error: f64,
 }
 
-/// The sum of the values of `units` units that are `all` together, of which those of `sample` were
-/// measured. `others` are none of these units, but tell as well how much traits count: best where
-/// they have much of them.
+/// Estimates the sum of the values of `units` units with the totals `all`, of which those of
+/// `sample` are measured. `others` are no units of this population, but help to fit the slopes of
+/// traits.
 pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)], others: &[(Unit, f64)]) -> Total {
     let sum: f64 = sample.iter().map(|(_, value)| value).sum();
     let size: f64 = sample.iter().map(|(unit, _)| unit.size).sum();
@@ -73,7 +79,7 @@ pub fn total(units: u64, all: &Unit, sample: &[(Unit, f64)], others: &[(Unit, f6
         (value - Law::fit(&rest, others).value(&unit)).powi(2)
     };
     let variance = (0..sample.len()).map(left_out).sum::<f64>() / count;
-    // What says most of traits may be less even than the sample.
+    // The units that determine the slopes may vary more than the sample.
     let own = |(unit, value): &(Unit, f64)| (value - law.value(unit)).powi(2);
     let residuals: f64 = sample.iter().chain(others).map(own).sum();
     let widest = variance.max(residuals / (freedom + others.len() as f64));
@@ -91,7 +97,7 @@ fn coordinates(unit: &Unit) -> Coordinates {
     std::array::from_fn(|number| if number == 0 { unit.size } else { unit.traits[number - 1] })
 }
 
-/// How the value of a unit follows from its size and traits.
+/// The fitted law of values: ratio to size, and slopes of traits.
 struct Law {
     /// By coordinate.
     slopes: Coordinates,
@@ -101,7 +107,7 @@ struct Law {
 }
 
 impl Law {
-    /// The law of some units; `others` say nothing of the ratio of value to size.
+    /// Fits the law to some units; `others` do not count for the ratio of value to size.
     fn fit(sample: &[(Unit, f64)], others: &[(Unit, f64)]) -> Self {
         let size: f64 = sample.iter().map(|(unit, _)| unit.size).sum();
         let value: f64 = sample.iter().map(|(_, value)| value).sum();
@@ -137,15 +143,15 @@ impl Law {
         law
     }
 
-    /// What it says of a unit, or of several together.
+    /// The predicted value of a unit, or of several together.
     fn value(&self, unit: &Unit) -> f64 {
         dot(&self.slopes, &coordinates(unit))
     }
 
-    /// How far off the total may be for what nothing that was measured is like: the units that were
-    /// not drawn have, as the totals tell, more of a trait for their size on average than any unit
-    /// that was measured, or less than any. How that counts is known only to be between nothing and
-    /// in proportion, and of time no more than that time; by the most of it the law may be off.
+    /// Error of extrapolation: the units outside the sample have, by the totals, a mean of a trait
+    /// per size beyond its range in the sample. The slope there is only known to lie between 0 and
+    /// proportionality, and for time not above 1. The error is the largest deviation of the law
+    /// within these limits.
     fn unseen(&self, all: &Unit, sample: &[(Unit, f64)]) -> f64 {
         let size: f64 = sample.iter().map(|(unit, _)| unit.size).sum();
         let value: f64 = sample.iter().map(|(_, value)| value).sum();
@@ -169,21 +175,22 @@ impl Law {
         (0..TRAITS).map(of).fold(0.0, f64::max)
     }
 
-    /// How many times the variance of a residual is in a unit's value for what traits count.
+    /// Leverage: the factor on the variance of residuals that the slopes contribute to a unit's
+    /// value.
     fn leverage(&self, unit: &Unit) -> f64 {
         let unit = coordinates(unit);
         self.traits.iter().map(|(weights, own)| dot(weights, &unit).powi(2) / own).sum()
     }
 }
 
-/// A trait beyond what goes with the size.
+/// A trait less its part in proportion to size.
 struct Column {
     values: Vec<f64>,
-    /// How many times each coordinate is in it: the trait is the sum of them.
+    /// Coefficients of the coordinates that make up the trait.
     weights: Coordinates,
-    /// The sum of squares that it had at first.
+    /// Its sum of squares before the projection.
     scale: f64,
-    /// What one of it counts at most: twice of it doubles the value.
+    /// Largest slope: twice the trait doubles the value.
     steepest: f64,
 }
 
@@ -203,11 +210,10 @@ impl Column {
         Self { values, weights, scale, steepest }
     }
 
-    /// The part of the squares of `left` that it accounts for, where it counts for more the more
-    /// there is of it.
+    /// The part of the squares of `left` that it explains, with a positive slope.
     fn explains(&self, left: &[f64]) -> f64 {
         let (own, all, shared) = (dot(&self.values, &self.values), dot(left, left), dot(&self.values, left));
-        // What the ones used before say already is none of its own.
+        // Removes the projection on the traits that are used already.
         if own <= 1e-12 * self.scale || all <= 0.0 || shared <= 0.0 {
             0.0
         } else {
@@ -226,8 +232,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Of Student's distribution: one in a hundred is further above (Cornish and Fisher's expansion:
-/// Abramowitz and Stegun, 26.7.5; 2 % low at 3 degrees of freedom).
+/// The 99 % quantile of Student's distribution (Cornish and Fisher's expansion: Abramowitz and
+/// Stegun, 26.7.5; 2 % low at 3 degrees of freedom).
 pub(super) fn student(freedom: f64) -> f64 {
     let z = QUANTILE;
     let first = (z.powi(3) + z) / 4.0;
@@ -294,7 +300,7 @@ mod tests {
             assert_eq!(found.value, 20.0);
             found.error
         };
-        // The six others have as much of it: nothing speaks against the sample.
+        // The six others have the same mean: the sample represents them.
         assert_eq!(error(2, 1.0), 0.0);
         // Each has three: two more than any of the sample, which count for 2 each at most, and for
         // 1 if they are time.
@@ -310,7 +316,7 @@ mod tests {
         let unit = |value: f64| (Unit { size: 1.0, traits: [1.0, 2.0, 3.0] }, value);
         let all = Unit { size: 10.0, traits: [10.0, 20.0, 30.0] };
         assert_eq!(total(10, &all, &[unit(-1.0); 4], &[]), Total { value: 0.0, error: 0.0 });
-        // More of a trait than any unit of the sample has, where nothing takes time.
+        // More of a trait than any unit of the sample has, with values of 0.
         let most = Unit { size: 10.0, traits: [40.0, 20.0, 30.0] };
         assert_eq!(total(10, &most, &[unit(-1.0); 4], &[]), Total { value: 0.0, error: 0.0 });
         let varied: Vec<(Unit, f64)> =
@@ -320,7 +326,7 @@ mod tests {
     }
 
     proptest! {
-        /// What goes with the size is found exactly, however large units are.
+        /// Values in proportion to size are found exactly, for units of any size.
         #[test]
         fn a_proportion_is_found(sizes in prop::collection::vec(0.1_f64..10.0, 3..40), rate in 0.1_f64..10.0) {
             let units: Vec<Unit> = sizes.iter().map(|size| Unit { size: *size, traits: [size * 3.0, 0.0, 0.0] }).collect();
@@ -330,7 +336,7 @@ mod tests {
             prop_assert!(found.error <= 1e-6 * found.value);
         }
 
-        /// What goes with the size and with traits is found, or the error says how far it is off.
+        /// Values that depend on size and traits are found within the stated error.
         #[test]
         fn a_law_is_found(
             units in prop::collection::vec((0.5_f64..2.0, prop::array::uniform3(0.5_f64..2.0)), 24..60),

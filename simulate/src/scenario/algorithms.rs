@@ -1,9 +1,9 @@
 //! Names of algorithms, PFSim's and ours.
 //!
 //! PFSim names Python classes by their module path (`pfsim.router.DmodKRouter`, `picosim.…` in the
-//! paper's listing); only the last component counts. A class gets the plain label of the algorithm
-//! it stands for, so that tables of both dialects read the same, but behaves as PFSim's where ours
-//! differs: those rows of [`CLASSES`] name the variant.
+//! paper's listing); only the last component counts. A class has the plain label of its algorithm,
+//! so tables of both dialects agree. It behaves as PFSim's where ours differs; those rows of
+//! [`CLASSES`] name the variant.
 
 use std::path::Path;
 
@@ -69,8 +69,8 @@ fn class_choice(axis: Axis, class: &str) -> Result<Choice> {
     }
 }
 
-/// `exec: program` or `exec: [program, argument, …]`: a word that names a file beside the scenario
-/// means that file.
+/// `exec: program` or `exec: [program, argument, …]`. A word that names a file beside the scenario
+/// stands for that file.
 fn exec(node: &Node, folder: &Path) -> Result<Choice> {
     let mut words = Vec::new();
     for word in node.list() {
@@ -88,7 +88,7 @@ fn exec(node: &Node, folder: &Path) -> Result<Choice> {
 
 /// The file of that name beside the scenario if there is one, else the word itself.
 fn beside(folder: &Path, word: &str) -> String {
-    // A bare name would be searched on PATH.
+    // The system searches PATH for a name without a folder.
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let path = folder.join(word);
     if path.is_file() { path.to_string_lossy().into_owned() } else { word.into() }

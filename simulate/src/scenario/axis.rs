@@ -7,19 +7,19 @@ use phaseflow_collect::choice::Choice;
 /// An axis of choice besides the topology, in the order of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Which queued job starts next.
+    /// The choice of the next job in the queue.
     Scheduler,
-    /// Which hosts it gets.
+    /// Its hosts.
     HostSelector,
-    /// Which rank runs on which of them.
+    /// Mapping of ranks to the selected hosts.
     ProcessMapper,
-    /// Which links its demands take.
+    /// Routes of its demands.
     Router,
-    /// What the network does with them: `traffic`, `flow`, `packet`.
+    /// Network model: `traffic`, `flow`, `packet` or `auto`.
     Model,
-    /// How a message becomes packets.
+    /// The transport.
     Transport,
-    /// What replaces recorded collectives.
+    /// The replacement of recorded collectives.
     Collective,
     /// `segmented`, or `merged` into one averaged phase.
     Phases,
@@ -52,8 +52,7 @@ impl Axis {
         }
     }
 
-    /// What is run where nothing is chosen. The traffic model has no transport, so that axis has a
-    /// choice without a name.
+    /// The defaults. The traffic model has no transport, so that axis has a choice without a name.
     fn default_choice(self) -> Choice {
         Choice::plain(match self {
             Self::Scheduler => "fcfs",
@@ -75,7 +74,7 @@ impl fmt::Display for Axis {
     }
 }
 
-/// The alternatives on each axis; an empty list says nothing about the axis.
+/// The alternatives on each axis; an empty list leaves the axis to its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Axes {
     choices: [Vec<Choice>; Axis::ALL.len()],
@@ -103,7 +102,7 @@ impl Axes {
         self
     }
 
-    /// These alternatives, and on axes without any what is run by default.
+    /// These alternatives, and on axes without any the default.
     #[must_use]
     pub fn or_default(self) -> Self {
         self.or(Self { choices: Axis::ALL.map(|axis| vec![axis.default_choice()]) })

@@ -63,7 +63,7 @@ fn job(line: &Node, folder: &Path) -> Result<Job> {
     Ok(Job { trace, submission, count })
 }
 
-/// A mapping, or text with brackets: everything else that `submit` may be is a time.
+/// A mapping or text with brackets is a distribution; any other value of `submit` is a time.
 fn is_distribution(node: &Node) -> bool {
     node.is_map() || node.text("", "").is_ok_and(|text| text.contains('['))
 }

@@ -1,11 +1,11 @@
-//! Scenario files: what to simulate, written down.
+//! Scenario files.
 //!
 //! A scenario names networks, algorithms and jobs; where it names several, all combinations are
 //! run. The schema is PFSim's, so its files run unchanged, with our names and a few more keys;
-//! `docs/scenarios.md` lists them all. Reading goes in two steps: the YAML text becomes a tree in
-//! which every value knows its line and column, then each key is read by the file that knows it:
-//! `algorithms`, `topologies`, `jobs`. The command line is one more [`Scenario`]: what it says goes
-//! before what the file says ([`Scenario::or`]).
+//! `docs/scenarios.md` lists them all. Reading goes in two steps: the YAML text becomes a tree of
+//! values with lines and columns, then a file per key reads it: `algorithms`, `topologies`, `jobs`.
+//! The command line is one more [`Scenario`], which takes precedence over the file
+//! ([`Scenario::or`]).
 
 mod algorithms;
 mod axis;
@@ -23,12 +23,12 @@ pub use network::NetworkChoice;
 use crate::run::{Reroute, Submission};
 use crate::topology::TopologyOptions;
 
-/// What a scenario file or a command line asks for; empty and `None` say nothing.
+/// The settings of a scenario file or a command line; empty and `None` leave a setting open.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
     /// The networks, the first axis of the product.
     pub networks: Vec<NetworkChoice>,
-    /// What is said of the links and hosts of all networks.
+    /// Options of the links and hosts of all networks.
     pub options: TopologyOptions,
     /// The other axes.
     pub axes: Axes,
@@ -42,20 +42,19 @@ pub struct Scenario {
     pub snapshots_s: Vec<f64>,
     /// Seed of all random numbers.
     pub seed: Option<u64>,
-    /// With how many seeds, counted up from that one, each point is run.
+    /// Number of seeds of each point, ascending from `seed`.
     pub repeat: Option<u32>,
     /// Remarks for the user.
     pub notes: Vec<String>,
 }
 
-/// End of runs whose jobs come without end where nothing else is said, seconds: that of PFSim's
-/// example scenarios.
+/// Default end of runs with endless jobs, seconds: that of PFSim's example scenarios.
 const USUAL_END_S: f64 = 1000.0;
 
 /// One line of a scenario's job list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// What it runs; `None`: an input of the command line.
+    /// Its trace; `None` for an input of the command line.
     pub trace: Option<Trace>,
     /// When it is submitted and how long it runs.
     pub submission: Submission,
@@ -68,12 +67,12 @@ pub struct Job {
 pub struct Trace {
     /// As the scenario writes it.
     pub label: String,
-    /// Where it is.
+    /// Its place.
     pub path: PathBuf,
 }
 
 impl Scenario {
-    /// This scenario, and where it says nothing, what `other` says.
+    /// This scenario, with settings of `other` where it has none.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         fn longer<T>(own: Vec<T>, other: Vec<T>) -> Vec<T> {
@@ -93,8 +92,8 @@ impl Scenario {
         }
     }
 
-    /// The same with an end, and a remark about it, where jobs come without end and nothing is said
-    /// of one, as in the listing of the PFAnalyzer paper.
+    /// The scenario with a default end and a remark on it, if jobs are endless without an end, as
+    /// in the PFAnalyzer paper.
     #[must_use]
     pub fn ended(mut self) -> Self {
         let is_endless = |job: &Job| matches!(job.submission, Submission::Endless { .. });

@@ -9,7 +9,7 @@ use crate::topology::{Scale, Topology, TopologyChoice, TopologyOptions, topology
 /// A network to build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkChoice {
-    /// How it is called in tables: as the user wrote it.
+    /// Its label in tables: the user's text.
     pub label: String,
     /// File or generator.
     pub topology: TopologyChoice,

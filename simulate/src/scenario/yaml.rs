@@ -12,9 +12,10 @@ use super::{Scenario, algorithms, jobs, topologies};
 use crate::run::Reroute;
 use crate::topology::TopologyOptions;
 
-/// The paper says node selection for what PFSim's files call `host_selector`.
+/// The paper's name for `host_selector` of PFSim's files.
 const NODE_SELECTOR: &str = "node_selector";
 
+/// The keys of a scenario.
 const KEYS: &[&str] = &[
     "duration",
     "topology",
@@ -47,7 +48,7 @@ impl Scenario {
     /// A file that cannot be read, is not YAML, or has a key or value that a scenario does not
     /// have; with line and column.
     pub fn read(path: &Path) -> Result<Self> {
-        // What has no end has no length either: one byte too many is enough to know.
+        // A pipe has no known length: one byte beyond the limit shows that it is too long.
         let file = File::open(path).at(|| path.display())?;
         let mut text = Vec::new();
         file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut text).at(|| path.display())?;
@@ -129,7 +130,7 @@ fn axes(map: Map<'_>, folder: &Path) -> Result<Axes> {
     Ok(axes)
 }
 
-/// What a mapping says of an axis, whose key may have two names.
+/// The alternatives of an axis in a mapping; the key may have two names.
 fn of_axis<'a>(axis: Axis, map: Map<'a>) -> Result<Option<&'a Node>> {
     let other = (axis == Axis::HostSelector).then(|| map.get(NODE_SELECTOR)).flatten();
     match (map.get(axis.key()), other) {
@@ -262,88 +263,91 @@ mod tests {
         );
     }
 
+    /// Scenarios with a mistake, and the errors of them.
+    const MISTAKES: &[(&str, &str)] = &[
+        (
+            "algorithms:\n  routre: dmodk\n",
+            "line 2, column 3: unknown key of algorithms `routre`; did you mean router? (known: scheduler, \
+             host_selector, process_mapper, router, model, transport, collective, phases, node_selector)",
+        ),
+        (
+            "router: pfsim.router.DmodKRoutr\n",
+            "line 1, column 9: unknown PFSim router `DmodKRoutr`; did you mean DmodKRouter? (known: DmodKRouter, \
+             RandomRouter, GreedyRouter, GreedyRouter2)",
+        ),
+        (
+            "router: 7\n",
+            "line 1, column 9: router is `7`, expected a name, name[key=value] or {exec: [program, …]}",
+        ),
+        ("router: []\n", "line 1, column 9: router is an empty list, expected one algorithm or more"),
+        ("router: 'a b'\n", "line 1, column 9: `a b` is not a list of choices; write a,b[key=value],c"),
+        (
+            "router: a\nalgorithms:\n  router: b\n",
+            "line 1, column 9: router is given here and in `algorithms`, expected once",
+        ),
+        (
+            "algorithms:\n  host_selector: linear\n  node_selector: random\n",
+            "line 3, column 18: `node_selector` is another name of `host_selector`, expected one of them",
+        ),
+        (
+            "duration: soon\n",
+            "line 1, column 11: duration is `soon`, expected a time: seconds as a number, or 250ns, 5us, 1ms, 2s",
+        ),
+        (
+            "duration: -1\n",
+            "line 1, column 11: duration is `-1`, expected a time: seconds as a number, or 250ns, 5us, 1ms, 2s",
+        ),
+        ("seed: 1.5\n", "line 1, column 7: seed is `1.5`, expected a whole number"),
+        ("slots: 5000000000\n", "line 1, column 8: slots is `5000000000`, expected a number below 2^32"),
+        (
+            "latency: 5\n",
+            "line 1, column 10: latency is `5`, expected a time with its unit: 250ns, 5us, 1ms, 2s",
+        ),
+        ("jobs: []\n", "line 1, column 7: jobs is an empty list, expected one job or more"),
+        (
+            "jobs:\n- tarce: x\n",
+            "line 2, column 3: unknown key of a job `tarce`; did you mean trace? (known: submit, at, duration, trace, count)",
+        ),
+        (
+            "jobs: [{submit: 1, at: 2}]\n",
+            "line 1, column 24: a job has `submit` and `at`, expected one of them",
+        ),
+        ("jobs: [{count: 0}]\n", "line 1, column 16: count is 0, expected 1 to 1000000"),
+        (
+            "jobs: [{submit: {exponential: {lambd: 1}}, count: 2}]\n",
+            "line 1, column 51: count goes with a time, this job is submitted by a distribution",
+        ),
+        (
+            "jobs: [{count: 600000}, {count: 600000}]\n",
+            "line 1, column 7: all counts together are 1200000 jobs, expected at most 1000000",
+        ),
+        (
+            "jobs: [{submit: {exponental: {lambd: 1}}}]\n",
+            "line 1, column 17: unknown distribution `exponental`; did you mean exponential? (known: constant, \
+             exponential, uniform, lognormal, weibull)",
+        ),
+        (
+            "jobs: [{submit: {exponential: {lambd: x}}}]\n",
+            "line 1, column 39: lambd is `x`, expected a number",
+        ),
+        ("topology: [{kind: FileTopology}]\n", "line 1, column 12: topology has no `params`"),
+        (
+            "topology: {kind: pfsim.topology.FileTopologie, params: {}}\n",
+            "line 1, column 18: unknown PFSim topology `FileTopologie`; did you mean FileTopology? (known: \
+             FileTopology, XGFTTopology, NDTorusTopology)",
+        ),
+        ("- 1\n", "line 1, column 1: a scenario is a list, expected a mapping"),
+        ("", "line 1, column 1: a scenario is empty, expected a mapping"),
+    ];
+
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
-        for (text, expected) in [
-            (
-                "algorithms:\n  routre: dmodk\n",
-                "line 2, column 3: unknown key of algorithms `routre`; did you mean router? (known: scheduler, \
-                 host_selector, process_mapper, router, model, transport, collective, phases, node_selector)",
-            ),
-            (
-                "router: pfsim.router.DmodKRoutr\n",
-                "line 1, column 9: unknown PFSim router `DmodKRoutr`; did you mean DmodKRouter? (known: DmodKRouter, \
-                 RandomRouter, GreedyRouter, GreedyRouter2)",
-            ),
-            (
-                "router: 7\n",
-                "line 1, column 9: router is `7`, expected a name, name[key=value] or {exec: [program, …]}",
-            ),
-            ("router: []\n", "line 1, column 9: router is an empty list, expected one algorithm or more"),
-            ("router: 'a b'\n", "line 1, column 9: `a b` is not a list of choices; write a,b[key=value],c"),
-            (
-                "router: a\nalgorithms:\n  router: b\n",
-                "line 1, column 9: router is given here and in `algorithms`, expected once",
-            ),
-            (
-                "algorithms:\n  host_selector: linear\n  node_selector: random\n",
-                "line 3, column 18: `node_selector` is another name of `host_selector`, expected one of them",
-            ),
-            (
-                "duration: soon\n",
-                "line 1, column 11: duration is `soon`, expected a time: seconds as a number, or 250ns, 5us, 1ms, 2s",
-            ),
-            (
-                "duration: -1\n",
-                "line 1, column 11: duration is `-1`, expected a time: seconds as a number, or 250ns, 5us, 1ms, 2s",
-            ),
-            ("seed: 1.5\n", "line 1, column 7: seed is `1.5`, expected a whole number"),
-            ("slots: 5000000000\n", "line 1, column 8: slots is `5000000000`, expected a number below 2^32"),
-            (
-                "latency: 5\n",
-                "line 1, column 10: latency is `5`, expected a time with its unit: 250ns, 5us, 1ms, 2s",
-            ),
-            ("jobs: []\n", "line 1, column 7: jobs is an empty list, expected one job or more"),
-            (
-                "jobs:\n- tarce: x\n",
-                "line 2, column 3: unknown key of a job `tarce`; did you mean trace? (known: submit, at, duration, trace, count)",
-            ),
-            (
-                "jobs: [{submit: 1, at: 2}]\n",
-                "line 1, column 24: a job has `submit` and `at`, expected one of them",
-            ),
-            ("jobs: [{count: 0}]\n", "line 1, column 16: count is 0, expected 1 to 1000000"),
-            (
-                "jobs: [{submit: {exponential: {lambd: 1}}, count: 2}]\n",
-                "line 1, column 51: count goes with a time, this job is submitted by a distribution",
-            ),
-            (
-                "jobs: [{count: 600000}, {count: 600000}]\n",
-                "line 1, column 7: all counts together are 1200000 jobs, expected at most 1000000",
-            ),
-            (
-                "jobs: [{submit: {exponental: {lambd: 1}}}]\n",
-                "line 1, column 17: unknown distribution `exponental`; did you mean exponential? (known: constant, \
-                 exponential, uniform, lognormal, weibull)",
-            ),
-            (
-                "jobs: [{submit: {exponential: {lambd: x}}}]\n",
-                "line 1, column 39: lambd is `x`, expected a number",
-            ),
-            ("topology: [{kind: FileTopology}]\n", "line 1, column 12: topology has no `params`"),
-            (
-                "topology: {kind: pfsim.topology.FileTopologie, params: {}}\n",
-                "line 1, column 18: unknown PFSim topology `FileTopologie`; did you mean FileTopology? (known: \
-                 FileTopology, XGFTTopology, NDTorusTopology)",
-            ),
-            ("- 1\n", "line 1, column 1: a scenario is a list, expected a mapping"),
-            ("", "line 1, column 1: a scenario is empty, expected a mapping"),
-        ] {
-            assert_eq!(parse(text).unwrap_err().to_string(), expected, "{text}");
+    fn mistakes_are_named_with_their_place() {
+        for (text, expected) in MISTAKES {
+            assert_eq!(parse(text).unwrap_err().to_string(), *expected, "{text}");
         }
     }
 
-    /// Documentation that does not parse is wrong.
+    /// The documentation has to parse.
     #[test]
     fn the_documented_examples_are_scenarios() {
         let text = include_str!("../../../docs/scenarios.md");

@@ -3,21 +3,20 @@
 use super::{QueueView, RunningJob, Scheduler};
 use crate::engine::Picoseconds;
 
-/// First come, first served, but a job that fits may overtake where it does not delay the head of
-/// the queue (Lifka, *The ANL/IBM SP scheduling system*, 1995; Mu'alem and Feitelson, *Utilization,
-/// predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with
-/// backfilling*, 2001, section 2).
+/// EASY backfilling: first come, first served, but a job that fits may overtake if it does not
+/// delay the head of the queue (Lifka, *The ANL/IBM SP scheduling system*, 1995; Mu'alem and
+/// Feitelson, *Utilization, predictability, workloads, and user runtime estimates in scheduling the
+/// IBM SP2 with backfilling*, 2001, section 2).
 ///
-/// A head that does not fit gets a *reservation*: the *shadow time* at which, if jobs end as
-/// estimated, enough running ones will have ended for it, and the *extra* slots that will then be
-/// free beyond its processes. The first job behind it that fits now starts if it will end by the
-/// shadow time, or if it takes no more than the extra slots.
+/// A head that does not fit gets a *reservation*: the *shadow time*, at which enough running jobs
+/// end for it by their estimates, and the *extra* slots that are then free beyond its processes.
+/// The first job behind it that fits now starts if it will end by the shadow time, or if it takes
+/// no more than the extra slots.
 ///
-/// What is guaranteed: as long as no job runs longer than its estimate and the host selector takes
-/// no more slots than [`QueuedJob::slots`](super::QueuedJob::slots), the head starts no later than
-/// at the shadow time of the moment at which it became the head, hosts of unlike slots included.
-/// Those behind the head have no such promise: they may start later than under
-/// [`Fcfs`](super::Fcfs).
+/// Guarantee: the head starts at the latest at the shadow time of the moment at which it became the
+/// head, also with hosts of unequal slots. This holds while no job runs longer than its estimate,
+/// and the host selector takes no more slots than [`QueuedJob::slots`](super::QueuedJob::slots).
+/// Jobs behind the head may start later than under [`Fcfs`](super::Fcfs).
 #[derive(Clone, Debug, Default)]
 pub struct Easy {
     running: Vec<RunningJob>,
@@ -93,8 +92,8 @@ mod tests {
         u64::from(processes + largest - 1).min(slots.iter().map(|s| u64::from(*s)).sum())
     }
 
-    /// When `processes` slots are free if nobody else is started: the running jobs end one after
-    /// the other, each at its time, with the slots that it frees.
+    /// The time at which `processes` slots are free if no job is started; running jobs free their
+    /// slots at their ends.
     fn start_without_backfilling(
         now: u64,
         free_slots: u64,
@@ -113,8 +112,8 @@ mod tests {
         start
     }
 
-    /// A machine driven by a scheduler; returns starts and, for each job that had to wait as the
-    /// head, the promise: its start if from that moment on nobody else was started.
+    /// Runs a machine with a scheduler. Returns the starts and, for each job that waits as the
+    /// head, its guarantee: its start if no other job starts from that moment on.
     fn drive(scheduler: &mut dyn Scheduler, slots: &[u32], jobs: &[Job]) -> (Vec<u64>, BTreeMap<usize, u64>) {
         let mut free = vec![true; slots.len()];
         let mut queue: Vec<usize> = Vec::new();
@@ -176,9 +175,8 @@ mod tests {
         (starts, promises)
     }
 
-    /// EASY as its authors tell it, slowly: the head's start is found by letting the clock run from
-    /// end to end, and a candidate is tried by letting it run and looking whether the head could
-    /// still start then.
+    /// The oracle is EASY as its authors describe it. It finds the head's start by advancing the
+    /// clock from end to end, and tests each candidate by a trial run.
     struct Obvious;
 
     impl Scheduler for Obvious {
@@ -243,7 +241,7 @@ mod tests {
 
         #[test]
         fn without_a_chance_to_overtake_it_is_fcfs((slots, jobs) in machine()) {
-            // Everybody needs the whole machine.
+            // Every job needs the whole machine.
             let all: u32 = slots.iter().sum();
             let jobs: Vec<Job> = jobs.into_iter().map(|(at, _, run)| (at, all, run)).collect();
             let mut fcfs = Fcfs::new(&Choice::plain("fcfs")).unwrap();

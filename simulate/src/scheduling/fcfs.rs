@@ -17,9 +17,9 @@ pub struct Fcfs {
 impl Fcfs {
     /// `fcfs` starts heads of the queue for as long as they fit.
     ///
-    /// `fcfs[variant=pfsim]` is PFSim's: a submitted job starts at once only if nobody waits, and a
-    /// job that finishes starts at most the head. So a queue may be left although its head fits,
-    /// until the next job finishes.
+    /// `fcfs[variant=pfsim]` is PFSim's: a submitted job starts at once only if the queue is empty,
+    /// and the end of a job starts at most the head. The head may thus wait although it fits, until
+    /// the next job ends.
     ///
     /// # Errors
     /// Another variant.

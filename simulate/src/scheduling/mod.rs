@@ -1,4 +1,4 @@
-//! Which queued job starts next.
+//! The choice of the next job in the queue.
 //!
 //! Hosts are whole and never shared: a job fits if the free hosts have a slot for each of its
 //! processes, and then takes all slots of the hosts it gets. Where all hosts have s slots, a job of
@@ -21,10 +21,10 @@ pub use fcfs::Fcfs;
 pub struct QueuedJob {
     /// Processes to place: it fits if the free hosts have that many slots.
     pub processes: u32,
-    /// Most process slots it may occupy: those of whole hosts, chosen by a host selector that stops
+    /// Most process slots that it can occupy: those of whole hosts, from a host selector that stops
     /// when it has enough.
     pub slots: u64,
-    /// How long it will run, as far as the scheduler knows.
+    /// Estimated run time.
     pub estimate: Picoseconds,
 }
 
@@ -33,7 +33,7 @@ pub struct QueuedJob {
 pub struct RunningJob {
     /// Process slots it occupies: those of whole hosts.
     pub slots: u64,
-    /// When it will end, as far as the scheduler knows, from now on.
+    /// Estimated time until its end.
     pub remaining: Picoseconds,
 }
 
@@ -46,12 +46,12 @@ pub enum Occasion {
     Finished,
 }
 
-/// What a scheduler sees.
+/// The view of a scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView<'a> {
     /// Why it is asked.
     pub occasion: Occasion,
-    /// How many jobs it has started on this occasion so far.
+    /// Number of jobs started on this occasion.
     pub started: u32,
     /// Process slots of the free hosts.
     pub free_slots: u64,
@@ -70,8 +70,8 @@ impl QueueView<'_> {
 
 /// A scheduling algorithm.
 pub trait Scheduler: Send {
-    /// Index in the queue of a job to start now, one that [fits](QueueView::fits); asked again,
-    /// with the new view, until it says `None`.
+    /// Index in the queue of a job that [fits](QueueView::fits) and starts now. The call is
+    /// repeated with the new view until it returns `None`.
     fn next(&mut self, view: &QueueView<'_>) -> Option<usize>;
 }
 
@@ -82,7 +82,9 @@ enum Algorithm {
     Easy,
 }
 
+/// Algorithms by name, in the order of the documentation.
 const ALGORITHMS: &[(&str, Algorithm)] = &[("fcfs", Algorithm::Fcfs), ("easy", Algorithm::Easy)];
+/// Names of algorithms that do not exist yet.
 const LATER: &[&str] = &["conservative"];
 
 /// Names of the schedulers, in the order of the documentation.

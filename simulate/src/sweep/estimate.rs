@@ -1,4 +1,4 @@
-//! What a sweep will cost, before it is run.
+//! Estimated cost of a sweep before its run.
 
 use std::fmt;
 
@@ -13,18 +13,23 @@ use crate::workload::Workload;
 
 /// Bytes of memory: measured sizes of the structures, rounded up.
 mod bytes {
+    /// A node of a topology.
     pub(super) const NODE: u64 = 160;
+    /// A link of a topology.
     pub(super) const LINK: u64 = 96;
     /// A cell of a traffic matrix, and of the host demand made of it.
     pub(super) const CELL: u64 = 64;
+    /// A job.
     pub(super) const JOB: u64 = 256;
+    /// A row of the table `phases`.
     pub(super) const PHASE_ROW: u64 = 256;
+    /// A row of the table `links`.
     pub(super) const LINK_ROW: u64 = 48;
-    /// State of a message that is replayed: its own, a wait, its share of what the network knows;
-    /// and what reading it took.
+    /// A message in a replay: its state, a wait, its share of the network's state, and its record
+    /// while it is read.
     pub(super) const MESSAGE: u64 = 360;
-    /// What held a message up, where that is asked for.
-    pub(super) const HOLDS: u64 = 170;
+    /// Delays of a message, if requested.
+    pub(super) const DELAYS: u64 = 170;
     /// State of a link in a run.
     pub(super) const LINK_STATE: u64 = 64;
 }
@@ -59,7 +64,7 @@ impl fmt::Display for Estimate {
 }
 
 impl Sweep {
-    /// Estimates what running `points` on `threads` threads takes.
+    /// Estimates work and memory of `points` on `threads` threads.
     pub fn estimate(&self, points: impl Iterator<Item = Point>, threads: usize) -> Estimate {
         let shared = self.topologies.iter().map(topology_bytes).sum::<u64>()
             + self.workloads.iter().map(workload_bytes).sum::<u64>();
@@ -85,7 +90,7 @@ impl Sweep {
                     }
                 };
                 jobs += count;
-                // Submitted, started, finished; a beginning for each stretch.
+                // Events of a job: submission, start, end, and one per stretch.
                 total.events += count * (3.0 + stretches);
                 if let (Some(options), Some(recording)) =
                     (&replays, &self.workloads[source.workload].recording)
@@ -94,7 +99,7 @@ impl Sweep {
                         recording.work(segmentation, options.sampling, merged, weight)
                     };
                     let (simulated, largest) = work(&|_| 1);
-                    // Sent, arrived, two ranks that go on.
+                    // Events of a message: departure, arrival, and two ranks that continue.
                     total.events += count * simulated as f64 * 4.0;
                     total.messages += count * simulated as f64;
                     if let Some(payload) = payload {
@@ -104,7 +109,7 @@ impl Sweep {
                         total.events += 2.0 * hops;
                         total.hops += hops;
                     }
-                    let message = bytes::MESSAGE + if options.blame { bytes::HOLDS } else { 0 };
+                    let message = bytes::MESSAGE + if options.blame { bytes::DELAYS } else { 0 };
                     replay += largest as f64 * message as f64;
                 }
                 rows += count * phases * if endless { 1.0 } else { 1.0 + links };
@@ -124,7 +129,7 @@ impl Sweep {
         total
     }
 
-    /// What a point adds to [progress](crate::run::Progress): about its messages, 1 at least.
+    /// Work of a point in [progress](crate::run::Progress): about its messages, at least 1.
     pub fn work(&self, point: &Point) -> u64 {
         (self.estimate(std::iter::once(*point), 1).messages as u64).max(1)
     }

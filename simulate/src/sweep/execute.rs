@@ -19,8 +19,8 @@ use crate::{host_selection, process_mapping, routing, scheduling};
 pub(super) const BATCH: usize = 2;
 
 impl Sweep {
-    /// Runs points, given by their numbers, on all threads and hands their results to `sink` in
-    /// that order, each as soon as those before it are there. `progress` ends at the sum of the
+    /// Runs points, given by their numbers, on all threads. Passes their results to `sink` in that
+    /// order, each as soon as the earlier ones are complete. `progress` ends at the sum of the
     /// points' [work](Self::work).
     ///
     /// # Errors
@@ -39,8 +39,8 @@ impl Sweep {
                 return Ok(());
             }
             let results = Mutex::new(InOrder::new(batch.len(), &mut sink));
-            // Begun in order as well, however threads divide a batch: nothing waits longer than it
-            // has to.
+            // Points begin in order for any division of a batch among threads, so results wait for
+            // few others.
             let begun = AtomicUsize::new(0);
             (0..batch.len()).into_par_iter().for_each(|_| {
                 let position = begun.fetch_add(1, Ordering::Relaxed);
@@ -55,7 +55,7 @@ impl Sweep {
         }
     }
 
-    /// A point's model with all that belongs to it.
+    /// A point's model with its parameters.
     pub(super) fn model(&self, point: &Point) -> Result<Model> {
         let choice = |axis| self.choice(point, axis);
         Model::new(choice(Axis::Model), choice(Axis::Transport), choice(Axis::Collective), point.seed)
@@ -119,14 +119,15 @@ impl Sweep {
     }
 }
 
-/// Hands on in order what comes in any.
+/// Passes results on in the order of points.
 struct InOrder<T, S> {
-    /// The results that are to come, the next one first, and those that came before it.
+    /// Results still to pass on, the next one first; those that are computed out of order wait
+    /// here.
     waiting: VecDeque<Option<Result<T>>>,
     /// Position of the next one.
     next: usize,
     sink: S,
-    /// The first failure, of a run or of the sink; nothing is handed on after it.
+    /// The first failure, of a run or of the sink; no result is passed on after it.
     outcome: Result<()>,
 }
 
@@ -148,7 +149,7 @@ impl<T, S: FnMut(T) -> Result<()>> InOrder<T, S> {
     }
 }
 
-/// A thread that panicked takes the process with it; what it left is nobody's.
+/// A panic of a thread ends the process, so a poisoned lock is not seen.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,17 +12,17 @@ use crate::scenario::Axis;
 use crate::topology::{LinkId, NodeId, Topology};
 use crate::workload::Workload;
 
-/// Changes when the same parameters mean other results.
+/// Generation of the results: it changes when the same parameters give other results.
 pub(super) const GENERATION: u32 = 1;
 
-/// What a point's identifier is the hash of, as JSON with its fields in this order.
+/// Input of the hash of a point's identifier, as JSON with its fields in this order.
 #[derive(Serialize)]
 struct Identity<'a> {
     generation: u32,
     topology: &'a str,
     choices: [String; Axis::ALL.len()],
     jobs: &'a str,
-    /// What is replayed, where it is.
+    /// Digest of the replayed operations, if the model replays.
     #[serde(skip_serializing_if = "Option::is_none")]
     recordings: Option<&'a str>,
     settings: &'a Settings,
@@ -139,8 +139,8 @@ pub(super) fn of_flows(list: &FlowList) -> String {
     hash.hex()
 }
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): short, the same everywhere. No defence
-/// against somebody who wants two points to collide; nobody gains by that here.
+/// FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): short, the same on every machine. It
+/// does not resist deliberate collisions, which would only confuse their author's own sweep.
 struct Fnv(u64);
 
 impl Default for Fnv {

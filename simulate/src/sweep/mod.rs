@@ -35,13 +35,13 @@ use crate::scenario::{Axes, Axis, Job};
 use crate::topology::Topology;
 use crate::workload::{Reading, Workload};
 
-/// Everything that is to be simulated, loaded.
+/// A loaded sweep: all networks, workloads and points.
 #[derive(Debug)]
 pub struct Sweep {
     topologies: Vec<Topology>,
     topology_digests: Vec<String>,
     workloads: Vec<Workload>,
-    /// What is run instead of jobs, if anything.
+    /// The list of flows that is run in place of jobs, if any.
     flows: Option<FlowList>,
     workload_digests: Vec<String>,
     jobs_digest: String,
@@ -139,7 +139,7 @@ impl Sweep {
         &self.topologies
     }
 
-    /// What jobs run.
+    /// The workload of jobs.
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads
     }
@@ -167,7 +167,7 @@ impl Sweep {
             })
     }
 
-    /// What the user should know of the workloads, a sentence each.
+    /// Remarks on the workloads, a sentence each.
     pub fn remarks(&self) -> impl Iterator<Item = &str> {
         self.workloads.iter().flat_map(|workload| &workload.remarks).map(String::as_str)
     }
@@ -191,7 +191,7 @@ impl Sweep {
         &self.axes.get(axis)[point.choices[axis as usize]]
     }
 
-    /// How a point is called in tables.
+    /// The labels of a point in tables.
     pub fn labels(&self, point: &Point) -> RunLabels {
         let label = |axis| self.choice(point, axis).label().to_string();
         RunLabels {
@@ -218,8 +218,8 @@ impl Sweep {
         }
     }
 
-    /// The whole sweep as it was understood, for the result archive's header: equal for all shards,
-    /// and for a trace read from a file or a pipe.
+    /// The configuration of the whole sweep with all defaults, for the header of the result
+    /// archive. It is equal for all shards, and for a trace from a file or a pipe.
     pub fn configuration(&self) -> serde_json::Value {
         let axes: serde_json::Map<String, serde_json::Value> = Axis::ALL
             .into_iter()
@@ -246,7 +246,7 @@ impl Sweep {
     }
 }
 
-/// A list of flows names no trace that would have to be kept.
+/// A list of flows has no trace.
 fn no_scratch() -> std::io::Result<std::fs::File> {
     Err(std::io::ErrorKind::Unsupported.into())
 }

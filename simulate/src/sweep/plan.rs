@@ -12,12 +12,14 @@ use crate::topology::{Topology, TopologyOptions};
 use crate::workload::Reading;
 use crate::{collective, host_selection, process_mapping, routing, scheduling};
 
-/// Most points of a sweep: more than anybody waits for, and few enough to be listed in memory.
+/// Most points of a sweep: their list fits in memory (100 bytes each are a gigabyte), and at 1 ms
+/// each they take 3 hours.
 const MOST_POINTS: u32 = 10_000_000;
 
+/// Names of the alternatives on the axis of phases.
 const PHASES: &[&str] = &["segmented", "merged"];
 
-/// What is common to all points.
+/// Settings of all points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
     /// End of each run, seconds; `None`: when all jobs are finished.
@@ -117,15 +119,15 @@ impl Plan {
         self.jobs.is_empty() || self.jobs.iter().any(|job| job.trace.is_none())
     }
 
-    /// What has to be read of this many inputs: messages only where some point replays them, those
-    /// of samples only where no job can meet another one.
+    /// Parts of the inputs to read: messages if some point replays them; only those of samples if
+    /// no jobs can overlap.
     pub fn reading(&self, inputs: usize) -> Reading {
         let any = |axis: Axis, name: &str| self.axes.get(axis).iter().any(|choice| choice.name() == name);
         let models = self.axes.get(Axis::Model);
         if models.iter().all(|model| model.name() == "traffic") {
             return Reading::Matrices;
         }
-        // Samples are for flows, and for collectives as they were recorded.
+        // Samples serve flows with recorded collectives only.
         let others = models.iter().any(|model| ["packet", "auto"].contains(&model.name()));
         let replaced = self.axes.get(Axis::Collective).iter().any(|choice| choice.name() != "recorded");
         let jobs = if self.jobs.is_empty() { inputs } else { self.jobs.len() };
@@ -163,7 +165,7 @@ pub fn names(axis: Axis) -> Vec<&'static str> {
 
 /// Refuses what does not exist.
 fn check(axis: Axis, choice: &Choice, seed: u64) -> Result<()> {
-    // Building a plugin starts its program; that is for the run.
+    // A plugin starts its program only in the run.
     let is_plugin = choice.name() == "exec";
     match axis {
         Axis::Scheduler => scheduling::scheduler(choice).map(drop),

@@ -1,8 +1,7 @@
-//! What an archive holds of a sweep: for going on after its runs, and for saying which points are
-//! done.
+//! The runs of a sweep that an archive holds, to resume the sweep and to list points that are done.
 //!
-//! An archive is of a sweep if its configuration is: settings, axes, and the contents of networks
-//! and traces. External programs count by their command.
+//! An archive belongs to a sweep if their configurations are equal: settings, axes, and the
+//! contents of networks and traces. External programs count by their command.
 
 use std::collections::HashSet;
 use std::io::BufRead;
@@ -18,8 +17,8 @@ impl Sweep {
         archive.header().configuration == self.configuration()
     }
 
-    /// Hands the runs of an archive of this sweep to `sink` and says how many there were. They have
-    /// to be the first ones of `runs`, so that the rest can be written after them.
+    /// Passes the runs of an archive of this sweep to `sink` and returns their number. They have to
+    /// be the first ones of `runs`, so that the rest can be written after them.
     ///
     /// # Errors
     /// An archive of another sweep, or with other runs, a damaged one, or a failure of the sink.

@@ -1,4 +1,4 @@
-//! Which network: a GraphML file, or a generator with its parameters.
+//! The choice of a network: a GraphML file, or a generator with its parameters.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ enum Generator {
     Torus,
 }
 
+/// Generators by name, in the order of the documentation.
 const GENERATORS: &[(&str, Generator)] = &[
     ("star", Generator::Star),
     ("xgft", Generator::Xgft),
@@ -38,10 +39,12 @@ const GENERATORS: &[(&str, Generator)] = &[
     ("leaf-spine", Generator::LeafSpine),
     ("torus", Generator::Torus),
 ];
+/// Names of generators that do not exist yet.
 const LATER: &[&str] = &["dragonfly", "hyperx"];
 
 impl TopologyChoice {
-    /// Parses one choice: what has a `.` or a `/` outside brackets is a file, all else a generator.
+    /// Parses one choice: text with a `.` or a `/` outside brackets is a file, other text a
+    /// generator.
     ///
     /// # Errors
     /// A generator that does not exist, or text that is neither.

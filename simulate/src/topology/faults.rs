@@ -1,16 +1,15 @@
-//! What a link does to packets besides carrying them.
+//! Faults of a link: loss, duplication and reordering of packets.
 
 use serde::{Deserialize, Serialize};
 
-/// Faults of a link, each by chance and anew for every packet that passes. Only the packet model
-/// looks at them.
+/// Faults of a link, drawn for every packet. Only the packet model uses them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Faults {
     /// Probability that a packet is lost, below 1.
     pub loss: f64,
     /// Probability that a packet arrives twice, below 1.
     pub duplicate: f64,
-    /// A packet takes up to so much longer, picoseconds, evenly distributed, so that packets
+    /// Largest additional delay of a packet, picoseconds, uniformly distributed, so that packets
     /// overtake each other; 0 keeps their order.
     pub reorder_ps: u64,
 }
@@ -21,7 +20,7 @@ impl Faults {
         *self == Self::default()
     }
 
-    /// Both causes at once: what either loses or doubles, and the longer one of the delays.
+    /// Both faults together: loss or duplication by either, and the longer delay.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let either = |a: f64, b: f64| a + b - a * b;

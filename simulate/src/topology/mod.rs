@@ -1,14 +1,13 @@
 //! Networks: hosts, switches and the directed links between them.
 //!
-//! A topology is built as a petgraph graph ([`NetworkGraph`]), by a generator or from GraphML, then
-//! checked and frozen into
-//! [`Topology`]: parallel vectors and CSR adjacency, ids as `u32` newtypes. Hosts are ends, not forwarders: a route passes
-//! through switches only. A generated direct network (torus) has a switch beside each host.
+//! A topology is built as a petgraph graph ([`NetworkGraph`]) by a generator or from GraphML, then
+//! checked and frozen into [`Topology`]: parallel vectors and CSR adjacency, ids as `u32` newtypes.
+//! Hosts do not forward: a route passes through switches only. A generated direct network (torus)
+//! has a switch beside each host.
 //!
-//! What routing asks again and again, distances and next hops towards a host ([`ShortestPaths`]),
-//! is worked out the first time it is asked for and then shared by all runs on the topology. It is
-//! the same for all hosts that hang on the same switches, so it is kept once for each such
-//! *attachment*, not for each host.
+//! Distances and next hops towards a host ([`ShortestPaths`]) are computed at their first use and
+//! shared by all runs on the topology. They are equal for all hosts on the same switches, so they
+//! are kept once for each such *attachment*.
 
 mod adjacency;
 mod choice;
@@ -78,7 +77,7 @@ pub struct LinkSpec {
     pub latency_ps: u64,
     /// Output port at the link's source, for forwarding tables.
     pub port: Option<String>,
-    /// What it does to packets besides carrying them.
+    /// Its faults.
     pub faults: Faults,
 }
 
@@ -131,7 +130,7 @@ impl PortOrder {
 }
 
 impl Topology {
-    /// What the user called it: file name or generator with its parameters.
+    /// The user's name for it: file name, or generator with its parameters.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -183,7 +182,7 @@ impl Topology {
         self.order[node.0 as usize]
     }
 
-    /// What the positions of [`order`](Self::order) come from.
+    /// The source of the positions of [`order`](Self::order).
     pub fn port_order(&self) -> PortOrder {
         self.port_order
     }

@@ -1,7 +1,8 @@
 //! Options of a network: slots, capacity and latencies that hold for all its hosts and links.
 
-/// What the user sets for all hosts and links. A generator's own parameter (`slots`, `capacity`)
-/// goes first, then these, then the default; in a GraphML file these replace what the file says.
+/// Options for all hosts and links. A generator's own parameter (`slots`, `capacity`) takes
+/// precedence, then these, then the default. In a GraphML file these replace the values of the
+/// file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TopologyOptions {
     /// Processes per host; generated hosts have 1 by default.
@@ -14,5 +15,6 @@ pub struct TopologyOptions {
     pub switch_latency_ps: Option<u64>,
 }
 
-/// Latency of a link that nothing is said about, picoseconds: 1 µs.
+/// Default latency of a link, picoseconds: 1 µs, the order of an adapter or a switch with its
+/// cable.
 pub(super) const DEFAULT_LATENCY_PS: u64 = 1_000_000;

@@ -1,12 +1,12 @@
-//! Shortest paths towards a host, as a DAG that is never spelt out into paths.
+//! Shortest paths towards a host as a DAG; paths are not enumerated.
 //!
-//! A switch at distance `d` from the destination may send to any neighbour at distance `d − 1`:
-//! these *candidates* of each hop are all that routing needs, whatever the number of paths (a
-//! three-level fat tree of 2 048 hosts has 256 between two hosts, a torus of 16³ millions).
-//! Distances to an attachment are found at once, those to 64 together where several are asked for,
-//! candidates of a switch when a route first passes there. Memory: 8 bytes per pair of a switch and
-//! an attachment that is routed to, as the candidates of most hops are neighbours in the CSR and
-//! need only be pointed at; 8 more where numbers of paths are asked for.
+//! A switch at distance `d` from the destination may send to any neighbour at distance `d − 1`.
+//! Routing needs only these *candidates* of each hop, for any number of paths: a three-level fat
+//! tree of 2 048 hosts has 256 between two hosts, a torus of 16³ millions. Distances to an
+//! attachment are computed together, those to 64 attachments at once if several are used.
+//! Candidates of a switch are computed when a route first passes it. Memory: 8 bytes per pair of a
+//! switch and an attachment that is routed to, as most candidates are a range of the CSR; 8 more
+//! for numbers of paths.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ use super::adjacency::Adjacency;
 use super::search::{self, NONE};
 use super::{HostId, LinkId, NodeId, Topology};
 
-/// What is known about paths: where hosts hang, and what was worked out so far for each attachment.
+/// Shortest paths: the attachments of hosts, and the results so far for each attachment.
 #[derive(Clone, Debug)]
 pub(super) struct PathTables {
     /// By node: number among the switches.
@@ -37,7 +37,7 @@ pub(super) struct PathTables {
     multihomed: Vec<bool>,
     /// True if some link joins two hosts.
     back_to_back: bool,
-    /// By block of attachments: how many of them have been searched for.
+    /// By block of attachments: number of single searches so far.
     searches: Arc<[AtomicU32]>,
     /// By attachment, then switch: links to the nearest switch of the attachment.
     distances: Vec<OnceLock<Vec<u32>>>,
@@ -52,9 +52,9 @@ pub(super) struct PathTables {
 struct Hops {
     attachment: u32,
     /// By switch: `UNKNOWN`, `SCATTERED`, or first and number of the links that leave it, 16 bits
-    /// each. Whoever finds it writes the same, so nobody need wait.
+    /// each. All threads write the same value, so no lock is needed.
     ranges: Vec<AtomicU32>,
-    /// Candidates of all switches, for those whose are no neighbours in the adjacency.
+    /// Candidates of switches for which they are no range of the adjacency.
     scattered: OnceLock<Scattered>,
 }
 
@@ -66,14 +66,15 @@ struct Scattered {
     links: Vec<LinkId>,
 }
 
-/// Attachments of a block that are searched for one by one. A caller that asks for one more than
-/// these is expected to ask for all others.
+/// Attachments of a block that are searched one by one; the next one triggers the search of the
+/// whole block. A search of 64 together costs a few single ones.
 const FEW: u32 = 4;
 
-/// What may be known of candidates besides a range.
+/// Candidates that are not computed yet.
 const UNKNOWN: u32 = u32::MAX;
+/// Candidates that are kept in a list.
 const SCATTERED: u32 = u32::MAX - 1;
-/// What is less fits into a range.
+/// Least number that does not fit into 16 bits of a range.
 const MANY: u32 = u16::MAX as u32;
 
 /// Number of links from anywhere to one host.
@@ -216,7 +217,7 @@ impl Topology {
             let places = &self.paths.attachments[first..];
             let found = search::distances(self.switch_count(), places, |switch| self.before(switch));
             for (known, found) in known[first..].iter().zip(found) {
-                // Whoever was first has found the same.
+                // Another thread may have been first, with the same result.
                 let _ = known.set(found);
             }
         }
@@ -268,14 +269,14 @@ impl Topology {
     /// among those that leave it.
     fn nearer<'a>(&'a self, switch: usize, distances: &'a [u32]) -> impl Iterator<Item = (u32, LinkId)> + 'a {
         let links = self.outgoing(self.switch(switch));
-        // Nothing is nearer than 0, nor near to where no path begins.
+        // The attachment itself has no candidates, nor has a switch without a path.
         let distance = Some(distances[switch]).filter(|distance| *distance != NONE).unwrap_or(0);
         let after = move |link: &LinkId| distances.get(self.paths.leads_to[link.0 as usize] as usize);
         let is_nearer = move |link: &LinkId| after(link).is_some_and(|after| *after < distance);
         (0..).zip(links.iter().copied()).filter(move |(_, link)| is_nearer(link))
     }
 
-    /// The range of the candidates of a switch, which it notes.
+    /// The range of the candidates of a switch, which is stored.
     #[cold]
     fn find_range(&self, hops: &Hops, switch: usize) -> u32 {
         let (mut first, mut last, mut count) = (NONE, 0, 0);

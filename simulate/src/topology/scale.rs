@@ -1,4 +1,4 @@
-//! What if a link were faster: the same network with other capacities on one link.
+//! Scaled capacity: the same network with a factor on one link, for what-if runs.
 
 use std::fmt;
 

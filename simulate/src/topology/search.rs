@@ -1,10 +1,10 @@
-//! Breadth-first search from up to 64 places at once: each switch has a bit for each of the places
-//! that it has been reached from, and a link passes all of them on together.
+//! Multi-source breadth-first search from up to 64 places at once: each switch has a bit per place
+//! that has reached it, and a link passes all bits on together.
 //!
 //! After Then et al., *The more the merrier: efficient multi-source graph traversal* (PVLDB 8(4),
 //! 2014). Searches that reach the same switches at about the same distance share most of the work,
-//! as in trees and other networks of small diameter; from places that are far apart in a torus they
-//! share little, and one after the other takes as long.
+//! as in trees and other networks of small diameter. From places that are far apart in a torus they
+//! share little, and single searches take as long.
 
 /// No switch, no link, no path.
 pub(super) const NONE: u32 = u32::MAX;

@@ -4,7 +4,7 @@
 //! A run is a tar of such files, gzip'ed or not, a directory of them, or the files themselves, in
 //! any order. Traffic from i to j is `tx_bytes[j]` of rank i, taken where `tx_messages[j] > 0`;
 //! files of later versions have a `duration` in seconds. There are no times, so the trace is an
-//! aggregate. Memory is proportional to the pairs that spoke, plus one file.
+//! aggregate. Memory is proportional to the pairs with messages, plus one file.
 
 mod rank;
 mod scanner;
@@ -20,13 +20,13 @@ use super::input::read_bounded;
 use crate::trace::{Block, Header, Kind, MessageSize, Rank, RunFacts, Sink, Summary};
 use crate::{At, Cell, Error, Result, TrafficMatrix};
 
-/// A rank file of a million ranks, pretty-printed, has about 60 MB.
+/// Largest rank file, bytes: that of a million ranks, pretty-printed, has about 60 MB.
 const LARGEST_FILE: usize = 1 << 27;
 
-/// Long names in tar come as members of their own.
+/// Longest member name, bytes; tar stores long names as members of their own.
 const LONGEST_NAME: usize = 64 << 10;
 
-/// What PFProf knows of a run.
+/// The data of PFProf on a run.
 #[derive(Clone, Debug, Default)]
 pub struct Aggregate {
     /// Demand of the whole run.
@@ -38,10 +38,10 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// Hands the run over as an aggregate trace.
+    /// Passes the run to a sink as an aggregate trace.
     ///
     /// # Errors
-    /// What the sink says.
+    /// An error of the sink.
     pub fn send(&self, sink: &mut dyn Sink) -> Result<Summary> {
         sink.begin(&Header::new(Kind::Aggregate, "pfprof"))?;
         sink.block(Block::Matrix(&self.matrix.cells().collect::<Vec<_>>()))?;
@@ -70,7 +70,7 @@ pub(super) fn read_directory(path: &Path) -> Result<Aggregate> {
             paths.push(path);
         }
     }
-    // The order of a directory is not defined; ours decides which of two bad files is named.
+    // The order of a directory is undefined; sorting determines which of two bad files is named.
     paths.sort();
     let mut run = RankFiles::default();
     for path in paths {
@@ -80,7 +80,7 @@ pub(super) fn read_directory(path: &Path) -> Result<Aggregate> {
     run.finish()
 }
 
-/// True if a text begins as a rank file does, whatever key comes first.
+/// True if a text begins like a rank file, with any first key.
 pub(super) fn is_rank_file(prefix: &[u8]) -> bool {
     let has = |key: &str| memchr::memmem::find(prefix, key.as_bytes()).is_some();
     prefix.trim_ascii_start().starts_with(b"{")
@@ -103,8 +103,8 @@ pub(super) struct RankFiles {
     n_procs: Option<(u32, String)>,
     duration_ns: Option<u64>,
     cells: Vec<Cell>,
-    /// Messages sent minus messages received per (source, destination), one entry for each end that
-    /// was seen.
+    /// Messages sent minus messages received per (source, destination), one entry for each recorded
+    /// end.
     balance: Vec<((u32, u32), i64)>,
     has_received: bool,
     sizes: Vec<MessageSize>,
@@ -152,8 +152,8 @@ impl RankFiles {
         Ok(())
     }
 
-    /// Adds the rank files of a tar. Names and sizes in it are claims: nothing is allocated or
-    /// written by them.
+    /// Adds the rank files of a tar. Names and sizes in it are untrusted: they cause no allocation
+    /// and no write.
     fn add_tar(&mut self, input: impl Read) -> Result<()> {
         let mut archive = tar::Archive::new(Endless(input));
         let mut long_name = None;
@@ -217,7 +217,7 @@ impl RankFiles {
         if missing == 0 {
             return Ok(());
         }
-        // At most as many steps as there are files, and the few that are named.
+        // The loop ends after the number of files and the few missing ones that are named.
         let named: Vec<String> = (0..ranks)
             .filter(|rank| !self.names.contains_key(rank))
             .take(3)
@@ -232,7 +232,7 @@ impl RankFiles {
 
     /// Σ over pairs |messages sent − messages received|.
     fn unmatched(&mut self) -> u64 {
-        // Each file's are two ascending runs, which this sort finds.
+        // Each file has two ascending runs, which this sort uses.
         self.balance.sort_by_key(|end| end.0);
         let pairs = self.balance.chunk_by(|a, b| a.0 == b.0);
         pairs.fold(0, |sum, ends| {
@@ -242,8 +242,7 @@ impl RankFiles {
     }
 }
 
-/// A stream whose end is an error: a tar says itself where it ends, so whoever reads on has been
-/// cut off.
+/// A stream whose end is an error: a tar marks its own end, so a read beyond it shows truncation.
 struct Endless<R>(R);
 
 impl<R: Read> Read for Endless<R> {

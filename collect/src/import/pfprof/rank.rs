@@ -4,10 +4,10 @@ use super::scanner::Scanner;
 use crate::trace::{MOST_RANKS, MessageSize};
 use crate::{Error, Result};
 
-/// Peers and what was exchanged with them; only what is not 0.
+/// Peers with their bytes or messages; entries of 0 are left out.
 pub(super) type Peers = Vec<(u32, u64)>;
 
-/// What one rank wrote. Used again for the next one, to keep its memory.
+/// The file of one rank. It is reused for the next one, to keep its memory.
 #[derive(Default)]
 pub(super) struct RankFile {
     pub(super) rank: u32,
@@ -16,13 +16,13 @@ pub(super) struct RankFile {
     pub(super) tx_bytes: Peers,
     pub(super) tx_messages: Peers,
     pub(super) rx_messages: Peers,
-    /// False if the file does not tell what was received.
+    /// False if the file has no received messages.
     pub(super) has_received: bool,
     pub(super) sizes: Vec<MessageSize>,
     rx_bytes: Peers,
 }
 
-/// The keys that mean something, first the arrays with one entry a rank.
+/// The keys that are read, first the arrays with one entry per rank.
 const KEYS: [&str; 9] = [
     "tx_bytes",
     "tx_messages",
@@ -39,11 +39,11 @@ const KEYS: [&str; 9] = [
 type Lengths = [Option<(usize, usize)>; 4];
 
 impl RankFile {
-    /// Reads a file over what was here before.
+    /// Reads a file into this value, which is overwritten.
     ///
     /// # Errors
-    /// Text that is not JSON, lacks a key or has it twice, numbers out of range, arrays that are
-    /// not as long as `n_procs` says.
+    /// Text that is not JSON, lacks a key or has it twice, numbers out of range, arrays whose
+    /// length is not `n_procs`.
     pub(super) fn parse(&mut self, text: &[u8]) -> Result<()> {
         let (mut rank, mut n_procs, mut lengths, mut seen) =
             (None, None, Lengths::default(), [false; KEYS.len()]);

@@ -1,9 +1,9 @@
 //! A pull parser for JSON text in memory, made for long arrays of numbers.
 //!
-//! PFProf's files are arrays of mostly zeros, printed one a line. What costs time is the white
-//! space, so [`Scanner::counts`] learns how a repeated zero is written (`,\n        0`) and
-//! compares the text with itself one such period earlier, eight bytes at a time. Rare things
-//! (escaped strings, values of unknown keys) are left to serde_json.
+//! PFProf's files are arrays of mostly zeros, one per line, so most of the text is white space.
+//! [`Scanner::counts`] takes the text of the first repeated zero as a period, and compares the text
+//! with itself one period earlier, eight bytes at a time. serde_json parses rare parts: escaped
+//! strings, and values of unknown keys.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -46,8 +46,7 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
-    /// An error in the line of a [place](Self::place). Lines are only counted when something is
-    /// wrong.
+    /// An error in the line of a [place](Self::place). Lines are only counted for errors.
     pub(super) fn error_in_line(&self, place: usize, problem: impl Into<String>) -> Error {
         let line = 1 + memchr::memchr_iter(b'\n', &self.text[..place]).count();
         Error::data(problem).at(format!("line {line}"))
@@ -61,7 +60,7 @@ impl<'a> Scanner<'a> {
         Error::data(problem).at(format!("line {line}, column {column}"))
     }
 
-    /// What is wrong with the next byte.
+    /// The error of the next byte.
     fn unexpected(&mut self, expected: &str) -> Error {
         match self.peek() {
             None => self.error(format!("ends too early, expected {expected}")),
@@ -159,9 +158,8 @@ impl<'a> Scanner<'a> {
         Ok(index)
     }
 
-    /// Skips what repeats the last `period` bytes, as often as it does; how often. Only whole
-    /// values, so the text before is one too; where the last repetition goes on (`0` as the
-    /// beginning of `0.5`), it is not skipped.
+    /// Skips repetitions of the last `period` bytes and returns their number. Only whole values are
+    /// skipped: if the last repetition continues (`0` as the beginning of `0.5`), it remains.
     fn repeated(&mut self, period: usize) -> usize {
         let (ahead, behind) = (&self.text[self.at..], &self.text[self.at - period..]);
         let mut same = 0;
@@ -184,8 +182,8 @@ impl<'a> Scanner<'a> {
     /// An array of objects that have two counts each, under `keys`; `each` is given both, in the
     /// order of `keys`; the objects come in any order.
     ///
-    /// What stands between two numbers is the same in all objects, so it is learned from the first
-    /// two and then compared.
+    /// The text between numbers is the same in all objects, so it is taken from the first two and
+    /// then compared.
     pub(super) fn pairs(
         &mut self,
         name: &str,
@@ -289,7 +287,7 @@ impl<'a> Scanner<'a> {
             return Err(self.unexpected("a string, `\"`"));
         }
         let body = &self.text[self.at + 1..];
-        // Keys are plain ASCII; whatever may need decoding or checking is not.
+        // A plain key is ASCII without escapes; others need decoding.
         let plain =
             body.iter().take_while(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
         let length = plain.count();

@@ -1,15 +1,13 @@
-//! Collectives of which only the calls were recorded, as the messages that
-//! [`expand`](crate::expand) computes.
+//! Expansion of recorded collective calls into messages by [`expand`](crate::expand).
 //!
 //! The n-th collective call of each member of a communicator belongs to the n-th of all others (MPI
-//! 4.1, section 6.14). The first member that enters one makes [`Collectives`] read the others'
-//! calls ahead, as far as theirs, so that everything is known of it before its first message has to
-//! leave.
+//! 4.1, section 6.14). When the first member enters one, [`Collectives`] reads the other members'
+//! calls ahead, so that the collective is complete before its first message.
 //!
-//! When a message of an algorithm's round was sent is not known. It is put at that fraction of the
-//! sender's stay in the call: of four rounds the first is sent on entering, the third half way. So
-//! all messages lie inside their calls, which is what phases need; who waited for whom inside a
-//! collective they do not tell. Non-blocking collectives lie inside the call that starts them.
+//! The time of a message is unknown. It is set to the fraction of its round in the sender's call:
+//! of four rounds, the first is at the entry, the third half way. All messages thus lie inside
+//! their calls, which suffices for phases; waiting times inside a collective have no meaning.
+//! Messages of non-blocking collectives lie inside the call that starts them.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -35,7 +33,7 @@ pub(super) struct Collectives<'a> {
     communicators: FxHashMap<u32, Communicator>,
     /// Calls on a communicator that the merge has seen, by (process, communicator).
     entered: FxHashMap<(usize, u32), u64>,
-    /// Messages that are to leave, earliest first.
+    /// Pending messages, earliest first.
     ready: BinaryHeap<Ready>,
     made: u64,
     unexpanded: u64,
@@ -44,7 +42,7 @@ pub(super) struct Collectives<'a> {
 
 #[derive(Default)]
 struct Communicator {
-    /// Places of the members in their order; `None` if not all are there to tell.
+    /// Places of the members in their order; `None` if some left no recording.
     members: Option<Vec<usize>>,
     /// Collectives dealt with so far.
     done: u64,
@@ -62,7 +60,7 @@ struct Entered {
     counts: Vec<u64>,
 }
 
-/// A process's collective calls beyond those that the merge has reached.
+/// A process's collective calls that are read ahead of the merge.
 struct Ahead<'a> {
     threads: Vec<Thread<'a>>,
     waiting: FxHashMap<u32, VecDeque<Entered>>,
@@ -85,7 +83,7 @@ impl<'a> Collectives<'a> {
     /// Without rules it only counts.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn new(rules: Option<Rules>, processes: &'a [Process<'a>]) -> Result<Self> {
         let mut ahead = Vec::new();
         if rules.is_some() {
@@ -120,7 +118,7 @@ impl<'a> Collectives<'a> {
     /// The merge has reached a call.
     ///
     /// # Errors
-    /// What the operating system says; sizes that no collective has.
+    /// Errors of the operating system; sizes that no collective has.
     pub(super) fn entered(&mut self, place: usize, call: &phaseflow_profiler::Call) -> Result<()> {
         let process = &self.processes[place];
         if !process.is_calls_only() || !is_collective(call) {
@@ -213,8 +211,8 @@ fn is_collective(call: &phaseflow_profiler::Call) -> bool {
     !is_prepared && (Operation::Barrier..=Operation::NeighborAlltoallw).contains(&call.operation)
 }
 
-/// What is sent in a collective, and in how many rounds; `None` if its calls do not say, or
-/// contradict each other.
+/// The messages of a collective, and the number of rounds; `None` if its calls are incomplete or
+/// contradictory.
 fn transfers(calls: &[Entered], ranks: &[u32], rules: Rules) -> Result<Option<(Vec<Transfer>, u32)>> {
     let Some(first) = calls.first() else { return Ok(None) };
     if calls.iter().any(|call| call.operation != first.operation) {

@@ -1,11 +1,11 @@
-//! What one thread did, with times on the run's line.
+//! Records of one thread, with times on the time line of the run.
 
 use phaseflow_profiler::{Clock, Record, RecordingFile, Records};
 
 use crate::{Error, Result};
 
-/// A thread's clock may go back by this when it moves to a core whose counter is behind; more is
-/// damage.
+/// Most that a thread's clock may go back, nanoseconds, when it moves to a core whose counter is
+/// behind: Linux rejects counters that differ by more than microseconds. More is damage.
 const MOST_BACK_NS: u64 = 1_000_000;
 
 /// Records of a lane in program order, their times never descending.
@@ -15,7 +15,7 @@ pub(super) struct Lane<'a> {
     /// Records read so far.
     count: u64,
     last_ns: i64,
-    /// The most by which a time was before the one before it.
+    /// The largest step back of the clock.
     back_ns: u64,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Lane<'a> {
     /// counts.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     #[inline]
     pub(super) fn peek_ns(&mut self) -> Result<Option<i64>> {
         Ok(self.records.peek()?.map(|ticks| self.clock.ns(ticks).max(self.last_ns)))
@@ -37,7 +37,7 @@ impl<'a> Lane<'a> {
     /// The next record and its time.
     ///
     /// # Errors
-    /// What the operating system says; a time that goes back too far.
+    /// Errors of the operating system; a time that goes back too far.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Result<Option<(i64, Record)>> {
         let Some(record) = self.records.next().transpose()? else { return Ok(None) };
@@ -68,7 +68,7 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// What descending times add to the error of the clock.
+    /// The error of the clock by descending times.
     pub(super) fn back_ns(&self) -> u64 {
         self.back_ns
     }

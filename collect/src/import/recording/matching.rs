@@ -1,4 +1,4 @@
-//! The receives of all ranks, for the sends as the merge brings them.
+//! Matching of receives to the sends of the merge.
 
 use super::piece::Leaving;
 use super::process::{NO_COMMUNICATOR, Process};
@@ -6,7 +6,7 @@ use super::receives::{Envelope, MOST_AHEAD, Match, Receives};
 use super::remarks::Remarks;
 use crate::Result;
 
-/// Completes messages by what their receivers saw of them.
+/// Completes messages by the times of their receives.
 pub(super) struct Matching<'a> {
     processes: &'a [Process<'a>],
     /// By the place of their process.
@@ -16,7 +16,7 @@ pub(super) struct Matching<'a> {
 
 impl<'a> Matching<'a> {
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn new(processes: &'a [Process<'a>]) -> Result<Self> {
         Self::with_room(processes, MOST_AHEAD)
     }
@@ -31,7 +31,7 @@ impl<'a> Matching<'a> {
     /// The next message in the order of time: adds the times of its receive.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn complete(&mut self, leaving: &mut Leaving) -> Result<()> {
         let message = &mut leaving.message;
         if !leaving.is_received {
@@ -61,10 +61,10 @@ impl<'a> Matching<'a> {
         Ok(())
     }
 
-    /// After the last message: what did not fit.
+    /// The unmatched receives, after the last message.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn finish(mut self) -> Result<Remarks> {
         for receives in self.receives {
             let left = receives.finish()?;

@@ -13,7 +13,7 @@ use super::tournament::Tournament;
 use crate::trace::{Call, Mark, Message, Operation, Rank};
 use crate::{At, Result};
 
-/// What decides where in time something is; receives follow their sends.
+/// Kinds of records that determine the order; receives follow their sends.
 const LEADING: [Kind; 6] = [Kind::Send, Kind::Put, Kind::Get, Kind::Accumulate, Kind::Call, Kind::Mark];
 
 /// Merges what the threads of all processes did: sends, one-sided operations, calls, marks.
@@ -43,7 +43,7 @@ impl<'a> Merge<'a> {
     /// Writes everything into `out`.
     ///
     /// # Errors
-    /// What the operating system says, or `out`.
+    /// Errors of the operating system, or of `out`.
     pub(super) fn run(mut self, out: &mut Pieces) -> Result<Remarks> {
         let firsts: Vec<_> =
             (0..self.threads.len()).map(|number| self.peek_ns(number)).collect::<Result<_>>()?;
@@ -78,7 +78,7 @@ impl<'a> Merge<'a> {
         Ok(self.remarks)
     }
 
-    /// When a thread goes on.
+    /// Time at which a thread continues.
     #[inline]
     fn peek_ns(&mut self, number: usize) -> Result<Option<i64>> {
         let Thread { process, lane } = &mut self.threads[number];
@@ -94,7 +94,7 @@ impl<'a> Merge<'a> {
     ) -> Result<()> {
         let process = &self.processes[place];
         let one_sided = message.direction != Direction::Send;
-        // What travels as messages is there as messages.
+        // One-sided operations that appear as messages are recorded as messages.
         if one_sided && process.recording.header().one_sided_as_messages {
             return Ok(());
         }
@@ -154,11 +154,11 @@ impl<'a> Merge<'a> {
     }
 }
 
-/// A call's bytes, where they mean something.
+/// A call's bytes, if they are defined.
 fn part(call: &phaseflow_profiler::Call) -> Option<u64> {
     use Operation as Op;
     match call.operation {
-        // Below MPI's own interface nobody says how much; see docs/profiling.md.
+        // Below MPI's own interface the size is unknown; see docs/profiling.md.
         Op::NeighborAllgatherv | Op::NeighborAlltoallv | Op::NeighborAlltoallw if call.bytes == 0 => None,
         Op::FileRead | Op::FileWrite => Some(call.bytes),
         operation => (Op::Barrier..=Op::NeighborAlltoallw).contains(&operation).then_some(call.bytes),

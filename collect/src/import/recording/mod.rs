@@ -1,9 +1,9 @@
-//! Run directories: what pf-profile left, one recording a process.
+//! Run directories of pf-profile, one recording per process.
 //!
-//! One pass: every thread's records are read front to back where they are needed ([`lane`]), put on
-//! one time line, merged by time ([`merge`]), and each send gets the receive that took it
-//! ([`matching`], [`receives`]). Collectives of which only the calls were recorded become messages
-//! on request ([`collectives`]).
+//! All records are read in one pass, per thread from front to back ([`lane`]). They are put on one
+//! time line and merged by time ([`merge`]), and each send gets its receive ([`matching`],
+//! [`receives`]). Collectives that are recorded only as calls become messages on request
+//! ([`collectives`]).
 //!
 //! Memory: 32 KiB a thread of the program, 48 KiB with `expand`, up to 65 536 receives a rank that
 //! wait for their sends (4 MB), and a few blocks; independent of the number of messages.
@@ -36,14 +36,15 @@ use crate::expand::Rules;
 use crate::trace::{Block, Call, Header, Kind, MOST_RANKS, Mark, MessageBlock, RunFacts, Sink};
 use crate::{Error, Result};
 
-/// Pieces on their way from one thread to the next.
+/// Most pieces between two threads: enough for both to work, with one piece each, one ready and one
+/// returning.
 const IN_FLIGHT: usize = 4;
 
 /// Reads a run directory into `sink`.
 ///
 /// # Errors
-/// A directory without recordings, two of one rank, damage, or what the operating system or `sink`
-/// says.
+/// A directory without recordings, two of one rank, damage, or an error of the operating system or
+/// `sink`.
 pub(super) fn read(directory: &Path, expand: Option<Rules>, sink: &mut dyn Sink) -> Result<Imported> {
     let run = Run::open(directory)?;
     if run.ranks() > MOST_RANKS {
@@ -65,7 +66,7 @@ pub(super) fn read(directory: &Path, expand: Option<Rules>, sink: &mut dyn Sink)
     Ok(Imported { summary, remarks: remarks.sentences(&run) })
 }
 
-/// Merges in one thread, matches in another, and hands the records to the sink.
+/// Merges in one thread, matches in another, and passes the records to the sink.
 fn pipeline(processes: &[Process<'_>], expand: Option<Rules>, sink: &mut dyn Sink) -> Result<Remarks> {
     std::thread::scope(|scope| {
         let (to_matching, merged) = sync_channel(IN_FLIGHT);
@@ -88,7 +89,7 @@ fn pipeline(processes: &[Process<'_>], expand: Option<Rules>, sink: &mut dyn Sin
                     messages.push(&leaving.message);
                 }
                 let (calls, marks) = (std::mem::take(&mut piece.calls), std::mem::take(&mut piece.marks));
-                // Threads that end early, end with an error: of that the one that joins them tells.
+                // A thread that ends early has an error, which its join reports.
                 let _ = merged_back.send(piece);
                 if to_sink.send(Matched { messages, calls, marks }).is_err() {
                     return Err(Error::data("stopped"));
@@ -106,7 +107,7 @@ fn pipeline(processes: &[Process<'_>], expand: Option<Rules>, sink: &mut dyn Sin
             outcome.unwrap_or_else(|_| Err(Error::data("a thread failed")))
         };
         let (matched, merged) = (joined(matching.join()), joined(merging.join()));
-        // Who fails makes those before it stop: the last in the line says why.
+        // A failure stops the threads before it, so the last thread has the cause.
         taken?;
         Ok(matched?.and(&merged?))
     })
@@ -135,7 +136,7 @@ impl Matched {
     }
 }
 
-/// What was recorded: the programs.
+/// The recorded programs.
 fn source(run: &Run) -> String {
     let mut programs: Vec<&str> =
         run.processes().map(|(_, recording)| recording.header().program.as_str()).collect();
@@ -144,8 +145,8 @@ fn source(run: &Run) -> String {
     format!("pf-profile {}", programs.join(", "))
 }
 
-/// From the first `MPI_Init` to the last `MPI_Finalize`, or as far as is known of processes that
-/// did not come to that.
+/// From the first `MPI_Init` to the last `MPI_Finalize`, or to the last record of processes without
+/// it.
 fn span_ns(processes: &[Process<'_>]) -> Option<(i64, i64)> {
     let times = processes.iter().flat_map(|process| {
         let header = process.recording.header();

@@ -1,4 +1,4 @@
-//! The merged stream, cut into pieces that travel from thread to thread: merge, matching, sink.
+//! Pieces of the merged stream, which pass from thread to thread: merge, matching, sink.
 
 use std::sync::mpsc::{Receiver, SyncSender};
 
@@ -6,17 +6,18 @@ use crate::archive::columns::LARGEST_BLOCK;
 use crate::trace::{Call, Mark, Message};
 use crate::{Error, Result};
 
-/// Messages in a piece: few enough to stay in a processor's cache on their way.
+/// Messages in a piece: about 300 KiB, which fits into a second-level cache on the way between
+/// threads.
 const MOST_MESSAGES: usize = 4096;
 
-/// A message, and whether somebody has to have received it.
+/// A message, and whether it must have a receive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving {
     pub(super) message: Message,
     pub(super) is_received: bool,
 }
 
-/// Records of a stretch of time; calls and marks are not later than what follows.
+/// Records of an interval of time; calls and marks are not later than records of the next piece.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
     pub(super) messages: Vec<Leaving>,
@@ -24,8 +25,7 @@ pub(super) struct Piece {
     pub(super) marks: Vec<Mark>,
 }
 
-/// Fills pieces and sends them off. Used ones come back, so that nothing is allocated in the long
-/// run.
+/// Fills and sends pieces. Used ones return, so that no memory is allocated in the long run.
 pub(super) struct Pieces {
     current: Piece,
     /// Where in the piece the messages of the last time begin.
@@ -91,7 +91,7 @@ impl Pieces {
         empty.marks.clear();
         self.same_time = 0;
         let full = std::mem::replace(&mut self.current, empty);
-        // Whoever took the pieces stopped and says why.
+        // The receiver of the pieces has stopped, and reports the cause.
         self.full.send(full).map_err(|_| Error::data("stopped"))
     }
 }

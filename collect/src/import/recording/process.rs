@@ -1,4 +1,4 @@
-//! One process of the run: what its records' numbers mean in the trace.
+//! Processes of the run: the translation of their numbers to those of the trace.
 
 use phaseflow_profiler::format::Kind;
 use phaseflow_profiler::{Clock, Communicator, Level, Recording, RecordingFile, Run};
@@ -6,13 +6,13 @@ use rustc_hash::FxHashMap;
 
 use super::lane::Lane;
 
-/// What stands for a communicator that a recording does not tell of: its control chunk is lost.
+/// Number of an unknown communicator, whose control chunk is lost.
 pub(super) const NO_COMMUNICATOR: u32 = u32::MAX;
 
-/// Communicators of a process that are looked up without hashing: 16 kB at most.
+/// Communicators of a process that are looked up without hashing: a table of 16 kB.
 const LOOKED_UP: u32 = 4096;
 
-/// A process and the way from its numbers to the trace's.
+/// A process, with the translation of its numbers to the trace's.
 pub(super) struct Process<'a> {
     pub(super) rank: u32,
     /// Rank of the first process of its `MPI_COMM_WORLD`.
@@ -65,7 +65,7 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// What its threads did, of these kinds.
+    /// The records of its threads, of these kinds.
     pub(super) fn lanes(&self, kinds: &[Kind]) -> impl Iterator<Item = Lane<'a>> {
         let (recording, clock) = (self.recording, self.clock);
         recording.lanes().iter().map(move |lane| Lane::new(recording.records(lane).only(kinds), clock))

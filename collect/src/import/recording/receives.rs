@@ -1,15 +1,14 @@
-//! Which receive got which send.
+//! The matching of receives to sends.
 //!
 //! Messages from one rank to another with one communicator and tag do not overtake each other (MPI
-//! 4.1, section 3.5), and a receive that was posted first takes the message that was sent first. So
-//! the n-th send of a (communicator, source, destination, tag) belongs to the n-th receive that
-//! took from it, in the order in which the receives were posted. Receives of any source or tag say
-//! which they took when they complete.
+//! 4.1, section 3.5), and the first posted receive matches the first sent message. So the n-th send
+//! of a (communicator, source, destination, tag) belongs to the n-th matching receive in the order
+//! of posting. Receives of any source or tag have their match at completion.
 //!
 //! A receive may be posted long before its message is sent or long after. [`Receives`] reads a
-//! rank's receives ahead of the merge, as far as the send that is asked for, and keeps those passed
-//! over; not further than [`MOST_AHEAD`]. A send whose receive was not found by then is *owed* one;
-//! that receive's times are lost to the message, its count is not.
+//! rank's receives ahead of the merge up to the one that is needed, at most [`MOST_AHEAD`], and
+//! keeps the others. A send without a receive within this limit is *owed* one; its times are lost,
+//! but it counts as received.
 
 use std::collections::hash_map::Entry;
 
@@ -22,10 +21,10 @@ use super::process::Process;
 use crate::trace::{UnmatchedReceive, UnmatchedReceives};
 use crate::{At, Result};
 
-/// Receives of one rank that are kept: 4 MB.
+/// Most receives of one rank that are kept: 4 MB.
 pub(super) const MOST_AHEAD: usize = 1 << 16;
 
-/// What a send and its receive have in common beside the receiver.
+/// The envelope of a send and its receive, besides the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Envelope {
     pub(super) communicator: u32,
@@ -40,13 +39,13 @@ pub(super) struct Received {
     pub(super) complete_ns: Option<i64>,
     /// `None` if it was not seen to complete.
     pub(super) bytes: Option<u64>,
-    /// Which receive of its rank it is, from 1.
+    /// Number of the receive in its rank, from 1.
     position: u64,
     /// Not of the program's own making.
     is_internal: bool,
 }
 
-/// What is known of the sender before the message is there.
+/// The source of a receive before its completion.
 #[derive(Clone, Copy)]
 struct Source {
     communicator: u32,
@@ -54,7 +53,7 @@ struct Source {
     tag: Option<i32>,
 }
 
-/// What has no other side in the end.
+/// Unmatched messages at the end.
 #[derive(Default)]
 pub(super) struct Left {
     /// Receives that completed.
@@ -65,7 +64,7 @@ pub(super) struct Left {
     pub(super) unmatched: UnmatchedReceives,
 }
 
-/// What became of a send.
+/// The outcome of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Match {
     /// It was received.
@@ -84,7 +83,7 @@ pub(super) struct Receives<'a> {
     most_ahead: usize,
 }
 
-/// Where reading is: the next receive of each thread.
+/// The next receive of each thread.
 struct Ahead<'a> {
     lanes: Vec<(Lane<'a>, Option<(Source, Received)>)>,
     /// Receives read so far.
@@ -99,7 +98,7 @@ struct Waiting {
     nodes: Vec<Node>,
     /// A list of nodes that are not in use.
     free: Option<u32>,
-    /// How many are kept.
+    /// Number of those that are kept.
     count: usize,
     /// Sends that are owed a receive.
     owed: u64,
@@ -120,7 +119,7 @@ struct Node {
 
 impl<'a> Receives<'a> {
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn new(process: &'a Process<'a>, most_ahead: usize) -> Result<Self> {
         let mut lanes = Vec::new();
         for mut lane in process.lanes(&[Kind::Receive]) {
@@ -134,7 +133,7 @@ impl<'a> Receives<'a> {
     /// The receive of the next send with an envelope.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn take(&mut self, envelope: Envelope) -> Result<Match> {
         if let Some(received) = self.waiting.take(envelope) {
             return Ok(Match::Found(received));
@@ -151,10 +150,10 @@ impl<'a> Receives<'a> {
         Ok(Match::Owed)
     }
 
-    /// Reads the rest: what has no other side in the end.
+    /// Reads the rest and returns the unmatched receives.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// An error of the operating system.
     pub(super) fn finish(mut self) -> Result<Left> {
         let rank = self.process.rank;
         while let Some((found, received)) = self.ahead.next(self.process)? {
@@ -261,7 +260,7 @@ impl Waiting {
         let node = &mut self.nodes[first as usize];
         match node.next {
             Some(next) => entry.get_mut().ends = Some((next, last)),
-            // Tags may count messages: what is empty has to go.
+            // Programs may number messages by tags, so empty lists are removed.
             None => drop(entry.remove()),
         }
         node.next = self.free;

@@ -1,10 +1,10 @@
-//! What a user should know of a recording beside the trace that it makes.
+//! Remarks for the user on a recording.
 
 use phaseflow_profiler::{Run, State};
 
 use crate::trace::UnmatchedReceives;
 
-/// What did not fit while merging.
+/// Records that did not match in the merge.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
     /// Sends without a receive.
@@ -14,13 +14,13 @@ pub(super) struct Remarks {
     /// Receives without a send: those, and those of the program itself that were not seen to
     /// complete.
     pub(super) unmatched: UnmatchedReceives,
-    /// Sends whose receive came so much later that its times were not kept.
+    /// Sends with a receive beyond the limit of those that are kept; its times are lost.
     pub(super) owed: u64,
-    /// Messages of which sender and receiver saw different sizes.
+    /// Messages with different sizes at sender and receiver.
     pub(super) unlike: u64,
     /// Messages to processes of another `MPI_COMM_WORLD`.
     pub(super) foreign: u64,
-    /// Collective calls without messages that nobody asked to expand.
+    /// Collective calls without messages and without a request to expand them.
     pub(super) unexpanded: u64,
     /// Collective calls that could not be expanded.
     pub(super) inexpandable: u64,
@@ -94,6 +94,7 @@ impl Remarks {
 
 /// `rank 3`, `ranks 0-2, 7`; the first few of many.
 fn list(ranks: impl Iterator<Item = u32>) -> Option<String> {
+    /// Most ranks that a remark lists.
     const MOST: usize = 8;
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for rank in ranks {

@@ -19,7 +19,7 @@ mod run_directory;
 
 const END: u64 = 1_000_000;
 
-/// What comes out of a directory.
+/// The results of a directory.
 struct Trace {
     imported: Imported,
     messages: Vec<Message>,

@@ -40,7 +40,7 @@ impl Tournament {
         (self.winner != ENDED).then_some((time, (self.winner & 0xffff_ffff) as usize))
     }
 
-    /// The earliest stream goes on at another time, or ends.
+    /// Sets the next time of the earliest stream, or its end.
     #[inline]
     pub(super) fn replace(&mut self, time_ns: Option<i64>) {
         let number = (self.winner & 0xffff_ffff) as usize;

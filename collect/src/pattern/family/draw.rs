@@ -1,4 +1,4 @@
-//! Drawing a run: patterns, sizes and lengths at random.
+//! Random draws of runs: patterns, sizes and lengths.
 
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -20,7 +20,8 @@ pub(super) struct Draw {
     pub(super) disturbance: Disturbance,
 }
 
-/// The time of a typical round.
+/// Time of a typical round, nanoseconds: 64 KiB at [`BYTES_PER_NS`](crate::pattern::BYTES_PER_NS),
+/// and half as much pause.
 const TYPICAL_NS: f64 = 100_000.0;
 
 /// A round as text, its messages and its time.
@@ -61,7 +62,7 @@ impl Draw {
 
     /// `count` of the patterns that all ranks take part in, with sizes and pauses, in random order.
     pub(super) fn patterns(&mut self, count: usize) -> Result<Vec<Round>> {
-        // More than some hundred ranks exchange with all others only among some of them.
+        // With more than some hundred ranks, all-to-all patterns are restricted to groups.
         let groups = (self.ranks / 64).max(1) as usize;
         let mut texts: Vec<String> = Vec::new();
         for name in [

@@ -1,4 +1,4 @@
-//! What each family draws.
+//! The runs of each family.
 
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -52,6 +52,7 @@ fn versions(draw: &mut Draw, one: &str, other: &str) -> Result<()> {
     Ok(())
 }
 
+/// Patterns of any number of ranks without random partners.
 const PLAIN: [&str; 4] = ["shift", "halo2d", "transpose", "halo3d"];
 
 fn plain(draw: &mut Draw) -> &'static str {

@@ -1,8 +1,8 @@
-//! Families of labelled runs: what a method of segmentation has to get right, one difficulty each,
-//! or what real programs do.
+//! Families of labelled runs for tests of segmentation: one difficulty each, or models of real
+//! programs.
 //!
-//! A family draws a run from a seed: which patterns, how long, how large. All sizes are relative to
-//! the number of messages that is wanted, so that 16 and 1024 ranks make runs of like length. The
+//! A family draws the patterns, lengths and sizes of a run from a seed. All lengths are relative to
+//! the requested number of messages, so that 16 and 1024 ranks have runs of equal length. The
 //! tables are [`FAMILIES`] and [`PROGRAM_FAMILIES`]; benches and tests go through them.
 
 mod draw;
@@ -21,7 +21,7 @@ use crate::Result;
 pub struct Family {
     /// Its name in tables.
     pub name: &'static str,
-    /// What is difficult about it.
+    /// Its difficulty.
     pub about: &'static str,
     /// True if the outermost level of its truth differs from the phases.
     pub nested: bool,
@@ -55,7 +55,7 @@ pub const FAMILIES: [Family; 20] = [
     family("hard", "all at once: two patterns in turn, noise, jitter, skew, idle stretches", kinds::hard),
 ];
 
-/// Families that real programs suggest, untidy as these are.
+/// Families modelled on real programs, with their disturbances.
 pub const PROGRAM_FAMILIES: [Family; 18] = [
     family("hpcc", "seven kernels of a benchmark, each once, some after a pause", programs::hpcc),
     nested(

@@ -1,5 +1,4 @@
-//! Families that real programs suggest: what a person who looks at their time line would call their
-//! phases.
+//! Families modelled on real programs, with the phases that a person sees in their time line.
 //!
 //! The steps of a round are no phases, and a loop of single rounds is one phase. Kernels of several
 //! rounds that alternate are phases in a loop. An event that comes once between long phases, such
@@ -12,7 +11,7 @@ use super::draw::Draw;
 use crate::Result;
 use crate::pattern::Irregular;
 
-/// Disturbs a run as real ones are.
+/// Adds the disturbances of real runs.
 fn untidy(draw: &mut Draw) {
     draw.disturbance = draw.disturbance.as_real(&mut draw.random);
 }
@@ -70,7 +69,7 @@ impl Draw {
         Ok(())
     }
 
-    /// Reading input: parameters for all, then each its share.
+    /// Input: parameters for all, then a share for each rank.
     fn start(&mut self) {
         let (bytes, share) = (self.bytes(), self.bytes());
         self.event(&format!("broadcast[bytes={bytes},gap=20us]+scatter[bytes={share},gap=50us]"), 1);

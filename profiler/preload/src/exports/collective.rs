@@ -1,7 +1,7 @@
 //! Collectives: blocking, non-blocking and persistent, over all members or over neighbours, with
-//! counts of either width. Each records its [part](super::part) in the operation; where messages
-//! below are not seen, alltoallv and alltoallw also what goes to each peer, and a persistent one
-//! again whenever it is started.
+//! counts of either width. Each records its [part](super::part) in the operation; without messages
+//! below, alltoallv and alltoallw also record the bytes for each peer, and persistent ones record
+//! every start.
 
 use super::functions;
 use super::part::{
@@ -16,7 +16,7 @@ use crate::pmpi;
 use crate::recording;
 
 /// Defines collectives: three functions with their profiling names, the same with wide counts,
-/// their arguments, and what a rank's part in it is.
+/// their arguments, and a rank's part in it.
 macro_rules! collectives {
     ($($name:ident $profiling:ident $started:ident $started_profiling:ident $prepared:ident $prepared_profiling:ident,
         $name_c:ident $profiling_c:ident $started_c:ident $started_profiling_c:ident $prepared_c:ident

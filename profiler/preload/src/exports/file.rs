@@ -1,4 +1,4 @@
-//! MPI-IO. Its traffic between processes shows up as messages inside these calls; the bytes are
+//! MPI-IO. Its traffic between processes appears as messages inside these calls; the bytes are
 //! those of this process.
 
 use super::{functions, of_both_widths};

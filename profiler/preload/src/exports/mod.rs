@@ -1,6 +1,5 @@
-//! The functions that this library puts in front of MPI's, under their MPI and PMPI names: Open
-//! MPI's Fortran layer calls the latter. Each is one line in a table: its arguments and what is
-//! done around the real one.
+//! Interposed functions of MPI, under their MPI and PMPI names, as Open MPI's Fortran layer calls
+//! the latter. Each is one line in a table: its arguments, and the body around the real function.
 
 mod collective;
 mod environment;
@@ -15,8 +14,8 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::system;
 
-/// Defines functions: `NAME PROFILING_NAME(arguments) |real| body`, where `real()` is the call as
-/// the program made it.
+/// Defines functions: `NAME PROFILING_NAME(arguments) |real| body`, where `real()` is the call of
+/// the program.
 macro_rules! functions {
     ($($name:ident $profiling:ident ($($argument:ident),*) |$real:ident| $body:expr;)*) => { $(
         #[allow(non_snake_case, reason = "MPI's names")]
@@ -42,9 +41,8 @@ macro_rules! functions {
 }
 pub(crate) use functions;
 
-/// As [`functions!`], for calls that are recorded only where messages are not seen below: where
-/// they are, the first call finds out and all further ones jump straight to MPI. The body is what
-/// is done while calls have to tell.
+/// As [`functions!`], for calls that are recorded only without messages below. With them, the first
+/// call redirects all later ones to MPI. The body is for recording by calls.
 macro_rules! passing {
     ($($name:ident $profiling:ident ($($argument:ident),*) |$real:ident| $body:expr;)*) => { $(
         #[allow(non_snake_case, reason = "MPI's names")]
@@ -53,8 +51,8 @@ macro_rules! passing {
         #[cfg_attr(not(phaseflow_cdylib), allow(dead_code, reason = "exported by the cdylib only"))]
         const _: () = {
             type Target = ::std::sync::atomic::AtomicPtr<()>;
-            static TARGET: Target = Target::new(look as *mut ());
-            extern "C" fn look($($argument: usize),*) -> ::std::ffi::c_int {
+            static TARGET: Target = Target::new(resolve_and_call as *mut ());
+            extern "C" fn resolve_and_call($($argument: usize),*) -> ::std::ffi::c_int {
                 let $real = move || $crate::mpi::mpi!($profiling($($argument),*));
                 if $crate::recording::sees_messages() {
                     $crate::exports::pass(&TARGET, $crate::mpi::name!($profiling));
@@ -64,8 +62,8 @@ macro_rules! passing {
             }
             #[inline(always)]
             fn inner($($argument: usize),*) -> ::std::ffi::c_int {
-                // SAFETY: what the target holds is `look` or MPI's own function, which has the same
-                // arguments.
+                // SAFETY: the target is `resolve_and_call` or MPI's own function, which has the
+                // same arguments.
                 unsafe {
                     let target: extern "C" fn($($crate::exports::passing!(@usize $argument)),*) -> ::std::ffi::c_int =
                         ::std::mem::transmute(TARGET.load(::std::sync::atomic::Ordering::Relaxed));
@@ -96,7 +94,7 @@ macro_rules! of_both_widths {
 }
 pub(crate) use of_both_widths;
 
-/// Lets the calls of a function pass by this library from now on.
+/// Redirects the calls of a function to MPI from now on.
 #[cold]
 fn pass(target: &AtomicPtr<()>, name: &CStr) {
     let function = system::next_function(name);

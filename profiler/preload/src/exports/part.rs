@@ -1,5 +1,5 @@
 //! A rank's part in a collective, from the call's arguments; see [`format`](mod@crate::format) for
-//! what it is. Arguments that mean nothing on this rank are not looked at: a null datatype there
+//! its definition. Arguments without a meaning on this rank are not read, as a null datatype there
 //! would end the program.
 
 use crate::call::Call;
@@ -11,7 +11,7 @@ use crate::operation::Operation::{self, *};
 use crate::count::{Counts, bytes};
 use crate::recording;
 
-/// The record of the call, and what goes to each peer if that differs.
+/// The record of the call, and the bytes for each peer if they differ.
 pub(super) struct Part {
     pub(super) call: Call,
     pub(super) to: Option<(Peers, u32)>,
@@ -24,7 +24,7 @@ impl From<Call> for Part {
 }
 
 impl Part {
-    /// Bytes for each peer, where no messages will tell.
+    /// Bytes for each peer, if no messages are recorded.
     pub(super) fn counts(to: Option<(Peers, u32)>) -> Vec<u64> {
         match to {
             Some((peers, size)) if !recording::sees_messages() => (0..size).map(|peer| peers.bytes(peer)).collect(),
@@ -52,7 +52,7 @@ pub(super) fn vector(operation: Operation, count: u64, datatype: usize, comm: us
     Call::of(operation).on(comm).bytes(bytes(count, datatype))
 }
 
-/// What a rank gives or, in a scatter, gets.
+/// Bytes that a rank contributes or, in a scatter, receives.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
     pub(super) buffer: usize,
@@ -61,7 +61,7 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Its bytes; of a buffer in place the other side's count and type tell.
+    /// Its bytes; for a buffer in place by the other side's count and type.
     fn part(self, operation: Operation, other: impl FnOnce() -> u64, other_type: usize, comm: usize) -> Call {
         if is_in_place(self.buffer) {
             vector(operation, other(), other_type, comm)
@@ -71,8 +71,7 @@ impl Own {
     }
 }
 
-/// Across an intercommunicator the root's own side has no part of its own, and arguments that mean
-/// nothing: they are not looked at.
+/// Across an intercommunicator the root's own side has no part, and its arguments are not read.
 fn rooted(operation: Operation, root: usize, comm: usize, part: impl FnOnce() -> Call) -> Call {
     let library = library();
     let call = if int(root) == library.root || int(root) == library.proc_null {
@@ -84,7 +83,7 @@ fn rooted(operation: Operation, root: usize, comm: usize, part: impl FnOnce() ->
 }
 
 pub(super) fn bcast(count: u64, datatype: usize, root: usize, comm: usize) -> Call {
-    // There the root has all of it.
+    // There the root has all bytes.
     if int(root) == library().root {
         return vector(Bcast, count, datatype, comm).root(root);
     }
@@ -125,7 +124,7 @@ pub(super) fn alltoall(own: Own, to_count: u64, to_type: usize, comm: usize) -> 
     all.part(Alltoall, || to_count.saturating_mul(size), to_type, comm)
 }
 
-/// What goes to each peer of an alltoallv or alltoallw.
+/// Bytes for each peer of an alltoallv or alltoallw.
 #[derive(Clone, Copy)]
 pub(super) struct Peers {
     counts: Counts,

@@ -1,6 +1,6 @@
-//! Point-to-point calls. Where messages are seen below, sends and receives pass by untouched; only
-//! what a message does not tell is recorded: waits, successful tests, probes, and the brackets of
-//! combined calls.
+//! Point-to-point calls: interception of `MPI_Send`, `MPI_Isend`, `MPI_Recv` and the like. If
+//! messages are recorded below, sends and receives are redirected to MPI. Then only data that
+//! messages lack is recorded: waits, successful tests, probes, and the brackets of combined calls.
 
 use super::{functions, int_at, of_both_widths, passing};
 use crate::call::{Call, polled, recorded, told_by_messages};
@@ -12,9 +12,9 @@ use crate::pmpi::{self, Done};
 use crate::recording::{is_on, sees_messages};
 use crate::matched;
 
-/// True if calls have to tell what messages there are.
+/// True if messages are recorded from calls.
 #[inline(always)]
-fn tells() -> bool {
+fn records_messages() -> bool {
     !sees_messages() && is_on()
 }
 
@@ -78,7 +78,7 @@ passing! {
 of_both_widths! { functions:
     MPI_Isendrecv PMPI_Isendrecv MPI_Isendrecv_c PMPI_Isendrecv_c(buffer, count, datatype, to, tag, to_buffer,
       to_count, to_type, from, from_tag, comm, request)
-        |real, of| told_by_messages(Sendrecv, || if tells() {
+        |real, of| told_by_messages(Sendrecv, || if records_messages() {
             pmpi::start_exchange((of.count(count), datatype, to, tag, comm), (of.count(to_count), to_type, from,
             from_tag, comm), request, real)
         } else {
@@ -86,7 +86,7 @@ of_both_widths! { functions:
         });
     MPI_Isendrecv_replace PMPI_Isendrecv_replace MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c(buffer, count,
       datatype, to, tag, from, from_tag, comm, request)
-        |real, of| told_by_messages(Sendrecv, || if tells() {
+        |real, of| told_by_messages(Sendrecv, || if records_messages() {
             pmpi::start_exchange((of.count(count), datatype, to, tag, comm), (of.count(count), datatype, from,
             from_tag, comm), request, real)
         } else {
@@ -97,7 +97,7 @@ of_both_widths! { functions:
 functions! {
     MPI_Sendrecv PMPI_Sendrecv(
         buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
-    ) |real| told_by_messages(Sendrecv, || if tells() {
+    ) |real| told_by_messages(Sendrecv, || if records_messages() {
         let (send, receive) = ((Width::Int.count(count), datatype, to, tag, comm), (Width::Int.count(to_count),
         to_type, from, from_tag, comm));
         pmpi::exchange(send, receive, status, |status| {
@@ -109,7 +109,7 @@ functions! {
         real()
     });
     MPI_Sendrecv_replace PMPI_Sendrecv_replace(buffer, count, datatype, to, tag, from, from_tag, comm, status)
-    |real| told_by_messages(Sendrecv, || if tells() {
+    |real| told_by_messages(Sendrecv, || if records_messages() {
         let (send, receive) = ((Width::Int.count(count), datatype, to, tag, comm), (Width::Int.count(count),
         datatype, from, from_tag, comm));
         pmpi::exchange(send, receive, status, |status| {
@@ -120,7 +120,7 @@ functions! {
     });
     MPI_Sendrecv_c PMPI_Sendrecv_c(
         buffer, count, datatype, to, tag, to_buffer, to_count, to_type, from, from_tag, comm, status
-    ) |real| told_by_messages(Sendrecv, || if tells() {
+    ) |real| told_by_messages(Sendrecv, || if records_messages() {
         let (send, receive) = ((Width::Count.count(count), datatype, to, tag, comm), (Width::Count.count(to_count),
         to_type, from, from_tag, comm));
         pmpi::exchange(send, receive, status, |status| {
@@ -132,7 +132,7 @@ functions! {
         real()
     });
     MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c(buffer, count, datatype, to, tag, from, from_tag, comm, status)
-    |real| told_by_messages(Sendrecv, || if tells() {
+    |real| told_by_messages(Sendrecv, || if records_messages() {
         let (send, receive) = ((Width::Count.count(count), datatype, to, tag, comm), (Width::Count.count(count),
         datatype, from, from_tag, comm));
         pmpi::exchange(send, receive, status, |status| {
@@ -143,7 +143,7 @@ functions! {
     });
 
     MPI_Startall PMPI_Startall(count, requests) |real| recorded(|| Call::of(Start).value(count), || {
-        if tells() { pmpi::start_prepared(count, requests, real) } else { real() }
+        if records_messages() { pmpi::start_prepared(count, requests, real) } else { real() }
     });
 
     MPI_Wait PMPI_Wait(request, status) |real| recorded(|| Call::of(Wait).value(1), || {
@@ -206,12 +206,12 @@ fn completing(
     with_statuses: impl FnOnce(usize) -> i32,
     done: impl FnOnce() -> Done,
 ) -> i32 {
-    if tells() { pmpi::completing(count, requests, statuses, with_statuses, done) } else { real() }
+    if records_messages() { pmpi::completing(count, requests, statuses, with_statuses, done) } else { real() }
 }
 
-/// Remembers whose message a matching probe took.
+/// Stores the communicator of a message that a matching probe took.
 fn probed(result: i32, taken: bool, comm: usize, message: usize) -> i32 {
-    if tells() && taken && result == SUCCESS {
+    if records_messages() && taken && result == SUCCESS {
         // SAFETY: MPI stored the message there.
         matched::insert(unsafe { library().handle_at(message) }, library().handle(comm));
     }

@@ -1,5 +1,5 @@
-//! One-sided communication. What an operation moves is recorded here at any level: it need not
-//! travel as messages.
+//! One-sided communication. The bytes of an operation are recorded here at any level, as they may
+//! not appear as messages.
 
 use super::{functions, of_both_widths};
 use crate::call::{Call, recorded};
@@ -110,7 +110,7 @@ fn moving(
     })
 }
 
-/// An operation that moves something there and something back.
+/// An operation that transfers data in both directions.
 fn both(there: u64, back: u64, target: usize, win: usize, real: impl FnOnce() -> i32) -> i32 {
     recorded(|| Call::of(Accumulate).on(win), || {
         post(Kind::Accumulate, there, target, win);
@@ -119,7 +119,7 @@ fn both(there: u64, back: u64, target: usize, win: usize, real: impl FnOnce() ->
     })
 }
 
-/// When it completes only the end of the epoch tells, not the call.
+/// It completes at the end of the epoch, not of the call.
 fn post(kind: Kind, bytes: u64, target: usize, win: usize) {
     let peer = int(target);
     if peer >= 0 && recording::is_on() {

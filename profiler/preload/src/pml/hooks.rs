@@ -1,5 +1,4 @@
-//! What stands in Open MPI's table while a program runs: each hook records and calls what was
-//! there.
+//! Hooks in Open MPI's table of functions: each one records, and calls the original function.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +11,7 @@ use crate::format::{Kind, flags};
 use crate::message::{Envelope, Posted};
 use crate::mpi::{SUCCESS, int};
 
-/// The hooks and their places. Addresses of functions are no constants, hence the closures.
+/// The hooks and their places, by closures, as addresses of functions are no constants.
 pub(super) const ALL: [(Entry, fn() -> usize); 13] = [
     (Entry::AddCommunicator, || add_comm as *const () as usize),
     (Entry::DelCommunicator, || del_comm as *const () as usize),
@@ -132,7 +131,7 @@ extern "C" fn isend_long(
     result
 }
 
-/// A buffered send is complete when it returns, whatever its request says.
+/// A buffered send is complete when it returns, for any state of its request.
 fn buffered(mode: usize) -> bool {
     mode as u32 == 2
 }
@@ -285,8 +284,9 @@ extern "C" fn mprobe(peer: usize, tag: usize, comm: usize, message: *mut usize, 
     result
 }
 
-/// A receive of a message that a probe has taken; its source and tag are in the status at the end.
+/// A receive of a probed message; its source and tag are in the status at the end.
 fn taken(count: usize, datatype: usize, message: *mut usize, bits: u8) -> Posted {
+    /// MPI_ANY_SOURCE and MPI_ANY_TAG of Open MPI.
     const ANY: i32 = -1;
     // SAFETY: the handle that the caller gave to MPI.
     let Some(comm) = matched::take(unsafe { *message }) else { return Posted::NONE };

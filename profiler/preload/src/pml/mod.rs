@@ -2,10 +2,10 @@
 //!
 //! Open MPI hands every point-to-point message, its collectives' included, to a table of function
 //! pointers, the global `mca_pml` (point-to-point management layer). After `MPI_Init` the functions
-//! of [`hooks`] take its place and call what was there. The layout of the table and of requests is
-//! not part of any interface, so [`patch`] looks at sizes and pointers first, and [`probe`] sends
-//! itself a message that has to show up; else the table is put back, and calls are recorded
-//! instead.
+//! of [`hooks`] replace its entries and call the original ones. The layout of the table and of
+//! requests is no public interface. So [`patch`] checks sizes and pointers first, and [`probe`]
+//! sends a message to the process itself, which must be recorded. Otherwise the table is restored,
+//! and calls are recorded instead.
 
 mod hooks;
 mod probe;
@@ -41,10 +41,10 @@ enum Entry {
     Mrecv = 18,
 }
 
-/// What was in the table, by [`Entry`].
+/// The original functions of the table, by [`Entry`].
 static REAL: [AtomicUsize; 19] = [const { AtomicUsize::new(0) }; 19];
 
-/// Where a table is patched.
+/// The place of a patch in a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patch {
     table: *mut usize,
@@ -68,7 +68,7 @@ impl Patch {
     }
 }
 
-/// Puts the hooks in place and sees that they work; else says what is off.
+/// Installs the hooks and checks them; returns the reason if they do not work.
 pub(crate) fn patch() -> Result<Patch, String> {
     if !cfg!(target_arch = "x86_64") {
         return Err("only known on x86-64".into());
@@ -128,7 +128,7 @@ impl Patch {
     }
 }
 
-/// True if messages may take the [short] way.
+/// True if messages may take the [short] path.
 pub(crate) fn has_short_way() -> bool {
     recording::is_on() && clock::is_counter() && request::size_is_read()
 }

@@ -1,13 +1,15 @@
-//! The last guard: a message to ourselves, which has to be seen as what it is.
+//! The last guard: a message to the process itself, which must be recorded correctly.
 
 use crate::format::{Kind, SLOT, Slot};
 use crate::lane;
 use crate::mpi::{library, mpi, out};
 
+/// Bytes of the probe message.
 const BYTES: u64 = 8;
+/// Tag of the probe message; any value serves on `MPI_COMM_SELF` in `MPI_Init`.
 const TAG: i32 = 7919;
 
-/// Sends 8 bytes on `MPI_COMM_SELF` and takes the records back.
+/// Sends 8 bytes on `MPI_COMM_SELF`, checks the records, and removes them.
 pub(super) fn a_message_shows_up() -> Result<(), String> {
     let lane = lane::current();
     if lane.is_null() {

@@ -1,5 +1,4 @@
-//! Open MPI's requests from outside: when they complete, what they received, what a persistent one
-//! repeats.
+//! Open MPI's requests: their completion, the result of a receive, and persistent requests.
 //!
 //! Offsets hold for x86-64, Open MPI 3.1 to main, non-debug; the guard is the size of
 //! `ompi_request_empty`. Offsets that differ between versions or transport layers (communicators,
@@ -18,10 +17,15 @@ use crate::mpi::{self, SUCCESS};
 
 /// Bytes of `ompi_request_t`.
 pub(super) const SIZE: u64 = 160;
+/// Offset of the status, bytes.
 const STATUS: usize = 64;
+/// Offset of the completion word, bytes.
 const COMPLETE: usize = 88;
+/// Offset of the start function, bytes.
 const START: usize = 112;
+/// Offset of the callback of a completion, bytes.
 const CALLBACK: usize = 136;
+/// Offset of its argument, bytes.
 const CALLBACK_DATA: usize = 144;
 /// Value of the completion word of a request that is done.
 const DONE: usize = 1;
@@ -58,7 +62,7 @@ impl Status {
 
 static SIZE_IS_READ: AtomicBool = AtomicBool::new(false);
 
-/// Sees whether a datatype's size is where it is expected, for types of different sizes.
+/// Checks the offset of a datatype's size, for types of different sizes.
 pub(super) fn learn_datatype_layout() {
     let names = [c"ompi_mpi_byte", c"ompi_mpi_int", c"ompi_mpi_double", c"ompi_mpi_short", c"ompi_mpi_2int"];
     let types = names.map(crate::system::variable);
@@ -149,7 +153,7 @@ pub(super) fn watch_alone(result: c_int, to: *mut usize, posted: Posted, kind: K
     }
 }
 
-/// Sees to it that a request just started completes its slot.
+/// Makes a request that has just started complete its slot.
 #[inline(never)]
 pub(super) fn watch(result: c_int, to: *mut usize, posted: Posted, at_once: bool) {
     if posted == Posted::NONE || result != SUCCESS {
@@ -161,8 +165,8 @@ pub(super) fn watch(result: c_int, to: *mut usize, posted: Posted, at_once: bool
     if at_once {
         posted.complete_at_once();
     } else if request.is_done() {
-        // Also one request that all share for what is done at once: nothing may be written to it.
-        // SAFETY: the slot is valid.
+        // It may be the shared request for transfers that complete at once, which must not be
+        // written. SAFETY: the slot is valid.
         if unsafe { posted.0.read_volatile() }.code() == Kind::Send as u8 {
             posted.complete_at_once();
         } else {
@@ -188,7 +192,7 @@ fn watch_overlapping(request: Request, posted: Posted) {
             request.word(CALLBACK_DATA).store(posted.0.expose_provenance(), Ordering::Release);
             if callback.compare_exchange(0, ours, Ordering::AcqRel, Ordering::Acquire).is_ok() {
                 if request.is_done() {
-                    // It may have completed before the callback was there.
+                    // It may have completed before the callback was set.
                     let _ = callback.compare_exchange(ours, 0, Ordering::AcqRel, Ordering::Acquire);
                     finish(request, posted);
                 }
@@ -201,7 +205,7 @@ fn watch_overlapping(request: Request, posted: Posted) {
     }
 }
 
-/// The callback was taken away by a completion that is under way on another thread.
+/// A concurrent completion on another thread has taken the callback.
 fn finish_when_done(request: Request, posted: Posted) {
     while !request.is_done() {
         std::hint::spin_loop();
@@ -217,15 +221,15 @@ extern "C" fn completed(request: usize) -> c_int {
     0
 }
 
-/// A callback that was there before ours.
+/// A callback that was set before ours.
 struct Link {
     posted: Posted,
     callback: usize,
     data: usize,
 }
 
-/// Watches a request that somebody else watches too (one-sided communication over point-to-point
-/// does).
+/// Watches a request with another callback, as one-sided communication over point-to-point sets
+/// one.
 #[cold]
 fn chain(request: Request, posted: Posted) {
     let (callback, data) = (request.word(CALLBACK), request.word(CALLBACK_DATA));
@@ -265,9 +269,9 @@ fn prepared_requests() -> std::sync::MutexGuard<'static, BTreeMap<usize, Prepare
     PREPARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers a persistent request. MPI_Start calls a function of the request itself, past the
-/// table, so that one is replaced as well. Requests return to a free list with it: one that has it
-/// keeps what it called before.
+/// Registers a persistent request. MPI_Start calls a function of the request itself instead of the
+/// table, so that function is replaced as well. A request keeps the replacement in the free list,
+/// so its original function is stored only once.
 pub(super) fn prepared(to: *mut usize, envelope: Envelope, buffered: bool) {
     // SAFETY: MPI stored the request there.
     let request = Request(unsafe { *to });
@@ -285,7 +289,8 @@ pub(super) fn prepared(to: *mut usize, envelope: Envelope, buffered: bool) {
     prepared_requests().insert(request.0, Prepared { envelope, buffered, start });
 }
 
-/// Stands in a persistent request; MPI_Startall hands it all neighbours with the same function.
+/// The start function of a persistent request; MPI_Startall passes it all neighbours with the same
+/// function.
 unsafe extern "C" fn start_hook(count: usize, requests: *mut usize) -> c_int {
     // SAFETY: Open MPI hands `count` requests.
     let first = if count == 0 { None } else { prepared_requests().get(&unsafe { *requests }).copied() };

@@ -1,10 +1,10 @@
-//! The short way of a message: everything about it is known already, and its record is written
-//! without a call.
+//! The short path of a message: all its data is known already, and its record is written without a
+//! call.
 //!
 //! Most messages follow one on the same communicator, in a program without overlapping MPI calls,
-//! with the time stamp counter as clock. [`Near`](crate::lane::Near) says so by one comparison.
-//! Whatever else there is (messages inside collectives, any source, a full chunk) goes the long
-//! way, through [`Envelope`](crate::message::Envelope). Both write the same records.
+//! with the time stamp counter as clock. One comparison with [`Near`](crate::lane::Near) detects
+//! this case. All other messages (inside collectives, from any source, with a full chunk) take the
+//! long path through [`Envelope`](crate::message::Envelope). Both write the same records.
 
 use super::request::size_field;
 use crate::clock;
@@ -13,10 +13,11 @@ use crate::lane;
 use crate::message::Posted;
 use crate::operation::Operation;
 
-/// More elements or bytes each than this go the long way: their product may overflow.
+/// Most elements, and most bytes of each, on the short path: below 2³², their product does not
+/// overflow.
 const MOST: u64 = (1 << 31) - 1;
 
-/// Writes the record of a message handed to MPI now; nothing if it has to go the long way.
+/// Writes the record of a message that starts now; null if it needs the long path.
 #[inline(always)]
 pub(super) fn post(
     kind: Kind,
@@ -56,7 +57,7 @@ pub(super) fn post(
 /// A blocking transfer is over, now.
 ///
 /// # Safety
-/// `posted` is of [`post`], and nobody else completes it.
+/// `posted` is of [`post`], and no other thread completes it.
 #[inline(always)]
 pub(super) unsafe fn completed(posted: Posted) {
     // SAFETY: the caller's promise; until now the word holds no time.
@@ -66,7 +67,7 @@ pub(super) unsafe fn completed(posted: Posted) {
     }
 }
 
-/// A blocking receive is over, now. Source and tag were asked for and cannot be others.
+/// Completes a blocking receive. Source and tag are those of its arguments.
 ///
 /// # Safety
 /// As [`completed`].

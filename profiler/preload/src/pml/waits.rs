@@ -1,14 +1,13 @@
-//! Receives whose message was there before they were posted.
+//! Receives whose message arrived before they were posted.
 //!
-//! Such a receive is complete when its start returns, and the program does not know: it sends next
-//! what it would have sent anyway, and looks at the receive when it waits for it. Who takes the
-//! time of the start for that of the receive sees the send depend on the message, and an exchange
-//! looks like a chain. So the receive counts as complete when it is waited for, and that wait is
-//! recorded however short it is: what is computed before it is no waiting.
+//! Such a receive is complete when its start returns, but the program learns it only from its wait.
+//! With the time of the start, a later send would seem to depend on the message, and an exchange
+//! would look like a chain. So the receive counts as complete at its wait, which is recorded even
+//! if it is short: the time before it is computation.
 //!
-//! Open MPI waits by a table of functions, the global `ompi_request_functions`. Those that wait are
-//! replaced, if they are those of the version that is known; else the times stay those of the
-//! start. So they do where a program tests and does not wait.
+//! Open MPI waits by a table of functions, the global `ompi_request_functions`. Its wait functions
+//! are replaced if they are those of a known version. Otherwise, and for programs that test instead
+//! of waiting, the time of the start remains.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_int};
@@ -21,7 +20,7 @@ use crate::system;
 /// Bytes of the table: functions to test and to wait for one, any, all, some.
 const SIZE: u64 = 64;
 
-/// The functions that are replaced: names, and places in the table.
+/// The replaced functions: names, and places in the table.
 const WAITS: [(&CStr, usize); 4] = [
     (c"ompi_request_default_wait", 4),
     (c"ompi_request_default_wait_any", 5),
@@ -29,18 +28,18 @@ const WAITS: [(&CStr, usize); 4] = [
     (c"ompi_request_default_wait_some", 7),
 ];
 
-/// What was in the table.
+/// The original functions of the table.
 static REAL: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
-/// Receives that were complete at once and are not waited for yet, each at the place that its
-/// request is scattered to. Of two at one place the later stays.
+/// Receives that were complete at once and have no wait yet, each at the hash of its request. Of
+/// two with the same hash, the later one stays.
 struct Early(UnsafeCell<[(usize, Posted); 1 << PLACES]>);
 // SAFETY: used only while MPI calls do not overlap.
 unsafe impl Sync for Early {}
 /// Logarithm of their number.
 const PLACES: u32 = 12;
 static EARLY: Early = Early(UnsafeCell::new([(0, Posted::NONE); 1 << PLACES]));
-/// How many they are.
+/// Their number.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Puts the hooks in place where the table is as expected.
@@ -84,7 +83,7 @@ fn table() -> *mut usize {
     if is_known { std::ptr::with_exposed_provenance_mut(address) } else { std::ptr::null_mut() }
 }
 
-/// Where a request is kept.
+/// The entry of a request.
 ///
 /// # Safety
 /// MPI calls do not overlap, and this is inside one; no other place is in use.
@@ -137,11 +136,12 @@ fn waited(request: usize) {
     if let Some(posted) = take(request) {
         posted.complete_later();
         // SAFETY: MPI calls do not overlap, and this is inside one.
-        unsafe { (*lane::single()).told = true };
+        unsafe { (*lane::single()).has_complete_wait = true };
     }
 }
 
-/// Waits for some of `count` requests: those that are no more in their places afterwards.
+/// Waits for some of `count` requests; the completed ones are those that are no longer in their
+/// places.
 fn some(count: usize, requests: *mut usize, wait: impl FnOnce() -> c_int) -> c_int {
     if COUNT.load(Relaxed) == 0 {
         return wait();

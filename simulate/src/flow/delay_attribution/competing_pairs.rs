@@ -1,36 +1,36 @@
 //! Competing pairs: the pair of ranks whose flows took most of the capacity that a flow lost.
 //!
-//! Losses are added up by owner while flows go; which pair of ranks it was is asked afterwards, and
-//! only of a few flows: those of a critical path. For that each flow that has finished leaves a
-//! note. The pair that a flow lost most to is the one whose flows carried most bytes over the link
-//! in that time, each flow taken to have gone evenly from its beginning to its end; so it is exact
-//! where rates did not change, and else the more so the longer flows last in which they did.
-//! Memory: 48 bytes a flow, until nobody asks for its time any more.
+//! Losses are added up by owner while flows are active. The pair of ranks is needed only for the
+//! flows of a critical path, and is found afterwards from a record of each finished flow. The
+//! competing pair is the one whose flows carried most bytes over the link in the time of the loss.
+//! Each flow counts at its mean rate, so the result is exact where rates do not change. Memory: 48
+//! bytes a flow until its record is dropped.
 
 use rustc_hash::FxHashMap;
 
+use super::NOISE;
 use crate::topology::LinkId;
 
 /// Sender and receiver, as their owner numbers them.
 pub type Pair = (u32, u32);
 
-/// What a flow lost to another owner, or to others of its own, on a link.
+/// Time that a flow lost on a link to one owner, its own or another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// Where.
+    /// The link.
     pub link: LinkId,
-    /// To whom.
+    /// The owner of the flows that took the time.
     pub by: u32,
-    /// From when to when, picoseconds.
+    /// Its start, picoseconds.
     pub from: f64,
-    /// Likewise.
+    /// Its end, picoseconds.
     pub to: f64,
-    /// The flow's own pair, and its bytes in that time, if it is of the same owner: they are no
-    /// loss.
+    /// The flow's own pair and its bytes in that time, if it is of the same owner: a flow does not
+    /// compete with itself.
     pub own: Option<(Pair, f64)>,
 }
 
-/// A flow that has finished, or what it has done so far.
+/// A flow that has finished, or the finished part of an active one.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::flow) struct FlowRecord {
     pub(super) owner: u32,
@@ -42,26 +42,23 @@ pub(in crate::flow) struct FlowRecord {
     pub(super) end: f64,
 }
 
-/// Sums that differ by no more than this part are equal.
-const NOISE: f64 = 1e-9;
-
-/// Of each loss the pair that carried most, the first of equal ones. Losses are in the order of
-/// time and do not overlap; `crosses` says which path leads over which link.
+/// The pair that carried most, for each loss; of equal pairs the first. Losses ascend in time and
+/// do not overlap. `crosses` tells whether a path has a link.
 pub(in crate::flow) fn competing_pairs(
     losses: &[Loss],
-    trips: impl Iterator<Item = FlowRecord>,
+    records: impl Iterator<Item = FlowRecord>,
     crosses: impl Fn(u32, LinkId) -> bool,
 ) -> Vec<Option<Pair>> {
     let mut carried: Vec<FxHashMap<Pair, f64>> = vec![FxHashMap::default(); losses.len()];
-    for trip in trips.filter(|trip| trip.end > trip.begin) {
-        let first = losses.partition_point(|loss| loss.to <= trip.begin);
+    for record in records.filter(|record| record.end > record.begin) {
+        let first = losses.partition_point(|loss| loss.to <= record.begin);
         for (loss, carried) in losses.iter().zip(&mut carried).skip(first) {
-            if loss.from >= trip.end {
+            if loss.from >= record.end {
                 break;
             }
-            if loss.by == trip.owner && crosses(trip.path, loss.link) {
-                let time = trip.end.min(loss.to) - trip.begin.max(loss.from);
-                *carried.entry(trip.pair).or_default() += trip.bytes * time / (trip.end - trip.begin);
+            if loss.by == record.owner && crosses(record.path, loss.link) {
+                let time = record.end.min(loss.to) - record.begin.max(loss.from);
+                *carried.entry(record.pair).or_default() += record.bytes * time / (record.end - record.begin);
             }
         }
     }

@@ -1,18 +1,17 @@
 //! Delay attribution: which links and which owners' flows delayed a flow, and for how long.
 //!
 //! At any moment a flow has a rate r, held down by its bottleneck, and would have the rate a if it
-//! were alone: the least capacity on its route, or its cap. Of a short time dt it needs the part
-//! r/a for its own bytes, and loses the rest, dt·(1 − r/a), to the others that use the bottleneck
-//! then, in proportion to their rates there. So two flows on one link cost each other half of their
-//! time, and of n flows into one host each loses (n − 1)/n. What a flow needs and what it loses add
-//! up to the time that it took after its latency.
+//! were alone: the least capacity on its route, or its cap. In a short time dt it needs the part
+//! r/a for its own bytes. It loses the rest, dt·(1 − r/a), to the other flows on the bottleneck, in
+//! proportion to their rates there. Two flows on one link thus cost each other half of their time,
+//! and each of n flows into one host loses (n − 1)/n. Both parts add up to the time of the flow
+//! after its latency.
 //!
-//! Losses are added up by *owner*, the job that a flow is of. For each link and owner there is the
-//! sum of the bytes that went through; what a class of flows lost while its rate and bottleneck
-//! stayed the same follows from how much the sums grew meanwhile. So a change of a rate costs as
-//! much as the route is long, however many flows there are. Memory: 100 bytes a class, 32 for each
-//! link and owner on it, and 24 for each link and owner that held up a flow; for [whose
-//! flows](mod@competing_pairs) it was, 48 a flow.
+//! Losses are added up by *owner*, the job of a flow. Each link has the sum of the bytes of each
+//! owner. The growth of these sums gives what a class lost while its rate and bottleneck stayed the
+//! same. A change of a rate therefore costs O(links of the route), for any number of flows. Memory:
+//! 100 bytes a class, 32 for each link and owner on it, and 24 for each link and owner that delayed
+//! a flow; [competing pairs](mod@competing_pairs) take 48 a flow.
 
 mod competing_pairs;
 mod sums;
@@ -24,7 +23,7 @@ use rustc_hash::FxHashMap;
 use competing_pairs::FlowRecord;
 pub(super) use competing_pairs::competing_pairs;
 pub use competing_pairs::{Loss, Pair};
-pub use sums::HoldSums;
+pub use sums::DelaySums;
 
 use super::max_min::{ClassId, Sharing};
 use super::progress::Flow;
@@ -32,19 +31,21 @@ use crate::topology::LinkId;
 
 /// Part of the time that a flow took after its latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hold {
-    /// The bottleneck; `None`: its cap, or the memory of a host.
+pub struct Delay {
+    /// The bottleneck; `None` for the flow's cap, or the memory of a host.
     pub link: Option<LinkId>,
-    /// The owner of the flows that it lost the time to; `None`: it would have needed it alone.
+    /// The owner of the flows to which the time is lost; `None` for the time that the flow needs
+    /// alone.
     pub by: Option<u32>,
     /// Picoseconds.
     pub time: f64,
 }
 
-/// Less than this part of a time is what rounding leaves.
+/// Relative error of sums of times and bytes: smaller differences are rounding. A sum of n terms in
+/// `f64` errs by up to n·2⁻⁵³, so this allows ten million terms.
 const NOISE: f64 = 1e-9;
 
-/// What is known of flows under way.
+/// The attribution of all active and finished flows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DelayAttribution {
     /// Of flows that start now.
@@ -59,9 +60,9 @@ pub(super) struct DelayAttribution {
     /// By key.
     flows: FxHashMap<u32, ActiveFlow>,
     /// Flows that have finished, in the order of their ends.
-    trips: Vec<FlowRecord>,
+    records: Vec<FlowRecord>,
     /// By key of a flow that has finished.
-    told: FxHashMap<u32, Vec<Hold>>,
+    finished: FxHashMap<u32, Vec<Delay>>,
 }
 
 /// A flow under way.
@@ -70,12 +71,12 @@ struct ActiveFlow {
     owner: u32,
     pair: Pair,
     path: u32,
-    /// When it began to share, picoseconds.
+    /// Time at which it began to share, picoseconds.
     begin: f64,
     /// How long it waited for its connection before that, and the first link of its route.
     waited: (f64, Option<LinkId>),
-    /// What its class had lost before it joined.
-    before: Vec<Hold>,
+    /// What its class had lost when it joined.
+    before: Vec<Delay>,
 }
 
 /// A link.
@@ -116,8 +117,8 @@ struct ClassDelay {
     rate: f64,
     alone: f64,
     total: f64,
-    /// What a flow has lost that was there from the beginning.
-    holds: Vec<Hold>,
+    /// Delays of a flow that belongs to the class from its beginning.
+    delays: Vec<Delay>,
     /// What each owner had sent through the bottleneck at `since`.
     marks: Vec<f64>,
 }
@@ -159,7 +160,7 @@ impl DelayAttribution {
         }
     }
 
-    /// It opens a class, its only flow as yet.
+    /// Opens a class with one flow.
     pub(super) fn open(&mut self, class: u32, key: u32, cap: f64, route: &[u32], now: f64) {
         let number = class as usize;
         self.classes.resize_with(self.classes.len().max(number + 1), ClassDelay::default);
@@ -171,7 +172,7 @@ impl DelayAttribution {
         }
         let owner = self.flows.get(&key).map_or(0, |flow| flow.owner);
         let held = &mut self.classes[number];
-        held.holds.clear();
+        held.delays.clear();
         held.marks.clear();
         (held.owner, held.is_open, held.link) = (owner, true, None);
         (held.since, held.rate, held.alone, held.total) = (now, 0.0, alone, 0.0);
@@ -181,17 +182,17 @@ impl DelayAttribution {
     pub(super) fn join(&mut self, class: u32, key: u32, now: f64) {
         self.add_up(class, now);
         if let Some(flow) = self.flows.get_mut(&key) {
-            flow.before.clone_from(&self.classes[class as usize].holds);
+            flow.before.clone_from(&self.classes[class as usize].delays);
         }
         self.pending.push(ClassId(class));
     }
 
-    /// A flow that shared nothing has finished.
+    /// A flow without bytes has finished.
     pub(super) fn skip(&mut self, key: u32) {
         let Some(flow) = self.flows.remove(&key) else { return };
         let (time, link) = flow.waited;
         if time > 0.0 {
-            self.told.insert(key, vec![Hold { link, by: Some(flow.owner), time }]);
+            self.finished.insert(key, vec![Delay { link, by: Some(flow.owner), time }]);
         }
     }
 
@@ -199,17 +200,17 @@ impl DelayAttribution {
     pub(super) fn leave(&mut self, class: u32, flow: &Flow, route: &[u32], is_last: bool, now: f64) {
         self.add_up(class, now);
         let key = flow.key;
-        self.trips.extend(self.trip(key, flow.bytes as f64, now));
+        self.records.extend(self.record(key, flow.bytes as f64, now));
         let flow = self.flows.remove(&key).unwrap_or_default();
         let held = &mut self.classes[class as usize];
-        let mut holds = if is_last { std::mem::take(&mut held.holds) } else { held.holds.clone() };
-        for (hold, before) in holds.iter_mut().zip(&flow.before) {
-            hold.time -= before.time;
+        let mut delays = if is_last { std::mem::take(&mut held.delays) } else { held.delays.clone() };
+        for (delay, before) in delays.iter_mut().zip(&flow.before) {
+            delay.time -= before.time;
         }
         let (time, link) = flow.waited;
-        add(&mut holds, Hold { link, by: Some(flow.owner), time });
-        holds.retain(|hold| hold.time > 0.0);
-        self.told.insert(key, holds);
+        add(&mut delays, Delay { link, by: Some(flow.owner), time });
+        delays.retain(|delay| delay.time > 0.0);
+        self.finished.insert(key, delays);
         if is_last {
             held.is_open = false;
             for link in route {
@@ -226,29 +227,29 @@ impl DelayAttribution {
     }
 
     /// The record of a flow under way that has sent `bytes` bytes.
-    pub(super) fn trip(&self, key: u32, bytes: f64, now: f64) -> Option<FlowRecord> {
+    pub(super) fn record(&self, key: u32, bytes: f64, now: f64) -> Option<FlowRecord> {
         let flow = self.flows.get(&key)?;
         let (owner, pair, path, begin) = (flow.owner, flow.pair, flow.path, flow.begin);
         Some(FlowRecord { owner, pair, path, bytes, begin, end: now })
     }
 
     /// Flows that have finished after a time, in the order of their ends.
-    pub(super) fn trips_after(&self, time: f64) -> &[FlowRecord] {
-        &self.trips[self.trips.partition_point(|trip| trip.end <= time)..]
+    pub(super) fn records_after(&self, time: f64) -> &[FlowRecord] {
+        &self.records[self.records.partition_point(|record| record.end <= time)..]
     }
 
-    /// Nobody will ask for what was before a time.
+    /// Drops the records of flows that ended before a time.
     pub(super) fn forget(&mut self, time: f64) {
-        let before = self.trips.len() - self.trips_after(time).len();
-        // Only when there is much to forget, as the rest moves.
-        if 2 * before >= self.trips.len() {
-            self.trips.drain(..before);
+        let before = self.records.len() - self.records_after(time).len();
+        // Removal moves the rest, so it waits until half of the records are old.
+        if 2 * before >= self.records.len() {
+            self.records.drain(..before);
         }
     }
 
-    /// What held up a flow that has finished; told once.
-    pub(super) fn take(&mut self, key: u32) -> Vec<Hold> {
-        self.told.remove(&key).unwrap_or_default()
+    /// The delays of a finished flow, returned once.
+    pub(super) fn take(&mut self, key: u32) -> Vec<Delay> {
+        self.finished.remove(&key).unwrap_or_default()
     }
 
     /// Rates have changed.
@@ -306,22 +307,22 @@ impl DelayAttribution {
             let all: f64 = others().map(|(_, bytes)| bytes).sum();
             own -= if all > 0.0 { lost } else { 0.0 };
             for (owner, bytes) in others() {
-                add(&mut held.holds, Hold { link, by: Some(owner), time: lost * bytes / all });
+                add(&mut held.delays, Delay { link, by: Some(owner), time: lost * bytes / all });
             }
         }
-        add(&mut held.holds, Hold { link, by: None, time: own });
+        add(&mut held.delays, Delay { link, by: None, time: own });
     }
 }
 
-fn add(holds: &mut Vec<Hold>, more: Hold) {
-    match holds.iter_mut().find(|hold| hold.link == more.link && hold.by == more.by) {
-        Some(hold) => hold.time += more.time,
-        None => holds.push(more),
+fn add(delays: &mut Vec<Delay>, more: Delay) {
+    match delays.iter_mut().find(|delay| delay.link == more.link && delay.by == more.by) {
+        Some(delay) => delay.time += more.time,
+        None => delays.push(more),
     }
 }
 
 impl LinkShares {
-    /// The flows of an owner get more from now on, or less.
+    /// Changes the rate of an owner on a link.
     fn change(&mut self, owner: u32, more: f64, now: f64) {
         match self.shares.iter_mut().find(|share| share.owner == owner) {
             Some(share) => {

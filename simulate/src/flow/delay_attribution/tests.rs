@@ -19,40 +19,40 @@ fn drawn(text: &str) -> Topology {
 type Listed = (u32, Picoseconds, u32, u32, u64);
 
 /// By flow: when it ends, and what held it up.
-type Told = (f64, Vec<Hold>);
+type Outcome = (f64, Vec<Delay>);
 
-fn play(net: &Topology, flows: &[Listed], order: Order, ask: bool) -> Vec<Told> {
+fn play(net: &Topology, flows: &[Listed], order: Order, ask: bool) -> Vec<Outcome> {
     let options = FlowOptions { order, ..FlowOptions::default() };
     let mut network = FlowNetwork::new(net, router(&Choice::plain("dmodk"), 1).unwrap(), &options);
     if ask {
-        network.tell_holds();
+        network.attribute_delays();
     }
     let mut ends = vec![(f64::NAN, Vec::new()); flows.len()];
     let mut by_start: Vec<usize> = (0..flows.len()).collect();
     by_start.sort_by_key(|flow| flows[*flow].1);
-    let mut told = Vec::new();
+    let mut finished = Vec::new();
     for flow in by_start {
         let (owner, start, src, dst, bytes) = flows[flow];
-        network.advance(start, |key, end| told.push((key, end)));
+        network.advance(start, |key, end| finished.push((key, end)));
         network.belong(owner, (src, dst));
         network.start(start, (HostId(src), HostId(dst)), bytes, None, flow as u32).unwrap();
     }
     while let Some(next) = network.next() {
-        network.advance(next, |key, end| told.push((key, end)));
+        network.advance(next, |key, end| finished.push((key, end)));
     }
-    for (key, end) in told {
-        ends[key as usize] = (end, network.take_holds(key));
+    for (key, end) in finished {
+        ends[key as usize] = (end, network.take_delays(key));
     }
     ends
 }
 
 /// What a flow needs itself, and what it loses to each owner.
-fn sums(holds: &[Hold]) -> (f64, Vec<(u32, f64)>) {
-    let own = holds.iter().filter(|hold| hold.by.is_none()).map(|hold| hold.time).sum();
+fn sums(delays: &[Delay]) -> (f64, Vec<(u32, f64)>) {
+    let own = delays.iter().filter(|delay| delay.by.is_none()).map(|delay| delay.time).sum();
     let mut by = std::collections::BTreeMap::new();
-    for hold in holds {
-        if let Some(owner) = hold.by {
-            *by.entry(owner).or_insert(0.0) += hold.time;
+    for delay in delays {
+        if let Some(owner) = delay.by {
+            *by.entry(owner).or_insert(0.0) += delay.time;
         }
     }
     (own, by.into_iter().collect())
@@ -66,11 +66,11 @@ fn check(net: &Topology, flows: &[Listed], expected: &[(f64, &[(u32, f64)])]) {
 #[track_caller]
 fn check_in(order: Order, net: &Topology, flows: &[Listed], expected: &[(f64, &[(u32, f64)])]) {
     let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-9 * expected.max(1.0);
-    for ((_, holds), (own, by)) in play(net, flows, order, true).iter().zip(expected) {
-        let (found_own, found_by) = sums(holds);
+    for ((_, delays), (own, by)) in play(net, flows, order, true).iter().zip(expected) {
+        let (found_own, found_by) = sums(delays);
         let same = found_by.len() == by.len()
             && found_by.iter().zip(*by).all(|(found, by)| found.0 == by.0 && near(found.1, by.1));
-        assert!(same && near(found_own, *own), "{holds:?} instead of {own}, {by:?}");
+        assert!(same && near(found_own, *own), "{delays:?} instead of {own}, {by:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn two_flows_on_a_link_cost_each_other_half_of_their_time() {
         &[(1, 0, 0, 1, 3000), (1, 8_000_000, 0, 1, 1000)],
         &[(24e6, &[(1, 8e6)]), (8e6, &[(1, 8e6)])],
     );
-    // Nobody is there: nothing is lost.
+    // Without other flows, no time is lost.
     check(&net, &[(1, 0, 0, 1, 1000), (2, 0, 2, 3, 1000)], &[(8e6, &[]), (8e6, &[])]);
 }
 
@@ -117,9 +117,9 @@ fn of_n_flows_into_a_host_each_loses_to_all_others() {
     let first: (f64, &[(u32, f64)]) = (8e6, &[(1, 8e6), (2, 40e6)]);
     let second: (f64, &[(u32, f64)]) = (8e6, &[(1, 16e6), (2, 32e6)]);
     check(&net, &flows, &[first, first, second, second, second, second, second]);
-    for (_, holds) in play(&net, &flows, Order::None, true) {
-        let last = |hold: &Hold| hold.link.is_some_and(|link| net.dst(link) == net.host(HostId(7)));
-        assert!(holds.iter().all(last), "{holds:?}");
+    for (_, delays) in play(&net, &flows, Order::None, true) {
+        let last = |delay: &Delay| delay.link.is_some_and(|link| net.dst(link) == net.host(HostId(7)));
+        assert!(delays.iter().all(last), "{delays:?}");
     }
 }
 
@@ -130,15 +130,15 @@ fn time_goes_to_the_link_that_held_the_flow_up() {
     let net = drawn("h0-s0 h1-s0 h2-s0 h3-s1 h4-s1 h5-s2 h6-s2 s0-s1 s1-s2");
     let flows = [(0, 0, 0, 5, 2000), (1, 0, 1, 3, 1000), (2, 0, 2, 4, 1000), (3, 0, 3, 6, 4000)];
     let found = play(&net, &flows, Order::None, true);
-    let mut told: Vec<(u32, f64, Option<u32>)> = found[0]
+    let mut ends: Vec<(u32, f64, Option<u32>)> = found[0]
         .1
         .iter()
-        .map(|hold| {
-            let link = hold.link.unwrap();
-            (net.src(link).0.min(net.dst(link).0), (hold.time / 1e6).round(), hold.by)
+        .map(|delay| {
+            let link = delay.link.unwrap();
+            (net.src(link).0.min(net.dst(link).0), (delay.time / 1e6).round(), delay.by)
         })
         .collect();
-    told.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    ends.sort_by(|a, b| a.partial_cmp(b).unwrap());
     let switch = |name: &str| {
         (0..net.node_count() as u32)
             .find(|node| net.node(crate::topology::NodeId(*node)).name == name)
@@ -147,7 +147,7 @@ fn time_goes_to_the_link_that_held_the_flow_up() {
     // 24 ms at a third, 16 ms at a half.
     let (first, second) = (switch("s0"), switch("s1"));
     assert_eq!(
-        told,
+        ends,
         [
             (first, 8.0, None),
             (first, 8.0, Some(1)),
@@ -179,7 +179,7 @@ proptest! {
         steps in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<prop::sample::Index>(), 1..4), 0..3_u32, 0..20_u32), 1..60),
     ) {
         let mut sharing = Sharing::new(capacities.iter().copied());
-        let mut holds = DelayAttribution::new(&capacities, capacities.len());
+        let mut delays = DelayAttribution::new(&capacities, capacities.len());
         let mut seen: Vec<Seen> = Vec::new();
         let mut now = 0.0;
         for (number, (leaves, route, owner, wait)) in steps.iter().enumerate() {
@@ -203,9 +203,9 @@ proptest! {
             if *leaves && !seen.is_empty() {
                 let gone = seen.remove(route[0].index(seen.len()));
                 let flow = Flow { key: gone.key, ..Flow::default() };
-                holds.leave(gone.class.0, &flow, &gone.route, true, now);
+                delays.leave(gone.class.0, &flow, &gone.route, true, now);
                 sharing.leave(gone.class);
-                let (own, by) = sums(&holds.take(gone.key));
+                let (own, by) = sums(&delays.take(gone.key));
                 let life = now - gone.born;
                 prop_assert!((own - gone.own).abs() <= 1e-6 * life, "{} instead of {}", own, gone.own);
                 for owner in 0..3_u32 {
@@ -219,21 +219,21 @@ proptest! {
                 links.dedup();
                 let route = sharing.add_route(links.iter().copied());
                 let class = sharing.open(route, 1.0, None);
-                holds.belong(*owner, (0, 0));
-                holds.start(number as u32);
-                holds.open(class.0, number as u32, f64::INFINITY, &links, now);
+                delays.belong(*owner, (0, 0));
+                delays.start(number as u32);
+                delays.open(class.0, number as u32, f64::INFINITY, &links, now);
                 let (own, by, born) = (0.0, [0.0; 3], now);
                 seen.push(Seen { class, key: number as u32, owner: *owner, route: links, own, by, born });
             }
             sharing.solve();
-            holds.follow(&sharing, now);
+            delays.follow(&sharing, now);
         }
     }
 
     /// What a flow needs itself is its bytes over the least capacity of its route; with what it
     /// loses that is its time. Nothing changes by asking.
     #[test]
-    fn holds_are_the_time_of_a_flow(
+    fn delays_are_the_time_of_a_flow(
         flows in prop::collection::vec((0..40_000_000_u64, 0..6_u32, 0..6_u32, 0..5_000_u64), 1..40),
         order in prop::sample::select(vec![Order::Connection, Order::Adapter, Order::None]),
     ) {
@@ -242,10 +242,10 @@ proptest! {
         let net = drawn("h0-s0 h1-s0 h2-s0 h3-s1 h4-s1 h5-s1 s0-s1");
         let found = play(&net, &flows, order, true);
         let plain = play(&net, &flows, order, false);
-        for (((_, start, src, dst, bytes), (end, holds)), (same, nothing)) in flows.iter().zip(&found).zip(&plain) {
+        for (((_, start, src, dst, bytes), (end, delays)), (same, nothing)) in flows.iter().zip(&found).zip(&plain) {
             prop_assert_eq!(end.to_bits(), same.to_bits());
             prop_assert!(nothing.is_empty());
-            let (own, by) = sums(holds);
+            let (own, by) = sums(delays);
             let expected = if src == dst { 0.0 } else { *bytes as f64 * 8000.0 };
             prop_assert!((own - expected).abs() <= 1e-3, "{own} instead of {expected}");
             let all = own + by.iter().map(|(_, time)| time).sum::<f64>();
@@ -257,11 +257,11 @@ proptest! {
 /// Three flows into host 1 from the beginning: 3 000 bytes of owner 5, 1 000 and 2 000 of owner 6.
 /// A third of the link each, then a half, then all.
 #[test]
-fn rivals_are_those_who_carried_most() {
+fn the_competing_pair_is_the_one_that_sent_most() {
     let net = drawn("h0-s0 h1-s0 h2-s0 h3-s0");
     let options = FlowOptions::default();
     let mut network = FlowNetwork::new(&net, router(&Choice::plain("dmodk"), 1).unwrap(), &options);
-    network.tell_holds();
+    network.attribute_delays();
     for (key, (owner, src, bytes)) in (0..).zip([(5, 0, 3000), (6, 2, 1000), (6, 3, 2000)]) {
         // Ranks are not hosts.
         network.belong(owner, (10 * src, 10));
@@ -280,12 +280,12 @@ fn rivals_are_those_who_carried_most() {
     ];
     // They have begun, and each has a third so far: the first of equal ones.
     network.advance(12_000_000, |_, _| {});
-    assert_eq!(network.rivals(&all[..1]), [Some((20, 10))]);
+    assert_eq!(network.competing_pairs(&all[..1]), [Some((20, 10))]);
     network.advance(Picoseconds::MAX, |_, _| {});
-    let found = network.rivals(&all);
+    let found = network.competing_pairs(&all);
     assert_eq!(found, [Some((30, 10)), None, None, None, Some((20, 10))]);
     // What has been forgotten has no rivals; the last flow ended at 48 µs.
     network.forget(41_000_000);
-    assert_eq!(network.rivals(&all[..1]), [None]);
-    assert_eq!(network.rivals(&[loss(into, 5, 41e6, 48e6, None)]), [Some((0, 10))]);
+    assert_eq!(network.competing_pairs(&all[..1]), [None]);
+    assert_eq!(network.competing_pairs(&[loss(into, 5, 41e6, 48e6, None)]), [Some((0, 10))]);
 }

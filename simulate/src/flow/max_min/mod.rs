@@ -9,9 +9,9 @@
 //! Flows of one route and weight are one [*class*](ClassId): they have the same rate, so a class
 //! costs as much as a flow.
 //!
-//! A change (flows that came or left) moves some levels and leaves most alone. [`Sharing::solve`]
-//! raises the water once more, but stops only at the links whose level is in doubt; see
-//! `water_filling.rs`. Its time is in proportion to the members of links whose level changes and to
+//! A change (flows that begin or end) moves some levels and leaves most alone. [`Sharing::solve`]
+//! repeats water filling, but stops only at links whose level may have changed; see
+//! `water_filling.rs`. Its time is proportional to the members of links whose level changes and to
 //! the routes of classes whose rate changes. Memory: 64 bytes a class, 4 for each link of its route
 //! and 4 to 8 for its place on that link, 100 bytes a link.
 
@@ -68,16 +68,16 @@ struct Link {
     free: u32,
     /// Those of them whose bottleneck is this link.
     own: u32,
-    /// Classes are held by other links up to this level; those that are presumed to get more count
-    /// as free.
+    /// Other links hold classes up to this level; classes that are presumed to get more count as
+    /// free.
     above: f64,
     /// None of those that other links hold gets less.
     lowest: f64,
     /// Level at which the sweep looks at the link next, ∞ if it need not.
     stop: f64,
     /// Number of the solution that last touched the link.
-    touched: u32,
-    /// Part of what its own classes have that may be missing or too much.
+    changed_in: u32,
+    /// Tolerance: relative error of the rates of its own classes.
     tolerance: f32,
     dirty: bool,
 }
@@ -122,7 +122,7 @@ impl Link {
             above: 0.0,
             lowest: f64::INFINITY,
             stop: f64::INFINITY,
-            touched: 0,
+            changed_in: 0,
             tolerance: 0.0,
             dirty: false,
         }
@@ -174,16 +174,16 @@ impl Sharing {
         self.routes.get(route.0)
     }
 
-    /// From now on links count as full that are so to this part, below 1, of what the flows have
-    /// that they stop. Rates are then as near to fair ones as that, given all others; a link
-    /// carries 1 / (1 − tolerance) of its capacity at most. A change ends where it is smaller:
-    /// where many share a link, one that comes or goes costs nothing but itself most of the time.
+    /// Sets the tolerance, below 1: links count as full to this part of the rates of the flows that
+    /// they limit. Each rate is then within the tolerance of its fair value, given all others. A
+    /// link carries at most 1 / (1 − tolerance) of its capacity. Changes below the tolerance are
+    /// not passed on: where many flows share a link, one more mostly changes no other rate.
     pub fn set_tolerance(&mut self, tolerance: f32) {
         self.links.iter_mut().for_each(|link| link.tolerance = tolerance);
     }
 
     /// Makes a class of one flow. `route` has at least one link, none twice; `weight` is positive;
-    /// no flow gets more than `cap`, if there is one. Rates are those of before until the next
+    /// no flow gets more than `cap`, if there is one. Rates change at the next
     /// [`solve`](Self::solve).
     pub fn open(&mut self, route: Route, weight: f64, cap: Option<f64>) -> ClassId {
         let number = self.unused_classes.pop().unwrap_or(self.classes.len() as u32);
@@ -203,7 +203,7 @@ impl Sharing {
             at.members += 1;
             at.free += 1;
             at.weight += weight;
-            water_filling.soil(at, *link);
+            water_filling.mark_dirty(at, *link);
         }
         let state = Class {
             level: f64::INFINITY,
@@ -225,14 +225,14 @@ impl Sharing {
         class
     }
 
-    /// A flow more. Rates are those of before until the next [`solve`](Self::solve).
+    /// Adds a flow. Rates change at the next [`solve`](Self::solve).
     pub fn join(&mut self, class: ClassId) {
         let count = self.classes[class.0 as usize].count;
         self.set_count(class, count + 1);
     }
 
-    /// A flow less; with the last one the class is gone, and its number may be given to another
-    /// one. Rates are those of before until the next [`solve`](Self::solve).
+    /// Removes a flow. The last one ends the class, whose number may be reused. Rates change at the
+    /// next [`solve`](Self::solve).
     pub fn leave(&mut self, class: ClassId) {
         match self.classes[class.0 as usize].count {
             0 => {}
@@ -291,8 +291,8 @@ impl Sharing {
     }
 
     /// Links whose sum of rates the last [`solve`](Self::solve) may have changed.
-    pub fn touched(&self) -> impl Iterator<Item = u32> + '_ {
-        self.water_filling.touched.iter().copied().filter(|link| *link < self.shared_links)
+    pub fn changed_links(&self) -> impl Iterator<Item = u32> + '_ {
+        self.water_filling.changed_links.iter().copied().filter(|link| *link < self.shared_links)
     }
 
     /// A route that ends with a private link, and that link.
@@ -312,7 +312,7 @@ impl Sharing {
 
     fn set_count(&mut self, class: ClassId, count: u32) {
         let state = &mut self.classes[class.0 as usize];
-        // Not by steps: nothing shall be left of weights that have gone.
+        // A sum by steps would keep the rounding of weights that are gone.
         let weight = state.unit * f64::from(count);
         let more = weight - state.weight;
         (state.count, state.weight) = (count, weight);
@@ -328,7 +328,7 @@ impl Sharing {
             } else {
                 at.held += more * state.level;
             }
-            self.water_filling.soil(at, *link);
+            self.water_filling.mark_dirty(at, *link);
         }
     }
 
@@ -353,7 +353,7 @@ impl Sharing {
                 // Not even what rounding left.
                 at.held = 0.0;
             }
-            water_filling.soil(at, *link);
+            water_filling.mark_dirty(at, *link);
         }
         if state.cap != NONE {
             let (cap, route) = (state.cap, state.route);

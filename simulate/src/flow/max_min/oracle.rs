@@ -1,4 +1,4 @@
-//! The slow and obvious: water-filling as the textbook has it, from scratch.
+//! The oracle of tests: textbook water filling from scratch.
 
 /// A flow with its links, its weight and its cap.
 #[derive(Clone, Debug)]
@@ -8,8 +8,8 @@ pub(crate) struct Demand {
     pub(crate) cap: f64,
 }
 
-/// Rates by flow: again and again, the lowest level at which some link is full, or some flow at its
-/// cap, stops the flows it concerns.
+/// Rates by flow. Each step finds the lowest level at which a link is full or a flow at its cap,
+/// and fixes the flows there.
 pub(crate) fn rates(capacities: &[f64], flows: &[Demand]) -> Vec<f64> {
     let mut rates: Vec<Option<f64>> = vec![None; flows.len()];
     while rates.contains(&None) {

@@ -121,8 +121,8 @@ fn lockstep(capacities: &[f64], steps: Vec<Step>, tolerance: f32) -> Result<(), 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Rates are those of the oracle after each change; no link carries more than it can; every
-    /// flow is at its cap or has a bottleneck: a full link on which nobody is faster.
+    /// Rates are those of the oracle after each change, and no link exceeds its capacity. Every
+    /// flow is at its cap or has a bottleneck: a full link without a faster flow.
     #[test]
     fn rates_are_max_min_fair(capacities in network(), steps in prop::collection::vec(step(), 1..120)) {
         lockstep(&capacities, steps, 0.0)?;

@@ -14,9 +14,9 @@ use crate::topology::{HostId, LinkId, NodeId};
 /// Messages and an aggregation over one network.
 #[derive(Debug)]
 pub struct Aggregated<C> {
-    /// What carries messages.
+    /// A carrier of messages.
     pub carrier: C,
-    /// What sums.
+    /// The aggregation.
     pub aggregation: Box<dyn Aggregation>,
 }
 

@@ -1,4 +1,4 @@
-//! An aggregation alone on a network, step by step (tests).
+//! Test fixture: an aggregation alone on a network, step by step.
 
 use super::*;
 use crate::engine::Picoseconds;
@@ -7,7 +7,9 @@ use crate::packet::Program;
 use crate::topology::sketch::sketch;
 use crate::topology::{PortOrder, Topology};
 
+/// A microsecond, picoseconds.
 pub(super) const MICROSECOND: Picoseconds = 1_000_000;
+/// A millisecond, picoseconds.
 pub(super) const MILLISECOND: Picoseconds = 1_000_000_000;
 
 /// A network drawn in a line, all links of one capacity and latency.
@@ -75,7 +77,7 @@ impl<A: Aggregation> Program for Alone<A> {
 pub(super) struct Trial<'a, A> {
     pub(super) fabric: Fabric<'a>,
     pub(super) program: Alone<A>,
-    /// Keys of sums that are there, and when they came.
+    /// Keys and times of sums that have arrived.
     pub(super) sums: Vec<(Picoseconds, u32)>,
 }
 
@@ -92,7 +94,7 @@ impl<'a, A: Aggregation> Trial<'a, A> {
         self.program.0.contribute(&mut self.fabric, group, worker, bytes, key)
     }
 
-    /// Lets the next thing happen; false if nothing is to come.
+    /// Processes the next event; false if none is pending.
     pub(super) fn step(&mut self) -> bool {
         let goes_on = self.fabric.step(&mut self.program);
         let now = self.fabric.now();
@@ -100,7 +102,8 @@ impl<'a, A: Aggregation> Trial<'a, A> {
         goes_on
     }
 
-    /// All hosts sum `bytes` once, now; when the last one has the sum, `None` if one never has.
+    /// All hosts sum `bytes` once, now. Returns the time at which the last one has the sum; `None`
+    /// for a deadlock.
     pub(super) fn allreduce(&mut self, bytes: u64) -> Option<Picoseconds> {
         let workers = self.fabric.topology().host_count() as u32;
         let number = self.open(&group(0, 0..workers)).unwrap();

@@ -5,21 +5,21 @@
 //! eight workers at one switch send chunks of 63 integers, each one chunk at a time; 63, as a
 //! register has 2048 bits and a word of it counts. The switch broadcasts the sum.
 //!
-//! - `variant=basic`: one pool and a counter. Whatever is lost is waited for for ever; whatever
-//!   comes twice is added twice.
+//! - `variant=basic`: one pool and a counter. A lost packet is a deadlock; a duplicate is added
+//!   twice.
 //! - `variant=fault-tolerant` (default): packets have the worker's rank and the number of the
 //!   chunk; there are two pools, for even and odd chunks, with a bit for each worker. A pool with
-//!   another number than that of a packet is old and is emptied. A worker that does not hear of its
-//!   chunk for a second sends it again.
+//!   another number than that of a packet is old, and is reset. A worker without the sum of its
+//!   chunk for a second sends the chunk again.
 //!
-//! A worker that hears of another chunk than its own declares that invalid and sends its own again
-//! at once (section 3 of the report; `invalid=resend`). As every second copy of a complete chunk is
-//! answered by a broadcast, one such copy too many makes all workers send theirs again, each of
-//! which may be one too many: with loss, links fill with copies until nobody gets on. With
-//! `invalid=ignore` only time-outs mend losses.
+//! A worker that receives the sum of another chunk than its own counts it as invalid and sends its
+//! own chunk again at once (section 3 of the report; `invalid=resend`). Every duplicate of a
+//! complete chunk is answered by a broadcast. One duplicate thus makes all workers resend, which
+//! causes further duplicates: with loss, copies fill the links and the sum stalls. With
+//! `invalid=ignore` only time-outs recover losses.
 //!
-//! Vectors have an even number of chunks (the assignment guarantees it, here they are padded), and
-//! numbers go on from vector to vector, so a new one never finds a pool with its number. Sizes:
+//! Vectors have an even number of chunks: the assignment guarantees it, here they are padded.
+//! Numbers ascend across vectors, so a new chunk never finds a pool with its number. Sizes:
 //! Ethernet 14, with UDP IPv4 20 and UDP 8 more, and 252 bytes of integers; the header's widths are
 //! not stated: 8 bits for the rank and 32 for the number. Right over links that keep their order.
 //! When it is the wrong choice: with one chunk in flight a round trip sums 252 bytes.
@@ -40,30 +40,32 @@ use super::vectors::{NOWHERE, Vectors};
 use super::{AGGREGATION_KIND, Aggregation, AggregationReport, ELEMENT_BYTES, GIVE_UP_AFTER, Group};
 use crate::engine::Picoseconds;
 use crate::packet::arena::NONE;
+use crate::packet::header_bytes::{ETHERNET, IPV4, UDP};
 use crate::packet::transport::choice::time;
 use crate::packet::{Fabric, Packet, Timer, Verdict, wire_bytes};
 use crate::topology::{HostId, LinkId, NodeId};
 
-/// Integers of a chunk.
+/// Integers of a chunk: a register of 2048 bits holds 64, and one counts (the report).
 const CHUNK: u32 = 63;
-/// Bits of WORK_RECEIVED.
+/// Most workers: the bits of the report's WORK_RECEIVED.
 const MOST_WORKERS: usize = 8;
-/// How long a worker's socket waits.
+/// Time-out of a worker's socket: 1 s (the report).
 const TIMEOUT_PS: Picoseconds = 1_000_000_000_000;
-const ETHERNET: u32 = 14;
-const UDP: u32 = 20 + 8;
-/// Rank and number of the chunk.
+/// Bytes of the header: rank and number of the chunk.
 const HEADER: u32 = 1 + 4;
 
-/// Kinds of packets: a worker's chunk, a sum.
+/// Kind of packets: a worker's chunk.
 const UP: u8 = AGGREGATION_KIND;
+/// Kind of packets: a sum.
 const DOWN: u8 = AGGREGATION_KIND + 1;
-/// Kinds of timers.
+/// Kind of timers: the wire is free.
 const WIRE: u8 = AGGREGATION_KIND;
+/// Kind of timers: a worker's time-out.
 const TIMEOUT: u8 = AGGREGATION_KIND + 1;
-/// Words of a packet: the worker's number in its group, the place of its vector. `flow` is the
-/// group, or the worker it goes to.
+/// Word of a packet: the worker's number in its group. `flow` is the group, or the destination
+/// worker.
 const RANK: usize = 0;
+/// Word of a packet: the index of its vector.
 const PLACE: usize = 1;
 
 /// The protocol: all its workers and switches.
@@ -95,7 +97,7 @@ struct WorkerGroup {
     ports: Vec<LinkId>,
     /// For even and odd chunks; the basic variant has the first one.
     pools: [Pool; 2],
-    /// Reductions that not all workers have added to: bytes, who has.
+    /// Incomplete reductions: bytes, and the workers that have added.
     open: VecDeque<(u64, u32)>,
     settled: u32,
     vectors: Option<Vectors>,
@@ -131,7 +133,7 @@ struct Worker {
     /// Vectors of which it has the sum, and chunks of the one after them.
     done: u32,
     position: u32,
-    /// The chunk that it sends or will send next, and the one after its last vector.
+    /// The present or next chunk, and the one after its last vector.
     chunk: u32,
     end: u32,
     state: State,
@@ -164,7 +166,8 @@ fn add(sum: &mut [i32], vector: &[i32], has_carries: bool) {
 
 impl Lab {
     /// Reads
-    /// `switchml-lab[variant=fault-tolerant,framing=ethernet,timeout=1s,invalid=resend,carries=off]`.
+    /// `switchml-lab[variant=…,framing=…,timeout=…,invalid=…,carries=…]`; the defaults are
+    /// `fault-tolerant`, `ethernet`, `1s`, `resend` and `off`.
     /// With `verify`, packets have numbers, made of `seed`, and every result is checked.
     ///
     /// # Errors
@@ -178,7 +181,7 @@ impl Lab {
         };
         let is_basic = is_second("variant", &["fault-tolerant", "basic"])?;
         let is_udp = is_second("framing", &["ethernet", "udp"])?;
-        let headers = ETHERNET + if is_udp { UDP } else { 0 } + if is_basic { 0 } else { HEADER };
+        let headers = ETHERNET + if is_udp { IPV4 + UDP } else { 0 } + if is_basic { 0 } else { HEADER };
         Ok(Self {
             is_basic,
             has_carries: is_second("carries", &["off", "on"])?,
@@ -195,15 +198,15 @@ impl Lab {
         })
     }
 
-    /// Sends a worker's chunk, once the wire is free. Whose turn it is sends even if somebody else
-    /// was quicker.
+    /// Sends a worker's chunk once the wire is free. The worker whose turn it is sends also if
+    /// another one was first.
     fn send(&mut self, fabric: &mut Fabric<'_>, id: u32, is_its_turn: bool) {
         let worker = &mut self.workers[id as usize];
         let is_resent = worker.state == State::Waiting || worker.state == State::Blocked(true);
         let free_at = fabric.free_at(worker.wire);
         if free_at > fabric.now() && !(is_its_turn && free_at < Picoseconds::MAX) {
             worker.state = State::Blocked(is_resent);
-            // A paused wire tells when it goes on.
+            // A paused wire reports its end of pause.
             if free_at < Picoseconds::MAX {
                 fabric.call_at(free_at, Timer { kind: WIRE, words: [id, worker.chunk] });
             }
@@ -251,7 +254,7 @@ impl Lab {
 }
 
 impl WorkerGroup {
-    /// A chunk has reached the switch; true if its sum is to be broadcast.
+    /// Processes a chunk at the switch; true if its sum is broadcast.
     fn take(&mut self, packet: &Packet, is_basic: bool, has_carries: bool) -> bool {
         let workers = self.workers.len() as u32;
         let pool = &mut self.pools[if is_basic { 0 } else { (packet.seq & 1) as usize }];
@@ -275,7 +278,7 @@ impl WorkerGroup {
 }
 
 impl Worker {
-    /// What it adds now.
+    /// Its present contribution.
     fn vector(&self, seed: u64) -> Vector {
         Vector { seed, group: self.worker_group, reduction: self.done, worker: self.rank }
     }
@@ -398,7 +401,7 @@ impl Aggregation for Lab {
         if worker_group.open.front().is_some_and(|(_, added)| *added == worker_group.workers.len() as u32) {
             worker_group.open.pop_front();
             worker_group.settled += 1;
-            // Until now it was no wonder that nobody answered.
+            // Earlier resends had no answer, as other workers had not added yet.
             for id in worker_group.workers.clone() {
                 let worker = &mut self.workers[id as usize];
                 worker.resends = 0;

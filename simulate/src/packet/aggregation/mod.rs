@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Contribution ──► Aggregation ──► Packet ──► Fabric ──► Aggregation::transit   at switches
-//!  by each worker    at its host                    └──► Aggregation::receive   at workers and servers ──► keys of the done
+//!  by each worker    at its host                    └─► Aggregation::receive   at hosts
 //! ```
 //!
 //! A [`Group`] of workers sums vectors of 32-bit numbers, one [reduction](Aggregation::contribute)
@@ -37,38 +37,38 @@ pub const AGGREGATION_KIND: u8 = 0x80;
 /// Bytes of an element of the vectors that are summed.
 pub const ELEMENT_BYTES: u64 = 4;
 
-/// A worker that has sent the same packet this many times more than once, without an answer, stops:
-/// over any network that answers at all, the chance of it is nil, so it waits for what will never
-/// come.
+/// Retransmissions of one packet after which a worker gives up. With a loss of 99 % each way, an
+/// answer is missing after them with probability 0.9999¹⁰⁰⁰⁰ = 37 %, with 95 % with 10⁻¹¹: beyond
+/// it the network does not answer.
 pub const GIVE_UP_AFTER: u32 = 10_000;
 
-/// Who sums together: the workers of a job.
+/// The workers of a job, which sum together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Number of the job.
     pub job: u32,
-    /// A host for each worker, each once.
+    /// Hosts of the workers, without repetition.
     pub workers: Vec<HostId>,
-    /// Hosts of servers, where the aggregation has some; hosts of no worker come first.
+    /// Hosts of servers, if the aggregation has some; hosts without workers come first.
     pub servers: Vec<HostId>,
 }
 
-/// What an aggregation did, summed over all groups.
+/// Counts of an aggregation over all groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AggregationReport {
     /// Packets that workers sent more than once.
     pub retransmits: u64,
-    /// Elements whose sum was compared with the right one; 0 unless results are checked.
+    /// Elements whose sum was checked; 0 unless results are verified.
     pub checked: u64,
     /// Elements that were wrong.
     pub wrong: u64,
-    /// Packets that a switch could not sum, because its memory was taken, and left to a server.
+    /// Packets that a switch without free memory forwarded to a server.
     pub fallbacks: u64,
 }
 
 /// A protocol of workers, switches and servers: one value for all of them.
 ///
-/// Its packets and timers have kinds from [`AGGREGATION_KIND`] on; others are never shown to it.
+/// Its packets and timers have kinds from [`AGGREGATION_KIND`] on; it receives no others.
 pub trait Aggregation: std::fmt::Debug {
     /// Bytes of its largest packet on the wire.
     fn largest_packet(&self) -> u32;
@@ -76,16 +76,15 @@ pub trait Aggregation: std::fmt::Debug {
     /// A job begins; returns the number of its group.
     ///
     /// # Errors
-    /// A group that the protocol cannot serve: too many workers, no server, switches that do not
-    /// lie on the way.
+    /// A group that the protocol cannot serve: too many workers, no server, switches off the route.
     fn open(&mut self, fabric: &mut Fabric<'_>, group: &Group) -> Result<u32>;
 
     /// A job is over: the memory of its group is free.
     fn close(&mut self, fabric: &mut Fabric<'_>, group: u32);
 
-    /// Worker `worker` of a group adds a vector of `bytes` now, and is told under `key` when it has
-    /// the sum. The n-th vectors of all workers belong together; a worker may add the next one
-    /// before it has the sum of the last.
+    /// Worker `worker` of a group adds a vector of `bytes` now; the arrival of the sum is reported
+    /// by `key`. The n-th vectors of all workers belong together. A worker may add the next vector
+    /// before it has the previous sum.
     ///
     /// # Errors
     /// Vectors of different lengths; more packets than can be numbered.
@@ -116,13 +115,13 @@ pub trait Aggregation: std::fmt::Debug {
     /// As [`Program::resumed`](super::Program::resumed).
     fn resumed(&mut self, fabric: &mut Fabric<'_>, link: LinkId);
 
-    /// Keys of contributions whose worker has the sum; whoever reads them takes them out.
+    /// Keys of contributions whose worker has the sum; the reader removes them.
     fn delivered(&mut self) -> &mut Vec<u32>;
 
-    /// Who waits for what since it has given up ([`GIVE_UP_AFTER`]), as a sentence; `None` if
-    /// nobody has.
+    /// Describes workers that have given up ([`GIVE_UP_AFTER`]) and what they wait for; `None`
+    /// without any.
     fn stuck(&self) -> Option<String>;
 
-    /// What it did so far.
+    /// Its work so far.
     fn report(&self) -> AggregationReport;
 }

@@ -1,11 +1,10 @@
-//! The switches that sum for a group, and how they hang together.
+//! The aggregation tree of a group: the switches that sum, with their links.
 //!
-//! The root is the switch that is nearest to all workers: the shortest way to the farthest worker,
-//! then the shortest ways altogether, so in a tree of racks it is the lowest switch that all have
-//! in common. From each worker a shortest way leads up to the root; every switch on it sums, and
-//! has one parent. Among equals (spines, parallel links) the number of the group chooses in turn,
-//! so that groups spread. Links are used in pairs, one for each direction: a way that exists in one
-//! direction only is none.
+//! The root is the switch with the shortest route to its farthest worker, and of equal ones the
+//! least sum of routes. In a tree of racks it is the lowest common switch. Each worker has a
+//! shortest route up to the root; every switch on it sums and has one parent. Among equal choices
+//! (spines, parallel links) the number of the group decides, so that groups spread. Links are used
+//! in pairs, one per direction; a link without a counterpart is not used.
 
 use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -44,7 +43,7 @@ pub(super) struct Child {
 /// A switch of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Junction {
-    /// Where it is.
+    /// Its place.
     pub(super) node: NodeId,
     /// `None` at the root.
     pub(super) branch: Option<Branch>,
@@ -124,7 +123,7 @@ fn nearest(topology: &Topology, workers: &[HostId], number: u32) -> Option<NodeI
 /// Links from each node up to the root, over switches only.
 fn depths_below(topology: &Topology, root: NodeId) -> Vec<u32> {
     let mut depths = vec![FAR; topology.node_count()];
-    // The last node that was found to be reached from here.
+    // The last node that is reached from here.
     let mut reached_from = vec![FAR; topology.node_count()];
     depths[root.0 as usize] = 0;
     let mut line = vec![root];
@@ -148,7 +147,7 @@ fn depths_below(topology: &Topology, root: NodeId) -> Vec<u32> {
     depths
 }
 
-/// The links up to the next switch on the way to the root and down again.
+/// The links up to the next switch towards the root, and down again.
 fn step_up(topology: &Topology, depths: &[u32], node: NodeId, number: u32) -> Option<(LinkId, LinkId)> {
     let depth = depths[node.0 as usize];
     if depth == FAR {

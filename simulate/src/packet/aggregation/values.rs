@@ -1,8 +1,8 @@
-//! Numbers that anybody can compute again: what workers add when results are checked.
+//! Reproducible values that workers add when results are verified.
 
 use crate::packet::chance::mix;
 
-/// Which vector: one worker's part of one reduction of a group.
+/// Identifies a vector: one worker's part of one reduction of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vector {
     /// Of the run.

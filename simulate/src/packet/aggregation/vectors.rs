@@ -1,8 +1,7 @@
-//! Vectors that packets carry when results are checked: a packet has the place of its vector in a
-//! word.
+//! Vectors of packets when results are verified: a packet has the index of its vector in a word.
 //!
-//! A vector is kept until its last reader has released it. Nobody reads those of packets that the
-//! network loses: they stay until the group closes, one for each loss.
+//! A vector is kept until its last reader releases it. Vectors of lost packets have no reader; they
+//! stay until the group closes, one per loss.
 
 /// No vector.
 pub(super) const NOWHERE: u32 = u32::MAX;

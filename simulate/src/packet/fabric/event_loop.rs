@@ -8,7 +8,7 @@ use super::Fabric;
 use crate::topology::{HostId, LinkId, NodeId};
 
 impl Fabric<'_> {
-    /// Lets the next thing happen; false if nothing is to come.
+    /// Processes the next event; false if none is pending.
     #[inline]
     pub fn step<P: Program>(&mut self, program: &mut P) -> bool {
         while let Some(copy) = self.copies.pop() {
@@ -26,7 +26,7 @@ impl Fabric<'_> {
         let timer = Timer { kind: step.kind, words: [step.link, step.route] };
         if step.event == Event::Timer && !program.needs(timer, time) {
             self.arena.remove(id);
-            // What comes next may come before the time of this timer.
+            // The next event may precede this timer.
             self.calendar.go_back(self.now);
             return true;
         }
@@ -51,8 +51,8 @@ impl Fabric<'_> {
         true
     }
 
-    /// Counts packets that arrive when something else happens: which comes first may depend on the
-    /// kind of queues.
+    /// Counts packets that arrive at the time of another event: their order may depend on the kind
+    /// of queues.
     #[cfg(test)]
     fn note_tie(&mut self, time: crate::engine::Picoseconds, event: Event) {
         if event == Event::Port {
@@ -86,14 +86,14 @@ impl Fabric<'_> {
         }
         let link = self.onward(id);
         if link == END {
-            // A route that ends at a switch: its packets were meant for a program there.
+            // A route that ends at a switch: its packets are for a program there.
             self.arena.remove(id);
             return;
         }
         self.join(id, link);
     }
 
-    /// A port is told to stop or to go on.
+    /// A port stops or resumes.
     fn pause<P: Program>(&mut self, program: &mut P, link: u32, stops: bool) {
         let Some(port_queues) = &mut self.port_queues else { return };
         port_queues.pause(link, stops, self.now);

@@ -7,19 +7,18 @@ use crate::engine::Picoseconds;
 use crate::topology::LinkId;
 
 impl Fabric<'_> {
-    /// Links that are paused while packets wait for them. If nothing is pending, these pauses wait
-    /// for each other: a deadlock.
+    /// Links that are paused while packets wait for them. Without pending events these pauses are a
+    /// deadlock.
     pub fn stuck(&self) -> Vec<LinkId> {
         self.port_queues.iter().flat_map(PortQueues::stuck).collect()
     }
 
-    /// What every link carried.
+    /// Counters of every link.
     pub fn traffic(&mut self) -> Vec<LinkTraffic> {
         (0..self.ports.len() as u32).map(|link| self.link_traffic(link, self.now)).collect()
     }
 
-    /// The same up to a time at which nothing is left to happen before, since the last time that
-    /// this was asked.
+    /// The same since the last call, up to a time before which no event is pending.
     pub fn take_traffic(&mut self, until: Picoseconds) -> Vec<LinkTraffic> {
         let until = until.max(self.now);
         let traffic = (0..self.ports.len() as u32).map(|link| self.link_traffic(link, until)).collect();
@@ -34,8 +33,7 @@ impl Fabric<'_> {
         traffic
     }
 
-    /// Bytes that a queue holds at a time, those of a packet that is being sent as far as they are
-    /// not on the wire.
+    /// Bytes in a queue at a time, with the part of the present packet that is not on the wire yet.
     fn queued_bytes(&self, link: u32, at: Picoseconds) -> u64 {
         let port = &self.ports[link as usize];
         let waiting = self.port_queues.as_ref().map_or(0, |port_queues| port_queues.line(link).waiting);

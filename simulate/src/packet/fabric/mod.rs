@@ -33,14 +33,14 @@ pub struct Fabric<'a> {
     pub(super) fault_counters: Vec<FaultCounters>,
     pub(super) queues: Histograms,
     routes: Routes,
-    /// Queues of packets, where ports alone do not do.
+    /// Queues of packets, if shared memory or pauses need them.
     pub(super) port_queues: Option<PortQueues>,
     marking: Marking,
     chance: Chance,
-    /// Second copies that the program has not heard of.
+    /// Duplicates that are not reported to the program yet.
     copies: Vec<u32>,
     hops: u64,
-    /// A sum that nobody reads of what was read ahead.
+    /// A sum of prefetched values, so that the compiler keeps the reads.
     warm: u32,
     #[cfg(test)]
     last: (Picoseconds, bool),
@@ -58,8 +58,7 @@ impl<'a> Fabric<'a> {
         let links = || (0..topology.link_count() as u32).map(LinkId);
         let port = |link: LinkId| {
             let mut port = Port::new(topology, link, host_of[topology.dst(link).0 as usize]);
-            // The queue of a host is its program's concern: it hands over a packet when the wire is
-            // free.
+            // The queue of a host is part of its program, which sends when the wire is free.
             if topology.is_switch(topology.src(link)) {
                 let own = options.buffer.filter(|_| options.shared.is_none());
                 port.capacity = own.map_or(Picoseconds::MAX, |bytes| port.serialization(bytes));
@@ -111,7 +110,7 @@ impl<'a> Fabric<'a> {
         self.calendar.len()
     }
 
-    /// How many times a packet was put on a link so far.
+    /// Number of transmissions of packets on links so far.
     pub fn hops(&self) -> u64 {
         self.hops
     }
@@ -131,7 +130,7 @@ impl<'a> Fabric<'a> {
         self.arena.packets_used()
     }
 
-    /// When the next thing happens at the earliest: timers count that turn out not to be needed.
+    /// Lower bound of the time of the next event: it counts timers that may not be needed any more.
     pub fn next_time(&mut self) -> Option<Picoseconds> {
         if self.calendar.is_done() {
             self.turn();
@@ -139,15 +138,15 @@ impl<'a> Fabric<'a> {
         self.calendar.next_time()
     }
 
-    /// Lets time pass in which nothing happens; the time of the next event is the limit.
+    /// Advances the time without events, at most to the next event.
     pub(super) fn wait_until(&mut self, time: Picoseconds) {
         self.now = self.now.max(time);
     }
 
-    /// Packets from `src` to `dst` take these links from now on.
+    /// Sets the links of packets from `src` to `dst` from now on.
     ///
     /// # Errors
-    /// The links are no path from the one to the other.
+    /// Links that are no path from `src` to `dst`.
     pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) -> Result<()> {
         self.routes.set(self.topology, (src, dst), links)
     }
@@ -157,8 +156,8 @@ impl<'a> Fabric<'a> {
         self.routes.of(self.topology, src, dst)
     }
 
-    /// A route that leaves the way to [`Packet::dst`] to the switches; packets of a flow stay in
-    /// order. For packets that programs at switches [send](Self::send_on).
+    /// A route on which each switch chooses the next link to [`Packet::dst`]; packets of a flow
+    /// stay in order. For packets that programs at switches [send](Self::send_on).
     pub fn hashed_route(&self) -> u32 {
         self.routes.hashed()
     }
@@ -177,7 +176,7 @@ impl<'a> Fabric<'a> {
         LinkId(self.routes.at(route))
     }
 
-    /// When the serializer of a link has nothing left to do.
+    /// The time at which the serializer of a link is idle.
     #[inline]
     pub fn free_at(&self, link: LinkId) -> Picoseconds {
         let free_at = self.ports[link.0 as usize].free_at;
@@ -196,8 +195,7 @@ impl<'a> Fabric<'a> {
         self.join(id, link);
     }
 
-    /// Puts a packet into the queue of a link, whatever its route says; it goes on along its route
-    /// from there.
+    /// Puts a packet into the queue of any link; from there it continues along its route.
     #[inline]
     pub fn send_on(&mut self, link: LinkId, packet: Packet) {
         let id = self.arena.insert(packet);
@@ -213,11 +211,10 @@ impl<'a> Fabric<'a> {
         self.calendar.push(time.max(self.now), id);
     }
 
-    /// Goes on in the calendar; false if it is empty.
+    /// Advances the calendar; false if it is empty.
     fn turn(&mut self) -> bool {
         let turned = self.calendar.turn();
-        // Records and ports are needed soon: asked for all at once, their way from memory is waited
-        // for once.
+        // Records and ports are prefetched together, so their memory latencies overlap.
         for id in self.calendar.batch() {
             let step = &self.arena[id];
             if step.event == Event::Arrival {
@@ -252,15 +249,16 @@ impl<'a> Fabric<'a> {
     }
 
     /// The next link of a packet that is sprayed, arriving now over `from`. No two packets arrive
-    /// at the same time over the same link, so time and link stand for the packet, and what happens
-    /// elsewhere has no influence.
+    /// at the same time over the same link, so time and link identify the packet, independent of
+    /// other links.
     #[inline]
     fn sprayed(&self, from: u32, route: u32) -> u32 {
         let dst = HostId(self.routes.at(route + 1));
         self.routes.choose(self.topology, LinkId(from), dst, self.now ^ u64::from(from) << 40)
     }
 
-    /// The packet joins the queue of a link: dropped, or put down as arriving at the other end.
+    /// The packet joins the queue of a link: it is dropped, or its arrival at the other end is
+    /// scheduled.
     #[inline]
     fn join(&mut self, id: u32, link: u32) {
         let port = &mut self.ports[link as usize];

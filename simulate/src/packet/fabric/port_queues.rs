@@ -1,7 +1,7 @@
 //! Packets in and out of the [queues of ports](super::super::queue).
 
 use super::super::arena::{Event, Step};
-use super::super::queue::Signal;
+use super::super::queue::{QueuedPacket, Signal};
 use super::Fabric;
 use crate::engine::Picoseconds;
 use crate::topology::LinkId;
@@ -14,12 +14,12 @@ impl Fabric<'_> {
         let signal = self
             .port_queues
             .as_mut()
-            .and_then(|port_queues| port_queues.push(node, link, (id, wire, came_by), takes));
+            .and_then(|port_queues| port_queues.push(node, link, QueuedPacket { id, wire, came_by }, takes));
         self.signal(signal);
         self.send_next(link);
     }
 
-    /// If the port of a link may, it sends its next packet.
+    /// Sends the next packet of a port, if it is free and not paused.
     pub(super) fn send_next(&mut self, link: u32) {
         let Some(port_queues) = &mut self.port_queues else { return };
         let Some(id) = port_queues.next(link) else { return };
@@ -41,7 +41,7 @@ impl Fabric<'_> {
         self.send_next(link);
     }
 
-    /// Tells the port of a link to stop or go on, after the latency of the link.
+    /// Pauses or resumes the port of a link, after the latency of the link.
     fn signal(&mut self, signal: Option<Signal>) {
         let (link, stops) = match signal {
             None => return,

@@ -141,8 +141,8 @@ proptest! {
         prop_assert_eq!(links_to_hosts.map(|link| traffic[link.0 as usize].bytes).sum::<u64>(), sent);
     }
 
-    /// The slow and obvious engine, which moves packets from queue to queue and has an event for
-    /// each departure, is the oracle of the one that computes departures.
+    /// The engine that moves packets from queue to queue, with an event per departure, is the
+    /// oracle of the one that computes departures.
     #[test]
     fn computed_departures_are_those_of_kept_queues(mut case in case(true)) {
         case.options.shared = None;

@@ -38,7 +38,7 @@ fn message(src: u32, dst: u32, bytes: u64) -> Message {
     Message { start: 0, src: HostId(src), dst: HostId(dst), bytes }
 }
 
-/// When all messages have arrived.
+/// Arrival of the last message.
 fn makespan<T: Transport>(
     network: &Topology,
     options: &FabricOptions,

@@ -1,4 +1,4 @@
-//! Which transport: one name, one variant, one arm.
+//! The choice of a transport: one name, one variant, one arm.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::parse_time_ns;
@@ -25,10 +25,12 @@ pub enum TransportChoice {
 
 /// Names of the transports, in the order of the documentation.
 pub const NAMES: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce"];
-/// Packet sizes if the user names none: the page of a memory, the usual MTU of Ethernet, and of
-/// Ethernet for HPC.
+/// Default packet size of `ideal` and `roce`, bytes of payload: a page of memory, and InfiniBand's
+/// largest MTU.
 const IDEAL_MTU: u32 = 4096;
+/// Default MTU of `dctcp`, bytes: that of Ethernet (IEEE 802.3).
 const ETHERNET_MTU: u32 = 1500;
+/// Default MTU of `usnic`, bytes: the usual jumbo frame of Ethernet in HPC.
 const JUMBO_MTU: u32 = 9000;
 /// Smallest MTU: what IPv4 guarantees to reassemble (RFC 791), and enough for all headers.
 const LEAST_MTU: u32 = 576;
@@ -98,7 +100,7 @@ impl TransportChoice {
         })
     }
 
-    /// Messages above this many bytes ask their receiver first, where the transport does so itself.
+    /// Least bytes of a rendezvous, for transports with one of their own.
     pub fn eager_bytes(&self) -> Option<u64> {
         match self {
             Self::Usnic(preset) => Some(preset.eager_bytes()),
@@ -126,8 +128,8 @@ impl TransportChoice {
         }
     }
 
-    /// Refuses a network over which the transport would never finish; of links with faults of their
-    /// own the [worst](FabricOptions::worst) counts.
+    /// Refuses a network over which the transport never finishes; the [worst](FabricOptions::worst)
+    /// faults of any link count.
     ///
     /// # Errors
     /// Losses and second copies that the transport does not repair.
@@ -160,7 +162,7 @@ pub(in crate::packet) fn time(choice: &Choice, name: &str, default: Picoseconds)
 
 fn between(choice: &Choice, name: &str, default: u32, least: u32, most: u32) -> Result<u32> {
     let value = choice.value(name, default)?;
-    // A default may lie beyond what goes with a small MTU.
+    // A default may be invalid with a small MTU.
     if choice.get(name).is_none() || (least..=most).contains(&value) {
         return Ok(value);
     }
@@ -212,8 +214,7 @@ mod tests {
         assert_eq!(largest.collect::<Vec<_>>(), [4096, 9038, 9038, 1538, 4178]);
     }
 
-    /// What the design notes say, where the code does something else: 100 ms, 50 µs, 768 bytes and
-    /// fewer.
+    /// Values of the design notes that differ from the code: 100 ms, 50 µs, at most 768 bytes.
     #[test]
     fn usnic_takes_the_values_of_its_design_notes() {
         let text = "usnic-2013[timeout=100ms,ack-delay=50us,window=4096,credits=8,tiny=769]";

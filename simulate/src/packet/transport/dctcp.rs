@@ -1,4 +1,4 @@
-//! `dctcp`: TCP whose window follows the share of packets that switches mark.
+//! `dctcp`: Data Center TCP, whose window follows the share of marked packets.
 //!
 //! Alizadeh et al., *Data center TCP (DCTCP)*, SIGCOMM 2010: with F the marked share of a window's
 //! packets, α ← (1 − g)α + gF, and a window with marks shrinks to cwnd(1 − α/2). Everything else is
@@ -14,15 +14,14 @@ use super::reassembly::{Reassembly, WINDOW};
 use super::{Offer, Transport};
 use crate::engine::Picoseconds;
 use crate::packet::arena::{ECN_CAPABLE, ECN_MARKED, Packet};
+use crate::packet::header_bytes::{ETHERNET, IPV4, TCP, TCP_TIMESTAMPS};
 use crate::packet::wire_bytes;
 
-/// Ethernet.
-const LINK_HEADER: u32 = 14;
-/// IPv4, TCP, timestamps: within the MTU.
-const HEADERS: u32 = 20 + 20 + 12;
+/// Bytes of the headers that count as part of the MTU.
+const HEADERS: u32 = IPV4 + TCP + TCP_TIMESTAMPS;
 /// Weight of the newest window in α: 1/16 (section 3.3 of the paper; RFC 8257).
 const GAIN: f64 = 1.0 / 16.0;
-/// Later packets whose acknowledgement tells that a packet is lost (RFC 5681, section 3.2).
+/// Duplicate acknowledgements that show a loss (RFC 5681, section 3.2).
 const DUPLICATES: u32 = 3;
 /// Longest retransmission timeout: 1 s.
 const LONGEST_TIMEOUT: Picoseconds = 1_000_000_000_000;
@@ -32,13 +31,13 @@ const LONGEST_TIMEOUT: Picoseconds = 1_000_000_000_000;
 pub struct Dctcp {
     /// Largest IP packet.
     pub mtu: u32,
-    /// Packets that a connection sends before it knows anything: RFC 6928 says 10.
+    /// Initial window, packets: 10 (RFC 6928).
     pub initial_window: u32,
     /// Shortest retransmission timeout. Linux has 200 ms; data centres 1 to 10 ms (section 4 of the
     /// paper: 10 ms).
     pub least_timeout: Picoseconds,
-    /// Packets overtake each other without being lost: three duplicate acknowledgements prove
-    /// nothing, a whole window of them does.
+    /// Packets overtake each other: a loss is shown by a whole window of duplicate acknowledgements
+    /// instead of three.
     pub is_reordered: bool,
 }
 
@@ -55,14 +54,14 @@ pub struct Sender {
     oldest: u32,
     /// Next packet to send.
     next: u32,
-    /// One more than the youngest packet ever sent.
+    /// Number after that of the youngest packet sent.
     highest: u32,
     /// Loss recovery ends when this packet is reached.
     recovery: u32,
     /// Acknowledgements of nothing new.
     duplicates: u32,
     is_recovering: bool,
-    /// The oldest packet has to be sent again, ahead of all others.
+    /// The oldest packet is sent again before all others.
     resend: bool,
     /// In packets.
     window: f64,
@@ -82,12 +81,12 @@ pub struct Sender {
 
 impl Sender {
     fn limit(&self) -> u32 {
-        // Each duplicate says that one packet has left the network.
+        // Each duplicate shows that a packet has left the network.
         let inflation = if self.is_recovering { self.duplicates } else { 0 };
         (self.window as u32).max(1).saturating_add(inflation).min(WINDOW - 1)
     }
 
-    /// The mark of one packet is known; at the end of a window, what its marks mean.
+    /// Counts the mark of a packet; at the end of a window, applies the marks.
     fn account(&mut self, is_marked: bool, ack: u32) {
         self.acked += 1;
         self.marked += u32::from(is_marked);
@@ -136,7 +135,7 @@ impl Transport for Dctcp {
             resend: false,
             window: f64::from(self.initial_window.max(1)),
             threshold: f64::INFINITY,
-            // RFC 8257, section 3.3: a connection starts out cautious.
+            // RFC 8257, section 3.3: α starts at 1.
             alpha: 1.0,
             round_end: 0,
             acked: 0,
@@ -155,7 +154,7 @@ impl Transport for Dctcp {
 
     #[inline]
     fn wire(&self, payload: u32) -> u32 {
-        wire_bytes(LINK_HEADER + HEADERS + payload)
+        wire_bytes(ETHERNET + HEADERS + payload)
     }
 
     #[inline]
@@ -227,7 +226,7 @@ impl Transport for Dctcp {
                 }
             } else {
                 sender.duplicates = 0;
-                // Slow start goes up by what was acknowledged, but no further than the threshold.
+                // Slow start grows by the acknowledged packets, at most to the threshold.
                 let growth = f64::from(fresh);
                 sender.window +=
                     if sender.window < sender.threshold { growth } else { growth / sender.window };

@@ -1,15 +1,15 @@
 //! `ideal`: no headers, no acknowledgements, no losses.
 //!
-//! What is sent is what the message has, so that times agree with closed forms. A sender knows at
-//! once what has arrived and keeps at most [`WINDOW`] packets of a connection in the network, which
-//! bounds memory. It cannot recover: networks that drop packets refuse it.
+//! Packets have the bytes of the message only, so times agree with closed forms. A sender knows
+//! arrivals at once, and keeps at most [`WINDOW`] packets of a connection in the network, which
+//! bounds memory. It has no recovery, so it is refused on networks that drop packets.
 
 use super::reassembly::{self, Reassembly};
 use super::{Offer, Transport};
 use crate::engine::Picoseconds;
 use crate::packet::arena::Packet;
 
-/// Most packets of a connection on their way.
+/// Most packets of a connection in flight.
 pub const WINDOW: u32 = reassembly::WINDOW;
 
 /// The transport `ideal`.

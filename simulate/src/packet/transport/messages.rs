@@ -29,7 +29,7 @@ impl Message {
     }
 }
 
-/// Messages by id, and which ids are free.
+/// Messages by id, with the free ids.
 #[derive(Clone, Debug)]
 pub(super) struct Messages {
     all: Vec<Message>,

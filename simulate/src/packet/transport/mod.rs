@@ -1,4 +1,4 @@
-//! How messages become packets, and what is done about those that are late, lost or too many.
+//! Transports: they cut messages into packets, and control loss, order and congestion.
 
 pub(super) mod choice;
 pub mod dctcp;
@@ -21,13 +21,13 @@ use crate::engine::Picoseconds;
 /// A protocol that numbers the packets of a connection 0, 1, … and delivers them in order.
 ///
 /// The [`Stack`] cuts messages into packets, lets the connections of a host share its wire in turn,
-/// carries replies back and keeps timers. The protocol decides which packet is next, and when.
+/// carries replies back and keeps timers. The protocol chooses the next packet and its time.
 pub trait Transport {
     /// State of a connection at its source.
     type Sender;
     /// State of a connection at its destination.
     type Receiver;
-    /// False if a sender knows at once, and without a packet, what has arrived.
+    /// False if a sender knows arrivals at once, without a packet.
     const REPLIES: bool = true;
 
     /// A new connection; its source can send `gbps` Gbit/s.
@@ -39,14 +39,13 @@ pub trait Transport {
     /// Bytes on the wire of a packet that carries `payload` bytes of a message.
     fn wire(&self, payload: u32) -> u32;
 
-    /// What the sender would do now; packets up to `end` (exclusive) are there to be sent.
+    /// The next action of the sender; packets up to `end` (exclusive) are ready.
     fn offer(&self, sender: &Self::Sender, now: Picoseconds, end: u32) -> Offer;
 
-    /// The packet of the last [`offer`](Self::offer) goes out; sets flags and words.
+    /// Sends the packet of the last [`offer`](Self::offer); sets its flags and words.
     fn send(&self, sender: &mut Self::Sender, now: Picoseconds, packet: &mut Packet);
 
-    /// A data packet has arrived. If there is something to tell the sender, makes `reply` a packet
-    /// for that and returns true.
+    /// Receives a data packet. Fills in `reply` and returns true if the sender gets a reply.
     fn receive(
         &self,
         receiver: &mut Self::Receiver,
@@ -64,7 +63,7 @@ pub trait Transport {
     /// Packets before this one are known to have arrived.
     fn acknowledged(&self, sender: &Self::Sender) -> u32;
 
-    /// When [`timeout`](Self::timeout) is to be called; [`Picoseconds::MAX`] for never.
+    /// Time of the next [`timeout`](Self::timeout); [`Picoseconds::MAX`] for never.
     fn deadline(&self, sender: &Self::Sender) -> Picoseconds;
 
     /// The deadline has passed.
@@ -74,7 +73,7 @@ pub trait Transport {
     fn retransmits(&self, sender: &Self::Sender) -> u64;
 }
 
-/// What a sender would do now.
+/// The next action of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// Send the packet of this number.

@@ -1,10 +1,11 @@
-//! Which packets of a connection have arrived.
+//! Reassembly: the packets of a connection that have arrived.
 
-/// Most packets that may be sent beyond the first one that has not arrived.
+/// Window in packets, from the first missing one: with 1500 bytes, 6 MB, the product of 100 Gbit/s
+/// and 490 µs. Its bitmap takes 512 bytes.
 pub const WINDOW: u32 = 4096;
 
-/// Everything before `next`, and a bitmap of what has arrived beyond it. The bitmap is made when a
-/// packet arrives out of order for the first time, and then takes 512 bytes.
+/// All packets before `next`, and a bitmap of later arrivals. The bitmap is made at the first
+/// packet out of order.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     next: u32,
@@ -26,7 +27,7 @@ impl Reassembly {
         self.waiting
     }
 
-    /// Takes note of a packet; false if it was there before, or is beyond the window.
+    /// Adds a packet; false for a duplicate, or one beyond the window.
     #[inline]
     pub fn accept(&mut self, seq: u32) -> bool {
         if seq == self.next && self.waiting == 0 {
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The oracle is a set of all that has arrived.
+        /// The oracle is the set of all arrived packets.
         #[test]
         fn in_lockstep_with_a_set(steps in prop::collection::vec((0_u32..100, 0_u32..40, 1_u32..80), 1..200)) {
             let mut reassembly = Reassembly::default();

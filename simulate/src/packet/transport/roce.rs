@@ -1,5 +1,4 @@
-//! `roce`: RDMA over converged Ethernet, version 2: go-back-N, with DCQCN deciding how fast a
-//! source sends.
+//! `roce`: RDMA over converged Ethernet, version 2: go-back-N, with rates by DCQCN.
 //!
 //! A receiver takes packets in order only. The first one out of order is answered with a negative
 //! acknowledgement of what is expected, and the source starts again from there (InfiniBand
@@ -19,36 +18,39 @@ use super::reassembly::WINDOW;
 use super::{Offer, Transport};
 use crate::engine::Picoseconds;
 use crate::packet::arena::{ECN_CAPABLE, ECN_MARKED, Packet};
+use crate::packet::header_bytes::ROCE_V2;
 use crate::packet::wire_bytes;
+use crate::units::PS_PER_BYTE;
 
-const HEADERS: u32 = 14 + 20 + 8 + 12 + 4;
-/// What an acknowledgement adds: its extended header.
+/// Bytes of the extended header of an acknowledgement.
 const ACK_HEADER: u32 = 4;
-/// What a congestion notification adds: 16 reserved bytes.
+/// Bytes that a congestion notification adds: 16 reserved ones (InfiniBand Architecture
+/// Specification, annex A17).
 const NOTIFICATION: u32 = 16;
-/// Shortest time between notifications of one connection.
+/// Shortest time between notifications of one connection: 50 µs (the paper, as all DCQCN constants
+/// below).
 const NOTIFY_EVERY: Picoseconds = 50_000_000;
-/// g: how much a notification raises α, and a quiet period lowers it.
+/// g, the weight with which a notification raises α and a quiet period lowers it.
 const GAIN: f64 = 1.0 / 256.0;
-/// Period of the decay of α and of the timer that raises the rate.
+/// Period of the decay of α and of the timer that raises the rate: 55 µs.
 const PERIOD: Picoseconds = 55_000_000;
-/// The other trigger of a raise: 10 MB.
+/// Bytes after which the rate is raised: 10 MB.
 const BYTES_PER_RAISE: u64 = 10_000_000;
-/// Steps half way to the target before the target grows.
+/// Number of steps half way to the target before the target grows.
 const FAST_RECOVERY: u32 = 5;
 /// Growth of the target, Gbit/s: 40 Mbit/s.
 const ADDITIVE_GBPS: f64 = 0.04;
-/// Growth once both triggers have passed fast recovery (hyper increase), Gbit/s. The paper gives
-/// the mechanism and names no value; ten times the additive one, as in QCN.
+/// Hyper increase: growth once both triggers have passed fast recovery, Gbit/s. The paper names no
+/// value; this is ten times the additive one, as in QCN.
 const HYPER_GBPS: f64 = 0.4;
 /// Slowest rate, Gbit/s: 10 Mbit/s.
 const LEAST_GBPS: f64 = 0.01;
-/// Picoseconds of a byte at 1 Gbit/s.
-const PS_PER_BYTE: f64 = 8000.0;
 
-/// Kinds of replies: first word of a reply packet.
+/// First word of a reply packet: an acknowledgement.
 const ACK: u32 = 0;
+/// A negative acknowledgement.
 const NAK: u32 = 1;
+/// A congestion notification.
 const CONGESTION: u32 = 2;
 
 /// The transport `roce`.
@@ -56,8 +58,8 @@ const CONGESTION: u32 = 2;
 pub struct Roce {
     /// Most payload in a packet: 256, 512, 1024, 2048 or 4096.
     pub mtu: u32,
-    /// Without progress for so long, everything is sent again. Adapters count 4.096 µs · 2ⁿ; the
-    /// default is n = 8, 1.05 ms.
+    /// Retransmission time-out without progress. Adapters use 4.096 µs · 2ⁿ; the default is n = 8,
+    /// 1.05 ms.
     pub timeout: Picoseconds,
     /// DCQCN; without it sources send at line rate.
     pub has_rate_control: bool,
@@ -89,7 +91,7 @@ struct Rate {
     current_gbps: f64,
     target_gbps: f64,
     alpha: f64,
-    /// When α decays next and the timer raises the rate next; never while the source sends at line
+    /// Time of the next decay of α and raise by the timer; never while the source sends at line
     /// rate.
     next_decay: Picoseconds,
     next_raise: Picoseconds,
@@ -127,14 +129,15 @@ impl Rate {
         self.next_raise = now.saturating_add(PERIOD);
     }
 
-    /// Does what timers would have done by now. Ends, as the rate reaches that of the line.
+    /// Applies the timers that have expired by now, at most until the rate reaches that of the
+    /// line.
     fn catch_up(&mut self, now: Picoseconds) {
         while self.is_limited() && self.next_raise <= now {
             self.next_raise = self.next_raise.saturating_add(PERIOD);
             self.raises_by_time += 1;
             self.raise();
         }
-        // 0.996ⁿ has no use beyond some thousand periods.
+        // 0.996ⁿ is 0 after some thousand periods.
         let mut periods = 0;
         while self.next_decay <= now && periods < 4096 {
             self.next_decay = self.next_decay.saturating_add(PERIOD);
@@ -176,7 +179,7 @@ impl Rate {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Receiver {
     expected: u32,
-    /// What is expected was asked for.
+    /// The next expected reply.
     has_asked: bool,
     /// No notification before this time.
     quiet_until: Picoseconds,
@@ -212,7 +215,7 @@ impl Transport for Roce {
 
     #[inline]
     fn wire(&self, payload: u32) -> u32 {
-        wire_bytes(HEADERS + payload)
+        wire_bytes(ROCE_V2 + payload)
     }
 
     #[inline]
@@ -265,12 +268,12 @@ impl Transport for Roce {
         }
         reply.ack = receiver.expected;
         reply.words[0] = kind;
-        reply.wire = wire_bytes(HEADERS + ACK_HEADER);
-        // A notification travels with the acknowledgement: one packet for both, as long as both.
+        reply.wire = wire_bytes(ROCE_V2 + ACK_HEADER);
+        // A notification travels with the acknowledgement: one packet with the length of both.
         if is_marked && self.has_rate_control && now >= receiver.quiet_until {
             receiver.quiet_until = now.saturating_add(NOTIFY_EVERY);
             reply.words[1] = CONGESTION;
-            reply.wire += wire_bytes(HEADERS + NOTIFICATION);
+            reply.wire += wire_bytes(ROCE_V2 + NOTIFICATION);
         }
         true
     }

@@ -1,8 +1,7 @@
 //! Connections of all hosts over one protocol. Messages from one host to another arrive in order.
 //!
-//! A host hands its wire a packet when the wire is free, taken from its connections in turn, so a
-//! packet exists only while it is in the network, and memory does not depend on how much is to be
-//! sent. Replies go ahead of data.
+//! A host makes a packet when its wire is free, from its connections in turn. A packet thus exists
+//! only in the network, and memory does not depend on the bytes to send. Replies precede data.
 
 use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -17,16 +16,19 @@ use crate::packet::program::Program;
 use crate::packet::timer::Timer;
 use crate::topology::{HostId, LinkId};
 
-/// Kinds of packets.
+/// Kind of packets: data.
 const DATA: u8 = 0;
+/// Kind of packets: a reply.
 const REPLY: u8 = 1;
 
-/// Kinds of timers.
+/// Kind of timers: the wire is free.
 const WIRE_FREE: u8 = 0;
+/// Kind of timers: the pace of a sender.
 const PACE: u8 = 1;
+/// Kind of timers: the deadline of a sender.
 const DEADLINE: u8 = 2;
 
-/// The connections of all hosts over one protocol; the file says how they share wires.
+/// The connections of all hosts over one protocol; see the module for the sharing of wires.
 #[derive(Debug)]
 pub struct Stack<T: Transport> {
     transport: T,
@@ -43,7 +45,7 @@ pub struct Stack<T: Transport> {
 #[derive(Debug)]
 struct Source<S> {
     sender: S,
-    /// Packets before this one are there to be sent.
+    /// Packets before this one are ready.
     end: u32,
     dst: u32,
     route: u32,
@@ -54,12 +56,12 @@ struct Source<S> {
     oldest: u32,
     cursor: u32,
     youngest: u32,
-    /// In the list of its wire, and the one after it there.
+    /// True in the list of its wire, and its successor there.
     is_ready: bool,
     next_ready: u32,
-    /// A timer for its next packet is on its way.
+    /// A timer for its next packet is pending.
     is_paced: bool,
-    /// When the next deadline timer runs down.
+    /// Time of the next deadline timer.
     timer: Picoseconds,
 }
 
@@ -79,7 +81,7 @@ struct Sink<R> {
 struct Wire {
     first: u32,
     last: u32,
-    /// A timer for the end of the current packet is on its way.
+    /// A timer for the end of the current packet is pending.
     is_called: bool,
 }
 
@@ -125,7 +127,7 @@ impl<T: Transport> Stack<T> {
         id
     }
 
-    /// Something has changed for a connection: it may want the wire.
+    /// Puts a connection into the list of its wire after a change, if it can send.
     #[inline]
     fn consider(&mut self, fabric: &mut Fabric<'_>, id: u32) {
         let source = &mut self.sources[id as usize];
@@ -164,7 +166,7 @@ impl<T: Transport> Stack<T> {
         }
     }
 
-    /// Gives a wire packets until it is busy or nobody has one.
+    /// Sends packets on a wire until it is busy or no connection can send.
     #[inline]
     fn feed(&mut self, fabric: &mut Fabric<'_>, link: u32) {
         loop {
@@ -175,7 +177,7 @@ impl<T: Transport> Stack<T> {
             }
             let free_at = fabric.free_at(LinkId(link));
             if free_at > fabric.now() {
-                // A paused wire tells when it goes on.
+                // A paused wire reports its end of pause.
                 if free_at < Picoseconds::MAX && !std::mem::replace(&mut wire.is_called, true) {
                     fabric.call_at(free_at, Timer { kind: WIRE_FREE, words: [link, 0] });
                 }
@@ -190,7 +192,7 @@ impl<T: Transport> Stack<T> {
             if let Offer::Packet(seq) = self.transport.offer(&source.sender, fabric.now(), source.end) {
                 self.send(fabric, id, seq);
             }
-            // It may have more, at the end of the list.
+            // It may have more packets, and goes to the end of the list.
             let source = &self.sources[id as usize];
             match self.transport.offer(&source.sender, fabric.now(), source.end) {
                 Offer::Packet(_) => self.queue(id),
@@ -226,7 +228,7 @@ impl<T: Transport> Stack<T> {
         self.watch(fabric, id);
     }
 
-    /// Sees to it that the sender's deadline is not missed.
+    /// Sets a timer for the sender's deadline.
     #[inline]
     fn watch(&mut self, fabric: &mut Fabric<'_>, id: u32) {
         let source = &mut self.sources[id as usize];

@@ -8,7 +8,7 @@ pub(super) struct Exchange<'a> {
     of_rank: Vec<u32>,
     members: Vec<Vec<u32>>,
     slots: Vec<usize>,
-    /// By host: bytes that the rank in turn exchanges with it.
+    /// By host: bytes that the present rank exchanges with it.
     bytes: Vec<u64>,
     touched: Vec<u32>,
 }
@@ -28,7 +28,7 @@ impl<'a> Exchange<'a> {
         self.of_rank
     }
 
-    /// Gives each rank a turn; false if none gained anything.
+    /// Tries to exchange each rank once; false if no exchange helped.
     pub(super) fn round(&mut self) -> bool {
         let mut gained = false;
         for rank in 0..self.of_rank.len() as u32 {
@@ -39,8 +39,8 @@ impl<'a> Exchange<'a> {
         gained
     }
 
-    /// The host with which a rank exchanges most, if that is not its own, and how much more than
-    /// with its own.
+    /// The host with which a rank exchanges most, if it is not its own, and the excess over its
+    /// own.
     fn favourite(&mut self, rank: u32) -> Option<(u32, u64)> {
         for (other, bytes) in self.graph.neighbours(rank) {
             let host = self.of_rank[*other as usize];
@@ -59,8 +59,8 @@ impl<'a> Exchange<'a> {
         favourite.filter(|(_, bytes)| *bytes > own).map(|(host, bytes)| (host, bytes - own))
     }
 
-    /// Moves a rank to a free slot of `host`, or exchanges it with the member by which fewest bytes
-    /// cross the network afterwards, if they get fewer at all.
+    /// Moves a rank to a free slot of `host`, or exchanges it with the best member there, if fewer
+    /// bytes then cross the network.
     fn move_to(&mut self, rank: u32, host: u32, wanted: u64) -> bool {
         let from = self.of_rank[rank as usize];
         if self.members[host as usize].len() < self.slots[host as usize] {
@@ -74,8 +74,8 @@ impl<'a> Exchange<'a> {
             for (other, bytes) in self.graph.neighbours(member) {
                 let bytes = i128::from(*bytes);
                 let of_other = self.of_rank[*other as usize];
-                // The two stay apart: what they exchange crosses before and after, yet `wanted` and
-                // this count it as won.
+                // The bytes between the two ranks cross before and after, so the gain must not
+                // count them.
                 gain += if *other == rank {
                     -bytes
                 } else if of_other == from {

@@ -1,8 +1,8 @@
-//! Ranks and what they exchange.
+//! The communication graph: ranks, and the bytes that they exchange.
 
 use phaseflow_collect::TrafficMatrix;
 
-/// Who exchanges how much with whom, without direction, in CSR form; a pair may occur twice.
+/// Undirected bytes between ranks in CSR form; a pair may occur twice.
 pub(super) struct Graph {
     offsets: Vec<usize>,
     neighbours: Vec<(u32, u64)>,

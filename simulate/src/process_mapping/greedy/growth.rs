@@ -1,12 +1,12 @@
-//! Grows groups of ranks that talk to each other.
+//! Growth of groups of ranks that exchange messages.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::graph::Graph;
 
-/// Bytes, then least open, then least rank. Entries of a heap are not updated but outdated: a newer
-/// one lies above.
+/// Order: most bytes, then fewest open bytes, then lowest rank. Heap entries are not updated; a
+/// newer entry is above an outdated one.
 type Entry = (u64, Reverse<u64>, Reverse<u32>);
 
 /// Ranks in the order of placement.
@@ -21,7 +21,7 @@ pub(super) struct Growth<'a> {
     group: BinaryHeap<Entry>,
     /// Ranks that exchange something with any placed one.
     rim: BinaryHeap<Entry>,
-    /// All ranks, the one that exchanges most last.
+    /// All ranks, by ascending bytes.
     rest: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Ranks that talk to each other together.
+//! Greedy mapping: ranks that exchange many bytes share a host.
 
 mod exchange;
 mod graph;
@@ -18,25 +18,25 @@ use growth::Growth;
 /// Application-aware mapping in two steps.
 ///
 /// *Growth*: a host starts with one rank and takes, slot by slot, the unplaced rank that exchanges
-/// most bytes with those it has; of equals the one that exchanges least with the ranks still
-/// unplaced, which keeps the groups compact and leaves no islands behind. When it is full, the
-/// nearest host of the job goes on, with the rank that exchanges most with all that are placed: so
-/// groups that talk to each other come to lie near each other. (The growth step of Karypis and
-/// Kumar, *A fast and high quality multilevel scheme for partitioning irregular graphs*, 1998,
-/// section 3.2, host by host.)
+/// most bytes with its ranks. Of equal ones it takes the one with fewest bytes to unplaced ranks,
+/// which keeps groups compact. The next host is the nearest one of the job. Its first rank is the
+/// one that exchanges most with all placed ranks, so groups that communicate are near each other.
+/// (The growth step of Karypis and Kumar, *A fast and high quality multilevel scheme for
+/// partitioning irregular graphs*, 1998, section 3.2, host by host.)
 ///
-/// *Exchange*: each rank in turn is exchanged with one on the host with which it speaks most, if
-/// fewer bytes cross the network then, for a few rounds (a step of Kernighan and Lin, *An efficient
-/// heuristic procedure for partitioning graphs*, 1970). Codes are often numbered well, so this
-/// starts from [`Block`] mapping if that leaves fewer bytes between hosts than growth does: the
-/// result is never worse than block mapping in this respect.
+/// *Exchange*: for a few rounds, each rank is exchanged with one on the host to which it sends
+/// most, if fewer bytes then cross the network (a step of Kernighan and Lin, *An efficient
+/// heuristic procedure for partitioning graphs*, 1970). The ranks of many codes are numbered well,
+/// so exchange starts from [`Block`] mapping if that leaves fewer bytes between hosts than growth.
+/// The result is never worse than block mapping in this respect.
 ///
-/// O(c log c) for c pairs of ranks that speak, O(c s) a round for s slots a host, plus the square
-/// of the number of hosts. Where everybody talks to everybody there is nothing to gain.
+/// Time: O(c log c) for c communicating pairs of ranks, O(c s) per round for s slots per host, plus
+/// the square of the number of hosts. Uniform all-to-all traffic gains nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Greedy;
 
-/// Rounds of exchange; most of the gain is in the first.
+/// Rounds of exchange; most of the gain is in the first. Bytes on links of `contacts` on 256 ranks,
+/// 8 a host: with half 0.07 % more, with double 0.08 % fewer.
 const ROUNDS: usize = 4;
 
 impl ProcessMapper for Greedy {

@@ -16,11 +16,11 @@ use crate::run::phase_replays::Outcome;
 use crate::run::solo::{SoloNetwork, SoloReplay};
 use crate::topology::LinkId;
 
-/// How a stage goes if no other job begins before its end.
+/// The course of a stage if no other job begins before its end.
 enum AloneStage {
     /// It takes as long as in the trace.
     Recorded,
-    /// As this replay; `is_new` if it was simulated for this stage.
+    /// It follows this replay; `is_new` if the replay was simulated for this stage.
     Replayed { outcome: Rc<Outcome>, is_new: bool },
     /// It has no end.
     Endless,
@@ -36,9 +36,9 @@ impl<'a> Simulation<'a> {
         phase: usize,
         operations: &'a Operations,
     ) -> Result<()> {
-        let stage = self.stage_alone(job, phase, operations)?;
+        let stage = self.replay_alone(job, phase, operations)?;
         let Some(time) = self.time_of(job, &stage) else { return Ok(()) };
-        // All events to come are submissions, as only this job runs.
+        // All pending events are submissions, as only this job runs.
         let end = self.now.saturating_add(time);
         if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
             self.begin_shared(job, place, operations);
@@ -53,7 +53,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// How long a stage takes alone; `None` if it has no end.
+    /// Time of a stage alone; `None` for a deadlock.
     fn time_of(&self, job: &Job, stage: &AloneStage) -> Option<Picoseconds> {
         match stage {
             AloneStage::Recorded => {
@@ -66,7 +66,12 @@ impl<'a> Simulation<'a> {
     }
 
     /// Simulates a stage without other jobs, unless its result is known.
-    fn stage_alone(&mut self, job: &mut Job, phase: usize, operations: &'a Operations) -> Result<AloneStage> {
+    fn replay_alone(
+        &mut self,
+        job: &mut Job,
+        phase: usize,
+        operations: &'a Operations,
+    ) -> Result<AloneStage> {
         let program = &self.programs[job.workload];
         self.choose_model(job, phase, operations);
         let Some(state) = job.phases[phase].as_deref_mut() else { return Ok(AloneStage::Endless) };
@@ -76,7 +81,7 @@ impl<'a> Simulation<'a> {
         }
         let on = if chosen == Some(fidelity::FLOW) { SoloNetwork::Flows } else { SoloNetwork::Model };
         let replays = state.replays.get_or_insert_default();
-        // Where routes change, known results do not hold.
+        // With changing routes, known results are not valid.
         let known = if self.setup.reroute == Reroute::Job { replays.known(&job.skew) } else { None };
         if let Some(outcome) = known {
             return Ok(AloneStage::Replayed { outcome, is_new: false });
@@ -88,7 +93,7 @@ impl<'a> Simulation<'a> {
         let SoloReplay { result, packets, carried, tail } = replay;
         let packets = packets.map(|parts| sum_of_packets(&parts));
         let Some(result) = result else {
-            // What hangs has no end; the packets until then are known.
+            // A deadlock has no end; the packets until then are known.
             if let Some(packets) = packets {
                 state.packets.get_or_insert_default().add(&packets);
             }
@@ -101,7 +106,7 @@ impl<'a> Simulation<'a> {
         Ok(AloneStage::Replayed { outcome, is_new: true })
     }
 
-    /// Chooses the model of a phase, where that is left to the run and not done yet.
+    /// Chooses the model of a phase, with `auto` and at its first stage.
     fn choose_model(&self, job: &mut Job, phase: usize, operations: &Operations) {
         let Some(replayers) = self.replayers.as_deref().filter(|replayers| replayers.chooses()) else {
             return;

@@ -11,11 +11,11 @@ use crate::run::{Model, Reroute};
 use crate::sampling::Estimates;
 
 impl Simulation<'_> {
-    /// A stage of a job that has the network to itself and whose phases are known from samples;
-    /// false if they are not.
+    /// Begins a stage of a job alone in the network from the estimates of its phases; false if
+    /// there are none.
     pub(super) fn begin_estimated(&mut self, job: &mut Job, place: u32) -> Result<bool> {
         let program = &self.programs[job.workload];
-        // Where routes change with the phase, there is no one answer for all its occurrences.
+        // With routes that change, occurrences of a phase differ.
         let takes_samples = match &self.setup.model {
             Model::Traffic => false,
             Model::Flow(..) => true,
@@ -60,8 +60,8 @@ impl Simulation<'_> {
             let steps = self.setup.model.replay().map_or(0, |options| options.path_steps);
             state.replays.get_or_insert_default().add_share(estimate, share, is_first, steps);
             job.coming.add(estimate.carried.iter(), share);
-            // Time and bytes are estimates each: what links cannot carry in the time is an error of
-            // the time.
+            // Time and bytes are separate estimates: bytes beyond the capacity of links show an
+            // error of the time.
             job.coming.cut(self.setup.topology, time);
         }
         self.events.push(self.now.saturating_add(time), Event::StageEnds { place });

@@ -1,5 +1,5 @@
-//! Jobs whose ranks are replayed: stages as replays that meet each other, and the answers that are
-//! known for those that are alone.
+//! Jobs whose ranks are replayed: stages together with those of other jobs, and known results for
+//! stages alone.
 
 use phaseflow_collect::{Error, Result};
 
@@ -21,7 +21,7 @@ impl<'a> Simulation<'a> {
         while let Some(replayers) = self.replayers.as_deref_mut() {
             let own = self.events.next_time();
             let replays = replayers.shared.next(own.unwrap_or(self.end).min(self.end));
-            // What jobs do goes before what ranks do at the same time.
+            // Events of jobs precede those of ranks at the same time.
             let own_first = own.is_some_and(|own| replays.is_none_or(|replays| own <= replays));
             let Some(time) = (if own_first { own } else { replays }).filter(|time| *time <= self.end) else {
                 break;
@@ -84,7 +84,7 @@ impl<'a> Simulation<'a> {
             return self.begin_whole(job, place);
         }
         job.coming = LinkBytes::default();
-        // Without events to come no other job begins.
+        // Without pending events no other job begins.
         let stays_alone = is_alone && self.events.next_time().is_none();
         if stays_alone && self.begin_estimated(job, place)? {
             return Ok(());
@@ -116,7 +116,7 @@ impl<'a> Simulation<'a> {
         for phase in 0..program.phases.len() {
             self.route(job, phase)?;
         }
-        // Workloads without them were refused before the run.
+        // Workloads without operations were refused before the run.
         let Some(operations) = program.stage_by_stage() else { return Ok(()) };
         self.route_rest(job, 0, operations)?;
         self.begin_shared(job, place, operations);
@@ -137,7 +137,7 @@ impl<'a> Simulation<'a> {
         if needs_routes {
             self.route(job, phase)?;
         }
-        // Workloads without them were refused before the run.
+        // Workloads without operations were refused before the run.
         let Some(operations) = program.operations(phase) else { return Ok(()) };
         if needs_routes {
             self.route_rest(job, phase, operations)?;
@@ -149,8 +149,8 @@ impl<'a> Simulation<'a> {
             return self.begin_alone(job, place, phase, operations);
         }
         if let Some(replayers) = self.replayers.as_deref_mut() {
-            // What is in flight between stages belongs to none of them.
-            replayers.take_carried(job.number);
+            // Messages in flight between stages belong to no stage.
+            replayers.take_owner_traffic(job.number);
         }
         self.begin_shared(job, place, operations);
         Ok(())
@@ -163,7 +163,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The last rank of a job that is replayed as a whole has left a stretch of it.
+    /// Ends a stretch of a job that is replayed as a whole: its last rank has left it.
     fn stretch_ends(&mut self, crossing: Crossing) {
         let Some(replayers) =
             self.replayers.as_deref_mut().filter(|replayers| replayers.options.sampling == Sampling::Off)
@@ -171,11 +171,11 @@ impl<'a> Simulation<'a> {
             return;
         };
         let Some(job) = self.running[place_of(crossing.token) as usize].as_deref_mut() else { return };
-        let carried = replayers.take_carried(job.number);
+        let carried = replayers.take_owner_traffic(job.number);
         job.carried(&self.programs[job.workload], crossing.boundary, carried);
     }
 
-    /// Lets the router see what links carry now.
+    /// Passes the present rates of links to the router.
     fn see_rates(&mut self) {
         let Some(network) =
             self.replayers.as_mut().and_then(|replayers| replayers.shared.transport().flows())
@@ -187,7 +187,7 @@ impl<'a> Simulation<'a> {
         rates.extend((0..self.setup.topology.link_count() as u32).map(|link| network.rate(LinkId(link))));
     }
 
-    /// Routes of pairs of hosts that are in no matrix of a phase: messages of idle stretches.
+    /// Chooses routes for pairs of hosts without a cell in any phase: messages of idle stretches.
     pub(super) fn route_rest(&mut self, job: &Job, phase: usize, operations: &Operations) -> Result<()> {
         let Some(replayers) = &mut self.replayers else { return Ok(()) };
         let hosts = &job.placement.hosts;
@@ -213,7 +213,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// A replay among others has come to its end: that of a stage, or without sampling of its job.
+    /// Ends a replay among others: that of a stage, or without sampling that of a job.
     fn replay_ends(&mut self, result: ReplayResult) -> Result<()> {
         let place = place_of(result.token);
         let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
@@ -225,7 +225,7 @@ impl<'a> Simulation<'a> {
                 .map(|operations| replayers.bounds(operations, &job.placement.hosts, &job.skew))
                 .unwrap_or_default();
             job.spread(program, &result, &bounds, replayers.options.path_steps);
-            let carried = replayers.take_carried(job.number);
+            let carried = replayers.take_owner_traffic(job.number);
             job.carried(program, result.stretches.len() - 1, carried);
             if let Some(operations) = operations.filter(|_| replayers.options.interference) {
                 let alone = replayers.time_alone(job.number, operations, job.replay_hosts())?;
@@ -238,7 +238,7 @@ impl<'a> Simulation<'a> {
         let operations = phase.and_then(|phase| program.operations(phase as usize));
         let mut baseline = None;
         if let Some(operations) = operations.filter(|_| replayers.options.interference) {
-            // Where routes change, what is known does not hold.
+            // With changing routes, known results are not valid.
             let known =
                 phase.filter(|_| self.setup.reroute == Reroute::Job).and_then(|phase| job.baseline(phase));
             baseline = if known.is_some() {
@@ -254,7 +254,7 @@ impl<'a> Simulation<'a> {
             let none = vec![0; hosts.len()];
             let bounds =
                 operations.map(|operations| replayers.bounds(operations, hosts, &none)).unwrap_or_default();
-            state.carried.add(replayers.take_carried(job.number), 1.0);
+            state.carried.add(replayers.take_owner_traffic(job.number), 1.0);
             let outcome =
                 Outcome { result, bounds, packets: None, carried: LinkBytes::default(), tail: Vec::new() };
             let began = job.stage_began - job.started;

@@ -1,7 +1,10 @@
 use std::io::BufReader;
 
-use super::*;
-use crate::topology::{HostId, LinkId, PortOrder, Topology};
+use phaseflow_collect::Result;
+
+use super::read;
+use crate::topology::options::{DEFAULT_LATENCY_PS, TopologyOptions};
+use crate::topology::{Faults, HostId, LinkId, LinkSpec, NetworkGraph, PortOrder, Topology};
 
 fn document(edgedefault: &str, graph: &str) -> String {
     format!(

@@ -1,10 +1,9 @@
-//! Writing a network as GraphML that [`read`](super::read) takes for the same network, with
-//! whatever else is known of it.
+//! The GraphML writer. [`read`](super::read) gets the same network back from its output.
 //!
 //! The keys are PFSim's (`typ`, `capacity`, `mac`, `dpid`, `port`), so a graph is a cluster file
-//! too, and ours for latency, faults and the order that routing decisions go by. What is not said
-//! is left out. Nodes and links stand in the order of the network; links have no ids: networkx then
-//! gives parallel ones keys of its own.
+//! too, and ours for latency, faults and routing order. Unknown values are left out. Nodes and
+//! links have the order of the network. Links have no ids, so that networkx numbers parallel ones
+//! itself.
 
 use std::io::{self, Write};
 
@@ -12,12 +11,13 @@ use crate::result::{Link, Network};
 use crate::topology::PortOrder;
 use crate::xml::Xml;
 
+/// XML namespace of GraphML.
 const NAMESPACE: &str = "http://graphml.graphdrawing.org/xmlns";
 
-/// igraph keeps numbers as doubles: whole ones up to this are exact.
+/// Largest integer that is exact as an `f64`, in which igraph keeps numbers.
 const LARGEST_EXACT: u64 = 1 << 53;
 
-/// Something known of nodes or links, in the order of the network.
+/// An attribute of nodes or links, in the order of the network.
 #[allow(missing_debug_implementations, reason = "a closure has none")]
 pub struct Attribute<'a> {
     /// Name of the attribute.
@@ -28,7 +28,7 @@ pub struct Attribute<'a> {
     pub value: Box<dyn Fn(usize) -> Option<String> + 'a>,
 }
 
-/// What a graph says beyond the network.
+/// Annotations of a graph beyond the network.
 #[derive(Default)]
 #[allow(missing_debug_implementations, reason = "a closure has none")]
 pub struct Annotations<'a> {
@@ -43,7 +43,7 @@ pub struct Annotations<'a> {
 /// Writes the graph of `network`.
 ///
 /// # Errors
-/// What the output reports.
+/// An error of the output.
 pub fn write_graphml<W: Write>(out: W, network: &Network, annotations: &Annotations<'_>) -> io::Result<W> {
     let mut xml = Xml::new(out)?;
     xml.open("graphml", &[("xmlns", NAMESPACE)])?;
@@ -85,7 +85,7 @@ pub fn write_graphml<W: Write>(out: W, network: &Network, annotations: &Annotati
     xml.finish()
 }
 
-/// What the graph says of the network as a whole, where that is not what every reader assumes.
+/// Properties of the whole network that differ from the defaults of readers.
 fn about(network: &Network) -> Vec<(&'static str, String)> {
     let mut about = vec![("name", network.label.clone())];
     if network.switch_latency_ps > 0 {

@@ -1,4 +1,4 @@
-//! XML as tags and text with a line number each; nothing that could grow without bound.
+//! XML as tags and texts with line numbers, in bounded memory.
 //!
 //! Document types are refused, so there are no entities to expand but the five of XML and character
 //! references; one tag or text may take 1 MiB.
@@ -11,12 +11,12 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
 
-/// Longest tag, text or comment, bytes.
+/// Longest tag, text or comment, bytes: hundreds of times that of networkx's files.
 const MAX_ITEM: u64 = 1 << 20;
-/// Deepest nesting of elements.
+/// Deepest nesting of elements; GraphML needs five.
 const MAX_DEPTH: usize = 256;
 
-/// What a document consists of, as far as GraphML is concerned.
+/// The parts of a document that GraphML uses.
 pub(super) enum Item {
     Open(Tag),
     Close,
@@ -98,7 +98,7 @@ impl<R: BufRead> Xml<R> {
         }
     }
 
-    /// Passes over the rest of the element that was opened last.
+    /// Skips the rest of the element that was opened last.
     pub(super) fn skip(&mut self) -> Result<()> {
         let outside = self.depth.saturating_sub(1);
         while self.depth > outside {

@@ -1,15 +1,13 @@
-//! The aggregators of a switch, and what it does with a packet that asks for one (paper § 3.5, §
-//! 3.7).
+//! The aggregator table of a switch, and its operations for packets (paper § 3.5, § 3.7).
 //!
-//! An aggregator is taken by the first contribution to its sum and free again when the result
-//! passes. It has no owner: whoever finds it taken by somebody else goes on to the server alone. If
-//! nobody has added to it for a time, its job is held to be gone: any packet that asks for it, a
-//! contribution, a resend or a result, frees it, whatever job it belongs to (paper § 3.7, *Memory
-//! leak*). A packet of the same sum is no such packet: it finds what it looks for.
+//! The first contribution to a sum allocates an aggregator; the passing result frees it. A packet
+//! that finds its aggregator allocated to another sum continues to the server alone. An aggregator
+//! without contributions for a time counts as leaked: any packet of another sum that hashes to it,
+//! a contribution, a resend or a result, frees it (paper § 3.7, *Memory leak*).
 //!
 //! ```text
 //!          contribution                    last contribution                parameter packet
-//!   free ───────────────► summing, bitmap ──────────────────► complete ───────────────────────► free
+//!   free ───────────────► summing, bitmap ──────────────────► complete ─────────────────────► free
 //!                            └───────── resend: the sum so far goes on to the server ───────────►┘
 //! ```
 
@@ -23,11 +21,11 @@ use crate::packet::arena::{NONE, Packet};
 pub(super) struct Row {
     /// Job and sequence number, or [`FREE`].
     pub(super) identifier: u64,
-    /// When it was last added to.
+    /// Time of the last contribution.
     last_used: Picoseconds,
     /// Whose contributions are in it.
     pub(super) bitmap: u32,
-    /// How many these are.
+    /// Their number.
     pub(super) counter: u32,
     /// Its sum, among the vectors.
     pub(super) value: u32,
@@ -38,6 +36,7 @@ pub(super) struct Row {
 /// No job, no packet.
 pub(super) const FREE: u64 = u64::MAX;
 
+/// A free aggregator.
 const EMPTY: Row =
     Row { identifier: FREE, last_used: 0, bitmap: 0, counter: 0, value: NONE, is_marked: false };
 
@@ -45,11 +44,11 @@ const EMPTY: Row =
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) rows: Vec<Row>,
-    /// An aggregator that nobody has added to for longer is freed by whoever asks for it.
+    /// Time without contributions after which another packet frees an aggregator.
     leak_timeout: Picoseconds,
     /// Packets that found their aggregator taken.
     pub(super) collisions: u64,
-    /// Aggregators that were freed because their job seemed to be gone.
+    /// Aggregators that were freed as leaked.
     pub(super) leaks: u64,
 }
 
@@ -58,8 +57,7 @@ impl Table {
         Self { rows: vec![EMPTY; aggregators as usize], leak_timeout, collisions: 0, leaks: 0 }
     }
 
-    /// The aggregator that a packet asks for; free if it was another sum's and that one's job seems
-    /// to be gone.
+    /// The aggregator of a packet; a leaked one of another sum is freed.
     #[inline]
     fn asked(&mut self, packet: &Packet, now: Picoseconds, vectors: &mut Vectors) -> Option<&mut Row> {
         let row = self.rows.get_mut(packet.words[2] as usize)?;
@@ -72,7 +70,7 @@ impl Table {
         Some(row)
     }
 
-    /// A contribution that was not sent before; true if it goes on, perhaps as the whole sum.
+    /// Processes a first contribution; true if the packet continues, possibly as the whole sum.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -93,7 +91,7 @@ impl Table {
         row.is_marked |= is_marked(packet);
         if row.bitmap & bitmap != 0 {
             vectors.release(packet.words[3]);
-            // The code gives a complete sum once more, the paper drops what it has.
+            // The code sends a complete sum once more; the paper drops the duplicate.
             if !is_code || row.counter < fan_in {
                 return false;
             }
@@ -110,9 +108,9 @@ impl Table {
         true
     }
 
-    /// A contribution that was sent before, at the switch of its worker's rack: takes along what is
-    /// there. It always goes on and never takes an aggregator, as those who are still to come may
-    /// have contributed already.
+    /// Processes a resent contribution at the switch of its worker's rack: it takes the partial sum
+    /// along. It always continues and allocates no aggregator, as other workers may have
+    /// contributed already.
     pub(super) fn resend_first(&mut self, packet: &mut Packet, now: Picoseconds, vectors: &mut Vectors) {
         let identifier = identifier(packet);
         let Some(row) = self.asked(packet, now, vectors) else { return };
@@ -130,13 +128,13 @@ impl Table {
         *row = EMPTY;
     }
 
-    /// A contribution that was sent before, at the switch of the server's rack: the sum there is
-    /// given up, as each rack will resend its own.
+    /// Processes a resent contribution at the switch of the server's rack: the sum there is
+    /// dropped, as each rack resends its own.
     pub(super) fn resend_second(&mut self, packet: &mut Packet, now: Picoseconds, vectors: &mut Vectors) {
         let identifier = identifier(packet);
         let Some(row) = self.asked(packet, now, vectors) else { return };
         if row.identifier == identifier {
-            // The sum is lost, the mark is not.
+            // The sum is dropped, but its mark is kept.
             if row.is_marked {
                 packet.flags |= ECN;
             }
@@ -168,7 +166,7 @@ fn take(row: &mut Row, value: u32, bitmap: u32, vectors: &mut Vectors) {
     row.counter += 1;
 }
 
-/// A packet leaves with all that is known about the sum but the sum.
+/// The packet leaves with the state of the sum, without its values.
 #[inline]
 fn give(row: &Row, packet: &mut Packet) {
     packet.words[usize::from(packet.flags & SECOND != 0)] = row.bitmap;

@@ -1,4 +1,4 @@
-//! What workers and servers do with what they receive, and with silence.
+//! Received packets and time-outs at workers and servers.
 
 use super::group::Group;
 use super::header::{self, ASK, COLLISION, ECN, PARAMETER, RESEND};
@@ -13,7 +13,7 @@ use crate::packet::fabric::Fabric;
 use crate::packet::timer::Timer;
 
 impl Atp {
-    /// A server receives what is left to be summed.
+    /// A server receives a packet to sum.
     #[inline]
     pub(super) fn serve(&mut self, fabric: &mut Fabric<'_>, packet: &Packet) {
         let is_code = self.options.is_code;
@@ -58,7 +58,7 @@ impl Atp {
         self.watch(fabric, packet.flow, member);
     }
 
-    /// Tells of the vectors whose sums a worker has.
+    /// Reports the vectors whose sums a worker has.
     #[inline]
     fn deliver(&mut self, number: u32, member: usize) {
         let Some(group) = group(&mut self.groups, number) else { return };
@@ -90,7 +90,7 @@ impl Atp {
         self.past.wrong += u64::from(slot.wrong);
     }
 
-    /// Sees to it that a worker's silence is noticed.
+    /// Sets the timer of a worker's time-out.
     #[inline]
     pub(super) fn watch(&mut self, fabric: &mut Fabric<'_>, number: u32, member: usize) {
         let patience = self.patience();
@@ -104,8 +104,8 @@ impl Atp {
         }
     }
 
-    /// A worker's timer is about to run down; false, and it is off, if the worker waits for nothing
-    /// or has a later one.
+    /// False if a worker's timer is not needed: it waits for nothing, or has a later timer. The
+    /// timer is then off.
     pub(super) fn needs_silence(&mut self, number: u32, member: usize, at: Picoseconds) -> bool {
         let patience = self.patience();
         let worker = group(&mut self.groups, number).and_then(|group| group.workers.get_mut(member));
@@ -138,8 +138,7 @@ impl Atp {
     }
 }
 
-/// A sum is complete: if its packets met those of others, its place in the window gets another
-/// aggregator (code).
+/// Ends a sum; after a collision, its place in the window gets another aggregator (code).
 fn complete(group: &mut Group, seq: u32, seed: u64, is_code: bool) {
     let Group { slots, pool, share, workers, job, .. } = group;
     let Some(slot) = slots.get(seq).filter(|slot| is_code && slot.has_collided) else { return };

@@ -1,10 +1,10 @@
-//! A job: its workers and servers, where they hang, and what is summed.
+//! A job: its workers and servers, their switches, and its sums.
 //!
 //! ```text
 //!   worker ─┐                         first level: bitmap0 has a bit for each worker of the rack
 //!   worker ─┴─ switch ──┐
 //!   worker ─── switch ──┴─ switch ─── server
-//!                worker ─────┘        second level: bitmap1 has a bit for each rack and each worker beside the server
+//!                worker ─────┘        second level: bitmap1, a bit per rack and per worker there
 //! ```
 
 use std::collections::VecDeque;
@@ -34,15 +34,15 @@ pub(super) struct Group {
     pub(super) servers: Vec<Server>,
     /// By server, then worker.
     pub(super) headings: Vec<Heading>,
-    /// By worker, then server: where they send, and whether they wait for that.
+    /// By worker, then server: the wire, and whether the member waits for it.
     pub(super) wires: Vec<(LinkId, bool)>,
     pub(super) slots: Slots,
     pub(super) trees: Trees,
     /// The aggregators that it may use.
     pub(super) share: Share,
-    /// Those it does not use yet, once it is asked for others (code).
+    /// Unused aggregators, after the first request for one (code).
     pub(super) pool: Option<Pool>,
-    /// The sums that not all workers have, oldest first.
+    /// Sums that some workers lack, oldest first.
     reductions: VecDeque<Reduction>,
     /// Number of the oldest of these.
     oldest: u32,
@@ -58,13 +58,13 @@ pub(super) struct Server {
     pub(super) host: HostId,
     pub(super) switch: NodeId,
     pub(super) expected: Expected,
-    /// Where its multicast tree begins.
+    /// The root of its multicast tree.
     pub(super) root: u32,
-    /// What it is to send: kind, number and flags.
+    /// The packet to send: kind, number and flags.
     pub(super) queue: VecDeque<(u8, u32, u16)>,
 }
 
-/// What stands in the header of packets of a worker to a server.
+/// Header fields of packets from a worker to a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heading {
     /// bitmap0 and bitmap1.
@@ -95,8 +95,8 @@ impl Group {
     /// `window` is the largest of its workers.
     ///
     /// # Errors
-    /// No workers, no servers, more than fit into bitmaps, hosts that do not hang at one switch or
-    /// cannot be reached.
+    /// A group without workers or servers, or with more than fit into bitmaps; hosts with several
+    /// switches, or that cannot be reached.
     pub(super) fn new(
         topology: &Topology,
         members: &Members,
@@ -127,7 +127,7 @@ impl Group {
             let root = trees.grow(topology, switch, &members.workers, seed ^ u64::from(host.0))?;
             servers.push(Server { host, switch, expected, root, queue: VecDeque::new() });
         }
-        // One word for each port tells enough if no port has several workers.
+        // One word per port suffices if no port has several workers.
         let has_racks =
             servers.iter().any(|server| server.expected.workers.iter().any(|workers| *workers != 1));
         let ports = servers.iter().map(|server| server.expected.workers.len()).max().unwrap_or(0);
@@ -157,11 +157,11 @@ impl Group {
     /// The server of a packet.
     #[inline]
     pub(super) fn server_of(&self, seq: u32) -> usize {
-        // One server is the rule, and a division is slow.
+        // Most jobs have one server, and a division is slow.
         if self.servers.len() == 1 { 0 } else { seq as usize % self.servers.len() }
     }
 
-    /// Where packets of a worker go from now on.
+    /// Sets the routes of packets of a worker.
     pub(super) fn find_routes(&mut self, fabric: &mut Fabric<'_>, worker: usize) {
         for (server, headings) in self.servers.iter().zip(self.headings.chunks_mut(self.hosts.len())) {
             headings[worker].route = fabric.route(self.hosts[worker], server.host) + 1;

@@ -1,4 +1,4 @@
-//! What an ATP packet carries: sizes, kinds, flags, and where fields stand in a [`Packet`].
+//! The header of ATP: sizes, kinds, flags, and the positions of fields in a [`Packet`].
 //!
 //! | field of the paper | here |
 //! |---|---|
@@ -8,11 +8,12 @@
 //! | JobIDAndSequenceNumber | `flow` and `seq` |
 //! | the vector | `words[3]`: where it is [kept](super::vectors) |
 //!
-//! Parameter packets have no use for bitmaps: the new aggregator of a collided packet is in
-//! `words[0]`, the position in the multicast tree in `words[1]`.
+//! Parameter packets need no bitmaps: `words[0]` has the new aggregator of a collided packet,
+//! `words[1]` the position in the multicast tree.
 
 use crate::packet::aggregation::{AGGREGATION_KIND, ELEMENT_BYTES};
 use crate::packet::arena::{ECN_MARKED, PROGRAM_FLAGS, Packet};
+use crate::packet::header_bytes::{ETHERNET, IPV4, UDP};
 use crate::packet::wire_bytes;
 
 /// A worker's contribution, or a sum of some, on its way to a server.
@@ -33,17 +34,18 @@ pub(super) const COLLISION: u16 = PROGRAM_FLAGS << 2;
 pub(super) const ECN: u16 = PROGRAM_FLAGS << 3;
 /// edgeSwitchIdentifier: bitmap1 and fanInDegree1 count from now on.
 pub(super) const SECOND: u16 = PROGRAM_FLAGS << 4;
-/// Has passed its worker's switch, which in a real network shows by the port that it comes by.
+/// The packet has passed its worker's switch; a real switch knows it from the port.
 pub(super) const PASSED: u16 = PROGRAM_FLAGS << 5;
 
 /// Numbers in a packet (paper and code).
 pub(super) const LANES: usize = 62;
 /// Bytes of them.
 pub(super) const PAYLOAD: u64 = LANES as u64 * ELEMENT_BYTES;
-/// Ethernet 14, IPv4 20, UDP 8, ATP 16 (paper: packets of 306 bytes).
-const PAPER_HEADERS: u32 = 58;
-/// Ethernet 14, IPv4 20, ATP 14, and 12 behind the vector (code: packets of 308 bytes).
-const CODE_HEADERS: u32 = 60;
+/// Bytes of the headers in the paper, ATP's being 16: its packets have 306 bytes.
+const PAPER_HEADERS: u32 = ETHERNET + IPV4 + UDP + 16;
+/// Bytes of the headers in the code, ATP's being 14 and 12 behind the vector: its packets have 308
+/// bytes.
+const CODE_HEADERS: u32 = ETHERNET + IPV4 + 14 + 12;
 
 /// Bytes on the wire of each packet; the last one of a vector is not shorter.
 pub(super) fn wire(is_code: bool) -> u32 {
@@ -67,8 +69,8 @@ pub(super) fn contribution(packet: &Packet) -> (u32, u32) {
     }
 }
 
-/// True if the packet or one in it was marked: the code's switches write IP's mark into the header
-/// too.
+/// True if the packet or a contribution to it was marked: the code's switches copy the mark of IP
+/// into the header.
 #[inline]
 pub(super) fn is_marked(packet: &Packet) -> bool {
     packet.flags & (ECN | ECN_MARKED) != 0

@@ -1,9 +1,8 @@
-//! Which aggregator a packet asks for: hosts choose, switches obey (paper § 3.5).
+//! The aggregator index of a packet, which hosts choose (paper § 3.5).
 //!
-//! Paper: a hash of job and sequence number, so two packets of one job can meet as those of two
-//! jobs can. Code: a hash of job and place in the window, with a salt that is counted up until no
-//! two places have the same; and a place whose packet met one of another job is given another
-//! aggregator by the server.
+//! Paper: a hash of job and sequence number, so packets of one job can collide, as those of two
+//! jobs can. Code: a hash of job and place in the window, with a salt that ascends until all places
+//! differ. After a collision with another job, the server assigns another aggregator to the place.
 
 use rustc_hash::FxHashMap;
 
@@ -51,7 +50,7 @@ fn salted(job: u32, place: u32, salt: u32) -> u32 {
     bytes.into_iter().flatten().fold(u32::MAX, step)
 }
 
-/// The aggregators that a job does not use yet, and which were given in place of which (code).
+/// The unused aggregators of a job, and its replacements (code).
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     spare: Vec<u32>,
@@ -74,7 +73,7 @@ impl Pool {
         Self { spare, renamed: FxHashMap::default() }
     }
 
-    /// What to use in place of an aggregator; `None` if there are no others left.
+    /// The replacement of an aggregator; `None` if none is left.
     pub(super) fn rename(&mut self, index: u32) -> Option<u32> {
         if let Some(known) = self.renamed.get(&index) {
             return Some(*known);

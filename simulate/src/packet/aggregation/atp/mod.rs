@@ -1,26 +1,27 @@
-//! ATP: switches sum what they have memory for, servers the rest.
+//! ATP: switches sum with best effort, as far as their memory goes; servers sum the rest.
 //!
 //! Lao, Le, Mahajan, Chen, Wu, Akella, Swift, *ATP: In-network Aggregation for Multi-tenant
 //! Learning*, NSDI 2021, and the public code of its authors (in-ATP/ATP, commit `ddca27f`).
 //!
 //! ```text
-//!  worker.rs        aggregator.rs at the worker's switch    aggregator.rs at the server's    server.rs
-//!  a packet of 62 ──► sum of its rack, or the packet ─────────► sum of all racks, or ────────► sum of all ──┐
-//!  numbers            alone if the aggregator is taken          what came                      that came    │
-//!     ▲                                                                                                     │
-//!     └──────────── parameter packet, copied along tree.rs; aggregators on the way are free ◄───────────────┘
+//!  worker.rs         aggregator.rs at the       aggregator.rs at the       server.rs
+//!                    worker's switch            server's switch
+//!  packet of 62 ───► sum of its rack, or the ─► sum of all racks, or ────► sum of all ──┐
+//!  numbers           packet, if the aggregator  the packets that came      packets      │
+//!     ▲              is taken                                                           │
+//!     └─────── parameter packet, copied along tree.rs; it frees the aggregators ◄───────┘
 //! ```
 //!
-//! Aggregators of a switch are shared by all jobs, each packet asking for the one that a hash names
-//! (`index.rs`); nothing is reserved. So a worker's loss is one of its packets, or one of another
-//! worker's, or a sum that is divided between switch and server: all are cured by each worker
-//! sending again, past the switch.
+//! All jobs share the aggregators of a switch without reservations; a hash assigns one to each
+//! packet (`index.rs`). A missing result has three possible causes: a lost packet of the worker,
+//! one of another worker, or a sum that is divided between switch and server. In all cases each
+//! worker resends, and the resent packets bypass the switch.
 //!
-//! The wrong choice where every sum has to be in the switch: a result always goes by a server, so a
-//! small vector takes a round trip to it, and aggregators are held for as long. The wrong model for
-//! hosts that hang at several switches (refused).
+//! The wrong choice if every sum has to be in the switch: a result always passes a server. A small
+//! vector thus takes a round trip to it, and occupies its aggregators for that time. Hosts with
+//! several switches are refused.
 //!
-//! What is not modelled is said in `docs/models-atp.md`.
+//! `docs/models-atp.md` lists what is not modelled.
 
 mod aggregator;
 mod answers;
@@ -64,7 +65,7 @@ use crate::topology::{HostId, LinkId, NodeId};
 
 /// A wire may be free.
 const WIRE_FREE: u8 = AGGREGATION_KIND;
-/// A worker may have waited for long enough.
+/// A worker's time-out may have expired.
 const SILENCE: u8 = AGGREGATION_KIND + 1;
 /// A packet has passed the pipeline of a switch once more.
 const PASS: u8 = AGGREGATION_KIND + 2;
@@ -82,13 +83,13 @@ pub struct Atp {
     tables: Vec<Table>,
     vectors: Vectors,
     wires: Wires,
-    /// Packets that are in a pipeline, where they are, and which places are free.
+    /// Packets in a pipeline, their switches, and the free places.
     held: Vec<(Packet, NodeId)>,
     free: Vec<u32>,
     /// Parts of the aggregators that a job has (static sharing).
     parts_taken: Vec<Option<u32>>,
     delivered: Vec<u32>,
-    /// Of jobs that are over, and what is counted here.
+    /// Counts of ended jobs, and of switches.
     past: AggregationReport,
     stuck: Option<String>,
 }
@@ -269,7 +270,7 @@ impl Aggregation for Atp {
 }
 
 impl Atp {
-    /// A job's part of the aggregators may be another's.
+    /// The parts of two jobs may coincide.
     fn leave(&mut self, group: u32) {
         self.parts_taken.iter_mut().filter(|part| **part == Some(group)).for_each(|part| *part = None);
     }

@@ -1,19 +1,19 @@
-//! Which numbers workers add, how floats become integers, and what the right sum is.
+//! Numbers of workers: their values, the conversion of floats to integers, and the right sums.
 
 use super::header::LANES;
 use super::vectors::Block;
 use crate::packet::aggregation::values::Vector;
 
-/// How vectors are made and sums are judged.
+/// The generation of vectors and the check of sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Numbers {
-    /// A float x travels as the integer next to x · scale (paper § 3.8); `None` if vectors are of
-    /// integers.
+    /// Factor of floats: x is sent as the integer nearest to x · scale (paper § 3.8); `None` for
+    /// vectors of integers.
     pub(super) scale: Option<f64>,
     pub(super) workers: u32,
 }
 
-/// Where a packet's numbers stand in the vectors that are added.
+/// Position of a packet's numbers in the vectors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     /// That of worker 0.
@@ -33,7 +33,7 @@ impl Stretch {
 }
 
 impl Numbers {
-    /// Integers are so much smaller than 32 bits that no sum of them leaves these.
+    /// Integers are small, so that no sum of them exceeds 32 bits.
     fn integer(self, vector: &Vector, element: u64) -> i32 {
         vector.integer(element) >> (self.workers.next_power_of_two().trailing_zeros() + 1).min(31)
     }
@@ -54,9 +54,8 @@ impl Numbers {
         block(stretch, |element| vector.float(element).to_bits().cast_signed())
     }
 
-    /// How many numbers of a sum are wrong. Integers have to be right to the last bit; floats up to
-    /// half a step for each worker (Σ|x − round(x·s)/s| ≤ n/2s), or up to what adding in `f32`
-    /// loses if they came raw.
+    /// Number of wrong values in a sum. Integers have to be exact; floats up to half a step per
+    /// worker (Σ|x − round(x·s)/s| ≤ n/2s), raw floats up to the rounding of sums in `f32`.
     pub(super) fn wrong(self, stretch: &Stretch, sum: &Block, is_raw: bool) -> u32 {
         let workers = f64::from(self.workers);
         let is_wrong = |(lane, element): (&i32, u64)| {

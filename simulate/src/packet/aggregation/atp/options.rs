@@ -13,14 +13,14 @@ pub(super) struct Options {
     /// Rules of the public code (in-ATP/ATP, commit `ddca27f`) instead of those of the paper (NSDI
     /// 2021).
     pub(super) is_code: bool,
-    /// Aggregators of a switch; 0 leaves everything to the servers.
+    /// Aggregators of a switch; with 0 the servers sum everything.
     pub(super) aggregators: u32,
-    /// A packet's aggregator is that of its place in the window, of which no two are equal within a
-    /// job (code); else a hash of its number (paper), by which a job of 200 packets loses 6 % of a
-    /// full line to its own collisions.
+    /// True if a packet's aggregator follows from its place in the window, with no collision within
+    /// a job (code). False for a hash of its number (paper), with which a job of 200 packets loses
+    /// 6 % of a full line to its own collisions.
     pub(super) is_by_place: bool,
-    /// The number of jobs among which the aggregators are divided in equal parts; `None` if all jobs
-    /// share all of them.
+    /// The number of jobs among which the aggregators are divided in equal parts; `None` if all
+    /// jobs share all of them.
     pub(super) parts: Option<u32>,
     /// Congestion window to begin with, in packets.
     pub(super) window: u32,
@@ -28,15 +28,15 @@ pub(super) struct Options {
     pub(super) threshold: u32,
     /// Largest window.
     pub(super) limit: u32,
-    /// How the window changes.
+    /// The rule of the window.
     pub(super) law: Law,
-    /// Silence after which a worker resends what it waits for.
+    /// Time-out: silence after which a worker resends.
     pub(super) timeout: Picoseconds,
-    /// The same before the first answer to what a worker sends after it had nothing to send.
+    /// Time-out before the first answer after a pause of the worker.
     pub(super) first_timeout: Picoseconds,
-    /// An aggregator that nobody touched for longer may be freed by others.
+    /// Time without use after which packets of other sums free an aggregator.
     pub(super) leak_timeout: Picoseconds,
-    /// Vectors are floats, times this as integers; `None` if they are integers.
+    /// Factor from floats to integers; `None` for vectors of integers.
     pub(super) scale: Option<f64>,
     /// How many times a packet passes the pipeline of a switch that sums.
     pub(super) passes: u32,
@@ -67,9 +67,10 @@ const AGGREGATORS: u32 = 20_000;
 const PAPER_WINDOW: u32 = 200;
 /// 100 packets for each of 12 threads (code); the threads are one worker here.
 const CODE_WINDOW: u32 = 1200;
-/// Ours: 108 µs at 100 Gbit/s; servers keep twice as many packets.
+/// Largest window by default, packets; our choice, as neither source has one: 108 µs at 100 Gbit/s.
+/// Servers store twice as many packets.
 const WINDOW_LIMIT: u32 = 4096;
-/// Most that may be asked for: numbers of packets stay far from their end.
+/// Largest window that is accepted: numbers of packets have 32 bits, 4096 times as many.
 const MOST_WINDOW: u32 = 1 << 20;
 /// Code.
 const TIMEOUT: Picoseconds = 200_000_000;
@@ -79,13 +80,13 @@ const FIRST_TIMEOUT: Picoseconds = 50_000_000_000;
 const LEAK_TIMEOUT: Picoseconds = 100_000_000_000;
 /// Paper § 3.8, and code.
 const SCALES: (f64, f64) = (1e8, 1e6);
-/// 62 numbers do not fit into one pass of a Tofino (paper § 4, code).
+/// Passes of the pipeline: a Tofino needs two for 62 numbers (paper § 4, code).
 const PASSES: u32 = 2;
 /// Most that may be asked for.
 const MOST_AGGREGATORS: u32 = 1 << 24;
 
 impl Options {
-    /// What the user chose.
+    /// The user's choice.
     ///
     /// # Errors
     /// A parameter that does not exist, a value that is none, parameters that contradict each

@@ -1,4 +1,4 @@
-//! What workers and servers send: packets of all jobs take turns on the wire of their host.
+//! Sending of workers and servers: packets of all jobs take turns on the wire of their host.
 
 use super::group::Group;
 use super::header::{self, COLLISION, ECN, GRADIENT, OVERFLOW, RESEND};
@@ -10,8 +10,8 @@ use crate::packet::arena::{ECN_CAPABLE, NONE, Packet};
 use crate::packet::fabric::Fabric;
 use crate::topology::LinkId;
 
-/// Numbers in code above this would overflow with eleven workers; their packets are floats from the
-/// start (code: 213 at 10⁶).
+/// Largest integer in the code's profile; packets with larger ones are sent as floats. The code's
+/// limit of 213 at the factor 10⁶ avoids overflow with ten workers: 10 · 213·10⁶ is below 2³¹.
 const CODE_MOST: i32 = 213_000_000;
 
 impl Atp {
@@ -27,7 +27,7 @@ impl Atp {
         }
     }
 
-    /// Gives a wire packets until it is busy or nobody has one; those who have take turns.
+    /// Sends packets on a wire until it is busy or no member has one; members take turns.
     pub(super) fn feed(&mut self, fabric: &mut Fabric<'_>, wire: LinkId) {
         while let Some((number, member)) = self.wires.first(wire) {
             let free_at = fabric.free_at(wire);
@@ -123,7 +123,7 @@ fn has_packet(group: &mut Group, member: usize) -> bool {
     }
 }
 
-/// What a server sends; `None` if it has forgotten the sum, as all workers have it. Switches follow
+/// The packet of a server; `None` if the sum is dropped because all workers have it. Switches use
 /// the tree, not `route`.
 #[inline]
 fn parameter(

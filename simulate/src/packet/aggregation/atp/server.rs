@@ -1,8 +1,7 @@
-//! What a server knows about each sum (paper § 3.6): who is in it, and the sum once all are.
+//! The state of each sum at a server (paper § 3.6): its contributors, and the result.
 //!
-//! A packet holds either workers of one rack or several whole racks, so a sum's contributors are
-//! pairs of a rack and a worker in it. A packet of which any contributor is in the sum already is
-//! no use.
+//! A packet contains either workers of one rack or several whole racks, so contributors are pairs
+//! of a rack and a worker. A packet with any contributor that is already in the sum is dropped.
 
 use super::header::{COLLISION, OVERFLOW, is_marked};
 use super::vectors::{Vectors, add_floats, add_integers};
@@ -17,25 +16,25 @@ pub(super) struct Expected {
     pub(super) workers: Vec<u32>,
 }
 
-/// What is known about one sum.
+/// The state of one sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     /// Its number; [`NONE`] for none.
     pub(super) seq: u32,
-    /// Ports of which somebody is in it.
+    /// Ports with a contributor.
     pub(super) touched: u32,
-    /// Ports of which all are.
+    /// Ports with all contributors.
     pub(super) full: u32,
     /// The aggregator of its last packet.
     pub(super) index: u32,
-    /// The one to be used in its place from now on, or [`NONE`].
+    /// Its replacement from now on, or [`NONE`].
     pub(super) renamed: u32,
     /// The sum, among the vectors.
     pub(super) value: u32,
-    /// Elements that are wrong, or [`NONE`] if nobody has looked yet.
+    /// Number of wrong elements, or [`NONE`] before the check.
     pub(super) wrong: u32,
     pub(super) is_complete: bool,
-    /// It overflowed and is made of raw floats.
+    /// It has overflowed and consists of raw floats.
     pub(super) is_raw: bool,
     pub(super) is_marked: bool,
     pub(super) has_collided: bool,
@@ -48,13 +47,13 @@ pub(super) enum Answer {
     Nothing,
     /// The sum has just become complete.
     Result,
-    /// It has been complete: the result is sent once more.
+    /// It is complete already: the result is sent once more.
     Again,
     /// It has overflown: all workers are asked for floats.
     Ask,
 }
 
-/// The sums of a job by number, as many as its workers can be apart from each other.
+/// The sums of a job by number, for the largest distance between its workers.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     slots: Vec<Slot>,
@@ -64,6 +63,7 @@ pub(super) struct Slots {
     ports: usize,
 }
 
+/// A free slot.
 const UNUSED: Slot = Slot {
     seq: NONE,
     touched: 0,
@@ -79,9 +79,9 @@ const UNUSED: Slot = Slot {
 };
 
 impl Slots {
-    /// A worker has at most `window` packets on their way, and a sum is complete only when all have
-    /// sent it. So if the last worker has all results before `e`, nobody has sent `e + 2 · window`
-    /// yet, and `2 · window` slots are enough. `ports` is 0 if there is one level.
+    /// A worker has at most `window` packets in flight, and a sum is complete only when all workers
+    /// have sent it. If the last worker has all results before `e`, no worker has sent `e + 2 ·
+    /// window` yet, so `2 · window` slots are enough. `ports` is 0 with one level.
     pub(super) fn new(window: u32, ports: usize) -> Self {
         let slots = (2 * window).next_power_of_two();
         let partial = vec![0; slots as usize * ports];
@@ -114,7 +114,7 @@ impl Slots {
         let value = packet.words[3];
         if slot.seq != packet.seq {
             if slot.seq != NONE && packet.seq < slot.seq {
-                // All workers have had its result for long.
+                // All workers have its result already.
                 vectors.release(value);
                 return Answer::Nothing;
             }
@@ -132,7 +132,7 @@ impl Slots {
         let is_raw = packet.flags & OVERFLOW != 0;
         let mut answer = Answer::Nothing;
         if slot.is_raw && !is_raw {
-            // Its worker has not heard of it yet.
+            // Its worker does not have the result yet.
             vectors.release(value);
             return Answer::Ask;
         }
@@ -147,7 +147,7 @@ impl Slots {
         let [workers, ports, ..] = packet.words;
         let is_whole = ports == expected.ports && is_full(ports, workers, expected);
         if is_code && is_whole {
-            // The code takes a whole sum whatever it has.
+            // The code accepts a whole sum in any state.
             slot.clear(partial, vectors);
         }
         if !slot.unite(ports, workers, partial, expected) {
@@ -185,7 +185,7 @@ impl Slot {
         self.is_raw = true;
     }
 
-    /// Adds contributors; false if one of them is there already.
+    /// Adds contributors; false if one of them is already in the sum.
     #[inline]
     fn unite(&mut self, ports: u32, workers: u32, partial: &mut [u32], expected: &Expected) -> bool {
         let port = ports.trailing_zeros() as usize;

@@ -1,5 +1,5 @@
-//! What packets meet at switches: aggregators on their way up, copies and an end of aggregators on
-//! the way back.
+//! Packets at switches: aggregation on the way up; on the way back, copies and the release of
+//! aggregators.
 
 use super::aggregator::Table;
 use super::header::{OVERFLOW, PARAMETER, PASSED, RESEND, SECOND};
@@ -34,7 +34,7 @@ impl Atp {
         let is_second = packet.flags & SECOND != 0;
         let is_resend = packet.flags & RESEND != 0;
         let at_server = switch == group.servers[group.server_of(packet.seq)].switch;
-        // What did not become a rack's sum at the first level has nothing to do with the second.
+        // A packet that is no whole sum of a rack bypasses the second level.
         let is_ours = is_first || at_server && (is_second || is_resend);
         if packet.flags & OVERFLOW != 0 || !is_ours {
             return Verdict::Forward;
@@ -81,11 +81,11 @@ impl Atp {
         }
     }
 
-    /// A result is at a switch: its aggregator is free, and all links of the tree get a copy.
+    /// A result at a switch frees its aggregator, and is copied to all links of the tree.
     #[inline]
     pub(super) fn multicast(&mut self, fabric: &mut Fabric<'_>, switch: NodeId, packet: &Packet) {
         let now = fabric.now();
-        // The code keeps the aggregator while floats are asked for.
+        // The code keeps the aggregator while floats are requested.
         let frees = packet.kind == PARAMETER || !self.options.is_code;
         if frees
             && let Some(table) = self.table_of.get(switch.0 as usize)

@@ -23,11 +23,10 @@ pub(super) struct Branch {
     pub(super) to: u32,
 }
 
-/// The switch that all links of a host lead to.
+/// The switch of a host.
 ///
 /// # Errors
-/// A host that hangs at several switches or at none: a sum needs one switch that all packets of a
-/// host pass.
+/// A host with several switches or none: a sum needs one switch for all packets of a host.
 pub(super) fn switch_of(topology: &Topology, host: HostId) -> Result<NodeId> {
     let node = topology.host(host);
     let ends = topology.outgoing(node).iter().map(|link| topology.dst(*link));
@@ -65,7 +64,7 @@ impl Trees {
                 return Err(unreachable(topology, root, *host));
             };
             let mut to = worker;
-            // Up from the worker, until the tree is met.
+            // Up from the worker to a switch of the tree.
             loop {
                 let is_known = positions[node.0 as usize] != NONE;
                 let position = self.at(&mut positions, node);

@@ -1,4 +1,4 @@
-//! The numbers in packets and aggregators, kept when results are checked.
+//! The numbers in packets and aggregators, if results are verified.
 //!
 //! A packet, an aggregator and a server's slot own one block each; without checks all blocks are
 //! [`NONE`]. A block whose packet is lost is not found again: with checks, memory grows by 248
@@ -79,9 +79,8 @@ fn is_saturated(lane: i32) -> bool {
     lane == i32::MAX || lane == i32::MIN
 }
 
-/// A switch adds. A sum that has left the range stays at its end: a switch whose sums come back
-/// from there, as those of plain saturating registers do, would hand out wrong results that nobody
-/// sees.
+/// The addition of a switch. A sum beyond the range stays at its end. Plain saturating registers
+/// return from it, which gives wrong results without a sign of them.
 pub(super) fn add_integers(a: i32, b: i32) -> i32 {
     if is_saturated(a) {
         return a;

@@ -7,7 +7,7 @@
 /// Packets in an MTU of 1500 bytes: what the window grows by.
 const MTU: u32 = 5;
 
-/// How the window changes.
+/// The rule of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Law {
     /// It does not.

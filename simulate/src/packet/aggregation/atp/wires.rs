@@ -6,7 +6,7 @@ use crate::engine::Picoseconds;
 use crate::packet::timer::Timer;
 use crate::topology::LinkId;
 
-/// By link; only those that leave hosts have somebody waiting.
+/// By link; only those that leave hosts have waiting members.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wires {
     wires: Vec<Wire>,

@@ -40,34 +40,34 @@ pub(super) struct Worker {
     again_step: u32,
     /// Packets before this one were sent again in this gap (code).
     again_to: u32,
-    /// Servers, which take packets in turn. What one of them answers says nothing about what
-    /// another one has; so a gap is one among the packets of the server of the expected packet.
-    /// Ours, as paper and code look at one server.
+    /// Number of servers, which take packets in turn. A gap is one among the packets of the
+    /// expected packet's server, as answers of another server do not show it. Ours: paper and code
+    /// have one server.
     servers: u32,
     /// What is to be sent as floats.
     asked: VecDeque<u32>,
-    /// One bit for each packet, as in `answered`: it is sent as floats.
+    /// One bit per packet, as in `answered`: the packet is sent as floats.
     raw: Bits,
-    /// Answers in a row to others than the expected packet (paper).
+    /// Consecutive answers to other packets than the expected one (paper).
     others: u32,
-    /// Only answers to packets from here on count for that: older ones were sent before the
-    /// expected one was resent, and say nothing about that. Ours.
+    /// First packet whose answers count for this: older packets precede the resend of the expected
+    /// one. Ours.
     others_from: u32,
-    /// When it last received something, or began to send.
+    /// Time of its last reception, or start of sending.
     pub(super) heard: Picoseconds,
-    /// The same, or when it last lost patience.
+    /// The same, or the last time-out.
     since: Picoseconds,
-    /// When its timer runs down.
+    /// Expiry of its timer.
     pub(super) timer: Picoseconds,
-    /// It has received nothing since it began to send.
+    /// True if it has received nothing since it began to send.
     is_fresh: bool,
     /// Silences in a row.
     silences: u32,
-    /// How often the expected packet was sent again.
+    /// Number of resends of the expected packet.
     repeats: u32,
     /// It waits no longer.
     pub(super) has_given_up: bool,
-    /// Ends of its vectors, and whom to tell.
+    /// Ends of its vectors, with their keys.
     pub(super) keys: VecDeque<(u32, u32)>,
     /// Aggregators by packet modulo their number (code).
     pub(super) indices: Vec<u32>,
@@ -83,7 +83,7 @@ pub(super) struct Next {
     pub(super) is_raw: bool,
 }
 
-/// How long a worker waits.
+/// Time-out of a worker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     pub(super) is_code: bool,
@@ -93,11 +93,11 @@ pub(super) struct Patience {
 
 /// Parameter packets in a row (paper).
 const OTHERS: u32 = 3;
-/// The code ends the program after 20 s of silence.
+/// Silence after which the code ends the program: 20 s.
 const ABORT: Picoseconds = 20_000_000_000_000;
 
 impl Worker {
-    /// One with nothing to send; `indices` has an aggregator for each packet modulo their number
+    /// A worker without packets; `indices` has an aggregator for each packet modulo their number
     /// (code).
     pub(super) fn new(window: Window, indices: Vec<u32>, servers: u32, may_be_raw: bool) -> Self {
         Self {
@@ -177,7 +177,7 @@ impl Worker {
         }
     }
 
-    /// The result of `seq` has come in; true if it is news.
+    /// Receives the result of `seq`; false for a duplicate.
     #[inline]
     pub(super) fn take(&mut self, seq: u32, is_marked: bool, now: Picoseconds, patience: Patience) -> bool {
         self.hear(now);
@@ -249,13 +249,13 @@ impl Worker {
 
     /// Code: packet `to` is behind the gap.
     fn see_gap(&mut self, to: u32) {
-        // The gap of another server was another one.
+        // Gaps of other servers differ.
         let goes_on = (self.again_to.abs_diff(self.expected)).is_multiple_of(self.servers);
         let from = if goes_on { self.expected.max(self.again_to) } else { self.expected };
         if from >= to {
             return;
         }
-        // What is answered in between is passed over.
+        // Answered packets in between are skipped.
         let is_under_way = goes_on && self.again_step == self.servers && !self.again.is_empty();
         self.again = if is_under_way { self.again.start..to } else { from..to };
         (self.again_step, self.again_to) = (self.servers, to);
@@ -266,14 +266,14 @@ impl Worker {
         if self.ahead == 0 { self.next } else { self.answered.first(self.expected, self.next) }
     }
 
-    /// When it will have waited for long enough; `None` if it waits for nothing.
+    /// Time of its time-out; `None` if it waits for nothing.
     #[inline]
     pub(super) fn deadline(&self, patience: Patience) -> Option<Picoseconds> {
         let Patience { is_code, timeout, first_timeout } = patience;
         let wait = match (self.is_fresh, is_code) {
             (true, _) => first_timeout,
             (false, true) => timeout,
-            // Ours: twice as long after each silence, up to the first one.
+            // Ours: the time-out doubles after each silence, up to the first one.
             (false, false) => {
                 timeout.saturating_mul(1 << self.silences.min(30)).min(first_timeout.max(timeout))
             }

@@ -63,7 +63,7 @@ fn loss_costs_what_was_simulated() {
     }
 }
 
-/// One loss, and everybody waits for ever.
+/// One loss gives a deadlock.
 #[test]
 fn the_basic_variant_dies_of_a_loss() {
     let net = star(3, 10.0, MILLISECOND, 0);
@@ -262,7 +262,8 @@ proptest! {
     }
 }
 
-/// Nobody's second is waited for once all have the sum: it rests when the last packet has arrived.
+/// No time-out of a second is pending once all have the sum: the last event is the arrival of the
+/// last packet.
 #[test]
 fn it_rests_with_the_last_sum() {
     let net = star(4, 10.0, MICROSECOND, 0);

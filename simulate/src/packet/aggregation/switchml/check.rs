@@ -1,11 +1,10 @@
-//! Results that are checked: what workers really add, and what the sums must be.
+//! Verification of results: the values of workers and their right sums.
 //!
 //! Floats are sent as integers (the repository's exponent quantiser): with 2^e above every worker's
 //! largest magnitude in the packet, a number x of n workers is sent as round(x · (2³¹ − 1) / (n ·
 //! 2^e)), so that no sum overflows, and the sum is off by at most n / 2 on that scale. The largest
-//! exponent of all workers has to be known before a packet can be scaled: it is found by the switch
-//! in the packet of one window before. A vector of the check is the numbers of a packet and its
-//! exponent.
+//! exponent of all workers has to be known before a packet is scaled; the switch computes it in the
+//! packet one window earlier. A vector of the check is the numbers of a packet and its exponent.
 
 use super::settings::{Numbers, Settings};
 use crate::packet::aggregation::values::Vector;
@@ -19,7 +18,7 @@ const LEAST_EXPONENT: i32 = -126;
 /// What is checked of a group.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
-    /// Of the run and the group; the rest of it is filled in.
+    /// Run and group; the other fields are filled in later.
     origin: Vector,
     workers: u32,
     elements: u32,
@@ -50,7 +49,7 @@ fn exponent(largest: f32) -> i32 {
     (biased - 126).max(LEAST_EXPONENT)
 }
 
-/// What a float is multiplied with.
+/// Factor on floats.
 pub(super) fn scale(workers: u32, exponent: i32) -> f64 {
     f64::from(i32::MAX) / (f64::from(workers) * 2_f64.powi(exponent))
 }
@@ -85,7 +84,7 @@ impl Check {
         start..(start + most).min(piece.elements)
     }
 
-    /// What a worker adds in a packet; `exponents` are those that it knows.
+    /// The values of a worker in a packet; `exponents` are those that it knows.
     pub(super) fn contribution(&mut self, piece: Piece, exponents: &[i32]) -> u32 {
         let place = self.vectors.insert(1);
         let vector = self.vector(piece);
@@ -111,7 +110,7 @@ impl Check {
         place
     }
 
-    /// Compares a result with what it should be, and notes its exponent.
+    /// Compares a result with the right sum, and stores its exponent.
     pub(super) fn result(&mut self, piece: Piece, place: u32, exponents: &mut [i32]) {
         let vector = self.vector(piece);
         let [numbers @ .., last] = self.vectors.at(place) else { return };
@@ -127,7 +126,7 @@ impl Check {
                     let terms =
                         (0..self.workers).map(|worker| f64::from(Vector { worker, ..vector }.float(element)));
                     let most = f64::from(self.workers) / 2.0;
-                    // What a double cannot hold is far below what rounding to integers costs.
+                    // Rounding of doubles is far below the rounding to integers.
                     (f64::from(*found) - terms.sum::<f64>() * scale).abs() <= most + 1e-3
                 }
             };

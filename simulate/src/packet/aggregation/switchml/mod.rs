@@ -1,20 +1,20 @@
 //! `switchml`: switches sum streams of small packets in a pool of slots.
 //!
 //! Sapio et al., *Scaling Distributed Machine Learning with In-Network Aggregation*, NSDI 2021,
-//! algorithms 3 and 4 (1 and 2 are these without loss), and what is known of its public code. A
-//! worker has as many packets on their way as there are slots; a slot is used again as soon as its
-//! result is there. Each slot exists twice, so that a result stays until all workers have it.
+//! algorithms 3 and 4 (1 and 2 are these without loss), and its public code. A worker has one
+//! packet in flight per slot, and reuses a slot as soon as it has the result. Each slot exists
+//! twice, so that a result stays until all workers have it.
 //!
 //! ```text
 //! worker ── UP: chunk, child ──► Level (a switch) ──► ... ──► root: sum of all
 //!        ◄── DOWN: chunk ───────                 ◄── multicast
 //! ```
 //!
-//! It is right as long as packets of a link stay in order. A packet that was sent twice and is
-//! overtaken by the worker's next packets of its slot is added to a later sum: wrong numbers, or
-//! workers that wait for ever; the option `safe`, which no published program has, prevents it. When
-//! it is the wrong choice: with more slots in use than the switch has memory for, with jobs that
-//! come and go (slots are divided beforehand), over paths that do not keep the order.
+//! It is right as long as packets of a link stay in order. A duplicate that the worker's next
+//! packets of its slot overtake is added to a later sum, which gives wrong numbers or a deadlock.
+//! The option `safe`, which no published program has, prevents it. The wrong choice: with more
+//! slots than the memory of the switch holds, with changing jobs (slots are divided beforehand),
+//! over paths that reorder.
 
 mod check;
 mod order;
@@ -44,17 +44,22 @@ use crate::packet::arena::NONE;
 use crate::packet::{Fabric, Packet, Timer, Verdict};
 use crate::topology::{HostId, LinkId, NodeId};
 
-/// Kinds of packets: to a switch, and from its parent or root.
+/// Kind of packets: to a switch.
 const UP: u8 = AGGREGATION_KIND;
+/// Kind of packets: from a parent or root.
 const DOWN: u8 = AGGREGATION_KIND + 1;
-/// Kinds of timers.
+/// Kind of timers: the wire is free.
 const WIRE: u8 = AGGREGATION_KIND;
+/// Kind of timers: a worker queues for its wire.
 const QUEUE: u8 = AGGREGATION_KIND + 1;
+/// Kind of timers: a worker's time-out.
 const TIMEOUT: u8 = AGGREGATION_KIND + 2;
-/// Words of a packet: the level it goes to, which of that one's children sent it, the place of its
-/// vector. Its number is `seq`, that on its queue pair `ack`, and `flow` the worker it goes to.
+/// Word of a packet: the destination level. Its number is `seq`, that on its queue pair `ack`;
+/// `flow` is the destination worker.
 const LEVEL: usize = 0;
+/// Word of a packet: the child of that level that sends.
 const CHILD: usize = 1;
+/// Word of a packet: the index of its vector.
 const PLACE: usize = 2;
 
 /// The protocol: all its workers and switches.
@@ -68,7 +73,7 @@ pub struct SwitchMl {
     /// By link: the workers of open groups that send on it.
     senders: FxHashMap<LinkId, Vec<u32>>,
     levels: Vec<Level>,
-    /// By switch: how many groups have slots there.
+    /// By switch: number of groups with slots there.
     taken: FxHashMap<NodeId, u32>,
     delivered: Vec<u32>,
     /// Of groups that are closed.
@@ -81,9 +86,9 @@ struct WorkerGroup {
     job: u32,
     workers: std::ops::Range<u32>,
     levels: std::ops::Range<u32>,
-    /// Reductions that not all workers have added to: bytes, first packet, who has.
+    /// Incomplete reductions: bytes, first packet, and the workers that have added.
     open: VecDeque<(u64, u32, u32)>,
-    /// Reductions that all have added to, and their packets.
+    /// Number of complete reductions, and of their packets.
     settled: u32,
     settled_end: u32,
     /// Packets of all reductions.
@@ -92,7 +97,7 @@ struct WorkerGroup {
 }
 
 impl WorkerGroup {
-    /// Looks whether all workers have added to the oldest reduction; true if they have.
+    /// True if all workers have added to the oldest reduction, which is then complete.
     fn settle(&mut self) -> bool {
         let workers = self.workers.len() as u32;
         if self.open.front().is_none_or(|(.., added)| *added < workers) {
@@ -107,7 +112,8 @@ impl WorkerGroup {
 
 impl SwitchMl {
     /// Reads
-    /// `switchml[k=32,slots=128,timeout=1ms,profile=paper,framing=paper,message=1,memory=…,jobs=1,outstanding=…,numbers=int,safe=off]`.
+    /// `switchml[k=32,slots=128,timeout=1ms,profile=paper,framing=paper,message=1,jobs=1,…]`, with
+    /// `memory`, `outstanding`, `numbers=int` and `safe=off`.
     /// With `verify`, packets have numbers, made of `seed`, and every result is checked.
     ///
     /// # Errors
@@ -191,7 +197,7 @@ impl Aggregation for SwitchMl {
             }
             level.close();
         }
-        // Closed once, however often it is asked for.
+        // A group is closed once; further calls have no effect.
         worker_group.levels = 0..0;
         for worker in
             &mut self.workers[worker_group.workers.start as usize..worker_group.workers.end as usize]
@@ -286,7 +292,12 @@ impl Aggregation for SwitchMl {
         match timer.kind {
             WIRE => worker.take_turn(fabric, &self.settings, worker_group.check.as_mut()),
             QUEUE => worker.queue(fabric, &self.settings, worker_group.check.as_mut()),
-            _ => worker.wake(fabric, &self.settings, worker_group.check.as_mut(), worker_group.settled_end),
+            _ => worker.expire_timers(
+                fabric,
+                &self.settings,
+                worker_group.check.as_mut(),
+                worker_group.settled_end,
+            ),
         }
     }
 

@@ -1,8 +1,7 @@
-//! The order of packets on a queue pair of RDMA: what an unreliable connection takes and what it
-//! drops.
+//! The order of packets on an unreliable connection of RDMA, which drops some of them.
 //!
-//! Packets are numbered. The first packet of a message is always taken; a gap in the numbers drops
-//! the rest of the message, and so does a message whose length is not what its first packet says
+//! Packets are numbered. The first packet of a message is always accepted. A gap in the numbers
+//! drops the rest of the message, and so does a length that differs from that of the first packet
 //! (InfiniBand Architecture Specification, unreliable connection service). SwitchML's switch does
 //! the same for each worker and queue pair.
 
@@ -15,10 +14,10 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// True if the packet with this number, the `position`-th of its message, is taken.
+    /// True if the packet with this number, the `position`-th of its message, is accepted.
     ///
-    /// Numbers alone do not do: a result for all and one for a worker that asked again may follow
-    /// each other with packets of their message missing in between.
+    /// Numbers do not suffice: a result for all and one for a single worker may follow each other
+    /// with missing packets in between.
     #[inline]
     pub(super) fn takes(&mut self, number: u32, position: u32) -> bool {
         self.is_broken = position != 0 && (self.is_broken || (number, position) != self.expected);

@@ -13,13 +13,13 @@ pub(super) struct Reduction {
     pub(super) first: u32,
     /// All its packets.
     pub(super) chunks: u32,
-    /// Packets that only have the exponents of those behind them.
+    /// Leading packets with exponents only.
     pub(super) lead: u32,
     pub(super) elements: u64,
     pub(super) key: u32,
     /// Messages without a result.
     pub(super) missing: u32,
-    /// By packet with numbers, if floats are checked: what it is scaled by.
+    /// By packet with numbers, if floats are verified: its scale.
     pub(super) exponents: Vec<i32>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be chosen about SwitchML.
+//! The options of SwitchML.
 //!
 //! Sizes of packets: the paper's and the UDP frames of its repository (p4lang/p4app-switchML) are
 //! Ethernet 14, IPv4 20, UDP 8, SwitchML 8, exponents 2 and 4 bytes an element, so 180 bytes for 32
@@ -12,27 +12,35 @@ use phaseflow_collect::{At, Error, Result};
 
 use crate::engine::Picoseconds;
 use crate::packet::aggregation::ELEMENT_BYTES;
+use crate::packet::header_bytes::{ETHERNET, IPV4, ROCE_V2, UDP};
 use crate::packet::transport::choice::time;
 use crate::packet::wire_bytes;
 
-const UDP_HEADERS: u32 = 14 + 20 + 8 + 8 + 2;
-const RDMA_HEADERS: u32 = 14 + 20 + 8 + 12 + 4;
+/// Bytes of SwitchML's own header (the repository's frames).
+const SWITCHML_HEADER: u32 = 8;
+/// Bytes of the exponents behind it (same).
+const EXPONENTS: u32 = 2;
+/// Bytes of the headers of a UDP frame.
+const UDP_HEADERS: u32 = ETHERNET + IPV4 + UDP + SWITCHML_HEADER + EXPONENTS;
+/// Bytes of InfiniBand's extended header for the address (InfiniBand Architecture Specification
+/// 1.4, section 9.3).
 const RDMA_ADDRESS: u32 = 16;
+/// Bytes of the one for immediate data (same).
 const RDMA_IMMEDIATE: u32 = 4;
-/// Elements of a packet: up to a jumbo frame.
+/// Most elements of a packet: 8800 bytes, within a jumbo frame of 9000.
 const MOST_ELEMENTS: u32 = 2200;
-/// Slots of a switch, and bytes of them.
+/// Most slots of a switch: a bound of our memory, far above that of a Tofino.
 const MOST_SLOTS: u32 = 1 << 20;
+/// Most bytes of the slots of a switch: likewise.
 const MOST_MEMORY: u64 = 1 << 30;
-/// Packets of a message: their numbers fit a mask.
+/// Most packets of a message: the bits of a mask.
 const MOST_PACKETS: u32 = 64;
-/// Workers for which the repository's program has bits.
+/// Most workers of the repository's program: the bits of its bitmap.
 const REPOSITORY_WORKERS: usize = 32;
-/// Time-outs after which the repository's client doubles its time-out, and after how many more
-/// again.
+/// Number of time-outs after which the repository's client doubles its time-out, each time.
 pub(super) const TIMEOUTS_TO_DOUBLE: u32 = 100;
 
-/// How packets are framed.
+/// The framing of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
     /// The repository's UDP frames; the paper's have the same size.
@@ -41,12 +49,12 @@ pub(super) enum Framing {
     Rdma,
 }
 
-/// What is summed.
+/// The summed vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// Integers as they are.
     Int,
-    /// Floats, as integers on a scale that travels ahead.
+    /// Floats, as integers on a scale that is sent ahead.
     Float,
 }
 
@@ -59,11 +67,11 @@ pub(super) struct Settings {
     pub(super) slots: u32,
     /// Groups that a switch has slots for.
     pub(super) jobs: u32,
-    /// Packets that a worker has on their way: a divisor of the slots.
+    /// Packets of a worker in flight: a divisor of the slots.
     pub(super) window: u32,
     /// Packets that are sent, and sent again, together: a divisor of the window.
     pub(super) message: u32,
-    /// A worker sends again what has no result after this time.
+    /// Time without a result after which a worker resends.
     pub(super) timeout: Picoseconds,
     /// The time-out grows with the number of time-outs.
     pub(super) doubles: bool,
@@ -172,12 +180,12 @@ impl Settings {
             Framing::Rdma => {
                 let address = if position == 0 { RDMA_ADDRESS } else { 0 };
                 let immediate = if position + 1 == self.message { RDMA_IMMEDIATE } else { 0 };
-                RDMA_HEADERS + payload + address + immediate
+                ROCE_V2 + payload + address + immediate
             }
         })
     }
 
-    /// Messages that a worker has on their way.
+    /// Messages of a worker in flight.
     pub(super) fn chains(&self) -> u32 {
         self.window / self.message
     }

@@ -1,8 +1,8 @@
-//! What a switch does: algorithm 3 of the paper, as a level of a tree.
+//! The slots of a switch: algorithm 3 of the paper, as a level of a tree.
 //!
-//! A pool is a slot in one of its two versions: which children have added, how many, and the sum.
-//! The other version keeps the last result for children that missed it, until they add to the
-//! version after it.
+//! A pool is a slot in one of its two versions: the bitmap and number of its children that have
+//! added, and the sum. The other version keeps the last result for children that missed it, until
+//! they add to the next version.
 
 use super::order::Order;
 use super::settings::{Framing, Settings};
@@ -13,7 +13,7 @@ use crate::packet::arena::NONE;
 use crate::packet::{Fabric, Packet};
 use crate::topology::{HostId, LinkId, NodeId};
 
-/// A switch and what it keeps for a group.
+/// The state of a switch for a group.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
     pub(super) group: u32,
@@ -57,19 +57,19 @@ struct Pool {
     /// Children that have added, modulo all.
     count: u32,
     /// The sum is that of all workers: at the root when it is complete, below when the parent has
-    /// said it.
+    /// sent it.
     has_result: bool,
     /// With `safe`: the phase it is in, from 1.
     phase: u32,
 }
 
-/// What a contribution asks for.
+/// The aggregator of a contribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asks {
     Nothing,
     /// It was the last one.
     Onward,
-    /// It has come before, and all of them have.
+    /// A duplicate of a complete sum.
     Again,
 }
 
@@ -117,7 +117,7 @@ impl Level {
         self.node
     }
 
-    /// Forgets everything; packets that still come are ignored.
+    /// Releases all memory; later packets are ignored.
     pub(super) fn close(&mut self) {
         self.pools = Vec::new();
         self.seen = Vec::new();
@@ -175,7 +175,7 @@ impl Level {
                 let place = self.copy(settings, packet.seq, 1, vectors);
                 self.send_down(fabric, settings, child, packet, place);
             }
-            // A parent that lost it, or whose result was lost, answers as to a worker.
+            // After a loss at the parent or of its result, the parent answers as to a worker.
             Asks::Onward | Asks::Again => self.send_up(fabric, settings, packet, vectors),
         }
     }
@@ -235,7 +235,7 @@ impl Level {
         if is_last { Asks::Onward } else { Asks::Nothing }
     }
 
-    /// The parent's result is kept and passed on once; a child that misses it asks for it.
+    /// The parent's result is kept and forwarded once; a child that misses it requests it.
     fn take_result(
         &mut self,
         fabric: &mut Fabric<'_>,

@@ -201,7 +201,7 @@ fn a_worker_that_comes_late_is_waited_for() {
     let mut run = trial(&net, &FabricOptions::default(), "switchml[timeout=10us]", false);
     let number = run.open(&group(7, 0..2)).unwrap();
     run.add(number, 0, 4, 10).unwrap();
-    // Nobody answers: it gives up asking.
+    // Without an answer, it gives up.
     while run.step() {}
     assert_eq!(
         run.program.0.stuck().unwrap(),
@@ -366,8 +366,7 @@ fn the_repository_waits_longer_and_longer() {
     }
 }
 
-/// Nobody's time-out is waited for once all have the sum: it rests when the last packet has
-/// arrived.
+/// No time-out is pending once all have the sum: the last event is the arrival of the last packet.
 #[test]
 fn it_rests_with_the_last_sum() {
     let net = star(4, 10.0, MICROSECOND, 0);

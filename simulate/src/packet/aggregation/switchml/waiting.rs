@@ -1,17 +1,17 @@
-//! Chains of a worker in two orders: those that have something to send, and those that wait for a
-//! result, oldest first.
+//! Chains of a worker in two orders: those with packets to send, and those that wait for a result,
+//! oldest first.
 //!
-//! As all wait equally long, the oldest one's deadline is the only one that needs a timer.
+//! All have the same time-out, so only the oldest one needs a timer.
 
 use crate::engine::Picoseconds;
 use crate::packet::arena::NONE;
 
-/// A line through the chains of a worker, from which any can step out.
+/// A doubly linked list through the chains of a worker.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     first: u32,
     last: u32,
-    /// By chain: the one before and the one after it; itself if it is not in line.
+    /// By chain: its predecessor and successor; itself if it is not in the list.
     neighbours: Vec<[u32; 2]>,
 }
 
@@ -30,7 +30,7 @@ impl Line {
         self.neighbours[chain as usize][0] != chain
     }
 
-    /// Puts a chain at the end, unless it is in line.
+    /// Appends a chain, unless it is in the list.
     #[inline]
     pub(super) fn push(&mut self, chain: u32) {
         if self.has(chain) {
@@ -44,7 +44,7 @@ impl Line {
         self.last = chain;
     }
 
-    /// Takes a chain out, if it is in line.
+    /// Removes a chain, if it is in the list.
     #[inline]
     pub(super) fn remove(&mut self, chain: u32) {
         let [before, after] = std::mem::replace(&mut self.neighbours[chain as usize], [chain, chain]);
@@ -62,16 +62,16 @@ impl Line {
     }
 }
 
-/// What a worker has on its way at one place of its window.
+/// A chain: the packets of a worker at one place of its window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chain {
-    /// First packet of the message that is on its way, or will be next.
+    /// First packet of the present or next message.
     pub(super) chunk: u32,
     /// It was sent.
     pub(super) is_sent: bool,
-    /// When it was sent last.
+    /// Time of its last transmission.
     pub(super) sent_at: Picoseconds,
-    /// How often it was sent again while all workers had added their vectors.
+    /// Number of resends after all workers have added their vectors.
     pub(super) resends: u32,
     /// And before that.
     pub(super) early: u32,

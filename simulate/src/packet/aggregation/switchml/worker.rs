@@ -1,9 +1,9 @@
-//! What a worker does: algorithm 4 of the paper, over one stream of packets for all its vectors.
+//! A worker: algorithm 4 of the paper, over one stream of packets for all its vectors.
 //!
-//! The packets of all vectors are numbered through, so slots are used in turn and their versions
-//! alternate from vector to vector, as the repository's index with its carried shift does. Packet
-//! p + window leaves when the result of p has come: a chain for each place in the window. A vector's
-//! last packet is padded, and so is its last message; a vector of nothing is a packet.
+//! Packets of all vectors have consecutive numbers. Slots are thus used in turn, and their versions
+//! alternate across vectors, as in the repository. Packet p + window is sent when the result of p
+//! has arrived: a chain for each place in the window. A vector's last packet and last message are
+//! padded; an empty vector is one packet.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ pub(super) struct Worker {
     pub(super) group: u32,
     /// Number in the group.
     number: u32,
-    /// Number among all workers: what its timers and packets are told by.
+    /// Number among all workers, which its timers and packets carry.
     id: u32,
     /// The link to its switch.
     pub(super) wire: LinkId,
@@ -48,9 +48,9 @@ pub(super) struct Worker {
     /// By chain, with RDMA.
     orders: Vec<Order>,
     pub(super) resent: u64,
-    /// Where it gave up: reduction and packet of it.
+    /// Reduction and packet at which it gave up.
     gave_up: Option<(u32, u32)>,
-    /// It waits for workers that have not added a vector, and has stopped asking.
+    /// True if it has stopped its resends until other workers add a vector.
     is_parked: bool,
 }
 
@@ -102,7 +102,7 @@ impl Worker {
         self.number
     }
 
-    /// Forgets everything; packets and timers that still come are ignored.
+    /// Releases all memory; later packets and timers are ignored.
     pub(super) fn close(&mut self) {
         self.chains = Vec::new();
         self.orders = Vec::new();
@@ -132,7 +132,7 @@ impl Worker {
         self.feed(fabric, settings, check, false);
     }
 
-    /// A chain may have become able to send a packet.
+    /// Lets chains send after a change.
     #[inline]
     fn consider(&mut self, settings: &Settings, chain: u32, chunk: u32) {
         let state = &self.chains[chain as usize];
@@ -151,7 +151,7 @@ impl Worker {
         self.ready.push(chain);
     }
 
-    /// Which of its reductions a packet belongs to.
+    /// The reduction of a packet.
     #[inline]
     fn reduction_of(&self, chunk: u32) -> usize {
         match self.reductions.front() {
@@ -160,11 +160,11 @@ impl Worker {
         }
     }
 
-    /// Gives the wire packets until it is busy or there are none.
+    /// Sends packets until the wire is busy or none is left.
     ///
-    /// Others may wait for the same wire. Whoever has just sent queues behind those who wait for
-    /// this moment; and whose turn it is sends one packet even if somebody else was quicker. So all
-    /// get on alike.
+    /// Several workers may share the wire. A worker that has just sent queues behind the waiting
+    /// ones. The one whose turn it is sends a packet even if another was first. The wire is thus
+    /// shared evenly.
     #[inline]
     pub(super) fn feed(
         &mut self,
@@ -180,7 +180,7 @@ impl Worker {
         while self.ready.first().is_some() || self.under_way.is_some() {
             let free_at = fabric.free_at(self.wire);
             if free_at > fabric.now() && !(is_its_turn && free_at < Picoseconds::MAX) {
-                // A paused wire tells when it goes on.
+                // A paused wire reports its end of pause.
                 if free_at < Picoseconds::MAX {
                     self.waits_for_wire = true;
                     let (time, kind) = if has_sent { (fabric.now(), QUEUE) } else { (free_at, WIRE) };
@@ -193,8 +193,7 @@ impl Worker {
         }
     }
 
-    /// All who waited for the moment at which it sent have been called: it queues for the wire
-    /// again.
+    /// All workers that waited for this time have been called, so it queues for the wire again.
     pub(super) fn queue(&mut self, fabric: &mut Fabric<'_>, settings: &Settings, check: Option<&mut Check>) {
         self.waits_for_wire = false;
         self.feed(fabric, settings, check, false);
@@ -214,7 +213,7 @@ impl Worker {
 
     #[inline]
     fn send(&mut self, fabric: &mut Fabric<'_>, settings: &Settings, check: Option<&mut Check>) {
-        // The rest of a message that has its result is not sent.
+        // A message that has its result is not sent further.
         let under_way =
             self.under_way.take().filter(|way| self.chains[way.chain as usize].chunk == way.first);
         let Some(way) = under_way.or_else(|| {
@@ -256,7 +255,7 @@ impl Worker {
         self.set_alarm(fabric);
     }
 
-    /// One timer a worker, for the packet that waits longest.
+    /// One timer per worker, for the packet with the longest wait.
     #[inline]
     fn set_alarm(&mut self, fabric: &mut Fabric<'_>) {
         if self.has_alarm {
@@ -269,15 +268,15 @@ impl Worker {
         }
     }
 
-    /// Its alarm is about to ring; false, and it is off, if no packet waits for a result.
+    /// False if no packet waits for a result; the timer is then off.
     pub(super) fn needs_alarm(&mut self) -> bool {
         self.has_alarm = self.waiting.first().is_some();
         self.has_alarm
     }
 
-    /// Sends again what has waited too long. All workers have added vectors up to packet `settled`:
-    /// only of these a result is owed.
-    pub(super) fn wake(
+    /// Resends packets whose time-out has expired. All workers have added vectors up to packet
+    /// `settled`; only these packets must get a result.
+    pub(super) fn expire_timers(
         &mut self,
         fabric: &mut Fabric<'_>,
         settings: &Settings,
@@ -311,7 +310,7 @@ impl Worker {
         self.feed(fabric, settings, check, false);
     }
 
-    /// All workers have added another vector: what was no longer asked for is asked for again.
+    /// All workers have added another vector: resends that had stopped start again.
     pub(super) fn resume(&mut self, fabric: &mut Fabric<'_>, settings: &Settings, check: Option<&mut Check>) {
         if !std::mem::take(&mut self.is_parked) {
             return;
@@ -326,7 +325,7 @@ impl Worker {
         self.feed(fabric, settings, check, false);
     }
 
-    /// What it waits for and no longer asks for.
+    /// Describes a packet for which it has given up.
     pub(super) fn stuck(&self) -> Option<String> {
         match self.gave_up {
             Some((reduction, packet)) => Some(format!(
@@ -348,7 +347,7 @@ impl Worker {
         (self.ready, self.waiting, self.under_way) = (Line::new(chains), Line::new(chains), None);
     }
 
-    /// A result has come; keys of vectors that have their sum are put into `delivered`.
+    /// Receives a result; appends the keys of vectors with complete sums to `delivered`.
     #[inline]
     pub(super) fn take_result(
         &mut self,

@@ -1,4 +1,4 @@
-//! What one process knows of another one: windows, credits, queues.
+//! Endpoints: the state of one process for another one: windows, credits, queues.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::super::super::arena::NONE;
 use super::preset::{Preset, SLOTS};
 use crate::engine::Picoseconds;
 
-/// One process's end of the relation with another one.
+/// The end of a connection at one process.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
     /// Host of the process.
@@ -17,11 +17,10 @@ pub(super) struct Endpoint {
     pub(super) peer: u32,
     pub(super) peer_host: u32,
     pub(super) route: u32,
-    /// First and last fragment that is not handed to the adapter in full.
+    /// First and last fragment with bytes that the adapter has not got.
     pub(super) first: u32,
     pub(super) last: u32,
-    /// Packets that may still be given to the adapter; resends and tiny fragments take it below
-    /// zero.
+    /// Packets that the adapter can still take; resends and tiny fragments make it negative.
     pub(super) credits: i32,
     /// In the list of endpoints with something to send.
     pub(super) is_listed: bool,
@@ -36,24 +35,24 @@ pub(super) struct Endpoint {
     window: u64,
     /// One bit per packet of the window that has arrived.
     received: Vec<u64>,
-    /// When an acknowledgement is due that has not been sent.
+    /// Time of the next acknowledgement that is due.
     pub(super) ack_due: Option<Picoseconds>,
-    /// By slot: number of the fragment that is being put together and bytes missing.
+    /// By slot: number of the fragment in reassembly, and its missing bytes.
     slots: FxHashMap<u32, (u32, u64)>,
-    /// Numbers of messages: next one to send, next one to match, those that came too early.
+    /// Numbers of messages: next one to send, next one to match, early arrivals.
     pub(super) next_match: u32,
     pub(super) expected_match: u32,
     pub(super) early: Vec<(u32, u32)>,
 }
 
-/// First sequence number of every endpoint: close to where 16 bits wrap, so that they do.
+/// First sequence number of every endpoint: near 2¹⁶, so that every run has a wrap-around.
 const FIRST: u64 = 65_000;
 
-/// What became of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     Accepted,
-    /// Old, beyond the window, or there already.
+    /// An old packet, one beyond the window, or a duplicate.
     Duplicate,
 }
 
@@ -93,7 +92,7 @@ impl Endpoint {
         self.sent.get(position as usize).copied()
     }
 
-    /// Takes note of a packet.
+    /// Adds a packet.
     pub(super) fn arrive(&mut self, seq: u64) -> Arrival {
         let window = self.window;
         let bit = |seq: u64| ((seq % window / 64) as usize, 1_u64 << (seq % window % 64));
@@ -115,7 +114,7 @@ impl Endpoint {
         }
     }
 
-    /// True if the slot of a fragment is free or its own: a packet of it can be taken.
+    /// True if a packet of the fragment can be accepted: its slot is free or its own.
     pub(super) fn has_slot(&self, number: u32) -> bool {
         self.slots.get(&(number % SLOTS)).is_none_or(|(known, _)| *known == number)
     }
@@ -140,7 +139,7 @@ impl Endpoint {
 
 /// The number near `near` that ends in the digits that were on the wire.
 pub(super) fn expand(wire: u32, near: u64, bits: u32) -> u64 {
-    // Numbers of 64 bits travel as their lower 32: no window is anywhere near as wide.
+    // Numbers of 64 bits are sent as their lower 32, far wider than any window.
     let unused = 64 - bits.min(32);
     let difference = (u64::from(wire).wrapping_sub(near) << unused).cast_signed() >> unused;
     near.wrapping_add_signed(difference)
@@ -158,7 +157,7 @@ mod tests {
                 assert_eq!(expand(seq as u32, near, 64), seq);
             }
         }
-        // 16 bits cannot tell what is 65 536 packets late.
+        // 16 bits cannot identify a packet that is 65 536 numbers late.
         assert_eq!(expand(10, 65_546, 16), 65_546);
     }
 

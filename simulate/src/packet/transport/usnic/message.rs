@@ -1,10 +1,10 @@
-//! The message layer: how `ob1` of Open MPI drives the transport.
+//! The message layer: the protocol of Open MPI's `ob1` over the transport.
 //!
-//! A message that fits goes out whole (eager). Of a longer one the first bytes go ahead; when they
-//! are matched, the receiver says so, and the sender streams the rest in fragments of which at most
-//! three are not handed to the adapter yet. With PUT the receiver tells where the rest goes, the
-//! sender puts it there in one fragment and says so when all of it is acknowledged. Messages are
-//! matched in the order in which they were sent; a receive is always posted.
+//! A message up to the eager limit is sent whole. Of a longer one the first bytes are sent; when
+//! they are matched, the receiver answers. The sender then streams the rest in fragments, of which
+//! at most three wait for the adapter. With PUT the receiver answers with an address, the sender
+//! writes the rest there in one fragment, and reports its acknowledgement. Messages are matched in
+//! the order of sending; a receive is always posted.
 
 use super::super::super::arena::NONE;
 use super::super::super::fabric::Fabric;
@@ -12,12 +12,18 @@ use super::Usnic;
 use super::preset::{EAGER_LIMIT, OB1_HEADER, RENDEZVOUS_BYTES};
 use super::segment::{Chained, Fragment, What};
 
-/// Bytes of headers.
+/// Bytes of ob1's header of an eager message (`mca_pml_ob1_match_hdr_t`, as all of the following:
+/// `pml_ob1_hdr.h` of Open MPI 4.1).
 const MATCH: u64 = 14;
+/// Bytes of the header of a rendezvous.
 const RENDEZVOUS: u64 = 32;
+/// Bytes of its acknowledgement.
 const READY: u64 = 40;
+/// Bytes of the header of a fragment.
 const DATA: u64 = 32;
+/// Bytes of the request of a PUT.
 const PUT_REQUEST: u64 = 56;
+/// Bytes of the end of a PUT.
 const FINISHED: u64 = 24;
 /// Fragments of a message that may wait for the adapter: `send_pipeline_depth`.
 const PIPELINE: u32 = 3;
@@ -34,7 +40,7 @@ pub(super) struct Message {
     /// Bytes in fragments so far.
     sent: u64,
     arrived: u64,
-    /// Fragments that are not handed to the adapter in full.
+    /// Fragments with bytes that the adapter has not got.
     outstanding: u32,
     next: u32,
 }
@@ -74,7 +80,7 @@ impl Usnic {
         self.send(fabric, endpoint, id);
     }
 
-    /// All of a fragment was handed to the adapter.
+    /// The adapter has got all of a fragment.
     pub(super) fn fragment_sent(&mut self, fabric: &mut Fabric<'_>, fragment: u32) {
         let Fragment { what, message, .. } = self.fragments[fragment];
         if what == What::Data {
@@ -112,7 +118,7 @@ impl Usnic {
                 state.sent = state.bytes;
                 self.send_fragment(fabric, from, What::Put, message, rest);
             }
-            // The receiver learns of it from what comes after.
+            // The receiver is informed by a later fragment.
             What::Put => {}
             What::Finished => self.deliver(message),
         }

@@ -2,24 +2,23 @@
 //!
 //! ```text
 //! message layer (ob1)   message.rs    eager, rendezvous and its pipeline, PUT, matching in order
-//! fragments, segments   segment.rs    a fragment is what ob1 hands over, a segment is one packet until it is acknowledged
+//! fragments, segments   segment.rs    fragments of ob1; a segment is one unacknowledged packet
 //! endpoints             endpoint.rs   windows, credits, reassembly
-//! processes             module.rs     what one progress pass does, in the order of the code; receive.rs what arrives
+//! processes             module.rs     progress passes, in the order of the code; receive.rs
 //! versions              preset.rs
 //! ```
 //!
-//! Everything happens in *progress passes*: a process looks at its completion queues, its timers
-//! and its sends once per [`Preset::pass`], and what arrives in between waits. There is one process
-//! per host. Passes in which nothing can happen are skipped, not simulated.
+//! All work is done in *progress passes*: a process polls its completion queues, timers and sends
+//! once per [`Preset::pass`]; arrivals in between wait. There is one process per host. Passes
+//! without work are skipped.
 //!
-//! Reproduced are the mechanisms of the code, with their flaws: the resend upon the *first*
-//! duplicate acknowledgement, the immediate acknowledgement of duplicates (together they keep a
-//! bulk flow resending after a single loss), tiny fragments overtaking the queue, credits that
-//! resends take below zero. Not modelled: start-up (address resolution, connectivity checks),
-//! registration and copying of memory, computation that keeps a process from polling, several
-//! adapters, arbitration between the two channels in the adapter (packets leave in the order in
-//! which they are posted), and fast receive: a packet that is alone on the command channel is
-//! handed on before the bookkeeping for it, which changes times within a pass only.
+//! The mechanisms of the code are reproduced with their flaws. The *first* duplicate
+//! acknowledgement causes a resend, and duplicates are acknowledged at once; together they keep a
+//! bulk flow resending after a single loss. Tiny fragments overtake the queue, and resends make
+//! credits negative. Not modelled: start-up (address resolution, connectivity checks), registration
+//! and copying of memory, computation that delays polling, several adapters, arbitration between
+//! the two channels of the adapter (packets leave in the order of posting). Fast receive, which
+//! changes times within a pass only, is not modelled either.
 
 mod endpoint;
 mod message;
@@ -76,14 +75,14 @@ pub struct Usnic {
     counts: Counts,
 }
 
-/// What happened so far.
+/// Counts of events so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets sent again because an acknowledgement came twice.
+    /// Packets sent again after a duplicate acknowledgement.
     pub fast_resends: u64,
-    /// Packets sent again because their timer ran down.
+    /// Packets sent again after a time-out.
     pub timeouts: u64,
-    /// Packets that were sent again: of both kinds, less those acknowledged while they waited.
+    /// Packets sent again: of both kinds, less those acknowledged while they waited.
     pub resends: u64,
     /// Packets that had arrived before, or beyond the window.
     pub duplicates: u64,
@@ -99,8 +98,8 @@ impl Usnic {
     /// Processes that have not communicated yet.
     ///
     /// # Errors
-    /// An MTU that does not hold the headers and a byte; a network that pauses links, of which the
-    /// adapter's completions know nothing.
+    /// An MTU below the headers and a byte; a network that pauses links, which the model of the
+    /// adapter's completions does not include.
     pub fn new(fabric: &Fabric<'_>, preset: Preset) -> Result<Self> {
         let least = preset.reserved + preset.chunk_header + 1;
         if preset.mtu < least || preset.mtu > u32::from(u16::MAX) {
@@ -127,7 +126,7 @@ impl Usnic {
         })
     }
 
-    /// What happened so far.
+    /// Counts of events so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -157,7 +156,7 @@ impl Program for Usnic {
             return;
         }
         ring.push_back(packet);
-        self.wake(fabric, host.0, fabric.now());
+        self.schedule_pass(fabric, host.0, fabric.now());
     }
 
     fn needs(&mut self, timer: Timer, at: Picoseconds) -> bool {

@@ -1,4 +1,4 @@
-//! One process: what a progress pass does, and what is done in between.
+//! One process: its progress passes, and the adapter between them.
 
 use std::collections::VecDeque;
 
@@ -9,14 +9,14 @@ use super::super::super::timer::Timer;
 use super::super::super::wire_bytes;
 use super::preset::Preset;
 use super::retransmission::Timers;
-use super::segment::{Noted, Place, Segment};
+use super::segment::{Place, Segment, SegmentHandle};
 use super::{CHUNK, COMMAND, DATA, HAS_ACK, ONLY_ACK, Usnic};
 use crate::engine::Picoseconds;
 
-/// State of a process that does not belong to one of its endpoints.
+/// State of a process besides that of its endpoints.
 #[derive(Clone, Debug)]
 pub(super) struct Module {
-    /// Passes happen at `phase` + n · pass: processes do not poll in step.
+    /// Passes are at `phase` + n · pass: processes poll at different times.
     phase: Picoseconds,
     pub(super) next_pass: Picoseconds,
     last_pass: Option<Picoseconds>,
@@ -24,18 +24,18 @@ pub(super) struct Module {
     pub(super) command_credits: u32,
     /// Endpoints with something to send, in turn.
     pub(super) ready: VecDeque<u32>,
-    /// Segments that are to be sent again.
-    pub(super) resend: VecDeque<Noted>,
+    /// Segments that wait for their resend.
+    pub(super) resend: VecDeque<SegmentHandle>,
     /// Endpoints that owe an acknowledgement.
     pub(super) owing: Vec<u32>,
     pub(super) timers: Timers,
-    /// What the adapter will have sent, when, in order.
+    /// Packets of the adapter with the ends of their transmission, in order.
     completions: VecDeque<Completion>,
     pub(super) command_ring: VecDeque<Packet>,
     pub(super) data_ring: VecDeque<Packet>,
 }
 
-/// The adapter has sent a packet: its credits come back.
+/// A completion: the adapter has sent a packet and returns its credits.
 #[derive(Clone, Copy, Debug)]
 struct Completion {
     time: Picoseconds,
@@ -82,8 +82,8 @@ impl Module {
 }
 
 impl Usnic {
-    /// Sees to it that a process makes a pass at `time` or as soon after as it polls.
-    pub(super) fn wake(&mut self, fabric: &mut Fabric<'_>, host: u32, time: Picoseconds) {
+    /// Schedules the first pass of a process at or after `time`.
+    pub(super) fn schedule_pass(&mut self, fabric: &mut Fabric<'_>, host: u32, time: Picoseconds) {
         let pass = self.preset.pass;
         let module = &mut self.modules[host as usize];
         let earliest = module.last_pass.map_or(time, |last| time.max(last.saturating_add(1)));
@@ -102,7 +102,7 @@ impl Usnic {
         module.next_pass = Picoseconds::MAX;
         module.last_pass = Some(now);
         self.take_completions(now, host);
-        // The command channel is looked at first. What arrives meanwhile is for the next pass.
+        // The command channel is polled first. Arrivals meanwhile wait for the next pass.
         for channel in [COMMAND, DATA] {
             let module = &mut self.modules[host as usize];
             let ring = if channel == COMMAND { &mut module.command_ring } else { &mut module.data_ring };
@@ -140,14 +140,15 @@ impl Usnic {
         }
     }
 
-    /// Resends, new sends, acknowledgements: in the order of the code, whatever its comment says.
+    /// Resends, new sends, acknowledgements: in the order of the code, from which its comment
+    /// differs.
     fn progress_sends(&mut self, fabric: &mut Fabric<'_>, host: u32) {
         for _ in 0..self.preset.resends {
             let module = &mut self.modules[host as usize];
             if module.data_credits <= 1 {
                 break;
             }
-            let Some((id, generation)) = module.resend.pop_front() else { break };
+            let Some(SegmentHandle { id, generation }) = module.resend.pop_front() else { break };
             let segment = self.segments[id];
             // Acknowledged while it waited.
             if segment.generation != generation || segment.place != Place::Resend {
@@ -180,17 +181,17 @@ impl Usnic {
         self.modules[host as usize].owing = owing;
     }
 
-    /// When there is something to do next.
+    /// Time of the next work.
     fn plan(&mut self, fabric: &mut Fabric<'_>, host: u32) {
         let module = &self.modules[host as usize];
         let due = module.owing.iter().filter_map(|endpoint| self.endpoints[*endpoint as usize].ack_due).min();
         if let Some(time) = due.filter(|_| module.command_credits > 1) {
-            self.wake(fabric, host, time);
+            self.schedule_pass(fabric, host, time);
         }
         self.plan_sends(fabric, host);
     }
 
-    /// When there is something to do next about packets that are sent.
+    /// Time of the next work on packets that are sent.
     fn plan_sends(&mut self, fabric: &mut Fabric<'_>, host: u32) {
         let expiry = self.next_expiry(host);
         let module = &self.modules[host as usize];
@@ -202,7 +203,7 @@ impl Usnic {
             expiry,
         ];
         if let Some(time) = times.into_iter().flatten().min() {
-            self.wake(fabric, host, time);
+            self.schedule_pass(fabric, host, time);
         }
     }
 
@@ -347,7 +348,7 @@ impl Usnic {
         module.completions.push_back(Completion { time, ..completion });
     }
 
-    /// What of a sequence number goes into a header.
+    /// The digits of a sequence number in a header.
     fn digits(&self, seq: u64) -> u32 {
         if self.preset.sequence_bits == 16 { u32::from(seq as u16) } else { seq as u32 }
     }

@@ -1,6 +1,7 @@
-//! What the versions of the usNIC BTL differ in.
+//! Presets: the differences between versions of the usNIC BTL.
 
 use crate::engine::Picoseconds;
+use crate::packet::header_bytes::{ETHERNET, IPV4, UDP};
 
 /// Parameters of `usnic-2013` and `usnic-4.1`.
 ///
@@ -11,9 +12,9 @@ use crate::engine::Picoseconds;
 pub struct Preset {
     /// Largest IP packet.
     pub mtu: u32,
-    /// Bytes of a frame before the BTL header: Ethernet, and IPv4 and UDP where there are.
+    /// Bytes of a frame before the BTL header: Ethernet, and IPv4 and UDP if used.
     pub frame_header: u32,
-    /// What the MTU holds besides BTL header and payload.
+    /// Bytes of the MTU besides BTL header and payload.
     pub reserved: u32,
     /// BTL header of a fragment in one packet, and of an acknowledgement.
     pub fragment_header: u32,
@@ -21,13 +22,13 @@ pub struct Preset {
     pub chunk_header: u32,
     /// Digits of sequence numbers on the wire.
     pub sequence_bits: u32,
-    /// Unacknowledged for so long, a packet is sent again: 1 ms and 5 ms.
+    /// Retransmission time-out of a packet: 1 ms and 5 ms.
     pub timeout: Picoseconds,
-    /// Progress passes before an acknowledgement goes out on its own, at the latest at the next
-    /// tick, of which there is one a millisecond.
+    /// Progress passes before an acknowledgement is sent alone; the next tick of the millisecond
+    /// clock is the latest time.
     pub acknowledge_after: u32,
-    /// In place of passes and ticks: the time before an acknowledgement goes out on its own. The
-    /// design notes say 50 µs.
+    /// In place of passes and ticks: time before an acknowledgement is sent alone. The design notes
+    /// have 50 µs.
     pub ack_delay: Option<Picoseconds>,
     /// Packets are numbered within a window of this; one less may be unacknowledged. 2 to 32 768.
     pub window: u32,
@@ -35,7 +36,7 @@ pub struct Preset {
     pub endpoint_credits: u32,
     /// Resends in one pass.
     pub resends: u32,
-    /// The first duplicate acknowledgement sends the packet after it again.
+    /// The first duplicate acknowledgement causes a resend of the packet after it.
     pub has_fast_retransmit: bool,
     /// Fragments below this many bytes, header of ob1 included, may overtake the queue if they fit
     /// into one packet.
@@ -44,10 +45,10 @@ pub struct Preset {
     pub tiny_on_command: bool,
     /// Long messages are put into the receiver's memory.
     pub has_put: bool,
-    /// Time of one progress pass of a process that does nothing but poll, 0.5 to 2 µs. An
-    /// acknowledgement waits for some passes for a packet to travel with: where they are over
-    /// before the next packet leaves, both directions of a link at 10 Gbit/s lose 1 % to
-    /// acknowledgements of their own, so with passes of 1 µs and below.
+    /// Time of one progress pass of a process that only polls, 0.5 to 2 µs. An acknowledgement
+    /// waits some passes for a packet to travel with. If they end before the next packet leaves,
+    /// acknowledgements are sent alone; with passes of 1 µs and below, they cost both directions of
+    /// a link at 10 Gbit/s 1 %.
     pub pass: Picoseconds,
     /// Packets that the data channel can hold: `sd_num`, `rd_num`.
     pub data_credits: u32,
@@ -65,9 +66,9 @@ pub(super) const RENDEZVOUS_BYTES: u64 = 500;
 const ENDPOINT_CREDITS: u32 = 8;
 /// WINDOW_SIZE.
 const WINDOW: u32 = 4096;
-/// Widest window that numbers of 16 bits bear: what is older and what is newer have to differ.
+/// Widest window for numbers of 16 bits: half of their range, so that old and new numbers differ.
 pub(in crate::packet) const MOST_WINDOW: u32 = 1 << 15;
-/// Fragments that a receiver can put together at a time.
+/// Fragments that a receiver can reassemble at a time.
 pub(super) const SLOTS: u32 = 2048;
 /// A clock tick that makes all delayed acknowledgements due.
 pub(super) const TICK: Picoseconds = 1_000_000_000;
@@ -77,8 +78,8 @@ impl Preset {
     pub fn v4_1(mtu: u32) -> Self {
         Self {
             mtu,
-            frame_header: 14 + 20 + 8,
-            reserved: 20 + 8,
+            frame_header: ETHERNET + IPV4 + UDP,
+            reserved: IPV4 + UDP,
             fragment_header: 32,
             chunk_header: 48,
             sequence_bits: 16,
@@ -103,7 +104,7 @@ impl Preset {
     pub fn v2013(mtu: u32) -> Self {
         Self {
             mtu,
-            frame_header: 14,
+            frame_header: ETHERNET,
             reserved: 40,
             fragment_header: 48,
             chunk_header: 64,
@@ -124,7 +125,7 @@ impl Preset {
         }
     }
 
-    /// Largest message that leaves without asking: the eager limit less the largest header of ob1.
+    /// Largest eager message: the eager limit less the largest header of ob1.
     pub fn eager_bytes(&self) -> u64 {
         EAGER_LIMIT - OB1_HEADER
     }
@@ -139,8 +140,7 @@ impl Preset {
         self.mtu.saturating_sub(self.reserved + self.chunk_header).max(1)
     }
 
-    /// Credits of the channel of tiny fragments that have to be left for them to overtake the
-    /// queue.
+    /// Least credits of the command channel with which tiny fragments overtake the queue.
     pub(super) fn fast_path(&self) -> u32 {
         let credits = if self.tiny_on_command { self.command_credits } else { self.data_credits };
         credits.saturating_sub(10)

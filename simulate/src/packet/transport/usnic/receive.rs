@@ -1,10 +1,11 @@
-//! What arrives: acknowledgements, then data.
+//! Received packets: acknowledgements, then data.
 
 use super::super::super::arena::Packet;
 use super::super::super::fabric::Fabric;
 use super::endpoint::{Arrival, expand};
 use super::preset::TICK;
 use super::segment::Place;
+use super::segment::SegmentHandle;
 use super::{CHUNK, HAS_ACK, ONLY_ACK, Usnic};
 use crate::engine::Picoseconds;
 
@@ -13,7 +14,7 @@ impl Usnic {
     pub(super) fn take_packet(&mut self, fabric: &mut Fabric<'_>, host: u32, packet: &Packet) {
         let endpoint = packet.flow;
         let bits = self.preset.sequence_bits;
-        // Even what turns out to be a duplicate delivers its acknowledgement.
+        // The acknowledgement in a duplicate packet counts, too.
         if packet.flags & HAS_ACK != 0 {
             let near = self.endpoints[endpoint as usize].acknowledged;
             self.take_acknowledgement(fabric, endpoint, expand(packet.ack, near, bits));
@@ -25,8 +26,8 @@ impl Usnic {
         let state = &mut self.endpoints[endpoint as usize];
         let seq = expand(packet.seq, state.next_contiguous, bits);
         let is_chunk = packet.flags & CHUNK != 0;
-        // A slot that is taken: as if the packet had been lost. What was accepted before is not
-        // looked at, its fragment may be gone.
+        // A packet without a free slot counts as lost. Packets that are already accepted are not
+        // checked, as their fragment may be gone.
         let is_new = seq >= state.next_contiguous;
         if is_new && is_chunk && !state.has_slot(self.fragments[fragment].number) {
             return;
@@ -72,7 +73,9 @@ impl Usnic {
             if matches!(segment.place, Place::InFlight(_)) {
                 segment.place = Place::Resend;
                 self.counts.fast_resends += 1;
-                self.modules[state.host as usize].resend.push_back((id, segment.generation));
+                self.modules[state.host as usize]
+                    .resend
+                    .push_back(SegmentHandle { id, generation: segment.generation });
             }
             return;
         }

@@ -3,7 +3,7 @@
 use super::super::super::arena::NONE;
 use crate::engine::Picoseconds;
 
-/// What the message layer hands over: of any size.
+/// A fragment of the message layer, of any size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment {
     pub(super) what: What,
@@ -15,7 +15,7 @@ pub(super) struct Fragment {
     /// Bytes handed to the adapter.
     pub(super) sent: u64,
     pub(super) acknowledged: u64,
-    /// The one after it in the queue of its endpoint, or among free ones.
+    /// Its successor in the queue of its endpoint, or among free ones.
     pub(super) next: u32,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum What {
     Ready,
     /// Some of the rest.
     Data,
-    /// The receiver has told where the rest goes.
+    /// The receiver has sent the address for the rest.
     PutRequest,
     /// The rest, put there.
     Put,
@@ -50,19 +50,20 @@ pub(super) struct Segment {
     /// Copies that the adapter has not sent yet.
     pub(super) posted: u32,
     pub(super) place: Place,
-    /// Which of the successive users of this record it is.
+    /// Number of this use of the record.
     pub(super) generation: u32,
     pub(super) next: u32,
 }
 
 impl Segment {
-    /// True if it is what was noted down, and its timer still runs until `deadline`.
-    pub(super) fn has_timer(&self, noted: Noted, deadline: Picoseconds) -> bool {
-        self.generation == noted.1 && self.place == Place::InFlight(deadline)
+    /// True if `handle` names the present use of the record, and its timer still runs until
+    /// `deadline`.
+    pub(super) fn has_timer(&self, handle: SegmentHandle, deadline: Picoseconds) -> bool {
+        self.generation == handle.generation && self.place == Place::InFlight(deadline)
     }
 }
 
-/// Where a segment is.
+/// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// It is sent, and its retransmission timer expires at this time.
@@ -73,8 +74,14 @@ pub(super) enum Place {
     Acknowledged,
 }
 
-/// A segment as it was when it was noted down.
-pub(super) type Noted = (u32, u32);
+/// Names one use of a record: the record may serve another segment later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SegmentHandle {
+    /// The number of the record.
+    pub(super) id: u32,
+    /// The [generation](Segment::generation) of that use.
+    pub(super) generation: u32,
+}
 
 /// Records with a free list.
 #[derive(Clone, Debug)]
@@ -83,10 +90,10 @@ pub(super) struct Pool<T> {
     free: u32,
 }
 
-/// A record that knows the next one.
+/// A record with a link to the next one.
 pub(super) trait Chained {
     fn next(&mut self) -> &mut u32;
-    /// Takes over what has to survive from the last user of the record.
+    /// Keeps the generation from the last use of the record.
     fn follow(&mut self, last: &Self);
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::super::arena::NONE;
 use super::preset::SLOTS;
-use super::segment::{Noted, Place};
+use super::segment::{Place, SegmentHandle};
 use super::*;
 use crate::engine::Picoseconds;
 use crate::packet::{FabricOptions, Paths, Simulation};
@@ -148,7 +148,7 @@ fn credits_can_be_chosen() {
     }
 }
 
-/// A lone packet is acknowledged so much later, in whole passes; the 1 ms tick does not end the
+/// A lone packet is acknowledged after this delay, in whole passes; the 1 ms tick does not end the
 /// delay.
 #[test]
 fn the_delay_of_acknowledgements_can_be_chosen() {
@@ -298,13 +298,14 @@ impl Usnic {
                 // timer is started twice in one pass has two timers that expire at once; the second
                 // one finds nothing to do.
                 let module = &self.modules[end.host as usize];
-                let noted = (*place, segment.generation);
-                let here =
-                    |one: &Noted, at: Picoseconds| *one == noted && segment.place == Place::InFlight(at);
+                let handle = SegmentHandle { id: *place, generation: segment.generation };
+                let here = |one: &SegmentHandle, at: Picoseconds| {
+                    *one == handle && segment.place == Place::InFlight(at)
+                };
                 let timers: BTreeSet<Picoseconds> =
                     module.timers.iter().filter(|(at, one)| here(one, *at)).map(|(at, _)| *at).collect();
                 let turns =
-                    module.resend.iter().filter(|one| **one == noted && segment.place == Place::Resend);
+                    module.resend.iter().filter(|one| **one == handle && segment.place == Place::Resend);
                 assert_eq!(
                     (timers.len(), turns.count()),
                     match segment.place {
@@ -336,8 +337,8 @@ impl Usnic {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Under loss, with packets that come twice and that overtake each other, every message arrives
-    /// exactly once and everything comes to rest, on any leaves and spines.
+    /// With loss, duplicates and reordering, every message arrives exactly once and all events end,
+    /// on any leaves and spines.
     #[test]
     fn invariants(
         messages in prop::collection::vec((0_u32..4, 1_u32..4, prop_oneof![0_u64..2000, 0_u64..200_000, Just(400_000)]), 1..12),

@@ -71,7 +71,7 @@ fn what_switches_do_not_sum_loads_the_server() {
         let text = format!("atp[congestion-control=off,window=400,aggregators={rows},leak-timeout=1000s]");
         let mut run = Run::of(&net, &FabricOptions::default(), &text, false);
         let group = run.open(1, &[0, 1, 2, 3, 4, 5, 6, 7], &[8]);
-        // The first aggregators belong to somebody who never ends.
+        // The first aggregators belong to a job that never ends.
         let taken = (f64::from(rows) * share) as usize;
         run.atp.0.tables[0].rows[..taken].iter_mut().for_each(|row| row.identifier = 77 << 32);
         run.add_all(group, bytes);

@@ -32,8 +32,8 @@ fn occupy(run: &mut Run<'_>, group: u32, is_taken: bool) {
     run.atp.0.tables[0].rows[index].identifier = if is_taken { 77 << 32 } else { FREE };
 }
 
-/// A packet meets a taken aggregator and goes to the server; the other one comes when it is free,
-/// and stays there. Nobody will ever have both but by sending again.
+/// A packet finds its aggregator allocated and continues to the server; the other one arrives when
+/// it is free, and stays there. Only a resend brings both together.
 #[test]
 fn a_sum_divided_between_switch_and_server_waits_for_resends() {
     let net = star(3);
@@ -106,7 +106,8 @@ fn a_job_that_is_gone_loses_its_aggregators_after_a_while() {
     };
     let leak = u64::from(gone) << 32;
     assert_eq!(add(&mut run), (leak, 2));
-    // The next contribution finds that nobody has touched it for more than 1 ms, and takes it.
+    // The next contribution finds an aggregator that is unused for more than 1 ms, and allocates
+    // it.
     assert_eq!(add(&mut run), (FREE, 2));
     assert_eq!(add(&mut run), (FREE, 2));
     assert_eq!((run.done.len(), checked(&run), run.atp.0.tables[0].leaks), (6, 6 * 62, 1));
@@ -148,7 +149,7 @@ fn who_waits_for_somebody_who_never_comes_gives_up() {
     }
 }
 
-/// Invariant (h): a mark on one contribution reaches all workers of the job and nobody else.
+/// Invariant (h): a mark on one contribution reaches all workers of the job, and no other worker.
 #[test]
 fn marks_reach_the_job_and_no_other() {
     let net = network("h0-a h1-a h2-b h3-b h4-p h5-p h6-p a-p b-p");
@@ -344,8 +345,8 @@ fn headers_say_who_and_how_many() {
     assert_eq!(seen, [(1, 1, 2, 3, false), (2, 1, 2, 3, false), (1, 2, 1, 3, false), (1, 4, 1, 3, true)]);
 }
 
-/// Nobody's silence, 200 µs, is waited for once all have the sum: it rests when the last packet has
-/// arrived.
+/// No time-out of 200 µs is pending once all have the sum: the last event is the arrival of the
+/// last packet.
 #[test]
 fn it_rests_with_the_last_sum() {
     let net = network("h0-s h1-s h2-s");

@@ -1,4 +1,4 @@
-//! What a worker takes for lost.
+//! The packet that a worker assumes lost.
 
 use proptest::prelude::*;
 
