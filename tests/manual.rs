@@ -34,7 +34,7 @@ const APART: [(&str, Option<&str>); 4] = [
     ("# With a container", None),
 ];
 /// Pages of which neither prose nor links nor commands are looked at yet.
-const UNMEASURED: [&str; 2] = ["docs/report.md", "docs/segmentation.md"];
+const UNMEASURED: [&str; 1] = ["docs/report.md"];
 /// Columns of a line, and words of a sentence.
 const COLUMNS: usize = 100;
 const WORDS: usize = 25;
@@ -197,6 +197,7 @@ run! {
     commands_about_plugins_run: "docs/plugins.md",
     commands_about_profiling_run: "docs/profiling.md",
     commands_about_scenarios_run: "docs/scenarios.md",
+    commands_about_segmentation_run: "docs/segmentation.md",
     commands_about_topologies_run: "docs/topologies.md",
     commands_of_the_tutorial_run: "docs/tutorial.md",
 }

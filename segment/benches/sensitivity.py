@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How much the method `evidence` depends on each of its constants.
+"""How much the method `rounds` depends on each of its constants.
 
     segment/benches/sensitivity.py RUNS [FILE...]
 
 RUNS is a folder that the example `labelled-runs` has filled. FILEs are sources whose constants are
-changed; all of segment/src/method/evidence if none is named. Each constant that is a single number
+changed; all of segment/src/method/rounds if none is named. Each constant that is a single number
 is set to half and to double its value in turn, the program is built, and all runs are scored. The
 output is a table of mean boundary F1, the better of leaf and auto level in each run, at half, as it
 is, at double. The script changes the work tree and restores each file: run it in a tree of its own
@@ -29,7 +29,7 @@ BUILD = ['cargo', 'build', '--quiet', '--release', '--bin', 'pf-segment', '--tar
 
 
 def scored(run, truth, level):
-    command = [ROOT / 'target/sensitivity/release/pf-segment', run, '--method', 'evidence', '--level', level,
+    command = [ROOT / 'target/sensitivity/release/pf-segment', run, '--method', 'rounds', '--level', level,
                '--score', truth]
     done = subprocess.run(command, capture_output=True, text=True)
     found = re.search(r'boundary_f1[ ,=:]+([0-9.]+)', done.stdout)
@@ -56,7 +56,7 @@ def changed(kind, value, factor):
 
 def main():
     runs = sorted(pathlib.Path(sys.argv[1]).glob('*.trace.tar.gz'))
-    files = [pathlib.Path(name) for name in sys.argv[2:]] or sorted(ROOT.glob('segment/src/method/evidence/*.rs'))
+    files = [pathlib.Path(name) for name in sys.argv[2:]] or sorted(ROOT.glob('segment/src/method/rounds/*.rs'))
     if not runs or not built():
         sys.exit('no runs *.trace.tar.gz with their truths *.truth.csv, or the program does not build')
     print(f'as it is: {score(runs):.3f} ({len(runs)} runs)', flush=True)
