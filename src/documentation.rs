@@ -1,5 +1,6 @@
 //! A command's documentation, made from its parser: the manual page (roff) and its page of
-//! docs/commands (Markdown). What stands after the options in `--help` becomes the examples of both.
+//! docs/commands (Markdown). What stands after the options in `--help` becomes the examples of
+//! both.
 //!
 //! That text consists of blocks between blank lines. An indented line is of the shell; all else is
 //! prose, and `Examples:` a heading.

@@ -16,8 +16,8 @@ pub(crate) const AXES: [&str; 10] = [
     "seed",
 ];
 
-/// The axes that say what is simulated, not what is chosen of a system: runs that differ on them are
-/// not ranked against each other.
+/// The axes that say what is simulated, not what is chosen of a system: runs that differ on them
+/// are not ranked against each other.
 pub(crate) const MODEL: [usize; 3] = [5, 6, 8];
 
 /// What a run chose, by axis.

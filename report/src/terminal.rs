@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-/// Appends a table whose first row is the heading; columns without a value are left out. The columns
+/// Appends a table whose first row is the heading; columns without a value are left out. The
+/// columns
 /// `numbers` are aligned to the right, words to the left.
 pub(crate) fn aligned<const COLUMNS: usize>(
     text: &mut String,

@@ -1,4 +1,5 @@
-//! A page of Markdown as the tests of the manual look at it: prose, links, headings, blocks of shell.
+//! A page of Markdown as the tests of the manual look at it: prose, links, headings, blocks of
+//! shell.
 
 #![allow(dead_code, unreachable_pub, reason = "not every test looks at everything")]
 

@@ -2,8 +2,8 @@
 //!
 //! Runs are compared that chose the same on every axis. If no run of one result has a like in the
 //! other, and both have equally many, they are compared in order: then the choice itself is what
-//! changed. Phases are the same by job and name, links by the names of their ends and by their order
-//! among parallel ones, so that two networks can be compared as far as their names agree.
+//! changed. Phases are the same by job and name, links by the names of their ends and by their
+//! order among parallel ones, so that two networks can be compared as far as their names agree.
 //!
 //! Memory is that of both results.
 
@@ -228,8 +228,8 @@ fn phases(views: &[RunView<'_>; 2]) -> Vec<(u32, Placed)> {
     found
 }
 
-/// Which links of two networks are the same: links of the first one have its numbers, those that the
-/// second one has alone come after them.
+/// Which links of two networks are the same: links of the first one have its numbers, those that
+/// the second one has alone come after them.
 struct SameLinks {
     /// By link of the second network.
     second: Vec<u32>,

@@ -7,8 +7,8 @@ use phaseflow_collect::Result;
 use super::{Diff, changes, ratio};
 use crate::table::Rows;
 
-/// A row is of a run, of a phase (`job`, `phase`) or of a link in a phase (`src`, `dst`); names that
-/// begin with `other_` are of the second result, a ratio is second / first.
+/// A row is of a run, of a phase (`job`, `phase`) or of a link in a phase (`src`, `dst`); names
+/// that begin with `other_` are of the second result, a ratio is second / first.
 const COLUMNS: [&str; 16] = [
     "run",
     "other_run",

@@ -203,7 +203,8 @@ fn curve(rows: &[(usize, f64)]) -> Vec<(f64, f64)> {
     points.chain((!rows.is_empty()).then_some((rows.len() as f64, 0.0))).collect()
 }
 
-/// Simulated seconds of the phases of the only job; of several jobs none, as they share the network.
+/// Simulated seconds of the phases of the only job; of several jobs none, as they share the
+/// network.
 fn phase_seconds(view: &RunView<'_>) -> Vec<(String, f64)> {
     let [job] = &view.run.jobs[..] else { return Vec::new() };
     if view.run.labels.model == "traffic" {

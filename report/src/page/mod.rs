@@ -1,7 +1,7 @@
 //! `index.html`: one page, nothing outside of it.
 //!
-//! From the answer to the detail: the verdict in sentences, the runs, tiles, the most loaded link of
-//! every phase, then one phase of one run in all its parts ([`explorer`]), phases and jobs over
+//! From the answer to the detail: the verdict in sentences, the runs, tiles, the most loaded link
+//! of every phase, then one phase of one run in all its parts ([`explorer`]), phases and jobs over
 //! time. What is long is folded. Sizes are bounded whatever the results: [`DETAILED`] runs have
 //! drawings, further ones are in the tables and in the CSV files.
 //!

@@ -180,8 +180,8 @@ impl<'a> Blocks<'a> {
         start_ns.saturating_add(repeat.period_ns.saturating_mul(periods))
     }
 
-    /// What a block is, with `before` messages before it and `after` messages after it; `None` if no
-    /// other one can be the same.
+    /// What a block is, with `before` messages before it and `after` messages after it; `None` if
+    /// no other one can be the same.
     pub(crate) fn content(&self, block: usize, before: u64, after: u64) -> Option<Content> {
         let Range { start, end } = self.blocks[block].messages;
         let repeats = &self.chosen.repeats;

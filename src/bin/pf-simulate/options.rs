@@ -274,8 +274,8 @@ pub(crate) struct SweepOptions {
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     only: Vec<String>,
 
-    /// Print the points as JSON, one a line, and end; `done` says whether the file that -o names, or
-    /// what there is of it so far, has the point
+    /// Print the points as JSON, one a line, and end; `done` says whether the file that -o names,
+    /// or what there is of it so far, has the point
     #[arg(long)]
     pub(crate) status: bool,
 

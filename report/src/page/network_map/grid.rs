@@ -49,7 +49,8 @@ pub(super) fn layout(network: &Network, is_small: bool) -> Option<Layout> {
 
 fn placed(network: &Network, coordinates: &[Option<Vec<usize>>], sizes: &[usize]) -> Option<Layout> {
     let size = |d: usize| sizes.get(d).copied().unwrap_or(1);
-    // Planes of the third coordinate stand side by side, those of all further ones below each other.
+    // Planes of the third coordinate stand side by side, those of all further ones below each
+    // other.
     let further: usize = sizes.iter().skip(3).product();
     let columns = size(2) * (size(0) + BETWEEN_PLANES) - BETWEEN_PLANES;
     let rows = further * (size(1) + BETWEEN_PLANES) - BETWEEN_PLANES;

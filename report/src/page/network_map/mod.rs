@@ -1,7 +1,7 @@
 //! The network as a drawing whose lines are as wide and dark as its links are used.
 //!
-//! Trees stand in levels, hosts at the bottom ([`levels`]); tori, meshes and HyperX as a grid by the
-//! coordinates in the names of their switches ([`grid`]); all others, dragonflies for one, on a
+//! Trees stand in levels, hosts at the bottom ([`levels`]); tori, meshes and HyperX as a grid by
+//! the coordinates in the names of their switches ([`grid`]); all others, dragonflies for one, on a
 //! circle in the order of the file ([`circle`]). Networks of more nodes than can be told apart are
 //! drawn in groups of neighbours: a line then stands for all links between two groups, and has the
 //! value of the most used one.

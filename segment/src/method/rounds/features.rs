@@ -6,9 +6,9 @@ use crate::first_pass::window::sketch::scatter;
 /// Bins of pairs.
 pub(super) const PAIRS: usize = 512;
 
-/// The first pairs have a bin of their own: the 240 of 16 ranks, the 224 of a halo of 64 ranks. Later
-/// pairs are scattered over the other bins. Over all bins, an exchange of all ranks would look like
-/// one among 464 pairs.
+/// The first pairs have a bin of their own: the 240 of 16 ranks, the 224 of a halo of 64 ranks.
+/// Later pairs are scattered over the other bins. Over all bins, an exchange of all ranks would
+/// look like one among 464 pairs.
 const OWN: usize = 256;
 
 /// Bins of sizes: octaves up to half a tebibyte; larger messages share the last one.

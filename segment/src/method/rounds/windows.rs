@@ -37,8 +37,8 @@ const LONG: u64 = 5;
 /// It is also at least 1/`REPORTED` of the run so far; shorter silences are not reported.
 pub(super) const REPORTED: u64 = 256;
 
-/// Messages that a window has at least where all ranks meet at a barrier: half of [`LEAST`]. Barriers
-/// often divide the phases of a program.
+/// Messages that a window has at least where all ranks meet at a barrier: half of [`LEAST`].
+/// Barriers often divide the phases of a program.
 const LEAST_BEFORE_BARRIER: u64 = LEAST / 2;
 
 /// Messages that wait until they may be counted.
@@ -383,8 +383,8 @@ impl FirstPass {
             open.last_ns = *time;
         }
         open.messages += count as u64;
-        // Messages of barriers synchronize only: they tell phases apart no more than the pause between
-        // them. In the first window they tell that the program starts.
+        // Messages of barriers synchronize only: they tell phases apart no more than the pause
+        // between them. In the first window they tell that the program starts.
         let counts = |operation: u8| operation != Operation::Barrier as u8 || self.found.windows.is_empty();
         let rows = waiting.pairs[..count].iter().zip(&waiting.bytes).zip(&waiting.tokens);
         for (((pair, bytes), token), _) in
