@@ -19,7 +19,7 @@ use crate::topology::{HostId, Topology};
 /// - On trees of two levels whose hosts have equal slots that distance is the least possible: all
 ///   pairs of switches are equally far apart, so only the numbers of hosts per switch count, and
 ///   the fullest first makes them as unequal as they can be.
-/// - If all switches have the same number of free slots, and at most [`CENTRES`] have any, the
+/// - If all switches have the same number of free slots, and at most `CENTRES` have any, the
 ///   distance is below twice the least. In the best set of n hosts with distance D, the star around
 ///   some host has length 2 D / n or less. Growing finds a star of at most this length. By the
 ///   triangle inequality, its pairs are at most n − 1 times the star.

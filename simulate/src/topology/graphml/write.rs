@@ -1,4 +1,4 @@
-//! The GraphML writer. [`read`](super::read) gets the same network back from its output.
+//! The GraphML writer. [`read`](super::read()) gets the same network back from its output.
 //!
 //! The keys are PFSim's (`typ`, `capacity`, `mac`, `dpid`, `port`), so a graph is a cluster file
 //! too, and ours for latency, faults and routing order. Unknown values are left out. Nodes and
