@@ -14,6 +14,7 @@ use super::loops::{Loop, loops};
 use super::text::{counted, shortened, shown};
 use crate::number;
 
+/// Where lanes begin, right of their names, and width of the drawing, units.
 const LEFT: f64 = 340.0;
 const WIDTH: f64 = 1100.0;
 const COLUMNS: usize = 720;
