@@ -69,8 +69,8 @@ const DEVIATIONS: f64 = 3.0;
 /// Least part of a run that is noticed: 1/256, about 0.4 %.
 const NOTICED: f64 = 1.0 / 256.0;
 
-/// Starting up has less than this part of the run's messages and bytes. The recordings in tests/data
-/// have sent up to 0.6 % of their messages by the first mark. Sensitivity: titles alone depend on it.
+/// Starting up has less than this part of the run's messages and bytes. The recordings in
+/// tests/data have sent up to 0.6 % of their messages by the first mark. Titles alone depend on it.
 const STARTING: f64 = 1.0 / 32.0;
 
 /// Starting up has fewer rounds than this: phases repeat themselves. Titles alone depend on it.
