@@ -1,27 +1,20 @@
 //! Which level of nested phases is shown.
 
-use std::ops::Range;
-
 use crate::hierarchy::loops::{Node, leaves, loops, loops_of};
 use crate::plan::{Part, Plan};
 
 /// More stretches than this are not looked at one by one.
 pub(crate) const READABLE: usize = 32;
 
-/// Stretches shorter than this part of the run are the first that a person leaves out; each time
-/// twice as many.
-const FINEST: u64 = 4096;
 /// Idleness longer than this part of the run is seen between stretches of an outline.
 const LONG: u64 = 64;
-/// Nothing longer than this part of the run is left out.
-const COARSEST: u64 = 64;
 
 /// A level of nested phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// What a person would draw: the innermost phases if there are few enough of them to be read
-    /// (32), otherwise the outermost; and if those are too many, with the shortest gathered in
-    /// their neighbours, below which they lie. Methods other than `rounds` show what they found.
+    /// (32), otherwise the finest level of loops that is. Methods other than `rounds` show what
+    /// they found.
     #[default]
     Auto,
     /// The innermost phases; nothing lies below them.
@@ -41,136 +34,61 @@ impl Level {
     pub(crate) fn nodes(self, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
         match self {
             Level::Leaf => leaves(plan),
-            Level::Outer => outlined(loops(plan), plan, duration_ns),
+            Level::Outer => {
+                let nodes = outlined(plan, duration_ns);
+                // Chapters are few, and those that come twice are seen to.
+                if plan.outline.iter().any(|part| part.exact) { nodes } else { loops_of(plan, nodes) }
+            }
             Level::Auto => {
                 let nodes = leaves(plan);
-                if nodes.len() <= READABLE {
-                    return nodes;
-                }
-                let mut nodes = outlined(loops(plan), plan, duration_ns);
-                if nodes.len() <= READABLE {
-                    return nodes;
-                }
-                // What is left out of the picture stays in the plan.
-                let (mut picture, mut part) = (plan.clone(), FINEST);
-                while nodes.len() > READABLE && part >= COARSEST {
-                    picture = picture.join_short(duration_ns, |_| duration_ns / part);
-                    nodes = loops(&picture);
-                    part /= 2;
-                }
-                if leaves(&picture).len() <= READABLE {
-                    nodes = leaves(&picture);
-                }
-                gathered(nodes, &picture, plan)
+                if nodes.len() <= READABLE { nodes } else { outlined(plan, duration_ns) }
             }
         }
     }
 }
 
-/// `nodes` of a `picture` of the plan, in which stretches were joined, as nodes of the plan: what
-/// was joined lies below.
-fn gathered(nodes: Vec<Node>, picture: &Plan, plan: &Plan) -> Vec<Node> {
-    let place = |at: usize| {
-        let start_ns = picture.stretches.get(at).map(|stretch| stretch.start_ns);
-        start_ns.map_or(plan.stretches.len(), |start_ns| {
-            plan.stretches.partition_point(|stretch| stretch.start_ns < start_ns)
-        })
-    };
-    let mut below: Vec<Option<Node>> = Vec::new();
-    below.resize_with(plan.stretches.len(), || None);
-    for leaf in leaves(plan) {
-        let at = leaf.stretches.start;
-        below[at] = Some(leaf);
+/// The parts of the plan's outline, with the loops and phases that begin in each below it; the
+/// outermost loops of all if there is no outline. Idleness that is not long is a part of what is
+/// before it. Where the outline is exact, it divides phases.
+fn outlined(plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
+    if plan.outline.is_empty() {
+        return loops(plan);
     }
-    let highest = nodes.iter().flat_map(Node::labels).max().unwrap_or(0);
-    let first = plan.labels().max(picture.labels()).max(highest as usize + 1) as u32;
-    let end = plan.stretches.len();
-    placed(nodes, &place, first, 0..end, &mut below)
-}
-
-/// `nodes` where `place` says, and between them what no node holds; labels of joined stretches
-/// count from `first`.
-fn placed(
-    nodes: Vec<Node>,
-    place: &impl Fn(usize) -> usize,
-    first: u32,
-    all: Range<usize>,
-    below: &mut [Option<Node>],
-) -> Vec<Node> {
-    let mut placed_nodes = Vec::with_capacity(nodes.len());
-    let mut reached = all.start;
-    for node in nodes {
-        let stretches = place(node.stretches.start)..place(node.stretches.end);
-        placed_nodes.extend(below[reached..stretches.start].iter_mut().filter_map(Option::take));
-        reached = stretches.end;
-        let (label, children): (_, Vec<Node>) = if node.children.is_empty() {
-            (first + node.label, below[stretches.clone()].iter_mut().filter_map(Option::take).collect())
-        } else {
-            (node.label, placed(node.children, place, first, stretches.clone(), below))
-        };
-        if !children.is_empty() {
-            placed_nodes.push(Node { label, stretches, children });
-        }
-    }
-    placed_nodes.extend(below[reached..all.end].iter_mut().filter_map(Option::take));
-    placed_nodes
-}
-
-/// `nodes` gathered as the plan's outline says, if there is one and they are too many: those that
-/// begin in one of its parts are a node. Idleness that is not long is a part of what is before it.
-/// Where the outline is exact, loops do not go on.
-fn outlined(mut nodes: Vec<Node>, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
-    let is_exact = plan.outline.iter().any(|part| part.exact);
-    if plan.outline.is_empty() || nodes.len() <= READABLE && !is_exact {
-        return nodes;
-    }
-    if is_exact {
-        plan.divide();
-        let chapter = |node: &Node| {
-            let start_ns = plan.stretches.get(node.stretches.start).map_or(duration_ns, |own| own.start_ns);
-            plan.outline.iter().filter(|part| part.exact && part.start_ns <= start_ns).count()
-        };
-        let leaves = leaves(plan);
-        nodes = leaves
-            .chunk_by(|one, next| chapter(one) == chapter(next))
-            .flat_map(|own| loops_of(plan, own.to_vec()))
-            .collect();
-    }
+    plan.divide();
     let start_ns = |at: usize| plan.stretches.get(at).map_or(duration_ns, |stretch| stretch.start_ns);
-    let own = nodes.iter().flat_map(Node::labels).max().map_or(0, |label| label + 1);
-    let mut gathered: Vec<Node> = Vec::new();
-    let mut last = None;
-    for node in nodes {
-        // The one that begins nearest before the node.
+    // The one that begins nearest before the node.
+    let part_of = |node: &Node| {
         let begun = |part: &Part| part.start_ns <= start_ns(node.stretches.start);
-        let part = plan.outline.partition_point(begun).max(1) - 1;
-        let long =
-            |idle: &Node| start_ns(node.stretches.start) - start_ns(idle.stretches.end) > duration_ns / LONG;
-        match gathered.last_mut() {
-            Some(before) if last == Some(part) => {
-                before.stretches.end = node.stretches.end;
-                before.children.push(node);
-                continue;
-            }
-            Some(before) if !long(before) => before.stretches.end = node.stretches.start,
-            _ => {}
-        }
-        last = Some(part);
-        let label = own + plan.outline[part].label;
+        plan.outline.partition_point(begun).max(1) - 1
+    };
+    let leaves = leaves(plan);
+    let parts: Vec<(usize, Vec<Node>)> = leaves
+        .chunk_by(|one, next| part_of(one) == part_of(next))
+        .map(|own| (part_of(&own[0]), loops_of(plan, own.to_vec())))
+        .collect();
+    let first =
+        parts.iter().flat_map(|part| &part.1).flat_map(Node::labels).max().map_or(0, |label| label + 1);
+    let mut nodes: Vec<Node> = Vec::new();
+    for (part, children) in parts {
+        let (from, to) = (children[0].stretches.start, children[children.len() - 1].stretches.end);
         // Nor is it long before the first one.
-        let earliest_ns = plan.stretches.get(node.stretches.start).map_or(0, |begin| begin.earliest_ns);
-        let starts = gathered.is_empty() && part == 0 && earliest_ns <= duration_ns / LONG;
-        let start = if starts { 0 } else { node.stretches.start };
-        gathered.push(Node { label, stretches: start..node.stretches.end, children: vec![node] });
+        let earliest_ns = plan.stretches.get(from).map_or(0, |begin| begin.earliest_ns);
+        let starts = nodes.is_empty() && part == 0 && earliest_ns <= duration_ns / LONG;
+        if let Some(before) = nodes.last_mut()
+            && start_ns(from) - start_ns(before.stretches.end) <= duration_ns / LONG
+        {
+            before.stretches.end = from;
+        }
+        let label = first + plan.outline[part].label;
+        nodes.push(Node { label, stretches: if starts { 0 } else { from }..to, children });
     }
     let end = plan.stretches.len();
-    if let Some(last) =
-        gathered.last_mut().filter(|last| duration_ns - start_ns(last.stretches.end) <= duration_ns / LONG)
+    if let Some(last) = nodes.last_mut()
+        && duration_ns - start_ns(last.stretches.end) <= duration_ns / LONG
     {
         last.stretches.end = end;
     }
-    // Chapters are few, and those that come twice are seen to.
-    if is_exact { gathered } else { loops_of(plan, gathered) }
+    nodes
 }
 
 #[cfg(test)]
@@ -198,22 +116,6 @@ mod tests {
         let mut many = plan((0..1000).map(|i| i % 2));
         assert_eq!(Level::Auto.nodes(&mut many, 10_000).len(), 1);
         assert_eq!(Level::Leaf.nodes(&mut many, 10_000).len(), 1000);
-    }
-
-    #[test]
-    fn what_is_short_and_in_no_loop_is_left_out() {
-        // No order in the first 100 stretches, which are a thousandth of the run each; then a long
-        // one.
-        let labels = (0..100u32).map(|i| (i * i * 7 + i / 3) % 97);
-        let mut plan = plan(labels);
-        let before = plan.clone();
-        let shown = Level::Auto.nodes(&mut plan, 100_000);
-        assert!(shown.len() <= READABLE, "{}", shown.len());
-        // It is left out of the picture only.
-        assert_eq!(plan, before);
-        let mut innermost = Vec::new();
-        shown.iter().for_each(|node| add_innermost(node, &mut innermost));
-        assert_eq!(innermost, (0..plan.stretches.len()).collect::<Vec<_>>());
     }
 
     #[test]

@@ -93,8 +93,6 @@ pub(super) enum Kind {
 /// Cuts a stream of tokens into windows. Messages are numbered from 0.
 #[derive(Debug)]
 pub(super) struct Cutter {
-    /// Which of a token's [`Last`] is its own.
-    own: usize,
     /// Number of the window, from 2, so that tokens that never came are new in the first one.
     pub(super) window: u64,
     start: u64,
@@ -120,9 +118,8 @@ pub(super) struct Cutter {
 }
 
 impl Cutter {
-    pub(super) fn new(own: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            own,
             window: 2,
             start: 0,
             part: 0,
@@ -167,8 +164,7 @@ impl Cutter {
             // Where rounds become much longer or shorter, another phase begins, however few
             // messages the window has.
             let round = end - self.round_start;
-            if self.own == 0
-                && self.rounds > 1
+            if self.rounds > 1
                 && (round > UNLIKE * self.round || self.round > UNLIKE * round)
                 && self.round_start > self.part
             {
@@ -197,7 +193,7 @@ impl Cutter {
     /// Adds a message to the window and to the cumulative sums.
     #[inline]
     fn count(&mut self, message: u64, (src, token): (u32, u32), tokens: &mut Tokens) {
-        let own = &mut tokens.list[token as usize].last[self.own];
+        let own = &mut tokens.list[token as usize].last;
         let last = *own;
         let count = if last.window == self.window { last.count } else { 0 };
         let rounds = self.rounds;
@@ -241,7 +237,7 @@ impl Cutter {
             let first = source.sent;
             source.sent += 1;
             let Some(token) = tokens.list.get_mut(*token as usize) else { continue };
-            let own = &mut token.last[self.own];
+            let own = &mut token.last;
             let again = own.window == self.window;
             self.tokens += u32::from(!again);
             *own = Last {
@@ -276,7 +272,7 @@ mod tests {
 
     /// The sizes of the windows of messages (src, dst).
     fn sizes(messages: impl IntoIterator<Item = (u32, u32)>, least: u64) -> Vec<u64> {
-        let (mut tokens, mut cutter) = (Tokens::default(), Cutter::new(0));
+        let (mut tokens, mut cutter) = (Tokens::default(), Cutter::new());
         let (mut ends, mut count, mut whole) = (vec![0], 0, 1);
         for (src, dst) in messages {
             let token = tokens.number(src, dst, 8, 0);

@@ -13,10 +13,10 @@
 //!    the boundaries found.
 //! 3. [Pieces](pieces) of rounds that were cut differently go to their neighbours. Steps 2 and 3
 //!    repeat until nothing changes.
-//! 4. The same model with windows of at least 1/128 of the run finds its [stages]. They begin where
-//!    phases do, and [outline] runs of many phases, together with the barriers of the program.
-//! 5. Stretches that behave alike get one [label](labels).
-//! 6. [Silences](idle) that the run's own irregularity does not explain are idle.
+//! 4. Stretches that behave alike get one [label](labels).
+//! 5. [Silences](idle) that the run's own irregularity does not explain are idle.
+//! 6. If there are more phases than a person reads, the same model finds [levels] above them. One
+//!    of these [outlines](outline) the run, together with the barriers of the program.
 //! 7. The second pass moves each boundary to the message where the behaviour changes
 //!    ([`search`](crate::second_pass::search)).
 //!
@@ -35,22 +35,23 @@ mod cutter;
 mod features;
 mod idle;
 mod labels;
+mod levels;
 mod merge;
 mod outline;
 mod pieces;
-mod stages;
 mod tokens;
 pub(crate) mod windows;
 
 use phaseflow_collect::Result;
 
 use crate::first_pass::survey::Run;
+use crate::hierarchy::level::READABLE;
 use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
 use cost::Noise;
 use features::{Rates, Sums, TokenSet, Units};
+use levels::Start;
 use pieces::Content;
-use stages::Stage;
 use windows::Window;
 
 /// Repetitions of merging, at most; most runs need two to four.
@@ -93,11 +94,12 @@ impl Split for RoundsMethod {
         let units = Units::new(&sums, edges, &rates, locked.clone());
         let contents = contents(windows, &units.edges);
         let starts = segmented(&units, contents);
-        let stages = stages::aligned(&starts, &stages::stages(run, &sums, &locked), &run.rounds);
         let noise = Noise::new(&units, &starts);
         let labels = labels::labels(&units, &noise, &starts);
         let (starts, labels) = noticed(&units, run, &starts, &labels);
-        let plan = plan(run, &starts, &labels, &locked, &stages);
+        let phases = starts.iter().copied().zip(labels.iter().copied()).collect();
+        let level = levels::readable(run, &sums, &locked, phases, READABLE);
+        let plan = plan(run, &starts, &labels, &locked, &level);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
 }
@@ -260,7 +262,7 @@ fn starts_up(run: &Run, starts: &[usize]) -> bool {
 }
 
 /// Stretches with room for the second pass; begins and ends of idle stretches are exact.
-fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], stages: &[Stage]) -> Plan {
+fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], level: &[Start]) -> Plan {
     let windows = &run.rounds.windows;
     let since =
         |window: usize| windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns));
@@ -297,6 +299,6 @@ fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], stages: &[
     }
     let mut plan = Plan::new(stretches);
     plan.starts_up = starts_up(run, starts);
-    plan.outline = outline::outline(run, stages, since);
+    plan.outline = outline::outline(run, level, starts.len() <= READABLE, since);
     plan
 }

@@ -14,7 +14,7 @@ const MOST: usize = 1 << 18;
 /// Pairs, at most, with a number of their own; others share numbers by their hash.
 const MOST_PAIRS: usize = 1 << 18;
 
-/// Where a token came last, as one cutter of windows sees it.
+/// Where a token came last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Last {
     /// The window, from 1; 0 if it never came.
@@ -30,8 +30,8 @@ const NEVER: Last = Last { window: 0, count: 0, first: 0 };
 /// A token that is followed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    /// For the cutter of rounds, and for the cutter of stages.
-    pub(super) last: [Last; 2],
+    /// Where it came last.
+    pub(super) last: Last,
     /// Number of its pair.
     pub(super) pair: u32,
     hash: u64,
@@ -108,7 +108,7 @@ impl Tokens {
             } else {
                 (hash_of_pair >> 40) as u32
             };
-            self.list.push(Token { last: [NEVER; 2], pair, hash });
+            self.list.push(Token { last: NEVER, pair, hash });
         }
         number
     }
@@ -118,15 +118,15 @@ impl Tokens {
         self.list.len() >= MOST
     }
 
-    /// Forgets tokens that were in neither of the last two windows, counted from `windows`. Returns
+    /// Forgets tokens that were in neither of the last two windows, counted from `window`. Returns
     /// the new number of each token.
-    pub(super) fn forget(&mut self, windows: [u64; 2]) -> Vec<u32> {
-        let keeps = |token: &Token| (0..2).any(|cutter| token.last[cutter].window + 1 >= windows[cutter]);
+    pub(super) fn forget(&mut self, window: u64) -> Vec<u32> {
+        let keeps = |token: &Token| token.last.window + 1 >= window;
         let mut becomes = vec![FREE; self.list.len()];
         let all = std::mem::take(&mut self.list);
         // If nearly all tokens are of the last windows, only the tokens of the youngest window
         // stay.
-        let young = |token: &Token| token.last[0].window >= windows[0];
+        let young = |token: &Token| token.last.window >= window;
         let many = all.iter().filter(|token| keeps(token)).count() > MOST / 2;
         self.numbers = Numbers::default();
         for (token, becomes) in all.into_iter().zip(&mut becomes) {
@@ -159,13 +159,13 @@ mod tests {
         let mut tokens = Tokens::default();
         for src in 0..100 {
             let number = tokens.number(src, 200, 8, 0);
-            tokens.list[number as usize].last[0] = Last { window: u64::from(src), count: 1, first: src };
+            tokens.list[number as usize].last = Last { window: u64::from(src), count: 1, first: src };
         }
-        let becomes = tokens.forget([90, 1000]);
+        let becomes = tokens.forget(90);
         assert_eq!(tokens.list.len(), 11);
         assert_eq!(becomes[88], FREE);
         assert_eq!(becomes[99], tokens.number(99, 200, 8, 0));
-        assert_eq!(tokens.list[becomes[99] as usize].last[0].first, 99);
+        assert_eq!(tokens.list[becomes[99] as usize].last.first, 99);
         assert_eq!(tokens.list[becomes[99] as usize].pair, 99);
     }
 }

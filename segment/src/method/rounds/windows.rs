@@ -29,9 +29,6 @@ const PER_RANK: u64 = 8;
 /// A window has at least 1/`FINEST` of the run's messages.
 const FINEST: u64 = 4096;
 
-/// A window of the stages has at least 1/`STAGE` of the run's messages.
-pub(super) const STAGE: u64 = 128;
-
 /// A silence that ends a window is this many times as long as those of the last two windows.
 const LONG: u64 = 5;
 /// It is also at least 1/`REPORTED` of the run so far; shorter silences are not reported.
@@ -116,8 +113,6 @@ fn join_strays(windows: &[Window], idle: &mut [bool], least: u64) {
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {
     pub(crate) windows: Vec<Window>,
-    /// Numbers of the messages at which windows of stages begin.
-    pub(super) stages: Vec<u64>,
 }
 
 /// A message; messages of one time are sorted in the order of these fields.
@@ -158,10 +153,9 @@ impl Waiting {
 pub(crate) struct FirstPass {
     tokens: Tokens,
     rounds: Cutter,
-    stages: Cutter,
     found: Rounds,
-    /// Messages of a window of rounds, at least and at most; the same for a window of stages.
-    sizes: [(u64, u64); 2],
+    /// Messages of a window, at least and at most.
+    sizes: (u64, u64),
     open: Window,
     /// The messages of this time so far.
     instant: Vec<Message>,
@@ -175,8 +169,8 @@ pub(crate) struct FirstPass {
     last_ns: i64,
     /// The longest silences of the open window and of the window before.
     silences_ns: [u64; 2],
-    /// Windows of rounds and of stages before the round under way.
-    parts: [usize; 2],
+    /// Windows before the round under way.
+    parts: usize,
     /// Rounds of the window that is being closed.
     open_rounds: u64,
     /// When the last rank enters each of the next barriers of all ranks.
@@ -193,15 +187,12 @@ impl FirstPass {
     /// Prepares windows for a run of this many messages and ranks.
     pub(crate) fn new(messages: u64, ranks: u32) -> Self {
         let least = LEAST.max(messages / FINEST);
-        let stage = LEAST.max(messages / STAGE);
-        let most =
-            |least: u64| LARGEST.0.max(messages / LARGEST.1).max(PER_RANK * u64::from(ranks)).max(2 * least);
+        let most = LARGEST.0.max(messages / LARGEST.1).max(PER_RANK * u64::from(ranks)).max(2 * least);
         Self {
             tokens: Tokens::default(),
-            rounds: Cutter::new(0),
-            stages: Cutter::new(1),
+            rounds: Cutter::new(),
             found: Rounds::default(),
-            sizes: [(least, most(least)), (stage, most(stage))],
+            sizes: (least, most),
             open: Window::default(),
             instant: Vec::new(),
             instant_ns: 0,
@@ -211,7 +202,7 @@ impl FirstPass {
             start_ns: 0,
             last_ns: 0,
             silences_ns: [0; 2],
-            parts: [0; 2],
+            parts: 0,
             open_rounds: 1,
             barriers_ns: VecDeque::new(),
         }
@@ -270,18 +261,8 @@ impl FirstPass {
         waiting.pairs.push(self.tokens.list[token as usize].pair);
         let message = self.next;
         self.next += 1;
-        let [of_rounds, of_stages] = self.sizes;
-        if let Some(end) = self.rounds.add(message, (own.src, token), &mut self.tokens, of_rounds) {
+        if let Some(end) = self.rounds.add(message, (own.src, token), &mut self.tokens, self.sizes) {
             self.end(end);
-        }
-        if let Some(end) = self.stages.add(message, (own.src, token), &mut self.tokens, of_stages) {
-            if end.kind == Kind::Whole {
-                self.found.stages.truncate(self.parts[1]);
-            }
-            self.found.stages.push(end.message);
-            if end.kind != Kind::Part {
-                self.parts[1] = self.found.stages.len();
-            }
         }
         if self.waiting.src.len() >= WAITING {
             let settled = self.rounds.settled(self.next);
@@ -309,7 +290,7 @@ impl FirstPass {
             self.open_rounds = 1;
             self.close(end, silence);
             self.silences_ns = [0, self.silences_ns[0].max(silence)];
-            self.parts[0] = self.found.windows.len();
+            self.parts = self.found.windows.len();
         } else {
             self.silences_ns[0] = self.silences_ns[0].max(silence);
         }
@@ -329,7 +310,7 @@ impl FirstPass {
             self.open_rounds = 1;
             self.close(end, 0);
             self.silences_ns = [0, self.silences_ns[0]];
-            self.parts[0] = self.found.windows.len();
+            self.parts = self.found.windows.len();
         }
     }
 
@@ -338,7 +319,7 @@ impl FirstPass {
         self.open_rounds = u64::from(end.rounds);
         self.close(end.message, 0);
         if end.kind == Kind::Whole {
-            let parts = self.found.windows.split_off((self.parts[0] + 1).min(self.found.windows.len()));
+            let parts = self.found.windows.split_off((self.parts + 1).min(self.found.windows.len()));
             if let Some(whole) = self.found.windows.last_mut().filter(|_| !parts.is_empty()) {
                 parts.iter().for_each(|part| whole.merge(part));
                 whole.rounds = u64::from(end.rounds);
@@ -346,7 +327,7 @@ impl FirstPass {
         }
         if end.kind != Kind::Part {
             self.silences_ns = [0, self.silences_ns[0]];
-            self.parts[0] = self.found.windows.len();
+            self.parts = self.found.windows.len();
         }
     }
 
@@ -403,7 +384,7 @@ impl FirstPass {
 
     /// Merges neighbours in pairs, but not over a silence.
     fn halve(&mut self) {
-        let (least, most) = &mut self.sizes[0];
+        let (least, most) = &mut self.sizes;
         (*least, *most) = (*least * 2, (*most).max(*least * 4));
         let mut kept: Vec<Window> = Vec::with_capacity(MOST);
         let mut alone = true;
@@ -420,13 +401,12 @@ impl FirstPass {
             }
         }
         self.found.windows = kept;
-        self.parts[0] = self.found.windows.len();
+        self.parts = self.found.windows.len();
     }
 
     fn forget(&mut self) {
-        let becomes = self.tokens.forget([self.rounds.window, self.stages.window]);
+        let becomes = self.tokens.forget(self.rounds.window);
         self.rounds.renumber(&becomes);
-        self.stages.renumber(&becomes);
         let tokens = &mut self.waiting.tokens;
         tokens.iter_mut().for_each(|token| *token = becomes.get(*token as usize).copied().unwrap_or(*token));
     }
@@ -442,7 +422,7 @@ impl FirstPass {
     /// Removes silences that turn out to be usual; they divide nothing.
     fn join_at_silences(&mut self) {
         let mut idle = idle_before(&self.found.windows, self.last_ns.abs_diff(self.start_ns) / REPORTED);
-        let least = self.sizes[0].0;
+        let least = self.sizes.0;
         join_strays(&self.found.windows, &mut idle, least);
         let mut kept: Vec<Window> = Vec::with_capacity(self.found.windows.len());
         for (mut window, idle) in self.found.windows.drain(..).zip(idle) {
