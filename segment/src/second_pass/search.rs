@@ -200,15 +200,20 @@ impl Search {
         new: &mut Side<'_>,
     ) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
+        let mut expected = None;
         if let Before::Phase { until_ns } = self.before
             && self.told < NOTHING * self.src.len() as f64
         {
             self.follow_rhythm(until_ns);
+            expected = self.groups.binary_search_by_key(&until_ns, |group| group.start_ns).ok();
         }
         let sums = self.groups.iter().enumerate();
         // Of several places as good, as between messages that tell nothing, the last.
         let least = sums.rev().min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
         let Some(least) = least else { return Ok(now_ns) };
+        // Where the rhythm is not known either, nothing is better than what is expected.
+        let tells = |expected: &usize| self.groups[*expected].sum - self.groups[least].sum >= RHYTHM;
+        let least = expected.filter(|expected| !tells(expected)).unwrap_or(least);
         let change = match self.before {
             Before::Phase { until_ns } => self.round_start(least, until_ns),
             Before::Strays | Before::Start => least,
