@@ -21,7 +21,7 @@ use super::features::{Units, VIEWS, View};
 pub(super) const PRICE: f64 = 10.0;
 
 /// Resolution of shares: two matrices with a smaller squared Hellinger distance are one phase.
-const DIFFERENCE: f64 = 0.06;
+pub(super) const DIFFERENCE: f64 = 0.06;
 
 /// Resolution of rates: rates that differ by a smaller factor are one phase.
 const FACTOR: f64 = 1.5;

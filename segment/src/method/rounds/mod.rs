@@ -48,8 +48,8 @@ use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
-use cost::Noise;
-use features::{Rates, Sums, TokenSet, Units};
+use cost::{DIFFERENCE, Noise};
+use features::{Rates, Sums, TokenSet, Units, VIEWS, View};
 use levels::Start;
 use pieces::Content;
 use windows::Window;
@@ -59,6 +59,9 @@ const AGAIN: usize = 5;
 
 /// Windows on each side of a boundary within which the second pass looks for it.
 const SLACK: usize = 3;
+
+/// The same where only rates change: the intervals of several rounds tell where.
+const SLACK_OF_RATES: usize = 8;
 
 /// Windows on each side that tell which rates are usual.
 const AROUND: usize = 12;
@@ -99,7 +102,7 @@ impl Split for RoundsMethod {
         let (starts, labels) = noticed(&units, run, &starts, &labels);
         let phases = starts.iter().copied().zip(labels.iter().copied()).collect();
         let level = levels::readable(run, &sums, &locked, phases, READABLE);
-        let plan = plan(run, &starts, &labels, &locked, &level);
+        let plan = plan(run, &units, &starts, &labels, &level);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
 }
@@ -261,15 +264,23 @@ fn starts_up(run: &Run, starts: &[usize]) -> bool {
     rounds < REPEATED && small(|window| window.messages as f64) && small(|window| window.sums.bytes_of_all())
 }
 
+/// Windows on each side of `start` within which the second pass looks for the boundary between
+/// `first..start` and `start..end`.
+fn slack(units: &Units<'_>, first: usize, start: usize, end: usize) -> usize {
+    let (from, to) = (first.max(start.saturating_sub(SLACK)), end.min(start + SLACK));
+    let alike = |view: &View| units.distance((from, start), (start, to), *view) < DIFFERENCE;
+    if VIEWS.iter().filter(|view| !view.is_rate()).all(alike) { SLACK_OF_RATES } else { SLACK }
+}
+
 /// Stretches with room for the second pass; begins and ends of idle stretches are exact.
-fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], level: &[Start]) -> Plan {
+fn plan(run: &Run, units: &Units<'_>, starts: &[usize], labels: &[u32], level: &[Start]) -> Plan {
     let windows = &run.rounds.windows;
     let since =
         |window: usize| windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns));
     let mut stretches = Vec::new();
     for (at, (start, label)) in starts.iter().zip(labels).enumerate() {
         let start_ns = if at == 0 { 0 } else { since(*start) };
-        if at > 0 && locked[*start] {
+        if at > 0 && units.locked[*start] {
             stretches.push(Stretch::exact(None, run.since_start(windows[start - 1].last_ns) + 1));
             stretches.push(Stretch::exact(Some(*label), start_ns));
             continue;
@@ -281,8 +292,9 @@ fn plan(run: &Run, starts: &[usize], labels: &[u32], locked: &[bool], level: &[S
         let end = starts.get(at + 1).copied().unwrap_or(windows.len());
         let first = starts[at - 1];
         // At most to the middle of the stretches beside the boundary.
-        let earliest = start.saturating_sub(SLACK).max(usize::midpoint(first, *start));
-        let latest = (start + SLACK).min(usize::midpoint(*start, end).max(start + 1));
+        let slack = slack(units, first, *start, end);
+        let earliest = start.saturating_sub(slack).max(usize::midpoint(first, *start));
+        let latest = (start + slack).min(usize::midpoint(*start, end).max(start + 1));
         let (earliest_ns, latest_ns) = (since(earliest).max(since(first)), since(latest).min(since(end)));
         stretches.push(Stretch { label: Some(*label), start_ns, earliest_ns, latest_ns });
     }
