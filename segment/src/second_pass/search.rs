@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
 
-use crate::first_pass::window::sketch::{Ratio, scatter};
+use crate::first_pass::window::sketch::{Ratio, Sketch, pair_hash, scatter};
 use crate::second_pass::collectives::{Inside, in_the_midst};
 use crate::second_pass::recurrence::misfits;
 use crate::second_pass::representative::Volume;
@@ -88,6 +88,9 @@ pub(crate) struct Search {
     /// One of the phases consists of barriers.
     barriers: bool,
     before: Before,
+    /// What the old and the new phase look like, and whether that comes from windows that may hold
+    /// messages of both.
+    known: [(Sketch, bool); 2],
     /// When the last rank entered a barrier that all pass.
     meetings_ns: Vec<u64>,
     sum: f64,
@@ -138,6 +141,7 @@ impl Search {
             ratio,
             barriers,
             before,
+            known: Default::default(),
             meetings_ns: Vec::new(),
             sum: 0.0,
             told: 0.0,
@@ -158,6 +162,12 @@ impl Search {
         Self { meetings_ns, ..self }
     }
 
+    /// What the old and the new phase look like; whether the windows that tell may hold messages of
+    /// both.
+    pub(crate) fn with_phases(self, known: [(Sketch, bool); 2]) -> Self {
+        Self { known, ..self }
+    }
+
     /// Adds a message posted at `now_ns`; `operation` is its archive code. False if no more will be
     /// waited for.
     pub(crate) fn push(&mut self, now_ns: u64, (src, dst, bytes, operation): (u32, u32, u64, i64)) -> bool {
@@ -168,6 +178,19 @@ impl Search {
         if let Some(group) = self.groups.last_mut() {
             group.bytes = group.bytes.max(bytes);
         }
+        self.count((src, dst, bytes, operation));
+        let what = u64::from((bytes | 1).ilog2()) << 8 | operation.cast_unsigned() & 63;
+        self.kinds.push(scatter((u64::from(src) << 32 | u64::from(dst)) ^ what << 48));
+        self.operations.push((operation & 63) as u8);
+        self.times_ns.push(now_ns);
+        self.src.push(src);
+        self.dst.push(dst);
+        self.bytes.push(bytes);
+        self.src.len() < MOST
+    }
+
+    /// Adds to the sums what a message tells.
+    fn count(&mut self, (src, dst, bytes, operation): (u32, u32, u64, i64)) {
         // A barrier ends one phase and begins the next.
         let barrier = !self.barriers && operation == Operation::Barrier as i64;
         let ratio = if barrier { 0.0 } else { exact(self.ratio.of(src, dst, bytes, operation)) };
@@ -180,14 +203,41 @@ impl Search {
             Before::Start => -STRAY,
         };
         self.told += ratio.abs();
-        let what = u64::from((bytes | 1).ilog2()) << 8 | operation.cast_unsigned() & 63;
-        self.kinds.push(scatter((u64::from(src) << 32 | u64::from(dst)) ^ what << 48));
-        self.operations.push((operation & 63) as u8);
-        self.times_ns.push(now_ns);
-        self.src.push(src);
-        self.dst.push(dst);
-        self.bytes.push(bytes);
-        self.src.len() < MOST
+    }
+
+    /// Sums again with what the messages on both sides of the least sum look like, where windows
+    /// may hold messages of both phases: one step of expectation maximization (Dempster, Laird and
+    /// Rubin, JRSS B 39, 1977).
+    fn count_again(&mut self) {
+        let Some(least) = self.least() else { return };
+        let least = self.groups[least].first;
+        let sides = [0..least, least..self.src.len()];
+        if sides.iter().zip(&self.known).any(|(side, known)| known.1 && side.is_empty()) {
+            return;
+        }
+        for (side, known) in sides.into_iter().zip(&mut self.known).filter(|(_, known)| known.1) {
+            let (src, dst) = (&self.src[side.clone()], &self.dst[side.clone()]);
+            let pairs: Vec<u64> = src.iter().zip(dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
+            known.0 = Sketch::default();
+            known.0.add_columns((src, dst), &pairs, &self.bytes[side.clone()], &self.operations[side]);
+        }
+        self.ratio = Ratio::new(&self.known[1].0, &self.known[0].0);
+        (self.sum, self.told) = (0.0, 0.0);
+        let mut counted = 0;
+        for at in 0..self.groups.len() {
+            for row in counted..self.groups[at].first {
+                self.count((self.src[row], self.dst[row], self.bytes[row], i64::from(self.operations[row])));
+            }
+            counted = self.groups[at].first;
+            self.groups[at].sum = self.sum;
+        }
+    }
+
+    /// The group before which the sum is least: of several as good, as between messages that tell
+    /// nothing, the last.
+    fn least(&self) -> Option<usize> {
+        let sums = self.groups.iter().enumerate().rev();
+        sums.min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at)
     }
 
     /// Ends the search: hands the messages over, and tells when the new stretch begins. `now_ns` is
@@ -200,6 +250,9 @@ impl Search {
         new: &mut Side<'_>,
     ) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
+        if self.known.iter().any(|known| known.1) {
+            self.count_again();
+        }
         let mut expected = None;
         if let Before::Phase { until_ns } = self.before
             && self.told < NOTHING * self.src.len() as f64
@@ -207,10 +260,7 @@ impl Search {
             self.follow_rhythm(until_ns);
             expected = self.groups.binary_search_by_key(&until_ns, |group| group.start_ns).ok();
         }
-        let sums = self.groups.iter().enumerate();
-        // Of several places as good, as between messages that tell nothing, the last.
-        let least = sums.rev().min_by(|a, b| a.1.sum.total_cmp(&b.1.sum)).map(|(at, _)| at);
-        let Some(least) = least else { return Ok(now_ns) };
+        let Some(least) = self.least() else { return Ok(now_ns) };
         // Where the rhythm is not known either, nothing is better than what is expected.
         let tells = |expected: &usize| self.groups[*expected].sum - self.groups[least].sum >= RHYTHM;
         let least = expected.filter(|expected| !tells(expected)).unwrap_or(least);

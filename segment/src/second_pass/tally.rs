@@ -187,13 +187,15 @@ impl<'a> Sums<'a> {
                 let skipped = usize::from(!alike);
                 let near = |after: bool| {
                     let near = self.plan.behaviour_near(self.run, self.at + 1, after, skipped);
-                    near.or_else(|| usual(after).cloned()).unwrap_or_default()
+                    let doubtful = near.is_none() && !alike;
+                    (near.or_else(|| usual(after).cloned()).unwrap_or_default(), doubtful)
                 };
-                let (new, old) = (near(true), near(false));
+                let known = [near(false), near(true)];
+                let [(old, _), (new, _)] = &known;
                 let ratio = match usual(true).zip(usual(false)).filter(|_| alike) {
-                    Some(of) if new.distance_of_sizes(&old) >= ALIKE => Ratio::with_sizes(of, (&new, &old)),
+                    Some(of) if new.distance_of_sizes(old) >= ALIKE => Ratio::with_sizes(of, (new, old)),
                     Some((new, old)) => Ratio::new(new, old),
-                    None => Ratio::new(&new, &old),
+                    None => Ratio::new(new, old),
                 };
                 let barrier = Operation::Barrier as usize;
                 let barriers = new.operation() == barrier || old.operation() == barrier;
@@ -203,7 +205,9 @@ impl<'a> Sums<'a> {
                     None => Before::Start,
                 };
                 let meetings = self.run.barriers(next.earliest_ns..next.latest_ns);
-                none.insert(Search::new(ratio, barriers, before).with_meetings(meetings.collect()))
+                let search = Search::new(ratio, barriers, before).with_meetings(meetings.collect());
+                let phases = matches!(before, Before::Phase { .. });
+                none.insert(if phases { search.with_phases(known) } else { search })
             }
         };
         for row in rows.clone() {
