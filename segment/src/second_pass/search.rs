@@ -39,6 +39,10 @@ const PART: f64 = 0.125;
 /// Least ratio of a pause to the silences within a round.
 const CLEAR: f64 = 4.0;
 
+/// Repetitions of [`Search::count_again`], at most; from two to four nothing changes in 170
+/// labelled runs.
+const AGAIN: usize = 4;
+
 /// If messages tell no more than this in the mean, either way, the phases send the same …
 const NOTHING: f64 = 0.25;
 /// … and a misfit of one in natural logarithms tells so much.
@@ -207,13 +211,13 @@ impl Search {
 
     /// Sums again with what the messages on both sides of the least sum look like, where windows
     /// may hold messages of both phases: one step of expectation maximization (Dempster, Laird and
-    /// Rubin, JRSS B 39, 1977).
-    fn count_again(&mut self) {
-        let Some(least) = self.least() else { return };
-        let least = self.groups[least].first;
+    /// Rubin, JRSS B 39, 1977). Returns whether the least sum moves.
+    fn count_again(&mut self) -> bool {
+        let Some(before) = self.least() else { return false };
+        let least = self.groups[before].first;
         let sides = [0..least, least..self.src.len()];
         if sides.iter().zip(&self.known).any(|(side, known)| known.1 && side.is_empty()) {
-            return;
+            return false;
         }
         for (side, known) in sides.into_iter().zip(&mut self.known).filter(|(_, known)| known.1) {
             let (src, dst) = (&self.src[side.clone()], &self.dst[side.clone()]);
@@ -231,6 +235,7 @@ impl Search {
             counted = self.groups[at].first;
             self.groups[at].sum = self.sum;
         }
+        self.least() != Some(before)
     }
 
     /// The group before which the sum is least: of several as good, as between messages that tell
@@ -251,7 +256,11 @@ impl Search {
     ) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
         if self.known.iter().any(|known| known.1) {
-            self.count_again();
+            for _ in 0..AGAIN {
+                if !self.count_again() {
+                    break;
+                }
+            }
         }
         let mut expected = None;
         if let Before::Phase { until_ns } = self.before
