@@ -187,7 +187,7 @@ impl<'a> Sums<'a> {
                 let skipped = usize::from(!alike);
                 let near = |after: bool| {
                     let near = self.plan.behaviour_near(self.run, self.at + 1, after, skipped);
-                    let doubtful = near.is_none() && !alike;
+                    let doubtful = near.is_none();
                     (near.or_else(|| usual(after).cloned()).unwrap_or_default(), doubtful)
                 };
                 let known = [near(false), near(true)];
