@@ -64,8 +64,8 @@ fn two_phases_that_take_turns() {
 
 #[test]
 fn a_loop_of_short_phases() {
-    finds("loop", ["0.896552", "0.896552", "0.984137", "0.996670"]);
-    finds("loop-beside-others", ["0.903226", "0.838710", "0.962985", "0.968501"]);
+    finds("loop", ["0.896552", "0.896552", "0.984322", "0.996938"]);
+    finds("loop-beside-others", ["0.903226", "0.838710", "0.966711", "0.974428"]);
 }
 
 #[test]
@@ -77,13 +77,13 @@ fn phases_of_a_few_rounds() {
 #[test]
 fn idle_stretches_between_phases() {
     finds("idle", ["0.923077", "0.923077", "0.917043", "0.884821"]);
-    finds("idle-beside-others", ["0.857143", "0.857143", "0.974738", "0.973155"]);
+    finds("idle-beside-others", ["0.857143", "0.857143", "0.975653", "0.974550"]);
 }
 
 #[test]
 fn more_ranks_than_cores_take_turns() {
     finds("ranks-16", ALL);
-    finds("ranks-24", ["1.000000", "0.666667", "0.991890", "0.981818"]);
+    finds("ranks-24", ["1.000000", "0.666667", "0.991780", "0.981559"]);
 }
 
 /// HPCC with its sections as marks. Boundaries count if a hundredth of the messages is sent beside
@@ -120,7 +120,7 @@ fn sections_of_hpcc_are_seen_in_few_rows() {
     let wanted: Vec<&[Section]> = wanted.collect();
     let missed: Vec<&str> = wanted.iter().filter(|pair| !found(pair)).map(|pair| &pair[1].2[..]).collect();
     assert_eq!((sections.len(), wanted.len(), missed), (18, 5, Vec::new()));
-    assert_eq!(stretches, 14, "{list}");
+    assert_eq!(stretches, 29, "{list}");
 }
 
 /// A row of the truth: begin, end, label, outer label, first and last message.

@@ -13,8 +13,8 @@ const LONG: u64 = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// What a person would draw: the innermost phases if there are few enough of them to be read
-    /// (32), otherwise the finest level of loops that is. Methods other than `rounds` show what
-    /// they found.
+    /// (32), otherwise the finest level of longer windows that is. Methods other than `rounds`
+    /// show what they found.
     #[default]
     Auto,
     /// The innermost phases; nothing lies below them.
@@ -32,16 +32,22 @@ impl Level {
     /// The stretches of `plan` as this level shows them; all of them are leaves. The plan changes
     /// where its outline divides stretches.
     pub(crate) fn nodes(self, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
+        let few = |nodes: &Vec<Node>| nodes.len() <= READABLE;
+        if self == Level::Leaf || self == Level::Auto && few(&leaves(plan)) {
+            return leaves(plan);
+        }
+        let is_exact = plan.outline.iter().any(|part| part.exact);
+        let loops = Some(loops(plan)).filter(|loops| few(loops) && !is_exact);
         match self {
-            Level::Leaf => leaves(plan),
-            Level::Outer => {
+            Level::Outer => loops.unwrap_or_else(|| {
                 let nodes = outlined(plan, duration_ns);
                 // Chapters are few, and those that come twice are seen to.
-                if plan.outline.iter().any(|part| part.exact) { nodes } else { loops_of(plan, nodes) }
-            }
-            Level::Auto => {
-                let nodes = leaves(plan);
-                if nodes.len() <= READABLE { nodes } else { outlined(plan, duration_ns) }
+                if is_exact { nodes } else { loops_of(plan, nodes) }
+            }),
+            _ => {
+                let outline = outlined(plan, duration_ns);
+                // Where longer windows see one behaviour, loops say more.
+                loops.filter(|_| outline.len() == 1).unwrap_or(outline)
             }
         }
     }
