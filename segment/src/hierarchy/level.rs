@@ -1,6 +1,6 @@
 //! Which level of nested phases is shown.
 
-use crate::hierarchy::loops::{Node, leaves, loops, loops_of};
+use crate::hierarchy::loops::{Node, leaves, loops, loops_of, loops_within};
 use crate::plan::{Part, Plan};
 
 /// More stretches than this are not looked at one by one.
@@ -68,14 +68,11 @@ fn outlined(plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
         plan.outline.partition_point(begun).max(1) - 1
     };
     let leaves = leaves(plan);
-    let parts: Vec<(usize, Vec<Node>)> = leaves
-        .chunk_by(|one, next| part_of(one) == part_of(next))
-        .map(|own| (part_of(&own[0]), loops_of(plan, own.to_vec())))
-        .collect();
-    let first =
-        parts.iter().flat_map(|part| &part.1).flat_map(Node::labels).max().map_or(0, |label| label + 1);
+    let chunks = || leaves.chunk_by(|one, next| part_of(one) == part_of(next));
+    let children = loops_within(plan, chunks().map(<[Node]>::to_vec).collect());
+    let first = children.iter().flatten().flat_map(Node::labels).max().map_or(0, |label| label + 1);
     let mut nodes: Vec<Node> = Vec::new();
-    for (part, children) in parts {
+    for (part, children) in chunks().map(|own| part_of(&own[0])).zip(children) {
         let (from, to) = (children[0].stretches.start, children[children.len() - 1].stretches.end);
         // Nor is it long before the first one.
         let earliest_ns = plan.stretches.get(from).map_or(0, |begin| begin.earliest_ns);

@@ -52,20 +52,28 @@ pub(crate) fn loops(plan: &Plan) -> Vec<Node> {
 }
 
 /// The outermost loops of `nodes`, which are in order, and what is in none.
-pub(crate) fn loops_of(plan: &Plan, mut nodes: Vec<Node>) -> Vec<Node> {
+pub(crate) fn loops_of(plan: &Plan, nodes: Vec<Node>) -> Vec<Node> {
+    loops_within(plan, vec![nodes]).remove(0)
+}
+
+/// The same of each of these parts. Loops of one body have one label in all of them.
+pub(crate) fn loops_within(plan: &Plan, parts: Vec<Vec<Node>>) -> Vec<Vec<Node>> {
     let mut names: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
-    let first = nodes.iter().flat_map(Node::labels).max().map_or(0, |label| label + 1);
-    let mut length = 1;
-    while length <= LONGEST.min(nodes.len() / 2) {
-        let before = nodes.len();
-        nodes = fold(plan, nodes, length, |body| {
-            let next = first + names.len() as u32;
-            *names.entry(body.to_vec()).or_insert(next)
-        });
-        // What was found may be a part of something shorter than what was looked for before.
-        length = if nodes.len() < before { 1 } else { length + 1 };
-    }
-    nodes
+    let first = parts.iter().flatten().flat_map(Node::labels).max().map_or(0, |label| label + 1);
+    let outermost = |mut nodes: Vec<Node>| {
+        let mut length = 1;
+        while length <= LONGEST.min(nodes.len() / 2) {
+            let before = nodes.len();
+            nodes = fold(plan, nodes, length, |body| {
+                let next = first + names.len() as u32;
+                *names.entry(body.to_vec()).or_insert(next)
+            });
+            // What was found may be a part of something shorter than what was looked for before.
+            length = if nodes.len() < before { 1 } else { length + 1 };
+        }
+        nodes
+    };
+    parts.into_iter().map(outermost).collect()
 }
 
 /// Makes a node of each loop whose body has `length` labels.
@@ -140,6 +148,15 @@ mod tests {
         assert_eq!(folded("abababcabababcabababcx"), "((ababab)c(ababab)c(ababab)c)x");
         assert_eq!(folded("dxbxbxbxd"), "d(xbxbxb)xd");
         assert_eq!(folded(""), "");
+    }
+
+    #[test]
+    fn loops_of_unlike_parts_have_unlike_labels() {
+        let plan = plan("abababcdcdcdababab");
+        let leaves = leaves(&plan);
+        let parts = loops_within(&plan, leaves.chunks(6).map(<[Node]>::to_vec).collect());
+        let labels: Vec<u32> = parts.iter().map(|part| part[0].label).collect();
+        assert_eq!(labels, [4, 5, 4]);
     }
 
     #[test]
