@@ -99,13 +99,6 @@ mod tests {
     use super::*;
     use crate::plan::Stretch;
 
-    fn add_innermost(node: &Node, stretches: &mut Vec<usize>) {
-        if node.children.is_empty() {
-            stretches.extend(node.stretches.clone());
-        }
-        node.children.iter().for_each(|child| add_innermost(child, stretches));
-    }
-
     /// A plan of stretches of 10 ns each.
     fn plan(labels: impl Iterator<Item = u32>) -> Plan {
         Plan::new(labels.zip(0..).map(|(label, i)| Stretch::exact(Some(label), 10 * i)).collect())

@@ -26,13 +26,13 @@ pub(super) fn readable(
     run: &Run,
     sums: &[Sums],
     locked: &[bool],
-    phases: Vec<Start>,
+    phases: &[Start],
     most: usize,
 ) -> Vec<Start> {
-    let mut level = phases.clone();
+    let mut level = phases.to_vec();
     let mut part = FINEST;
     while level.len() > most && part > 1 {
-        level = coarser(run, sums, locked, &phases, part);
+        level = coarser(run, sums, locked, phases, part);
         level.dedup_by_key(|start| start.1);
         part /= 2;
     }

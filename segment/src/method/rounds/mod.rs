@@ -100,8 +100,8 @@ impl Split for RoundsMethod {
         let noise = Noise::new(&units, &starts);
         let labels = labels::labels(&units, &noise, &starts);
         let (starts, labels) = noticed(&units, run, &starts, &labels);
-        let phases = starts.iter().copied().zip(labels.iter().copied()).collect();
-        let level = levels::readable(run, &sums, &locked, phases, READABLE);
+        let phases: Vec<Start> = starts.iter().copied().zip(labels.iter().copied()).collect();
+        let level = levels::readable(run, &sums, &locked, &phases, READABLE);
         let plan = plan(run, &units, &starts, &labels, &level);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
