@@ -431,7 +431,10 @@ fn requests_that_cannot_be_met() {
         "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, liballprof, paraver)",
     );
     usage(&["a.csv", "--expand", "open-mpi"], "a.csv: only run directories have calls to expand (--expand)");
-    usage(&["a.csv", "a.csv"], "2 inputs given, expected one (several only if all are rank files of PFProf)");
+    usage(
+        &["a.csv", "a.csv"],
+        "2 inputs given, expected one (several only if they are the files of one run)",
+    );
     refused(folder, &["b.csv"], b"", 1, "b.csv: No such file or directory (os error 2)");
     refused(
         folder,

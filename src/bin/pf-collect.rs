@@ -300,7 +300,7 @@ impl Source {
                 }
                 several => {
                     let paths = several.iter().map(path).collect::<Result<Vec<_>>>()?;
-                    import::import_rank_files(paths.into_iter(), sink).map(Imported::from)
+                    import::import(import::Input::Files(paths), reading, sink)
                 }
             },
         }
@@ -346,9 +346,9 @@ fn open(input: &Input) -> Result<import::Input> {
 }
 
 /// One of several inputs has to be a file.
-fn path(input: &Input) -> Result<&Path> {
+fn path(input: &Input) -> Result<PathBuf> {
     match input {
         Input::Standard => Err(Error::usage("standard input cannot be one of several inputs")),
-        Input::Path(path) => Ok(path),
+        Input::Path(path) => Ok(path.clone()),
     }
 }

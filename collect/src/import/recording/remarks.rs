@@ -2,6 +2,7 @@
 
 use phaseflow_profiler::{Run, State};
 
+use crate::import::rank_list::rank_list;
 use crate::trace::UnmatchedReceives;
 
 /// Records that did not match in the merge.
@@ -52,17 +53,17 @@ impl Remarks {
                 .filter(move |(_, recording)| recording.header().state == state)
                 .map(|(rank, _)| rank)
         };
-        if let Some(ranks) = list(ranks_in(State::EndedEarly)) {
+        if let Some(ranks) = rank_list(ranks_in(State::EndedEarly)) {
             said.push(format!(
                 "{ranks} ended early, before MPI_Finalize; all that was recorded until then is in the trace"
             ));
         }
-        if let Some(ranks) = list(ranks_in(State::OutOfSpace)) {
+        if let Some(ranks) = rank_list(ranks_in(State::OutOfSpace)) {
             said.push(format!("{ranks} ran out of disk space; nothing was recorded from then on"));
         }
         let there: Vec<u32> = run.processes().map(|(rank, _)| rank).collect();
         let missing = (0..run.ranks()).filter(|rank| there.binary_search(rank).is_err());
-        if let Some(ranks) = list(missing) {
+        if let Some(ranks) = rank_list(missing) {
             said.push(format!("{ranks} of {} left no recording: what only they saw is missing", run.ranks()));
         }
         said.extend(self.unmatched.sentence());
@@ -89,43 +90,5 @@ impl Remarks {
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")),
         );
         said
-    }
-}
-
-/// `rank 3`, `ranks 0-2, 7`; the first few of many.
-fn list(ranks: impl Iterator<Item = u32>) -> Option<String> {
-    /// Most ranks that a remark lists.
-    const MOST: usize = 8;
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match runs.last_mut() {
-            Some(run) if run.1 + 1 == rank => run.1 = rank,
-            _ => runs.push((rank, rank)),
-        }
-    }
-    let [(first, last), ..] = runs[..] else { return None };
-    if runs.len() == 1 && first == last {
-        return Some(format!("rank {first}"));
-    }
-    let text = |(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
-    let mut words: Vec<String> = runs.iter().take(MOST).map(text).collect();
-    if runs.len() > MOST {
-        words.push("…".into());
-    }
-    Some(format!("ranks {}", words.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_are_listed_as_runs() {
-        assert_eq!(list([].into_iter()), None);
-        assert_eq!(list([3].into_iter()).unwrap(), "rank 3");
-        assert_eq!(list([0, 1, 2, 7].into_iter()).unwrap(), "ranks 0-2, 7");
-        assert_eq!(list((0..40).step_by(2)).unwrap(), "ranks 0, 2, 4, 6, 8, 10, 12, 14, …");
     }
 }
