@@ -6,12 +6,18 @@
 //! reads it. A format of several files has its line in [`member_format`] instead, and reads a
 //! [`FileSet`].
 
+mod batch;
 mod csv;
 mod digits;
 mod dumpi;
+mod expansion;
 mod field;
+mod gathering;
+mod held;
 mod input;
 mod ndjson;
+mod otf2;
+mod pairing;
 mod pfprof;
 mod phaseflow;
 mod rank_list;
@@ -54,15 +60,24 @@ pub enum Format {
     Recording,
     /// DUMPI: a binary file a rank.
     Dumpi,
+    /// OTF2: an anchor file, definitions, and events of each location.
+    Otf2,
 }
 
 impl Format {
     /// All formats in the order of their recognition.
-    pub const ALL: [Format; 6] =
-        [Format::Phaseflow, Format::Pfprof, Format::Ndjson, Format::Csv, Format::Recording, Format::Dumpi];
+    pub const ALL: [Format; 7] = [
+        Format::Phaseflow,
+        Format::Pfprof,
+        Format::Ndjson,
+        Format::Csv,
+        Format::Recording,
+        Format::Dumpi,
+        Format::Otf2,
+    ];
 
     /// Names of formats that are to come.
-    pub const PLANNED: [&str; 5] = ["otf2", "simgrid", "goal", "liballprof", "paraver"];
+    pub const PLANNED: [&str; 4] = ["simgrid", "goal", "liballprof", "paraver"];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -73,17 +88,18 @@ impl Format {
             Format::Csv => "csv",
             Format::Recording => "recording",
             Format::Dumpi => "dumpi",
+            Format::Otf2 => "otf2",
         }
     }
 
     /// A run in this format is a [set of files](FileSet), each recognised by [`member_format`].
     fn is_set(self) -> bool {
-        matches!(self, Format::Dumpi)
+        matches!(self, Format::Dumpi | Format::Otf2)
     }
 
     /// It has collective calls that [`expand`](crate::expand) can make messages of.
     fn has_calls(self) -> bool {
-        matches!(self, Format::Recording)
+        matches!(self, Format::Recording | Format::Otf2)
     }
 
     /// The format of a name.
@@ -138,6 +154,9 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
 fn member_format(_name: &str, prefix: &[u8]) -> Option<Format> {
     if dumpi::is_rank_file(prefix) || dumpi::is_meta(prefix) {
         return Some(Format::Dumpi);
+    }
+    if otf2::is_file(prefix) {
+        return Some(Format::Otf2);
     }
     None
 }
@@ -338,6 +357,7 @@ fn import_set(set: FileSet, format: Format, reading: Reading, sink: &mut dyn Sin
     let set = set.only(format)?;
     match format {
         Format::Dumpi => dumpi::read(set, reading, sink),
+        Format::Otf2 => otf2::read(set, reading, sink),
         _ => Err(Error::data(format!("format {} is no set of files", format.name()))),
     }
 }
