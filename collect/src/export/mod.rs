@@ -20,9 +20,9 @@ use crate::trace::{Header, Kind};
 use crate::{Error, Result};
 
 /// Message formats need messages.
-fn only_timed(header: &Header, format: &str) -> Result<()> {
+fn only_messages(header: &Header, format: &str) -> Result<()> {
     match header.kind {
-        Kind::Timed => Ok(()),
+        Kind::Timed | Kind::Ordered => Ok(()),
         Kind::Aggregate => Err(Error::usage(format!(
             "the trace has sums only, no single messages for {format}; use --pairs or --to archive"
         ))),

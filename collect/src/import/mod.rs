@@ -13,9 +13,11 @@ mod dumpi;
 mod expansion;
 mod field;
 mod gathering;
+mod goal;
 mod held;
 mod input;
 mod ndjson;
+mod ordered;
 mod otf2;
 mod pairing;
 mod pfprof;
@@ -23,6 +25,7 @@ mod phaseflow;
 mod rank_list;
 mod recording;
 mod set;
+mod simgrid;
 mod tar_files;
 mod text;
 
@@ -62,11 +65,15 @@ pub enum Format {
     Dumpi,
     /// OTF2: an anchor file, definitions, and events of each location.
     Otf2,
+    /// SimGrid's time-independent traces: a text file a rank.
+    Simgrid,
+    /// GOAL schedules, text or binary.
+    Goal,
 }
 
 impl Format {
     /// All formats in the order of their recognition.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 9] = [
         Format::Phaseflow,
         Format::Pfprof,
         Format::Ndjson,
@@ -74,10 +81,12 @@ impl Format {
         Format::Recording,
         Format::Dumpi,
         Format::Otf2,
+        Format::Simgrid,
+        Format::Goal,
     ];
 
     /// Names of formats that are to come.
-    pub const PLANNED: [&str; 4] = ["simgrid", "goal", "liballprof", "paraver"];
+    pub const PLANNED: [&str; 2] = ["liballprof", "paraver"];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -89,17 +98,19 @@ impl Format {
             Format::Recording => "recording",
             Format::Dumpi => "dumpi",
             Format::Otf2 => "otf2",
+            Format::Simgrid => "simgrid",
+            Format::Goal => "goal",
         }
     }
 
     /// A run in this format is a [set of files](FileSet), each recognised by [`member_format`].
     fn is_set(self) -> bool {
-        matches!(self, Format::Dumpi | Format::Otf2)
+        matches!(self, Format::Dumpi | Format::Otf2 | Format::Simgrid)
     }
 
     /// It has collective calls that [`expand`](crate::expand) can make messages of.
     fn has_calls(self) -> bool {
-        matches!(self, Format::Recording | Format::Otf2)
+        matches!(self, Format::Recording | Format::Otf2 | Format::Simgrid)
     }
 
     /// The format of a name.
@@ -136,6 +147,9 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     if pfprof::is_rank_file(prefix) {
         return Ok(Format::Pfprof);
     }
+    if goal::is_binary(prefix) || goal::is_text(prefix) {
+        return Ok(Format::Goal);
+    }
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix).trim_ascii_start();
     if text.starts_with(b"{") {
         return Ok(Format::Ndjson);
@@ -157,6 +171,9 @@ fn member_format(_name: &str, prefix: &[u8]) -> Option<Format> {
     }
     if otf2::is_file(prefix) {
         return Some(Format::Otf2);
+    }
+    if simgrid::is_file(prefix) {
+        return Some(Format::Simgrid);
     }
     None
 }
@@ -338,6 +355,9 @@ fn import_file(
         };
         return import_set(set, format, reading, sink);
     }
+    if format == Format::Goal {
+        return goal::read(peeked, reading, sink);
+    }
     let summary = match format {
         Format::Phaseflow => copy(TraceReader::open(peeked.into_reader())?, sink),
         Format::Pfprof => aggregate(peeked)?.send(sink),
@@ -358,6 +378,7 @@ fn import_set(set: FileSet, format: Format, reading: Reading, sink: &mut dyn Sin
     match format {
         Format::Dumpi => dumpi::read(set, reading, sink),
         Format::Otf2 => otf2::read(set, reading, sink),
+        Format::Simgrid => simgrid::read(&set, reading, sink),
         _ => Err(Error::data(format!("format {} is no set of files", format.name()))),
     }
 }

@@ -92,6 +92,16 @@ impl<K: Copy + Eq + Hash, T: Copy> Queues<K, T> {
         Some(value)
     }
 
+    /// The oldest value of a key, which stays.
+    pub(super) fn peek(&self, key: &K) -> Option<T> {
+        self.ends.get(key).map(|(first, _)| self.nodes[*first as usize].value)
+    }
+
+    /// The oldest value of each key, in undefined order.
+    pub(super) fn heads(&self) -> impl Iterator<Item = (&K, &T)> {
+        self.ends.iter().map(|(key, (first, _))| (key, &self.nodes[*first as usize].value))
+    }
+
     /// All keys and values that are left, by queue, in undefined order of the queues.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&K, &T)> {
         self.ends.iter().flat_map(|(key, (first, _))| {
