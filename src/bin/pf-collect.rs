@@ -11,7 +11,8 @@ use phaseflow::offered::Offered;
 use phaseflow::output::Output;
 use phaseflow_collect::expand::Rules;
 use phaseflow_collect::export::{
-    ArchiveExport, CsvExport, NdjsonExport, PairsExport, PfprofExport, SummaryExport,
+    ArchiveExport, CsvExport, GoalExport, NdjsonExport, PairsExport, PfprofExport, SimgridExport,
+    SummaryExport,
 };
 use phaseflow_collect::import::{self, Format, Imported, Reading};
 use phaseflow_collect::pattern::{Disturbance, Irregular, LabelledRun, Program};
@@ -193,6 +194,10 @@ enum To {
     Csv,
     /// A PFProf archive, as PFSim reads it: a JSON file a rank with sums by peer
     Pfprof,
+    /// A GOAL schedule in text, for LogGOPSim and ATLAHS
+    Goal,
+    /// A time-independent trace of SimGrid, for smpirun -replay
+    Simgrid,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -221,7 +226,9 @@ fn main() -> ExitCode {
 
 fn collect(arguments: &Arguments) -> Result<()> {
     let source = Source::of(arguments)?;
-    let is_text = arguments.summary || arguments.pairs || matches!(arguments.to, To::Ndjson | To::Csv);
+    let is_text = arguments.summary
+        || arguments.pairs
+        || matches!(arguments.to, To::Ndjson | To::Csv | To::Goal | To::Simgrid);
     let mut out = Output::create(arguments.common.output.as_deref(), !is_text)?;
     let gzip = arguments.common.gzip || out.gzip();
     let mut truth = Truth::of(arguments)?;
@@ -239,6 +246,8 @@ fn collect(arguments: &Arguments) -> Result<()> {
             To::Ndjson => send(&mut NdjsonExport::new(&mut out)),
             To::Csv => send(&mut CsvExport::new(&mut out)),
             To::Pfprof => send(&mut PfprofExport::new(&mut out, gzip)),
+            To::Goal => send(&mut GoalExport::new(&mut out, tempfile::tempfile)),
+            To::Simgrid => send(&mut SimgridExport::new(&mut out)),
         }
     }?;
     imported.remarks.iter().for_each(|remark| arguments.common.note(remark));

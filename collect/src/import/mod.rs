@@ -7,6 +7,8 @@
 //! [`FileSet`].
 
 mod batch;
+#[cfg(feature = "chakra")]
+mod chakra;
 mod csv;
 mod digits;
 mod dumpi;
@@ -69,11 +71,13 @@ pub enum Format {
     Simgrid,
     /// GOAL schedules, text or binary.
     Goal,
+    /// Chakra execution traces: a protobuf file a rank.
+    Chakra,
 }
 
 impl Format {
     /// All formats in the order of their recognition.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 10] = [
         Format::Phaseflow,
         Format::Pfprof,
         Format::Ndjson,
@@ -83,6 +87,7 @@ impl Format {
         Format::Otf2,
         Format::Simgrid,
         Format::Goal,
+        Format::Chakra,
     ];
 
     /// Names of formats that are to come.
@@ -100,17 +105,18 @@ impl Format {
             Format::Otf2 => "otf2",
             Format::Simgrid => "simgrid",
             Format::Goal => "goal",
+            Format::Chakra => "chakra",
         }
     }
 
     /// A run in this format is a [set of files](FileSet), each recognised by [`member_format`].
     fn is_set(self) -> bool {
-        matches!(self, Format::Dumpi | Format::Otf2 | Format::Simgrid)
+        matches!(self, Format::Dumpi | Format::Otf2 | Format::Simgrid | Format::Chakra)
     }
 
     /// It has collective calls that [`expand`](crate::expand) can make messages of.
     fn has_calls(self) -> bool {
-        matches!(self, Format::Recording | Format::Otf2 | Format::Simgrid)
+        matches!(self, Format::Recording | Format::Otf2 | Format::Simgrid | Format::Chakra)
     }
 
     /// The format of a name.
@@ -150,6 +156,9 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     if goal::is_binary(prefix) || goal::is_text(prefix) {
         return Ok(Format::Goal);
     }
+    if simgrid::is_trace(prefix) {
+        return Ok(Format::Simgrid);
+    }
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix).trim_ascii_start();
     if text.starts_with(b"{") {
         return Ok(Format::Ndjson);
@@ -165,7 +174,8 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
 
 /// Recognises a file of a format of several files by its name, `.gz` left out, and its first bytes,
 /// inflated: 4 KiB, or all if there are fewer.
-fn member_format(_name: &str, prefix: &[u8]) -> Option<Format> {
+#[cfg_attr(not(feature = "chakra"), allow(unused_variables, reason = "a format by name"))]
+fn member_format(name: &str, prefix: &[u8]) -> Option<Format> {
     if dumpi::is_rank_file(prefix) || dumpi::is_meta(prefix) {
         return Some(Format::Dumpi);
     }
@@ -174,6 +184,10 @@ fn member_format(_name: &str, prefix: &[u8]) -> Option<Format> {
     }
     if simgrid::is_file(prefix) {
         return Some(Format::Simgrid);
+    }
+    #[cfg(feature = "chakra")]
+    if chakra::is_rank_file(name, prefix) {
+        return Some(Format::Chakra);
     }
     None
 }
@@ -345,6 +359,10 @@ fn import_file(
     }
     if format.is_set() {
         let set = match file {
+            // One file can have all ranks of a time-independent trace.
+            _ if format == Format::Simgrid && tar_member(peeked.prefix()).is_none() => {
+                FileSet::of_stream(peeked.into_reader(), scratch)?
+            }
             _ if tar_member(peeked.prefix()).is_none() => {
                 let problem =
                     format!("is one file, expected the directory or a tar of a {} run", format.name());
@@ -379,6 +397,10 @@ fn import_set(set: FileSet, format: Format, reading: Reading, sink: &mut dyn Sin
         Format::Dumpi => dumpi::read(set, reading, sink),
         Format::Otf2 => otf2::read(set, reading, sink),
         Format::Simgrid => simgrid::read(&set, reading, sink),
+        #[cfg(feature = "chakra")]
+        Format::Chakra => chakra::read(&set, reading, sink),
+        #[cfg(not(feature = "chakra"))]
+        Format::Chakra => Err(Error::usage("this program was built without the feature chakra")),
         _ => Err(Error::data(format!("format {} is no set of files", format.name()))),
     }
 }

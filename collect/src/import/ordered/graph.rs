@@ -91,11 +91,6 @@ impl GraphBuilder {
         Ok(number)
     }
 
-    /// Number of operations.
-    pub(in crate::import) fn len(&self) -> usize {
-        self.operations.len()
-    }
-
     /// The second operation waits for the end of the first.
     pub(in crate::import) fn require(&mut self, before: u32, after: u32) {
         self.requires.push((before, after));

@@ -131,6 +131,16 @@ impl FileSet {
         Ok(Self::sorted(spool.finish()?))
     }
 
+    /// One file that comes from a stream: it is stored in a temporary file.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub(super) fn of_stream(mut input: impl Read, scratch: Scratch) -> Result<Self> {
+        let mut spool = Spool::new(scratch);
+        spool.add("the stream".into(), &mut input)?;
+        Ok(Self::sorted(spool.finish()?))
+    }
+
     fn sorted(mut members: Vec<Member>) -> Self {
         // The order of a directory is undefined; sorting determines which of two bad files is named.
         members.sort_by(|a, b| a.name().cmp(b.name()));

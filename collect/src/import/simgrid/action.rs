@@ -113,7 +113,7 @@ pub(super) fn rank_of(line: &str) -> Result<Option<(u32, std::str::SplitAsciiWhi
 }
 
 /// True if a file begins as a time-independent trace does.
-pub(super) fn is_trace(prefix: &[u8]) -> bool {
+pub(in crate::import) fn is_trace(prefix: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&prefix[..prefix.len().min(1024)]);
     let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let Some(first) = lines.take(1).next() else { return false };

@@ -16,12 +16,13 @@ mod program;
 
 use std::io::Read;
 
+pub(super) use self::action::is_trace;
 use self::action::rank_of;
 use self::lines::Lines;
 use self::program::Programs;
 use super::ordered::schedule;
 use super::rank_list::rank_list;
-use super::set::{FileSet, Member, complete};
+use super::set::{FileSet, Member, complete, number_in};
 use super::{Imported, Reading};
 use crate::trace::Sink;
 use crate::{At, Error, Result};
@@ -31,7 +32,7 @@ const LARGEST_LIST: u64 = 1 << 28;
 
 /// True if a file begins as a trace or a list of a run's traces does.
 pub(super) fn is_file(prefix: &[u8]) -> bool {
-    is_list(prefix) || action::is_trace(prefix)
+    is_list(prefix) || is_trace(prefix)
 }
 
 /// A list of `PATH_rank-N.txt`, one a line.
@@ -58,11 +59,7 @@ pub(super) fn read(set: &FileSet, reading: Reading, sink: &mut dyn Sink) -> Resu
     let list = list.or(if lists.len() == 1 { lists.first().copied() } else { None });
     match (list, named) {
         // One trace is named: of all ranks, or one of several.
-        (None, Some(named))
-            if traces.iter().filter(|trace| trace.folder() == named.folder()).count() == 1 =>
-        {
-            traces = vec![named];
-        }
+        (None, Some(named)) => traces = siblings(named, &traces),
         (Some(list), _) => traces = listed(list, &traces)?,
         (None, _) => {}
     }
@@ -83,6 +80,15 @@ pub(super) fn read(set: &FileSet, reading: Reading, sink: &mut dyn Sink) -> Resu
         imported.remarks.push(format!("the traces of {ranks} have no finalize: they may be cut"));
     }
     Ok(imported)
+}
+
+/// The traces of the run of one that is named: those whose names differ in the number at the end.
+fn siblings<'a>(named: &'a Member, traces: &[&'a Member]) -> Vec<&'a Member> {
+    let run = |member: &'a Member| Some((member.folder(), number_in(member)?.1));
+    match run(named) {
+        None => vec![named],
+        of_named => traces.iter().copied().filter(|trace| run(trace) == of_named).collect(),
+    }
 }
 
 /// The traces that a list names.
