@@ -1,6 +1,10 @@
 //! DUMPI traces (sst-dumpi): a binary file a rank, and a text file for the run.
 
+mod functions;
+mod index;
 mod meta;
+mod record;
+mod stream;
 
 pub(super) use self::meta::is_meta;
 
