@@ -15,6 +15,7 @@ mod ndjson;
 mod pfprof;
 mod phaseflow;
 mod rank_list;
+mod ranks;
 mod recording;
 mod set;
 mod tar_files;
