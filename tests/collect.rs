@@ -430,7 +430,7 @@ fn requests_that_cannot_be_met() {
         &["a.csv", "--from", "cvs"],
         "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, liballprof, paraver)",
     );
-    usage(&["a.csv", "--expand", "open-mpi"], "a.csv: only run directories have calls to expand (--expand)");
+    usage(&["a.csv", "--expand", "open-mpi"], "a.csv: this format has no calls to expand (--expand)");
     usage(
         &["a.csv", "a.csv"],
         "2 inputs given, expected one (several only if they are the files of one run)",

@@ -84,7 +84,7 @@ impl Format {
 
     /// It has collective calls that [`expand`](crate::expand) can make messages of.
     fn has_calls(self) -> bool {
-        matches!(self, Format::Recording)
+        matches!(self, Format::Recording | Format::Dumpi)
     }
 
     /// The format of a name.
@@ -263,7 +263,7 @@ pub fn import(input: Input, reading: Reading, sink: &mut dyn Sink) -> Result<Imp
         Input::File(_) | Input::Stream(_) => format,
     };
     if expand.is_some() && !known.is_none_or(Format::has_calls) {
-        return Err(Error::usage("only run directories have calls to expand (--expand)"));
+        return Err(Error::usage("this format has no calls to expand (--expand)"));
     }
     match input {
         Input::Directory(path) => match known {
@@ -306,7 +306,7 @@ fn import_file(
 ) -> Result<Imported> {
     let Reading { scratch, expand, .. } = reading;
     if expand.is_some() && !format.has_calls() {
-        return Err(Error::usage("only run directories have calls to expand (--expand)"));
+        return Err(Error::usage("this format has no calls to expand (--expand)"));
     }
     if format.is_set() {
         let set = match file {

@@ -316,10 +316,23 @@ impl<'a> Record<'a> {
         self.entries(place).map(u16::from_be_bytes)
     }
 
-    /// The letters of a text.
+    /// The texts of an array.
     #[cfg(test)]
-    pub(super) fn text(&self, place: usize) -> Vec<u8> {
-        self.entries::<1>(place).map(|[letter]| letter).collect()
+    pub(super) fn texts(&self, place: usize) -> Vec<String> {
+        let mut at = self.at(place) + 4;
+        (0..self.int(place))
+            .map(|_| {
+                let length = int_at(self.bytes, at) as usize;
+                at += 4 + length;
+                String::from_utf8_lossy(&self.bytes[at - length..at]).into_owned()
+            })
+            .collect()
+    }
+
+    /// A code.
+    #[cfg(test)]
+    pub(super) fn code(&self, place: usize) -> u8 {
+        self.bytes[self.at(place)]
     }
 
     /// The arrays of an array.

@@ -1,6 +1,6 @@
 //! The records of a rank's file, front to back through one buffer.
 
-use super::functions::FUNCTIONS;
+use super::functions::{FUNCTIONS, number};
 use super::index::Index;
 use super::record::{Layout, Record, Stop, Version};
 use crate::import::set::Member;
@@ -19,6 +19,8 @@ pub(super) struct Records {
     offset: u64,
     end: u64,
     layout: Layout,
+    /// `MPI_Finalize` was read: writers of one time marked the end by a 0, the number of `MPI_Send`.
+    is_finalized: bool,
 }
 
 impl Records {
@@ -37,6 +39,7 @@ impl Records {
             offset: start,
             end,
             layout: Layout::default(),
+            is_finalized: false,
         }
     }
 
@@ -51,6 +54,7 @@ impl Records {
             let bytes = &self.buffer[self.at..self.filled];
             let is_all = self.offset + self.filled as u64 == self.end;
             match self.layout.find(bytes, self.version, is_all) {
+                _ if self.is_finalized && bytes.starts_with(&[0, 0]) => return Ok(None),
                 Ok(()) => break self.at,
                 // The mark of the end of the stream may be cut off.
                 Err(Stop::End) => return Ok(None),
@@ -60,6 +64,7 @@ impl Records {
             }
         };
         self.at += self.layout.length;
+        self.is_finalized |= self.layout.function == number::FINALIZE;
         Ok(Some(Record::new(&self.layout, &self.buffer[start..self.at], self.version)))
     }
 

@@ -7,9 +7,11 @@
 //! Memory: up to 65 536 receives a rank that wait for their sends (4 MB), and a few blocks;
 //! independent of the number of messages.
 
+mod causality;
 mod collectives;
 mod matching;
 mod merge;
+mod pending;
 mod piece;
 mod receives;
 mod remarks;
@@ -17,9 +19,11 @@ mod tournament;
 
 use std::sync::mpsc::{channel, sync_channel};
 
+pub(super) use self::causality::Causality;
 use self::collectives::Collectives;
 pub(super) use self::matching::Matching;
 use self::merge::Merge;
+pub(super) use self::pending::{Advance, Completion, Pending};
 pub(super) use self::piece::Leaving;
 use self::piece::Pieces;
 pub(super) use self::receives::{Received, Source};
