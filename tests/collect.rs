@@ -347,7 +347,10 @@ fn bad_messages() {
         refused(folder, &[], text.as_bytes(), 1, &format!("standard input: {line}"));
     };
     refuse("", "is empty, expected a trace");
-    refuse("hello\n", "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv)");
+    refuse(
+        "hello\n",
+        "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, liballprof, paraver)",
+    );
     refuse(
         "time,src,dst,bytes\n",
         "line 1: the header `time,src,dst,bytes` lacks `t_ns`, expected t_ns,src,dst,bytes[,tag][,op]",

@@ -11,7 +11,10 @@ mod digits;
 mod dumpi;
 mod field;
 mod input;
+mod liballprof;
+mod mpi_names;
 mod ndjson;
+mod paraver;
 mod pfprof;
 mod phaseflow;
 mod rank_list;
@@ -55,15 +58,27 @@ pub enum Format {
     Recording,
     /// DUMPI: a binary file a rank.
     Dumpi,
+    /// liballprof: a text a rank.
+    Liballprof,
+    /// Paraver: a text for all ranks, with names in others.
+    Paraver,
 }
 
 impl Format {
     /// All formats in the order of their recognition.
-    pub const ALL: [Format; 6] =
-        [Format::Phaseflow, Format::Pfprof, Format::Ndjson, Format::Csv, Format::Recording, Format::Dumpi];
+    pub const ALL: [Format; 8] = [
+        Format::Phaseflow,
+        Format::Pfprof,
+        Format::Ndjson,
+        Format::Csv,
+        Format::Recording,
+        Format::Dumpi,
+        Format::Liballprof,
+        Format::Paraver,
+    ];
 
     /// Names of formats that are to come.
-    pub const PLANNED: [&str; 5] = ["otf2", "simgrid", "goal", "liballprof", "paraver"];
+    pub const PLANNED: [&str; 3] = ["otf2", "simgrid", "goal"];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -74,17 +89,19 @@ impl Format {
             Format::Csv => "csv",
             Format::Recording => "recording",
             Format::Dumpi => "dumpi",
+            Format::Liballprof => "liballprof",
+            Format::Paraver => "paraver",
         }
     }
 
     /// A run in this format is a [set of files](FileSet), each recognised by [`member_format`].
     fn is_set(self) -> bool {
-        matches!(self, Format::Dumpi)
+        matches!(self, Format::Dumpi | Format::Liballprof | Format::Paraver)
     }
 
     /// It has collective calls that [`expand`](crate::expand) can make messages of.
     fn has_calls(self) -> bool {
-        matches!(self, Format::Recording | Format::Dumpi)
+        matches!(self, Format::Recording | Format::Dumpi | Format::Liballprof)
     }
 
     /// The format of a name.
@@ -121,6 +138,9 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     if pfprof::is_rank_file(prefix) {
         return Ok(Format::Pfprof);
     }
+    if paraver::is_trace(prefix) {
+        return Ok(Format::Paraver);
+    }
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix).trim_ascii_start();
     if text.starts_with(b"{") {
         return Ok(Format::Ndjson);
@@ -136,11 +156,14 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
 
 /// Recognises a file of a format of several files by its name, `.gz` left out, and its first bytes,
 /// inflated: 4 KiB, or all if there are fewer.
-fn member_format(_name: &str, prefix: &[u8]) -> Option<Format> {
+fn member_format(name: &str, prefix: &[u8]) -> Option<Format> {
     if dumpi::is_rank_file(prefix) || dumpi::is_meta(prefix) {
         return Some(Format::Dumpi);
     }
-    None
+    if liballprof::is_rank_file(prefix) {
+        return Some(Format::Liballprof);
+    }
+    paraver::is_file(name, prefix).then_some(Format::Paraver)
 }
 
 /// Recognises the format of a directory or a file by content; `None` for a stream, which could not
@@ -308,6 +331,9 @@ fn import_file(
     if expand.is_some() && !format.has_calls() {
         return Err(Error::usage("this format has no calls to expand (--expand)"));
     }
+    if format == Format::Paraver && tar_member(peeked.prefix()).is_none() {
+        return paraver::read_text(peeked.into_reader(), "", &paraver::Names::default(), sink);
+    }
     if format.is_set() {
         let set = match file {
             _ if tar_member(peeked.prefix()).is_none() => {
@@ -339,6 +365,8 @@ fn import_set(set: FileSet, format: Format, reading: Reading, sink: &mut dyn Sin
     let set = set.only(format)?;
     match format {
         Format::Dumpi => dumpi::read(set, reading, sink),
+        Format::Liballprof => liballprof::read(&set, reading, sink),
+        Format::Paraver => paraver::read(&set, sink),
         _ => Err(Error::data(format!("format {} is no set of files", format.name()))),
     }
 }

@@ -105,9 +105,11 @@ impl Offsets {
         let start = length.saturating_sub(bytes.len() as u64);
         let found = member.read_at(&mut bytes, start)?;
         let words = bytes[..found].as_chunks::<8>().0;
-        let magic = (0..words.len().saturating_sub(FEWEST_OFFSETS)).find(|at| words[*at] == MAGIC);
+        // The first word of a file is the same magic.
+        let first = usize::from(start == 0);
+        let magic = (first..words.len().saturating_sub(FEWEST_OFFSETS)).find(|at| words[*at] == MAGIC);
         let Some(magic) = magic else {
-            let place = format!("byte {start}");
+            let place = format!("byte {length}");
             return Err(Error::truncated(
                 "ends without an index: the file is truncated, or its program did not call MPI_Finalize",
             )

@@ -25,7 +25,6 @@ mod types;
 
 use std::sync::Arc;
 
-use self::alignment::Alignment;
 use self::functions::number as n;
 use self::index::Index;
 use self::making::{MAKERS, Op};
@@ -63,20 +62,21 @@ pub(super) fn read(set: FileSet, reading: Reading, sink: &mut dyn Sink) -> Resul
     for process in &mut processes {
         process.communicators = Arc::clone(&communicators);
     }
-    let alignment = Alignment::of(&mut processes)?;
+    let (clock_error_ns, clocks) = alignment::align(&mut processes)?;
     let ranks = processes.len() as u32;
     sink.begin(&Header::new(Kind::Timed, run.source()))?;
     let remarks = ranks::merge(&processes, reading.expand, sink)?;
     let facts = RunFacts {
         ranks: Some(ranks),
-        unmatched: Some(remarks.unreceived + remarks.unsent),
+        // A send that a receive of any source without a status took has none that says so.
+        unmatched: Some(remarks.unreceived.saturating_sub(remarks.anonymous) + remarks.unsent),
         unmatched_receives: remarks.unmatched.clone(),
-        clock_error_ns: alignment.error_ns.map(|error| error.saturating_add(remarks.back_ns)),
+        clock_error_ns: clock_error_ns.map(|error| error.saturating_add(remarks.back_ns)),
         ..RunFacts::default()
     };
     let summary = sink.finish(&facts)?;
     let mut said = remarks.sentences();
-    said.extend(alignment.sentence());
+    said.extend(clocks);
     let ignored: u64 =
         processes.iter().flat_map(|process| &process.index.ignored).copied().map(u64::from).sum();
     if ignored > 0 {

@@ -233,10 +233,11 @@ impl Layout {
     fn begins_a_record(&self, cursor: &Cursor<'_>, past: usize, is_all: bool) -> Result<bool, Stop> {
         let next = |at: usize| match cursor.bytes.get(at..) {
             Some([a, b, mask, ..]) => {
-                Ok(u16::from_be_bytes([*a, *b]) >= FIRST_NO_FUNCTION || (*mask == self.mask && *a < 2))
+                Ok(*mask == self.mask && u16::from_be_bytes([*a, *b]) < FIRST_NO_FUNCTION)
             }
-            Some(_) if is_all => Ok(true),
-            None if is_all => Ok(false),
+            // The mark of the end is all that is left.
+            Some([a, b]) if is_all => Ok(u16::from_be_bytes([*a, *b]) >= FIRST_NO_FUNCTION),
+            _ if is_all => Ok(false),
             _ => Err(Stop::More(at + 3, cursor.field)),
         };
         Ok(next(cursor.at + past)? || !next(cursor.at)?)

@@ -6,6 +6,9 @@ use super::record::{Layout, Record, Stop, Version};
 use crate::import::set::Member;
 use crate::{Error, Result};
 
+/// Most bytes behind a record that are looked at to find its length.
+const LOOK_AHEAD: u64 = 8;
+
 /// Reads records. The buffer grows for a record that is larger, never beyond the records' bytes.
 pub(super) struct Records {
     member: Member,
@@ -59,7 +62,9 @@ impl Records {
                 // The mark of the end of the stream may be cut off.
                 Err(Stop::End) => return Ok(None),
                 Err(_) if is_all && bytes.len() < 3 => return Ok(None),
-                Err(Stop::More(needed, _)) if !is_all && self.has(needed) => self.fill(needed)?,
+                Err(Stop::More(needed, _)) if !is_all && self.left() + LOOK_AHEAD >= needed as u64 => {
+                    self.fill(needed.min(self.left() as usize))?;
+                }
                 Err(stop) => return Err(self.damage(&stop)),
             }
         };
@@ -68,9 +73,9 @@ impl Records {
         Ok(Some(Record::new(&self.layout, &self.buffer[start..self.at], self.version)))
     }
 
-    /// So many bytes are left from the current record on.
-    fn has(&self, needed: usize) -> bool {
-        self.offset + self.at as u64 + needed as u64 <= self.end
+    /// Bytes from the current record on to the end of all.
+    fn left(&self) -> u64 {
+        self.end - self.offset - self.at as u64
     }
 
     /// Reads on, so that at least `needed` bytes from the current record on are in the buffer.

@@ -49,6 +49,11 @@ fn shared() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/dumpi")
 }
 
+/// The number of a function.
+fn number(name: &str) -> u16 {
+    FUNCTIONS.iter().position(|function| function.name == name).unwrap() as u16
+}
+
 fn open(path: &Path) -> (Index, Records) {
     let set = FileSet::of_files(&[path.to_path_buf()], tempfile::tempfile).unwrap();
     let member = set.named().unwrap();
@@ -294,7 +299,7 @@ fn a_gatherv_without_its_type_is_told_by_what_follows() {
                 Arg::Handle(WORLD),
             ];
             arguments.extend(with_type.then_some(Arg::Handle(INT)));
-            file.call(55, 5_000_000_000, 5_000_000_001, &arguments);
+            file.call(number("MPI_Gatherv"), 5_000_000_000, 5_000_000_001, &arguments);
         }
         let bytes = file.finish();
         let folder = tempfile::tempdir().unwrap();
@@ -327,40 +332,40 @@ fn requests_complete_at_their_waits() {
     // Waitsome finds the second and third of four, Waitany the last, a test nothing, Waitall the rest.
     for request in 0..4 {
         let at = 100 * S + 10 + request;
-        files[0].call(8, at, at + 1, &isend(10 + request as i32, 2 + request as i32));
+        files[0].call(number("MPI_Isend"), at, at + 1, &isend(10 + request as i32, 2 + request as i32));
     }
     let requests = || Arg::Ints(vec![2, 3, 4, 5]);
     let statuses = Arg::Statuses(vec![(-5, 99, -3); 2]);
     files[0].call(
-        20,
+        number("MPI_Waitsome"),
         100 * S + 20,
         100 * S + 30,
         &[Arg::Int(4), requests(), Arg::Int(2), Arg::Ints(vec![1, 2]), statuses],
     );
     files[0].call(
-        17,
+        number("MPI_Testany"),
         100 * S + 31,
         100 * S + 32,
         &[Arg::Int(4), requests(), Arg::Int(-3), Arg::Int(0), Arg::Statuses(vec![])],
     );
     files[0].call(
-        16,
+        number("MPI_Waitany"),
         100 * S + 33,
         100 * S + 40,
         &[Arg::Int(4), requests(), Arg::Int(3), Arg::Statuses(vec![])],
     );
     files[0].call(
-        18,
+        number("MPI_Waitall"),
         100 * S + 41,
         100 * S + 50,
         &[Arg::Int(4), Arg::Ints(vec![2, 1, 1, 1]), Arg::Statuses(vec![])],
     );
     // Receives of any source and tag; the statuses tell.
-    for number in 0..4 {
-        let at = 100 * S + 60 + 10 * number;
-        let status = Arg::Statuses(vec![(10 + number as i32, 0, 7)]);
+    for message in 0..4 {
+        let at = 100 * S + 60 + 10 * message;
+        let status = Arg::Statuses(vec![(10 + message as i32, 0, 7)]);
         let any = [Arg::Int(99), Arg::Handle(BYTE), Arg::Int(-1), Arg::Int(-1), Arg::Handle(WORLD), status];
-        files[1].call(1, at, at + 5, &any);
+        files[1].call(number("MPI_Recv"), at, at + 5, &any);
     }
     let trace = run(&files).unwrap();
     let at = |ns: i64| Some(100 * S.cast_signed() + ns);
@@ -386,16 +391,16 @@ fn persistent_requests_are_sent_as_often_as_they_are_started() {
     let mut files = two();
     let template =
         |peer| [Arg::Int(3), Arg::Handle(INT), Arg::Int(peer), Arg::Int(7), Arg::Handle(WORLD), Arg::Int(9)];
-    files[0].call(26, 100 * S + 2, 100 * S + 3, &template(1));
-    files[1].call(30, 100 * S + 2, 100 * S + 3, &template(0));
+    files[0].call(number("MPI_Send_init"), 100 * S + 2, 100 * S + 3, &template(1));
+    files[1].call(number("MPI_Recv_init"), 100 * S + 2, 100 * S + 3, &template(0));
     for round in 0..3 {
         let at = 100 * S + 100 * (round + 1);
-        files[0].call(31, at, at + 1, &[Arg::Int(9)]);
-        files[0].call(13, at + 2, at + 10, &[Arg::Int(9), Arg::Statuses(vec![])]);
-        files[1].call(32, at, at + 1, &[Arg::Int(1), Arg::Ints(vec![9])]);
-        files[1].call(13, at + 2, at + 20, &[Arg::Int(9), Arg::Statuses(vec![(12, 0, 7)])]);
+        files[0].call(number("MPI_Start"), at, at + 1, &[Arg::Int(9)]);
+        files[0].call(number("MPI_Wait"), at + 2, at + 10, &[Arg::Int(9), Arg::Statuses(vec![])]);
+        files[1].call(number("MPI_Startall"), at, at + 1, &[Arg::Int(1), Arg::Ints(vec![9])]);
+        files[1].call(number("MPI_Wait"), at + 2, at + 20, &[Arg::Int(9), Arg::Statuses(vec![(12, 0, 7)])]);
     }
-    files[0].call(15, 101 * S, 101 * S, &[Arg::Int(9)]);
+    files[0].call(number("MPI_Request_free"), 101 * S, 101 * S, &[Arg::Int(9)]);
     let trace = run(&files).unwrap();
     let found: Vec<_> =
         trace.messages.iter().map(|m| (m.bytes, m.send_post_ns, m.receive_complete_ns)).collect();
@@ -416,24 +421,39 @@ fn communicators_are_replayed() {
         .map(|rank: i32| {
             let mut file = RankFile::new(100);
             file.call(
-                89,
+                number("MPI_Comm_split"),
                 at,
                 at,
                 &[Arg::Handle(WORLD), Arg::Int(rank % 2), Arg::Int(-rank), Arg::Handle(10)],
             );
-            file.call(87, at, at, &[Arg::Handle(10), Arg::Handle(11)]);
+            file.call(number("MPI_Comm_dup"), at, at, &[Arg::Handle(10), Arg::Handle(11)]);
             let (dims, no) = (Arg::Ints(vec![2, 2]), Arg::Ints(vec![0, 0]));
             file.call(
-                102,
+                number("MPI_Cart_create"),
                 at,
                 at,
                 &[Arg::Handle(WORLD), Arg::Int(2), dims, no, Arg::Int(0), Arg::Handle(12)],
             );
-            file.call(112, at, at, &[Arg::Int(2), Arg::Handle(12), Arg::Ints(vec![0, 1]), Arg::Handle(13)]);
-            file.call(75, at, at, &[Arg::Handle(WORLD), Arg::Handle(5)]);
-            file.call(79, at, at, &[Arg::Handle(5), Arg::Int(2), Arg::Ints(vec![3, 1]), Arg::Handle(6)]);
+            file.call(
+                number("MPI_Cart_sub"),
+                at,
+                at,
+                &[Arg::Int(2), Arg::Handle(12), Arg::Ints(vec![0, 1]), Arg::Handle(13)],
+            );
+            file.call(number("MPI_Comm_group"), at, at, &[Arg::Handle(WORLD), Arg::Handle(5)]);
+            file.call(
+                number("MPI_Group_incl"),
+                at,
+                at,
+                &[Arg::Handle(5), Arg::Int(2), Arg::Ints(vec![3, 1]), Arg::Handle(6)],
+            );
             let member = if rank % 2 == 1 { 14 } else { 1 };
-            file.call(88, at, at, &[Arg::Handle(WORLD), Arg::Handle(6), Arg::Handle(member)]);
+            file.call(
+                number("MPI_Comm_create"),
+                at,
+                at,
+                &[Arg::Handle(WORLD), Arg::Handle(6), Arg::Handle(member)],
+            );
             // Leaders are rank 2 (of 2, 0) and rank 3 (of 3, 1), each at place 0 of its side.
             let other = if rank % 2 == 0 { 3 } else { 2 };
             let sides = [
@@ -444,8 +464,13 @@ fn communicators_are_replayed() {
                 Arg::Int(5),
                 Arg::Handle(15),
             ];
-            file.call(94, at, at, &sides);
-            file.call(95, at, at, &[Arg::Handle(15), Arg::Int(i32::from(rank % 2 == 0)), Arg::Handle(16)]);
+            file.call(number("MPI_Intercomm_create"), at, at, &sides);
+            file.call(
+                number("MPI_Intercomm_merge"),
+                at,
+                at,
+                &[Arg::Handle(15), Arg::Int(i32::from(rank % 2 == 0)), Arg::Handle(16)],
+            );
             file
         })
         .collect();
@@ -454,7 +479,7 @@ fn communicators_are_replayed() {
     let mut send = |src: usize, comm: u16, place: i32, dst: u32| {
         tag += 1;
         let arguments = [Arg::Int(8), Arg::Handle(BYTE), Arg::Int(place), Arg::Int(tag), Arg::Handle(comm)];
-        files[src].call(0, at + tag as u64, at + tag as u64, &arguments);
+        files[src].call(number("MPI_Send"), at + tag as u64, at + tag as u64, &arguments);
         expected.push((tag, src as u32, dst));
     };
     send(0, 10, 0, 2); // evens in the order 2, 0
@@ -471,7 +496,7 @@ fn communicators_are_replayed() {
     let found: Vec<_> = trace.messages.iter().map(|m| (m.tag.unwrap(), m.src.0, m.dst.0)).collect();
     assert_eq!(found, expected);
     let numbers: std::collections::BTreeSet<_> = trace.messages.iter().map(|m| m.communicator).collect();
-    assert_eq!(numbers.len(), 9, "the grid's row, sides and others are all different: {numbers:?}");
+    assert_eq!(numbers.len(), 8, "the grid's row, sides and others are all different: {numbers:?}");
 }
 
 /// `MPI_Comm_rank` of all members says that a library has reordered a grid.
@@ -481,9 +506,19 @@ fn ranks_that_members_know_count_more_than_the_order_of_the_old_communicator() {
     let at = 100 * S + 9;
     for (rank, file) in files.iter_mut().enumerate() {
         let (dims, no) = (Arg::Ints(vec![2]), Arg::Ints(vec![0]));
-        file.call(102, at, at, &[Arg::Handle(WORLD), Arg::Int(1), dims, no, Arg::Int(1), Arg::Handle(12)]);
-        file.call(85, at, at, &[Arg::Handle(12), Arg::Int(1 - rank as i32)]);
-        file.call(0, at, at, &[Arg::Int(8), Arg::Handle(BYTE), Arg::Int(0), Arg::Int(1), Arg::Handle(12)]);
+        file.call(
+            number("MPI_Cart_create"),
+            at,
+            at,
+            &[Arg::Handle(WORLD), Arg::Int(1), dims, no, Arg::Int(1), Arg::Handle(12)],
+        );
+        file.call(number("MPI_Comm_rank"), at, at, &[Arg::Handle(12), Arg::Int(1 - rank as i32)]);
+        file.call(
+            number("MPI_Send"),
+            at,
+            at,
+            &[Arg::Int(8), Arg::Handle(BYTE), Arg::Int(0), Arg::Int(1), Arg::Handle(12)],
+        );
     }
     let found: Vec<_> = run(&files).unwrap().messages.iter().map(|m| (m.src.0, m.dst.0)).collect();
     assert_eq!(found, [(0, 1), (1, 1)]);
@@ -494,15 +529,25 @@ fn user_types_have_the_size_that_they_were_made_with() {
     let mut files = two();
     let at = 100 * S + 9;
     let file = &mut files[0];
-    file.call(35, at, at, &[Arg::Int(3), Arg::Handle(INT), Arg::Handle(40)]);
-    file.call(36, at, at, &[Arg::Int(2), Arg::Int(5), Arg::Int(9), Arg::Handle(40), Arg::Handle(41)]);
+    file.call(number("MPI_Type_contiguous"), at, at, &[Arg::Int(3), Arg::Handle(INT), Arg::Handle(40)]);
+    file.call(
+        number("MPI_Type_vector"),
+        at,
+        at,
+        &[Arg::Int(2), Arg::Int(5), Arg::Int(9), Arg::Handle(40), Arg::Handle(41)],
+    );
     let (two, types) = (|| Arg::Ints(vec![1, 2]), Arg::Handles(vec![41, BYTE]));
-    file.call(40, at, at, &[Arg::Int(2), two(), two(), types, Arg::Handle(42)]);
-    file.call(38, at, at, &[Arg::Int(2), two(), two(), Arg::Handle(42), Arg::Handle(43)]);
+    file.call(number("MPI_Type_struct"), at, at, &[Arg::Int(2), two(), two(), types, Arg::Handle(42)]);
+    file.call(
+        number("MPI_Type_indexed"),
+        at,
+        at,
+        &[Arg::Int(2), two(), two(), Arg::Handle(42), Arg::Handle(43)],
+    );
     let size: i32 = 3 * (2 * 5 * 12 + 2);
     let mut send = |count: i32, datatype| {
         file.call(
-            0,
+            number("MPI_Send"),
             at,
             at,
             &[Arg::Int(count), Arg::Handle(datatype), Arg::Int(1), Arg::Int(1), Arg::Handle(WORLD)],
@@ -526,7 +571,12 @@ fn collectives_have_the_bytes_of_each_rank() {
     let mut files = two();
     for (rank, file) in files.iter_mut().enumerate() {
         let at = 100 * S + 10;
-        file.call(53, at, at + 5, &[Arg::Int(10), Arg::Handle(INT), Arg::Int(1), Arg::Handle(WORLD)]);
+        file.call(
+            number("MPI_Bcast"),
+            at,
+            at + 5,
+            &[Arg::Int(10), Arg::Handle(INT), Arg::Int(1), Arg::Handle(WORLD)],
+        );
         let counts = |a, b| Arg::Ints(vec![a, b]);
         let row = if rank == 0 { counts(1, 2) } else { counts(3, 4) };
         let none = || counts(0, 0);
@@ -540,10 +590,10 @@ fn collectives_have_the_bytes_of_each_rank() {
             Arg::Handle(INT),
             Arg::Handle(WORLD),
         ];
-        file.call(61, at + 10, at + 15, &arguments);
+        file.call(number("MPI_Alltoallv"), at + 10, at + 15, &arguments);
         let parts = counts(100, 200);
         file.call(
-            66,
+            number("MPI_Reduce_scatter"),
             at + 20,
             at + 25,
             &[Arg::Int(2), parts, Arg::Handle(BYTE), Arg::Code(3), Arg::Handle(WORLD)],
@@ -605,19 +655,19 @@ fn monotonic_clocks_of_two_hosts_are_aligned() {
 fn what_is_wrong_is_named() {
     let message = |files: &[RankFile]| run(files).map(|trace| trace.messages.len()).unwrap_err().to_string();
     let mut files = two();
-    files[1].call(128, 100 * S, 100 * S, &[]);
+    files[1].call(number("MPI_Pcontrol"), 100 * S, 100 * S, &[]);
     assert_eq!(
         message(&files),
         "run-0001.bin: rank 1: byte 37: found MPI_Pcontrol (number 128), which has no records: damaged"
     );
     let mut files = two();
-    files[0].call(18, 100 * S, 100 * S, &[Arg::Int(1), Arg::Int(-7)]);
+    files[0].call(number("MPI_Waitall"), 100 * S, 100 * S, &[Arg::Int(1), Arg::Int(-7)]);
     assert_eq!(
         message(&files),
         "run-0000.bin: rank 0: byte 37: reading requests of MPI_Waitall: found -7 entries: damaged"
     );
     let mut files = two();
-    files[0].call(18, 100 * S, 100 * S, &[Arg::Int(1), Arg::Int(70_000)]);
+    files[0].call(number("MPI_Waitall"), 100 * S, 100 * S, &[Arg::Int(1), Arg::Int(70_000)]);
     let error = message(&files);
     assert!(error.starts_with("run-0000.bin: rank 0: byte 37: reading requests of MPI_Waitall: needs 280025 bytes, the records end at byte "), "{error}");
     let mut files = two();
@@ -631,7 +681,7 @@ fn what_is_wrong_is_named() {
     let error = collect(Input::Directory(folder.path().into()), None).map(|_| ()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "run-0001.bin: rank 1: byte 0: ends without an index: the file is truncated, or its program did not call MPI_Finalize"
+        "run-0001.bin: rank 1: byte 60: ends without an index: the file is truncated, or its program did not call MPI_Finalize"
     );
     std::fs::remove_file(folder.path().join("run-0001.bin")).unwrap();
     let error = collect(Input::Directory(folder.path().into()), None).map(|_| ()).unwrap_err().to_string();

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::Process;
 use crate::Result;
 use crate::trace::{Block, Call, Header, MessageBlock, Operation, RunFacts, Sink, Summary};
 
@@ -29,8 +30,57 @@ pub(in crate::import) struct Offsets {
     pub(in crate::import) contradictions: usize,
 }
 
+impl Offsets {
+    /// What the user should know.
+    pub(in crate::import) fn sentence(&self) -> Option<String> {
+        let hosts = self.by_host.len();
+        match self.contradictions {
+            _ if hosts < 2 => None,
+            0 => Some(format!(
+                "{hosts} hosts have clocks of their own; that no message arrives before it is sent gave their offsets"
+            )),
+            pairs => Some(format!(
+                "{hosts} hosts have clocks of their own, which drift: between {pairs} pairs of them some messages arrive before they are sent"
+            )),
+        }
+    }
+}
+
+/// Hosts by number, in the order of the ranks.
+pub(in crate::import) fn host_numbers(hosts: &[&str]) -> Vec<u32> {
+    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
+    hosts
+        .iter()
+        .map(|host| {
+            let next = numbers.len() as u32;
+            *numbers.entry(host).or_insert(next)
+        })
+        .collect()
+}
+
+/// Puts the processes of several hosts on one time line: reads them once, and shifts each.
+///
+/// # Errors
+/// Damage, or errors of the operating system.
+pub(in crate::import) fn align<P: Process>(
+    processes: &mut [P],
+    hosts: Vec<u32>,
+    shift: impl Fn(&mut P, i64),
+) -> Result<Offsets> {
+    if hosts.iter().max().is_none_or(|most| *most == 0) {
+        return Ok(Offsets { by_host: vec![0], error_ns: Some(0), contradictions: 0 });
+    }
+    let mut causality = Causality::new(hosts.clone());
+    super::merge(processes, None, &mut causality)?;
+    let offsets = causality.offsets();
+    for (process, host) in processes.iter_mut().zip(hosts) {
+        shift(process, offsets.by_host[host as usize]);
+    }
+    Ok(offsets)
+}
+
 /// Collects from a trace, on clocks that may be off, how long messages seem to take.
-pub(in crate::import) struct Causality {
+struct Causality {
     /// Host of each rank.
     hosts: Vec<u32>,
     host_count: usize,
@@ -52,7 +102,7 @@ struct Barrier {
 
 impl Causality {
     /// Of a run with the host of each rank, numbered from 0.
-    pub(in crate::import) fn new(hosts: Vec<u32>) -> Self {
+    fn new(hosts: Vec<u32>) -> Self {
         let host_count = hosts.iter().max().map_or(0, |most| *most as usize + 1);
         let entered = vec![0; hosts.len()];
         Self {
@@ -120,7 +170,7 @@ impl Causality {
     }
 
     /// The offsets that fit best.
-    pub(in crate::import) fn offsets(&self) -> Offsets {
+    fn offsets(&self) -> Offsets {
         // Width of the interval, hosts, middle of what is added to the second against the first.
         let mut pairs: Vec<(i64, u32, u32, i64)> = Vec::new();
         for ((a, b), there) in self.shortest_ns.iter().filter(|((a, b), _)| a < b) {

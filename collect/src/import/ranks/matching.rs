@@ -77,6 +77,7 @@ impl<'a, P: Process> Matching<'a, P> {
             let left = receives.finish()?;
             self.remarks.unsent += left.unsent;
             self.remarks.unreceived += left.owed;
+            self.remarks.anonymous += left.anonymous;
             self.remarks.unmatched = self.remarks.unmatched.and(&left.unmatched);
         }
         Ok(self.remarks)

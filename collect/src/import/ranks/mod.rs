@@ -19,7 +19,7 @@ mod tournament;
 
 use std::sync::mpsc::{channel, sync_channel};
 
-pub(super) use self::causality::Causality;
+pub(super) use self::causality::{align, host_numbers};
 use self::collectives::Collectives;
 pub(super) use self::matching::Matching;
 use self::merge::Merge;

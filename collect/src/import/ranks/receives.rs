@@ -57,6 +57,8 @@ pub(super) struct Left {
     pub(super) unsent: u64,
     /// Sends.
     pub(super) owed: u64,
+    /// Receives that completed without telling what they took.
+    pub(super) anonymous: u64,
     /// These receives, and those of the program's own that did not complete.
     pub(super) unmatched: UnmatchedReceives,
 }
@@ -176,7 +178,9 @@ impl<L: Lane> Ahead<L> {
             if let (Some(src), Some(tag)) = (src, tag) {
                 return Ok(Some((Envelope { communicator, src, tag }, received)));
             }
-            if received.complete_ns.is_none() {
+            if received.complete_ns.is_some() {
+                self.left.anonymous += 1;
+            } else {
                 self.left.receive(process.rank(), &source, &received);
             }
         }
@@ -289,8 +293,9 @@ impl Waiting {
 impl Left {
     fn receive(&mut self, rank: u32, source: &Source, received: &Received) {
         let Received { position, bytes, is_internal, .. } = *received;
-        self.unsent += u64::from(bytes.is_some());
-        if bytes.is_some() || !is_internal {
+        let is_complete = received.complete_ns.is_some();
+        self.unsent += u64::from(is_complete);
+        if is_complete || !is_internal {
             let Source { src, tag, .. } = *source;
             self.unmatched.add(UnmatchedReceive { rank, position, src, tag, bytes });
         }

@@ -16,6 +16,8 @@ pub(in crate::import) struct Remarks {
     pub(in crate::import) owed: u64,
     /// Messages with different sizes at sender and receiver.
     pub(in crate::import) unlike: u64,
+    /// Completed receives of which it is unknown what they took.
+    pub(in crate::import) anonymous: u64,
     /// Messages of which neither side knows the size.
     pub(in crate::import) sizeless: u64,
     /// Messages to processes of another `MPI_COMM_WORLD`.
@@ -37,6 +39,7 @@ impl Remarks {
             unmatched: self.unmatched.and(&other.unmatched),
             owed: self.owed + other.owed,
             unlike: self.unlike + other.unlike,
+            anonymous: self.anonymous + other.anonymous,
             sizeless: self.sizeless + other.sizeless,
             foreign: self.foreign + other.foreign,
             unexpanded: self.unexpanded + other.unexpanded,
@@ -54,10 +57,14 @@ impl Remarks {
                 self.unlike,
                 "messages were received with another size than they were sent; the sender's counts",
             ),
+            (
+                self.anonymous,
+                "receives do not say whose message they took; those messages have no receive times",
+            ),
             (self.sizeless, "messages are left out: their size is unknown to both sides"),
             (
                 self.foreign,
-                "messages to processes of another MPI_COMM_WORLD are left out: their receivers are unknown",
+                "messages to processes of another MPI_COMM_WORLD or of unknown communicators are left out: their receivers are unknown",
             ),
             (
                 self.unexpanded,

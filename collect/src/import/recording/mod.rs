@@ -33,7 +33,9 @@ pub(super) fn read(directory: &Path, expand: Option<Rules>, sink: &mut dyn Sink)
     }
     let processes = Process::all(&run);
     sink.begin(&Header::new(Kind::Timed, source(&run)))?;
-    let remarks = ranks::merge(&processes, expand, sink)?;
+    let mut remarks = ranks::merge(&processes, expand, sink)?;
+    // A recording tells of each receive what it took, except from other worlds.
+    remarks.anonymous = 0;
     let alignment = run.alignment();
     let facts = RunFacts {
         ranks: Some(run.ranks()),
