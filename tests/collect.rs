@@ -347,7 +347,10 @@ fn bad_messages() {
         refused(folder, &[], text.as_bytes(), 1, &format!("standard input: {line}"));
     };
     refuse("", "is empty, expected a trace");
-    refuse("hello\n", "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv)");
+    refuse(
+        "hello\n",
+        "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, liballprof, paraver)",
+    );
     refuse(
         "time,src,dst,bytes\n",
         "line 1: the header `time,src,dst,bytes` lacks `t_ns`, expected t_ns,src,dst,bytes[,tag][,op]",
@@ -425,10 +428,9 @@ fn requests_that_cannot_be_met() {
         &["--pattern", "shift", "--ranks", "2", "--gap", "5"],
         "--gap: `5` is not a time; write 250ns, 5us, 1ms or 2s",
     );
-    usage(&["a.csv", "--from", "otf2"], "--from: format `otf2` is not available yet");
     usage(
         &["a.csv", "--from", "cvs"],
-        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, liballprof, paraver)",
+        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, chakra, liballprof, paraver)",
     );
     usage(&["a.csv", "--expand", "open-mpi"], "a.csv: this format has no calls to expand (--expand)");
     usage(

@@ -173,9 +173,8 @@ fn pattern(sink: &mut dyn Sink) {
 
 /// Source, receiver, bytes and tag of messages, in the order of each sender.
 fn order(messages: &[Message]) -> Vec<(u32, u32, u64, Option<i32>)> {
-    let of = |message: &Message| {
-        (message.src.0, message.dst.0, message.bytes, Some(message.tag.unwrap_or(0)))
-    };
+    let of =
+        |message: &Message| (message.src.0, message.dst.0, message.bytes, Some(message.tag.unwrap_or(0)));
     let mut all: Vec<_> = messages.iter().map(of).collect();
     all.sort_by_key(|message| message.0);
     all
@@ -220,7 +219,8 @@ fn orders_have_no_times() {
 
 #[test]
 fn mistakes_in_goal_are_named() {
-    let error = |text: &str| read_stream(text.as_bytes(), Some(Format::Goal), &mut Kept::default()).unwrap_err();
+    let error =
+        |text: &str| read_stream(text.as_bytes(), Some(Format::Goal), &mut Kept::default()).unwrap_err();
     for (text, expected) in [
         ("num_ranks 2\nrank 0 {\n}\n", "the operations of rank 1 are missing, expected 2 ranks"),
         ("num_ranks 1\nrank 0 {\na: calc 1", "line 3: ends at byte 31 within the operations of rank 0"),
@@ -250,7 +250,8 @@ fn binary_goal() -> Vec<u8> {
         all
     };
     let head = |operations: u32| [operations, 1, 0].map(u32::to_le_bytes).concat();
-    let zero = [head(2), operation(0, 3, 0, 5, 1), operation(1, 1, 1, 8, 0), 1u32.to_le_bytes().to_vec()].concat();
+    let zero =
+        [head(2), operation(0, 3, 0, 5, 1), operation(1, 1, 1, 8, 0), 1u32.to_le_bytes().to_vec()].concat();
     let one = [head(1), operation(0, 2, 0, 8, 0)].concat();
     let start = 4 + 2 + 2 * 16;
     let middle = start + zero.len() as u64;
@@ -271,7 +272,8 @@ fn binary_goal_is_as_text() {
     }
 }
 
-const SIMGRID: &[u8] = b"0 init\n0 isend 1 7 10 1\n0 compute 5e3\n0 waitall\n0 allreduce 8 0 2 \n0 finalize\n\
+const SIMGRID: &[u8] =
+    b"0 init\n0 isend 1 7 10 1\n0 compute 5e3\n0 waitall\n0 allreduce 8 0 2 \n0 finalize\n\
     1 init\n1 irecv 0 7 10 1\n1 wait 0 1 7\n1 sendRecv 4 0 4 0 2 2\n1 allreduce 8 0 2\n1 finalize\n";
 
 #[test]
@@ -324,7 +326,8 @@ fn no_damage_makes_an_importer_of_other_tools_panic() {
     let folder = |files: &[(&str, &[u8])]| {
         files.iter().map(|(name, bytes)| ((*name).to_string(), bytes.to_vec())).collect::<Vec<_>>()
     };
-    let goal = b"num_ranks 2\nrank 0 {\na: calc 9\nb: send 8b to 1 tag 3 cpu 1\nb requires a\nb irequires a\n}\n\
+    let goal =
+        b"num_ranks 2\nrank 0 {\na: calc 9\nb: send 8b to 1 tag 3 cpu 1\nb requires a\nb irequires a\n}\n\
         rank 1 { /* x */\nc: recv 8b from -1 tag 3 // any\n}\n";
     // A send and a receive of Chakra after metadata.
     let et = |kind: u8, peer: &str| {

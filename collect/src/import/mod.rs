@@ -18,13 +18,17 @@ mod gathering;
 mod goal;
 mod held;
 mod input;
+mod liballprof;
+mod mpi_names;
 mod ndjson;
 mod ordered;
 mod otf2;
 mod pairing;
+mod paraver;
 mod pfprof;
 mod phaseflow;
 mod rank_list;
+mod ranks;
 mod recording;
 mod set;
 mod simgrid;
@@ -73,11 +77,15 @@ pub enum Format {
     Goal,
     /// Chakra execution traces: a protobuf file a rank.
     Chakra,
+    /// liballprof: a text a rank.
+    Liballprof,
+    /// Paraver: a text for all ranks, with names in others.
+    Paraver,
 }
 
 impl Format {
     /// All formats in the order of their recognition.
-    pub const ALL: [Format; 10] = [
+    pub const ALL: [Format; 12] = [
         Format::Phaseflow,
         Format::Pfprof,
         Format::Ndjson,
@@ -88,10 +96,9 @@ impl Format {
         Format::Simgrid,
         Format::Goal,
         Format::Chakra,
+        Format::Liballprof,
+        Format::Paraver,
     ];
-
-    /// Names of formats that are to come.
-    pub const PLANNED: [&str; 2] = ["liballprof", "paraver"];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -106,32 +113,47 @@ impl Format {
             Format::Simgrid => "simgrid",
             Format::Goal => "goal",
             Format::Chakra => "chakra",
+            Format::Liballprof => "liballprof",
+            Format::Paraver => "paraver",
         }
     }
 
     /// A run in this format is a [set of files](FileSet), each recognised by [`member_format`].
     fn is_set(self) -> bool {
-        matches!(self, Format::Dumpi | Format::Otf2 | Format::Simgrid | Format::Chakra)
+        matches!(
+            self,
+            Format::Dumpi
+                | Format::Otf2
+                | Format::Simgrid
+                | Format::Chakra
+                | Format::Liballprof
+                | Format::Paraver
+        )
     }
 
     /// It has collective calls that [`expand`](crate::expand) can make messages of.
     fn has_calls(self) -> bool {
-        matches!(self, Format::Recording | Format::Otf2 | Format::Simgrid | Format::Chakra)
+        matches!(
+            self,
+            Format::Recording
+                | Format::Dumpi
+                | Format::Otf2
+                | Format::Simgrid
+                | Format::Chakra
+                | Format::Liballprof
+        )
     }
 
     /// The format of a name.
     ///
     /// # Errors
-    /// A name that no format has, or one whose format is not available yet.
+    /// A name that no format has.
     pub fn from_name(name: &str) -> Result<Self> {
-        if Self::PLANNED.contains(&name) {
-            return Err(Error::usage(format!("format `{name}` is not available yet")));
-        }
         let known = Self::ALL.map(Self::name);
         Self::ALL
             .into_iter()
             .find(|format| format.name() == name)
-            .ok_or_else(|| unknown_name("format", name, &[&known[..], &Self::PLANNED].concat()))
+            .ok_or_else(|| unknown_name("format", name, &known))
     }
 }
 
@@ -158,6 +180,9 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     }
     if simgrid::is_trace(prefix) {
         return Ok(Format::Simgrid);
+    }
+    if paraver::is_trace(prefix) {
+        return Ok(Format::Paraver);
     }
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix).trim_ascii_start();
     if text.starts_with(b"{") {
@@ -189,7 +214,10 @@ fn member_format(name: &str, prefix: &[u8]) -> Option<Format> {
     if chakra::is_rank_file(name, prefix) {
         return Some(Format::Chakra);
     }
-    None
+    if liballprof::is_rank_file(prefix) {
+        return Some(Format::Liballprof);
+    }
+    paraver::is_file(name, prefix).then_some(Format::Paraver)
 }
 
 /// Recognises the format of a directory or a file by content; `None` for a stream, which could not
@@ -357,6 +385,9 @@ fn import_file(
     if expand.is_some() && !format.has_calls() {
         return Err(Error::usage("this format has no calls to expand (--expand)"));
     }
+    if format == Format::Paraver && tar_member(peeked.prefix()).is_none() {
+        return paraver::read_text(peeked.into_reader(), "", &paraver::Names::default(), sink);
+    }
     if format.is_set() {
         let set = match file {
             // One file can have all ranks of a time-independent trace.
@@ -401,6 +432,8 @@ fn import_set(set: FileSet, format: Format, reading: Reading, sink: &mut dyn Sin
         Format::Chakra => chakra::read(&set, reading, sink),
         #[cfg(not(feature = "chakra"))]
         Format::Chakra => Err(Error::usage("this program was built without the feature chakra")),
+        Format::Liballprof => liballprof::read(&set, reading, sink),
+        Format::Paraver => paraver::read(&set, sink),
         _ => Err(Error::data(format!("format {} is no set of files", format.name()))),
     }
 }

@@ -28,7 +28,11 @@ impl Records {
     /// A compressed integer.
     fn compressed(is_big: bool, value: u64) -> Vec<u8> {
         let size = 8 - value.leading_zeros() as usize / 8;
-        let digits = if is_big { value.to_be_bytes()[8 - size..].to_vec() } else { value.to_le_bytes()[..size].to_vec() };
+        let digits = if is_big {
+            value.to_be_bytes()[8 - size..].to_vec()
+        } else {
+            value.to_le_bytes()[..size].to_vec()
+        };
         [vec![size as u8], digits].concat()
     }
 
@@ -86,7 +90,8 @@ pub const fn byte(value: u8) -> i64 {
 pub fn anchor(is_big: bool, ranks: u64, creator: &str) -> Vec<u8> {
     let full = |value: u64| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
     let order = if is_big { 0x23 } else { 0x42 };
-    let head = [&[3, order][..], b"OTF2\0", &[3, 2, 3, 0, 2], &full(1 << 20), &full(1 << 22), &[1, 1]].concat();
+    let head =
+        [&[3, order][..], b"OTF2\0", &[3, 2, 3, 0, 2], &full(1 << 20), &full(1 << 22), &[1, 1]].concat();
     [&head[..], &full(ranks), &full(9), b"\0", creator.as_bytes(), b"\0\0"].concat()
 }
 
