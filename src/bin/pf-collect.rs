@@ -26,16 +26,17 @@ use phaseflow_collect::{At, Error, Result};
 /// archives (a tar or a directory of one JSON file a rank, or those files). So are NDJSON messages,
 /// objects with t_ns, src, dst, bytes and optionally tag, op. So are CSV messages with a header
 /// line of those columns in any order. Text and tar may be gzip'ed. Messages may come in any order.
-/// Without INPUT, standard input is read.
+/// Traces of other tools are DUMPI, liballprof and Paraver; a run of several files is a directory,
+/// its files, or a tar of them. Without INPUT, standard input is read.
 #[derive(Parser, Debug)]
 #[command(name = "pf-collect", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// What to read: one trace, or all the rank files of a PFProf run
+    /// What to read: one trace, or all the files of one run
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording [default:
-    /// recognised by content]
+    /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording, dumpi, liballprof,
+    /// paraver [default: recognised by content]
     #[arg(long, value_name = "FORMAT", value_parser = Offered::new(Format::ALL.map(Format::name)), hide_possible_values = true)]
     from: Option<String>,
 
