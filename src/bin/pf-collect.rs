@@ -33,7 +33,7 @@ use phaseflow_collect::{At, Error, Result};
 #[derive(Parser, Debug)]
 #[command(name = "pf-collect", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// What to read: one trace, or all the rank files of a PFProf run
+    /// What to read: one trace, or all the files of one run
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 

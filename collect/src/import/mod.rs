@@ -276,13 +276,20 @@ fn file_format(file: &File) -> Result<Format> {
     Ok(tar_format(peeked.into_reader())?.unwrap_or(format))
 }
 
+/// The beginning of a tar in which no file is of a known format yet.
+fn is_undecided(prefix: &[u8]) -> bool {
+    tar_member(prefix).is_some_and(|name| name != crate::archive::HEADER)
+        && tar_format(prefix).ok().flatten().is_none()
+}
+
 /// The format of the first file in a tar that is of a format of several files.
 fn tar_format(tar: impl Read) -> Result<Option<Format>> {
     let (mut format, mut prefix) = (None, Vec::new());
     let found = tar_files(tar::Archive::new(tar).entries()?, &mut |name, entry| {
         prefix.clear();
         entry.take(PREFIX as u64).read_to_end(&mut prefix)?;
-        format = set::content_format(name, &prefix);
+        let pfprof = || pfprof::is_rank_file(&prefix).then_some(Format::Pfprof);
+        format = set::content_format(name, &prefix).or_else(pfprof);
         // Ends the walk.
         if format.is_some() { Err(Error::data("found")) } else { Ok(()) }
     });
@@ -367,6 +374,11 @@ pub fn import(input: Input, reading: Reading, sink: &mut dyn Sink) -> Result<Imp
         }
         Input::Stream(stream) => {
             let peeked = Peeked::new(stream)?;
+            if known.is_none() && is_undecided(peeked.prefix()) {
+                let mut file = scratch()?;
+                std::io::copy(&mut peeked.into_reader(), &mut file)?;
+                return import(Input::File(file), reading, sink);
+            }
             let format = known.map_or_else(|| sniff(peeked.prefix()), Ok)?;
             import_file(peeked, None, format, reading, sink)
         }

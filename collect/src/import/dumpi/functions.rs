@@ -62,6 +62,8 @@ pub(super) struct Function {
     pub(super) is_recorded: bool,
     /// Where `commrank` and `root` are among the fields, for fields that only the root has.
     pub(super) roles: Option<(usize, usize)>,
+    /// Where the first fields are that have one size each, and the bytes of all of them.
+    pub(super) fixed: (Vec<u32>, usize),
 }
 
 /// The functions by their numbers.
@@ -81,11 +83,28 @@ impl Function {
         let place = |name| fields.iter().position(|field| field.name == name);
         let has_roles = fields.iter().any(|field| field.at_root || field.kind == Kind::GatheredType);
         let roles = place("commrank").or(place("oldcommrank")).zip(place("root")).filter(|_| has_roles);
-        Self { name, is_recorded: layout != NEVER, roles, fields }
+        let mut fixed = (Vec::new(), 0);
+        for bytes in fields.iter().map_while(Field::bytes) {
+            fixed.0.push(fixed.1 as u32);
+            fixed.1 += bytes;
+        }
+        Self { name, is_recorded: layout != NEVER, roles, fixed, fields }
     }
 }
 
 impl Field {
+    /// Its bytes, if all of them are always there.
+    fn bytes(&self) -> Option<usize> {
+        match self.kind {
+            _ if self.at_root => None,
+            Kind::Int => Some(4),
+            Kind::Long => Some(8),
+            Kind::Handle => Some(2),
+            Kind::Code => Some(1),
+            _ => None,
+        }
+    }
+
     fn parse(text: &'static str) -> Option<Self> {
         let (name, code) = text.split_once(':')?;
         let (at_root, code) = code.strip_prefix('?').map_or((false, code), |code| (true, code));

@@ -164,8 +164,18 @@ impl Layout {
             let counters = usize::from(cursor.u8()?);
             cursor.skip(16 * counters)?;
         }
+        // Most fields have one size each, and stand first.
+        let (places, bytes_of_all) = &function.fixed;
+        let mut done = 0;
+        if cursor.at + bytes_of_all <= bytes.len() {
+            for (at, place) in self.at.iter_mut().zip(places) {
+                *at = cursor.at as u32 + place;
+            }
+            cursor.at += bytes_of_all;
+            done = places.len();
+        }
         let mut role = None;
-        for (number, field) in function.fields.iter().enumerate() {
+        for (number, field) in function.fields.iter().enumerate().skip(done) {
             cursor.field = field.name;
             self.at[number] = 0;
             if field.at_root && !*role.get_or_insert_with(|| self.is_root(bytes, function)) {

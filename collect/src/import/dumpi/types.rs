@@ -26,11 +26,14 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// Of a file with this table of sizes; entries of 0 are those that its writer did not know.
+    /// Of a file with this table of sizes; entries of 0 are those that its writer did not
+    /// know.
     pub(super) fn new(table: &[u32]) -> Self {
         let mut sizes = vec![UNKNOWN; 2];
         sizes.extend(OWN);
-        for (handle, size) in table.iter().enumerate().filter(|(handle, size)| *handle > 1 && **size > 0) {
+        // C ints: what is below 0 is MPI_UNDEFINED.
+        let known = |(handle, size): &(usize, &u32)| *handle > 1 && (1..1 << 31).contains(*size);
+        for (handle, size) in table.iter().enumerate().filter(known) {
             if handle >= sizes.len() {
                 sizes.resize(handle + 1, UNKNOWN);
             }

@@ -65,6 +65,9 @@ struct State<'a> {
     wanted: Wanted,
     pending: Pending,
     persistent: FxHashMap<i64, Event>,
+    /// Bytes of a request: 8 (Open MPI), or 4 (MPICH), which an address shows that is no multiple of
+    /// 8.
+    request_bytes: i64,
     last_ns: i64,
 }
 
@@ -75,6 +78,7 @@ impl<'a> Lane<'a> {
             wanted,
             pending: Pending::default(),
             persistent: FxHashMap::default(),
+            request_bytes: 8,
             last_ns: i64::MIN,
         };
         Self { reader: process.member.reader(process.buffer), line: Vec::new(), number: 0, state }
@@ -180,16 +184,13 @@ impl State<'_> {
             }
             "MPI_Start" => self.start(request(line, 2)?, start_ns),
             "MPI_Startall" => {
-                for address in
-                    self.requests(line, |state, address| state.persistent.contains_key(&address))?
-                {
+                for address in self.requests(line, self.persistent.keys().copied())? {
                     self.start(address, start_ns);
                 }
             }
             "MPI_Wait" => self.complete(request(line, 2)?, stop_ns.unwrap_or(start_ns)),
             "MPI_Waitall" => {
-                let found = self.requests(line, |state, address| state.pending.opened(address).is_some())?;
-                for address in found {
+                for address in self.requests(line, self.pending.open())? {
                     self.complete(address, stop_ns.unwrap_or(start_ns));
                 }
             }
@@ -203,18 +204,23 @@ impl State<'_> {
         Ok(())
     }
 
-    /// The requests of an array: count and address. Requests have 8 bytes (Open MPI) or 4 (MPICH).
-    fn requests(&mut self, line: &Line<'_>, is_one: impl Fn(&mut Self, i64) -> bool) -> Result<Vec<i64>> {
+    /// Those of some requests that an array has: count and address.
+    fn requests(&self, line: &Line<'_>, known: impl Iterator<Item = i64>) -> Result<Vec<i64>> {
         let (count, first) = (line.number(2)?, request(line, 3)?);
-        let mut found: [Vec<i64>; 2] = [Vec::new(), Vec::new()];
-        // A count beyond what is open finds no more.
-        let most = count.min(1 << 20);
-        for (size, found) in [8, 4].into_iter().zip(&mut found) {
-            let addresses = (0..most).map(|number| first.wrapping_add(size * number));
-            found.extend(addresses.filter(|address| is_one(self, *address)));
+        let size = self.request_bytes;
+        let last = first.saturating_add(count.saturating_mul(size));
+        let is_one =
+            |address: &i64| (first..last).contains(address) && address.wrapping_sub(first) % size == 0;
+        let mut found: Vec<i64> = known.filter(is_one).collect();
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// Addresses of requests tell their size.
+    fn address(&mut self, request: i64) {
+        if request % 8 != 0 {
+            self.request_bytes = 4;
         }
-        let [of_8, of_4] = found;
-        Ok(if of_4.len() > of_8.len() { of_4 } else { of_8 })
     }
 
     /// The number of a communicator in the trace, and a rank of the run in it; `None` for those of a
@@ -292,6 +298,7 @@ impl State<'_> {
     }
 
     fn open(&mut self, event: Option<Event>, start_ns: i64, request: i64) {
+        self.address(request);
         match event.filter(|event| self.is_wanted(event)) {
             Some(event) => self.pending.push_open(start_ns, event, request),
             // The address may be that of an earlier request.
@@ -300,6 +307,7 @@ impl State<'_> {
     }
 
     fn prepare(&mut self, event: Option<Event>, request: i64) {
+        self.address(request);
         match event.filter(|event| self.is_wanted(event)) {
             Some(event) => self.persistent.insert(request, event),
             None => self.persistent.remove(&request),

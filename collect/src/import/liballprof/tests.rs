@@ -41,9 +41,9 @@ fn collect(texts: &[String], expand: Option<Rules>) -> Result<(Imported, Vec<Mes
 /// A send, a pair of requests that a waitall completes, a persistent one, a sendrecv.
 fn both() -> [String; 2] {
     let sender = "MPI_Send:1100.000000:7:10:2,4,4:1:5:94,0,2:1110.500000\n\
-        MPI_Isend:1200:7:3:11,8,8:1:6:94,0,2:500:1201\n\
-        MPI_Isend:1202:7:4:11,8,8:1:6:94,0,2:508:1203\n\
-        MPI_Waitall:1204:2:500:9:1250\n\
+        MPI_Isend:1200:7:3:11,8,8:1:6:94,0,2:504:1201\n\
+        MPI_Isend:1202:7:4:11,8,8:1:6:94,0,2:512:1203\n\
+        MPI_Waitall:1204:2:504:9:1250\n\
         MPI_Send_init:1300:7:1:2,4,4:1:7:94,0,2:600:1301\n\
         MPI_Start:1302:600:1303\nMPI_Wait:1304:600:9:1310\n\
         MPI_Start:1312:600:1313\nMPI_Wait:1314:600:9:1320\n\
@@ -131,7 +131,7 @@ proptest! {
         cut in prop::option::of(any::<prop::sample::Index>()),
     ) {
         let [first, second] = both();
-        let mut bytes = second.replace("a.", "b.").into_bytes();
+        let mut bytes = second.replace("hostname: a", "hostname: b").into_bytes();
         for (at, byte) in damage {
             let at = at.index(bytes.len());
             bytes[at] = byte;

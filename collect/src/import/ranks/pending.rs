@@ -87,6 +87,11 @@ impl Pending {
         self.held(number).map(|held| &mut held.event)
     }
 
+    /// The open requests, in no order.
+    pub(in crate::import) fn open(&self) -> impl ExactSizeIterator<Item = i64> + '_ {
+        self.open.keys().copied()
+    }
+
     /// Nothing more will complete.
     pub(in crate::import) fn close_all(&mut self) {
         self.open.clear();

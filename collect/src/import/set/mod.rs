@@ -41,6 +41,11 @@ impl FileSet {
     /// # Errors
     /// An error of the operating system.
     pub(super) fn of_directory(path: &Path) -> Result<Self> {
+        Self::within(path, &|_| true)
+    }
+
+    /// The files of a directory and of those folders in it whose names are taken.
+    fn within(path: &Path, takes: &dyn Fn(&str) -> bool) -> Result<Self> {
         let mut members = Vec::new();
         let mut folders = vec![(path.to_path_buf(), String::new(), 0)];
         while let Some((folder, prefix, depth)) = folders.pop() {
@@ -53,7 +58,7 @@ impl FileSet {
                 let name = format!("{prefix}{name}");
                 // Links to files are followed, links to directories may lead around in a circle.
                 if entry.file_type()?.is_dir() {
-                    if depth < DEEPEST {
+                    if depth < DEEPEST && takes(&name) {
                         folders.push((entry.path(), format!("{name}/"), depth + 1));
                     }
                 } else if std::fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_file()) {
@@ -68,14 +73,16 @@ impl FileSet {
 
     /// Files that are named one by one; pipes among them are stored in a temporary file.
     ///
-    /// One that stands for a run (an index of it) brings in its folder.
+    /// One that stands for a run (an index of it) brings in its folder, and folders named after it.
     ///
     /// # Errors
     /// An error of the operating system; a directory.
     pub(super) fn of_files(paths: &[PathBuf], scratch: Scratch) -> Result<Self> {
         if let [path] = paths {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let mut set = Self::of_directory(folder.unwrap_or(Path::new(".")))?;
+            // Folders of the run are named after the file; others are somebody else's.
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let mut set = Self::within(folder.unwrap_or(Path::new(".")), &|name| name.starts_with(&stem))?;
             set.named = path.file_name().map(|name| name.to_string_lossy().into_owned());
             return Ok(set);
         }
