@@ -3,8 +3,7 @@
 use crate::Result;
 use crate::trace::{Block, Call, Message, MessageBlock, Sink};
 
-/// Messages of a block, mostly: about 400 KiB, which fits into a second-level cache. Half and double
-/// change the time of an import by less than the noise of the measurement.
+/// Messages of a block, mostly: about 400 KiB, which fits into a second-level cache.
 const MOST_MESSAGES: usize = 4096;
 
 /// Collects records that come in ascending time.

@@ -90,7 +90,7 @@ impl Held {
         if let Some(entry) = usize::try_from(place).ok().and_then(|place| self.entries.get_mut(place)) {
             entry.waits = entry.waits.saturating_sub(1);
         }
-        if place == 0 { self.release(sink) } else { Ok(()) }
+        self.release(sink)
     }
 
     /// Passes on the records at the front that wait for nothing.

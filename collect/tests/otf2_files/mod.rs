@@ -3,18 +3,18 @@
 use std::path::Path;
 
 /// A file of records.
-pub struct Records {
+pub(crate) struct Records {
     bytes: Vec<u8>,
     is_big: bool,
 }
 
 /// Locations have these ids, to tell them from ranks.
-pub fn location(rank: u64) -> u64 {
+pub(crate) fn location(rank: u64) -> u64 {
     rank + 100
 }
 
 impl Records {
-    pub fn new(is_big: bool) -> Self {
+    pub(crate) fn new(is_big: bool) -> Self {
         let mut records = Self { bytes: vec![3, if is_big { 0x23 } else { 0x42 }], is_big };
         records.full(1);
         records.full(0);
@@ -36,19 +36,19 @@ impl Records {
         [vec![size as u8], digits].concat()
     }
 
-    pub fn time(&mut self, ticks: u64) {
+    pub(crate) fn time(&mut self, ticks: u64) {
         self.bytes.push(5);
         self.full(ticks);
     }
 
     /// A record with a length and these integers.
-    pub fn record(&mut self, kind: u8, fields: &[u64]) {
+    pub(crate) fn record(&mut self, kind: u8, fields: &[u64]) {
         let fields: Vec<u8> = fields.iter().flat_map(|field| Self::compressed(self.is_big, *field)).collect();
         self.raw(kind, &fields);
     }
 
     /// A record with a length and these bytes.
-    pub fn raw(&mut self, kind: u8, fields: &[u8]) {
+    pub(crate) fn raw(&mut self, kind: u8, fields: &[u8]) {
         self.bytes.push(kind);
         if fields.len() < 255 {
             self.bytes.push(fields.len() as u8);
@@ -60,13 +60,13 @@ impl Records {
     }
 
     /// An event whose one integer has no length before it.
-    pub fn single(&mut self, kind: u8, field: u64) {
+    pub(crate) fn single(&mut self, kind: u8, field: u64) {
         self.bytes.push(kind);
         self.bytes.extend(Self::compressed(self.is_big, field));
     }
 
     /// Integers and single bytes (negative numbers) in one record.
-    pub fn mixed(&mut self, kind: u8, fields: &[i64]) {
+    pub(crate) fn mixed(&mut self, kind: u8, fields: &[i64]) {
         let of = |field: &i64| match u64::try_from(*field) {
             Ok(value) => Self::compressed(self.is_big, value),
             Err(_) => vec![(-1 - field) as u8],
@@ -75,19 +75,19 @@ impl Records {
         self.raw(kind, &fields);
     }
 
-    pub fn finish(mut self) -> Vec<u8> {
+    pub(crate) fn finish(mut self) -> Vec<u8> {
         self.bytes.extend([2, 1]);
         self.bytes
     }
 }
 
 /// A single byte in [`Records::mixed`].
-pub const fn byte(value: u8) -> i64 {
+pub(crate) const fn byte(value: u8) -> i64 {
     -1 - value as i64
 }
 
 /// The anchor file.
-pub fn anchor(is_big: bool, ranks: u64, creator: &str) -> Vec<u8> {
+pub(crate) fn anchor(is_big: bool, ranks: u64, creator: &str) -> Vec<u8> {
     let full = |value: u64| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
     let order = if is_big { 0x23 } else { 0x42 };
     let head =
@@ -96,7 +96,7 @@ pub fn anchor(is_big: bool, ranks: u64, creator: &str) -> Vec<u8> {
 }
 
 /// Definitions of ranks and their world communicator, 7; a tick is half a nanosecond, 1000 the origin.
-pub fn definitions(is_big: bool, ranks: u64) -> Vec<u8> {
+pub(crate) fn definitions(is_big: bool, ranks: u64) -> Vec<u8> {
     let mut records = Records::new(is_big);
     records.record(5, &[2_000_000_000, 1000, 1_000_000]);
     for rank in 0..ranks {
@@ -113,14 +113,14 @@ pub fn definitions(is_big: bool, ranks: u64) -> Vec<u8> {
 }
 
 /// Local communicator 0 is the global one, 7.
-pub fn local_definitions(is_big: bool) -> Vec<u8> {
+pub(crate) fn local_definitions(is_big: bool) -> Vec<u8> {
     let mut records = Records::new(is_big);
     records.mixed(5, &[byte(6), 1, byte(0), 7]);
     records.finish()
 }
 
 /// All files of a trace by their names; `events` gives those of a rank.
-pub fn trace(
+pub(crate) fn trace(
     is_big: bool,
     ranks: u64,
     creator: &str,
@@ -138,7 +138,7 @@ pub fn trace(
 }
 
 /// Writes files below a folder.
-pub fn write(folder: &Path, files: &[(String, Vec<u8>)]) {
+pub(crate) fn write(folder: &Path, files: &[(String, Vec<u8>)]) {
     std::fs::create_dir_all(folder.join("x")).unwrap();
     for (name, bytes) in files {
         std::fs::write(folder.join(name), bytes).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! Magic u64, number of ranks u32, two u8, then for each rank where its data begin and end, u64,
 //! counted from behind the magic. A rank's data are the numbers of its operations and of those that
-//! wait for nothing, u32; the latter; 37 bytes for each operation; and lists of operations that wait
+//! wait for nothing, u32; the latter; 39 bytes for each operation; and lists of operations that wait
 //! for others (LogGOPSim, `Parser.hpp`).
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::{At, Error, Result};
 /// The first eight bytes.
 const MAGIC: u64 = 4223;
 /// Bytes of an operation.
-const OPERATION: usize = 37;
+const OPERATION: usize = 39;
 
 const SEND: u8 = 1;
 const RECEIVE: u8 = 2;

@@ -10,8 +10,7 @@ use super::fields::Fields;
 use crate::import::set::Member;
 use crate::{Error, Result};
 
-/// Bytes that are read at once; each location of a trace has such a buffer. The events of two ranks
-/// take as long with half and with double.
+/// Bytes that are read at once, some 5000 records; each location of a trace has such a buffer.
 const BUFFER: usize = 64 << 10;
 
 /// Largest record, bytes: a group of all ranks of the largest run, five bytes each.
