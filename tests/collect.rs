@@ -347,7 +347,10 @@ fn bad_messages() {
         refused(folder, &[], text.as_bytes(), 1, &format!("standard input: {line}"));
     };
     refuse("", "is empty, expected a trace");
-    refuse("hello\n", "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv)");
+    refuse(
+        "hello\n",
+        "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, liballprof, paraver)",
+    );
     refuse(
         "time,src,dst,bytes\n",
         "line 1: the header `time,src,dst,bytes` lacks `t_ns`, expected t_ns,src,dst,bytes[,tag][,op]",
@@ -425,13 +428,15 @@ fn requests_that_cannot_be_met() {
         &["--pattern", "shift", "--ranks", "2", "--gap", "5"],
         "--gap: `5` is not a time; write 250ns, 5us, 1ms or 2s",
     );
-    usage(&["a.csv", "--from", "otf2"], "--from: format `otf2` is not available yet");
     usage(
         &["a.csv", "--from", "cvs"],
-        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, liballprof, paraver)",
+        "--from: unknown format `cvs`; did you mean csv? (known: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2, simgrid, goal, chakra, liballprof, paraver)",
     );
-    usage(&["a.csv", "--expand", "open-mpi"], "a.csv: only run directories have calls to expand (--expand)");
-    usage(&["a.csv", "a.csv"], "2 inputs given, expected one (several only if all are rank files of PFProf)");
+    usage(&["a.csv", "--expand", "open-mpi"], "a.csv: this format has no calls to expand (--expand)");
+    usage(
+        &["a.csv", "a.csv"],
+        "2 inputs given, expected one (several only if they are the files of one run)",
+    );
     refused(folder, &["b.csv"], b"", 1, "b.csv: No such file or directory (os error 2)");
     refused(
         folder,

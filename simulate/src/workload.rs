@@ -164,7 +164,7 @@ impl Workload {
     /// An input that is neither, is damaged, or contradicts itself.
     pub fn read(input: Input, scratch: Scratch, reading: Reading) -> Result<Self> {
         let ((segmentation, recording), mut remarks) = match input {
-            Input::Directory(_) => one_phase(input, scratch, reading)?,
+            Input::Directory(_) | Input::Files(_) => one_phase(input, scratch, reading)?,
             Input::File(mut file) => {
                 let is_segmented = is_phase_archive(&beginning(&mut file)?);
                 file.rewind()?;

@@ -11,7 +11,8 @@ use phaseflow::offered::Offered;
 use phaseflow::output::Output;
 use phaseflow_collect::expand::Rules;
 use phaseflow_collect::export::{
-    ArchiveExport, CsvExport, NdjsonExport, PairsExport, PfprofExport, SummaryExport,
+    ArchiveExport, CsvExport, GoalExport, NdjsonExport, PairsExport, PfprofExport, SimgridExport,
+    SummaryExport,
 };
 use phaseflow_collect::import::{self, Format, Imported, Reading};
 use phaseflow_collect::pattern::{Disturbance, Irregular, LabelledRun, Program};
@@ -26,16 +27,18 @@ use phaseflow_collect::{At, Error, Result};
 /// archives (a tar or a directory of one JSON file a rank, or those files). So are NDJSON messages,
 /// objects with t_ns, src, dst, bytes and optionally tag, op. So are CSV messages with a header
 /// line of those columns in any order. Text and tar may be gzip'ed. Messages may come in any order.
-/// Without INPUT, standard input is read.
+/// Traces of other tools are DUMPI, OTF2, liballprof and Paraver, and without times SimGrid's, GOAL
+/// and Chakra; a run of several files is a directory, its files, or a tar of them. Without INPUT,
+/// standard input is read.
 #[derive(Parser, Debug)]
 #[command(name = "pf-collect", version, after_help = EXAMPLES)]
 struct Arguments {
-    /// What to read: one trace, or all the rank files of a PFProf run
+    /// What to read: one trace, or all the files of one run
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording [default:
-    /// recognised by content]
+    /// Take the input for this format: phaseflow, pfprof, ndjson, csv, recording, dumpi, otf2,
+    /// simgrid, goal, chakra, liballprof, paraver [default: recognised by content]
     #[arg(long, value_name = "FORMAT", value_parser = Offered::new(Format::ALL.map(Format::name)), hide_possible_values = true)]
     from: Option<String>,
 
@@ -193,6 +196,10 @@ enum To {
     Csv,
     /// A PFProf archive, as PFSim reads it: a JSON file a rank with sums by peer
     Pfprof,
+    /// A GOAL schedule in text, for LogGOPSim and ATLAHS
+    Goal,
+    /// A time-independent trace of SimGrid, for smpirun -replay
+    Simgrid,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -221,7 +228,9 @@ fn main() -> ExitCode {
 
 fn collect(arguments: &Arguments) -> Result<()> {
     let source = Source::of(arguments)?;
-    let is_text = arguments.summary || arguments.pairs || matches!(arguments.to, To::Ndjson | To::Csv);
+    let is_text = arguments.summary
+        || arguments.pairs
+        || matches!(arguments.to, To::Ndjson | To::Csv | To::Goal | To::Simgrid);
     let mut out = Output::create(arguments.common.output.as_deref(), !is_text)?;
     let gzip = arguments.common.gzip || out.gzip();
     let mut truth = Truth::of(arguments)?;
@@ -239,6 +248,8 @@ fn collect(arguments: &Arguments) -> Result<()> {
             To::Ndjson => send(&mut NdjsonExport::new(&mut out)),
             To::Csv => send(&mut CsvExport::new(&mut out)),
             To::Pfprof => send(&mut PfprofExport::new(&mut out, gzip)),
+            To::Goal => send(&mut GoalExport::new(&mut out, tempfile::tempfile)),
+            To::Simgrid => send(&mut SimgridExport::new(&mut out)),
         }
     }?;
     imported.remarks.iter().for_each(|remark| arguments.common.note(remark));
@@ -300,7 +311,7 @@ impl Source {
                 }
                 several => {
                     let paths = several.iter().map(path).collect::<Result<Vec<_>>>()?;
-                    import::import_rank_files(paths.into_iter(), sink).map(Imported::from)
+                    import::import(import::Input::Files(paths), reading, sink)
                 }
             },
         }
@@ -346,9 +357,9 @@ fn open(input: &Input) -> Result<import::Input> {
 }
 
 /// One of several inputs has to be a file.
-fn path(input: &Input) -> Result<&Path> {
+fn path(input: &Input) -> Result<PathBuf> {
     match input {
         Input::Standard => Err(Error::usage("standard input cannot be one of several inputs")),
-        Input::Path(path) => Ok(path),
+        Input::Path(path) => Ok(path.clone()),
     }
 }

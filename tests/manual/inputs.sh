@@ -29,6 +29,20 @@ pf-collect run.tar.gz --to pfprof --gzip > cg-c-128.tar.gz
 printf 'topology: cluster.graphml\nrouter: [dmodk, greedy]\njobs:\n  - trace: phases.tar.gz\n  - trace: other.tar.gz\n    at: 5ms\n' \
   > scenario.yml
 
+# Two ranks as liballprof records them.
+mkdir traces
+for rank in 0 1; do
+  call=$([ $rank = 0 ] && echo MPI_Send || echo MPI_Recv)
+  status=$([ $rank = 0 ] || echo 0:)
+  {
+    printf '# hostname: node\n\nMPI_Init:-:1:2:1000\nMPI_Comm_size:1001:94,%s,2:7:1002\n' $rank
+    for at in 1100 1200 1300; do
+      printf '%s:%s:7:1024:11,8,8:%s:5:94,%s,2:%s%s\n' $call $at $((1 - rank)) $rank "$status" $((at + 20))
+    done
+    printf 'MPI_Finalize:9000:-\n'
+  } > traces/pmpi-trace-rank-$rank.txt
+done
+
 # A program under Open MPI, whatever `mpirun` is, and its recordings.
 mkdir bin
 ln -s /usr/bin/mpirun.openmpi bin/mpirun

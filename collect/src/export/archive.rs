@@ -38,7 +38,9 @@ impl<W: Write> Sink for ArchiveExport<W> {
             return Err(misused());
         };
         self.state = match header.kind {
-            Kind::Timed => State::Timed(TraceWriter::new(out, self.gzip, &header.source)?),
+            Kind::Timed | Kind::Ordered => {
+                State::Timed(TraceWriter::of_kind(out, self.gzip, header.kind, &header.source)?)
+            }
             Kind::Aggregate => State::Aggregate(out, header.source.clone(), Vec::new(), Vec::new()),
         };
         Ok(())

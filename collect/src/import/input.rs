@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::member_format;
 use crate::archive::sniff_gzip;
 use crate::{Error, Result};
 
@@ -14,12 +15,14 @@ use crate::{Error, Result};
 const BUFFER: usize = 256 << 10;
 
 /// Bytes by which a format is recognized: a tar header, or the first lines of a text.
-const PREFIX: usize = 4 << 10;
+pub(super) const PREFIX: usize = 4 << 10;
 
 /// Something to import.
 pub enum Input {
-    /// A directory of rank files.
+    /// A directory with the files of a run.
     Directory(PathBuf),
+    /// The files of a run, or one that stands for it.
+    Files(Vec<PathBuf>),
     /// A regular file: can be read twice.
     File(File),
     /// A pipe: can be read once.
@@ -27,7 +30,8 @@ pub enum Input {
 }
 
 impl Input {
-    /// Opens a directory, a file or a named pipe.
+    /// Opens a directory, a file or a named pipe. A file of a format that has a file a rank stands
+    /// for its run.
     ///
     /// # Errors
     /// An error of the operating system.
@@ -37,33 +41,45 @@ impl Input {
             return Ok(Input::Directory(path.into()));
         }
         let file = File::open(path)?;
+        if metadata.is_file() && is_of_set(path, &file) {
+            return Ok(Input::Files(vec![path.into()]));
+        }
         Ok(if metadata.is_file() { Input::File(file) } else { Input::Stream(Box::new(file)) })
     }
+}
+
+/// True for a file that is one of several of a run. What cannot be read is for the importer to say.
+fn is_of_set(path: &Path, file: &File) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    Peeked::rewound(file).is_ok_and(|peeked| member_format(name, peeked.prefix()).is_some())
 }
 
 /// A stream with its first bytes, inflated if it is gzip'ed.
 pub(super) struct Peeked {
     prefix: Vec<u8>,
+    is_gzip: bool,
     rest: Box<dyn BufRead>,
 }
 
 impl Peeked {
     pub(super) fn new(input: impl Read + 'static) -> Result<Self> {
         let mut raw = BufReader::with_capacity(BUFFER, input);
-        let mut rest: Box<dyn BufRead> = if sniff_gzip(&mut raw)? {
+        let is_gzip = sniff_gzip(&mut raw)?;
+        let mut rest: Box<dyn BufRead> = if is_gzip {
             Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw)))
         } else {
             Box::new(raw)
         };
         let mut prefix = Vec::with_capacity(PREFIX);
         (&mut rest).take(PREFIX as u64).read_to_end(&mut prefix)?;
-        Ok(Self { prefix, rest })
+        Ok(Self { prefix, is_gzip, rest })
     }
 
     /// A stream whose first bytes are not read yet, for tests that choose the buffer.
     #[cfg(test)]
     pub(super) fn buffered(rest: impl BufRead + 'static) -> Self {
-        Self { prefix: Vec::new(), rest: Box::new(rest) }
+        Self { prefix: Vec::new(), is_gzip: false, rest: Box::new(rest) }
     }
 
     /// A file from its beginning.
@@ -76,6 +92,11 @@ impl Peeked {
     /// The first bytes, at most 4 KiB, fewer only if the stream has no more.
     pub(super) fn prefix(&self) -> &[u8] {
         &self.prefix
+    }
+
+    /// It comes from a gzip'ed stream.
+    pub(super) fn is_gzip(&self) -> bool {
+        self.is_gzip
     }
 
     /// The whole stream.

@@ -3,27 +3,51 @@
 //! [`import`] looks at the first bytes of an [`Input`], picks the [`Format`] and passes the trace
 //! to a [`Sink`] block by block. To add a format: a variant of [`Format`] with its name, a line in
 //! [`sniff`] that knows its first bytes, an arm in the `match` of `import`, and a file here that
-//! reads it.
+//! reads it. A format of several files has its line in [`member_format`] instead, and reads a
+//! [`FileSet`].
 
+mod batch;
+#[cfg(feature = "chakra")]
+mod chakra;
 mod csv;
 mod digits;
+mod dumpi;
+mod expansion;
 mod field;
+mod gathering;
+mod goal;
+mod held;
 mod input;
+mod liballprof;
+mod mpi_names;
 mod ndjson;
+mod ordered;
+mod otf2;
+mod pairing;
+mod paraver;
 mod pfprof;
 mod phaseflow;
+mod rank_list;
+mod ranks;
 mod recording;
+mod set;
+mod simgrid;
+mod tar_files;
 mod text;
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 pub use input::Input;
-use input::Peeked;
+use input::{PREFIX, Peeked};
 pub use pfprof::Aggregate;
 pub use phaseflow::copy;
 
 use phaseflow_profiler::Run;
 
+use self::set::FileSet;
+use self::tar_files::tar_files;
 use crate::choice::unknown_name;
 use crate::expand::Rules;
 pub use crate::order::Scratch;
@@ -43,15 +67,38 @@ pub enum Format {
     Csv,
     /// A run directory, which pf-profile leaves.
     Recording,
+    /// DUMPI: a binary file a rank.
+    Dumpi,
+    /// OTF2: an anchor file, definitions, and events of each location.
+    Otf2,
+    /// SimGrid's time-independent traces: a text file a rank.
+    Simgrid,
+    /// GOAL schedules, text or binary.
+    Goal,
+    /// Chakra execution traces: a protobuf file a rank.
+    Chakra,
+    /// liballprof: a text a rank.
+    Liballprof,
+    /// Paraver: a text for all ranks, with names in others.
+    Paraver,
 }
 
 impl Format {
     /// All formats in the order of their recognition.
-    pub const ALL: [Format; 5] =
-        [Format::Phaseflow, Format::Pfprof, Format::Ndjson, Format::Csv, Format::Recording];
-
-    /// Names of formats that are to come.
-    pub const PLANNED: [&str; 6] = ["dumpi", "otf2", "simgrid", "goal", "liballprof", "paraver"];
+    pub const ALL: [Format; 12] = [
+        Format::Phaseflow,
+        Format::Pfprof,
+        Format::Ndjson,
+        Format::Csv,
+        Format::Recording,
+        Format::Dumpi,
+        Format::Otf2,
+        Format::Simgrid,
+        Format::Goal,
+        Format::Chakra,
+        Format::Liballprof,
+        Format::Paraver,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -61,22 +108,52 @@ impl Format {
             Format::Ndjson => "ndjson",
             Format::Csv => "csv",
             Format::Recording => "recording",
+            Format::Dumpi => "dumpi",
+            Format::Otf2 => "otf2",
+            Format::Simgrid => "simgrid",
+            Format::Goal => "goal",
+            Format::Chakra => "chakra",
+            Format::Liballprof => "liballprof",
+            Format::Paraver => "paraver",
         }
+    }
+
+    /// A run in this format is a [set of files](FileSet), each recognised by [`member_format`].
+    fn is_set(self) -> bool {
+        matches!(
+            self,
+            Format::Dumpi
+                | Format::Otf2
+                | Format::Simgrid
+                | Format::Chakra
+                | Format::Liballprof
+                | Format::Paraver
+        )
+    }
+
+    /// It has collective calls that [`expand`](crate::expand) can make messages of.
+    fn has_calls(self) -> bool {
+        matches!(
+            self,
+            Format::Recording
+                | Format::Dumpi
+                | Format::Otf2
+                | Format::Simgrid
+                | Format::Chakra
+                | Format::Liballprof
+        )
     }
 
     /// The format of a name.
     ///
     /// # Errors
-    /// A name that no format has, or one whose format is not available yet.
+    /// A name that no format has.
     pub fn from_name(name: &str) -> Result<Self> {
-        if Self::PLANNED.contains(&name) {
-            return Err(Error::usage(format!("format `{name}` is not available yet")));
-        }
         let known = Self::ALL.map(Self::name);
         Self::ALL
             .into_iter()
             .find(|format| format.name() == name)
-            .ok_or_else(|| unknown_name("format", name, &[&known[..], &Self::PLANNED].concat()))
+            .ok_or_else(|| unknown_name("format", name, &known))
     }
 }
 
@@ -89,10 +166,23 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
         return Err(Error::data("is empty, expected a trace"));
     }
     if let Some(name) = tar_member(prefix) {
-        return Ok(if name == crate::archive::HEADER { Format::Phaseflow } else { Format::Pfprof });
+        if name == crate::archive::HEADER {
+            return Ok(Format::Phaseflow);
+        }
+        // The tar goes on after the prefix, which is no damage.
+        return Ok(tar_format(prefix).ok().flatten().unwrap_or(Format::Pfprof));
     }
     if pfprof::is_rank_file(prefix) {
         return Ok(Format::Pfprof);
+    }
+    if goal::is_binary(prefix) || goal::is_text(prefix) {
+        return Ok(Format::Goal);
+    }
+    if simgrid::is_trace(prefix) {
+        return Ok(Format::Simgrid);
+    }
+    if paraver::is_trace(prefix) {
+        return Ok(Format::Paraver);
     }
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix).trim_ascii_start();
     if text.starts_with(b"{") {
@@ -107,6 +197,29 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     Err(Error::data(format!("is of no known format (recognised by content: {known})")))
 }
 
+/// Recognises a file of a format of several files by its name, `.gz` left out, and its first bytes,
+/// inflated: 4 KiB, or all if there are fewer.
+#[cfg_attr(not(feature = "chakra"), allow(unused_variables, reason = "a format by name"))]
+fn member_format(name: &str, prefix: &[u8]) -> Option<Format> {
+    if dumpi::is_rank_file(prefix) || dumpi::is_meta(prefix) {
+        return Some(Format::Dumpi);
+    }
+    if otf2::is_file(prefix) {
+        return Some(Format::Otf2);
+    }
+    if simgrid::is_file(prefix) {
+        return Some(Format::Simgrid);
+    }
+    #[cfg(feature = "chakra")]
+    if chakra::is_rank_file(name, prefix) {
+        return Some(Format::Chakra);
+    }
+    if liballprof::is_rank_file(prefix) {
+        return Some(Format::Liballprof);
+    }
+    paraver::is_file(name, prefix).then_some(Format::Paraver)
+}
+
 /// Recognises the format of a directory or a file by content; `None` for a stream, which could not
 /// be read again.
 ///
@@ -115,14 +228,72 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
 pub fn recognise(input: &Input) -> Result<Option<Format>> {
     match input {
         Input::Directory(path) => directory_format(path).map(Some),
-        Input::File(file) => sniff(Peeked::rewound(file)?.prefix()).map(Some),
+        Input::Files(paths) => files_format(paths).map(Some),
+        Input::File(file) => file_format(file).map(Some),
         Input::Stream(_) => Ok(None),
     }
 }
 
-/// Directories hold recordings, or PFProf's rank files.
+/// Directories hold recordings, a set of files, or PFProf's rank files.
 fn directory_format(path: &Path) -> Result<Format> {
-    Ok(if Run::is_in(path)? { Format::Recording } else { Format::Pfprof })
+    if Run::is_in(path)? {
+        return Ok(Format::Recording);
+    }
+    Ok(FileSet::of_directory(path)?.format()?.unwrap_or(Format::Pfprof))
+}
+
+/// Several files are a set, or PFProf's rank files.
+fn files_format(paths: &[PathBuf]) -> Result<Format> {
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let peeked = match Input::open(path).at(|| path.display())? {
+            Input::File(file) => Peeked::rewound(&file).at(|| path.display())?,
+            // What cannot be read twice is not looked at; one file of a set is enough.
+            Input::Stream(_) => continue,
+            Input::Files(_) => {
+                let peeked = Peeked::rewound(&File::open(path)?).at(|| path.display())?;
+                let name = name.strip_suffix(".gz").unwrap_or(&name);
+                match member_format(name, peeked.prefix()) {
+                    Some(format) => return Ok(format),
+                    None => continue,
+                }
+            }
+            Input::Directory(_) => return Err(one_input(paths.len())),
+        };
+        if !pfprof::is_rank_file(peeked.prefix()) {
+            return Err(one_input(paths.len()));
+        }
+    }
+    Ok(Format::Pfprof)
+}
+
+fn file_format(file: &File) -> Result<Format> {
+    let peeked = Peeked::rewound(file)?;
+    let format = sniff(peeked.prefix())?;
+    if tar_member(peeked.prefix()).is_none_or(|name| name == crate::archive::HEADER) {
+        return Ok(format);
+    }
+    Ok(tar_format(peeked.into_reader())?.unwrap_or(format))
+}
+
+/// The beginning of a tar in which no file is of a known format yet.
+fn is_undecided(prefix: &[u8]) -> bool {
+    tar_member(prefix).is_some_and(|name| name != crate::archive::HEADER)
+        && tar_format(prefix).ok().flatten().is_none()
+}
+
+/// The format of the first file in a tar that is of a format of several files.
+fn tar_format(tar: impl Read) -> Result<Option<Format>> {
+    let (mut format, mut prefix) = (None, Vec::new());
+    let found = tar_files(tar::Archive::new(tar).entries()?, &mut |name, entry| {
+        prefix.clear();
+        entry.take(PREFIX as u64).read_to_end(&mut prefix)?;
+        let pfprof = || pfprof::is_rank_file(&prefix).then_some(Format::Pfprof);
+        format = set::content_format(name, &prefix).or_else(pfprof);
+        // Ends the walk.
+        if format.is_some() { Err(Error::data("found")) } else { Ok(()) }
+    });
+    if format.is_none() { found.map(|()| None) } else { Ok(format) }
 }
 
 /// Name of the first member, if the bytes begin as a tar does.
@@ -172,34 +343,111 @@ pub fn import(input: Input, reading: Reading, sink: &mut dyn Sink) -> Result<Imp
     let Reading { format, scratch, expand } = reading;
     let known = match &input {
         Input::Directory(path) => Some(format.map_or_else(|| directory_format(path), Ok)?),
+        Input::Files(paths) => Some(format.map_or_else(|| files_format(paths), Ok)?),
         Input::File(_) | Input::Stream(_) => format,
     };
-    if expand.is_some() && known != Some(Format::Recording) {
-        return Err(Error::usage("only run directories have calls to expand (--expand)"));
+    if expand.is_some() && !known.is_none_or(Format::has_calls) {
+        return Err(Error::usage("this format has no calls to expand (--expand)"));
     }
-    let (peeked, file) = match input {
-        Input::Directory(path) => {
-            return match known {
-                Some(Format::Recording) => recording::read(&path, expand, sink),
-                Some(Format::Pfprof) => Ok(pfprof::read_directory(&path)?.send(sink)?.into()),
-                other => {
-                    let expected = other.map(Format::name).unwrap_or_default();
-                    Err(Error::data(format!("is a directory, expected a file in format {expected}")))
-                }
-            };
+    match input {
+        Input::Directory(path) => match known {
+            Some(Format::Recording) => recording::read(&path, expand, sink),
+            Some(Format::Pfprof) => Ok(pfprof::read_directory(&path)?.send(sink)?.into()),
+            Some(format) if format.is_set() => {
+                import_set(FileSet::of_directory(&path)?, format, reading, sink)
+            }
+            other => {
+                let expected = other.map(Format::name).unwrap_or_default();
+                Err(Error::data(format!("is a directory, expected a file in format {expected}")))
+            }
+        },
+        Input::Files(paths) => match known {
+            Some(format) if format.is_set() => {
+                import_set(FileSet::of_files(&paths, scratch)?, format, reading, sink)
+            }
+            Some(Format::Pfprof) => Ok(import_rank_files(&paths, sink)?.into()),
+            _ => Err(one_input(paths.len())),
+        },
+        Input::File(file) => {
+            let format = known.map_or_else(|| file_format(&file), Ok)?;
+            import_file(Peeked::rewound(&file)?, Some(&file), format, reading, sink)
         }
-        Input::File(file) => (Peeked::rewound(&file)?, Some(file)),
-        Input::Stream(stream) => (Peeked::new(stream)?, None),
-    };
-    let format = known.map_or_else(|| sniff(peeked.prefix()), Ok)?;
+        Input::Stream(stream) => {
+            let peeked = Peeked::new(stream)?;
+            if known.is_none() && is_undecided(peeked.prefix()) {
+                let mut file = scratch()?;
+                std::io::copy(&mut peeked.into_reader(), &mut file)?;
+                return import(Input::File(file), reading, sink);
+            }
+            let format = known.map_or_else(|| sniff(peeked.prefix()), Ok)?;
+            import_file(peeked, None, format, reading, sink)
+        }
+    }
+}
+
+/// Reads a file or stream of a known format.
+fn import_file(
+    peeked: Peeked,
+    file: Option<&File>,
+    format: Format,
+    reading: Reading,
+    sink: &mut dyn Sink,
+) -> Result<Imported> {
+    let Reading { scratch, expand, .. } = reading;
+    if expand.is_some() && !format.has_calls() {
+        return Err(Error::usage("this format has no calls to expand (--expand)"));
+    }
+    if format == Format::Paraver && tar_member(peeked.prefix()).is_none() {
+        return paraver::read_text(peeked.into_reader(), "", &paraver::Names::default(), sink);
+    }
+    if format.is_set() {
+        let set = match file {
+            // One file can have all ranks of a time-independent trace.
+            _ if format == Format::Simgrid && tar_member(peeked.prefix()).is_none() => {
+                FileSet::of_stream(peeked.into_reader(), scratch)?
+            }
+            _ if tar_member(peeked.prefix()).is_none() => {
+                let problem =
+                    format!("is one file, expected the directory or a tar of a {} run", format.name());
+                return Err(Error::data(problem));
+            }
+            Some(file) if !peeked.is_gzip() => FileSet::of_tar_file(file)?,
+            _ => FileSet::of_tar_stream(peeked.into_reader(), scratch)?,
+        };
+        return import_set(set, format, reading, sink);
+    }
+    if format == Format::Goal {
+        return goal::read(peeked, reading, sink);
+    }
     let summary = match format {
         Format::Phaseflow => copy(TraceReader::open(peeked.into_reader())?, sink),
         Format::Pfprof => aggregate(peeked)?.send(sink),
-        Format::Ndjson => text::import::<ndjson::Ndjson>(peeked, file.as_ref(), scratch, sink),
-        Format::Csv => text::import::<csv::Csv>(peeked, file.as_ref(), scratch, sink),
-        Format::Recording => Err(Error::data("is a file, expected a run directory")),
+        Format::Ndjson => text::import::<ndjson::Ndjson>(peeked, file, scratch, sink),
+        Format::Csv => text::import::<csv::Csv>(peeked, file, scratch, sink),
+        _ => Err(Error::data("is a file, expected a run directory")),
     };
     Ok(summary?.into())
+}
+
+/// Reads a set of files of a known format.
+fn import_set(set: FileSet, format: Format, reading: Reading, sink: &mut dyn Sink) -> Result<Imported> {
+    // Two runs in one place are refused, unless --from chooses.
+    if reading.format.is_none() {
+        set.format()?;
+    }
+    let set = set.only(format)?;
+    match format {
+        Format::Dumpi => dumpi::read(set, reading, sink),
+        Format::Otf2 => otf2::read(set, reading, sink),
+        Format::Simgrid => simgrid::read(&set, reading, sink),
+        #[cfg(feature = "chakra")]
+        Format::Chakra => chakra::read(&set, reading, sink),
+        #[cfg(not(feature = "chakra"))]
+        Format::Chakra => Err(Error::usage("this program was built without the feature chakra")),
+        Format::Liballprof => liballprof::read(&set, reading, sink),
+        Format::Paraver => paraver::read(&set, sink),
+        _ => Err(Error::data(format!("format {} is no set of files", format.name()))),
+    }
 }
 
 impl From<Summary> for Imported {
@@ -216,6 +464,7 @@ impl From<Summary> for Imported {
 pub fn read_pfprof(input: Input) -> Result<Aggregate> {
     match input {
         Input::Directory(path) => pfprof::read_directory(&path),
+        Input::Files(paths) => Err(one_input(paths.len())),
         Input::File(file) => aggregate(Peeked::rewound(&file)?),
         Input::Stream(stream) => aggregate(Peeked::new(stream)?),
     }
@@ -229,22 +478,18 @@ fn aggregate(peeked: Peeked) -> Result<Aggregate> {
 /// Reads a PFProf run from the files of its ranks.
 ///
 /// # Errors
-/// As [`read_pfprof`]; inputs that are not rank files, of which only one at a time can be imported.
-pub fn import_rank_files<'a>(
-    paths: impl ExactSizeIterator<Item = &'a Path>,
-    sink: &mut dyn Sink,
-) -> Result<Summary> {
+/// As [`read_pfprof`].
+fn import_rank_files(paths: &[PathBuf], sink: &mut dyn Sink) -> Result<Summary> {
     let mut run = pfprof::RankFiles::default();
-    let count = paths.len();
     for path in paths {
         let name = path.display().to_string();
         let peeked = match Input::open(path).at(|| &name)? {
             Input::File(file) => Peeked::rewound(&file).at(|| &name)?,
             Input::Stream(stream) => Peeked::new(stream).at(|| &name)?,
-            Input::Directory(_) => return Err(one_input(count)),
+            Input::Directory(_) | Input::Files(_) => return Err(one_input(paths.len())),
         };
         if !pfprof::is_rank_file(peeked.prefix()) {
-            return Err(one_input(count));
+            return Err(one_input(paths.len()));
         }
         run.add(&name, peeked.into_reader())?;
     }
@@ -252,7 +497,9 @@ pub fn import_rank_files<'a>(
 }
 
 fn one_input(found: usize) -> Error {
-    Error::usage(format!("{found} inputs given, expected one (several only if all are rank files of PFProf)"))
+    Error::usage(format!(
+        "{found} inputs given, expected one (several only if they are the files of one run)"
+    ))
 }
 
 #[cfg(test)]

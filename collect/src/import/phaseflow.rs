@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use crate::Result;
-use crate::trace::{RunFacts, Sink, Summary, TraceReader};
+use crate::trace::{Kind, RunFacts, Sink, Summary, TraceReader};
 
 /// Passes a trace archive to another sink.
 ///
@@ -11,6 +11,7 @@ use crate::trace::{RunFacts, Sink, Summary, TraceReader};
 /// A damaged archive, or an error of the sink.
 pub fn copy<R: BufRead>(mut trace: TraceReader<R>, sink: &mut dyn Sink) -> Result<Summary> {
     sink.begin(trace.header())?;
+    let is_ordered = trace.header().kind == Kind::Ordered;
     while let Some(block) = trace.next_block()? {
         sink.block(block)?;
     }
@@ -22,5 +23,6 @@ pub fn copy<R: BufRead>(mut trace: TraceReader<R>, sink: &mut dyn Sink) -> Resul
         unmatched: summary.unmatched,
         unmatched_receives: summary.unmatched_receives,
         clock_error_ns: summary.clock_error_ns,
+        is_ordered,
     })
 }

@@ -15,6 +15,9 @@ pub const VERSION: u32 = 1;
 pub enum Kind {
     /// Every message has a time.
     Timed,
+    /// Every message has a position in an order that is consistent with the program's; it stands
+    /// where timed traces have nanoseconds. Times, and the length of the run, are unknown.
+    Ordered,
     /// Only sums over the run are known.
     Aggregate,
 }
@@ -26,7 +29,7 @@ pub struct Header {
     pub format: String,
     /// At most [`VERSION`].
     pub version: u32,
-    /// Timed or aggregate.
+    /// Timed, ordered or aggregate.
     pub kind: Kind,
     /// Where the trace comes from: `csv`, `pfprof`, `pattern halo2d,alltoall`.
     pub source: String,

@@ -1,8 +1,8 @@
 //! Records of a run, and the trace archive.
 //!
-//! A trace archive is either *timed*, blocks of [`Message`]s, [`Call`]s and [`Mark`]s each in
-//! ascending time, or *aggregate*, one [`TrafficMatrix`](crate::TrafficMatrix). In both the
-//! [`Summary`] comes last.
+//! A trace archive is *timed*, blocks of [`Message`]s, [`Call`]s and [`Mark`]s each in ascending
+//! time; or *ordered*, the same with positions in place of times; or *aggregate*, one
+//! [`TrafficMatrix`](crate::TrafficMatrix). In all the [`Summary`] comes last.
 //!
 //! Order of a timed archive: messages by send post time, then source, then the order in which the
 //! source sent them; calls by enter time, then rank; marks by time, then rank. A call or mark

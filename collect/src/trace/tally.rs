@@ -91,6 +91,8 @@ impl Tally {
             summary.ranks = ranks;
         }
         let span = match (facts.span_ns, self.span) {
+            // Positions are no times.
+            _ if facts.is_ordered => None,
             (Some((start, end)), Some((first, last))) => Some((start.min(first), end.max(last))),
             (stated, seen) => stated.or(seen),
         };

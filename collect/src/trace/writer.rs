@@ -13,7 +13,7 @@ use crate::{Error, Result, TrafficMatrix};
 /// trace of 768 000 messages has 1 % more bytes with half, 0.05 % fewer with double.
 const FIRST_BLOCK: usize = 256;
 
-/// Writes a timed trace. Memory: one block of each kind.
+/// Writes a timed or ordered trace. Memory: one block of each kind.
 ///
 /// Each kind of record has its own order; a call or mark must precede the messages that are written
 /// after it.
@@ -53,6 +53,8 @@ pub struct RunFacts {
     pub unmatched_receives: UnmatchedReceives,
     /// Bound of the error between the ranks' clocks.
     pub clock_error_ns: Option<u64>,
+    /// The records have positions instead of times: [`Kind::Ordered`].
+    pub is_ordered: bool,
 }
 
 /// Number of messages of one size that a rank sent or received: PFProf's histograms.
@@ -74,8 +76,16 @@ impl<W: Write> TraceWriter<W> {
     /// # Errors
     /// An error of the output.
     pub fn new(out: W, gzip: bool, source: &str) -> Result<Self> {
+        Self::of_kind(out, gzip, Kind::Timed, source)
+    }
+
+    /// Starts a timed or ordered trace from `source`.
+    ///
+    /// # Errors
+    /// An error of the output.
+    pub fn of_kind(out: W, gzip: bool, kind: Kind, source: &str) -> Result<Self> {
         Ok(Self {
-            archive: ArchiveWriter::new(out, gzip, &Header::new(Kind::Timed, source))?,
+            archive: ArchiveWriter::new(out, gzip, &Header::new(kind, source))?,
             messages: MessageBlock::default(),
             single: MessageBlock::default(),
             calls: Vec::new(),

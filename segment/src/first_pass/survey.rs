@@ -156,6 +156,11 @@ impl Reading {
         let content = match header.kind {
             Kind::Aggregate => Content::Aggregate(self.matrix.finish(), summary.duration_ns),
             Kind::Timed => Content::Timed(Box::new(self.finish(&summary)?)),
+            Kind::Ordered => {
+                return Err(Error::usage(
+                    "the trace has an order but no times, which phases are not made of yet",
+                ));
+            }
         };
         let Summary { ranks, unmatched_receives, .. } = summary;
         Ok(Survey { source: header.source, ranks, unmatched_receives, content })

@@ -17,14 +17,12 @@ use std::path::Path;
 use rank::RankFile;
 
 use super::input::read_bounded;
+use super::tar_files::{Endless, tar_files};
 use crate::trace::{Block, Header, Kind, MessageSize, Rank, RunFacts, Sink, Summary};
 use crate::{At, Cell, Error, Result, TrafficMatrix};
 
 /// Largest rank file, bytes: that of a million ranks, pretty-printed, has about 60 MB.
 const LARGEST_FILE: usize = 1 << 27;
-
-/// Longest member name, bytes; tar stores long names as members of their own.
-const LONGEST_NAME: usize = 64 << 10;
 
 /// The data of PFProf on a run.
 #[derive(Clone, Debug, Default)]
@@ -152,44 +150,20 @@ impl RankFiles {
         Ok(())
     }
 
-    /// Adds the rank files of a tar. Names and sizes in it are untrusted: they cause no allocation
-    /// and no write.
+    /// Adds the rank files of a tar.
     fn add_tar(&mut self, input: impl Read) -> Result<()> {
         let mut archive = tar::Archive::new(Endless(input));
-        let mut long_name = None;
-        // Raw: the tar crate itself would hold extension members of any size in memory.
-        for entry in archive.entries()?.raw(true) {
-            let mut entry = entry?;
-            let kind = entry.header().entry_type();
-            if kind.is_gnu_longname() {
-                let name =
-                    read_bounded(&mut entry, LONGEST_NAME, &mut self.text).at(|| "a long member name")?;
-                long_name = name.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
-                continue;
-            }
-            if kind.is_pax_local_extensions() {
-                let mut text = Vec::new();
-                read_bounded(&mut entry, LONGEST_NAME, &mut text).at(|| "an extended member header")?;
-                let path =
-                    tar::PaxExtensions::new(&text).flatten().find(|field| field.key_bytes() == b"path");
-                long_name = path.map(|field| field.value_bytes().to_vec()).or(long_name);
-                continue;
-            }
-            let name: Vec<u8> = long_name.take().unwrap_or_else(|| entry.path_bytes().into_owned());
-            let name = String::from_utf8_lossy(&name).into_owned();
-            if name.starts_with('/') || name.split('/').any(|part| part == "..") {
-                return Err(Error::data(format!("member name {name} leaves the archive")));
-            }
-            if !kind.is_file() || !is_rank_name(&name) {
-                continue;
+        tar_files(archive.entries()?, &mut |name, entry| {
+            if !is_rank_name(name) {
+                return Ok(());
             }
             if entry.size() > LARGEST_FILE as u64 {
                 let problem =
                     format!("claims {} bytes, a rank file has at most {LARGEST_FILE}", entry.size());
                 return Err(Error::data(problem).at(name));
             }
-            self.add(&name, entry)?;
-        }
+            self.add(name, entry)
+        })?;
         // What follows the end of the tar still has gzip's checksum in it.
         io::copy(&mut archive.into_inner().0.take(LARGEST_FILE as u64), &mut io::sink())?;
         Ok(())
@@ -239,17 +213,5 @@ impl RankFiles {
             // Two ends at most, of opposite sign: no overflow.
             sum.saturating_add(ends.iter().map(|end| end.1).sum::<i64>().unsigned_abs())
         })
-    }
-}
-
-/// A stream whose end is an error: a tar marks its own end, so a read beyond it shows truncation.
-struct Endless<R>(R);
-
-impl<R: Read> Read for Endless<R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        match self.0.read(bytes)? {
-            0 if !bytes.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
-            read => Ok(read),
-        }
     }
 }

@@ -1,44 +1,25 @@
 //! Run directories of pf-profile, one recording per process.
 //!
-//! All records are read in one pass, per thread from front to back ([`lane`]). They are put on one
-//! time line and merged by time ([`merge`]), and each send gets its receive ([`matching`],
-//! [`receives`]). Collectives that are recorded only as calls become messages on request
-//! ([`collectives`]).
+//! All records are read in one pass, per thread from front to back ([`lane`]), put on one time line,
+//! and joined by [`ranks`].
 //!
-//! Memory: 32 KiB a thread of the program, 48 KiB with `expand`, up to 65 536 receives a rank that
-//! wait for their sends (4 MB), and a few blocks; independent of the number of messages.
+//! Memory: 32 KiB a thread of the program, 48 KiB with `expand`, and that of [`ranks`].
 
-mod collectives;
 mod lane;
-mod matching;
-mod merge;
-mod piece;
 mod process;
-mod receives;
 mod remarks;
 #[cfg(test)]
 mod tests;
-mod tournament;
 
 use std::path::Path;
-use std::sync::mpsc::{channel, sync_channel};
 
 use phaseflow_profiler::Run;
 
-use self::collectives::Collectives;
-use self::matching::Matching;
-use self::merge::Merge;
-use self::piece::Pieces;
 use self::process::Process;
-use self::remarks::Remarks;
-use super::Imported;
+use super::{Imported, ranks};
 use crate::expand::Rules;
-use crate::trace::{Block, Call, Header, Kind, MOST_RANKS, Mark, MessageBlock, RunFacts, Sink};
+use crate::trace::{Header, Kind, MOST_RANKS, RunFacts, Sink};
 use crate::{Error, Result};
-
-/// Most pieces between two threads: enough for both to work, with one piece each, one ready and one
-/// returning.
-const IN_FLIGHT: usize = 4;
 
 /// Reads a run directory into `sink`.
 ///
@@ -52,7 +33,9 @@ pub(super) fn read(directory: &Path, expand: Option<Rules>, sink: &mut dyn Sink)
     }
     let processes = Process::all(&run);
     sink.begin(&Header::new(Kind::Timed, source(&run)))?;
-    let remarks = pipeline(&processes, expand, sink)?;
+    let mut remarks = ranks::merge(&processes, expand, sink)?;
+    // A recording tells of each receive what it took, except from other worlds.
+    remarks.anonymous = 0;
     let alignment = run.alignment();
     let facts = RunFacts {
         ranks: Some(run.ranks()),
@@ -63,77 +46,7 @@ pub(super) fn read(directory: &Path, expand: Option<Rules>, sink: &mut dyn Sink)
         ..RunFacts::default()
     };
     let summary = sink.finish(&facts)?;
-    Ok(Imported { summary, remarks: remarks.sentences(&run) })
-}
-
-/// Merges in one thread, matches in another, and passes the records to the sink.
-fn pipeline(processes: &[Process<'_>], expand: Option<Rules>, sink: &mut dyn Sink) -> Result<Remarks> {
-    std::thread::scope(|scope| {
-        let (to_matching, merged) = sync_channel(IN_FLIGHT);
-        let (merged_back, merged_used) = channel();
-        let merging = scope.spawn(move || -> Result<Remarks> {
-            let mut out = Pieces::new(to_matching, merged_used);
-            let remarks = Merge::new(processes, Collectives::new(expand, processes)?).run(&mut out)?;
-            out.finish()?;
-            Ok(remarks)
-        });
-        let (to_sink, matched) = sync_channel(IN_FLIGHT);
-        let (matched_back, matched_used) = channel::<Matched>();
-        let matching = scope.spawn(move || -> Result<Remarks> {
-            let mut matching = Matching::new(processes)?;
-            for mut piece in merged {
-                let Matched { mut messages, .. } = matched_used.try_recv().unwrap_or_default();
-                messages.clear();
-                for leaving in &mut piece.messages {
-                    matching.complete(leaving)?;
-                    messages.push(&leaving.message);
-                }
-                let (calls, marks) = (std::mem::take(&mut piece.calls), std::mem::take(&mut piece.marks));
-                // A thread that ends early has an error, which its join reports.
-                let _ = merged_back.send(piece);
-                if to_sink.send(Matched { messages, calls, marks }).is_err() {
-                    return Err(Error::data("stopped"));
-                }
-            }
-            matching.finish()
-        });
-        let taken: Result<()> = matched.iter().try_for_each(|piece| {
-            piece.write(sink)?;
-            let _ = matched_back.send(piece);
-            Ok(())
-        });
-        drop(matched);
-        let joined = |outcome: std::thread::Result<Result<Remarks>>| {
-            outcome.unwrap_or_else(|_| Err(Error::data("a thread failed")))
-        };
-        let (matched, merged) = (joined(matching.join()), joined(merging.join()));
-        // A failure stops the threads before it, so the last thread has the cause.
-        taken?;
-        Ok(matched?.and(&merged?))
-    })
-}
-
-/// A piece on its last way.
-#[derive(Default)]
-struct Matched {
-    messages: MessageBlock,
-    calls: Vec<Call>,
-    marks: Vec<Mark>,
-}
-
-impl Matched {
-    fn write(&self, sink: &mut dyn Sink) -> Result<()> {
-        if !self.calls.is_empty() {
-            sink.block(Block::Calls(&self.calls))?;
-        }
-        if !self.marks.is_empty() {
-            sink.block(Block::Marks(&self.marks))?;
-        }
-        if !self.messages.is_empty() {
-            sink.block(Block::Messages(&self.messages))?;
-        }
-        Ok(())
-    }
+    Ok(Imported { summary, remarks: remarks::sentences(&remarks, &run) })
 }
 
 /// The recorded programs.

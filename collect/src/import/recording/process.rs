@@ -5,9 +5,8 @@ use phaseflow_profiler::{Clock, Communicator, Level, Recording, RecordingFile, R
 use rustc_hash::FxHashMap;
 
 use super::lane::Lane;
-
-/// Number of an unknown communicator, whose control chunk is lost.
-pub(super) const NO_COMMUNICATOR: u32 = u32::MAX;
+use crate::Result;
+use crate::import::ranks::{self, NO_COMMUNICATOR, Wanted};
 
 /// Communicators of a process that are looked up without hashing: a table of 16 kB.
 const LOOKED_UP: u32 = 4096;
@@ -56,21 +55,6 @@ impl<'a> Process<'a> {
         processes
     }
 
-    /// Where the process of a rank is among all.
-    pub(super) fn place(all: &[Self], rank: u32) -> Option<usize> {
-        match all.get(rank as usize) {
-            // Nearly always no rank is missing.
-            Some(process) if process.rank == rank => Some(rank as usize),
-            _ => all.binary_search_by_key(&rank, |process| process.rank).ok(),
-        }
-    }
-
-    /// The records of its threads, of these kinds.
-    pub(super) fn lanes(&self, kinds: &[Kind]) -> impl Iterator<Item = Lane<'a>> {
-        let (recording, clock) = (self.recording, self.clock);
-        recording.lanes().iter().map(move |lane| Lane::new(recording.records(lane).only(kinds), clock))
-    }
-
     /// A moment on the run's line.
     pub(super) fn time_ns(&self, ticks: u64) -> i64 {
         self.clock.ns(ticks)
@@ -90,12 +74,51 @@ impl<'a> Process<'a> {
     }
 
     /// A communicator by its number in the recording.
-    pub(super) fn details(&self, number: u32) -> Option<&'a Communicator> {
+    fn details(&self, number: u32) -> Option<&'a Communicator> {
         self.recording.communicators().get(&number)
     }
 
     /// Its collectives are calls without messages.
     pub(super) fn is_calls_only(&self) -> bool {
         self.recording.header().level == Level::Calls
+    }
+}
+
+/// Kinds of records that determine the order; receives follow their sends.
+const LEADING: [Kind; 6] = [Kind::Send, Kind::Put, Kind::Get, Kind::Accumulate, Kind::Call, Kind::Mark];
+
+impl ranks::Process for Process<'_> {
+    type Lane<'a>
+        = Lane<'a>
+    where
+        Self: 'a;
+
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn file(&self) -> &str {
+        &self.file
+    }
+
+    fn lanes(&self, wanted: Wanted) -> Result<Vec<Lane<'_>>> {
+        let kinds = match wanted {
+            Wanted::Leading => &LEADING[..],
+            Wanted::Receives => &[Kind::Receive],
+            Wanted::Collectives => &[Kind::Call, Kind::Counts],
+        };
+        let lanes = self.recording.lanes().iter();
+        Ok(lanes.map(|lane| Lane::new(self, self.recording.records(lane).only(kinds))).collect())
+    }
+
+    fn members(&self, communicator: u32, all: &[Self]) -> Option<Vec<u32>> {
+        let details = self.details(communicator).filter(|details| details.remote.is_none())?;
+        let count = u32::try_from(details.size()).ok()?;
+        (0..count)
+            .map(|member| {
+                let rank = self.in_run(details.world_rank(member)?);
+                all[ranks::place(all, rank)?].is_calls_only().then_some(rank)
+            })
+            .collect()
     }
 }

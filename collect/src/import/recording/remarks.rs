@@ -2,130 +2,28 @@
 
 use phaseflow_profiler::{Run, State};
 
-use crate::trace::UnmatchedReceives;
+use crate::import::rank_list::rank_list;
+use crate::import::ranks::Remarks;
 
-/// Records that did not match in the merge.
-#[derive(Debug, Default)]
-pub(super) struct Remarks {
-    /// Sends without a receive.
-    pub(super) unreceived: u64,
-    /// Receives that completed, without a send.
-    pub(super) unsent: u64,
-    /// Receives without a send: those, and those of the program itself that were not seen to
-    /// complete.
-    pub(super) unmatched: UnmatchedReceives,
-    /// Sends with a receive beyond the limit of those that are kept; its times are lost.
-    pub(super) owed: u64,
-    /// Messages with different sizes at sender and receiver.
-    pub(super) unlike: u64,
-    /// Messages to processes of another `MPI_COMM_WORLD`.
-    pub(super) foreign: u64,
-    /// Collective calls without messages and without a request to expand them.
-    pub(super) unexpanded: u64,
-    /// Collective calls that could not be expanded.
-    pub(super) inexpandable: u64,
-    /// The most by which a thread's clock went back.
-    pub(super) back_ns: u64,
-}
-
-impl Remarks {
-    /// Those of two stages together.
-    pub(super) fn and(self, other: &Self) -> Self {
-        Self {
-            unreceived: self.unreceived + other.unreceived,
-            unsent: self.unsent + other.unsent,
-            unmatched: self.unmatched.and(&other.unmatched),
-            owed: self.owed + other.owed,
-            unlike: self.unlike + other.unlike,
-            foreign: self.foreign + other.foreign,
-            unexpanded: self.unexpanded + other.unexpanded,
-            inexpandable: self.inexpandable + other.inexpandable,
-            back_ns: self.back_ns.max(other.back_ns),
-        }
-    }
-
-    /// A sentence each.
-    pub(super) fn sentences(&self, run: &Run) -> Vec<String> {
-        let mut said: Vec<String> = run.skipped().iter().map(|file| format!("left out {file}")).collect();
-        let ranks_in = |state: State| {
-            run.processes()
-                .filter(move |(_, recording)| recording.header().state == state)
-                .map(|(rank, _)| rank)
-        };
-        if let Some(ranks) = list(ranks_in(State::EndedEarly)) {
-            said.push(format!(
-                "{ranks} ended early, before MPI_Finalize; all that was recorded until then is in the trace"
-            ));
-        }
-        if let Some(ranks) = list(ranks_in(State::OutOfSpace)) {
-            said.push(format!("{ranks} ran out of disk space; nothing was recorded from then on"));
-        }
-        let there: Vec<u32> = run.processes().map(|(rank, _)| rank).collect();
-        let missing = (0..run.ranks()).filter(|rank| there.binary_search(rank).is_err());
-        if let Some(ranks) = list(missing) {
-            said.push(format!("{ranks} of {} left no recording: what only they saw is missing", run.ranks()));
-        }
-        said.extend(self.unmatched.sentence());
-        let counts = [
-            (self.owed, "messages were received so late that their receive times are left out"),
-            (
-                self.unlike,
-                "messages were received with another size than they were sent; the sender's counts",
-            ),
-            (
-                self.foreign,
-                "messages to processes of another MPI_COMM_WORLD are left out: their receivers are unknown",
-            ),
-            (
-                self.unexpanded,
-                "collective calls were recorded without their messages; --expand open-mpi or basic computes them",
-            ),
-            (
-                self.inexpandable,
-                "collective calls could not be expanded: on a neighbourhood or an intercommunicator, or not entered by all members",
-            ),
-        ];
-        said.extend(
-            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")),
-        );
-        said
-    }
-}
-
-/// `rank 3`, `ranks 0-2, 7`; the first few of many.
-fn list(ranks: impl Iterator<Item = u32>) -> Option<String> {
-    /// Most ranks that a remark lists.
-    const MOST: usize = 8;
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match runs.last_mut() {
-            Some(run) if run.1 + 1 == rank => run.1 = rank,
-            _ => runs.push((rank, rank)),
-        }
-    }
-    let [(first, last), ..] = runs[..] else { return None };
-    if runs.len() == 1 && first == last {
-        return Some(format!("rank {first}"));
-    }
-    let text = |(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
+/// A sentence each.
+pub(super) fn sentences(remarks: &Remarks, run: &Run) -> Vec<String> {
+    let mut said: Vec<String> = run.skipped().iter().map(|file| format!("left out {file}")).collect();
+    let ranks_in = |state: State| {
+        run.processes().filter(move |(_, recording)| recording.header().state == state).map(|(rank, _)| rank)
     };
-    let mut words: Vec<String> = runs.iter().take(MOST).map(text).collect();
-    if runs.len() > MOST {
-        words.push("…".into());
+    if let Some(ranks) = rank_list(ranks_in(State::EndedEarly)) {
+        said.push(format!(
+            "{ranks} ended early, before MPI_Finalize; all that was recorded until then is in the trace"
+        ));
     }
-    Some(format!("ranks {}", words.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_are_listed_as_runs() {
-        assert_eq!(list([].into_iter()), None);
-        assert_eq!(list([3].into_iter()).unwrap(), "rank 3");
-        assert_eq!(list([0, 1, 2, 7].into_iter()).unwrap(), "ranks 0-2, 7");
-        assert_eq!(list((0..40).step_by(2)).unwrap(), "ranks 0, 2, 4, 6, 8, 10, 12, 14, …");
+    if let Some(ranks) = rank_list(ranks_in(State::OutOfSpace)) {
+        said.push(format!("{ranks} ran out of disk space; nothing was recorded from then on"));
     }
+    let there: Vec<u32> = run.processes().map(|(rank, _)| rank).collect();
+    let missing = (0..run.ranks()).filter(|rank| there.binary_search(rank).is_err());
+    if let Some(ranks) = rank_list(missing) {
+        said.push(format!("{ranks} of {} left no recording: what only they saw is missing", run.ranks()));
+    }
+    said.extend(remarks.sentences());
+    said
 }

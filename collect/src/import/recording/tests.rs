@@ -6,12 +6,11 @@ use std::path::Path;
 use phaseflow_profiler::format::{Kind, Slot, flags};
 use proptest::prelude::*;
 
-use super::matching::Matching;
-use super::piece::Leaving;
 use super::process::Process as Reader;
 use super::*;
 use crate::export::ArchiveExport;
-use crate::trace::{Message, Operation, Rank, TraceReader};
+use crate::import::ranks::{Leaving, Matching};
+use crate::trace::{Block, Call, Mark, Message, Operation, Rank, TraceReader};
 use run_directory::{Process, message};
 
 #[path = "../../../tests/run_directory/mod.rs"]
@@ -127,7 +126,7 @@ proptest! {
         let mut owed = 0;
         for whole in expected(&seen) {
             let bare = Message { receive_post_ns: None, receive_complete_ns: None, ..whole };
-            let mut leaving = Leaving { message: bare, is_received: true };
+            let mut leaving = Leaving { message: bare, is_received: true, is_sized: true };
             matching.complete(&mut leaving).unwrap();
             let is_bare = leaving.message == bare;
             prop_assert!(is_bare || leaving.message == whole, "{:?} {:?}", leaving.message, whole);

@@ -12,12 +12,9 @@
 
 use std::collections::hash_map::Entry;
 
-use phaseflow_profiler::Record;
-use phaseflow_profiler::format::Kind;
 use rustc_hash::FxHashMap;
 
-use super::lane::Lane;
-use super::process::Process;
+use super::{Event, Lane, Process, Wanted};
 use crate::trace::{UnmatchedReceive, UnmatchedReceives};
 use crate::{At, Result};
 
@@ -34,23 +31,23 @@ pub(super) struct Envelope {
 
 /// A receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Received {
-    pub(super) post_ns: i64,
-    pub(super) complete_ns: Option<i64>,
+pub(in crate::import) struct Received {
+    pub(in crate::import) post_ns: i64,
+    pub(in crate::import) complete_ns: Option<i64>,
     /// `None` if it was not seen to complete.
-    pub(super) bytes: Option<u64>,
-    /// Number of the receive in its rank, from 1.
-    position: u64,
+    pub(in crate::import) bytes: Option<u64>,
+    /// Number of the receive in its rank, from 1; set when it is read.
+    pub(in crate::import) position: u64,
     /// Not of the program's own making.
-    is_internal: bool,
+    pub(in crate::import) is_internal: bool,
 }
 
-/// The source of a receive before its completion.
-#[derive(Clone, Copy)]
-struct Source {
-    communicator: u32,
-    src: Option<u32>,
-    tag: Option<i32>,
+/// The source of a receive, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::import) struct Source {
+    pub(in crate::import) communicator: u32,
+    pub(in crate::import) src: Option<u32>,
+    pub(in crate::import) tag: Option<i32>,
 }
 
 /// Unmatched messages at the end.
@@ -60,6 +57,8 @@ pub(super) struct Left {
     pub(super) unsent: u64,
     /// Sends.
     pub(super) owed: u64,
+    /// Receives that completed without telling what they took.
+    pub(super) anonymous: u64,
     /// These receives, and those of the program's own that did not complete.
     pub(super) unmatched: UnmatchedReceives,
 }
@@ -76,16 +75,16 @@ pub(super) enum Match {
 }
 
 /// The receives of one rank that have no send yet.
-pub(super) struct Receives<'a> {
-    process: &'a Process<'a>,
-    ahead: Ahead<'a>,
+pub(super) struct Receives<'a, P: Process + 'a> {
+    process: &'a P,
+    ahead: Ahead<P::Lane<'a>>,
     waiting: Waiting,
     most_ahead: usize,
 }
 
 /// The next receive of each thread.
-struct Ahead<'a> {
-    lanes: Vec<(Lane<'a>, Option<(Source, Received)>)>,
+struct Ahead<L> {
+    lanes: Vec<(L, Option<(Source, Received)>)>,
     /// Receives read so far.
     count: u64,
     left: Left,
@@ -117,12 +116,12 @@ struct Node {
     next: Option<u32>,
 }
 
-impl<'a> Receives<'a> {
+impl<'a, P: Process> Receives<'a, P> {
     /// # Errors
     /// An error of the operating system.
-    pub(super) fn new(process: &'a Process<'a>, most_ahead: usize) -> Result<Self> {
+    pub(super) fn new(process: &'a P, most_ahead: usize) -> Result<Self> {
         let mut lanes = Vec::new();
-        for mut lane in process.lanes(&[Kind::Receive]) {
+        for mut lane in process.lanes(Wanted::Receives)? {
             let first = next_receive(&mut lane, process)?;
             lanes.push((lane, first));
         }
@@ -155,7 +154,7 @@ impl<'a> Receives<'a> {
     /// # Errors
     /// An error of the operating system.
     pub(super) fn finish(mut self) -> Result<Left> {
-        let rank = self.process.rank;
+        let rank = self.process.rank();
         while let Some((found, received)) = self.ahead.next(self.process)? {
             if !self.waiting.pay(found) {
                 self.ahead.left.receive(rank, &found.into(), &received);
@@ -169,9 +168,9 @@ impl<'a> Receives<'a> {
     }
 }
 
-impl Ahead<'_> {
+impl<L: Lane> Ahead<L> {
     /// The receive that was posted next of those that say from whom.
-    fn next(&mut self, process: &Process<'_>) -> Result<Option<(Envelope, Received)>> {
+    fn next(&mut self, process: &impl Process) -> Result<Option<(Envelope, Received)>> {
         while let Some((source, mut received)) = self.next_of_any(process)? {
             self.count += 1;
             received.position = self.count;
@@ -179,14 +178,16 @@ impl Ahead<'_> {
             if let (Some(src), Some(tag)) = (src, tag) {
                 return Ok(Some((Envelope { communicator, src, tag }, received)));
             }
-            if received.complete_ns.is_none() {
-                self.left.receive(process.rank, &source, &received);
+            if received.complete_ns.is_some() {
+                self.left.anonymous += 1;
+            } else {
+                self.left.receive(process.rank(), &source, &received);
             }
         }
         Ok(None)
     }
 
-    fn next_of_any(&mut self, process: &Process<'_>) -> Result<Option<(Source, Received)>> {
+    fn next_of_any(&mut self, process: &impl Process) -> Result<Option<(Source, Received)>> {
         let posted = |head: &Option<(Source, Received)>| head.as_ref().map(|(_, received)| received.post_ns);
         let earliest = match &mut self.lanes[..] {
             [only] => Some(only),
@@ -204,25 +205,11 @@ impl Ahead<'_> {
 }
 
 /// The next receive of a thread that was not cancelled.
-fn next_receive(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(Source, Received)>> {
-    while let Some((post_ns, record)) = lane.next().at(|| &process.file)? {
-        let Record::Message(message) = record else { continue };
-        if message.is_cancelled() {
-            continue;
+fn next_receive(lane: &mut impl Lane, process: &impl Process) -> Result<Option<(Source, Received)>> {
+    while let Some((_, event)) = lane.next().at(|| process.file())? {
+        if let Event::Receive { source, received } = event {
+            return Ok(Some((source, received)));
         }
-        let source = Source {
-            communicator: process.communicator(message.communicator),
-            src: message.peer.map(|peer| process.in_run(peer)),
-            tag: message.tag,
-        };
-        let received = Received {
-            post_ns,
-            complete_ns: message.complete.map(|ticks| process.time_ns(ticks).max(post_ns)),
-            bytes: message.bytes,
-            position: 0,
-            is_internal: message.is_internal(),
-        };
-        return Ok(Some((source, received)));
     }
     Ok(None)
 }
@@ -306,8 +293,9 @@ impl Waiting {
 impl Left {
     fn receive(&mut self, rank: u32, source: &Source, received: &Received) {
         let Received { position, bytes, is_internal, .. } = *received;
-        self.unsent += u64::from(bytes.is_some());
-        if bytes.is_some() || !is_internal {
+        let is_complete = received.complete_ns.is_some();
+        self.unsent += u64::from(is_complete);
+        if is_complete || !is_internal {
             let Source { src, tag, .. } = *source;
             self.unmatched.add(UnmatchedReceive { rank, position, src, tag, bytes });
         }

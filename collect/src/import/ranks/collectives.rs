@@ -12,23 +12,20 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-use phaseflow_profiler::Record;
-use phaseflow_profiler::format::{Kind, flags};
 use rustc_hash::FxHashMap;
 
-use super::lane::Lane;
-use super::process::Process;
 use super::remarks::Remarks;
+use super::{Event, Expandable, Lane, Process, Wanted, place};
 use crate::expand::{Collective, Counts, Rules, Transfer, expand};
-use crate::trace::{Message, Operation, Rank};
+use crate::trace::{Call, Message, Operation, Rank};
 use crate::{At, Result};
 
 /// Expands collectives as their first member enters them. Memory: the messages of those that some
 /// members have not left yet, and the calls that were read ahead.
-pub(super) struct Collectives<'a> {
+pub(super) struct Collectives<'a, P: Process + 'a> {
     rules: Option<Rules>,
-    processes: &'a [Process<'a>],
-    ahead: Vec<Ahead<'a>>,
+    processes: &'a [P],
+    ahead: Vec<Ahead<P::Lane<'a>>>,
     /// By number in the trace.
     communicators: FxHashMap<u32, Communicator>,
     /// Calls on a communicator that the merge has seen, by (process, communicator).
@@ -61,15 +58,15 @@ struct Entered {
 }
 
 /// A process's collective calls that are read ahead of the merge.
-struct Ahead<'a> {
-    threads: Vec<Thread<'a>>,
+struct Ahead<L> {
+    threads: Vec<Thread<L>>,
     waiting: FxHashMap<u32, VecDeque<Entered>>,
 }
 
-struct Thread<'a> {
-    lane: Lane<'a>,
+struct Thread<L> {
+    lane: L,
     /// The record after the last call's counts.
-    next: Option<(i64, Record)>,
+    next: Option<(i64, Event)>,
 }
 
 struct Ready {
@@ -79,17 +76,17 @@ struct Ready {
     message: Message,
 }
 
-impl<'a> Collectives<'a> {
+impl<'a, P: Process> Collectives<'a, P> {
     /// Without rules it only counts.
     ///
     /// # Errors
     /// An error of the operating system.
-    pub(super) fn new(rules: Option<Rules>, processes: &'a [Process<'a>]) -> Result<Self> {
+    pub(super) fn new(rules: Option<Rules>, processes: &'a [P]) -> Result<Self> {
         let mut ahead = Vec::new();
         if rules.is_some() {
             for process in processes {
                 let mut threads = Vec::new();
-                for mut lane in process.lanes(&[Kind::Call, Kind::Counts]) {
+                for mut lane in process.lanes(Wanted::Collectives)? {
                     let next = next_record(&mut lane, process)?;
                     threads.push(Thread { lane, next });
                 }
@@ -119,20 +116,19 @@ impl<'a> Collectives<'a> {
     ///
     /// # Errors
     /// Errors of the operating system; sizes that no collective has.
-    pub(super) fn entered(&mut self, place: usize, call: &phaseflow_profiler::Call) -> Result<()> {
-        let process = &self.processes[place];
-        if !process.is_calls_only() || !is_collective(call) {
+    pub(super) fn entered(&mut self, place: usize, call: &Call, collective: Expandable) -> Result<()> {
+        if collective == Expandable::No {
             return Ok(());
         }
         let Some(rules) = self.rules else {
             self.unexpanded += 1;
             return Ok(());
         };
-        let Some(number) = call.communicator else {
+        let (Expandable::On(number), Some(in_trace)) = (collective, call.communicator) else {
             self.inexpandable += 1;
             return Ok(());
         };
-        let in_trace = process.communicator(number);
+        let process = &self.processes[place];
         let entered = self.entered.entry((place, in_trace)).or_default();
         *entered += 1;
         let processes = self.processes;
@@ -152,7 +148,7 @@ impl<'a> Collectives<'a> {
         for member in members {
             calls.extend(self.ahead[*member].next_on(in_trace, &processes[*member])?);
         }
-        let ranks: Vec<u32> = members.iter().map(|member| processes[*member].rank).collect();
+        let ranks: Vec<u32> = members.iter().map(|member| processes[*member].rank()).collect();
         let complete = calls.len() == ranks.len();
         match if complete { transfers(&calls, &ranks, rules)? } else { None } {
             None => self.inexpandable += calls.len() as u64,
@@ -193,22 +189,8 @@ impl<'a> Collectives<'a> {
 
 /// Places of a communicator's members; `None` if one left no recording or recorded its messages,
 /// and for intercommunicators.
-fn members(process: &Process<'_>, number: u32, all: &[Process<'_>]) -> Option<Vec<usize>> {
-    let communicator = process.details(number).filter(|details| details.remote.is_none())?;
-    let count = u32::try_from(communicator.size()).ok()?;
-    (0..count)
-        .map(|member| {
-            let place = Process::place(all, process.in_run(communicator.world_rank(member)?))?;
-            all[place].is_calls_only().then_some(place)
-        })
-        .collect()
-}
-
-/// A collective that takes place: persistent ones are prepared by a call, and each start is that
-/// call again.
-fn is_collective(call: &phaseflow_profiler::Call) -> bool {
-    let is_prepared = call.flags & (flags::PERSISTENT | flags::NONBLOCKING) == flags::PERSISTENT;
-    !is_prepared && (Operation::Barrier..=Operation::NeighborAlltoallw).contains(&call.operation)
+fn members<P: Process>(process: &P, number: u32, all: &[P]) -> Option<Vec<usize>> {
+    process.members(number, all)?.into_iter().map(|rank| place(all, rank)).collect()
 }
 
 /// The messages of a collective, and the number of rounds; `None` if its calls are incomplete or
@@ -232,9 +214,9 @@ fn transfers(calls: &[Entered], ranks: &[u32], rules: Rules) -> Result<Option<(V
     Ok(Some((transfers, rounds)))
 }
 
-impl Ahead<'_> {
+impl<L: Lane> Ahead<L> {
     /// The next call on a communicator.
-    fn next_on(&mut self, communicator: u32, process: &Process<'_>) -> Result<Option<Entered>> {
+    fn next_on(&mut self, communicator: u32, process: &impl Process) -> Result<Option<Entered>> {
         if let Some(call) = self.waiting.get_mut(&communicator).and_then(VecDeque::pop_front) {
             return Ok(Some(call));
         }
@@ -248,7 +230,7 @@ impl Ahead<'_> {
     }
 
     /// The collective call that was entered next, with its counts.
-    fn next(&mut self, process: &Process<'_>) -> Result<Option<Entered>> {
+    fn next(&mut self, process: &impl Process) -> Result<Option<Entered>> {
         loop {
             let waiting = self.threads.iter_mut().filter_map(|thread| {
                 let enter_ns = thread.next.as_ref()?.0;
@@ -259,22 +241,22 @@ impl Ahead<'_> {
             let mut counts = Vec::new();
             loop {
                 match next_record(&mut thread.lane, process)? {
-                    Some((_, Record::Counts(more))) => counts.extend_from_slice(&more.bytes[..more.len]),
+                    Some((_, Event::Counts(more, len))) => counts.extend_from_slice(&more[..len]),
                     other => {
                         thread.next = other;
                         break;
                     }
                 }
             }
-            let Record::Call(call) = record else { continue };
-            let Some(number) = call.communicator else { continue };
+            let Event::Call { call, .. } = record else { continue };
+            let Some(communicator) = call.communicator else { continue };
             return Ok(Some(Entered {
-                communicator: process.communicator(number),
+                communicator,
                 operation: call.operation,
                 enter_ns,
-                leave_ns: call.leave.map_or(enter_ns, |ticks| process.time_ns(ticks).max(enter_ns)),
-                root: call.root.map(|root| process.in_run(root)),
-                bytes: call.bytes,
+                leave_ns: call.leave_ns.unwrap_or(enter_ns),
+                root: call.root.map(|root| root.0),
+                bytes: call.bytes.unwrap_or(0),
                 counts,
             }));
         }
@@ -282,12 +264,14 @@ impl Ahead<'_> {
 }
 
 /// The next call of a collective, or counts.
-fn next_record(lane: &mut Lane<'_>, process: &Process<'_>) -> Result<Option<(i64, Record)>> {
+fn next_record(lane: &mut impl Lane, process: &impl Process) -> Result<Option<(i64, Event)>> {
     loop {
-        let next = lane.next().at(|| &process.file)?;
+        let next = lane.next().at(|| process.file())?;
         match &next {
-            Some((_, Record::Call(call))) if !is_collective(call) => {}
-            _ => return Ok(next),
+            Some((_, Event::Call { collective: Expandable::On(_), .. } | Event::Counts(..))) | None => {
+                return Ok(next);
+            }
+            _ => {}
         }
     }
 }

@@ -10,11 +10,14 @@ use crate::{Error, Result};
 /// threads.
 const MOST_MESSAGES: usize = 4096;
 
-/// A message, and whether it must have a receive.
+/// A message on its way to its receive.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Leaving {
-    pub(super) message: Message,
-    pub(super) is_received: bool,
+pub(in crate::import) struct Leaving {
+    pub(in crate::import) message: Message,
+    /// It must have a receive.
+    pub(in crate::import) is_received: bool,
+    /// The sender knows its size; otherwise the receiver may.
+    pub(in crate::import) is_sized: bool,
 }
 
 /// Records of an interval of time; calls and marks are not later than records of the next piece.

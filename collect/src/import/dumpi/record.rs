@@ -1,0 +1,383 @@
+//! A record of DUMPI: a call of one function.
+//!
+//! `u16 function, u8 mask, [u16 thread], [CPU time], [wall time], [counters], arguments`. Each time
+//! is the start and stop of the call as `u16` seconds and `u32` nanoseconds; the mask says what is
+//! there.
+
+use super::functions::{FUNCTIONS, Field, Function, Kind, MOST_FIELDS};
+
+/// Bits of the mask.
+const STATUSES: u8 = 0b11;
+const CPU_TIME: u8 = 1 << 2;
+const WALL_TIME: u8 = 1 << 3;
+const THREAD: u8 = 1 << 6;
+const COUNTERS: u8 = 1 << 7;
+
+/// The stream's end instead of a function; writers before version 1 may have other numbers for it.
+const FIRST_NO_FUNCTION: u16 = 293;
+
+/// A moment of one clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// Seconds since the bias of the clock, modulo 2¹⁶.
+    pub(super) s: u16,
+    pub(super) ns: u32,
+}
+
+/// When a call began and returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: Stamp,
+    pub(super) stop: Stamp,
+}
+
+/// The outcome of a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Status {
+    pub(super) bytes: i32,
+    pub(super) source: i32,
+    pub(super) cancelled: bool,
+    pub(super) error: u8,
+    /// `None` before version 0.6.3.
+    pub(super) tag: Option<i32>,
+}
+
+/// What differs between versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version(pub(super) [u8; 3]);
+
+impl Version {
+    /// Bytes of a status.
+    fn status(self) -> usize {
+        if self >= Self([0, 6, 3]) { 14 } else { 10 }
+    }
+}
+
+/// Where the parts of a record are, from its first byte on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Layout {
+    pub(super) function: u16,
+    pub(super) thread: u16,
+    pub(super) wall: Option<Span>,
+    pub(super) cpu: Option<Span>,
+    mask: u8,
+    /// Of each field; 0 for those that are not there.
+    at: [u32; MOST_FIELDS],
+    /// Bytes of the record.
+    pub(super) length: usize,
+}
+
+/// What keeps a record from being read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It needs this many bytes at least; what was read.
+    More(usize, &'static str),
+    /// The stream's end.
+    End,
+    /// A function without records.
+    Unknown(u16),
+    /// A count below 0, of this field.
+    Negative(&'static str, i32),
+}
+
+/// Reads forward through the bytes of a record.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    field: &'static str,
+}
+
+impl Cursor<'_> {
+    #[inline]
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Stop> {
+        let found = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
+        let found = found.ok_or(Stop::More(self.at + N, self.field))?;
+        self.at += N;
+        Ok(*found)
+    }
+
+    #[inline]
+    fn skip(&mut self, bytes: usize) -> Result<(), Stop> {
+        let end = self.at.saturating_add(bytes);
+        if end > self.bytes.len() {
+            return Err(Stop::More(end, self.field));
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    fn u8(&mut self) -> Result<u8, Stop> {
+        self.take().map(|[byte]| byte)
+    }
+
+    #[inline]
+    fn u16(&mut self) -> Result<u16, Stop> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    #[inline]
+    fn i32(&mut self) -> Result<i32, Stop> {
+        self.take().map(i32::from_be_bytes)
+    }
+
+    fn count(&mut self) -> Result<usize, Stop> {
+        let count = self.i32()?;
+        usize::try_from(count).map_err(|_| Stop::Negative(self.field, count))
+    }
+
+    /// A count and so many entries of a size.
+    #[inline]
+    fn array(&mut self, size: usize) -> Result<(), Stop> {
+        let count = self.count()?;
+        self.skip(count.saturating_mul(size))
+    }
+
+    fn span(&mut self) -> Result<Span, Stop> {
+        let bytes: [u8; 12] = self.take()?;
+        let stamp = |at: usize| Stamp {
+            s: u16::from_be_bytes([bytes[at], bytes[at + 1]]),
+            ns: u32::from_be_bytes([bytes[at + 2], bytes[at + 3], bytes[at + 4], bytes[at + 5]]),
+        };
+        Ok(Span { start: stamp(0), stop: stamp(6) })
+    }
+}
+
+impl Layout {
+    /// Finds the parts of the record that `bytes` begin with; `is_all` if the stream ends with them.
+    pub(super) fn find(&mut self, bytes: &[u8], version: Version, is_all: bool) -> Result<(), Stop> {
+        let mut cursor = Cursor { bytes, at: 0, field: "the function" };
+        self.function = cursor.u16()?;
+        if self.function >= FIRST_NO_FUNCTION {
+            return Err(Stop::End);
+        }
+        let function = &FUNCTIONS[usize::from(self.function)];
+        if !function.is_recorded {
+            return Err(Stop::Unknown(self.function));
+        }
+        cursor.field = "the times";
+        self.mask = cursor.u8()?;
+        self.thread = if self.mask & THREAD == 0 { 0 } else { cursor.u16()? };
+        self.cpu = if self.mask & CPU_TIME == 0 { None } else { Some(cursor.span()?) };
+        self.wall = if self.mask & WALL_TIME == 0 { None } else { Some(cursor.span()?) };
+        if self.mask & COUNTERS != 0 {
+            cursor.field = "the performance counters";
+            let counters = usize::from(cursor.u8()?);
+            cursor.skip(16 * counters)?;
+        }
+        // Most fields have one size each, and stand first.
+        let (places, bytes_of_all) = &function.fixed;
+        let mut done = 0;
+        if cursor.at + bytes_of_all <= bytes.len() {
+            for (at, place) in self.at.iter_mut().zip(places) {
+                *at = cursor.at as u32 + place;
+            }
+            cursor.at += bytes_of_all;
+            done = places.len();
+        }
+        let mut role = None;
+        for (number, field) in function.fields.iter().enumerate().skip(done) {
+            cursor.field = field.name;
+            self.at[number] = 0;
+            if field.at_root && !*role.get_or_insert_with(|| self.is_root(bytes, function)) {
+                continue;
+            }
+            let start = cursor.at;
+            if self.field(&mut cursor, field, version, is_all)? {
+                self.at[number] = start as u32;
+            }
+        }
+        self.length = cursor.at;
+        Ok(())
+    }
+
+    /// Passes over a field; false if it is not there.
+    #[inline]
+    fn field(
+        &self,
+        cursor: &mut Cursor<'_>,
+        field: &Field,
+        version: Version,
+        is_all: bool,
+    ) -> Result<bool, Stop> {
+        match field.kind {
+            Kind::Int => cursor.skip(4)?,
+            Kind::Handle => cursor.skip(2)?,
+            Kind::Long => cursor.skip(8)?,
+            Kind::Code => cursor.skip(1)?,
+            Kind::Ints => cursor.array(4)?,
+            Kind::Handles => cursor.array(2)?,
+            Kind::Bytes => cursor.array(1)?,
+            Kind::Statuses if self.mask & STATUSES == 0 => return Ok(false),
+            Kind::Statuses => cursor.array(version.status())?,
+            Kind::Rows => each(cursor, |cursor| cursor.array(4))?,
+            Kind::Texts => each(cursor, |cursor| cursor.array(1))?,
+            Kind::TextLists => each(cursor, |cursor| each(cursor, |cursor| cursor.array(1)))?,
+            Kind::Arguments => {
+                if version < Version([0, 6, 2]) {
+                    cursor.skip(4)?;
+                }
+                each(cursor, |cursor| cursor.array(1))?;
+            }
+            Kind::IntsSince068 if version < Version([0, 6, 8]) => cursor.skip(4)?,
+            Kind::IntsSince069 if version < Version([0, 6, 9]) => cursor.skip(4)?,
+            Kind::IntsSince068 | Kind::IntsSince069 => cursor.array(4)?,
+            Kind::GatheredType => {
+                let function = &FUNCTIONS[usize::from(self.function)];
+                if !self.is_root(cursor.bytes, function) && !self.begins_a_record(cursor, 2, is_all)? {
+                    return Ok(false);
+                }
+                cursor.skip(2)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The caller is the root.
+    fn is_root(&self, bytes: &[u8], function: &Function) -> bool {
+        let int = |place: usize| int_at(bytes, self.at[place] as usize);
+        function.roles.is_some_and(|(own, root)| int(own) == int(root))
+    }
+
+    /// The next record begins `past` bytes further on, by its function and mask; otherwise it begins
+    /// here.
+    fn begins_a_record(&self, cursor: &Cursor<'_>, past: usize, is_all: bool) -> Result<bool, Stop> {
+        let next = |at: usize| match cursor.bytes.get(at..) {
+            Some([a, b, mask, ..]) => {
+                Ok(*mask == self.mask && u16::from_be_bytes([*a, *b]) < FIRST_NO_FUNCTION)
+            }
+            // The mark of the end is all that is left.
+            Some([a, b]) if is_all => Ok(u16::from_be_bytes([*a, *b]) >= FIRST_NO_FUNCTION),
+            _ if is_all => Ok(false),
+            _ => Err(Stop::More(at + 3, cursor.field)),
+        };
+        Ok(next(cursor.at + past)? || !next(cursor.at)?)
+    }
+}
+
+/// A count, and so many of something of varying size.
+fn each(cursor: &mut Cursor<'_>, one: impl Fn(&mut Cursor<'_>) -> Result<(), Stop>) -> Result<(), Stop> {
+    // Each takes 4 bytes at least, so a count beyond the bytes ends soon.
+    for _ in 0..cursor.count()? {
+        one(cursor)?;
+    }
+    Ok(())
+}
+
+fn int_at(bytes: &[u8], at: usize) -> i32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| i32::from_be_bytes(*bytes))
+}
+
+/// A record with its arguments by their places in the layout of its function.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) layout: &'a Layout,
+    bytes: &'a [u8],
+    version: Version,
+}
+
+impl<'a> Record<'a> {
+    /// The record that `layout` was found for.
+    pub(super) fn new(layout: &'a Layout, bytes: &'a [u8], version: Version) -> Self {
+        Self { layout, bytes, version }
+    }
+
+    /// The function's number.
+    pub(super) fn function(&self) -> u16 {
+        self.layout.function
+    }
+
+    fn at(&self, place: usize) -> usize {
+        self.layout.at[place] as usize
+    }
+
+    /// A field is there.
+    pub(super) fn has(&self, place: usize) -> bool {
+        self.at(place) != 0
+    }
+
+    /// An int; 0 if it is not there.
+    #[inline]
+    pub(super) fn int(&self, place: usize) -> i32 {
+        if self.has(place) { int_at(self.bytes, self.at(place)) } else { 0 }
+    }
+
+    /// A handle; 0, which is no valid handle of any kind, if it is not there.
+    #[inline]
+    pub(super) fn handle(&self, place: usize) -> u16 {
+        let bytes = self.bytes.get(self.at(place)..).and_then(|rest| rest.first_chunk());
+        bytes.filter(|_| self.has(place)).map_or(0, |bytes| u16::from_be_bytes(*bytes))
+    }
+
+    /// Entries of `N` bytes after a count.
+    fn entries<const N: usize>(&self, place: usize) -> impl ExactSizeIterator<Item = [u8; N]> + 'a {
+        let count = usize::try_from(self.int(place)).unwrap_or(0);
+        let start = if self.has(place) { self.at(place) + 4 } else { 0 };
+        let bytes = self.bytes.get(start..start + N * count).unwrap_or_default();
+        bytes.as_chunks::<N>().0.iter().copied()
+    }
+
+    /// The ints of an array.
+    #[inline]
+    pub(super) fn ints(&self, place: usize) -> impl ExactSizeIterator<Item = i32> + 'a {
+        self.entries(place).map(i32::from_be_bytes)
+    }
+
+    /// The handles of an array.
+    pub(super) fn handles(&self, place: usize) -> impl ExactSizeIterator<Item = u16> + 'a {
+        self.entries(place).map(u16::from_be_bytes)
+    }
+
+    /// The texts of an array.
+    #[cfg(test)]
+    pub(super) fn texts(&self, place: usize) -> Vec<String> {
+        let mut at = self.at(place) + 4;
+        (0..self.int(place))
+            .map(|_| {
+                let length = int_at(self.bytes, at) as usize;
+                at += 4 + length;
+                String::from_utf8_lossy(&self.bytes[at - length..at]).into_owned()
+            })
+            .collect()
+    }
+
+    /// A code.
+    #[cfg(test)]
+    pub(super) fn code(&self, place: usize) -> u8 {
+        self.bytes[self.at(place)]
+    }
+
+    /// The arrays of an array.
+    pub(super) fn rows(&self, place: usize) -> Vec<Vec<i32>> {
+        let mut at = self.at(place) + 4;
+        let rows = 0..self.int(place);
+        rows.map(|_| {
+            let count = usize::try_from(int_at(self.bytes, at)).unwrap_or(0);
+            let ints = self.bytes.get(at + 4..at + 4 + 4 * count).unwrap_or_default();
+            at += 4 + 4 * count;
+            ints.as_chunks::<4>().0.iter().map(|bytes| i32::from_be_bytes(*bytes)).collect()
+        })
+        .collect()
+    }
+
+    /// Statuses; none if they were ignored or not recorded.
+    pub(super) fn statuses(&self, place: usize) -> usize {
+        usize::try_from(self.int(place)).unwrap_or(0)
+    }
+
+    /// One status.
+    #[inline]
+    pub(super) fn status(&self, place: usize, number: usize) -> Option<Status> {
+        if number >= self.statuses(place) {
+            return None;
+        }
+        let size = self.version.status();
+        let bytes = self.bytes.get(self.at(place) + 4 + number * size..)?.get(..size)?;
+        Some(Status {
+            bytes: int_at(bytes, 0),
+            source: int_at(bytes, 4),
+            cancelled: bytes[8] != 0,
+            error: bytes[9],
+            tag: (size == 14).then(|| int_at(bytes, 10)),
+        })
+    }
+}

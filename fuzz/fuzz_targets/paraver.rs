@@ -1,0 +1,8 @@
+//! A trace of Paraver.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use phaseflow_collect::import::Format;
+
+fuzz_target!(|bytes: &[u8]| phaseflow_fuzz::read(Format::Paraver, bytes.to_vec()));
