@@ -4,22 +4,28 @@ use std::io::Write;
 
 use phaseflow_collect::{Error, Result};
 
+use crate::segment::Outcome;
 use crate::segmentation::Segmentation;
 
 /// How idle stretches are called where phases have names.
 pub(crate) const IDLE: &str = "idle";
 
 /// Writes one line an occurrence: `occurrence,phase,depth,start_ns,end_ns,messages,bytes`, by
-/// start, then depth. Times are nanoseconds since the start of the run.
+/// start, then depth. Times are nanoseconds since the start of the run; empty if the trace has an
+/// order but no times.
 ///
 /// # Errors
 /// What the output reports.
-pub fn write_list(out: &mut impl Write, segmentation: &Segmentation) -> Result<()> {
+pub fn write_list(out: &mut impl Write, outcome: &Outcome) -> Result<()> {
+    let segmentation = &outcome.segmentation;
+    let timed = outcome.ordered.is_empty();
+    let occurrences = if timed { &segmentation.occurrences } else { &outcome.ordered };
     writeln!(out, "occurrence,phase,depth,start_ns,end_ns,messages,bytes")?;
-    for (number, occurrence) in segmentation.occurrences.iter().enumerate() {
+    for (number, occurrence) in occurrences.iter().enumerate() {
         let phase = occurrence.phase.and_then(|phase| segmentation.phases.get(phase as usize));
         let phase = phase.map_or(IDLE, |phase| phase.name.as_str());
-        let (start, end) = (occurrence.start_ns, occurrence.end_ns);
+        let time = |ns: u64| if timed { ns.to_string() } else { String::new() };
+        let (start, end) = (time(occurrence.start_ns), time(occurrence.end_ns));
         let (depth, messages, bytes) = (occurrence.depth, occurrence.messages, occurrence.bytes);
         writeln!(out, "{number},{phase},{depth},{start},{end},{messages},{bytes}")?;
     }

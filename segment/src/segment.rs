@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use phaseflow_collect::{Result, TrafficMatrix};
+use phaseflow_collect::{Error, Result, TrafficMatrix};
 
 use crate::first_pass::survey::{Content, Cuts, Run, Survey};
 use crate::hierarchy::level::Level;
@@ -57,6 +57,9 @@ pub struct Outcome {
     pub segmentation: Segmentation,
     /// Start of the run on the trace's clock; `None` if only sums are known.
     pub start_ns: Option<i64>,
+    /// Of a trace with an order and no times: its occurrences, whose starts and ends are positions.
+    /// The segmentation has none then.
+    pub ordered: Vec<Occurrence>,
     /// The occurrences that stand for their phases.
     pub representatives: Representatives,
     /// Sentences for the user.
@@ -88,7 +91,40 @@ pub fn segment(trace: &mut dyn Rewindable, options: &Options) -> Result<Outcome>
         Content::Aggregate(matrix, duration_ns) => Ok(sums(&survey, matrix, *duration_ns)),
         Content::Timed(run) if run.duration_ns == 0 => instant(trace, &survey, run, options),
         Content::Timed(run) => stretched(trace, &survey, run, options),
+        Content::Ordered(run) => {
+            needs_no_times(options)?;
+            if run.duration_ns == 0 {
+                return instant(trace, &survey, run, options);
+            }
+            stretched(trace, &survey, run, options).map(in_order)
+        }
     }
+}
+
+/// Refuses what cannot be done without times.
+fn needs_no_times(options: &Options) -> Result<()> {
+    let without = "the trace has an order but no times";
+    if options.min_duration_ns > 0 {
+        return Err(Error::usage(format!("needs times, and {without}")).at("--min-duration"));
+    }
+    match options.method {
+        Method::Rounds | Method::Marks | Method::None => Ok(()),
+        method => {
+            let problem =
+                format!("`{}` needs times, and {without}: use rounds, marks or none", method.name());
+            Err(Error::usage(problem).at("--method"))
+        }
+    }
+}
+
+/// The outcome of a run whose times are positions: its phases have unknown durations.
+fn in_order(mut outcome: Outcome) -> Outcome {
+    let segmentation = &mut outcome.segmentation;
+    outcome.ordered = std::mem::take(&mut segmentation.occurrences);
+    segmentation.header.duration_ns = None;
+    segmentation.phases.iter_mut().for_each(|phase| phase.duration_ns = None);
+    outcome.notes.push("the trace has an order but no times: phases have no durations".into());
+    Outcome { start_ns: None, representatives: Representatives::default(), ..outcome }
 }
 
 /// The header of a phase archive that a method made of a run.
@@ -113,7 +149,13 @@ fn sums(survey: &Survey, matrix: &TrafficMatrix, duration_ns: Option<u64>) -> Ou
     if duration_ns.is_none() {
         notes.push("the duration of the run is not known".to_string());
     }
-    Outcome { segmentation, start_ns: None, representatives: Representatives::default(), notes }
+    Outcome {
+        segmentation,
+        start_ns: None,
+        ordered: Vec::new(),
+        representatives: Representatives::default(),
+        notes,
+    }
 }
 
 /// A run whose messages all have one time.
@@ -142,7 +184,7 @@ fn instant(trace: &mut dyn Rewindable, survey: &Survey, run: &Run, options: &Opt
     };
     let notes = vec![note.to_string()];
     let representatives = Representatives { start_ns: run.start_ns, of_phase, ..Representatives::default() };
-    Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
+    Ok(Outcome { segmentation, start_ns: Some(run.start_ns), ordered: Vec::new(), representatives, notes })
 }
 
 /// A run that has a length.
@@ -173,7 +215,7 @@ fn stretched(trace: &mut dyn Rewindable, survey: &Survey, run: &Run, options: &O
         &tally.volumes,
         (tally.ticks, tally.repeats),
     );
-    Ok(Outcome { segmentation, start_ns: Some(run.start_ns), representatives, notes })
+    Ok(Outcome { segmentation, start_ns: Some(run.start_ns), ordered: Vec::new(), representatives, notes })
 }
 
 /// Names the phase of the first stretch, unless that comes again.

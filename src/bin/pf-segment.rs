@@ -125,10 +125,14 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let segmentation = &outcome.segmentation;
     if arguments.list {
-        write_list(&mut out, segmentation)?;
+        write_list(&mut out, &outcome)?;
     } else if let Some(phase) = &arguments.matrix {
         write_matrix_list(&mut out, segmentation, phase).at(|| "--matrix")?;
     } else if let Some(truth) = truth {
+        if !outcome.ordered.is_empty() {
+            let problem = "compares times, and the trace has an order but no times";
+            return Err(Error::usage(problem).at("--score"));
+        }
         let score = score(segmentation, &truth);
         writeln!(out, "boundary_f1: {:.6}", score.boundary_f1)?;
         writeln!(out, "covering: {:.6}", score.covering)?;
@@ -155,7 +159,10 @@ fn archive(
         Some(_) => {
             write_with_messages(out, gzip, segmentation, representatives, all, trace)?;
         }
-        None if all => return Err(Error::usage("the trace has sums only, no messages").at("--keep-messages")),
+        None if all => {
+            let problem = "the trace has no messages with times";
+            return Err(Error::usage(problem).at("--keep-messages"));
+        }
         None => {
             write_segmentation(out, gzip, segmentation)?;
         }

@@ -40,9 +40,12 @@ impl Input {
         if metadata.is_dir() {
             return Ok(Input::Directory(path.into()));
         }
-        let file = File::open(path)?;
+        let mut file = File::open(path)?;
         if metadata.is_file() && is_of_set(path, &file) {
             return Ok(Input::Files(vec![path.into()]));
+        }
+        if metadata.is_file() {
+            file.rewind()?;
         }
         Ok(if metadata.is_file() { Input::File(file) } else { Input::Stream(Box::new(file)) })
     }

@@ -32,6 +32,8 @@ pub(crate) struct Survey {
 pub(crate) enum Content {
     /// Messages with times.
     Timed(Box<Run>),
+    /// Messages in an order that each rank's program allows; their times are positions in it.
+    Ordered(Box<Run>),
     /// One matrix, and the length of the run if the source knew it.
     Aggregate(TrafficMatrix, Option<u64>),
 }
@@ -156,11 +158,7 @@ impl Reading {
         let content = match header.kind {
             Kind::Aggregate => Content::Aggregate(self.matrix.finish(), summary.duration_ns),
             Kind::Timed => Content::Timed(Box::new(self.finish(&summary)?)),
-            Kind::Ordered => {
-                return Err(Error::usage(
-                    "the trace has an order but no times, which phases are not made of yet",
-                ));
-            }
+            Kind::Ordered => Content::Ordered(Box::new(self.finish(&summary)?)),
         };
         let Summary { ranks, unmatched_receives, .. } = summary;
         Ok(Survey { source: header.source, ranks, unmatched_receives, content })
