@@ -41,7 +41,7 @@ pub(super) enum Own {
     /// Counts for all members, and a type.
     Sum(usize, usize),
     /// The own one of counts for all members, and a type.
-    OwnPart(usize, usize),
+    Part(usize, usize),
     /// Count and type; in place, the own one of counts for all members and a type.
     EitherPart([usize; 4]),
     /// Counts and types for all members.
@@ -102,7 +102,7 @@ pub(super) fn kind(record: &Record<'_>) -> Option<Kind> {
         n::ALLTOALLW => Kind::all(Op::Alltoallw, 7, O::Pairs(1, 3)),
         n::REDUCE => Kind::rooted(Op::Reduce, 4, 3, O::Product(0, 1)),
         n::ALLREDUCE => Kind::all(Op::Allreduce, 3, O::Product(0, 1)),
-        n::REDUCE_SCATTER => Kind::all(Op::ReduceScatter, 4, O::OwnPart(1, 2)),
+        n::REDUCE_SCATTER => Kind::all(Op::ReduceScatter, 4, O::Part(1, 2)),
         n::SCAN => Kind::all(Op::Scan, 3, O::Product(0, 1)),
         n::EXSCAN => Kind::all(Op::Exscan, 3, O::Product(0, 1)),
         n::COMM_DUP | n::COMM_CREATE | n::COMM_SPLIT | n::CART_CREATE | n::INTERCOMM_CREATE => {
@@ -167,7 +167,7 @@ impl Own {
             Own::Sum(counts, datatype) => {
                 sum(record.ints(counts).map(|count| types.bytes(count, record.handle(datatype))))
             }
-            Own::OwnPart(counts, datatype) => own_part(counts, datatype),
+            Own::Part(counts, datatype) => own_part(counts, datatype),
             Own::EitherPart([count, datatype, counts, other]) => {
                 product(count, datatype).or_else(|| own_part(counts, other))
             }

@@ -11,6 +11,7 @@
 mod alignment;
 mod calls;
 mod clock;
+mod communicators;
 mod functions;
 mod index;
 mod making;
@@ -25,13 +26,13 @@ mod types;
 
 use std::sync::Arc;
 
+use self::communicators::Communicators;
 use self::functions::number as n;
 use self::index::Index;
 use self::making::{MAKERS, Op};
 use self::meta::Meta;
 pub(super) use self::meta::is_meta;
 use self::rank::Process;
-use self::replay::Communicators;
 use self::stream::Records;
 use super::set::{FileSet, Member, complete, number_in};
 use super::{Imported, Reading, ranks};
@@ -41,8 +42,7 @@ use crate::{At, Error, Result};
 /// The first bytes of a rank's file, and the last ones of its index.
 const MAGIC: [u8; 8] = *b"\xff\xaa\xddDUMPI";
 
-/// Bytes of the buffers of all ranks together. A fourth of it makes no difference that can be
-/// measured for 512 ranks.
+/// Bytes of the buffers of all ranks together: 64 KiB for each of three readings of 512 ranks.
 const BUFFERS: usize = 96 << 20;
 
 /// True for the beginning of a rank's file.
@@ -180,5 +180,5 @@ fn communicators(processes: &[Process]) -> Result<Communicators> {
         }
         Ok(calls)
     });
-    Ok(Communicators::replay(calls.collect::<Result<_>>()?))
+    Ok(replay::replay(calls.collect::<Result<_>>()?))
 }

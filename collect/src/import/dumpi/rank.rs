@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 
 use super::calls::{self, Bytes};
 use super::clock::Clock;
+use super::communicators::Communicators;
 use super::functions::number as n;
 use super::index::Index;
 use super::making;
 use super::record::{Record, Status};
-use super::replay::Communicators;
 use super::stream::Records;
 use super::types::Types;
 use crate::import::ranks::{
@@ -163,7 +163,7 @@ impl State<'_> {
                 self.receive(record, Places { peer: 4, tag: 5, comm: 6, ..USUAL }, Some(7), times);
             }
             n::WAIT..=n::TESTSOME if record.function() != n::REQUEST_FREE => {
-                self.completions(record, times.1)
+                self.completions(record, times.1);
             }
             n::REQUEST_FREE => self.release(record.int(0)),
             n::CANCEL => self.cancel(record.int(0)),

@@ -19,7 +19,7 @@ use super::{Imported, Reading, ranks};
 use crate::trace::{Header, Kind, RunFacts, Sink};
 use crate::{At, Error, Result};
 
-/// Bytes of the buffers of all ranks together.
+/// Bytes of the buffers of all ranks together: 64 KiB for each of three readings of 512 ranks.
 const BUFFERS: usize = 96 << 20;
 
 /// True for the beginning of a rank's file: remarks, and calls with their times.

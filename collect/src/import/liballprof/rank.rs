@@ -119,7 +119,8 @@ fn request(line: &Line<'_>, place: usize) -> Result<i64> {
     line.number(place)
 }
 
-/// What is sent or received: count, type, peer, tag and communicator from a place on.
+/// What is sent or received: count, type, peer, tag and communicator.
+#[derive(Clone, Copy)]
 struct Envelope {
     bytes: Option<u64>,
     peer: i64,

@@ -163,16 +163,15 @@ impl<'a> Reader<'a> {
         // Sizes stand in the line of the beginning, or in one of its own after it.
         if let Some(key) = self.open.get(&(rank, thread))
             && let Some(call) = order.call(key)
+            && (Operation::Barrier..=Operation::NeighborAlltoallw).contains(&call.operation)
         {
-            if (Operation::Barrier..=Operation::NeighborAlltoallw).contains(&call.operation) {
-                let bytes = match call.operation {
-                    Operation::Scatter | Operation::Scatterv | Operation::ReduceScatter => moment.received,
-                    _ => moment.sent,
-                };
-                call.bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok()).or(call.bytes);
-                if moment.communicator.is_some_and(|number| self.worlds.contains(&number)) {
-                    call.communicator = Some(0);
-                }
+            let bytes = match call.operation {
+                Operation::Scatter | Operation::Scatterv | Operation::ReduceScatter => moment.received,
+                _ => moment.sent,
+            };
+            call.bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok()).or(call.bytes);
+            if moment.communicator.is_some_and(|number| self.worlds.contains(&number)) {
+                call.communicator = Some(0);
             }
         }
         Ok(())

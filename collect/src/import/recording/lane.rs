@@ -1,10 +1,10 @@
-//! Records of one thread as events on the time line of the run.
+//! Records of a process, thread by thread, as events on the time line of the run.
 
-use phaseflow_profiler::format::flags;
+use phaseflow_profiler::format::{Kind, flags};
 use phaseflow_profiler::{self as profiler, Direction, Record, RecordingFile, Records};
 
 use super::process::Process;
-use crate::import::ranks::{self, Event, Expandable, Leaving, NO_COMMUNICATOR, Received, Source};
+use crate::import::ranks::{self, Event, Expandable, Leaving, NO_COMMUNICATOR, Received, Source, Wanted};
 use crate::trace::{Call, Mark, Message, Operation, Rank};
 use crate::{Error, Result};
 
@@ -49,6 +49,45 @@ impl<'a> Lane<'a> {
         }
         self.last_ns = self.last_ns.max(time_ns);
         Ok(self.last_ns)
+    }
+}
+
+/// Kinds of records that determine the order; receives follow their sends.
+const LEADING: [Kind; 6] = [Kind::Send, Kind::Put, Kind::Get, Kind::Accumulate, Kind::Call, Kind::Mark];
+
+impl ranks::Process for Process<'_> {
+    type Lane<'a>
+        = Lane<'a>
+    where
+        Self: 'a;
+
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn file(&self) -> &str {
+        &self.file
+    }
+
+    fn lanes(&self, wanted: Wanted) -> Result<Vec<Lane<'_>>> {
+        let kinds = match wanted {
+            Wanted::Leading => &LEADING[..],
+            Wanted::Receives => &[Kind::Receive],
+            Wanted::Collectives => &[Kind::Call, Kind::Counts],
+        };
+        let lanes = self.recording.lanes().iter();
+        Ok(lanes.map(|lane| Lane::new(self, self.recording.records(lane).only(kinds))).collect())
+    }
+
+    fn members(&self, communicator: u32, all: &[Self]) -> Option<Vec<u32>> {
+        let details = self.details(communicator).filter(|details| details.remote.is_none())?;
+        let count = u32::try_from(details.size()).ok()?;
+        (0..count)
+            .map(|member| {
+                let rank = self.in_run(details.world_rank(member)?);
+                all[ranks::place(all, rank)?].is_calls_only().then_some(rank)
+            })
+            .collect()
     }
 }
 

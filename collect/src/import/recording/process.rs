@@ -1,12 +1,9 @@
 //! Processes of the run: the translation of their numbers to those of the trace.
 
-use phaseflow_profiler::format::Kind;
 use phaseflow_profiler::{Clock, Communicator, Level, Recording, RecordingFile, Run};
 use rustc_hash::FxHashMap;
 
-use super::lane::Lane;
-use crate::Result;
-use crate::import::ranks::{self, NO_COMMUNICATOR, Wanted};
+use crate::import::ranks::NO_COMMUNICATOR;
 
 /// Communicators of a process that are looked up without hashing: a table of 16 kB.
 const LOOKED_UP: u32 = 4096;
@@ -74,51 +71,12 @@ impl<'a> Process<'a> {
     }
 
     /// A communicator by its number in the recording.
-    fn details(&self, number: u32) -> Option<&'a Communicator> {
+    pub(super) fn details(&self, number: u32) -> Option<&'a Communicator> {
         self.recording.communicators().get(&number)
     }
 
     /// Its collectives are calls without messages.
     pub(super) fn is_calls_only(&self) -> bool {
         self.recording.header().level == Level::Calls
-    }
-}
-
-/// Kinds of records that determine the order; receives follow their sends.
-const LEADING: [Kind; 6] = [Kind::Send, Kind::Put, Kind::Get, Kind::Accumulate, Kind::Call, Kind::Mark];
-
-impl ranks::Process for Process<'_> {
-    type Lane<'a>
-        = Lane<'a>
-    where
-        Self: 'a;
-
-    fn rank(&self) -> u32 {
-        self.rank
-    }
-
-    fn file(&self) -> &str {
-        &self.file
-    }
-
-    fn lanes(&self, wanted: Wanted) -> Result<Vec<Lane<'_>>> {
-        let kinds = match wanted {
-            Wanted::Leading => &LEADING[..],
-            Wanted::Receives => &[Kind::Receive],
-            Wanted::Collectives => &[Kind::Call, Kind::Counts],
-        };
-        let lanes = self.recording.lanes().iter();
-        Ok(lanes.map(|lane| Lane::new(self, self.recording.records(lane).only(kinds))).collect())
-    }
-
-    fn members(&self, communicator: u32, all: &[Self]) -> Option<Vec<u32>> {
-        let details = self.details(communicator).filter(|details| details.remote.is_none())?;
-        let count = u32::try_from(details.size()).ok()?;
-        (0..count)
-            .map(|member| {
-                let rank = self.in_run(details.world_rank(member)?);
-                all[ranks::place(all, rank)?].is_calls_only().then_some(rank)
-            })
-            .collect()
     }
 }
