@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::definitions::Definitions;
+use super::definitions::{Communicator, Definitions};
 use super::lane::Collective;
 use super::remarks::Remarks;
 use super::sizes::{self, Dialect, Part};
@@ -132,7 +132,7 @@ impl Collectives {
 
     fn members(&mut self, communicator: u32, rank: u32, definitions: &Definitions) -> Option<Rc<[u32]>> {
         let of_all = || definitions.members(communicator, rank).map(Rc::from);
-        let is_own = definitions.communicators.get(&communicator).is_some_and(|known| known.is_own());
+        let is_own = definitions.communicators.get(&communicator).is_some_and(Communicator::is_own);
         // Each rank alone has collectives of its own.
         if is_own {
             Some(Rc::from([rank]))
