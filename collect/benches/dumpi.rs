@@ -30,7 +30,14 @@ fn generate(folder: &Path, ranks: u32, rounds: u64) -> u64 {
         file.init(start, start + 1);
         let envelope = |peer: u32, request: i32| {
             let (bytes, tag) = (Arg::Int(4096), Arg::Int(7));
-            [bytes, Arg::Handle(BYTE), Arg::Int(peer as i32), tag, Arg::Handle(WORLD), Arg::Int(request)]
+            [
+                bytes,
+                Arg::Handle(BYTE),
+                Arg::Int(peer.cast_signed()),
+                tag,
+                Arg::Handle(WORLD),
+                Arg::Int(request),
+            ]
         };
         let wait = |request: i32, status: Arg| [Arg::Int(request), status];
         for round in 0..rounds {
@@ -38,7 +45,7 @@ fn generate(folder: &Path, ranks: u32, rounds: u64) -> u64 {
             let at = start + 10_000 * (round + 1) + u64::from(rank % 97);
             file.call(12, at, at + 100, &envelope(before, 2));
             file.call(8, at + 200, at + 300, &envelope(next, 3));
-            let status = Arg::Statuses(vec![(4096, before as i32, 7)]);
+            let status = Arg::Statuses(vec![(4096, before.cast_signed(), 7)]);
             file.call(13, at + 400, at + 5000, &wait(2, status));
             file.call(13, at + 5100, at + 5200, &wait(3, Arg::Statuses(vec![])));
         }

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "no user needs all of it")]
 #![allow(unreachable_pub, reason = "tests and benches include this file")]
+#![allow(clippy::cast_possible_wrap, reason = "numbers of tests are small")]
 
 /// A rank's file on its way.
 pub struct RankFile {

@@ -1,5 +1,7 @@
 //! DUMPI files of other writers and by hand, against readings of other readers and closed forms.
 
+#![allow(clippy::cast_possible_wrap, reason = "numbers of tests are small")]
+
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;

@@ -278,7 +278,7 @@ mod tests {
     fn what_never_completes_does_not_hold_back_everything() {
         let mut pending = Pending::default();
         pending.push_open(0, sent(-1), 1);
-        for time in 0..2 * MOST_HELD as i64 {
+        for time in 0..i64::try_from(2 * MOST_HELD).unwrap() {
             pending.push(time, sent(0));
             pending.ready_ns().map(|_| pending.pop());
             assert!(pending.queue.len() <= MOST_HELD + 1);
