@@ -349,7 +349,7 @@ fn bad_messages() {
     refuse("", "is empty, expected a trace");
     refuse(
         "hello\n",
-        "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, liballprof, paraver)",
+        "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, otf2, simgrid, goal, chakra, liballprof, paraver)",
     );
     refuse(
         "time,src,dst,bytes\n",

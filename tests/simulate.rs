@@ -332,7 +332,7 @@ fn a_damaged_input_is_named() {
         (
             "noise",
             &b"\x00\x01\x02"[..],
-            "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, liballprof, paraver)",
+            "is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, otf2, simgrid, goal, chakra, liballprof, paraver)",
         ),
     ] {
         let input = folder.path().join(name);
