@@ -86,6 +86,15 @@ pub enum Submission {
         /// Its run time, seconds; `None`: as long as the workload's own.
         duration_s: Option<f64>,
     },
+    /// One job of a log, whose user asked for a time.
+    Logged {
+        /// Time of its submission, seconds.
+        at_s: f64,
+        /// Its run time, seconds.
+        run_s: f64,
+        /// What the scheduler expects it to take, seconds.
+        estimate_s: f64,
+    },
 }
 
 /// A line of the job list.

@@ -77,7 +77,10 @@ impl Scenario {
             scenario.networks = topologies::networks(node, folder)?;
         }
         if let Some(node) = map.get("jobs") {
-            scenario.jobs = jobs::jobs(node, folder)?;
+            match jobs::log(node, folder)? {
+                Some(log) => scenario.log = Some(log),
+                None => scenario.jobs = jobs::jobs(node, folder)?,
+            }
         }
         if let Some(node) = map.get("duration") {
             scenario.duration_s = Some(node.seconds("duration")?);
