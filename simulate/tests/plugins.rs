@@ -169,7 +169,13 @@ fn host_selectors_are_checked() {
     let net = network("star[hosts=4,slots=2]");
     let select = |answer: &str| {
         let program = script(folder.path(), &format!("read question; echo '{answer}'; read question"));
-        let request = HostRequest { topology: &net, free: &[true, false, true, true], processes: 4 };
+        let request = HostRequest {
+            topology: &net,
+            free: &[true, false, true, true],
+            processes: 4,
+            matrix: &TrafficMatrix::default(),
+            judge: None,
+        };
         let mut selector = host_selection::exec::Exec::new(&program, 1).unwrap();
         let selected = selector.select(&request);
         selected.map_err(|error| error.to_string().replace(&format!("exec:{program}: host selector "), ""))
@@ -195,8 +201,14 @@ fn process_mappers_are_checked() {
     let matrix = TrafficMatrix::from_cells([cell(0, 1), cell(1, 2)]).unwrap();
     let map = |answer: &str| {
         let program = script(folder.path(), &format!("read question; echo '{answer}'; read question"));
-        let request =
-            MapRequest { topology: &net, hosts: &[HostId(1), HostId(3)], ranks: 3, matrix: &matrix };
+        let request = MapRequest {
+            topology: &net,
+            hosts: &[HostId(1), HostId(3)],
+            ranks: 3,
+            matrix: &matrix,
+            judge: None,
+            proposed: None,
+        };
         let mut mapper = process_mapping::exec::Exec::new(&program, 1).unwrap();
         let placement = mapper.map(&request).map(|placement| placement.hosts);
         placement.map_err(|error| error.to_string().replace(&format!("exec:{program}: process mapper "), ""))
@@ -266,14 +278,27 @@ fn the_documented_exchanges_are_real() {
     let folder = tempfile::tempdir().unwrap();
     let (questions, answers) = documented("host selector");
     let mut selector = host_selection::exec::Exec::new(&replay(folder.path(), &answers), 1).unwrap();
-    let request = HostRequest { topology: &net, free: &[true, true], processes: 3 };
+    let request = HostRequest {
+        topology: &net,
+        free: &[true, true],
+        processes: 3,
+        matrix: &TrafficMatrix::default(),
+        judge: None,
+    };
     assert_eq!(selector.select(&request).unwrap(), [HostId(1), HostId(0)]);
     assert_eq!(heard(folder.path()), questions);
 
     let folder = tempfile::tempdir().unwrap();
     let (questions, answers) = documented("process mapper");
     let mut mapper = process_mapping::exec::Exec::new(&replay(folder.path(), &answers), 1).unwrap();
-    let request = MapRequest { topology: &net, hosts: &[HostId(1), HostId(0)], ranks: 2, matrix: &matrix };
+    let request = MapRequest {
+        topology: &net,
+        hosts: &[HostId(1), HostId(0)],
+        ranks: 2,
+        matrix: &matrix,
+        judge: None,
+        proposed: None,
+    };
     assert_eq!(mapper.map(&request).unwrap().hosts, [HostId(0), HostId(1)]);
     assert_eq!(heard(folder.path()), questions);
 }

@@ -26,6 +26,7 @@ mod model;
 mod network;
 mod path;
 mod phase_replays;
+mod placement_judge;
 mod program;
 mod progress;
 mod queue;

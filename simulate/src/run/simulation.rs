@@ -12,6 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::job::{Job, Machine, check_slots};
 use super::job_demands::JobDemands;
 use super::network::{DENSE, DensePairs, Network, RouteQuery};
+use super::placement_judge::PlacementJudge;
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
@@ -24,7 +25,7 @@ use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds, beyond_clock};
 use crate::host_selection::{HostRequest, HostSelector};
 use crate::link_bytes::LinkBytes;
-use crate::process_mapping::{MapRequest, ProcessMapper};
+use crate::process_mapping::{Judge, MapRequest, ProcessMapper};
 use crate::replay::Sampling;
 use crate::result::RunResult;
 use crate::routing::Routes;
@@ -281,16 +282,24 @@ impl<'a> Simulation<'a> {
         let program = &self.programs[waiting.workload];
         let topology = self.setup.topology;
         let end = self.now.saturating_add(waiting.estimate);
+        let (network, aggregator) = (&mut self.network, &mut self.aggregator);
+        let judge = PlacementJudge::new(network, aggregator, program, waiting.job, self.are_rates);
+        let judge = judge.as_ref().map(|judge| judge as &dyn Judge);
         let hosts = self.host_selector.select(&HostRequest {
             topology,
             free: &self.machine.free,
             processes: program.ranks,
+            matrix: program.recorded(),
+            judge,
         })?;
+        let proposal = self.host_selector.proposal();
         let mut placement = self.process_mapper.map(&MapRequest {
             topology,
             hosts: &hosts,
             ranks: program.ranks,
             matrix: program.recorded(),
+            judge,
+            proposed: proposal.as_ref(),
         })?;
         let slots = self.machine.take(&hosts, topology);
         let servers = self.machine.serve(program.servers, &hosts);

@@ -102,11 +102,12 @@ pub(crate) struct AxisOptions {
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::Scheduler), hide_possible_values = true)]
     scheduler: Option<String>,
 
-    /// linear, random, compact, exec:PROGRAM [default: linear]
+    /// linear, random, compact, scattered, aware, exec:PROGRAM [default: linear]
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::HostSelector), hide_possible_values = true)]
     host_selector: Option<String>,
 
-    /// block, cyclic, random, greedy, exec:PROGRAM [default: block]
+    /// block, cyclic, random, greedy, bisection, aware, file:PATH (Open MPI rankfile, or lines
+    /// rank,host), exec:PROGRAM [default: block]
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::ProcessMapper), hide_possible_values = true)]
     process_mapper: Option<String>,
 
