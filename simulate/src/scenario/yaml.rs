@@ -356,10 +356,10 @@ mod tests {
         let text = include_str!("../../../docs/scenarios.md");
         let examples: Vec<&str> =
             text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-        assert_eq!(examples.len(), 4);
+        assert_eq!(examples.len(), 5);
         for example in &examples {
             let scenario = parse(example).unwrap_or_else(|error| panic!("{error}:\n{example}"));
-            assert!(!scenario.networks.is_empty() && !scenario.jobs.is_empty());
+            assert!(!scenario.networks.is_empty() && (!scenario.jobs.is_empty() || scenario.log.is_some()));
         }
         for key in KEYS {
             assert!(text.contains(&format!("`{key}`")) || text.contains(&format!("\n{key}:")), "{key}");

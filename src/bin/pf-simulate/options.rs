@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     axes: AxisOptions,
 
     #[command(flatten)]
-    network: NetworkOptions,
+    pub(crate) network: NetworkOptions,
 
     #[command(flatten)]
     flow: FlowOptions,
@@ -165,6 +165,11 @@ pub(crate) struct NetworkOptions {
     /// for standard input), a scenario or --flows that is all
     #[arg(long, value_name = "FILE")]
     write_topology: Option<PathBuf>,
+
+    /// Print the effective bisection bandwidth of each network and router as CSV, over N random
+    /// divisions of the hosts into halves, and end: means are parts of the capacity of host links
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) bisections: Option<u32>,
 }
 
 /// Parameters of `--model flow` and the replay of `--model packet`, for those that do not have them
