@@ -90,9 +90,9 @@ packets,drops,losses,marks,queue_median,queue_p99,queue_max,pauses,paused_ps,dup
 ";
     assert!(table("links").starts_with(expected), "{}", table("links"));
     let expected = "\
-run,job,submitted_s,started_s,finished_s,wait_s,run_s,response_s,hosts,workload,alone_s,slowdown
-0,0,0,0.5,5.5,0.5,5,5.5,h0 h1 h2 h3,app.tar.gz,,
-1,0,0,0.5,5.5,0.5,5,5.5,h0 h1 h2 h3,app.tar.gz,,
+run,job,submitted_s,started_s,finished_s,wait_s,run_s,response_s,hosts,workload,alone_s,slowdown,bounded_slowdown
+0,0,0,0.5,5.5,0.5,5,5.5,h0 h1 h2 h3,app.tar.gz,,,1
+1,0,0,0.5,5.5,0.5,5,5.5,h0 h1 h2 h3,app.tar.gz,,,1
 ";
     assert_eq!(table("jobs"), expected);
     assert!(table("series").starts_with("run,series,time_s,value\n0,max_congestion,0,0\n"));
@@ -154,7 +154,7 @@ run,job,phase,cause,by_job,link_src,link_dst,link,path_s
         table("links").lines().map(|row| row.rsplit_once(',').unwrap().1.to_owned()).collect();
     assert_eq!(ends[..6], ["path_s", "", "", "0", "0", "0.875"]);
     assert!(table("phases").lines().nth(2).unwrap().ends_with(",0.25,0.5,3,"), "{}", table("phases"));
-    assert!(table("jobs").ends_with(",2.5,2\n"), "{}", table("jobs"));
+    assert!(table("jobs").ends_with(",2.5,2,1\n"), "{}", table("jobs"));
 }
 
 /// An unknown value is an empty cell: loads in bytes have no utilization, and a job that did not
@@ -206,6 +206,7 @@ run  choice  phase                        hottest link       load   used
         "intervals.csv",
         "jobs.csv",
         "links.csv",
+        "loads.csv",
         "path.csv",
         "phases.csv",
         "ranks.csv",

@@ -199,17 +199,19 @@ pub fn unknown_name(axis: &str, found: &str, known: &[&str]) -> Error {
     Error::usage(format!("unknown {axis} `{found}`{hint} ({known})"))
 }
 
-/// `exec:PROGRAM` or `table:FILE` (to the next comma), or `name[…]`; the label is the text itself.
+/// `exec:PROGRAM`, `table:FILE` or `file:FILE` (to the next comma), or `name[…]`; the label is the
+/// text itself.
 fn choice(input: &str) -> IResult<&str, Choice> {
     let word = || take_while1(|c: char| c.is_ascii_alphanumeric() || "-_.".contains(c));
     let program = preceded(tag("exec:"), is_not(","));
-    let file = preceded(tag("table:"), is_not(","));
+    let file = |name| preceded(tag(name), is_not(","));
     let parameter = separated_pair(word(), char('='), is_not(",]"));
     let parameters = delimited(char('['), separated_list0(char(','), parameter), char(']'));
     let own = |(key, value): (&str, &str)| (key.to_string(), value.to_string());
     let (rest, (name, parameters)) = alt((
         map(program, |program: &str| ("exec", vec![("program".to_string(), program.to_string())])),
-        map(file, |file: &str| ("table", vec![("file".to_string(), file.to_string())])),
+        map(file("table:"), |file: &str| ("table", vec![("file".to_string(), file.to_string())])),
+        map(file("file:"), |file: &str| ("file", vec![("file".to_string(), file.to_string())])),
         map((word(), opt(parameters)), |(name, list)| {
             (name, list.unwrap_or_default().into_iter().map(own).collect())
         }),

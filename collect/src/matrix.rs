@@ -1,21 +1,33 @@
 //! Sparse ranks × ranks demand.
 
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 use crate::trace::Rank;
 use crate::{Error, Result};
 
 /// Traffic matrices: bytes and messages per ordered pair of ranks, without empty pairs.
 ///
-/// Stored as parallel columns in ascending (source, destination) order, so that iteration is
-/// deterministic and merging two matrices is a merge of two sorted lists. A pair may have messages
-/// and no bytes (barriers) but never bytes without a message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Cells are stored in ascending (source, destination) order, so that iteration is deterministic
+/// and merging two matrices is a merge of two sorted lists. A pair may have messages and no bytes
+/// (barriers) but never bytes without a message. Pairs of equal traffic share its numbers, so a
+/// cell of a dense pattern takes 8 bytes; one that is like no other takes 24.
+#[derive(Clone, Debug, Default)]
 pub struct TrafficMatrix {
-    src: Vec<u32>,
+    /// Ranks that send, ascending.
+    sources: Vec<u32>,
+    /// By place in `sources`: where the cells of the rank begin.
+    starts: Vec<usize>,
     dst: Vec<u32>,
-    messages: Vec<u64>,
-    bytes: Vec<u64>,
+    /// By cell: place of its numbers in `values`.
+    value: Vec<u32>,
+    /// Messages and bytes.
+    values: Vec<(u64, u64)>,
+    /// Sums over all cells.
+    messages: u64,
+    bytes: u64,
 }
 
 /// One cell of a [`TrafficMatrix`].
@@ -31,6 +43,15 @@ pub struct Cell {
     pub bytes: u64,
 }
 
+impl PartialEq for TrafficMatrix {
+    /// Equal matrices have equal cells; how they are stored may differ.
+    fn eq(&self, other: &Self) -> bool {
+        self.cells().eq(other.cells())
+    }
+}
+
+impl Eq for TrafficMatrix {}
+
 impl TrafficMatrix {
     /// Builds a matrix from cells in any order; cells of the same pair are summed.
     ///
@@ -41,76 +62,141 @@ impl TrafficMatrix {
         // Cells mostly are in long ascending runs, which this sort uses.
         cells.sort_by_key(|cell| (cell.src, cell.dst));
         let (mut messages, mut bytes) = (0, 0);
-        let mut matrix = Self::default();
+        let (mut writer, mut last) = (CellWriter::default(), None::<Cell>);
         for cell in cells.into_iter().filter(|cell| (cell.messages, cell.bytes) != (0, 0)) {
             messages = checked_sum(messages, cell.messages, "messages")?;
             bytes = checked_sum(bytes, cell.bytes, "bytes")?;
             checked_pair(cell.src.0, cell.dst.0)?;
-            matrix.push(cell);
+            match &mut last {
+                Some(last) if (last.src, last.dst) == (cell.src, cell.dst) => {
+                    last.messages += cell.messages;
+                    last.bytes += cell.bytes;
+                }
+                _ => last.replace(cell).into_iter().for_each(|before| writer.push(before)),
+            }
         }
-        Ok(matrix)
-    }
-
-    /// Adds a cell whose pair does not come before the last one.
-    fn push(&mut self, cell: Cell) {
-        let last = self.src.last().zip(self.dst.last());
-        if last == Some((&cell.src.0, &cell.dst.0)) {
-            let last = self.src.len() - 1;
-            self.messages[last] += cell.messages;
-            self.bytes[last] += cell.bytes;
-            return;
-        }
-        self.src.push(cell.src.0);
-        self.dst.push(cell.dst.0);
-        self.messages.push(cell.messages);
-        self.bytes.push(cell.bytes);
+        last.into_iter().for_each(|before| writer.push(before));
+        Ok(writer.matrix)
     }
 
     /// Cells in ascending (source, destination) order.
     pub fn cells(&self) -> impl ExactSizeIterator<Item = Cell> + '_ {
-        (0..self.src.len()).map(|i| self.cell(i))
+        let mut row = 0;
+        (0..self.dst.len()).map(move |i| {
+            // No row is empty.
+            if self.starts.get(row + 1).is_some_and(|start| *start <= i) {
+                row += 1;
+            }
+            self.cell(self.sources[row], i)
+        })
     }
 
-    fn cell(&self, i: usize) -> Cell {
-        Cell {
-            src: Rank(self.src[i]),
-            dst: Rank(self.dst[i]),
-            messages: self.messages[i],
-            bytes: self.bytes[i],
-        }
+    #[inline]
+    fn cell(&self, src: u32, i: usize) -> Cell {
+        let (messages, bytes) = self.values[self.value[i] as usize];
+        Cell { src: Rank(src), dst: Rank(self.dst[i]), messages, bytes }
     }
 
     /// The cells of one sender, in ascending order of destination.
     pub fn row(&self, src: Rank) -> impl ExactSizeIterator<Item = Cell> + '_ {
-        let start = self.src.partition_point(|other| *other < src.0);
-        let len = self.src[start..].partition_point(|other| *other == src.0);
-        (start..start + len).map(|i| self.cell(i))
+        self.row_range(src).map(move |i| self.cell(src.0, i))
+    }
+
+    fn row_range(&self, src: Rank) -> Range<usize> {
+        match self.sources.binary_search(&src.0) {
+            Ok(row) => self.starts[row]..self.starts.get(row + 1).copied().unwrap_or(self.dst.len()),
+            Err(_) => 0..0,
+        }
+    }
+
+    /// The cell of a pair, if it spoke.
+    pub fn get(&self, src: Rank, dst: Rank) -> Option<Cell> {
+        let row = self.row_range(src);
+        let place = self.dst[row.clone()].binary_search(&dst.0).ok()?;
+        Some(self.cell(src.0, row.start + place))
     }
 
     /// Number of pairs that spoke.
     pub fn len(&self) -> usize {
-        self.src.len()
+        self.dst.len()
     }
 
     /// True without any messages.
     pub fn is_empty(&self) -> bool {
-        self.src.is_empty()
+        self.dst.is_empty()
     }
 
     /// All bytes.
     pub fn bytes(&self) -> u64 {
-        self.bytes.iter().sum()
+        self.bytes
     }
 
     /// All messages.
     pub fn messages(&self) -> u64 {
-        self.messages.iter().sum()
+        self.messages
+    }
+
+    /// The different numbers of messages and bytes that cells have, each with the number of those
+    /// cells, in any order; the same numbers may come again.
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        let mut counts = vec![0; self.values.len()];
+        self.value.iter().for_each(|value| counts[*value as usize] += 1);
+        self.values.iter().zip(counts).map(|((messages, bytes), count)| (*messages, *bytes, count))
     }
 
     /// One more than the highest rank that occurs.
     pub fn ranks(&self) -> u32 {
-        let highest = self.src.iter().chain(&self.dst).max();
+        let highest = self.sources.last().into_iter().chain(&self.dst).max();
         highest.map_or(0, |rank| rank.saturating_add(1))
+    }
+}
+
+/// Numbers of places where equal traffic of earlier cells is looked for: it bounds the time of a
+/// cell, not the number of values. Patterns have a few values, or as many as cells.
+const RECENT: usize = 1 << 10;
+
+/// Writes cells in ascending order.
+#[derive(Debug)]
+struct CellWriter {
+    matrix: TrafficMatrix,
+    /// By a hash of the numbers: their place among the values, if they are still the latest there.
+    recent: Vec<u32>,
+}
+
+impl Default for CellWriter {
+    fn default() -> Self {
+        Self { matrix: TrafficMatrix::default(), recent: vec![u32::MAX; RECENT] }
+    }
+}
+
+impl CellWriter {
+    fn with_capacity(cells: usize) -> Self {
+        let mut writer = Self::default();
+        writer.matrix.dst.reserve_exact(cells);
+        writer.matrix.value.reserve_exact(cells);
+        writer
+    }
+
+    /// Adds a cell whose pair comes after the last one.
+    fn push(&mut self, cell: Cell) {
+        let matrix = &mut self.matrix;
+        if matrix.sources.last() != Some(&cell.src.0) {
+            matrix.sources.push(cell.src.0);
+            matrix.starts.push(matrix.dst.len());
+        }
+        let numbers = (cell.messages, cell.bytes);
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
+        let hash = (cell.bytes ^ cell.messages.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let recent = &mut self.recent[(hash >> 54) as usize];
+        if matrix.values.get(*recent as usize) != Some(&numbers) {
+            *recent = matrix.values.len() as u32; // at most one a cell, whose pairs are fewer
+            matrix.values.push(numbers);
+        }
+        matrix.dst.push(cell.dst.0);
+        matrix.value.push(*recent);
+        // All sums of a matrix fit 63 bits.
+        matrix.messages += cell.messages;
+        matrix.bytes += cell.bytes;
     }
 }
 
@@ -118,13 +204,15 @@ impl TrafficMatrix {
 ///
 /// An open-addressing table of pairs: a message costs one multiplication and, nearly always, one
 /// cache line. The multiplier is random, so a trace cannot be made whose pairs all collide; the
-/// result does not depend on it.
+/// result does not depend on it. Once most pairs of ranks speak, a square of cells takes the place
+/// of the table.
 #[derive(Clone, Debug)]
 pub struct MatrixBuilder {
-    /// A power of two of them, at most half in use.
+    /// A power of two of them, at most half in use; none beside a square.
     slots: Vec<Slot>,
     used: usize,
     multiplier: u64,
+    square: Option<Square>,
     messages: u64,
     bytes: u64,
 }
@@ -136,6 +224,23 @@ struct Slot {
     bytes: u64,
 }
 
+/// Messages and bytes of all pairs of the first ranks.
+#[derive(Clone, Debug)]
+struct Square {
+    ranks: u32,
+    /// By source and destination.
+    cells: Vec<SmallCell>,
+    /// By place in `cells`: what its 32 bits do not hold.
+    carry: FxHashMap<usize, (u64, u64)>,
+}
+
+/// The low 32 bits of messages and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct SmallCell {
+    messages: u32,
+    bytes: u32,
+}
+
 /// Source and destination 2³²−1: [`Error`], because ranks are counted in 32 bits.
 const NOBODY: u64 = u64::MAX;
 
@@ -145,7 +250,7 @@ const FREE: Slot = Slot { pair: NOBODY, messages: 0, bytes: 0 };
 impl Default for MatrixBuilder {
     fn default() -> Self {
         let multiplier = RandomState::new().hash_one(NOBODY) | 1;
-        Self { slots: Vec::new(), used: 0, multiplier, messages: 0, bytes: 0 }
+        Self { slots: Vec::new(), used: 0, multiplier, square: None, messages: 0, bytes: 0 }
     }
 }
 
@@ -159,10 +264,7 @@ impl MatrixBuilder {
             return Ok(());
         }
         self.count(cell.messages, cell.bytes)?;
-        let slot = self.slot(cell.src.0, cell.dst.0)?;
-        slot.messages += cell.messages;
-        slot.bytes += cell.bytes;
-        Ok(())
+        self.add_to(cell.src.0, cell.dst.0, cell.messages, cell.bytes)
     }
 
     /// Adds one message a row of three columns of equal length.
@@ -172,30 +274,56 @@ impl MatrixBuilder {
     pub fn add_messages(&mut self, src: &[u32], dst: &[u32], bytes: &[u64]) -> Result<()> {
         self.count(src.len() as u64, sum_of_bytes(bytes))?;
         for ((src, dst), bytes) in src.iter().zip(dst).zip(bytes) {
+            if let Some(square) = &mut self.square
+                && square.add(*src, *dst, 1, *bytes)
+            {
+                continue;
+            }
             let pair = pair(*src, *dst);
             let first = place(pair, self.multiplier, self.slots.len());
-            let slot = match self.slots.get(first) {
+            match self.slots.get_mut(first) {
                 // Most pairs are in their first slot.
-                Some(slot) if slot.pair == pair && pair != NOBODY => &mut self.slots[first],
-                _ => self.slot(*src, *dst)?,
-            };
-            slot.messages += 1;
-            slot.bytes += bytes;
+                Some(slot) if slot.pair == pair && pair != NOBODY => {
+                    slot.messages += 1;
+                    slot.bytes += bytes;
+                }
+                _ => self.add_to(*src, *dst, 1, *bytes)?,
+            }
         }
         Ok(())
     }
 
+    #[inline]
+    fn add_to(&mut self, src: u32, dst: u32, messages: u64, bytes: u64) -> Result<()> {
+        if let Some(square) = &mut self.square {
+            if square.add(src, dst, messages, bytes) {
+                return Ok(());
+            }
+            self.leave_square();
+        }
+        match self.slot(src, dst)? {
+            Some(slot) => {
+                slot.messages += messages;
+                slot.bytes += bytes;
+                Ok(())
+            }
+            None => self.add_to(src, dst, messages, bytes),
+        }
+    }
+
     /// The matrix of all that was added.
-    pub fn finish(self) -> TrafficMatrix {
+    pub fn finish(mut self) -> TrafficMatrix {
+        if let Some(square) = self.square.take() {
+            let mut writer = CellWriter::with_capacity(square.used());
+            square.for_each(|cell| writer.push(cell));
+            return writer.matrix;
+        }
         let mut slots = self.slots;
         slots.retain(|slot| slot.pair != NOBODY);
         slots.sort_unstable_by_key(|slot| slot.pair);
-        let mut matrix = TrafficMatrix::default();
-        for slot in slots {
-            let (src, dst) = (Rank((slot.pair >> 32) as u32), Rank(slot.pair as u32));
-            matrix.push(Cell { src, dst, messages: slot.messages, bytes: slot.bytes });
-        }
-        matrix
+        let mut writer = CellWriter::with_capacity(slots.len());
+        slots.iter().for_each(|slot| writer.push(slot.cell()));
+        writer.matrix
     }
 
     fn count(&mut self, messages: u64, bytes: u64) -> Result<()> {
@@ -204,32 +332,124 @@ impl MatrixBuilder {
         Ok(())
     }
 
-    #[inline]
-    fn slot(&mut self, src: u32, dst: u32) -> Result<&mut Slot> {
+    /// The slot of a pair; `None` once a square has taken the place of the table.
+    fn slot(&mut self, src: u32, dst: u32) -> Result<Option<&mut Slot>> {
         let pair = checked_pair(src, dst)?;
         if self.slots.is_empty() {
-            self.grow();
+            self.grow(src.max(dst));
         }
         let mut at = find(&self.slots, self.multiplier, pair);
         if self.slots[at].pair == NOBODY {
             if self.used * 2 >= self.slots.len() {
-                self.grow();
+                self.grow(src.max(dst));
+                if self.square.is_some() {
+                    return Ok(None);
+                }
                 at = find(&self.slots, self.multiplier, pair);
             }
             self.used += 1;
             self.slots[at].pair = pair;
         }
-        Ok(&mut self.slots[at])
+        Ok(Some(&mut self.slots[at]))
     }
 
+    /// Doubles the table, or changes to a square where that is smaller; `rank` comes next.
     #[cold]
-    fn grow(&mut self) {
-        let mut larger = vec![FREE; (self.slots.len() * 2).max(16)];
+    fn grow(&mut self, rank: u32) {
+        let slots = (self.slots.len() * 2).max(16);
+        let used = || self.slots.iter().filter(|slot| slot.pair != NOBODY);
+        let highest = used().map(|slot| (slot.pair >> 32).max(slot.pair & u64::from(u32::MAX))).max();
+        let ranks = highest.unwrap_or(0).max(u64::from(rank)) + 1;
+        let room = (slots * size_of::<Slot>() / size_of::<SmallCell>()) as u64;
+        if slots >= LEAST_SLOTS && ranks.checked_mul(ranks).is_some_and(|cells| cells <= room) {
+            let mut square = Square::new(ranks as u32);
+            for Cell { src, dst, messages, bytes } in used().map(Slot::cell) {
+                square.add(src.0, dst.0, messages, bytes);
+            }
+            (self.slots, self.used, self.square) = (Vec::new(), 0, Some(square));
+            return;
+        }
+        let mut larger = vec![FREE; slots];
         for slot in self.slots.drain(..).filter(|slot| slot.pair != NOBODY) {
             let at = find(&larger, self.multiplier, slot.pair);
             larger[at] = slot;
         }
         self.slots = larger;
+    }
+
+    /// Changes back to a table: a rank has come that the square has no room for.
+    #[cold]
+    fn leave_square(&mut self) {
+        let Some(square) = self.square.take() else { return };
+        self.used = square.used();
+        self.slots = vec![FREE; (self.used * 2).next_power_of_two().max(16)];
+        let (slots, multiplier) = (&mut self.slots, self.multiplier);
+        square.for_each(|cell| {
+            let pair = pair(cell.src.0, cell.dst.0);
+            let at = find(slots, multiplier, pair);
+            slots[at] = Slot { pair, messages: cell.messages, bytes: cell.bytes };
+        });
+    }
+}
+
+/// Slots of the smallest table that a square replaces: smaller ones stay in the cache.
+const LEAST_SLOTS: usize = 1 << 12;
+
+impl Slot {
+    fn cell(&self) -> Cell {
+        let (src, dst) = (Rank((self.pair >> 32) as u32), Rank(self.pair as u32));
+        Cell { src, dst, messages: self.messages, bytes: self.bytes }
+    }
+}
+
+impl Square {
+    fn new(ranks: u32) -> Self {
+        let cells = vec![SmallCell::default(); ranks as usize * ranks as usize];
+        Self { ranks, cells, carry: FxHashMap::default() }
+    }
+
+    /// Adds to a cell; false if a rank has no place.
+    #[inline]
+    fn add(&mut self, src: u32, dst: u32, messages: u64, bytes: u64) -> bool {
+        if src.max(dst) >= self.ranks {
+            return false;
+        }
+        let at = src as usize * self.ranks as usize + dst as usize;
+        let cell = &mut self.cells[at];
+        // All sums of a builder fit 63 bits.
+        let (messages, bytes) = (u64::from(cell.messages) + messages, u64::from(cell.bytes) + bytes);
+        (cell.messages, cell.bytes) = (messages as u32, bytes as u32);
+        let high = (messages >> 32, bytes >> 32);
+        if high != (0, 0) {
+            let carry = self.carry.entry(at).or_default();
+            *carry = (carry.0 + high.0, carry.1 + high.1);
+        }
+        true
+    }
+
+    /// Number of cells that are not empty. The low bits of one with a carry may be 0.
+    fn used(&self) -> usize {
+        let empty = SmallCell::default();
+        let carried = self.carry.keys().filter(|at| self.cells[**at] == empty).count();
+        carried + self.cells.iter().filter(|cell| **cell != empty).count()
+    }
+
+    /// The cells that are not empty, in ascending order.
+    fn for_each(&self, mut each: impl FnMut(Cell)) {
+        for (row, src) in self.cells.chunks_exact((self.ranks as usize).max(1)).zip(0..) {
+            for (cell, dst) in row.iter().zip(0..) {
+                let at = src as usize * self.ranks as usize + dst as usize;
+                let (mut messages, mut bytes) = (u64::from(cell.messages), u64::from(cell.bytes));
+                if !self.carry.is_empty()
+                    && let Some(carry) = self.carry.get(&at)
+                {
+                    (messages, bytes) = (messages + (carry.0 << 32), bytes + (carry.1 << 32));
+                }
+                if (messages, bytes) != (0, 0) {
+                    each(Cell { src: Rank(src), dst: Rank(dst), messages, bytes });
+                }
+            }
+        }
     }
 }
 
@@ -306,9 +526,16 @@ mod tests {
             TrafficMatrix::from_cells([cell(2, 0, 1, 5), cell(0, 1, 1, 7), cell(2, 0, 2, 6)]).unwrap();
         assert_eq!(matrix.cells().collect::<Vec<_>>(), [cell(0, 1, 1, 7), cell(2, 0, 3, 11)]);
         assert_eq!((matrix.bytes(), matrix.messages(), matrix.ranks()), (18, 4, 3));
+        let values: u64 =
+            matrix.values().map(|(messages, bytes, count)| count * (100 * messages + bytes)).sum();
+        assert_eq!(values, 418);
         for rank in 0..5 {
             let row: Vec<Cell> = matrix.cells().filter(|cell| cell.src == Rank(rank)).collect();
             assert_eq!(matrix.row(Rank(rank)).collect::<Vec<_>>(), row);
+            for dst in 0..5 {
+                let of_pair = row.iter().find(|cell| cell.dst == Rank(dst)).copied();
+                assert_eq!(matrix.get(Rank(rank), Rank(dst)), of_pair);
+            }
         }
     }
 
@@ -329,6 +556,41 @@ mod tests {
             let expected = oracle.iter().map(|((src, dst), (n, bytes))| cell(*src, *dst, *n, *bytes));
             prop_assert_eq!(builder.finish().cells().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         }
+    }
+
+    proptest! {
+        // Dense enough for squares, ranks that come late, and numbers beyond 32 bits.
+        #[test]
+        fn squares_sum_as_a_map_does(
+            (few, many) in (40_u32..90, 90_u32..140),
+            more in prop::collection::vec((0_u32..140, 0_u32..140, 0_u64..1 << 40), 0..3000),
+        ) {
+            let dense = |ranks: u32| (0..ranks).flat_map(move |src| (0..ranks).map(move |dst| (src, dst, 7)));
+            let all = || dense(few).chain(more.iter().copied()).chain(dense(many));
+            let mut oracle = BTreeMap::<(u32, u32), (u64, u64)>::new();
+            let mut builder = MatrixBuilder::default();
+            for (src, dst, bytes) in all() {
+                let pair = oracle.entry((src, dst)).or_default();
+                *pair = (pair.0 + 1, pair.1 + bytes);
+                builder.add_messages(&[src], &[dst], &[bytes]).unwrap();
+            }
+            prop_assert!(builder.square.is_some());
+            let expected: Vec<Cell> =
+                oracle.iter().map(|((src, dst), (n, bytes))| cell(*src, *dst, *n, *bytes)).collect();
+            let matrix = builder.finish();
+            prop_assert_eq!(matrix.cells().collect::<Vec<_>>(), &expected[..]);
+            prop_assert_eq!(matrix, TrafficMatrix::from_cells(expected).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_cell_of_a_square_whose_low_bits_are_0_is_there() {
+        let mut square = Square::new(2);
+        assert!(square.add(1, 0, 1 << 32, 3 << 32));
+        assert!(!square.add(2, 0, 1, 1) && !square.add(0, 2, 1, 1));
+        let mut found = Vec::new();
+        square.for_each(|cell| found.push(cell));
+        assert_eq!((square.used(), found), (1, vec![cell(1, 0, 1 << 32, 3 << 32)]));
     }
 
     #[test]

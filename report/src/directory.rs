@@ -14,7 +14,7 @@ use crate::view::RunView;
 use crate::{Page, Results, Summary, Table, TableWriter, gexf};
 
 /// What a report consists of, in the directory; `graphml` is a directory.
-pub const ENTRIES: [&str; 14] = [
+pub const ENTRIES: [&str; 15] = [
     "runs.csv",
     "phases.csv",
     "links.csv",
@@ -26,6 +26,7 @@ pub const ENTRIES: [&str; 14] = [
     "intervals.csv",
     "path.csv",
     "blame.csv",
+    "loads.csv",
     "graphml",
     "fabric.gexf",
     "index.html",

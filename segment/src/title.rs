@@ -219,25 +219,35 @@ impl Pairs {
         let of_bytes = matrix.bytes() > 0;
         let weight = |cell: &Cell| if of_bytes { cell.bytes } else { cell.messages };
         let all = if of_bytes { matrix.bytes() } else { matrix.messages() };
-        let mut weights: Vec<u64> = matrix.cells().map(|cell| weight(&cell)).collect();
+        let mut weights: Vec<(u64, u64)> = matrix
+            .values()
+            .map(|(messages, bytes, count)| (if of_bytes { bytes } else { messages }, count))
+            .collect();
         weights.sort_unstable();
         // Pairs below this one together carry no more than what does not count.
         let spare = (all as f64 * (1.0 - NEARLY)) as u64;
         let mut sum = 0_u64;
-        let least = weights.iter().find(|weight| {
-            sum = sum.saturating_add(**weight);
+        let least = weights.iter().find(|(weight, count)| {
+            sum = sum.saturating_add(weight.saturating_mul(*count));
             sum > spare
         });
-        let least = least.copied().unwrap_or(0);
+        let least = least.map_or(0, |(weight, _)| *weight);
         let heavy = || matrix.cells().filter(|cell| weight(cell) >= least && cell.src != cell.dst);
-        let ranks: BTreeSet<u32> = heavy().flat_map(|cell| [cell.src.0, cell.dst.0]).collect();
-        let ranks: Vec<u32> = ranks.into_iter().collect();
+        let mut speaks = vec![false; matrix.ranks() as usize];
+        let (mut count, mut sizes) = (0_usize, None::<(u64, u64)>);
+        for cell in heavy() {
+            speaks[cell.src.0 as usize] = true;
+            speaks[cell.dst.0 as usize] = true;
+            count += 1;
+            let size = cell.bytes / cell.messages.max(1);
+            let (smallest, largest) = sizes.unwrap_or((size, size));
+            sizes = Some((smallest.min(size), largest.max(size)));
+        }
+        let ranks: Vec<u32> = (0..).zip(speaks).filter(|(_, speaks)| *speaks).map(|(rank, _)| rank).collect();
         let place = |rank: u32| ranks.binary_search(&rank).unwrap_or(0) as u32;
-        let count = heavy().count();
         let step = count.div_ceil(PAIRS).max(1);
         let cells = heavy().step_by(step).map(|cell| (place(cell.src.0), place(cell.dst.0))).collect();
-        let size = |cell: Cell| cell.bytes / cell.messages.max(1);
-        let sizes = (heavy().map(size).min().unwrap_or(0), heavy().map(size).max().unwrap_or(0));
+        let sizes = sizes.unwrap_or_default();
         let mean = matrix.bytes() as f64 / matrix.messages() as f64;
         Self { ranks, cells, count, sizes: (sizes.0, sizes.1, mean) }
     }

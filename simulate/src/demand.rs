@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 
 use phaseflow_collect::TrafficMatrix;
 use phaseflow_collect::trace::Rank;
+use rayon::slice::ParallelSliceMut;
 
 use crate::process_mapping::Placement;
 use crate::topology::HostId;
@@ -39,6 +40,8 @@ pub(crate) struct Aggregator {
     number: Vec<u32>,
     ranks: Vec<u32>,
     ends: Vec<usize>,
+    /// By rank: its place in the order of decimal digits.
+    places: Vec<u32>,
     /// By destination host: bytes from the present host, and the first rank pair.
     row: Vec<(u64, u32, Turn)>,
     touched: Vec<u32>,
@@ -46,7 +49,10 @@ pub(crate) struct Aggregator {
 }
 
 /// Position of a rank pair in the order: place of the source, destination.
-type Turn = (u64, u32);
+pub(crate) type Turn = (u32, u32);
+
+/// Pairs from which a list is sorted in parallel.
+const MANY_PAIRS: usize = 1 << 16;
 
 /// No host number.
 const NO_NUMBER: u32 = u32::MAX;
@@ -85,13 +91,14 @@ impl Aggregator {
     pub(crate) fn demands(&mut self, matrix: &TrafficMatrix, of_rank: &[u32]) -> Vec<PairDemand> {
         let hosts = of_rank.iter().max().map_or(0, |host| *host as usize + 1);
         self.sort_ranks(of_rank, hosts);
+        decimal_places(of_rank.len(), &mut self.places);
         self.row.clear();
         self.row.resize(hosts, (0, 0, (0, 0)));
         self.pairs.clear();
         let mut start = 0;
         for src in 0..hosts {
             for rank in &self.ranks[start..self.ends[src]] {
-                let place = decimal_place(*rank);
+                let place = self.places[*rank as usize];
                 for cell in matrix.row(Rank(*rank)) {
                     let dst = of_rank[cell.dst.0 as usize];
                     if dst as usize == src {
@@ -114,8 +121,15 @@ impl Aggregator {
                 self.pairs.push((PairDemand { src: src as u32, dst, bytes, flows }, first));
             }
         }
-        self.pairs.sort_unstable_by_key(|(pair, first)| (Reverse(pair.bytes), *first));
-        self.pairs.iter().map(|(pair, _)| *pair).collect()
+        let key = |(pair, first): &(PairDemand, Turn)| (Reverse(pair.bytes), *first);
+        if self.pairs.len() < MANY_PAIRS {
+            self.pairs.sort_unstable_by_key(key);
+            return self.pairs.iter().map(|(pair, _)| *pair).collect();
+        }
+        // In place: a dense pattern has no room for a second list.
+        let mut pairs = std::mem::take(&mut self.pairs);
+        pairs.par_sort_unstable_by_key(key);
+        pairs.into_iter().map(|(pair, _)| pair).collect()
     }
 
     /// Ranks by host, ascending within each: a counting sort.
@@ -136,6 +150,17 @@ impl Aggregator {
             *next += 1;
         }
         // Each start has become the end of its group.
+    }
+}
+
+/// By rank: its place in the order of decimal digits.
+pub(crate) fn decimal_places(ranks: usize, places: &mut Vec<u32>) {
+    let mut order: Vec<u32> = (0..ranks as u32).collect();
+    order.sort_unstable_by_key(|rank| decimal_place(*rank));
+    places.clear();
+    places.resize(ranks, 0);
+    for (rank, place) in order.into_iter().zip(0..) {
+        places[rank as usize] = place;
     }
 }
 

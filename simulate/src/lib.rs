@@ -23,6 +23,7 @@
 //! closed enum as its registry: [`topology`], [`scheduling`], [`host_selection`],
 //! [`process_mapping`], [`routing`].
 
+pub mod bisection;
 pub mod collective;
 mod demand;
 pub mod distribution;

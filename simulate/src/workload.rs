@@ -192,6 +192,36 @@ impl Workload {
         Ok(Self { name: segmentation.header.source.clone(), segmentation, remarks, recording })
     }
 
+    /// A workload that `generate` writes into a sink, as one phase.
+    ///
+    /// # Errors
+    /// Those of `generate`.
+    pub(crate) fn generated(
+        generate: impl FnOnce(&mut dyn Sink) -> Result<()>,
+        reading: Reading,
+    ) -> Result<Self> {
+        let builder = (reading != Reading::Matrices).then(RecordingBuilder::default);
+        let mut whole = Whole { builder, ..Whole::default() };
+        generate(&mut whole)?;
+        let (segmentation, recording) = whole.into_parts()?;
+        let name = segmentation.header.source.clone();
+        Ok(Self { name, segmentation, remarks: Vec::new(), recording })
+    }
+
+    /// A workload whose ranks send nothing.
+    pub(crate) fn silent(ranks: u32) -> Self {
+        let header = Header {
+            format: FORMAT.into(),
+            version: VERSION,
+            source: "silent".into(),
+            method: "none".into(),
+            ranks,
+            duration_ns: None,
+            unmatched_receives: Default::default(),
+        };
+        Self::new("silent", Segmentation { header, phases: Vec::new(), occurrences: Vec::new() })
+    }
+
     /// The same workload under the name that a scenario gives it.
     #[must_use]
     pub fn named(self, name: &str) -> Self {

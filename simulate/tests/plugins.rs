@@ -17,6 +17,7 @@ use phaseflow_collect::{Cell, TrafficMatrix};
 use phaseflow_simulate::host_selection::{self, HostRequest, HostSelector};
 use phaseflow_simulate::process_mapping::{self, MapRequest, Placement, ProcessMapper};
 use phaseflow_simulate::routing::{HostDemand, RouteRequest, Routes, router};
+use phaseflow_simulate::scheduling::{self, Occasion, QueueView, QueuedJob, RunningJob};
 use phaseflow_simulate::topology::{HostId, Topology, TopologyChoice, TopologyOptions, topology};
 
 fn network(text: &str) -> Topology {
@@ -169,7 +170,13 @@ fn host_selectors_are_checked() {
     let net = network("star[hosts=4,slots=2]");
     let select = |answer: &str| {
         let program = script(folder.path(), &format!("read question; echo '{answer}'; read question"));
-        let request = HostRequest { topology: &net, free: &[true, false, true, true], processes: 4 };
+        let request = HostRequest {
+            topology: &net,
+            free: &[true, false, true, true],
+            processes: 4,
+            matrix: &TrafficMatrix::default(),
+            judge: None,
+        };
         let mut selector = host_selection::exec::Exec::new(&program, 1).unwrap();
         let selected = selector.select(&request);
         selected.map_err(|error| error.to_string().replace(&format!("exec:{program}: host selector "), ""))
@@ -195,8 +202,14 @@ fn process_mappers_are_checked() {
     let matrix = TrafficMatrix::from_cells([cell(0, 1), cell(1, 2)]).unwrap();
     let map = |answer: &str| {
         let program = script(folder.path(), &format!("read question; echo '{answer}'; read question"));
-        let request =
-            MapRequest { topology: &net, hosts: &[HostId(1), HostId(3)], ranks: 3, matrix: &matrix };
+        let request = MapRequest {
+            topology: &net,
+            hosts: &[HostId(1), HostId(3)],
+            ranks: 3,
+            matrix: &matrix,
+            judge: None,
+            proposed: None,
+        };
         let mut mapper = process_mapping::exec::Exec::new(&program, 1).unwrap();
         let placement = mapper.map(&request).map(|placement| placement.hosts);
         placement.map_err(|error| error.to_string().replace(&format!("exec:{program}: process mapper "), ""))
@@ -212,6 +225,58 @@ fn process_mappers_are_checked() {
         let answer = format!(r#"{{"placement":{placement}}}"#);
         assert_eq!(map(&answer), Err(format!("answered `{answer}`: {problem}")));
     }
+}
+
+#[test]
+fn schedulers_are_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = network("star[hosts=4]");
+    let queued = |job, processes| QueuedJob { job, processes, slots: u64::from(processes), estimate: 1 };
+    let next = |answer: &str| {
+        let program = script(folder.path(), &format!("read question; echo '{answer}'; read question"));
+        let choice = Choice::parse(&format!("exec:{program}")).unwrap();
+        let mut scheduler = scheduling::scheduler(&choice, 1).unwrap();
+        let view = QueueView {
+            topology: &net,
+            now: 0,
+            occasion: Occasion::Submitted,
+            started: 0,
+            free_slots: 2,
+            queue: &[queued(5, 3), queued(6, 2)],
+            running: &[RunningJob { job: 4, slots: 2, remaining: 1 }],
+        };
+        let next = scheduler.next(&view);
+        next.map_err(|error| error.to_string().replace(&format!("exec:{program}: scheduler "), ""))
+    };
+    assert_eq!(next(r#"{"start":6}"#), Ok(Some(1)));
+    assert_eq!(next(r#"{"start":null}"#), Ok(None));
+    let cases = [
+        (r#"{"start":4}"#, "job 4 does not wait, expected a job of the queue"),
+        (r#"{"start":5}"#, "job 5 has 3 processes, expected one that fits 2 free slots"),
+    ];
+    for (answer, problem) in cases {
+        assert_eq!(next(answer), Err(format!("answered `{answer}`: {problem}")));
+    }
+}
+
+#[test]
+fn the_python_mapper_brings_partners_together() {
+    // Two hosts of four slots; ranks 0 and 7, 1 and 6, … exchange messages. Block mapping has all of
+    // them between the hosts, annealing none.
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../pipelines/plugins/mapper.py");
+    let net = network("star[hosts=2,slots=4]");
+    let matrix = TrafficMatrix::from_cells((0..8).map(|rank| cell(rank, 7 - rank))).unwrap();
+    let request = MapRequest {
+        topology: &net,
+        hosts: &[HostId(0), HostId(1)],
+        ranks: 8,
+        matrix: &matrix,
+        judge: None,
+        proposed: None,
+    };
+    let mut mapper = process_mapping::exec::Exec::new(program, 1).unwrap();
+    let hosts = mapper.map(&request).unwrap().hosts;
+    assert!((0..8).all(|rank| hosts[rank] == hosts[7 - rank]), "{hosts:?}");
 }
 
 /// The exchanges in docs/plugins.md, by axis: questions and answers in turn.
@@ -266,14 +331,46 @@ fn the_documented_exchanges_are_real() {
     let folder = tempfile::tempdir().unwrap();
     let (questions, answers) = documented("host selector");
     let mut selector = host_selection::exec::Exec::new(&replay(folder.path(), &answers), 1).unwrap();
-    let request = HostRequest { topology: &net, free: &[true, true], processes: 3 };
+    let request = HostRequest {
+        topology: &net,
+        free: &[true, true],
+        processes: 3,
+        matrix: &TrafficMatrix::default(),
+        judge: None,
+    };
     assert_eq!(selector.select(&request).unwrap(), [HostId(1), HostId(0)]);
     assert_eq!(heard(folder.path()), questions);
 
     let folder = tempfile::tempdir().unwrap();
     let (questions, answers) = documented("process mapper");
     let mut mapper = process_mapping::exec::Exec::new(&replay(folder.path(), &answers), 1).unwrap();
-    let request = MapRequest { topology: &net, hosts: &[HostId(1), HostId(0)], ranks: 2, matrix: &matrix };
+    let request = MapRequest {
+        topology: &net,
+        hosts: &[HostId(1), HostId(0)],
+        ranks: 2,
+        matrix: &matrix,
+        judge: None,
+        proposed: None,
+    };
     assert_eq!(mapper.map(&request).unwrap().hosts, [HostId(0), HostId(1)]);
+    assert_eq!(heard(folder.path()), questions);
+
+    let folder = tempfile::tempdir().unwrap();
+    let (questions, answers) = documented("scheduler");
+    let choice = Choice::parse(&format!("exec:{}", replay(folder.path(), &answers))).unwrap();
+    let mut scheduler = scheduling::scheduler(&choice, 1).unwrap();
+    let second = 1_000_000_000_000;
+    let queued =
+        |job, processes, slots, seconds: u64| QueuedJob { job, processes, slots, estimate: seconds * second };
+    let view = QueueView {
+        topology: &net,
+        now: second,
+        occasion: Occasion::Submitted,
+        started: 0,
+        free_slots: 2,
+        queue: &[queued(1, 3, 4, 5), queued(2, 2, 2, 1)],
+        running: &[RunningJob { job: 0, slots: 2, remaining: 3 * second }],
+    };
+    assert_eq!(scheduler.next(&view).unwrap(), Some(1));
     assert_eq!(heard(folder.path()), questions);
 }

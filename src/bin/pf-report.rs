@@ -29,7 +29,7 @@ struct Arguments {
     results: Vec<PathBuf>,
 
     /// Print one table as CSV instead: runs, phases, links, jobs, series, statistics, ranks,
-    /// agreement, intervals, path or blame
+    /// agreement, intervals, path, blame or loads
     #[arg(long, value_name = "NAME", value_parser = Offered::new(Table::ALL.map(Table::name)), hide_possible_values = true)]
     table: Option<String>,
 

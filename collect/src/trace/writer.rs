@@ -308,8 +308,10 @@ pub fn write_matrix<W: Write>(
     prefix: &str,
     matrix: &TrafficMatrix,
 ) -> Result<()> {
-    let cells: Vec<_> = matrix.cells().collect();
-    for (number, chunk) in cells.chunks(LARGEST_BLOCK).enumerate() {
+    let (mut cells, mut chunk) = (matrix.cells(), Vec::new());
+    for number in 0..matrix.len().div_ceil(LARGEST_BLOCK) {
+        chunk.clear();
+        chunk.extend(cells.by_ref().take(LARGEST_BLOCK));
         let mut block = BlockWriter::new(chunk.len(), Vec::new());
         block
             .column(1, Transform::Delta, chunk.iter().map(|c| i64::from(c.src.0)))

@@ -8,6 +8,7 @@ mod blame;
 mod intervals;
 mod jobs;
 mod links;
+mod loads;
 mod path;
 mod phases;
 mod ranks;
@@ -51,11 +52,13 @@ pub enum Table {
     Path,
     /// One row per run, job, phase and what its critical path waited for in the network.
     Blame,
+    /// One row per run, job and phase: how evenly the links between switches are loaded.
+    Loads,
 }
 
 impl Table {
     /// All tables, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Runs,
         Self::Phases,
         Self::Links,
@@ -67,6 +70,7 @@ impl Table {
         Self::Intervals,
         Self::Path,
         Self::Blame,
+        Self::Loads,
     ];
 
     /// The table called `name`.
@@ -92,6 +96,7 @@ impl Table {
             Self::Intervals => "intervals",
             Self::Path => "path",
             Self::Blame => "blame",
+            Self::Loads => "loads",
         }
     }
 
@@ -109,6 +114,7 @@ impl Table {
             Self::Intervals => intervals::COLUMNS,
             Self::Path => path::COLUMNS,
             Self::Blame => blame::COLUMNS,
+            Self::Loads => loads::COLUMNS,
         }
     }
 }
@@ -148,6 +154,7 @@ impl<W: Write> TableWriter<W> {
             Table::Ranks => ranks::write(view, &mut self.rows),
             Table::Path => path::write(view, &mut self.rows),
             Table::Blame => blame::write(view, &mut self.rows),
+            Table::Loads => loads::write(view, &mut self.rows),
             Table::Agreement => agreement::write(&mut self.references, view, &mut self.rows),
             Table::Intervals => {
                 self.samples.add(view);

@@ -1,10 +1,10 @@
 //! Hosts near each other.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use phaseflow_collect::Result;
 
+use super::edges::Edges;
 use super::{Enough, HostRequest, HostSelector};
 use crate::topology::{HostId, Topology};
 
@@ -37,10 +37,6 @@ const CENTRES: usize = 256;
 /// From a host to another one on the same switch.
 const SAME_SWITCH: u64 = 2;
 
-/// Hosts by the switch they hang on (the first one, if there are several).
-#[derive(Clone, Debug)]
-struct Edges(Vec<Vec<HostId>>);
-
 /// The free hosts on one edge switch, those with most slots first: few large ones are nearer than
 /// many small ones.
 #[derive(Clone, Debug)]
@@ -67,24 +63,10 @@ impl HostSelector for Compact {
 }
 
 impl Edges {
-    fn new(topology: &Topology) -> Self {
-        let mut numbers = HashMap::new();
-        let mut edges: Vec<Vec<HostId>> = Vec::new();
-        for host in (0..topology.host_count() as u32).map(HostId) {
-            let switch = topology.outgoing(topology.host(host)).first().map(|link| topology.dst(*link));
-            let number = *numbers.entry(switch).or_insert(edges.len());
-            if number == edges.len() {
-                edges.push(Vec::new());
-            }
-            edges[number].push(host);
-        }
-        Self(edges)
-    }
-
     /// Fullest first, then in order of the first host.
     fn free_groups(&self, request: &HostRequest<'_>) -> Vec<Group> {
         let slots = |host: &HostId| request.topology.slots()[host.0 as usize];
-        let free = self.0.iter().map(|hosts| {
+        let free = self.switches().map(|hosts| {
             let is_free = |host: &HostId| request.free[host.0 as usize];
             let mut hosts: Vec<HostId> = hosts.iter().copied().filter(is_free).collect();
             hosts.sort_by_key(|host| Reverse(slots(host)));
@@ -189,6 +171,7 @@ impl Candidates<'_> {
 
 #[cfg(test)]
 mod tests {
+    use phaseflow_collect::TrafficMatrix;
     use proptest::prelude::*;
 
     use super::*;
@@ -209,7 +192,8 @@ mod tests {
     /// The least cost of all sets of free hosts with enough slots, none of whose hosts could be
     /// spared.
     fn least(topology: &Topology, free: &[bool], processes: u32) -> (usize, u64) {
-        let request = HostRequest { topology, free, processes };
+        let matrix = &TrafficMatrix::default();
+        let request = HostRequest { topology, free, processes, matrix, judge: None };
         let free: Vec<HostId> = request.free_hosts().collect();
         let sets = (0..1_u32 << free.len()).filter_map(|bits| {
             let hosts: Vec<HostId> =
@@ -221,7 +205,15 @@ mod tests {
     }
 
     fn select(topology: &Topology, free: &[bool], processes: u32) -> Vec<HostId> {
-        Compact::default().select(&HostRequest { topology, free, processes }).unwrap()
+        Compact::default()
+            .select(&HostRequest {
+                topology,
+                free,
+                processes,
+                matrix: &TrafficMatrix::default(),
+                judge: None,
+            })
+            .unwrap()
     }
 
     proptest! {

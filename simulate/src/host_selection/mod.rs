@@ -1,18 +1,24 @@
 //! Which free hosts a job gets. Hosts are never shared between jobs.
 
+mod aware;
 mod compact;
+mod edges;
 pub mod exec;
 mod linear;
 mod random;
+mod scattered;
 
 use phaseflow_collect::choice::{Choice, unknown_name};
-use phaseflow_collect::{Error, Result};
+use phaseflow_collect::{Result, TrafficMatrix};
 
+use crate::process_mapping::{Judge, Placement};
 use crate::topology::{HostId, Topology};
 
+pub use aware::Aware;
 pub use compact::Compact;
 pub use linear::Linear;
 pub use random::Random;
+pub use scattered::Scattered;
 
 /// The question to a host selector.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +29,10 @@ pub struct HostRequest<'a> {
     pub free: &'a [bool],
     /// Number of processes to place.
     pub processes: u32,
+    /// Traffic matrix of the job's whole run, for application-aware selection.
+    pub matrix: &'a TrafficMatrix,
+    /// How placements load the network, if the router can be asked beforehand.
+    pub judge: Option<&'a dyn Judge>,
 }
 
 impl HostRequest<'_> {
@@ -44,6 +54,11 @@ pub trait HostSelector: Send {
     /// External programs only: an end or time-out of the program, or an answer that is no
     /// selection.
     fn select(&mut self, request: &HostRequest<'_>) -> Result<Vec<HostId>>;
+
+    /// The placement that the hosts selected last are meant for, if there is one.
+    fn proposal(&mut self) -> Option<Placement> {
+        None
+    }
 }
 
 /// Hosts taken until they have a slot for each process.
@@ -79,6 +94,8 @@ enum Algorithm {
     Linear,
     Random,
     Compact,
+    Scattered,
+    Aware,
     Exec,
 }
 
@@ -87,10 +104,10 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("linear", Algorithm::Linear),
     ("random", Algorithm::Random),
     ("compact", Algorithm::Compact),
+    ("scattered", Algorithm::Scattered),
+    ("aware", Algorithm::Aware),
     ("exec", Algorithm::Exec),
 ];
-/// Names of algorithms that do not exist yet.
-const LATER: &[&str] = &["scattered"];
 
 /// Names of the host selectors, in the order of the documentation.
 pub fn names() -> Vec<&'static str> {
@@ -104,9 +121,6 @@ pub fn names() -> Vec<&'static str> {
 /// started.
 pub fn host_selector(choice: &Choice, seed: u64) -> Result<Box<dyn HostSelector>> {
     let name = choice.name();
-    if LATER.contains(&name) {
-        return Err(Error::usage(format!("host selector `{name}` is not available yet")));
-    }
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
         return Err(unknown_name("host selector", name, &names()));
     };
@@ -118,6 +132,8 @@ pub fn host_selector(choice: &Choice, seed: u64) -> Result<Box<dyn HostSelector>
         Algorithm::Linear => Box::new(Linear::default()),
         Algorithm::Random => Box::new(Random::new(seed)),
         Algorithm::Compact => Box::new(Compact::default()),
+        Algorithm::Scattered => Box::new(Scattered::default()),
+        Algorithm::Aware => Box::new(Aware::new(seed)),
         Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
     })
 }
@@ -131,7 +147,8 @@ mod tests {
 
     fn choose(topology: &Topology, selector: &str, free: &[bool], processes: u32) -> Vec<u32> {
         let mut selector = host_selector(&Choice::parse(selector).unwrap(), 7).unwrap();
-        let hosts = selector.select(&HostRequest { topology, free, processes }).unwrap();
+        let matrix = &TrafficMatrix::default();
+        let hosts = selector.select(&HostRequest { topology, free, processes, matrix, judge: None }).unwrap();
         hosts.into_iter().map(|host| host.0).collect()
     }
 
@@ -151,12 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_unknown_or_not_available_yet() {
+    fn names_and_parameters_are_checked() {
         for (text, expected) in [
-            ("scattered", "host selector `scattered` is not available yet"),
             (
                 "compakt",
-                "unknown host selector `compakt`; did you mean compact? (known: linear, random, compact, exec)",
+                "unknown host selector `compakt`; did you mean compact? (known: linear, random, compact, scattered, aware, exec)",
             ),
             ("linear[a=1]", "unknown parameter of `linear` `a` (there is none)"),
         ] {
@@ -173,7 +189,9 @@ mod tests {
         let mut selector = Random::new(3);
         let mut counts = [0_u32; 10];
         for _ in 0..20_000 {
-            let request = HostRequest { topology: &topology, free: &[true; 10], processes: 3 };
+            let matrix = &TrafficMatrix::default();
+            let free = &[true; 10];
+            let request = HostRequest { topology: &topology, free, processes: 3, matrix, judge: None };
             selector.select(&request).unwrap().iter().for_each(|host| counts[host.0 as usize] += 1);
         }
         let tolerance = 5.0 * (20_000.0 * 0.3 * 0.7_f64).sqrt();
@@ -194,7 +212,7 @@ mod tests {
             let all: Vec<u32> = (0..free.len() as u32).filter(|host| free[*host as usize]).collect();
             prop_assume!(!all.is_empty());
             let processes = ((f64::from(slots(&all)) * share) as u32).max(1);
-            for selector in ["linear", "random", "compact"] {
+            for selector in ["linear", "random", "compact", "scattered", "aware"] {
                 let mut hosts = choose(&topology, selector, &free, processes);
                 prop_assert!(hosts.iter().all(|host| free[*host as usize]), "{}", selector);
                 let found = slots(&hosts);

@@ -1,20 +1,29 @@
 //! Which rank runs on which of a job's hosts.
 
+mod aware;
+mod bisection;
 mod block;
 mod cyclic;
 pub mod exec;
+mod file;
+mod graph;
 mod greedy;
 mod random;
+mod search;
 
 use phaseflow_collect::choice::{Choice, unknown_name};
-use phaseflow_collect::{Error, Result, TrafficMatrix};
+use phaseflow_collect::{Result, TrafficMatrix};
 
 use crate::topology::{HostId, Topology};
 
+pub use aware::Aware;
+pub(crate) use aware::{ByDModK, best};
+pub use bisection::Bisection;
 pub use block::Block;
 pub use cyclic::Cyclic;
 pub use greedy::Greedy;
 pub use random::Random;
+pub(crate) use search::{MOST_CELLS, Search};
 
 /// The host of each rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,6 +43,44 @@ pub struct MapRequest<'a> {
     pub ranks: u32,
     /// Traffic matrix of the whole run, for application-aware mapping.
     pub matrix: &'a TrafficMatrix,
+    /// How placements load the network, if the router can be asked beforehand.
+    pub judge: Option<&'a dyn Judge>,
+    /// The placement that the host selector had in mind, if it had one.
+    pub proposed: Option<&'a Placement>,
+}
+
+/// The load that a placement would put on the network, with the router of the run and the jobs that
+/// run now.
+pub trait Judge {
+    /// Judges a placement of the job.
+    ///
+    /// # Errors
+    /// Those of the router.
+    fn verdict(&self, placement: &Placement) -> Result<Verdict>;
+}
+
+impl std::fmt::Debug for dyn Judge + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Judge")
+    }
+}
+
+/// Loads under a placement, each the highest of all phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Verdict {
+    /// Highest load / capacity of a link between switches.
+    pub between_switches: f64,
+    /// Highest load / capacity of any link.
+    pub highest: f64,
+    /// Sum of load / capacity over all links.
+    pub sum: f64,
+}
+
+impl Verdict {
+    /// True if no link has to carry more than under `other` at its worst.
+    pub fn is_no_worse(&self, other: &Self) -> bool {
+        self.between_switches <= other.between_switches && self.highest <= other.highest
+    }
 }
 
 impl MapRequest<'_> {
@@ -60,6 +107,9 @@ enum Algorithm {
     Cyclic,
     Random,
     Greedy,
+    Bisection,
+    Aware,
+    File,
     Exec,
 }
 
@@ -69,10 +119,11 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("cyclic", Algorithm::Cyclic),
     ("random", Algorithm::Random),
     ("greedy", Algorithm::Greedy),
+    ("bisection", Algorithm::Bisection),
+    ("aware", Algorithm::Aware),
+    ("file", Algorithm::File),
     ("exec", Algorithm::Exec),
 ];
-/// Names of algorithms that do not exist yet.
-const LATER: &[&str] = &["bisection"];
 
 /// Names of the process mappers, in the order of the documentation.
 pub fn names() -> Vec<&'static str> {
@@ -86,14 +137,12 @@ pub fn names() -> Vec<&'static str> {
 /// started.
 pub fn process_mapper(choice: &Choice, seed: u64) -> Result<Box<dyn ProcessMapper>> {
     let name = choice.name();
-    if LATER.contains(&name) {
-        return Err(Error::usage(format!("process mapper `{name}` is not available yet")));
-    }
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
         return Err(unknown_name("process mapper", name, &names()));
     };
     choice.only(match algorithm {
         Algorithm::Exec => &["program"],
+        Algorithm::File => &["file"],
         _ => &[],
     })?;
     Ok(match algorithm {
@@ -101,6 +150,9 @@ pub fn process_mapper(choice: &Choice, seed: u64) -> Result<Box<dyn ProcessMappe
         Algorithm::Cyclic => Box::new(Cyclic),
         Algorithm::Random => Box::new(Random::new(seed)),
         Algorithm::Greedy => Box::new(Greedy),
+        Algorithm::Bisection => Box::new(Bisection),
+        Algorithm::Aware => Box::new(Aware::new(seed)),
+        Algorithm::File => Box::new(file::File::read(choice)?),
         Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
     })
 }
@@ -117,7 +169,9 @@ mod tests {
     fn map(topology: &Topology, mapper: &str, hosts: &[u32], ranks: u32, matrix: &TrafficMatrix) -> Vec<u32> {
         let hosts: Vec<HostId> = hosts.iter().copied().map(HostId).collect();
         let mut mapper = process_mapper(&Choice::parse(mapper).unwrap(), 7).unwrap();
-        let placement = mapper.map(&MapRequest { topology, hosts: &hosts, ranks, matrix }).unwrap();
+        let placement = mapper
+            .map(&MapRequest { topology, hosts: &hosts, ranks, matrix, judge: None, proposed: None })
+            .unwrap();
         placement.hosts.into_iter().map(|host| host.0).collect()
     }
 
@@ -131,17 +185,20 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_unknown_or_not_available_yet() {
-        for (text, expected) in [
-            ("bisection", "process mapper `bisection` is not available yet"),
-            (
-                "blok",
-                "unknown process mapper `blok`; did you mean block? (known: block, cyclic, random, greedy, exec)",
-            ),
-        ] {
-            let error = process_mapper(&Choice::parse(text).unwrap(), 1).err().unwrap();
-            assert_eq!(error.to_string(), expected);
-        }
+    fn cyclic_deals_hosts_of_one_slot_over_switches() {
+        let topology = tree(&[vec![1; 3], vec![1; 2], vec![1; 1]], 1, &[1.0]);
+        let nothing = TrafficMatrix::default();
+        assert_eq!(map(&topology, "cyclic", &[0, 1, 2, 3, 4, 5], 6, &nothing), [0, 3, 5, 1, 4, 2]);
+        assert_eq!(map(&topology, "cyclic", &[4, 0, 1], 3, &nothing), [4, 0, 1]);
+    }
+
+    #[test]
+    fn names_and_parameters_are_checked() {
+        let error = process_mapper(&Choice::parse("blok").unwrap(), 1).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "unknown process mapper `blok`; did you mean block? (known: block, cyclic, random, greedy, bisection, aware, file, exec)"
+        );
     }
 
     proptest! {
@@ -159,7 +216,7 @@ mod tests {
             };
             let matrix = TrafficMatrix::from_cells(cells.into_iter().map(cell)).unwrap();
             let hosts: Vec<u32> = (0..slots.len() as u32).rev().collect();
-            for mapper in ["block", "cyclic", "random", "greedy"] {
+            for mapper in ["block", "cyclic", "random", "greedy", "bisection", "aware"] {
                 let placement = map(&topology, mapper, &hosts, ranks, &matrix);
                 prop_assert_eq!(placement.len(), ranks as usize, "{}", mapper);
                 for host in &hosts {

@@ -59,6 +59,10 @@ impl Router for DModK {
     fn repeats(&self) -> bool {
         true
     }
+
+    fn forgets_source(&self) -> bool {
+        true
+    }
 }
 
 /// A host's number as digits in the bases of a walk, lowest first.

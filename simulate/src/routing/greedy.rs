@@ -9,17 +9,24 @@
 //! The least cost of a switch follows from those of the switches behind its candidates. A
 //! breadth-first search from the source, processed in reverse, thus gives the exact minimum over
 //! all shortest paths, in one step per link of the DAG. Ties: the first candidate, hop by hop.
+//!
+//! Many demands at once use [`LeastCosts`] instead, which looks at few links again.
 
 use std::marker::PhantomData;
 
 use phaseflow_collect::Result;
 
+use super::least_costs::LeastCosts;
 use super::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, ShortestPaths, Topology};
 
 /// Further choices, after the first, up to which paths are compared one by one: a three-level fat
 /// tree has one, at the second switch. With more, a search costs less.
 const FURTHER_CHOICES: u32 = 1;
+
+/// Demands of a request from which costs are kept between them. Fewer demands do not pay for
+/// clearing the costs, which takes the time of some searches; half and double change little.
+const MANY: usize = 4096;
 
 /// The cost of a path from the loads of its links.
 pub(super) trait Cost: Send {
@@ -55,6 +62,9 @@ pub(super) struct Greedy<C> {
     cost: PhantomData<C>,
     load: Vec<f64>,
     search: Search,
+    least: LeastCosts<C>,
+    /// True while the least costs are used.
+    keeps_costs: bool,
     room: Vec<LinkId>,
 }
 
@@ -77,10 +87,16 @@ impl<C: Cost> Router for Greedy<C> {
         self.load.clear();
         self.load.extend_from_slice(request.link_load);
         self.search.fit(topology.switch_count());
+        self.keeps_costs = request.demands.len() >= MANY;
+        self.least.forget();
         for demand in request.demands {
             self.route_one(topology, (demand.src, demand.dst), demand.load, routes);
         }
         Ok(())
+    }
+
+    fn divides(&self) -> bool {
+        true
     }
 }
 
@@ -112,7 +128,12 @@ impl<C: Cost> Greedy<C> {
                 }
                 [only] => Some(*only),
                 _ if searched => Some(self.search.onward[switch]),
+                _ if self.keeps_costs && self.least.find(topology, &paths, switch, &self.load) => {
+                    Some(self.least.onward(&paths, switch))
+                }
                 several => {
+                    // A deep network stays with searches.
+                    self.keeps_costs = false;
                     let whole = (0.0, f64::INFINITY);
                     match best_by_bound::<C>(topology, &paths, several, &self.load, whole, FURTHER_CHOICES) {
                         Some((best, _)) => best,

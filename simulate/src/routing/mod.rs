@@ -17,6 +17,7 @@ mod dmodk;
 mod ecmp;
 mod exec;
 mod greedy;
+mod least_costs;
 #[cfg(test)]
 mod oracle;
 mod random;
@@ -120,9 +121,23 @@ pub trait Router: Send {
     /// External programs only: an end or time-out of the program, or an answer that is no route.
     fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()>;
 
-    /// True if a route depends on its two hosts alone, and can be reused.
+    /// True if a route depends on its two hosts alone, and can be reused, or walked again instead
+    /// of being kept.
     fn repeats(&self) -> bool {
         false
+    }
+
+    /// True if, beyond the first switch, a route depends on that switch and the destination alone,
+    /// so that hosts with one link to the same switch share it. Only for routers that
+    /// [repeat](Self::repeats).
+    fn forgets_source(&self) -> bool {
+        false
+    }
+
+    /// True if demands may come in several requests, in order, with the loads of the earlier ones
+    /// among those of the links: the routes are the same.
+    fn divides(&self) -> bool {
+        self.repeats()
     }
 }
 

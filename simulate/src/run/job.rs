@@ -9,6 +9,7 @@ use super::load_summary::LoadSummary;
 use super::phase_replays::PhaseReplays;
 use super::program::Program;
 use super::senders::Senders;
+use super::{Reroute, Setup};
 use crate::collective::Servers;
 use crate::engine::Picoseconds;
 use crate::link_bytes::LinkBytes;
@@ -30,6 +31,7 @@ pub(super) struct Job {
     pub(super) started: Picoseconds,
     /// Its run time, unless it is replayed.
     pub(super) length: Picoseconds,
+    /// Its end by the estimate that schedulers go by.
     pub(super) end: Picoseconds,
     pub(super) hosts: Vec<HostId>,
     pub(super) slots: u64,
@@ -156,6 +158,22 @@ impl Job {
                 replays.sum.makespan_error = Some(0.0);
             }
         }
+    }
+}
+
+impl PhaseOfJob {
+    /// Compares the present load with those before, of earlier routes; true if it is the first or
+    /// the worst, which is recorded.
+    pub(super) fn is_worse(&mut self, setup: &Setup<'_>, divisor: f64) -> bool {
+        let load_summary = LoadSummary::of(setup.topology, &self.shares, |bytes| bytes as f64 / divisor);
+        if self.load_summary.is_some_and(|worst| load_summary.max_ratio <= worst.max_ratio) {
+            return false;
+        }
+        self.load_summary = Some(load_summary);
+        if setup.reroute == Reroute::Phase {
+            self.recorded.clone_from(&self.shares);
+        }
+        true
     }
 }
 

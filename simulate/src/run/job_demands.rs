@@ -43,6 +43,11 @@ impl JobDemands {
         self.of_rank == of_rank
     }
 
+    /// By rank: number of its host within the job.
+    pub(super) fn of_rank(&self) -> &[u32] {
+        &self.of_rank
+    }
+
     /// The demand of the whole run.
     pub(super) fn whole(&self, program: &Program<'_>, aggregator: &mut Aggregator) -> &[PairDemand] {
         &self.indexed(program, aggregator).pairs

@@ -26,6 +26,7 @@ mod model;
 mod network;
 mod path;
 mod phase_replays;
+mod placement_judge;
 mod program;
 mod progress;
 mod queue;
@@ -85,6 +86,15 @@ pub enum Submission {
         at_s: f64,
         /// Its run time, seconds; `None`: as long as the workload's own.
         duration_s: Option<f64>,
+    },
+    /// One job of a log, whose user asked for a time.
+    Logged {
+        /// Time of its submission, seconds.
+        at_s: f64,
+        /// Its run time, seconds.
+        run_s: f64,
+        /// What the scheduler expects it to take, seconds.
+        estimate_s: f64,
     },
 }
 

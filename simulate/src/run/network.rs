@@ -1,5 +1,7 @@
 //! Loads on links from the demands of a phase.
 
+mod dense;
+
 use phaseflow_collect::{Result, TrafficMatrix};
 
 use crate::demand::PairDemand;
@@ -8,6 +10,8 @@ use crate::result::PhaseRoutes;
 use crate::routing::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 use crate::traffic::{LinkLoads, LinkShare, Quantum};
+
+pub(super) use dense::{DENSE, DensePairs};
 
 /// The loads of links and the router.
 pub(super) struct Network<'a> {
@@ -67,16 +71,35 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Asks the router: one route per pair, in their order.
-    pub(super) fn route(&mut self, query: &RouteQuery<'_>, routes: &mut Routes) -> Result<()> {
+    /// Whether the router [repeats](Router::repeats).
+    pub(super) fn router_repeats(&self) -> bool {
+        self.router.repeats()
+    }
+
+    /// Whether it [forgets the source](Router::forgets_source).
+    pub(super) fn router_forgets_source(&self) -> bool {
+        self.router.forgets_source()
+    }
+
+    /// Whether it [divides](Router::divides).
+    pub(super) fn router_divides(&self) -> bool {
+        self.router.divides()
+    }
+
+    fn set_demands(&mut self, query: &RouteQuery<'_>, pairs: &[PairDemand]) {
         self.demands.clear();
-        self.demands.extend(query.pairs.iter().map(|pair| HostDemand {
+        self.demands.extend(pairs.iter().map(|pair| HostDemand {
             src: query.hosts[pair.src as usize],
             dst: query.hosts[pair.dst as usize],
             bytes: pair.bytes,
             load: self.quantum.round(pair.bytes as f64 / query.divisor),
             flows: pair.flows,
         }));
+    }
+
+    /// Asks the router: one route per pair, in their order.
+    pub(super) fn route(&mut self, query: &RouteQuery<'_>, routes: &mut Routes) -> Result<()> {
+        self.set_demands(query, query.pairs);
         routes.clear();
         let request = RouteRequest {
             topology: self.topology,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use phaseflow_collect::trace::{MOST_RANKS, Rank};
-use phaseflow_collect::{At, Cell, Error, Result, TrafficMatrix};
+use phaseflow_collect::{At, Cell, Error, MatrixBuilder, Result, TrafficMatrix};
 use phaseflow_segment::Segmentation;
 
 use crate::collective::{CollectiveChoice, Servers};
@@ -295,7 +295,9 @@ fn whole_matrix(segmentation: &Segmentation) -> Result<Cow<'_, TrafficMatrix>> {
                 }
             }
             let phases = phases.iter().zip(outermost).filter(|(_, outermost)| *outermost);
-            Cow::Owned(TrafficMatrix::from_cells(phases.flat_map(|(phase, _)| phase.matrix.cells()))?)
+            let mut whole = MatrixBuilder::default();
+            phases.flat_map(|(phase, _)| phase.matrix.cells()).try_for_each(|cell| whole.add(cell))?;
+            Cow::Owned(whole.finish())
         }
     })
 }

@@ -10,6 +10,8 @@ pub(super) struct Waiting {
     pub(super) job: u32,
     pub(super) workload: usize,
     pub(super) length: Picoseconds,
+    /// What the scheduler expects.
+    pub(super) estimate: Picoseconds,
     /// True if the length is known; false if it is nominal, as the trace has no times.
     pub(super) timed: bool,
 }
@@ -66,10 +68,10 @@ mod tests {
         fn as_a_vector_would(steps in prop::collection::vec(prop::option::of(0_usize..8), 0..200)) {
             let (mut queue, mut oracle) = (Queue::default(), Vec::new());
             for (number, step) in steps.into_iter().enumerate() {
-                let job = Waiting { job: number as u32, workload: 0, length: 0, timed: true };
+                let job = Waiting { job: number as u32, workload: 0, length: 0, estimate: 1, timed: true };
                 match step {
                     None => {
-                        queue.push(job, QueuedJob { processes: job.job, slots: 1, estimate: 1 });
+                        queue.push(job, QueuedJob { job: job.job, processes: job.job, slots: 1, estimate: 1 });
                         oracle.push(job);
                     }
                     Some(index) => {

@@ -11,13 +11,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::job::{Job, Machine, check_slots};
 use super::job_demands::JobDemands;
-use super::load_summary::LoadSummary;
-use super::network::{Network, RouteQuery};
+use super::network::{DENSE, DensePairs, Network, RouteQuery};
+use super::placement_judge::PlacementJudge;
 use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
 use super::replayers::Replayers;
-use super::senders::Senders;
+use super::senders::{FirstPairs, Senders};
 use super::time_series::Population;
 use super::{Algorithms, LinkStatistics, MOST_JOBS, Reroute, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
@@ -25,7 +25,7 @@ use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds, beyond_clock};
 use crate::host_selection::{HostRequest, HostSelector};
 use crate::link_bytes::LinkBytes;
-use crate::process_mapping::{MapRequest, ProcessMapper};
+use crate::process_mapping::{Judge, MapRequest, ProcessMapper};
 use crate::replay::Sampling;
 use crate::result::RunResult;
 use crate::routing::Routes;
@@ -149,7 +149,7 @@ impl<'a> Simulation<'a> {
     fn submit_first(&mut self) -> Result<()> {
         for (line, source) in self.setup.jobs.iter().enumerate() {
             let time = match &source.submission {
-                Submission::Fixed { at_s, .. } => {
+                Submission::Fixed { at_s, .. } | Submission::Logged { at_s, .. } => {
                     clock_time(&format!("the submission of job {line}"), *at_s)?
                 }
                 Submission::Endless { .. } if self.setup.duration_s.is_none() => {
@@ -214,6 +214,7 @@ impl<'a> Simulation<'a> {
                 timed = program.timed;
                 own
             }
+            Submission::Logged { run_s, .. } => clock_time(&format!("the run time of job {line}"), *run_s)?,
             Submission::Endless { submit, duration } => {
                 let stream = &mut self.streams[line as usize];
                 timed = program.timed || duration.is_some();
@@ -233,8 +234,14 @@ impl<'a> Simulation<'a> {
             return Err(Error::data(format!("job {line} is submitted too often: {job} jobs within {now} s")));
         }
         let slots = self.machine.occupied(program.ranks);
-        let view = QueuedJob { processes: program.ranks, slots, estimate: length };
-        self.queue.push(Waiting { job, workload: source.workload, length, timed }, view);
+        let estimate = match &source.submission {
+            Submission::Logged { estimate_s, .. } => {
+                clock_time(&format!("the estimate of job {line}"), *estimate_s)?
+            }
+            _ => length,
+        };
+        let view = QueuedJob { job, processes: program.ranks, slots, estimate };
+        self.queue.push(Waiting { job, workload: source.workload, length, estimate, timed }, view);
         self.population.waiting += 1;
         self.schedule(Occasion::Submitted)
     }
@@ -245,20 +252,21 @@ impl<'a> Simulation<'a> {
         while self.queue.len() > 0 {
             let now = self.now;
             self.running_views.clear();
-            self.running_views.extend(
-                self.running
-                    .iter()
-                    .flatten()
-                    .map(|job| RunningJob { slots: job.slots, remaining: job.end.saturating_sub(now) }),
-            );
+            self.running_views.extend(self.running.iter().flatten().map(|job| RunningJob {
+                job: job.number,
+                slots: job.slots,
+                remaining: job.end.saturating_sub(now),
+            }));
             let view = QueueView {
+                topology: self.setup.topology,
+                now,
                 occasion,
                 started,
                 free_slots: self.machine.free_slots,
                 queue: self.queue.views(),
                 running: &self.running_views,
             };
-            let Some(next) = self.scheduler.next(&view) else { break };
+            let Some(next) = self.scheduler.next(&view)? else { break };
             let fits = view.queue.get(next).is_some_and(|job| view.fits(job));
             let Some(job) = self.queue.remove(next).filter(|_| fits) else {
                 let problem = format!("the scheduler starts job {next} of the queue, which does not fit");
@@ -273,17 +281,25 @@ impl<'a> Simulation<'a> {
     fn start(&mut self, waiting: Waiting) -> Result<()> {
         let program = &self.programs[waiting.workload];
         let topology = self.setup.topology;
-        let end = self.now.saturating_add(waiting.length);
+        let end = self.now.saturating_add(waiting.estimate);
+        let (network, aggregator) = (&mut self.network, &mut self.aggregator);
+        let judge = PlacementJudge::new(network, aggregator, program, waiting.job, self.are_rates);
+        let judge = judge.as_ref().map(|judge| judge as &dyn Judge);
         let hosts = self.host_selector.select(&HostRequest {
             topology,
             free: &self.machine.free,
             processes: program.ranks,
+            matrix: program.recorded(),
+            judge,
         })?;
+        let proposal = self.host_selector.proposal();
         let mut placement = self.process_mapper.map(&MapRequest {
             topology,
             hosts: &hosts,
             ranks: program.ranks,
             matrix: program.recorded(),
+            judge,
+            proposed: proposal.as_ref(),
         })?;
         let slots = self.machine.take(&hosts, topology);
         let servers = self.machine.serve(program.servers, &hosts);
@@ -340,7 +356,8 @@ impl<'a> Simulation<'a> {
         job.stage_began = self.now;
         if let Some(phase) = program.stages[job.stage].phase {
             let phase = phase as usize;
-            if job.phases[phase].is_none() || self.setup.reroute == Reroute::Phase {
+            let changes = self.setup.reroute == Reroute::Phase && !self.network.router_repeats();
+            if job.phases[phase].is_none() || changes {
                 self.route(job, phase)?;
             }
             if let Some(phase) = &job.phases[phase] {
@@ -390,7 +407,13 @@ impl<'a> Simulation<'a> {
     /// Chooses the routes of a phase and computes its load on each link.
     fn route(&mut self, job: &mut Job, phase: usize) -> Result<()> {
         let program = &self.programs[job.workload];
-        let once = self.setup.reroute == Reroute::Job && program.phases.len() > 1;
+        let is_dense = program.matrix(phase).len() >= DENSE;
+        let repeats = self.network.router_repeats();
+        let once = self.setup.reroute == Reroute::Job && program.phases.len() > 1 && !repeats;
+        let divides = repeats || (self.network.router_divides() && !once);
+        if is_dense && divides && self.replayers.is_none() && !self.setup.record_routes {
+            return self.route_dense(job, phase);
+        }
         let demands = job.job_demands.phase(phase, program, &mut self.aggregator, once);
         let divisor = program.divisor(phase, self.are_rates);
         let query = RouteQuery {
@@ -421,21 +444,52 @@ impl<'a> Simulation<'a> {
         }
         let state = job.phases[phase].get_or_insert_default();
         self.network.shares(&demands.pairs, route_of, divisor, &mut state.shares);
-        let load = |bytes: u64| bytes as f64 / divisor;
-        let load_summary = LoadSummary::of(self.setup.topology, &state.shares, load);
-        if state.load_summary.is_some_and(|worst| load_summary.max_ratio <= worst.max_ratio) {
+        if !state.is_worse(self.setup, divisor) {
             return Ok(());
         }
-        state.load_summary = Some(load_summary);
         if self.setup.link_statistics == LinkStatistics::Jobs {
             let (shares, hosts) = (&state.shares, &job.local_hosts);
             state.senders = Senders::new(self.setup.topology, shares, &demands.pairs, route_of, hosts);
         }
-        if self.setup.reroute == Reroute::Phase {
-            state.recorded.clone_from(&state.shares);
-        }
         if self.setup.record_routes {
             state.routes = Some(query.with_routes(route_of));
+        }
+        Ok(())
+    }
+
+    /// The same for a dense phase, without keeping its routes.
+    fn route_dense(&mut self, job: &mut Job, phase: usize) -> Result<()> {
+        let program = &self.programs[job.workload];
+        let topology = self.setup.topology;
+        let divisor = program.divisor(phase, self.are_rates);
+        let query = RouteQuery {
+            job: job.number,
+            phase: program.phases[phase].name,
+            placement: &job.placement,
+            matrix: program.matrix(phase),
+            hosts: &job.local_hosts,
+            pairs: &[],
+            divisor,
+        };
+        let has_senders = self.setup.link_statistics == LinkStatistics::Jobs;
+        let state = job.phases[phase].get_or_insert_default();
+        if self.network.router_repeats() {
+            let of_rank = job.job_demands.of_rank();
+            let forgets = self.network.router_forgets_source();
+            let pairs = DensePairs::new(topology, &query, of_rank, forgets);
+            pairs.shares(&mut self.network, &mut state.shares)?;
+            if state.is_worse(self.setup, divisor) && has_senders {
+                state.senders = pairs.senders(&mut self.network, &state.shares)?;
+            }
+            return Ok(());
+        }
+        let pairs = &job.job_demands.phase(phase, program, &mut self.aggregator, false).pairs;
+        let mut first = has_senders.then(|| FirstPairs::new(topology.link_count()));
+        self.network.shares_in_parts(&RouteQuery { pairs, ..query }, &mut state.shares, first.as_mut())?;
+        if state.is_worse(self.setup, divisor)
+            && let Some(first) = &first
+        {
+            state.senders = Senders::of_first(topology, &state.shares, pairs, first, &job.local_hosts);
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
-//! The key `jobs`: endless generators, as PFSim has them, and jobs at given times.
+//! The key `jobs`: endless generators, as PFSim has them, jobs at given times, or a log of jobs.
 
 use std::path::Path;
 
 use phaseflow_collect::Result;
 use phaseflow_collect::choice::Choice;
+use phaseflow_collect::pattern::Program;
 
 use super::algorithms::class_name;
 use super::node::Node;
-use super::{Job, Trace};
+use super::{Job, JobLog, Trace};
 use crate::distribution::Distribution;
 use crate::run::{MOST_JOBS, Submission};
 
@@ -24,15 +25,45 @@ pub(super) fn jobs(node: &Node, folder: &Path) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
-fn job(line: &Node, folder: &Path) -> Result<Job> {
-    let map = line.map("a job", &["submit", "at", "duration", "trace", "count"])?;
-    let trace = match map.get("trace") {
+/// The log of `jobs: {log: FILE, …}`; `None` for a list of jobs.
+pub(super) fn log(node: &Node, folder: &Path) -> Result<Option<JobLog>> {
+    if !node.is_map() || node.any_map("jobs")?.get("log").is_none() {
+        return Ok(None);
+    }
+    let map = node.map("jobs", &["log", "traces", "pattern", "first"])?;
+    let label = map.required("jobs", "log")?.text("log", "the path of a log in SWF")?;
+    let mut traces = Vec::new();
+    if let Some(node) = map.get("traces") {
+        for node in node.list() {
+            traces.push(trace(node, folder)?);
+        }
+    }
+    let pattern = match map.get("pattern") {
         None => None,
         Some(node) => {
-            let label = node.text("trace", "the path of a phase archive, trace archive or PFProf archive")?;
-            Some(Trace { label: label.into(), path: folder.join(label) })
+            let text = node.text("pattern", "a program of patterns: halo2d[bytes=64KiB]*20,allreduce")?;
+            node.locate(Program::parse(text).map(drop))?;
+            Some(text.to_string())
         }
     };
+    let first = match map.get("first") {
+        None => None,
+        Some(node) => match node.whole32("first")? {
+            0 => return Err(node.error("first is 0, expected a number of jobs")),
+            first => Some(first),
+        },
+    };
+    Ok(Some(JobLog { label: label.into(), path: folder.join(label), traces, pattern, first }))
+}
+
+fn trace(node: &Node, folder: &Path) -> Result<Trace> {
+    let label = node.text("trace", "the path of a phase archive, trace archive or PFProf archive")?;
+    Ok(Trace { label: label.into(), path: folder.join(label) })
+}
+
+fn job(line: &Node, folder: &Path) -> Result<Job> {
+    let map = line.map("a job", &["submit", "at", "duration", "trace", "count"])?;
+    let trace = map.get("trace").map(|node| trace(node, folder)).transpose()?;
     let submit = match (map.get("submit"), map.get("at")) {
         (Some(_), Some(at)) => return Err(at.error("a job has `submit` and `at`, expected one of them")),
         (submit, at) => submit.or(at),

@@ -12,6 +12,7 @@ mod axis;
 mod jobs;
 mod network;
 mod node;
+mod swf;
 mod topologies;
 mod yaml;
 
@@ -19,6 +20,8 @@ use std::path::PathBuf;
 
 pub use axis::{Axes, Axis};
 pub use network::NetworkChoice;
+pub use swf::JobLog;
+pub(crate) use swf::LoggedJob;
 
 use crate::run::{Reroute, Submission};
 use crate::topology::TopologyOptions;
@@ -34,6 +37,8 @@ pub struct Scenario {
     pub axes: Axes,
     /// The jobs.
     pub jobs: Vec<Job>,
+    /// A log of jobs in place of them.
+    pub log: Option<JobLog>,
     /// End of each run, seconds.
     pub duration_s: Option<f64>,
     /// Whether routes are chosen once a job or once a phase.
@@ -78,11 +83,15 @@ impl Scenario {
         fn longer<T>(own: Vec<T>, other: Vec<T>) -> Vec<T> {
             if own.is_empty() { other } else { own }
         }
+        // Jobs and a log exclude each other.
+        let has_jobs = self.log.is_some() || !self.jobs.is_empty();
+        let (jobs, log) = if has_jobs { (self.jobs, self.log) } else { (other.jobs, other.log) };
         Self {
             networks: longer(self.networks, other.networks),
             options: options_or(self.options, other.options),
             axes: self.axes.or(other.axes),
-            jobs: longer(self.jobs, other.jobs),
+            jobs,
+            log,
             duration_s: self.duration_s.or(other.duration_s),
             reroute: self.reroute.or(other.reroute),
             snapshots_s: longer(self.snapshots_s, other.snapshots_s),

@@ -77,7 +77,10 @@ impl Scenario {
             scenario.networks = topologies::networks(node, folder)?;
         }
         if let Some(node) = map.get("jobs") {
-            scenario.jobs = jobs::jobs(node, folder)?;
+            match jobs::log(node, folder)? {
+                Some(log) => scenario.log = Some(log),
+                None => scenario.jobs = jobs::jobs(node, folder)?,
+            }
         }
         if let Some(node) = map.get("duration") {
             scenario.duration_s = Some(node.seconds("duration")?);
@@ -353,10 +356,10 @@ mod tests {
         let text = include_str!("../../../docs/scenarios.md");
         let examples: Vec<&str> =
             text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-        assert_eq!(examples.len(), 4);
+        assert_eq!(examples.len(), 5);
         for example in &examples {
             let scenario = parse(example).unwrap_or_else(|error| panic!("{error}:\n{example}"));
-            assert!(!scenario.networks.is_empty() && !scenario.jobs.is_empty());
+            assert!(!scenario.networks.is_empty() && (!scenario.jobs.is_empty() || scenario.log.is_some()));
         }
         for key in KEYS {
             assert!(text.contains(&format!("`{key}`")) || text.contains(&format!("\n{key}:")), "{key}");

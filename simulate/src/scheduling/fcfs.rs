@@ -33,13 +33,13 @@ impl Fcfs {
 }
 
 impl Scheduler for Fcfs {
-    fn next(&mut self, view: &QueueView<'_>) -> Option<usize> {
+    fn next(&mut self, view: &QueueView<'_>) -> Result<Option<usize>> {
         let holds_back = match view.occasion {
             Occasion::Submitted => view.queue.len() > 1,
             Occasion::Finished => view.started > 0,
         };
-        let head = view.queue.first()?;
-        (view.fits(head) && !(self.pfsim && holds_back)).then_some(0)
+        let Some(head) = view.queue.first() else { return Ok(None) };
+        Ok((view.fits(head) && !(self.pfsim && holds_back)).then_some(0))
     }
 }
 
@@ -47,12 +47,16 @@ impl Scheduler for Fcfs {
 mod tests {
     use super::super::QueuedJob;
     use super::*;
+    use crate::topology::test_tree::tree;
 
     fn next(choice: &str, occasion: Occasion, started: u32, processes: &[u32]) -> Option<usize> {
         let mut scheduler = Fcfs::new(&Choice::parse(choice).unwrap()).unwrap();
-        let job = |processes: &u32| QueuedJob { processes: *processes, slots: 8, estimate: 1 };
+        let job = |processes: &u32| QueuedJob { job: 0, processes: *processes, slots: 8, estimate: 1 };
         let queue: Vec<QueuedJob> = processes.iter().map(job).collect();
-        scheduler.next(&QueueView { occasion, started, free_slots: 8, queue: &queue, running: &[] })
+        let topology = &tree(&[vec![1; 8]], 1, &[1.0]);
+        let view =
+            QueueView { topology, now: 0, occasion, started, free_slots: 8, queue: &queue, running: &[] };
+        scheduler.next(&view).unwrap()
     }
 
     #[test]

@@ -5,20 +5,28 @@
 //! p processes takes ⌈p / s⌉ · s; where hosts are unlike, what it takes depends on the host
 //! selector and is known before it starts only as a bound ([`QueuedJob::slots`]).
 
+mod conservative;
 mod easy;
+mod exec;
 mod fcfs;
+#[cfg(test)]
+mod machine;
 
+use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
-use phaseflow_collect::{Error, Result};
 
 use crate::engine::Picoseconds;
+use crate::topology::Topology;
 
+pub use conservative::Conservative;
 pub use easy::Easy;
 pub use fcfs::Fcfs;
 
 /// A job that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuedJob {
+    /// Number of the job within the run.
+    pub job: u32,
     /// Processes to place: it fits if the free hosts have that many slots.
     pub processes: u32,
     /// Most process slots that it can occupy: those of whole hosts, from a host selector that stops
@@ -31,6 +39,8 @@ pub struct QueuedJob {
 /// A job that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunningJob {
+    /// Number of the job within the run.
+    pub job: u32,
     /// Process slots it occupies: those of whole hosts.
     pub slots: u64,
     /// Estimated time until its end.
@@ -49,6 +59,10 @@ pub enum Occasion {
 /// The view of a scheduler.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView<'a> {
+    /// The network.
+    pub topology: &'a Topology,
+    /// Time since the start of the run.
+    pub now: Picoseconds,
     /// Why it is asked.
     pub occasion: Occasion,
     /// Number of jobs started on this occasion.
@@ -72,7 +86,11 @@ impl QueueView<'_> {
 pub trait Scheduler: Send {
     /// Index in the queue of a job that [fits](QueueView::fits) and starts now. The call is
     /// repeated with the new view until it returns `None`.
-    fn next(&mut self, view: &QueueView<'_>) -> Option<usize>;
+    ///
+    /// # Errors
+    /// External programs only: an end or time-out of the program, or an answer that names no job
+    /// that fits.
+    fn next(&mut self, view: &QueueView<'_>) -> Result<Option<usize>>;
 }
 
 /// The schedulers: one name, one variant, one arm.
@@ -80,37 +98,43 @@ pub trait Scheduler: Send {
 enum Algorithm {
     Fcfs,
     Easy,
+    Conservative,
+    Exec,
 }
 
 /// Algorithms by name, in the order of the documentation.
-const ALGORITHMS: &[(&str, Algorithm)] = &[("fcfs", Algorithm::Fcfs), ("easy", Algorithm::Easy)];
-/// Names of algorithms that do not exist yet.
-const LATER: &[&str] = &["conservative"];
+const ALGORITHMS: &[(&str, Algorithm)] = &[
+    ("fcfs", Algorithm::Fcfs),
+    ("easy", Algorithm::Easy),
+    ("conservative", Algorithm::Conservative),
+    ("exec", Algorithm::Exec),
+];
 
 /// Names of the schedulers, in the order of the documentation.
 pub fn names() -> Vec<&'static str> {
     ALGORITHMS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The scheduler that the user chose.
+/// The scheduler that the user chose; `seed` is that of the run.
 ///
 /// # Errors
-/// A name or parameter that does not exist, with the near matches.
-pub fn scheduler(choice: &Choice) -> Result<Box<dyn Scheduler>> {
+/// A name or parameter that does not exist, with the near matches; a program that cannot be
+/// started.
+pub fn scheduler(choice: &Choice, seed: u64) -> Result<Box<dyn Scheduler>> {
     let name = choice.name();
-    if LATER.contains(&name) {
-        return Err(Error::usage(format!("scheduler `{name}` is not available yet")));
-    }
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
         return Err(unknown_name("scheduler", name, &names()));
     };
     choice.only(match algorithm {
         Algorithm::Fcfs => &["variant"],
+        Algorithm::Exec => &["program"],
         _ => &[],
     })?;
     Ok(match algorithm {
         Algorithm::Fcfs => Box::new(Fcfs::new(choice)?),
         Algorithm::Easy => Box::new(Easy::default()),
+        Algorithm::Conservative => Box::new(Conservative::default()),
+        Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
     })
 }
 
@@ -119,14 +143,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_unknown_or_not_available_yet() {
+    fn names_and_parameters_are_checked() {
         for (text, expected) in [
-            ("conservative", "scheduler `conservative` is not available yet"),
-            ("fcsf", "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
+            ("fcsf", "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy, conservative, exec)"),
             ("fcfs[variant=pfsin]", "unknown variant of `fcfs` `pfsin`; did you mean pfsim? (known: pfsim)"),
             ("easy[depth=1]", "unknown parameter of `easy` `depth` (there is none)"),
         ] {
-            let error = scheduler(&Choice::parse(text).unwrap()).err().unwrap();
+            let error = scheduler(&Choice::parse(text).unwrap(), 1).err().unwrap();
             assert_eq!(error.to_string(), expected);
         }
     }

@@ -83,7 +83,7 @@ impl Sweep {
                 let phases = if merged { 1 } else { segmentation.phases.len().max(1) } as f64;
                 let stretches = if merged { 1 } else { segmentation.occurrences.len().max(1) } as f64;
                 let count = match &source.submission {
-                    Submission::Fixed { .. } => 1.0,
+                    Submission::Fixed { .. } | Submission::Logged { .. } => 1.0,
                     Submission::Endless { submit, .. } => {
                         endless = true;
                         self.settings.duration_s.unwrap_or(0.0) / self.mean(submit, line)

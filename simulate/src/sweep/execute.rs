@@ -10,7 +10,8 @@ use rayon::prelude::*;
 use super::{Point, Sweep};
 use crate::result::RunResult;
 use crate::run::{
-    Algorithms, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, check_slots, run, run_flows,
+    Algorithms, JobSource, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, check_slots, run,
+    run_flows,
 };
 use crate::scenario::Axis;
 use crate::{host_selection, process_mapping, routing, scheduling};
@@ -94,12 +95,14 @@ impl Sweep {
         }
         let progress = RunProgress::new(progress, self.work(point));
         let algorithms = Algorithms {
-            scheduler: scheduling::scheduler(self.choice(point, Axis::Scheduler))?,
+            scheduler: scheduling::scheduler(self.choice(point, Axis::Scheduler), seed)?,
             host_selector: host_selection::host_selector(self.choice(point, Axis::HostSelector), seed)?,
             process_mapper: process_mapping::process_mapper(self.choice(point, Axis::ProcessMapper), seed)?,
             router: routing::router(self.choice(point, Axis::Router), seed)?,
         };
-        let endless = self.jobs.iter().any(|job| matches!(job.submission, Submission::Endless { .. }));
+        // Rows by job are for lists that somebody wrote.
+        let is_listed = |job: &JobSource| matches!(job.submission, Submission::Fixed { .. });
+        let is_listed = self.jobs.iter().all(is_listed);
         let setup = Setup {
             labels: self.labels(point),
             topology: &self.topologies[point.topology],
@@ -113,7 +116,7 @@ impl Sweep {
             record_routes,
             model: self.model(point)?,
             progress: Some(&progress),
-            link_statistics: if endless { LinkStatistics::Run } else { LinkStatistics::Jobs },
+            link_statistics: if is_listed { LinkStatistics::Jobs } else { LinkStatistics::Run },
         };
         run(&setup, algorithms)
     }

@@ -14,6 +14,7 @@
 mod estimate;
 mod execute;
 mod identity;
+mod logged_jobs;
 mod plan;
 mod resume;
 mod selection;
@@ -76,7 +77,10 @@ impl Sweep {
     pub fn load(plan: Plan, inputs: Vec<Workload>, scratch: Scratch) -> Result<Self> {
         let topologies = plan.topologies()?;
         let reading = plan.reading(inputs.len());
-        let (workloads, jobs) = assign(&plan.jobs, inputs, scratch, reading)?;
+        let (workloads, jobs) = match &plan.log {
+            Some(log) => logged_jobs::assign(log, inputs, scratch, reading)?,
+            None => assign(&plan.jobs, inputs, scratch, reading)?,
+        };
         let recordings = identity::of_recordings(&workloads);
         Ok(Self::loaded(plan, topologies, (workloads, jobs), recordings))
     }
@@ -87,7 +91,7 @@ impl Sweep {
     /// A network that cannot be read or lacks a host of the list; a plan with jobs, a duration, or
     /// a model that has no messages.
     pub fn load_flows(plan: Plan, list: FlowList) -> Result<Self> {
-        if !plan.jobs.is_empty() {
+        if !plan.jobs.is_empty() || plan.log.is_some() {
             return Err(Error::usage(
                 "a scenario has jobs and there is a list of flows, expected one of them",
             ));

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::packet::transport;
 use crate::run::{Model, Reroute, Submission};
-use crate::scenario::{Axes, Axis, Job, NetworkChoice, Scenario};
+use crate::scenario::{Axes, Axis, Job, JobLog, NetworkChoice, Scenario};
 use crate::topology::{Topology, TopologyOptions};
 use crate::workload::Reading;
 use crate::{collective, host_selection, process_mapping, routing, scheduling};
@@ -39,6 +39,7 @@ pub struct Plan {
     pub(super) options: TopologyOptions,
     pub(super) axes: Axes,
     pub(super) jobs: Vec<Job>,
+    pub(super) log: Option<JobLog>,
     pub(super) settings: Settings,
     /// Seeds that each combination is run with.
     pub(super) repeat: u32,
@@ -108,6 +109,7 @@ impl Plan {
             options: scenario.options,
             axes,
             jobs: scenario.jobs,
+            log: scenario.log,
             settings,
             repeat,
             points,
@@ -116,7 +118,15 @@ impl Plan {
 
     /// True if some job, or the plan as a whole, runs inputs of the command line.
     pub fn needs_inputs(&self) -> bool {
+        if let Some(log) = &self.log {
+            return log.pattern.is_none() && log.traces.is_empty();
+        }
         self.jobs.is_empty() || self.jobs.iter().any(|job| job.trace.is_none())
+    }
+
+    /// True if inputs are of use though none is needed: jobs of a log run those of their size.
+    pub fn takes_inputs(&self) -> bool {
+        self.log.is_some()
     }
 
     /// Parts of the inputs to read: messages if some point replays them; only those of samples if
@@ -131,9 +141,13 @@ impl Plan {
         let others = models.iter().any(|model| ["packet", "auto"].contains(&model.name()));
         let replaced = self.axes.get(Axis::Collective).iter().any(|choice| choice.name() != "recorded");
         let jobs = if self.jobs.is_empty() { inputs } else { self.jobs.len() };
-        let fixed = self.jobs.iter().all(|job| matches!(job.submission, Submission::Fixed { .. }));
+        let fixed = self.jobs.iter().all(|job| !matches!(job.submission, Submission::Endless { .. }));
         let all = self.settings.reroute == Reroute::Phase || any(Axis::Phases, "merged");
-        if jobs > 1 || !fixed || all || others || replaced { Reading::Messages } else { Reading::Samples }
+        if jobs > 1 || self.log.is_some() || !fixed || all || others || replaced {
+            Reading::Messages
+        } else {
+            Reading::Samples
+        }
     }
 
     /// Reads or generates the networks.
@@ -168,8 +182,8 @@ fn check(axis: Axis, choice: &Choice, seed: u64) -> Result<()> {
     // A plugin starts its program only in the run.
     let is_plugin = choice.name() == "exec";
     match axis {
-        Axis::Scheduler => scheduling::scheduler(choice).map(drop),
-        Axis::HostSelector | Axis::ProcessMapper | Axis::Router if is_plugin => Ok(()),
+        Axis::Scheduler | Axis::HostSelector | Axis::ProcessMapper | Axis::Router if is_plugin => Ok(()),
+        Axis::Scheduler => scheduling::scheduler(choice, seed).map(drop),
         Axis::HostSelector => host_selection::host_selector(choice, seed).map(drop),
         Axis::ProcessMapper => process_mapping::process_mapper(choice, seed).map(drop),
         Axis::Router => routing::router(choice, seed).map(drop),

@@ -391,6 +391,13 @@ impl<'a> ShortestPaths<'a> {
         room
     }
 
+    /// Number of the destination's attachment: destinations with the same one have the same
+    /// candidates everywhere.
+    #[inline]
+    pub(crate) fn attachment(&self) -> usize {
+        self.hops.attachment as usize
+    }
+
     /// The links by which a switch (number among the switches) may forward; none where the host is
     /// next.
     #[inline]

@@ -36,7 +36,7 @@ pub(crate) fn setup<'a>(
 pub(crate) fn algorithms(scheduler: &str, selector: &str, router: &str) -> Algorithms {
     let choice = |name: &str| Choice::parse(name).unwrap();
     Algorithms {
-        scheduler: scheduling::scheduler(&choice(scheduler)).unwrap(),
+        scheduler: scheduling::scheduler(&choice(scheduler), 1).unwrap(),
         host_selector: host_selection::host_selector(&choice(selector), 1).unwrap(),
         process_mapper: process_mapping::process_mapper(&choice("block"), 1).unwrap(),
         router: routing::router(&choice(router), 1).unwrap(),

@@ -12,11 +12,14 @@ use phaseflow::command;
 use phaseflow::drafts;
 use phaseflow::input::Input;
 use phaseflow::output::{self, Output};
+use phaseflow_collect::choice::Choice;
 use phaseflow_collect::import;
 use phaseflow_collect::{At, Error, ErrorKind, Result};
+use phaseflow_simulate::bisection::effective_bisection;
 use phaseflow_simulate::flow_list::FlowList;
 use phaseflow_simulate::forwarding::forwarding_tables;
 use phaseflow_simulate::result::{Network, ResultHeader, ResultReader, ResultWriter, RunResult};
+use phaseflow_simulate::routing::router;
 use phaseflow_simulate::run::Progress;
 use phaseflow_simulate::scenario::Axis;
 use phaseflow_simulate::sweep::{Plan, Selection, Sweep};
@@ -40,7 +43,12 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     if replays && !scenario.snapshots_s.is_empty() {
         arguments.common.note("only the traffic model takes snapshots");
     }
+    let routers = scenario.axes.get(Axis::Router).to_vec();
+    let seed = scenario.seed.unwrap_or(1);
     let plan = Plan::new(scenario)?;
+    if let Some(divisions) = arguments.network.bisections {
+        return bisections(arguments, &plan, routers, (divisions, seed));
+    }
     if let Some((file, is_all)) = arguments.written_topology() {
         write_topology(&plan, file)?;
         if is_all {
@@ -174,6 +182,31 @@ fn write_ends(out: &mut Output, result: &RunResult) -> Result<()> {
 fn read_flows(path: &Path) -> Result<FlowList> {
     let input = Input::of(path);
     FlowList::read(input.open()?, &input.to_string())
+}
+
+/// Prints the effective bisection bandwidth of networks and routers.
+fn bisections(
+    arguments: &Arguments,
+    plan: &Plan,
+    mut routers: Vec<Choice>,
+    (divisions, seed): (u32, u64),
+) -> Result<()> {
+    if routers.is_empty() {
+        routers.push(Choice::plain("dmodk"));
+    }
+    let mut out = Output::create(arguments.common.output.as_deref(), false)?;
+    writeln!(out, "topology,router,divisions,mean,least,stddev")?;
+    for network in plan.topologies()? {
+        for choice in &routers {
+            let mut router = router(choice, seed)?;
+            let Some(found) = effective_bisection(&network, &mut *router, divisions, seed)? else { continue };
+            let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+            let (label, router) = (quoted(network.label()), quoted(choice.label()));
+            let stddev = found.stddev.map_or(String::new(), |value| value.to_string());
+            writeln!(out, "{label},{router},{divisions},{},{},{stddev}", found.mean, found.least)?;
+        }
+    }
+    out.finish()
 }
 
 /// Writes the only network of a plan.

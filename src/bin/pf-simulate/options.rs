@@ -8,11 +8,12 @@ use phaseflow::input::Input;
 use phaseflow::offered::Offered;
 use phaseflow::output;
 use phaseflow_collect::choice::Choice;
+use phaseflow_collect::pattern::Program;
 use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_simulate::flow::Order;
 use phaseflow_simulate::run::Reroute;
-use phaseflow_simulate::scenario::{Axes, Axis, NetworkChoice, Scenario};
+use phaseflow_simulate::scenario::{Axes, Axis, JobLog, NetworkChoice, Scenario};
 use phaseflow_simulate::sweep::{self, Plan, Selection};
 use phaseflow_simulate::topology::{Scale, TopologyOptions};
 
@@ -33,6 +34,21 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
+    /// Run the jobs of a log in the Standard Workload Format (SWF). Each runs the one of PHASES that
+    /// has as many ranks as the job has processors, else --job-pattern, else the largest of PHASES
+    /// that it has processors for
+    #[arg(long, value_name = "LOG.swf", conflicts_with = "flows")]
+    jobs: Option<PathBuf>,
+
+    /// What jobs of --jobs do for which PHASES have none of their size: a program as pf-collect
+    /// --pattern takes it
+    #[arg(long, value_name = "PATTERN", requires = "jobs")]
+    job_pattern: Option<String>,
+
+    /// Number of jobs of --jobs, from the first on [default: all]
+    #[arg(long, value_name = "N", requires = "jobs", value_parser = clap::value_parser!(u32).range(1..))]
+    first_jobs: Option<u32>,
+
     /// Run a list of flows instead of PHASES, each independent of the others: CSV lines
     /// src,dst,bytes and, if they differ, start_ns, hosts by number or name. For --model flow,
     /// which is the default here, and packet
@@ -51,7 +67,7 @@ pub(crate) struct Arguments {
     axes: AxisOptions,
 
     #[command(flatten)]
-    network: NetworkOptions,
+    pub(crate) network: NetworkOptions,
 
     #[command(flatten)]
     flow: FlowOptions,
@@ -82,15 +98,16 @@ pub(crate) struct AxisOptions {
     #[arg(long, value_name = "LIST")]
     topology: Option<String>,
 
-    /// fcfs, easy [default: fcfs]
+    /// fcfs, easy, conservative, exec:PROGRAM [default: fcfs]
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::Scheduler), hide_possible_values = true)]
     scheduler: Option<String>,
 
-    /// linear, random, compact, exec:PROGRAM [default: linear]
+    /// linear, random, compact, scattered, aware, exec:PROGRAM [default: linear]
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::HostSelector), hide_possible_values = true)]
     host_selector: Option<String>,
 
-    /// block, cyclic, random, greedy, exec:PROGRAM [default: block]
+    /// block, cyclic, random, greedy, bisection, aware, file:PATH (Open MPI rankfile, or lines
+    /// rank,host), exec:PROGRAM [default: block]
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::ProcessMapper), hide_possible_values = true)]
     process_mapper: Option<String>,
 
@@ -148,6 +165,11 @@ pub(crate) struct NetworkOptions {
     /// for standard input), a scenario or --flows that is all
     #[arg(long, value_name = "FILE")]
     write_topology: Option<PathBuf>,
+
+    /// Print the effective bisection bandwidth of each network and router as CSV, over N random
+    /// divisions of the hosts into halves, and end: means are parts of the capacity of host links
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) bisections: Option<u32>,
 }
 
 /// Parameters of `--model flow` and the replay of `--model packet`, for those that do not have them
@@ -390,7 +412,21 @@ impl Arguments {
             scenario.snapshots_s.sort_by(f64::total_cmp);
         }
         scenario.reroute = self.runs.reroute.as_deref().map(Reroute::parse).transpose().at(|| "--reroute")?;
+        scenario.log = self.jobs.as_deref().map(|path| self.log(path)).transpose()?;
         Ok(scenario)
+    }
+
+    fn log(&self, path: &Path) -> Result<JobLog> {
+        if let Some(pattern) = &self.job_pattern {
+            Program::parse(pattern).at(|| "--job-pattern")?;
+        }
+        Ok(JobLog {
+            label: path.display().to_string(),
+            path: path.into(),
+            traces: Vec::new(),
+            pattern: self.job_pattern.clone(),
+            first: self.first_jobs,
+        })
     }
 
     pub(crate) fn selection(&self) -> Result<Selection> {
@@ -400,13 +436,14 @@ impl Arguments {
 
     /// Where the network goes, and whether that is all that is asked for.
     pub(crate) fn written_topology(&self) -> Option<(&Path, bool)> {
-        let is_all = self.inputs.is_empty() && self.scenario.is_none() && self.flows.is_none();
+        let is_all =
+            self.inputs.is_empty() && self.scenario.is_none() && self.flows.is_none() && self.jobs.is_none();
         self.network.write_topology.as_deref().map(|file| (file, is_all))
     }
 
     /// The inputs that the plan needs; inputs that it would not use are a mistake.
     pub(crate) fn inputs(&self, plan: &Plan) -> Result<Vec<Input>> {
-        if plan.needs_inputs() {
+        if plan.needs_inputs() || (plan.takes_inputs() && !self.inputs.is_empty()) {
             return Input::all(&self.inputs);
         }
         match self.inputs.first() {

@@ -1,6 +1,6 @@
 //! Improves a placement by exchanging ranks.
 
-use super::graph::Graph;
+use super::super::graph::Graph;
 
 /// A placement in hosts of the job, by number.
 pub(super) struct Exchange<'a> {

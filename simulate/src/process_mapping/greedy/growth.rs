@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::graph::Graph;
+use super::super::graph::Graph;
 
 /// Order: most bytes, then fewest open bytes, then lowest rank. Heap entries are not updated; a
 /// newer entry is above an outdated one.

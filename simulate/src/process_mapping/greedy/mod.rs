@@ -1,7 +1,6 @@
 //! Greedy mapping: ranks that exchange many bytes share a host.
 
 mod exchange;
-mod graph;
 mod growth;
 
 use phaseflow_collect::trace::Rank;
@@ -11,8 +10,8 @@ use super::{Block, MapRequest, Placement, ProcessMapper};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::topology::{HostId, Topology};
 
+use super::graph::Graph;
 use exchange::Exchange;
-use graph::Graph;
 use growth::Growth;
 
 /// Application-aware mapping in two steps.
@@ -83,7 +82,10 @@ fn between_hosts(matrix: &TrafficMatrix, placement: &Placement) -> u64 {
 }
 
 /// The hosts from the first on, each followed by the nearest of the rest; ties in their order.
-fn nearest_next<'a>(topology: &'a Topology, hosts: &'a [HostId]) -> impl Iterator<Item = HostId> + 'a {
+pub(super) fn nearest_next<'a>(
+    topology: &'a Topology,
+    hosts: &'a [HostId],
+) -> impl Iterator<Item = HostId> + 'a {
     let mut rest = hosts.to_vec();
     let mut last: Option<HostId> = None;
     std::iter::from_fn(move || {
@@ -119,7 +121,8 @@ mod tests {
     fn compare(slots: &[u32], ranks: u32, matrix: &TrafficMatrix) -> (u64, u64) {
         let topology = tree(&[slots.to_vec()], 1, &[1.0]);
         let hosts: Vec<HostId> = (0..slots.len() as u32).map(HostId).collect();
-        let request = MapRequest { topology: &topology, hosts: &hosts, ranks, matrix };
+        let request =
+            MapRequest { topology: &topology, hosts: &hosts, ranks, matrix, judge: None, proposed: None };
         let cut = |mapper: &mut dyn ProcessMapper| between_hosts(matrix, &mapper.map(&request).unwrap());
         (cut(&mut Block), cut(&mut Greedy))
     }
