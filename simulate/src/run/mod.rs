@@ -31,6 +31,7 @@ mod progress;
 mod queue;
 mod record;
 mod replayers;
+mod route_digests;
 mod senders;
 mod simulation;
 mod solo;
@@ -166,6 +167,13 @@ pub struct Setup<'a> {
     pub model: Model,
     /// The progress that counts messages that have arrived.
     pub progress: Option<&'a RunProgress<'a>>,
+}
+
+impl Setup<'_> {
+    /// True if a pair of hosts may change its route in the course of a job.
+    fn changes_routes(&self) -> bool {
+        self.reroute == Reroute::Phase || !self.topology.changes().is_empty()
+    }
 }
 
 /// Who decides.

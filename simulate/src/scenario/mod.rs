@@ -21,7 +21,7 @@ pub use axis::{Axes, Axis};
 pub use network::NetworkChoice;
 
 use crate::run::{Reroute, Submission};
-use crate::topology::TopologyOptions;
+use crate::topology::{Failure, TopologyOptions};
 
 /// The settings of a scenario file or a command line; empty and `None` leave a setting open.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,8 @@ pub struct Scenario {
     pub networks: Vec<NetworkChoice>,
     /// Options of the links and hosts of all networks.
     pub options: TopologyOptions,
+    /// What fails in all networks.
+    pub failures: Vec<Failure>,
     /// The other axes.
     pub axes: Axes,
     /// The jobs.
@@ -81,6 +83,7 @@ impl Scenario {
         Self {
             networks: longer(self.networks, other.networks),
             options: options_or(self.options, other.options),
+            failures: longer(self.failures, other.failures),
             axes: self.axes.or(other.axes),
             jobs: longer(self.jobs, other.jobs),
             duration_s: self.duration_s.or(other.duration_s),

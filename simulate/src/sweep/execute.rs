@@ -13,7 +13,7 @@ use crate::run::{
     Algorithms, LinkStatistics, Model, Progress, RunProgress, Setup, Submission, check_slots, run, run_flows,
 };
 use crate::scenario::Axis;
-use crate::{host_selection, process_mapping, routing, scheduling};
+use crate::{host_selection, process_mapping, scheduling};
 
 /// Results in memory per thread: one that is written, one that is computed.
 pub(super) const BATCH: usize = 2;
@@ -81,7 +81,7 @@ impl Sweep {
     fn run(&self, point: &Point, record_routes: bool, progress: &Progress) -> Result<RunResult> {
         let seed = point.seed;
         if let Some(list) = &self.flows {
-            let router = routing::router(self.choice(point, Axis::Router), seed)?;
+            let router = self.routers.router(point.topology, self.choice(point, Axis::Router), seed)?;
             let topology = &self.topologies[point.topology];
             return run_flows(
                 topology,
@@ -97,7 +97,7 @@ impl Sweep {
             scheduler: scheduling::scheduler(self.choice(point, Axis::Scheduler))?,
             host_selector: host_selection::host_selector(self.choice(point, Axis::HostSelector), seed)?,
             process_mapper: process_mapping::process_mapper(self.choice(point, Axis::ProcessMapper), seed)?,
-            router: routing::router(self.choice(point, Axis::Router), seed)?,
+            router: self.routers.router(point.topology, self.choice(point, Axis::Router), seed)?,
         };
         let endless = self.jobs.iter().any(|job| matches!(job.submission, Submission::Endless { .. }));
         let setup = Setup {
