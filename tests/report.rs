@@ -65,11 +65,11 @@ fn phases_to_the_letter() {
 run,job,phase,occurrences,duration_s,makespan_s,bytes,max_link_bytes,max_link_load,max_utilization,mean_utilization,\
 bottleneck_src,bottleneck_dst,drops,retransmits,min_link_load,mean_link_load,variance_link_load,\
 simulated,compute_s,overhead_s,late_sender_s,late_receiver_s,network_s,path_ranks_s,path_network_s,unshared_s,unlimited_s,makespan_error,\
-hops,losses,marks,pauses,checked_sums,wrong_sums,fallbacks,model,reason,duplicates,path_same_job_s,path_other_jobs_s,slowed_by,title
-0,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,,,,,,,,,halo 1-D · 1 MB
-0,0,a/2a,25,2,,5000000000,5000000000,2500000000,2,0.5,e0,c0,,,0,625000000,,,,,,,,,,,,,,,,,,,,,,,,,,
-1,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,,,,,,,,,halo 1-D · 1 MB
-1,0,a/2a,25,2,,5000000000,2500000000,1250000000,1,0.5,h0,e0,,,0,625000000,,,,,,,,,,,,,,,,,,,,,,,,,,
+hops,losses,marks,pauses,checked_sums,wrong_sums,fallbacks,model,reason,duplicates,path_same_job_s,path_other_jobs_s,slowed_by,title,changed_routes
+0,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,,,,,,,,,halo 1-D · 1 MB,
+0,0,a/2a,25,2,,5000000000,5000000000,2500000000,2,0.5,e0,c0,,,0,625000000,,,,,,,,,,,,,,,,,,,,,,,,,,,
+1,0,halo,25,2,,1250000000,1250000000,625000000,0.5,0.0625,h0,e0,,,0,78125000,,,,,,,,,,,,,,,,,,,,,,,,,,halo 1-D · 1 MB,
+1,0,a/2a,25,2,,5000000000,2500000000,1250000000,1,0.5,h0,e0,,,0,625000000,,,,,,,,,,,,,,,,,,,,,,,,,,,
 ";
     assert_eq!(table("phases"), expected);
 }

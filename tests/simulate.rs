@@ -192,6 +192,90 @@ fn forwarding_tables_and_snapshots_where_asked_for() {
     assert!(std::fs::read_to_string(tables.join("0-1.yml")).unwrap().contains("fdb:"));
 }
 
+/// The tables of one run route the next one; they lie beside the scenario.
+#[test]
+fn forwarding_tables_lead_the_same_ways_again() {
+    let folder = TempDir::new().unwrap();
+    let tree = ["--topology", "fat-tree[k=4]", "--phases", "merged", "--router"];
+    let tables = ["smodk", "--forwarding-tables", folder.path().to_str().unwrap()];
+    let first = output(simulate(&[&tree[..], &tables].concat()), &two_phases());
+    let written = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let name = written.file_name().unwrap().to_str().unwrap();
+    let scenario = folder.path().join("scenario.yml");
+    let text = format!("topology: 'fat-tree[k=4]'\nphases: merged\nrouter: 'table:{name}'\n");
+    std::fs::write(&scenario, text).unwrap();
+    let again = output(simulate(&["--scenario", scenario.to_str().unwrap()]), &two_phases());
+    assert_eq!(table("links", &first), table("links", &again));
+    let runs = table("runs", &again);
+    assert_eq!(runs[0]["router"], format!("table:{name}"));
+    // Other tables under the same name are another point.
+    let id = || {
+        let list = output(simulate(&["--scenario", scenario.to_str().unwrap(), "--list"]), &two_phases());
+        serde_json::from_slice::<serde_json::Value>(&list).unwrap()["id"].to_string()
+    };
+    let before = id();
+    std::fs::write(&written, "s1.0: {fdb: {}}\n").unwrap();
+    assert_ne!(id(), before);
+    let error = run(simulate(&["--scenario", scenario.to_str().unwrap()]), &two_phases());
+    let error = String::from_utf8(error.stderr).unwrap();
+    assert!(error.contains(&format!("{name}: from `h")) && error.contains("has no entry for it"), "{error}");
+}
+
+#[test]
+fn routes_are_checked_without_a_run() {
+    let arguments = ["--topology", "fat-tree[k=4],torus[dims=5]", "--router", "dmodk,greedy", "--check"];
+    let lines = String::from_utf8(output(simulate(&arguments), b"")).unwrap();
+    let checks: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let keys = |check: &serde_json::Value| format!("{} {}", check["topology"], check["router"]);
+    assert_eq!(
+        checks.iter().map(keys).collect::<Vec<_>>(),
+        [
+            "\"fat-tree[k=4]\" \"dmodk\"",
+            "\"fat-tree[k=4]\" \"greedy\"",
+            "\"torus[dims=5]\" \"dmodk\"",
+            "\"torus[dims=5]\" \"greedy\""
+        ]
+    );
+    assert_eq!((&checks[0]["pairs"], &checks[0]["longest"]), (&240.into(), &6.into()));
+    assert!(checks[0]["circle"].is_null());
+    assert!(checks[2]["circle"].as_str().unwrap().contains(" → "));
+    // A network that pauses is warned of.
+    let ring = ["--topology", "torus[dims=16]", "--model", "packet", "--pause", "64KiB"];
+    let done = run(simulate(&ring), &two_phases());
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert!(told.contains("torus[dims=16]: with router dmodk and --pause, links can wait"), "{told}");
+}
+
+#[test]
+fn failures_take_links_out() {
+    let tree = ["--topology", "xgft[m=4:4,w=1:2]", "--fail"];
+    let results = output(simulate(&[&tree[..], &["s1.1<>s2.0"]].concat()), &two_phases());
+    let runs = table("runs", &results);
+    assert_eq!(runs[0]["topology"], "xgft[m=4:4,w=1:2] without s1.1<>s2.0");
+    // All that the hosts of the leaf exchange with the 12 others goes over the other spine.
+    let links = table("links", &results);
+    let whole = |src: &str, dst: &str| -> f64 {
+        let of = |row: &&Row| row["phase"] == "1" && row["src"] == src && row["dst"] == dst;
+        links.iter().filter(of).map(|row| number(row, "bytes")).sum()
+    };
+    assert!((whole("s1.1", "s2.1") - 48.0 * ROUNDS * BYTES).abs() < 1.0);
+    assert!(whole("s1.1", "s2.0").abs() < 1e-9);
+    let late = [&tree[..], &["s2.0@1ms", "--model", "flow"]].concat();
+    let done = run(simulate(&late), &two_phases());
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        !done.status.success() && told.contains("links fail at 0.001 s: only the traffic model"),
+        "{told}"
+    );
+    let cut = run(simulate(&[&tree[..], &["s2.0,s2.1"]].concat()), &two_phases());
+    let told = String::from_utf8(cut.stderr).unwrap();
+    assert!(told.contains("host `h4` cannot reach host `h0`: there is no path"), "{told}");
+    let changed = output(simulate(&[&tree[..], &["s2.0@1ms"]].concat()), &two_phases());
+    let phases = table("phases", &changed);
+    assert!(number(&phases[0], "changed_routes") > 0.0);
+}
+
 /// A program of the user's, named relative to the scenario, on a network with only one path.
 #[test]
 fn a_scenarios_own_router_lies_beside_it() {
@@ -260,11 +344,14 @@ fn choices_that_do_not_exist_are_named_with_their_neighbours() {
     for (arguments, expected) in [
         (
             &["--router", "dmodkk"][..],
-            "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, exec)",
+            "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, minimal, valiant, ugal, table, exec)",
         ),
         (&["--scheduler", "fcsf"], "unknown scheduler `fcsf`; did you mean fcfs? (known: fcfs, easy)"),
-        (&["--router", "greedy,ugal"], "router `ugal` is not available yet"),
-        (&["--router", "table:routes.csv"], "router `table` is not available yet"),
+        (&["--router", "table:no.yml"], "no.yml: No such file or directory (os error 2)"),
+        (
+            &["--fail", "a<>"],
+            "--fail: `a<>` is no link or node; write leaf0<>spine1, leaf0>spine1, leaf0<>spine1#1 or spine1, then @5ms for a time",
+        ),
         (&["--model", "flow", "--tolerance", "0.5"], "`flow`: tolerance is 0.5, expected 0 to 0.1"),
         (&["--mtu", "4096"], "--mtu is a parameter of another model: add --model packet or auto"),
         (&["--transport", "ideal"], "transport `ideal` is for packets: add --model packet"),
@@ -277,7 +364,7 @@ fn choices_that_do_not_exist_are_named_with_their_neighbours() {
         (&["--duration", "5"], "--duration: `5` is not a time; write 250ns, 5us, 1ms or 2s"),
         (
             &["--topology", "xgtf[m=4,w=1]"],
-            "--topology: unknown topology `xgtf`; did you mean xgft? (known: star, xgft, fat-tree, leaf-spine, torus)",
+            "--topology: unknown topology `xgtf`; did you mean xgft? (known: star, xgft, fat-tree, leaf-spine, torus, mesh, hyperx, dragonfly, jellyfish, slimfly)",
         ),
     ] {
         let network: &[&str] = if arguments[0] == "--topology" { &[] } else { &star };

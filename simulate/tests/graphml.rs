@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use phaseflow_simulate::result::Network;
 use phaseflow_simulate::topology::{
-    HostId, LinkId, NodeId, Topology, TopologyChoice, TopologyOptions, topology,
+    Annotations, HostId, LinkId, NodeId, Topology, TopologyChoice, TopologyOptions, topology, write_graphml,
 };
 
 fn read(path: PathBuf) -> Topology {
@@ -93,5 +94,36 @@ nx.write_graphml(g, sys.argv[1])"
         assert_eq!((link.capacity.to_string().as_str(), link.latency_ps), ("2.5", 500_000));
         let far = net.distances_to(HostId(2)).from(net.host(HostId(0)));
         assert_eq!(far, Some(3));
+    }
+}
+
+/// networkx reads each generated network as the generator means it: hosts, switches, links, and the
+/// most hops between two switches.
+#[test]
+fn generated_networks_in_networkx() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("network.graphml");
+    for (text, hosts, switches, links, diameter) in [
+        ("fat-tree[k=4]", 16, 20, 96, 4),
+        ("xgft[m=4:4:3,w=1:2:2,p=1:2:3]", 48, 22, 2 * (48 + 2 * 24 + 3 * 12), 4),
+        ("leaf-spine[leaves=4,spines=2,hosts=8,links=3]", 32, 6, 2 * (32 + 24), 2),
+        ("torus[dims=4x5]", 20, 20, 2 * (20 + 40), 4),
+        ("mesh[dims=4x5]", 20, 20, 2 * (20 + 31), 7),
+        ("hyperx[dims=4x3,hosts=2,links=2x1]", 24, 12, 2 * (24 + 2 * 18 + 12), 2),
+        ("dragonfly[a=4,h=2,p=2]", 72, 36, 2 * (72 + 54 + 36), 3),
+        ("slimfly[q=7]", 98 * 6, 98, 2 * (98 * 6 + 98 * 11 / 2), 2),
+    ] {
+        let net = topology(&TopologyChoice::parse(text).unwrap(), &TopologyOptions::default()).unwrap();
+        let file = std::fs::File::create(&path).unwrap();
+        write_graphml(file, &Network::from(&net), &Annotations::default()).unwrap();
+        let script = format!(
+            "g = nx.read_graphml(sys.argv[1])
+kinds = nx.get_node_attributes(g, 'typ')
+switches = [node for node in g if kinds[node] == 'switch']
+between = nx.Graph(g.subgraph(switches))
+found = (len(g) - len(switches), len(switches), g.number_of_edges(), nx.diameter(between))
+assert found == ({hosts}, {switches}, {links}, {diameter}), ('{text}', found)"
+        );
+        networkx(&script, &[&path]);
     }
 }

@@ -36,6 +36,7 @@ fn network() -> Network {
         latency_ps: 1_000_000,
         port: (src == 2).then(|| dst.to_string()),
         faults: Faults { loss: if src == 0 { 0.25 } else { 0.0 }, ..Faults::default() },
+        cost: 1 + src,
     };
     Network {
         label: "star[hosts=2]".into(),
@@ -123,6 +124,7 @@ prop_compose! {
             packets: counts[1].map(|count| PacketCounts {
                 hops: count, drops: 1, losses: 2, marks: 3, pauses: 4, retransmits: 5, checked_sums: 6, wrong_sums: 7, fallbacks: 8, duplicates: 9,
             }),
+            changed_routes: counts[2],
             chosen: counts[0].map(|_| Chosen { model: "flow".into(), reason: "x".into() }),
         }
     }

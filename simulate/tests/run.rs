@@ -11,7 +11,7 @@ use phaseflow_segment::{Header, Occurrence, Phase, Segmentation};
 use phaseflow_simulate::distribution::Distribution;
 use phaseflow_simulate::result::{RunResult, Series};
 use phaseflow_simulate::run::{JobSource, LinkStatistics, Reroute, Setup, Submission, run};
-use phaseflow_simulate::topology::{LinkId, Topology, TopologyChoice, TopologyOptions, topology};
+use phaseflow_simulate::topology::{Failure, LinkId, Topology, TopologyChoice, TopologyOptions, topology};
 use phaseflow_simulate::workload::Workload;
 use point::algorithms;
 use proptest::prelude::*;
@@ -367,4 +367,59 @@ proptest! {
         let again = simulate(&Setup { reroute: Reroute::Phase, ..setup(&topology, &workloads, &jobs) });
         prop_assert_eq!(once, again);
     }
+}
+
+/// Two leaves of two hosts under two spines. D-mod-K sends to host 2 by the first spine, to host 3 by
+/// the second one.
+const TWO_SPINES: &str = "leaf-spine[leaves=2,spines=2,hosts=2]";
+
+fn load_of(topology: &Topology, loads: &[f64], src: &str, dst: &str) -> f64 {
+    let name = |node| topology.node(node).name.as_str();
+    let mut links = (0..topology.link_count() as u32).map(LinkId);
+    let link = links.find(|link| (name(topology.src(*link)), name(topology.dst(*link))) == (src, dst));
+    loads[link.unwrap().0 as usize]
+}
+
+#[test]
+fn links_that_fail_in_the_run_send_pairs_another_way() {
+    let failures = ["s1.0<>s2.0@3ms", "s1.1>s2.1@1s"].map(|text| Failure::parse(text).unwrap());
+    let failing = network(TWO_SPINES).with_failures(&failures).unwrap();
+    let ms = 1_000_000;
+    let workloads = [workload(4, &[&[(0, 2, 4_000_000), (1, 3, 4_000_000)]], &[(Some(0), 4 * ms)])];
+    let jobs = [fixed(0, 0.0, None)];
+    let snapshots_s = [0.001, 0.0035];
+    let result = simulate(&Setup { snapshots_s: &snapshots_s, ..setup(&failing, &workloads, &jobs) });
+    let [before, after] = &result.snapshots[..] else { panic!("{:?}", result.snapshots) };
+    for (snapshot, spine, expected) in
+        [(before, "s2.0", 1e9), (before, "s2.1", 1e9), (after, "s2.0", 0.0), (after, "s2.1", 2e9)]
+    {
+        assert_eq!(load_of(&failing, &snapshot.load, "s1.0", spine), expected, "{spine}");
+    }
+    let [phase] = &result.phases[..] else { panic!("{:?}", result.phases) };
+    assert_eq!((phase.changed_routes, phase.max_link_load), (Some(1), Some(2e9)));
+    // What fails after the last job is nobody's business: the run is over after 4 ms.
+    close(result.statistics.makespan_s, 0.004);
+    let whole = network(TWO_SPINES);
+    let mean = simulate(&setup(&whole, &workloads, &jobs)).statistics.mean_congestion;
+    assert_eq!(result.statistics.mean_congestion, mean);
+}
+
+/// The heavier pair takes the first spine, the lighter one the other; which is which changes with the
+/// phase.
+#[test]
+fn rerouting_counts_the_pairs_that_move() {
+    let topology = network(TWO_SPINES);
+    let ms = 1_000_000;
+    let phases: [&[(u32, u32, u64)]; 2] =
+        [&[(0, 2, 8_000_000), (1, 3, 4_000_000)], &[(0, 2, 2_000_000), (1, 3, 4_000_000)]];
+    let workloads = [workload(4, &phases, &[(Some(0), 2 * ms), (Some(1), 2 * ms), (Some(0), 2 * ms)])];
+    let jobs = [fixed(0, 0.0, None)];
+    let changed = |router: &str, reroute: Reroute| -> Vec<Option<u64>> {
+        let setup = Setup { reroute, ..setup(&topology, &workloads, &jobs) };
+        let result = run(&setup, algorithms("fcfs", "linear", router)).unwrap();
+        result.phases.iter().map(|phase| phase.changed_routes).collect()
+    };
+    assert_eq!(changed("greedy", Reroute::Phase), [Some(2), Some(2)]);
+    assert_eq!(changed("dmodk", Reroute::Phase), [Some(0), Some(0)]);
+    assert_eq!(changed("greedy", Reroute::Job), [None, None]);
 }

@@ -37,6 +37,7 @@ pub(crate) fn network() -> Network {
         latency_ps: 1_000_000,
         port: Some(dst.to_string()),
         faults: Faults::default(),
+        cost: 1,
     };
     Network {
         label: "xgft[m=2:2,w=1:2]".into(),
@@ -147,6 +148,7 @@ fn phase_row(rows: &[(u32, LinkId, u64, u64)], at: u32, name: &str, bytes: u64) 
         retransmits: None,
         replayed: None,
         packets: None,
+        changed_routes: None,
         chosen: None,
         senders: Vec::new(),
     }

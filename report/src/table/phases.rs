@@ -51,6 +51,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "path_other_jobs_s",
     "slowed_by",
     "title",
+    "changed_routes",
 ];
 
 pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<()> {
@@ -106,6 +107,7 @@ pub(super) fn write<W: Write>(view: &RunView<'_>, rows: &mut Rows<W>) -> Result<
             .float(slowed.map(|slowed| slowed.other_jobs_s))?
             .count(slowed.and_then(|slowed| slowed.by_job).map(u64::from))?
             .text(view.job(phase.job).map_or("", |job| view.title(job.workload, &phase.phase)))?
+            .count(phase.changed_routes)?
             .end()?;
     }
     Ok(())

@@ -215,6 +215,10 @@ pub struct PhaseRow {
     /// Packet counts; packet model only, for phases without other jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketCounts>,
+    /// Pairs of hosts whose route differed from the one they had before in the job, over all
+    /// occurrences; unknown where routes stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_routes: Option<u64>,
     /// The model that simulated it, with `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<Chosen>,

@@ -36,6 +36,18 @@ pub struct Link {
     /// Its faults.
     #[serde(default, skip_serializing_if = "Faults::is_none")]
     pub faults: Faults,
+    /// What it costs a path; 1 unless the network says otherwise.
+    #[serde(default = "usual_cost", skip_serializing_if = "is_usual_cost")]
+    pub cost: u32,
+}
+
+fn usual_cost() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_usual_cost(cost: &u32) -> bool {
+    *cost == usual_cost()
 }
 
 impl Network {
@@ -62,6 +74,7 @@ impl From<&Topology> for Network {
                 latency_ps: spec.latency_ps,
                 port: spec.port.clone(),
                 faults: spec.faults,
+                cost: spec.cost,
             }
         });
         Self {

@@ -3,8 +3,9 @@
 //!
 //! E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life
 //! fat trees" (CCIT report 776, Technion 2010): on the way up, at level l, port ⌊d / (w₁·…·w_l)⌋
-//! mod w_{l+1}. Here the divisor is the product of the numbers of candidates so far. This is the
-//! same on XGFTs, and defines the rule on any other network.
+//! mod w_{l+1}. On any network whose [levels](crate::topology::Levels) make it like a fat tree, w is
+//! the most parents on a level; a switch that has lost some takes its port modulo those it has. On
+//! other networks the divisor is the product of the numbers of candidates so far.
 //!
 //! Good for shifts and all-to-all on full fat trees whose ranks follow the hosts' order. It ignores
 //! load: a pattern with the period of its modulus (every 16th host a server) loads one link only.
@@ -12,6 +13,7 @@
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 
+use super::digits::Digits;
 use super::walk::Walker;
 use super::{RouteRequest, Router, Routes};
 
@@ -48,9 +50,9 @@ impl Router for DModK {
                 let number = demand.dst.0 as usize;
                 self.walker.walk(request.topology, ends, routes, |_, candidates| number % candidates.len());
             } else {
-                let mut digits = Digits(demand.dst.0);
+                let mut digits = Digits::new(request.topology, demand.dst);
                 self.walker
-                    .walk(request.topology, ends, routes, |_, candidates| digits.next(candidates.len()));
+                    .walk(request.topology, ends, routes, |node, candidates| digits.port(node, candidates));
             }
         }
         Ok(())
@@ -62,19 +64,5 @@ impl Router for DModK {
 
     fn forgets_source(&self) -> bool {
         true
-    }
-}
-
-/// A host's number as digits in the bases of a walk, lowest first.
-pub(super) struct Digits(pub(super) u32);
-
-impl Digits {
-    #[inline]
-    pub(super) fn next(&mut self, base: usize) -> usize {
-        // A node has at most 2²⁴ links, so the base fits.
-        let base = base as u32;
-        let digit = self.0 % base;
-        self.0 /= base;
-        digit as usize
     }
 }

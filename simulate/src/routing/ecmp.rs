@@ -48,7 +48,7 @@ impl Router for Ecmp {
 
 /// One step of SplitMix64.
 #[inline]
-fn mix(state: u64) -> u64 {
+pub(super) fn mix(state: u64) -> u64 {
     let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,8 +1,9 @@
 //! The route of a demand.
 //!
-//! All routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the
+//! Minimal routers choose among the shortest paths, hop by hop in the shortest-path DAG towards the
 //! destination ([`ShortestPaths`](crate::topology::ShortestPaths)); paths are never enumerated. The
 //! candidates of a hop are ordered by [`Topology::order`] of the node they lead to, then by link.
+//! `valiant` and `ugal` also take detours; `table` and `exec` take what they are told.
 //!
 //! | router | decides by | file |
 //! |---|---|---|
@@ -11,21 +12,41 @@
 //! | `random` | a random number | `random.rs` |
 //! | `ecmp` | a hash of both ends, switch by switch | `ecmp.rs` |
 //! | `greedy`, `greedy-max` | the load on the links at this moment | `greedy.rs` |
+//! | `minimal` | a table by destination, as even as each switch can | `minimal.rs` |
+//! | `valiant` | a random place to pass | `valiant.rs` |
+//! | `ugal` | the load on a shortest path and on a detour | `ugal.rs` |
+//! | `table:FILE` | forwarding tables of a file | `table/` |
 //! | `exec:PROGRAM` | a program of the user's | `exec.rs` |
 
+#[cfg(test)]
+mod bounds;
+mod dependencies;
+mod detour;
+mod digits;
 mod dmodk;
 mod ecmp;
+mod examination;
 mod exec;
 mod greedy;
 mod least_costs;
+mod minimal;
 #[cfg(test)]
 mod oracle;
+mod pool;
 mod random;
 mod smodk;
+mod table;
+mod ugal;
+mod valiant;
 mod walk;
 
+pub use dependencies::Dependencies;
+pub use examination::{Examination, examine};
+pub use pool::RouterPool;
+pub(crate) use table::read as read_table;
+
 use phaseflow_collect::choice::{Choice, unknown_name};
-use phaseflow_collect::{Error, Result, TrafficMatrix};
+use phaseflow_collect::{Result, TrafficMatrix};
 
 use crate::process_mapping::Placement;
 use crate::topology::{HostId, LinkId, Topology};
@@ -118,7 +139,8 @@ pub trait Router: Send {
     /// Appends one route per demand, in their order, to `routes`, which is empty.
     ///
     /// # Errors
-    /// External programs only: an end or time-out of the program, or an answer that is no route.
+    /// Of external programs: an end or time-out of the program, or an answer that is no route. Of
+    /// tables: an entry that is missing or leads astray.
     fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()>;
 
     /// True if a route depends on its two hosts alone, and can be reused, or walked again instead
@@ -150,6 +172,10 @@ enum Algorithm {
     Ecmp,
     Greedy,
     GreedyMax,
+    Minimal,
+    Valiant,
+    Ugal,
+    Table,
     Exec,
 }
 
@@ -161,10 +187,12 @@ const ALGORITHMS: &[(&str, Algorithm)] = &[
     ("ecmp", Algorithm::Ecmp),
     ("greedy", Algorithm::Greedy),
     ("greedy-max", Algorithm::GreedyMax),
+    ("minimal", Algorithm::Minimal),
+    ("valiant", Algorithm::Valiant),
+    ("ugal", Algorithm::Ugal),
+    ("table", Algorithm::Table),
     ("exec", Algorithm::Exec),
 ];
-/// Names of algorithms that do not exist yet.
-const LATER: &[&str] = &["minimal", "valiant", "ugal", "table"];
 
 /// Names of the routers, in the order of the documentation.
 pub fn names() -> Vec<&'static str> {
@@ -177,14 +205,13 @@ pub fn names() -> Vec<&'static str> {
 /// A name or parameter that does not exist; a program that cannot be started.
 pub fn router(choice: &Choice, seed: u64) -> Result<Box<dyn Router>> {
     let name = choice.name();
-    if LATER.contains(&name) {
-        return Err(Error::usage(format!("router `{name}` is not available yet")));
-    }
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
         return Err(unknown_name("router", name, &names()));
     };
     choice.only(match algorithm {
         Algorithm::DModK => &["variant"],
+        Algorithm::Ugal => &["choices"],
+        Algorithm::Table => &["file"],
         Algorithm::Exec => &["program"],
         _ => &[],
     })?;
@@ -195,6 +222,10 @@ pub fn router(choice: &Choice, seed: u64) -> Result<Box<dyn Router>> {
         Algorithm::Ecmp => Box::new(ecmp::Ecmp::new(seed)),
         Algorithm::Greedy => Box::new(greedy::Greedy::<greedy::Sum>::default()),
         Algorithm::GreedyMax => Box::new(greedy::Greedy::<greedy::Maximum>::default()),
+        Algorithm::Minimal => Box::new(minimal::Minimal::default()),
+        Algorithm::Valiant => Box::new(valiant::Valiant::new(seed)),
+        Algorithm::Ugal => Box::new(ugal::Ugal::new(choice, seed)?),
+        Algorithm::Table => Box::new(table::Table::new(choice)?),
         Algorithm::Exec => Box::new(exec::Exec::new(&choice.required::<String>("program")?, seed)?),
     })
 }
@@ -208,10 +239,10 @@ mod tests {
         let cases = [
             (
                 "dmodkk",
-                "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, exec)",
+                "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, minimal, valiant, ugal, table, exec)",
             ),
-            ("ugal", "router `ugal` is not available yet"),
-            ("table", "router `table` is not available yet"),
+            ("table", "`table` needs `file=…` in brackets"),
+            ("table:no/such.yml", "no/such.yml: No such file or directory (os error 2)"),
             (
                 "dmodk[variant=pfsin]",
                 "`dmodk[variant=pfsin]`: variant is `pfsin`, expected published or pfsim",

@@ -27,21 +27,37 @@ fn shortest_paths(net: &Topology, src: HostId, dst: HostId) -> Vec<Vec<LinkId>> 
 
 pub(super) fn route(net: &Topology, name: &str, demands: &[HostDemand], link_load: &[f64]) -> Routes {
     let mut router = router(&Choice::parse(name).unwrap(), 7).unwrap();
-    let request = RouteRequest {
+    let mut routes = Routes::default();
+    router.route(&request(net, demands, link_load), &mut routes).unwrap();
+    routes
+}
+
+/// Routes in an idle network.
+pub(super) fn routes_of(router: &mut dyn Router, net: &Topology, demands: &[HostDemand]) -> Routes {
+    let mut routes = Routes::default();
+    router.route(&request(net, demands, &vec![0.0; net.link_count()]), &mut routes).unwrap();
+    routes
+}
+
+pub(super) fn request<'a>(
+    net: &'a Topology,
+    demands: &'a [HostDemand],
+    link_load: &'a [f64],
+) -> RouteRequest<'a> {
+    static NOWHERE: (Placement, std::sync::LazyLock<TrafficMatrix>) =
+        (Placement { hosts: Vec::new() }, std::sync::LazyLock::new(TrafficMatrix::default));
+    RouteRequest {
         topology: net,
         demands,
         link_load,
         job: 0,
         phase: "0",
-        placement: &Placement::default(),
-        matrix: &TrafficMatrix::default(),
-    };
-    let mut routes = Routes::default();
-    router.route(&request, &mut routes).unwrap();
-    routes
+        placement: &NOWHERE.0,
+        matrix: &NOWHERE.1,
+    }
 }
 
-fn demand(src: u32, dst: u32, load: u32) -> HostDemand {
+pub(super) fn demand(src: u32, dst: u32, load: u32) -> HostDemand {
     let load = f64::from(load);
     HostDemand { src: HostId(src), dst: HostId(dst), bytes: load as u64, load, flows: 1 }
 }
@@ -99,7 +115,7 @@ proptest! {
             let far = net.distances_to(demand.dst).from(net.host(demand.src));
             prop_assert_eq!(far, Some(paths[0].len() as u32));
         }
-        for name in ["dmodk", "dmodk[variant=pfsim]", "smodk", "random", "ecmp", "greedy", "greedy-max"] {
+        for name in ["dmodk", "dmodk[variant=pfsim]", "smodk", "random", "ecmp", "greedy", "greedy-max", "minimal"] {
             let routes = route(&net, name, &demands, &idle);
             prop_assert_eq!(routes.len(), demands.len());
             let mut load = idle.clone();
@@ -119,6 +135,39 @@ proptest! {
                 for link in route {
                     load[link.0 as usize] += demand.load;
                 }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// CORRECTNESS: detours are paths from source to destination that pass no node twice, and
+    /// through no other host; they take one direction of a cable per hop.
+    #[test]
+    fn detours_are_paths_without_loops(
+        net in networks(),
+        pairs in prop::collection::vec((0..5_u32, 0..5_u32, 1..9_u32), 1..40),
+    ) {
+        let hosts = net.host_count() as u32;
+        let demands: Vec<HostDemand> = pairs
+            .into_iter()
+            .map(|(src, dst, load)| demand(src % hosts, dst % hosts, load))
+            .filter(|demand| demand.src != demand.dst)
+            .collect();
+        for name in ["valiant", "ugal", "ugal[choices=3]"] {
+            let routes = route(&net, name, &demands, &vec![0.0; net.link_count()]);
+            prop_assert_eq!(routes.len(), demands.len());
+            for (links, demand) in routes.iter().zip(&demands) {
+                let mut passed = vec![net.host(demand.src)];
+                for link in links {
+                    prop_assert_eq!(Some(&net.src(*link)), passed.last(), "{}", name);
+                    prop_assert!(!passed.contains(&net.dst(*link)), "{}: a loop", name);
+                    passed.push(net.dst(*link));
+                }
+                prop_assert_eq!(passed.pop(), Some(net.host(demand.dst)));
+                prop_assert!(passed[1..].iter().all(|node| net.is_switch(*node)));
             }
         }
     }

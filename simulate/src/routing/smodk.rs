@@ -8,7 +8,7 @@
 
 use phaseflow_collect::Result;
 
-use super::dmodk::Digits;
+use super::digits::Digits;
 use super::walk::Walker;
 use super::{RouteRequest, Router, Routes};
 
@@ -21,9 +21,10 @@ pub(super) struct SModK {
 impl Router for SModK {
     fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()> {
         for demand in request.demands {
-            let mut digits = Digits(demand.src.0);
+            let mut digits = Digits::new(request.topology, demand.src);
             let ends = (demand.src, demand.dst);
-            self.walker.walk(request.topology, ends, routes, |_, candidates| digits.next(candidates.len()));
+            self.walker
+                .walk(request.topology, ends, routes, |node, candidates| digits.port(node, candidates));
         }
         Ok(())
     }

@@ -8,8 +8,9 @@ use super::job_demands::JobDemands;
 use super::load_summary::LoadSummary;
 use super::phase_replays::PhaseReplays;
 use super::program::Program;
+use super::route_digests::RouteDigests;
 use super::senders::Senders;
-use super::{Reroute, Setup};
+use super::Setup;
 use crate::collective::Servers;
 use crate::engine::Picoseconds;
 use crate::link_bytes::LinkBytes;
@@ -44,6 +45,10 @@ pub(super) struct Job {
     pub(super) job_demands: Rc<JobDemands>,
     /// Routes of all its pairs, if routes are chosen once per job.
     pub(super) routes: Option<Routes>,
+    /// Changes of the network before these routes.
+    pub(super) routed_after: u32,
+    /// The routes that its pairs took last, where they may change.
+    pub(super) latest_routes: RouteDigests,
     pub(super) stage: usize,
     pub(super) stage_began: Picoseconds,
     /// By phase: `None` before it first begins.
@@ -68,6 +73,10 @@ pub(super) struct Job {
 pub(super) struct PhaseOfJob {
     /// Its present load on links.
     pub(super) shares: Vec<LinkShare>,
+    /// Changes of the network before its present routes.
+    pub(super) routed_after: u32,
+    /// Pairs whose route differed from that before, over all occurrences, where routes may change.
+    pub(super) changed_routes: u64,
     /// Its load on links in the recorded occurrence, if routes change.
     pub(super) recorded: Vec<LinkShare>,
     pub(super) load_summary: Option<LoadSummary>,
@@ -170,7 +179,7 @@ impl PhaseOfJob {
             return false;
         }
         self.load_summary = Some(load_summary);
-        if setup.reroute == Reroute::Phase {
+        if setup.changes_routes() {
             self.recorded.clone_from(&self.shares);
         }
         true

@@ -32,6 +32,7 @@ mod progress;
 mod queue;
 mod record;
 mod replayers;
+mod route_digests;
 mod senders;
 mod simulation;
 mod solo;
@@ -176,6 +177,13 @@ pub struct Setup<'a> {
     pub model: Model,
     /// The progress that counts messages that have arrived.
     pub progress: Option<&'a RunProgress<'a>>,
+}
+
+impl Setup<'_> {
+    /// True if a pair of hosts may change its route in the course of a job.
+    fn changes_routes(&self) -> bool {
+        self.reroute == Reroute::Phase || !self.topology.changes().is_empty()
+    }
 }
 
 /// Who decides.

@@ -9,6 +9,7 @@ use crate::packet::transport::TransportChoice;
 use crate::packet::{FabricOptions, Marking, PacketNetwork, Paths, Pause, check_rates};
 use crate::replay::{Options, Packets, Replacement, Sampling, switch};
 use crate::topology::Topology;
+use crate::units::PS_PER_S;
 
 /// A network model.
 #[derive(Clone, Debug)]
@@ -151,6 +152,13 @@ impl Model {
     /// # Errors
     /// Links too slow for packets; a transport that cannot recover what the network loses.
     pub(crate) fn check(&self, topology: &Topology) -> Result<()> {
+        if let (Some(change), true) = (topology.changes().first(), self.replay().is_some()) {
+            let problem = format!(
+                "links fail at {} s: only the traffic model changes routes in the course of a run; let them fail from the start, or take --model traffic",
+                change.at_ps as f64 / PS_PER_S
+            );
+            return Err(Error::usage(problem).at(topology.label()));
+        }
         let Self::Packet(model) = self else { return Ok(()) };
         check_rates(topology)?;
         // With sums in the network, the transport may carry no message.
@@ -237,7 +245,7 @@ impl PacketModel {
     }
 
     /// True if packets take the routes of the router; false if hosts and switches choose.
-    pub(super) fn takes_routes(&self) -> bool {
+    pub(crate) fn takes_routes(&self) -> bool {
         self.routes_of_router
     }
 

@@ -6,7 +6,7 @@ use super::load_summary::LoadSummary;
 use super::phase_replays::PhaseReplays;
 use super::program::Program;
 use super::time_series::{Population, RunSeries};
-use super::{LinkStatistics, Model, Reroute, Setup, Submission, clock_time};
+use super::{LinkStatistics, Model, Setup, Submission, clock_time};
 use crate::engine::Picoseconds;
 use crate::link_bytes::LinkBytes;
 use crate::phase_packets::PhasePackets;
@@ -56,6 +56,8 @@ struct EndedJob<'j> {
     /// False if it still ran when the run ended.
     is_finished: bool,
     are_rates: bool,
+    /// True if its routes may have changed.
+    changes_routes: bool,
     program: &'j Program<'j>,
     placement: &'j Placement,
 }
@@ -77,6 +79,7 @@ impl EndedJob<'_> {
             retransmits: packets.map(|packets| packets.counts.retransmits),
             replayed: replays.map(|replays| replays.sum),
             packets: packets.map(|packets| packets.counts),
+            changed_routes: self.changes_routes.then_some(phase.changed_routes),
             chosen: phase.chosen.clone().map(|chosen| {
                 if phase.met_others {
                     Chosen { model: fidelity::PACKET.into(), reason: "other jobs were there".into() }
@@ -201,7 +204,16 @@ impl<'a> Record<'a> {
         self.timed &= job.timed;
         let Job { number, timed, placement, phases, .. } = job;
         let is_finished = finished.is_some();
-        let ended = EndedJob { number, timed, is_finished, are_rates, program, placement: &placement };
+        let changes_routes = self.setup.changes_routes();
+        let ended = EndedJob {
+            changes_routes,
+            number,
+            timed,
+            is_finished,
+            are_rates,
+            program,
+            placement: &placement,
+        };
         let begun = phases.into_iter().enumerate();
         let begun = begun.filter_map(|(number, phase)| Some((number, phase?)));
         for (position, (number, phase)) in (0..).zip(begun) {
@@ -274,7 +286,7 @@ impl<'a> Record<'a> {
     /// Bytes and packets of links in a phase.
     fn link_shares(&self, phase: PhaseOfJob) -> (Vec<LinkShare>, Vec<LinkPackets>) {
         let PhaseOfJob { shares, recorded, carried, packets, chosen, met_others, .. } = phase;
-        let shares = if self.setup.reroute == Reroute::Phase { recorded } else { shares };
+        let shares = if self.setup.changes_routes() { recorded } else { shares };
         let chosen = chosen.as_ref().filter(|_| !met_others).map(|chosen| &chosen.model[..]);
         // Packets of concurrent jobs are not counted by job.
         match (&self.setup.model, chosen, &packets) {

@@ -1,6 +1,7 @@
 //! The life of jobs, event by event.
 
 mod alone;
+mod changes;
 mod estimated;
 mod replays;
 
@@ -17,6 +18,7 @@ use super::program::{MERGED, Program};
 use super::queue::{Queue, Waiting};
 use super::record::Record;
 use super::replayers::Replayers;
+use super::route_digests::RouteDigests;
 use super::senders::{FirstPairs, Senders};
 use super::time_series::Population;
 use super::{Algorithms, LinkStatistics, MOST_JOBS, Reroute, Setup, Submission, clock_time, picoseconds};
@@ -41,6 +43,8 @@ enum Event {
     Submit { line: u32 },
     /// The stage of the job at this place ends.
     StageEnds { place: u32 },
+    /// Links fail.
+    Change { number: usize },
 }
 
 pub(super) struct Simulation<'a> {
@@ -75,6 +79,10 @@ pub(super) struct Simulation<'a> {
     /// By workload: the latest.
     job_demands: Vec<Option<Rc<JobDemands>>>,
     record: Record<'a>,
+    /// Changes of the network so far.
+    changes: u32,
+    /// Lines that are still to be submitted.
+    to_submit: usize,
     /// In the flow model.
     replayers: Option<Box<Replayers<'a>>>,
 }
@@ -140,9 +148,12 @@ impl<'a> Simulation<'a> {
             routes: Routes::default(),
             job_demands: programs.iter().map(|_| None).collect(),
             record: Record::new(setup)?,
+            changes: 0,
+            to_submit: 0,
             replayers: Replayers::new(topology, &setup.model, setup.progress)?.map(Box::new),
         };
         simulation.submit_first()?;
+        simulation.expect_changes();
         Ok(simulation)
     }
 
@@ -160,6 +171,7 @@ impl<'a> Simulation<'a> {
                 Submission::Endless { submit, .. } => drawn(submit, &mut self.streams[line]),
             };
             self.events.push(time, Event::Submit { line: line as u32 });
+            self.to_submit += 1;
         }
         Ok(())
     }
@@ -169,6 +181,9 @@ impl<'a> Simulation<'a> {
             return self.run_flow();
         }
         while let Some((time, event)) = self.events.pop().filter(|(time, _)| *time <= self.end) {
+            if matches!(event, Event::Change { .. }) && self.is_over() {
+                continue;
+            }
             self.check_clock(time)?;
             self.hold_until(time);
             self.happen(event)?;
@@ -190,6 +205,7 @@ impl<'a> Simulation<'a> {
         match event {
             Event::Submit { line } => self.submit(line),
             Event::StageEnds { place } => self.stage_ends(place),
+            Event::Change { number } => self.change(number),
         }
     }
 
@@ -202,6 +218,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn submit(&mut self, line: u32) -> Result<()> {
+        self.to_submit -= 1;
         let source = &self.setup.jobs[line as usize];
         let program = &self.programs[source.workload];
         let own = program.total_ns.saturating_mul(1000);
@@ -221,6 +238,7 @@ impl<'a> Simulation<'a> {
                 let length = duration.map_or(own, |duration| drawn(&duration, stream));
                 let next = self.now.saturating_add(drawn(submit, stream));
                 self.events.push(next, Event::Submit { line });
+                self.to_submit += 1;
                 length
             }
         };
@@ -280,7 +298,7 @@ impl<'a> Simulation<'a> {
 
     fn start(&mut self, waiting: Waiting) -> Result<()> {
         let program = &self.programs[waiting.workload];
-        let topology = self.setup.topology;
+        let topology = self.network.topology;
         let end = self.now.saturating_add(waiting.estimate);
         let (network, aggregator) = (&mut self.network, &mut self.aggregator);
         let judge = PlacementJudge::new(network, aggregator, program, waiting.job, self.are_rates);
@@ -329,6 +347,8 @@ impl<'a> Simulation<'a> {
             local_hosts: self.local.hosts.clone(),
             job_demands,
             routes: None,
+            routed_after: self.changes,
+            latest_routes: RouteDigests::default(),
             stage: 0,
             stage_began: self.now,
             phases: program.phases.iter().map(|_| None).collect(),
@@ -356,8 +376,8 @@ impl<'a> Simulation<'a> {
         job.stage_began = self.now;
         if let Some(phase) = program.stages[job.stage].phase {
             let phase = phase as usize;
-            let changes = self.setup.reroute == Reroute::Phase && !self.network.router_repeats();
-            if job.phases[phase].is_none() || changes {
+            if self.needs_routes(job, phase) {
+                self.forget_old_routes(job);
                 self.route(job, phase)?;
             }
             if let Some(phase) = &job.phases[phase] {
@@ -443,6 +463,10 @@ impl<'a> Simulation<'a> {
             }
         }
         let state = job.phases[phase].get_or_insert_default();
+        state.routed_after = self.changes;
+        if self.setup.changes_routes() {
+            state.changed_routes += job.latest_routes.update(&demands.pairs, route_of);
+        }
         self.network.shares(&demands.pairs, route_of, divisor, &mut state.shares);
         if !state.is_worse(self.setup, divisor) {
             return Ok(());
@@ -460,7 +484,7 @@ impl<'a> Simulation<'a> {
     /// The same for a dense phase, without keeping its routes.
     fn route_dense(&mut self, job: &mut Job, phase: usize) -> Result<()> {
         let program = &self.programs[job.workload];
-        let topology = self.setup.topology;
+        let topology = self.network.topology;
         let divisor = program.divisor(phase, self.are_rates);
         let query = RouteQuery {
             job: job.number,
@@ -473,6 +497,7 @@ impl<'a> Simulation<'a> {
         };
         let has_senders = self.setup.link_statistics == LinkStatistics::Jobs;
         let state = job.phases[phase].get_or_insert_default();
+        state.routed_after = self.changes;
         if self.network.router_repeats() {
             let of_rank = job.job_demands.of_rank();
             let forgets = self.network.router_forgets_source();

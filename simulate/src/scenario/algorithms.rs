@@ -48,7 +48,10 @@ fn item_choices(axis: Axis, node: &Node, folder: &Path) -> Result<Vec<Choice>> {
     let text = node.text(axis.key(), "a name, name[key=value] or {exec: [program, …]}")?;
     match class_name(text) {
         Some(class) => Ok(vec![node.locate(class_choice(axis, class))?]),
-        None => node.locate(Choice::parse_list(text)),
+        None => {
+            let choices = node.locate(Choice::parse_list(text))?;
+            Ok(choices.into_iter().map(|choice| with_file_beside(choice, folder)).collect())
+        }
     }
 }
 
@@ -84,6 +87,14 @@ fn exec(node: &Node, folder: &Path) -> Result<Choice> {
     let is_plain = !found.iter().any(|word| word.contains(char::is_whitespace));
     let program = if is_plain { found.join(" ") } else { serde_json::json!(found).to_string() };
     Ok(Choice::exec(&program).labelled(&format!("exec:{}", words.join(" "))))
+}
+
+/// A choice whose file, if it has one, is that beside the scenario.
+fn with_file_beside(choice: Choice, folder: &Path) -> Choice {
+    match choice.get("file").map(|file| beside(folder, file)) {
+        Some(file) => choice.without("file").or_with("file", &file),
+        None => choice,
+    }
 }
 
 /// The file of that name beside the scenario if there is one, else the word itself.

@@ -24,7 +24,7 @@ pub use swf::JobLog;
 pub(crate) use swf::LoggedJob;
 
 use crate::run::{Reroute, Submission};
-use crate::topology::TopologyOptions;
+use crate::topology::{Failure, TopologyOptions};
 
 /// The settings of a scenario file or a command line; empty and `None` leave a setting open.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +33,8 @@ pub struct Scenario {
     pub networks: Vec<NetworkChoice>,
     /// Options of the links and hosts of all networks.
     pub options: TopologyOptions,
+    /// What fails in all networks.
+    pub failures: Vec<Failure>,
     /// The other axes.
     pub axes: Axes,
     /// The jobs.
@@ -89,6 +91,7 @@ impl Scenario {
         Self {
             networks: longer(self.networks, other.networks),
             options: options_or(self.options, other.options),
+            failures: longer(self.failures, other.failures),
             axes: self.axes.or(other.axes),
             jobs,
             log,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use phaseflow_collect::Result;
 
-use crate::topology::{Scale, Topology, TopologyChoice, TopologyOptions, topology};
+use crate::topology::{Failure, Scale, Topology, TopologyChoice, TopologyOptions, topology};
 
 /// A network to build.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct NetworkChoice {
     pub topology: TopologyChoice,
     /// What is different.
     pub scale: Option<Scale>,
+    /// What fails.
+    pub failures: Vec<Failure>,
 }
 
 impl NetworkChoice {
@@ -33,14 +35,25 @@ impl NetworkChoice {
         if let TopologyChoice::File(path) = &mut topology {
             *path = folder.join(&path);
         }
-        Self { label, topology, scale: None }
+        Self { label, topology, scale: None, failures: Vec::new() }
     }
 
     /// The same network with a changed link.
     #[must_use]
     pub fn what_if(&self, scale: &Scale) -> Self {
         let label = format!("{} with {scale}", self.label);
-        Self { label, topology: self.topology.clone(), scale: Some(scale.clone()) }
+        Self { label, scale: Some(scale.clone()), ..self.clone() }
+    }
+
+    /// The same network with failures.
+    #[must_use]
+    pub fn with_failures(mut self, failures: &[Failure]) -> Self {
+        if !failures.is_empty() {
+            let parts: Vec<String> = failures.iter().map(ToString::to_string).collect();
+            self.label = format!("{} without {}", self.label, parts.join(" and "));
+            self.failures.extend_from_slice(failures);
+        }
+        self
     }
 
     /// Reads or generates the network.
@@ -51,6 +64,9 @@ impl NetworkChoice {
         let mut topology = topology(&self.topology, options)?;
         if let Some(scale) = &self.scale {
             scale.apply(&mut topology)?;
+        }
+        if !self.failures.is_empty() {
+            topology = topology.with_failures(&self.failures)?;
         }
         Ok(topology.labelled(&self.label))
     }

@@ -10,7 +10,7 @@ use super::axis::{Axes, Axis};
 use super::node::{LARGEST_FILE, Map, Node};
 use super::{Scenario, algorithms, jobs, topologies};
 use crate::run::Reroute;
-use crate::topology::TopologyOptions;
+use crate::topology::{Failure, TopologyOptions};
 
 /// The paper's name for `host_selector` of PFSim's files.
 const NODE_SELECTOR: &str = "node_selector";
@@ -23,6 +23,7 @@ const KEYS: &[&str] = &[
     "capacity",
     "latency",
     "switch_latency",
+    "fail",
     "output",
     "algorithms",
     "scheduler",
@@ -75,6 +76,11 @@ impl Scenario {
             Self { axes: axes(map, folder)?, options: network_options(map)?, ..Self::default() };
         if let Some(node) = map.get("topology") {
             scenario.networks = topologies::networks(node, folder)?;
+        }
+        if let Some(node) = map.get("fail") {
+            let failure =
+                |item: &Node| item.locate(Failure::parse(item.text("fail", "a link, switch or host")?));
+            scenario.failures = node.list().iter().map(failure).collect::<Result<_>>()?;
         }
         if let Some(node) = map.get("jobs") {
             match jobs::log(node, folder)? {

@@ -14,7 +14,7 @@ use crate::run::{
     run_flows,
 };
 use crate::scenario::Axis;
-use crate::{host_selection, process_mapping, routing, scheduling};
+use crate::{host_selection, process_mapping, scheduling};
 
 /// Results in memory per thread: one that is written, one that is computed.
 pub(super) const BATCH: usize = 2;
@@ -82,7 +82,7 @@ impl Sweep {
     fn run(&self, point: &Point, record_routes: bool, progress: &Progress) -> Result<RunResult> {
         let seed = point.seed;
         if let Some(list) = &self.flows {
-            let router = routing::router(self.choice(point, Axis::Router), seed)?;
+            let router = self.routers.router(point.topology, self.choice(point, Axis::Router), seed)?;
             let topology = &self.topologies[point.topology];
             return run_flows(
                 topology,
@@ -98,7 +98,7 @@ impl Sweep {
             scheduler: scheduling::scheduler(self.choice(point, Axis::Scheduler), seed)?,
             host_selector: host_selection::host_selector(self.choice(point, Axis::HostSelector), seed)?,
             process_mapper: process_mapping::process_mapper(self.choice(point, Axis::ProcessMapper), seed)?,
-            router: routing::router(self.choice(point, Axis::Router), seed)?,
+            router: self.routers.router(point.topology, self.choice(point, Axis::Router), seed)?,
         };
         // Rows by job are for lists that somebody wrote.
         let is_listed = |job: &JobSource| matches!(job.submission, Submission::Fixed { .. });

@@ -1,12 +1,15 @@
 //! Names of points that hold across products, shards, machines and file names.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use phaseflow_collect::choice::Choice;
 use serde::Serialize;
 
 use super::{Point, Settings, Sweep};
 use crate::flow_list::FlowList;
 use crate::replay::StratifiedSample;
+use crate::routing::read_table;
 use crate::run::{JobSource, Submission};
 use crate::scenario::Axis;
 use crate::topology::{LinkId, NodeId, Topology};
@@ -37,11 +40,19 @@ impl Sweep {
         of_json(&Identity {
             generation: GENERATION,
             topology: &self.topology_digests[point.topology],
-            choices: Axis::ALL.map(|axis| self.choice(point, axis).spelling()),
+            choices: Axis::ALL.map(|axis| self.spelling(self.choice(point, axis))),
             jobs: &self.jobs_digest,
             recordings: replays.then_some(self.recordings_digest.as_str()),
             settings: &Settings { seed: point.seed, ..self.settings.clone() },
         })
+    }
+
+    /// The spelling of a choice; forwarding tables count by what they say.
+    fn spelling(&self, choice: &Choice) -> String {
+        let digest = choice.get("file").and_then(|file| self.table_digests.get(file));
+        digest
+            .filter(|_| choice.name() == "table")
+            .map_or_else(|| choice.spelling(), |digest| format!("table:{digest}"))
     }
 }
 
@@ -60,6 +71,19 @@ pub(super) fn of_jobs(jobs: &[JobSource], workload_digests: &[String]) -> String
     of_json(&jobs)
 }
 
+/// Digests of the forwarding tables among some routers, by file. Files that cannot be read have
+/// none; their routers were refused before.
+pub(super) fn of_tables(routers: &[Choice]) -> BTreeMap<String, String> {
+    let files =
+        routers.iter().filter(|router| router.name() == "table").filter_map(|router| router.get("file"));
+    let digest = |file: &str| {
+        let mut hash = Fnv::default();
+        hash.text(&read_table(file).ok()?);
+        Some((file.to_string(), hash.hex()))
+    };
+    files.filter_map(digest).collect()
+}
+
 /// Digest of a network: its nodes and links in order.
 pub(super) fn of_topology(topology: &Topology) -> String {
     let mut hash = Fnv::default();
@@ -74,8 +98,16 @@ pub(super) fn of_topology(topology: &Topology) -> String {
         hash.number(u64::from(topology.dst(link).0));
         hash.number(topology.link(link).capacity.to_bits());
         hash.number(topology.link(link).latency_ps);
+        if topology.link(link).cost != 1 {
+            hash.number(u64::from(topology.link(link).cost));
+        }
     }
     hash.number(topology.switch_latency_ps());
+    for change in topology.changes() {
+        hash.number(change.at_ps);
+        let nodes = (0..topology.node_count() as u32).map(NodeId);
+        nodes.flat_map(|node| change.topology.outgoing(node)).for_each(|link| hash.number(u64::from(link.0)));
+    }
     hash.hex()
 }
 

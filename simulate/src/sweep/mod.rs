@@ -17,11 +17,15 @@ mod identity;
 mod logged_jobs;
 mod plan;
 mod resume;
+mod route_checks;
 mod selection;
 
 pub use estimate::Estimate;
 pub use plan::{Plan, Settings, names};
+pub use route_checks::RouteCheck;
 pub use selection::Selection;
+
+use std::collections::BTreeMap;
 
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::import::{Input, Scratch};
@@ -31,6 +35,7 @@ use serde::Serialize;
 
 use crate::flow_list::FlowList;
 use crate::result::RunLabels;
+use crate::routing::RouterPool;
 use crate::run::{JobSource, Submission, refusal};
 use crate::scenario::{Axes, Axis, Job};
 use crate::topology::Topology;
@@ -48,6 +53,10 @@ pub struct Sweep {
     jobs_digest: String,
     recordings_digest: String,
     axes: Axes,
+    /// Digests of the forwarding tables that routers take, by file.
+    table_digests: BTreeMap<String, String>,
+    /// Routers for the next run.
+    routers: RouterPool,
     jobs: Vec<JobSource>,
     settings: Settings,
     repeat: u32,
@@ -130,6 +139,8 @@ impl Sweep {
             workloads,
             flows: None,
             workload_digests,
+            table_digests: identity::of_tables(plan.axes.get(Axis::Router)),
+            routers: RouterPool::default(),
             axes: plan.axes,
             jobs,
             settings: plan.settings,
@@ -473,9 +484,8 @@ mod tests {
         for (text, expected) in [
             (
                 "router: dmodkk\n",
-                "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, exec)",
+                "unknown router `dmodkk`; did you mean dmodk or smodk? (known: dmodk, smodk, random, ecmp, greedy, greedy-max, minimal, valiant, ugal, table, exec)",
             ),
-            ("router: ugal\n", "router `ugal` is not available yet"),
             (
                 "model: trafic\n",
                 "unknown model `trafic`; did you mean traffic? (known: traffic, flow, packet, auto)",

@@ -104,8 +104,10 @@ impl Plan {
             .ok_or_else(|| {
                 Error::usage(format!("the product of all alternatives has more than {MOST_POINTS} points"))
             })?;
+        let failures = scenario.failures;
+        let networks = scenario.networks.into_iter().map(|network| network.with_failures(&failures));
         Ok(Self {
-            networks: scenario.networks,
+            networks: networks.collect(),
             options: scenario.options,
             axes,
             jobs: scenario.jobs,

@@ -11,18 +11,24 @@ pub(super) struct Adjacency {
 
 impl Adjacency {
     /// Groups the links 0, 1, … by `ends` (one node per link); within a node they ascend by `rank`,
-    /// then by number.
-    pub(super) fn new(nodes: usize, ends: &[NodeId], rank: impl Fn(LinkId) -> u32) -> Self {
+    /// then by number. Links that are not `up` are left out.
+    pub(super) fn new(
+        nodes: usize,
+        ends: &[NodeId],
+        rank: impl Fn(LinkId) -> u32,
+        is_up: impl Fn(LinkId) -> bool,
+    ) -> Self {
+        let up = || (0..).map(LinkId).zip(ends).filter(|(link, _)| is_up(*link));
         let mut offsets = vec![0; nodes + 1];
-        for end in ends {
+        for (_, end) in up() {
             offsets[end.0 as usize + 1] += 1;
         }
         for node in 0..nodes {
             offsets[node + 1] += offsets[node];
         }
-        let mut links = vec![LinkId(0); ends.len()];
+        let mut links = vec![LinkId(0); offsets[nodes] as usize];
         let mut next = offsets.clone();
-        for (link, end) in (0..).map(LinkId).zip(ends) {
+        for (link, end) in up() {
             let place = &mut next[end.0 as usize];
             links[*place as usize] = link;
             *place += 1;

@@ -10,7 +10,10 @@ use super::options::{DEFAULT_LATENCY_PS, TopologyOptions};
 use super::parameters::positive_or;
 use super::uniform::UniformNetwork;
 use super::xgft::{self, Arity};
-use super::{Faults, LinkSpec, PortOrder, Topology, fat_tree, graphml, leaf_spine, star, torus};
+use super::{
+    Faults, LinkSpec, PortOrder, Topology, dragonfly, fat_tree, graphml, hyperx, jellyfish, leaf_spine,
+    slimfly, star, torus,
+};
 
 /// A network as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,11 @@ enum Generator {
     FatTree,
     LeafSpine,
     Torus,
+    Mesh,
+    HyperX,
+    Dragonfly,
+    Jellyfish,
+    SlimFly,
 }
 
 /// Generators by name, in the order of the documentation.
@@ -38,9 +46,12 @@ const GENERATORS: &[(&str, Generator)] = &[
     ("fat-tree", Generator::FatTree),
     ("leaf-spine", Generator::LeafSpine),
     ("torus", Generator::Torus),
+    ("mesh", Generator::Mesh),
+    ("hyperx", Generator::HyperX),
+    ("dragonfly", Generator::Dragonfly),
+    ("jellyfish", Generator::Jellyfish),
+    ("slimfly", Generator::SlimFly),
 ];
-/// Names of generators that do not exist yet.
-const LATER: &[&str] = &["dragonfly", "hyperx"];
 
 impl TopologyChoice {
     /// Parses one choice: text with a `.` or a `/` outside brackets is a file, other text a
@@ -87,9 +98,6 @@ impl fmt::Display for TopologyChoice {
 
 fn generator(choice: &Choice) -> Result<Generator> {
     let name = choice.name();
-    if LATER.contains(&name) {
-        return Err(Error::usage(format!("topology `{name}` is not available yet")));
-    }
     match GENERATORS.iter().find(|(known, _)| *known == name) {
         Some((_, generator)) => Ok(*generator),
         None => {
@@ -124,10 +132,14 @@ fn generate(choice: &Choice, options: &TopologyOptions) -> Result<Topology> {
     let generator = generator(choice)?;
     let own: &[&str] = match generator {
         Generator::Star => &["hosts"],
-        Generator::Xgft => &["m", "w", "variant"],
+        Generator::Xgft => &["m", "w", "p", "variant"],
         Generator::FatTree => &["k"],
-        Generator::LeafSpine => &["leaves", "spines", "hosts"],
-        Generator::Torus => &["dims", "hosts"],
+        Generator::LeafSpine => &["leaves", "spines", "hosts", "links"],
+        Generator::Torus | Generator::Mesh => &["dims", "hosts"],
+        Generator::HyperX => &["dims", "hosts", "links"],
+        Generator::Dragonfly => &["a", "h", "p", "groups"],
+        Generator::Jellyfish => &["switches", "degree", "hosts", "seed"],
+        Generator::SlimFly => &["q", "hosts"],
     };
     choice.only(&[own, &["slots", "capacity"]].concat())?;
     let capacity = match choice.get("capacity") {
@@ -140,6 +152,7 @@ fn generate(choice: &Choice, options: &TopologyOptions) -> Result<Topology> {
         latency_ps: options.link_latency_ps.unwrap_or(DEFAULT_LATENCY_PS),
         port: None,
         faults: Faults::default(),
+        cost: 1,
     };
     let mut network = UniformNetwork::new(choice, slots, link);
     match generator {
@@ -147,7 +160,12 @@ fn generate(choice: &Choice, options: &TopologyOptions) -> Result<Topology> {
         Generator::Xgft => xgft::build(&Arity::parse(choice)?, &mut network),
         Generator::FatTree => xgft::build(&fat_tree::arity(choice)?, &mut network),
         Generator::LeafSpine => xgft::build(&leaf_spine::arity(choice)?, &mut network),
-        Generator::Torus => torus::build(&torus::Torus::parse(choice)?, &mut network),
+        Generator::Torus => torus::build(&torus::Grid::torus(choice)?, &mut network),
+        Generator::Mesh => torus::build(&torus::Grid::mesh(choice)?, &mut network),
+        Generator::HyperX => hyperx::build(&hyperx::HyperX::parse(choice)?, &mut network),
+        Generator::Dragonfly => dragonfly::build(&dragonfly::Dragonfly::parse(choice)?, &mut network),
+        Generator::Jellyfish => jellyfish::build(&jellyfish::Jellyfish::parse(choice)?, &mut network),
+        Generator::SlimFly => slimfly::build(&slimfly::SlimFly::parse(choice)?, &mut network),
     }?;
     let switch_latency_ps = options.switch_latency_ps.unwrap_or(0);
     Topology::freeze(choice.label(), network.into_graph(), PortOrder::Number, switch_latency_ps)
@@ -184,6 +202,14 @@ mod tests {
             ("torus[dims=4x4x4]", 64, 64, 2 * (64 + 3 * 64)),
             ("torus[dims=2x3x1]", 6, 6, 2 * (6 + 3 + 6)),
             ("torus[dims=5,hosts=3]", 15, 5, 2 * (15 + 5)),
+            ("mesh[dims=4x4x4]", 64, 64, 2 * (64 + 3 * 48)),
+            ("mesh[dims=2x1x7,hosts=2]", 28, 14, 2 * (28 + 7 + 2 * 6)),
+            ("hyperx[dims=4x3,hosts=2]", 24, 12, 2 * (24 + 3 * 6 + 4 * 3)),
+            ("xgft[m=4:4:3,w=1:2:2,p=1:2:3]", 48, 12 + 6 + 4, 2 * (48 + 2 * 24 + 3 * 12)),
+            ("leaf-spine[leaves=4,spines=2,hosts=8,links=3]", 32, 6, 2 * (32 + 3 * 8)),
+            ("dragonfly[a=4,h=2,p=2]", 72, 36, 2 * (72 + 9 * 6 + 36)),
+            ("jellyfish[switches=20,degree=4,hosts=2]", 40, 20, 2 * (40 + 40)),
+            ("slimfly[q=5]", 50 * 4, 50, 2 * (200 + 175)),
         ];
         for (text, hosts, switches, links) in cases {
             let net = made(text);
@@ -216,10 +242,28 @@ mod tests {
         let cases = [
             (
                 "stra[hosts=2]",
-                "unknown topology `stra`; did you mean star? (known: star, xgft, fat-tree, leaf-spine, torus)",
+                "unknown topology `stra`; did you mean star? (known: star, xgft, fat-tree, leaf-spine, torus, mesh, hyperx, dragonfly, jellyfish, slimfly)",
             ),
-            ("dragonfly[a=4,h=2,p=2]", "topology `dragonfly` is not available yet"),
-            ("hyperx[dims=4x4,hosts=4]", "topology `hyperx` is not available yet"),
+            (
+                "dragonfly[a=4,h=2,p=2,groups=10]",
+                "`dragonfly[a=4,h=2,p=2,groups=10]`: groups is 10, expected at most a·h + 1 = 9: a group reaches no more",
+            ),
+            (
+                "hyperx[dims=4x4,links=2]",
+                "`hyperx[dims=4x4,links=2]`: links has 1 numbers, expected 2, one per dimension",
+            ),
+            (
+                "jellyfish[switches=4,degree=4]",
+                "`jellyfish[switches=4,degree=4]`: degree is 4, expected less than the 4 switches",
+            ),
+            (
+                "slimfly[q=6]",
+                "`slimfly[q=6]`: q is 6, expected a prime power from 3 to 127: 3, 4, 5, 7, 8, 9, 11, 13, …",
+            ),
+            (
+                "xgft[m=4:4,w=1:1,p=2]",
+                "`xgft[m=4:4,w=1:1,p=2]`: p has 1 levels, expected 2, as m has, and no zeros",
+            ),
             ("star", "`star` needs `hosts=…` in brackets"),
             ("star[hosts=0]", "`star[hosts=0]`: hosts is 0, expected at least 1"),
             ("star[hosts=2,slots=0]", "`star[hosts=2,slots=0]`: slots is 0, expected at least 1"),

@@ -1,12 +1,13 @@
 //! Checks an untrusted graph and freezes it into a [`Topology`].
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use phaseflow_collect::{Error, Result};
 
 use super::adjacency::Adjacency;
 use super::paths::PathTables;
-use super::{HostId, LinkId, NetworkGraph, Node, NodeId, PortOrder, Topology};
+use super::{HostId, LinkId, LinkSpec, MAX_COST, NetworkGraph, Node, NodeId, PortOrder, Topology};
 
 /// Most nodes of a topology: 4 million, forty times the hosts of the largest machines (about 10⁵);
 /// at 160 bytes each they take 640 MiB.
@@ -32,6 +33,39 @@ impl Topology {
         let topology = assemble(label, graph, order, switch_latency_ps).map_err(|error| error.at(label))?;
         topology.check_reachable().map_err(|error| error.at(label))?;
         Ok(topology)
+    }
+
+    /// The same network with some links down, by number; hosts must still reach each other.
+    ///
+    /// # Errors
+    /// Hosts that do not.
+    pub(super) fn with_links_down(&self, down: &[bool], generation: u32) -> Result<Self> {
+        let is_up = |link: LinkId| !down[link.0 as usize];
+        let rank = |ends: &[NodeId], link: LinkId| self.order[ends[link.0 as usize].0 as usize];
+        let (nodes, src, dst) = (self.node_count(), &self.src, &self.dst);
+        let outgoing = Adjacency::new(nodes, src, |link| rank(dst, link), is_up);
+        let incoming = Adjacency::new(nodes, dst, |link| rank(src, link), is_up);
+        let is_switch: Vec<bool> = self.nodes.iter().map(|node| node.slots.is_none()).collect();
+        let paths = PathTables::new(&is_switch, &self.hosts, (src, dst), &self.links, &outgoing, &incoming);
+        let changed = Self {
+            outgoing,
+            incoming,
+            paths,
+            levels: OnceLock::new(),
+            changes: Vec::new(),
+            generation,
+            label: self.label.clone(),
+            nodes: self.nodes.clone(),
+            hosts: self.hosts.clone(),
+            slots: self.slots.clone(),
+            order: self.order.clone(),
+            src: self.src.clone(),
+            dst: self.dst.clone(),
+            links: self.links.clone(),
+            ..*self
+        };
+        changed.check_reachable()?;
+        Ok(changed)
     }
 
     /// `edge1 → core1`, for messages.
@@ -121,6 +155,10 @@ fn assemble(label: &str, graph: NetworkGraph, order: PortOrder, switch_latency_p
                 name()
             )));
         }
+        if !(1..=MAX_COST).contains(&edge.weight.cost) {
+            let cost = edge.weight.cost;
+            return Err(Error::data(format!("{} has cost {cost}, expected 1 to {MAX_COST}", name())));
+        }
         if from == to {
             return Err(Error::data(format!("{} leads from a node to itself", name())));
         }
@@ -128,18 +166,18 @@ fn assemble(label: &str, graph: NetworkGraph, order: PortOrder, switch_latency_p
     let node = |index: usize| NodeId(index as u32);
     let src: Vec<NodeId> = edges.iter().map(|edge| node(edge.source().index())).collect();
     let dst: Vec<NodeId> = edges.iter().map(|edge| node(edge.target().index())).collect();
-    let links = edges.into_iter().map(|edge| edge.weight).collect();
+    let links: Vec<LinkSpec> = edges.into_iter().map(|edge| edge.weight).collect();
 
     let port_order = order;
     let order = ranks(&nodes, port_order);
     let rank = |ends: &[NodeId], link: LinkId| order[ends[link.0 as usize].0 as usize];
-    let outgoing = Adjacency::new(nodes.len(), &src, |link| rank(&dst, link));
-    let incoming = Adjacency::new(nodes.len(), &dst, |link| rank(&src, link));
+    let outgoing = Adjacency::new(nodes.len(), &src, |link| rank(&dst, link), |_| true);
+    let incoming = Adjacency::new(nodes.len(), &dst, |link| rank(&src, link), |_| true);
     let is_switch: Vec<bool> = nodes.iter().map(|node| node.slots.is_none()).collect();
     let hosts: Vec<NodeId> =
         (0..nodes.len()).filter(|node| !is_switch[*node]).map(|node| NodeId(node as u32)).collect();
     let slots = nodes.iter().filter_map(|node| node.slots).collect();
-    let paths = PathTables::new(&is_switch, &hosts, &src, &dst, &outgoing, &incoming);
+    let paths = PathTables::new(&is_switch, &hosts, (&src, &dst), &links, &outgoing, &incoming);
     let label = label.to_string();
     Ok(Topology {
         label,
@@ -154,6 +192,9 @@ fn assemble(label: &str, graph: NetworkGraph, order: PortOrder, switch_latency_p
         outgoing,
         incoming,
         paths,
+        levels: OnceLock::new(),
+        changes: Vec::new(),
+        generation: 0,
         switch_latency_ps,
     })
 }

@@ -2,20 +2,30 @@
 //!
 //! A topology is built as a petgraph graph ([`NetworkGraph`]) by a generator or from GraphML, then
 //! checked and frozen into [`Topology`]: parallel vectors and CSR adjacency, ids as `u32` newtypes.
-//! Hosts do not forward: a route passes through switches only. A generated direct network (torus)
-//! has a switch beside each host.
+//! Hosts do not forward: a route passes through switches only. A generated direct network (torus,
+//! dragonfly) has a switch beside each host.
 //!
-//! Distances and next hops towards a host ([`ShortestPaths`]) are computed at their first use and
+//! Paths are shortest if the sum of their links' costs is least; costs are 1 unless the network says
+//! otherwise. Distances and next hops towards a host ([`ShortestPaths`]) are computed at their first use and
 //! shared by all runs on the topology. They are equal for all hosts on the same switches, so they
 //! are kept once for each such *attachment*.
 
 mod adjacency;
 mod choice;
+mod coordinates;
+mod dragonfly;
+mod failure;
 mod fat_tree;
 mod faults;
 mod freeze;
+mod galois;
 mod graphml;
+mod hyperx;
+mod jellyfish;
 mod leaf_spine;
+mod levels;
+#[cfg(test)]
+pub(crate) mod measured;
 mod options;
 mod parameters;
 mod paths;
@@ -23,12 +33,15 @@ mod scale;
 mod search;
 #[cfg(test)]
 pub(crate) mod sketch;
+mod slimfly;
 mod star;
 #[cfg(test)]
 pub(crate) mod test_tree;
 mod torus;
 mod uniform;
 mod xgft;
+
+use std::sync::OnceLock;
 
 use petgraph::graph::DiGraph;
 use serde::{Deserialize, Serialize};
@@ -37,8 +50,10 @@ use adjacency::Adjacency;
 use paths::PathTables;
 
 pub use choice::{TopologyChoice, topology};
+pub use failure::{Change, Failure};
 pub use faults::Faults;
 pub use graphml::{Annotations, Attribute, write_graphml};
+pub use levels::Levels;
 pub use options::TopologyOptions;
 pub use paths::{Distances, ShortestPaths};
 pub use scale::Scale;
@@ -79,7 +94,13 @@ pub struct LinkSpec {
     pub port: Option<String>,
     /// Its faults.
     pub faults: Faults,
+    /// What it costs a path between switches, from 1 to [`MAX_COST`]: routers that take shortest
+    /// paths take those of least cost.
+    pub cost: u32,
 }
+
+/// Largest cost of a link: a path of all 4 million switches still has a cost below 2³².
+pub const MAX_COST: u32 = 1000;
 
 /// A network while it is built.
 pub type NetworkGraph = DiGraph<Node, LinkSpec, u32>;
@@ -100,6 +121,10 @@ pub struct Topology {
     outgoing: Adjacency,
     incoming: Adjacency,
     paths: PathTables,
+    levels: OnceLock<Option<Levels>>,
+    /// What fails in the course of a run, in order of time.
+    changes: Vec<Change>,
+    generation: u32,
     switch_latency_ps: u64,
 }
 
@@ -197,7 +222,7 @@ impl Topology {
         self.dst[link.0 as usize]
     }
 
-    /// Capacity and latency of a link.
+    /// Capacity, latency, cost and faults of a link.
     pub fn link(&self, link: LinkId) -> &LinkSpec {
         &self.links[link.0 as usize]
     }

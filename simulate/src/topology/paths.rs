@@ -1,6 +1,7 @@
 //! Shortest paths towards a host as a DAG; paths are not enumerated.
 //!
-//! A switch at distance `d` from the destination may send to any neighbour at distance `d − 1`.
+//! A switch at distance `d` from the destination may send to any neighbour at distance `d − c` over a
+//! link of cost `c`, which is 1 unless the network says otherwise.
 //! Routing needs only these *candidates* of each hop, for any number of paths: a three-level fat
 //! tree of 2 048 hosts has 256 between two hosts, a torus of 16³ millions. Distances to an
 //! attachment are computed together, those to 64 attachments at once if several are used.
@@ -14,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::adjacency::Adjacency;
 use super::search::{self, NONE};
-use super::{HostId, LinkId, NodeId, Topology};
+use super::{HostId, LinkId, LinkSpec, NodeId, Topology};
 
 /// Shortest paths: the attachments of hosts, and the results so far for each attachment.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub(super) struct PathTables {
     leads_to: Vec<u32>,
     /// By place in the incoming adjacency: number of the switch that the link comes from.
     before: Vec<u32>,
+    /// By link: its cost; empty if all cost 1.
+    costs: Vec<u32>,
     /// By host: its attachment.
     attachment: Vec<u32>,
     /// By attachment: the switches at the other end of the hosts' incoming links, ascending, once
@@ -77,7 +80,7 @@ const SCATTERED: u32 = u32::MAX - 1;
 /// Least number that does not fit into 16 bits of a range.
 const MANY: u32 = u16::MAX as u32;
 
-/// Number of links from anywhere to one host.
+/// Cost of the shortest paths from anywhere to one host: the number of their links, if all cost 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Distances<'a> {
     topology: &'a Topology,
@@ -98,8 +101,8 @@ impl PathTables {
     pub(super) fn new(
         is_switch: &[bool],
         hosts: &[NodeId],
-        src: &[NodeId],
-        dst: &[NodeId],
+        (src, dst): (&[NodeId], &[NodeId]),
+        links: &[LinkSpec],
         outgoing: &Adjacency,
         incoming: &Adjacency,
     ) -> Self {
@@ -133,6 +136,10 @@ impl PathTables {
         let from = |link: &LinkId| switch[src[link.0 as usize].0 as usize];
         Self {
             before: incoming.all().iter().map(from).collect(),
+            costs: match links.iter().all(|link| link.cost == 1) {
+                true => Vec::new(),
+                false => links.iter().map(|link| link.cost).collect(),
+            },
             multihomed: hosts.iter().map(|host| outgoing.of(*host).len() > 1).collect(),
             back_to_back: src.iter().zip(dst).any(|(src, dst)| is_host(*src) && is_host(*dst)),
             outgoing: nodes.iter().map(|node| outgoing.range(*node).0).collect(),
@@ -169,6 +176,12 @@ impl Topology {
     /// The node of a switch, by its number among the switches.
     pub fn switch(&self, number: usize) -> NodeId {
         self.paths.nodes[number]
+    }
+
+    /// The number of a switch among the switches; `None` for a host.
+    pub fn switch_number(&self, node: NodeId) -> Option<usize> {
+        let switch = self.paths.switch[node.0 as usize];
+        (switch != NONE).then_some(switch as usize)
     }
 
     /// Distances to a host. The first call for an attachment takes time in proportion to the number
@@ -210,7 +223,9 @@ impl Topology {
         let number = attachment as usize;
         if known[number].get().is_none() {
             let block = number / search::PLACES;
-            if self.paths.searches[block].fetch_add(1, Ordering::Relaxed) < FEW {
+            let is_single = !self.paths.costs.is_empty()
+                || self.paths.searches[block].fetch_add(1, Ordering::Relaxed) < FEW;
+            if is_single {
                 return known[number].get_or_init(|| self.find_distances(attachment));
             }
             let first = block * search::PLACES;
@@ -230,9 +245,19 @@ impl Topology {
         &self.paths.before[start as usize..end as usize]
     }
 
-    /// Breadth-first search against the links, from all switches of the attachment at once.
+    /// Search against the links, from all switches of the attachment at once: breadth first if all
+    /// links cost 1.
     fn find_distances(&self, attachment: u32) -> Vec<u32> {
         let tables = &self.paths;
+        if !tables.costs.is_empty() {
+            let starts = &tables.attachments[attachment as usize];
+            return search::least_costs(tables.nodes.len(), starts, |switch| {
+                let (start, end) = self.incoming.range(tables.nodes[switch as usize]);
+                let links = &self.incoming.all()[start as usize..end as usize];
+                let costs = links.iter().map(|link| tables.costs[link.0 as usize]);
+                self.before(switch).iter().copied().zip(costs)
+            });
+        }
         let mut distances = vec![NONE; tables.nodes.len()];
         let mut queue: Vec<u32> = Vec::with_capacity(tables.nodes.len());
         queue.extend(&tables.attachments[attachment as usize]);
@@ -272,7 +297,10 @@ impl Topology {
         // The attachment itself has no candidates, nor has a switch without a path.
         let distance = Some(distances[switch]).filter(|distance| *distance != NONE).unwrap_or(0);
         let after = move |link: &LinkId| distances.get(self.paths.leads_to[link.0 as usize] as usize);
-        let is_nearer = move |link: &LinkId| after(link).is_some_and(|after| *after < distance);
+        let cost = |link: &LinkId| self.paths.costs.get(link.0 as usize).copied().unwrap_or(1);
+        let is_nearer = move |link: &LinkId| {
+            after(link).is_some_and(|after| after.checked_add(cost(link)) == Some(distance))
+        };
         (0..).zip(links.iter().copied()).filter(move |(_, link)| is_nearer(link))
     }
 
@@ -341,8 +369,8 @@ impl Scattered {
 }
 
 impl Distances<'_> {
-    /// Links on a shortest path from `node` through switches; 0 from the host itself, `None` if
-    /// there is no path.
+    /// Cost of a shortest path from `node` through switches, the links of hosts at 1; 0 from the host
+    /// itself, `None` if there is no path.
     pub fn from(&self, node: NodeId) -> Option<u32> {
         let tables = &self.topology.paths;
         if node == self.topology.host(self.to) {

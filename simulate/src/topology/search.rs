@@ -6,6 +6,9 @@
 //! as in trees and other networks of small diameter. From places that are far apart in a torus they
 //! share little, and single searches take as long.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 /// No switch, no link, no path.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -59,6 +62,37 @@ pub(super) fn distances<'a>(
     distances
 }
 
+/// By switch: cost of the cheapest path from the switch to one of `starts`, or `NONE`. `before` has
+/// the switches (and numbers above them, which are none) with a link to a switch, and the link's
+/// cost. E. W. Dijkstra, "A note on two problems in connexion with graphs" (Numer. Math. 1, 1959).
+pub(super) fn least_costs<I: Iterator<Item = (u32, u32)>>(
+    switches: usize,
+    starts: &[u32],
+    before: impl Fn(u32) -> I,
+) -> Vec<u32> {
+    let mut costs = vec![NONE; switches];
+    let mut open: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+    for start in starts {
+        costs[*start as usize] = 0;
+        open.push(Reverse((0, *start)));
+    }
+    while let Some(Reverse((cost, switch))) = open.pop() {
+        if cost > costs[switch as usize] {
+            continue;
+        }
+        for (from, more) in before(switch) {
+            let further = cost.saturating_add(more);
+            if let Some(known) = costs.get_mut(from as usize)
+                && further < *known
+            {
+                *known = further;
+                open.push(Reverse((further, from)));
+            }
+        }
+    }
+    costs
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
@@ -99,6 +133,30 @@ mod tests {
             let before: Vec<Vec<u32>> = (0..switches).map(|switch| before(switch).chain([NONE]).collect()).collect();
             let found = distances(switches as usize, &places, |switch| &before[switch as usize]);
             let expected: Vec<Vec<u32>> = places.iter().map(|starts| by_links(switches, &links, starts)).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        /// Costs are those of Bellman and Ford's relaxations; with links of cost 1, distances.
+        #[test]
+        fn costs_are_those_of_relaxations(
+            switches in 1..60_u32,
+            links in prop::collection::vec((0..1000_u32, 0..1000_u32, 1..9_u32), 0..300),
+            starts in prop::collection::vec(0..1000_u32, 1..4),
+        ) {
+            let links: Vec<_> = links.iter().map(|(a, b, cost)| (a % switches, b % switches, *cost)).collect();
+            let starts: Vec<u32> = starts.iter().map(|start| start % switches).collect();
+            let found = least_costs(switches as usize, &starts, |switch| {
+                let before = links.iter().filter(move |(_, to, _)| *to == switch);
+                before.map(|(from, _, cost)| (*from, *cost)).chain([(NONE, 1)])
+            });
+            let mut expected = vec![NONE; switches as usize];
+            starts.iter().for_each(|start| expected[*start as usize] = 0);
+            for _ in 0..switches {
+                for (from, to, cost) in &links {
+                    let through = expected[*to as usize].saturating_add(*cost);
+                    expected[*from as usize] = expected[*from as usize].min(through);
+                }
+            }
             prop_assert_eq!(found, expected);
         }
     }

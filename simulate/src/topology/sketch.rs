@@ -17,7 +17,7 @@ pub(crate) fn sketch(text: &str) -> NetworkGraph {
                 graph.add_node(Node { name: name.into(), slots, mac: None, dpid: None })
             })
         });
-        let link = LinkSpec { capacity: 1.0, latency_ps: 0, port: None, faults: Faults::default() };
+        let link = LinkSpec { capacity: 1.0, latency_ps: 0, port: None, faults: Faults::default(), cost: 1 };
         graph.add_edge(a, b, link.clone());
         if cable.contains('-') {
             graph.add_edge(b, a, link);

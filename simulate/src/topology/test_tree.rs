@@ -14,7 +14,8 @@ pub(crate) fn tree(edges: &[Vec<u32>], cores: usize, capacities: &[f64]) -> Topo
     let mut join = |graph: &mut NetworkGraph, a, b| {
         let capacity = *capacities.next().unwrap();
         for (a, b) in [(a, b), (b, a)] {
-            graph.add_edge(a, b, LinkSpec { capacity, latency_ps: 0, port: None, faults: Faults::default() });
+            let faults = Faults::default();
+            graph.add_edge(a, b, LinkSpec { capacity, latency_ps: 0, port: None, faults, cost: 1 });
         }
     };
     for (i, hosts) in edges.iter().enumerate() {

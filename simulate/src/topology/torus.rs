@@ -1,77 +1,79 @@
-//! Tori of any dimension: `torus[dims=4x4x4]`.
+//! Tori and meshes of any dimension: `torus[dims=4x4x4]`, `mesh[dims=4x4x4]`.
 //!
-//! A switch beside each host (or beside `hosts` of them) joined to its two neighbours in each
-//! dimension. In a dimension of two both neighbours are the same switch, joined once; a dimension
-//! of one has none. Host `h5` of `torus[dims=4x4]` hangs on switch `s1.1`: the last coordinate
-//! counts first.
+//! A switch beside each host (or beside `hosts` of them) joined to its neighbours in each
+//! dimension. In a torus each dimension is a ring; in a mesh it is a line, whose ends have one
+//! neighbour. In a ring of two both neighbours are the same switch, joined once; a dimension of one
+//! has none. Host `h5` of `torus[dims=4x4]` hangs on switch `s1.1`: the last coordinate counts
+//! first.
 
 use phaseflow_collect::choice::Choice;
 use phaseflow_collect::{Error, Result};
 
+use super::coordinates::{coordinates, strides, volume};
 use super::parameters::positive_or;
 use super::uniform::UniformNetwork;
 
 /// Switches per dimension and hosts per switch.
-pub(super) struct Torus {
+pub(super) struct Grid {
     dims: Vec<u32>,
     hosts: u32,
+    /// True if each dimension is a ring.
+    wraps: bool,
 }
 
-impl Torus {
-    /// Parameters `dims` and `hosts` (per switch, default 1).
-    pub(super) fn parse(choice: &Choice) -> Result<Self> {
+impl Grid {
+    /// Parameters `dims` and `hosts` (per switch, default 1) of a torus.
+    pub(super) fn torus(choice: &Choice) -> Result<Self> {
+        Self::parse(choice, true)
+    }
+
+    /// The same of a mesh.
+    pub(super) fn mesh(choice: &Choice) -> Result<Self> {
+        Self::parse(choice, false)
+    }
+
+    fn parse(choice: &Choice, wraps: bool) -> Result<Self> {
         let dims: Vec<u32> = choice.required_list("dims")?;
         if dims.contains(&0) {
             return Err(Error::usage(format!("`{choice}`: dims has no zeros")));
         }
-        Ok(Self { dims, hosts: positive_or(choice, "hosts", 1)? })
+        Ok(Self { dims, hosts: positive_or(choice, "hosts", 1)?, wraps })
+    }
+
+    /// Cables along a line or ring of `extent` switches.
+    fn cables(&self, extent: u32) -> u32 {
+        if self.wraps && extent > 2 { extent } else { extent - 1 }
     }
 }
 
-/// Builds the torus: hosts `h0`…, then switches `s0.0.0`… .
-pub(super) fn build(torus: &Torus, network: &mut UniformNetwork<'_>) -> Result<()> {
-    let per_switch = u64::from(torus.hosts);
-    let switches = torus.dims.iter().fold(1, |product: u64, dim| product.saturating_mul(u64::from(*dim)));
+/// Builds the grid: hosts `h0`…, then switches `s0.0.0`… .
+pub(super) fn build(grid: &Grid, network: &mut UniformNetwork<'_>) -> Result<()> {
+    let per_switch = u64::from(grid.hosts);
+    let switches = volume(&grid.dims);
     let hosts = switches.saturating_mul(per_switch);
-    // Cables that each switch adds in a dimension: a ring has as many as switches, a pair half as
-    // many.
-    let halves: u64 = torus.dims.iter().map(|dim| u64::from(*dim - 1).min(2)).sum();
-    network.reserve(
-        hosts.saturating_add(switches),
-        hosts.saturating_mul(2).saturating_add(switches.saturating_mul(halves)),
-    )?;
+    let of_dimension = |dim: &u32| (switches / u64::from(*dim)).saturating_mul(u64::from(grid.cables(*dim)));
+    let cables = grid.dims.iter().map(of_dimension).fold(hosts, u64::saturating_add);
+    network.reserve(hosts.saturating_add(switches), cables.saturating_mul(2))?;
 
     for host in 0..hosts {
         network.host(format!("h{host}"));
     }
     for switch in 0..switches {
-        network.switch(format!("s{}", coordinates(switch, &torus.dims)));
+        network.switch(format!("s{}", coordinates(switch, &grid.dims)));
     }
     for host in 0..hosts {
         network.cable(host, hosts + host / per_switch);
     }
     for switch in 0..switches {
-        let mut stride = 1;
-        for dim in torus.dims.iter().rev().map(|dim| u64::from(*dim)) {
+        for (dim, stride) in strides(&grid.dims) {
             let at = switch / stride % dim;
-            if dim > 2 || (dim == 2 && at == 0) {
+            if at + 1 < dim || (grid.wraps && dim > 2) {
                 let next = switch - at * stride + (at + 1) % dim * stride;
                 network.cable(hosts + switch, hosts + next);
             }
-            stride *= dim;
         }
     }
     Ok(())
-}
-
-fn coordinates(switch: u64, dims: &[u32]) -> String {
-    let (mut rest, mut digits) = (switch, Vec::new());
-    for dim in dims.iter().rev() {
-        digits.push((rest % u64::from(*dim)).to_string());
-        rest /= u64::from(*dim);
-    }
-    digits.reverse();
-    digits.join(".")
 }
 
 #[cfg(test)]
@@ -79,11 +81,13 @@ mod tests {
     use crate::topology::{HostId, TopologyChoice, TopologyOptions, topology};
 
     #[test]
-    fn distances_are_those_around_the_rings() {
+    fn distances_are_those_around_the_rings_and_along_the_lines() {
         for (text, dims) in [
             ("torus[dims=4x5x2]", vec![4, 5, 2]),
             ("torus[dims=7]", vec![7]),
             ("torus[dims=3x1x4]", vec![3, 1, 4]),
+            ("mesh[dims=4x5x2]", vec![4, 5, 2]),
+            ("mesh[dims=7]", vec![7]),
         ] {
             let choice = TopologyChoice::parse(text).unwrap();
             let net = topology(&choice, &TopologyOptions::default()).unwrap();
@@ -93,7 +97,7 @@ mod tests {
                     let (mut a, mut b, mut hops) = (src, dst, 0);
                     for dim in dims.iter().rev() {
                         let apart = (a % dim).abs_diff(b % dim);
-                        hops += apart.min(dim - apart);
+                        hops += if text.starts_with("mesh") { apart } else { apart.min(dim - apart) };
                         (a, b) = (a / dim, b / dim);
                     }
                     let expected = if src == dst { 0 } else { hops + 2 };

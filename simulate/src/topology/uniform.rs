@@ -49,8 +49,14 @@ impl<'a> UniformNetwork<'a> {
 
     /// A link each way between two nodes, by number.
     pub(super) fn cable(&mut self, a: u64, b: u64) {
+        self.costly_cable(a, b, self.link.cost);
+    }
+
+    /// The same with a cost for paths.
+    pub(super) fn costly_cable(&mut self, a: u64, b: u64, cost: u32) {
         let (a, b) = (NodeIndex::new(a as usize), NodeIndex::new(b as usize));
-        self.graph.add_edge(a, b, self.link.clone());
-        self.graph.add_edge(b, a, self.link.clone());
+        let link = LinkSpec { cost, ..self.link.clone() };
+        self.graph.add_edge(a, b, link.clone());
+        self.graph.add_edge(b, a, link);
     }
 }

@@ -7,6 +7,10 @@
 //! m₂·(…)) is the one that D-mod-K divides; within a level, nodes are numbered by their digits, the
 //! x above the y, so that the parents of a node ascend by y_{l+1}.
 //!
+//! With parallel links, `p=1:2:2`, each of the cables to a parent of level l is p_l cables: PGFT(h;
+//! m; w; p) of E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on
+//! real life fat trees" (CCIT report 776, Technion 2010).
+//!
 //! PFSim's generator joins a node with every node of the next level in its subtree, whatever y_l …
 //! y_1: where all w but the last are 1 that is the same tree, else it has w₁·…·w_l times the links.
 //! `variant=pfsim` builds that.
@@ -16,10 +20,11 @@ use phaseflow_collect::{Error, Result};
 
 use super::uniform::UniformNetwork;
 
-/// Children (`m`) and parents (`w`) per node, from the hosts up.
+/// Children (`m`) and parents (`w`) per node and cables (`p`) to each parent, from the hosts up.
 pub(super) struct Arity {
     pub(super) m: Vec<u32>,
     pub(super) w: Vec<u32>,
+    pub(super) p: Vec<u32>,
     pub(super) wiring: Wiring,
 }
 
@@ -48,10 +53,20 @@ impl Wiring {
 impl Arity {
     /// A tree as published.
     pub(super) fn published(m: Vec<u32>, w: Vec<u32>) -> Self {
-        Self { m, w, wiring: Wiring::Published }
+        Self { p: vec![1; m.len()], m, w, wiring: Wiring::Published }
     }
 
-    /// Parameters `m` and `w`, lists of equal length, and `variant`.
+    /// The same tree with `cables` in place of each one between the switches of the lowest two
+    /// levels.
+    #[must_use]
+    pub(super) fn trunked(mut self, cables: u32) -> Self {
+        if let Some(of_leaves) = self.p.get_mut(1) {
+            *of_leaves = cables;
+        }
+        self
+    }
+
+    /// Parameters `m` and `w`, lists of equal length, `p`, all 1 by default, and `variant`.
     pub(super) fn parse(choice: &Choice) -> Result<Self> {
         let (m, w): (Vec<u32>, Vec<u32>) = (choice.required_list("m")?, choice.required_list("w")?);
         if m.len() != w.len() {
@@ -64,7 +79,18 @@ impl Arity {
         if m.iter().chain(&w).any(|arity| *arity == 0) {
             return Err(Error::usage(format!("`{choice}`: m and w have no zeros")));
         }
-        Ok(Self { m, w, wiring: Wiring::parse(choice)? })
+        let p: Vec<u32> = match choice.get("p") {
+            None => vec![1; m.len()],
+            Some(_) => choice.required_list("p")?,
+        };
+        if p.len() != m.len() || p.contains(&0) {
+            return Err(Error::usage(format!(
+                "`{choice}`: p has {} levels, expected {}, as m has, and no zeros",
+                p.len(),
+                m.len()
+            )));
+        }
+        Ok(Self { m, w, p, wiring: Wiring::parse(choice)? })
     }
 
     /// Number of nodes of a level, or `u64::MAX` if it does not fit.
@@ -93,7 +119,8 @@ fn named(prefix: &str, number: u64) -> String {
 pub(super) fn build(arity: &Arity, network: &mut UniformNetwork<'_>) -> Result<()> {
     let levels = arity.m.len();
     let counts: Vec<u64> = (0..=levels).map(|level| arity.nodes(level)).collect();
-    let up = (0..levels).map(|level| counts[level].saturating_mul(arity.parents(level).saturating_mul(2)));
+    let links = |level: usize| arity.parents(level).saturating_mul(2 * u64::from(arity.p[level]));
+    let up = (0..levels).map(|level| counts[level].saturating_mul(links(level)));
     let sum = |a: u64, b: u64| a.saturating_add(b);
     network.reserve(counts.iter().copied().fold(0, sum), up.fold(0, sum))?;
 
@@ -118,7 +145,9 @@ pub(super) fn build(arity: &Arity, network: &mut UniformNetwork<'_>) -> Result<(
                     Wiring::Published => parent * lower_y + y,
                     Wiring::Pfsim => parent,
                 };
-                network.cable(below + index, first + subtree + above);
+                for _ in 0..arity.p[level] {
+                    network.cable(below + index, first + subtree + above);
+                }
             }
         }
         lower_y *= w;

@@ -55,6 +55,9 @@ fn simulate(arguments: &Arguments) -> Result<()> {
             return Ok(());
         }
     }
+    if arguments.sweep.check {
+        return check(arguments, &plan);
+    }
     let list = arguments.flows.as_deref().map(read_flows).transpose()?;
     let inputs = if list.is_some() { Vec::new() } else { arguments.inputs(&plan)? };
     let file = arguments.output_file()?;
@@ -93,6 +96,15 @@ fn simulate(arguments: &Arguments) -> Result<()> {
     output.finish()
 }
 
+/// Prints what the routes of all networks and routers come to.
+fn check(arguments: &Arguments, plan: &Plan) -> Result<()> {
+    let mut output = Output::create(arguments.common.output.as_deref(), false)?;
+    for check in plan.check_routes()? {
+        writeln!(output, "{}", check.listed()?)?;
+    }
+    output.finish()
+}
+
 /// Runs the selected points into the archive.
 fn run(
     arguments: &Arguments,
@@ -109,6 +121,7 @@ fn run(
         std::fs::create_dir_all(folder).at(|| folder.display())?;
     }
     let runs = fitting(arguments, sweep, selection)?;
+    sweep.lockups(&runs)?.iter().for_each(|remark| arguments.common.note(remark));
     let mut ends = ends_file(arguments, runs.len())?;
     let header = ResultHeader::new(sweep.configuration());
     let mut results = ResultWriter::new(output, gzip, &header, sweep.topologies(), sweep.workloads())?;

@@ -15,7 +15,7 @@ use phaseflow_simulate::flow::Order;
 use phaseflow_simulate::run::Reroute;
 use phaseflow_simulate::scenario::{Axes, Axis, JobLog, NetworkChoice, Scenario};
 use phaseflow_simulate::sweep::{self, Plan, Selection};
-use phaseflow_simulate::topology::{Scale, TopologyOptions};
+use phaseflow_simulate::topology::{Failure, Scale, TopologyOptions};
 
 /// Runs the phases of parallel programs on networks and says which link carries what
 ///
@@ -94,7 +94,8 @@ const EXAMPLES: &str = r"Examples:
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Axes")]
 pub(crate) struct AxisOptions {
-    /// GraphML files or star, fat-tree, xgft, leaf-spine, torus: `fat-tree[k=8]`
+    /// GraphML files or star, fat-tree, xgft, leaf-spine, torus, mesh, hyperx, dragonfly, jellyfish,
+    /// slimfly: `fat-tree[k=8]`
     #[arg(long, value_name = "LIST")]
     topology: Option<String>,
 
@@ -111,7 +112,8 @@ pub(crate) struct AxisOptions {
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::ProcessMapper), hide_possible_values = true)]
     process_mapper: Option<String>,
 
-    /// dmodk, smodk, random, ecmp, greedy, greedy-max, exec:PROGRAM [default: dmodk]
+    /// dmodk, smodk, random, ecmp, greedy, greedy-max, minimal, valiant, ugal, table:FILE,
+    /// exec:PROGRAM [default: dmodk]
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::Router), hide_possible_values = true)]
     router: Option<String>,
 
@@ -152,6 +154,12 @@ pub(crate) struct NetworkOptions {
     /// directions; several changes make several networks
     #[arg(long, value_name = "LINK×F", value_delimiter = ',')]
     what_if: Vec<String>,
+
+    /// Take out links, switches or hosts: leaf0<>spine1, leaf0>spine1 for one direction,
+    /// leaf0<>spine1#1 for the second of parallel links, spine1; with @TIME it fails at that time of
+    /// the run, for --model traffic
+    #[arg(long, value_name = "LINK,…", value_delimiter = ',')]
+    fail: Vec<String>,
 
     /// Latency of every link [default: 1us]
     #[arg(long, value_name = "TIME")]
@@ -306,6 +314,12 @@ pub(crate) struct SweepOptions {
     #[arg(long, conflicts_with_all = ["list", "dry_run", "status"])]
     pub(crate) resume: bool,
 
+    /// Check networks and routers and end: print as JSON, one a line, how long the routes between all
+    /// hosts are, which link most of them take, and a circle of links that wait for each other, if
+    /// there is one
+    #[arg(long, conflicts_with_all = ["list", "status", "dry_run", "resume"])]
+    pub(crate) check: bool,
+
     /// Print an estimate of work and memory, and end
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -403,6 +417,7 @@ impl Arguments {
         let mut scenario = Scenario { axes: self.axes.parse()?, seed: self.runs.seed, ..Scenario::default() };
         scenario.repeat = self.runs.repeat;
         scenario.options = self.network.parse()?;
+        scenario.failures = self.network.failures()?;
         if let Some(text) = &self.axes.topology {
             scenario.networks = NetworkChoice::parse_list(text, Path::new("")).at(|| "--topology")?;
         }
@@ -562,6 +577,11 @@ impl NetworkOptions {
             std::iter::once(network).chain(changed)
         };
         Ok(networks.into_iter().flat_map(with).collect())
+    }
+
+    /// What fails.
+    fn failures(&self) -> Result<Vec<Failure>> {
+        self.fail.iter().map(|text| Failure::parse(text)).collect::<Result<_>>().at(|| "--fail")
     }
 
     fn parse(&self) -> Result<TopologyOptions> {

@@ -20,6 +20,7 @@ fn network(names: &[String], links: &[(usize, usize)]) -> Network {
         latency_ps: 0,
         port: None,
         faults: Faults::default(),
+        cost: 1,
     };
     Network {
         label: "test".into(),

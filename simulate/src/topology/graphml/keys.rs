@@ -31,6 +31,7 @@ const KNOWN: &[(Scope, &str)] = &[
     (Scope::Edge, "duplicate"),
     (Scope::Edge, "reorder_ns"),
     (Scope::Edge, "reorder_ps"),
+    (Scope::Edge, "cost"),
 ];
 
 /// The keys of a file: by scope and id, a place in [`KNOWN`].

@@ -8,7 +8,7 @@ use phaseflow_collect::{At, Error, Result};
 
 use super::super::freeze::{MAX_LINKS, MAX_NODES};
 use super::super::options::{DEFAULT_LATENCY_PS, TopologyOptions};
-use super::super::{Faults, LinkSpec, NetworkGraph, Node, PortOrder};
+use super::super::{Faults, LinkSpec, MAX_COST, NetworkGraph, Node, PortOrder};
 use super::keys::{Keys, Scope, Values};
 use super::xml::{Item, Tag, Xml};
 
@@ -198,7 +198,13 @@ impl<R: BufRead> File<'_, R> {
         };
         let reorder_ps = self.time(values, "reorder_ns", "reorder_ps")?.unwrap_or(0);
         let faults = Faults { loss: chance("loss")?, duplicate: chance("duplicate")?, reorder_ps };
-        Ok(LinkSpec { capacity, latency_ps, port: get("port"), faults })
+        let cost = match get("cost") {
+            None => 1,
+            Some(text) => cost(&text).ok_or_else(|| {
+                Error::data(format!("cost is `{text}`, expected a whole number from 1 to {MAX_COST}"))
+            })?,
+        };
+        Ok(LinkSpec { capacity, latency_ps, port: get("port"), faults, cost })
     }
 
     /// A time of a link under one of its two names, picoseconds.
@@ -244,6 +250,11 @@ fn whole_picoseconds(key: &str, text: &str) -> Result<u64> {
     digits.parse().map_err(|_| {
         Error::data(format!("{key} is `{text}`, expected a whole number of picoseconds below 2^64"))
     })
+}
+
+/// `3`, or `3.0` from tools that know one kind of number.
+fn cost(text: &str) -> Option<u32> {
+    text.strip_suffix(".0").unwrap_or(text).parse().ok().filter(|cost| (1..=MAX_COST).contains(cost))
 }
 
 fn positive(text: &str) -> Option<f64> {

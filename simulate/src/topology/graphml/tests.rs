@@ -48,10 +48,10 @@ fn data_defaults_and_units() {
     assert_eq!((host.name.as_str(), host.slots, host.mac.as_deref()), ("a&b", Some(4), Some("00:30")));
     let link = |number| net.link(LinkId(number)).clone();
     let faults = Faults { loss: 0.25, duplicate: 0.0, reorder_ps: 3000 };
-    assert_eq!(link(0), LinkSpec { capacity: 2.5, latency_ps: 1500, port: None, faults });
+    assert_eq!(link(0), LinkSpec { capacity: 2.5, latency_ps: 1500, port: None, faults, cost: 1 });
     let faults = Faults::default();
     let port = Some("7".into());
-    assert_eq!(link(1), LinkSpec { capacity: 10.0, latency_ps: DEFAULT_LATENCY_PS, port, faults });
+    assert_eq!(link(1), LinkSpec { capacity: 10.0, latency_ps: DEFAULT_LATENCY_PS, port, faults, cost: 1 });
     assert_eq!(net.link_count(), 3, "parallel links stay apart");
 }
 
@@ -80,7 +80,7 @@ fn options_replace_what_the_file_says() {
         Topology::freeze("net", read(text.as_bytes(), &options).unwrap().graph, PortOrder::Name, 0).unwrap();
     assert_eq!(net.slots(), [9]);
     let faults = Faults::default();
-    assert_eq!(*net.link(LinkId(1)), LinkSpec { capacity: 3.0, latency_ps: 5, port: None, faults });
+    assert_eq!(*net.link(LinkId(1)), LinkSpec { capacity: 3.0, latency_ps: 5, port: None, faults, cost: 1 });
 }
 
 #[test]

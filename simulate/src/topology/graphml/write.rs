@@ -67,7 +67,7 @@ pub fn write_graphml<W: Write>(out: W, network: &Network, annotations: &Annotati
     }
     for (at, link) in network.links.iter().enumerate() {
         xml.open("edge", &[("source", network.name(link.src)), ("target", network.name(link.dst))])?;
-        let Link { capacity, latency_ps, port, faults, .. } = link;
+        let Link { capacity, latency_ps, port, faults, cost, .. } = link;
         let chance = |chance: f64| (chance > 0.0).then(|| chance.to_string());
         let own = [
             ("capacity", Some(capacity.to_string())),
@@ -76,6 +76,7 @@ pub fn write_graphml<W: Write>(out: W, network: &Network, annotations: &Annotati
             ("loss", chance(faults.loss)),
             ("duplicate", chance(faults.duplicate)),
             ("reorder_ps", (faults.reorder_ps > 0).then(|| faults.reorder_ps.to_string())),
+            ("cost", (*cost != 1).then(|| cost.to_string())),
         ];
         data(&mut xml, own, &annotations.links, at)?;
         xml.close("edge")?;
@@ -126,6 +127,7 @@ fn declare<W: Write>(xml: &mut Xml<W>, network: &Network, annotations: &Annotati
         ("loss", "double"),
         ("duplicate", "double"),
         ("reorder_ps", "long"),
+        ("cost", "long"),
     ] {
         key(name, "edge", name, kind)?;
     }
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
     use crate::topology::graphml::read;
     use crate::topology::{
-        Faults, LinkSpec, NetworkGraph, Node, Topology, TopologyChoice, TopologyOptions, topology,
+        Faults, LinkSpec, MAX_COST, NetworkGraph, Node, Topology, TopologyChoice, TopologyOptions, topology,
     };
 
     /// The network of a graph that was written.
@@ -185,8 +187,13 @@ mod tests {
             duplicate,
             reorder_ps,
         }));
-        (1e-9..1e9_f64, any::<u64>(), port, faults).prop_map(|(capacity, latency_ps, port, faults)| {
-            LinkSpec { capacity, latency_ps, port, faults: faults.unwrap_or_default() }
+        let numbers = (1e-9..1e9_f64, any::<u64>(), 1..=MAX_COST);
+        (numbers, port, faults).prop_map(|((capacity, latency_ps, cost), port, faults)| LinkSpec {
+            capacity,
+            latency_ps,
+            port,
+            faults: faults.unwrap_or_default(),
+            cost,
         })
     }
 
@@ -236,7 +243,17 @@ mod tests {
     /// Coordinates decide on their routes, which names would not: s2.10 comes before s2.2.
     #[test]
     fn generated_networks_come_back() {
-        for text in ["xgft[m=2:13,w=1:12,capacity=2.5]", "torus[dims=3x12]", "star[hosts=3,slots=4]"] {
+        for text in [
+            "xgft[m=2:13,w=1:12,capacity=2.5]",
+            "xgft[m=2:3,w=1:2,p=1:3]",
+            "torus[dims=3x12]",
+            "mesh[dims=3x12]",
+            "star[hosts=3,slots=4]",
+            "hyperx[dims=3x4,hosts=2,links=1x2]",
+            "dragonfly[a=4,h=2,p=2]",
+            "jellyfish[switches=15,degree=4]",
+            "slimfly[q=4]",
+        ] {
             let options = TopologyOptions {
                 link_latency_ps: Some(7),
                 switch_latency_ps: Some(9),
