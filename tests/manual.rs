@@ -184,13 +184,16 @@ run! {
     examples_of_pf_report_run: "docs/commands/pf-report.md",
     examples_of_pf_segment_run: "docs/commands/pf-segment.md",
     examples_of_pf_simulate_run: "docs/commands/pf-simulate.md",
+    commands_about_choices_run: "docs/choices.md",
     commands_about_clusters_run: "docs/clusters.md",
     commands_about_errors_run: "docs/errors.md",
     commands_about_extending_run: "docs/extending.md",
     commands_about_flows_run: "docs/models-flow.md",
     commands_about_packets_run: "docs/models-packet.md",
+    commands_about_other_tools_run: "docs/importing.md",
     commands_about_plugins_run: "docs/plugins.md",
     commands_about_profiling_run: "docs/profiling.md",
+    commands_about_routing_run: "docs/routing.md",
     commands_about_scenarios_run: "docs/scenarios.md",
     commands_about_segmentation_run: "docs/segmentation.md",
     commands_about_topologies_run: "docs/topologies.md",
@@ -236,7 +239,7 @@ fn completions_offer_names() {
         ("pf-report", "--table", "p", "phases path"),
         ("pf-report", "--plots", "s", "svg"),
         ("pf-segment", "--method", "ro", "rounds"),
-        ("pf-collect", "--from", "p", "phaseflow pfprof"),
+        ("pf-collect", "--from", "p", "phaseflow pfprof paraver"),
     ] {
         let function = format!("_{}", command.replace('-', "__"));
         let lines = format!(

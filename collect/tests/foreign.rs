@@ -223,7 +223,7 @@ fn mistakes_in_goal_are_named() {
         |text: &str| read_stream(text.as_bytes(), Some(Format::Goal), &mut Kept::default()).unwrap_err();
     for (text, expected) in [
         ("num_ranks 2\nrank 0 {\n}\n", "the operations of rank 1 are missing, expected 2 ranks"),
-        ("num_ranks 1\nrank 0 {\na: calc 1", "line 3: ends at byte 31 within the operations of rank 0"),
+        ("num_ranks 1\nrank 0 {\na: calc 1", "line 3: ends at byte 30 within the operations of rank 0"),
         ("num_ranks 1\nrank 0 {\nsend 8 to 1\n}", "line 3: found `to`, expected `b`"),
         ("num_ranks 1\nrank 0 {\nsend 8b to 1\n}", "line 3: names rank 1, expected less than 1"),
         ("num_ranks 1\nrank 0 {\na requires b\n}", "line 4: the label a of line 3 is of no operation"),

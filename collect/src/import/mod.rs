@@ -273,7 +273,8 @@ fn file_format(file: &File) -> Result<Format> {
     if tar_member(peeked.prefix()).is_none_or(|name| name == crate::archive::HEADER) {
         return Ok(format);
     }
-    Ok(tar_format(peeked.into_reader())?.unwrap_or(format))
+    // A damaged tar is for the reader of its format to describe.
+    Ok(tar_format(peeked.into_reader()).ok().flatten().unwrap_or(format))
 }
 
 /// The beginning of a tar in which no file is of a known format yet.

@@ -17,6 +17,7 @@ use std::marker::PhantomData;
 use phaseflow_collect::Result;
 
 use super::least_costs::LeastCosts;
+use super::path_cost::Cost;
 use super::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, ShortestPaths, Topology};
 
@@ -27,34 +28,6 @@ const FURTHER_CHOICES: u32 = 1;
 /// Demands of a request from which costs are kept between them. Fewer demands do not pay for
 /// clearing the costs, which takes the time of some searches; half and double change little.
 const MANY: usize = 4096;
-
-/// The cost of a path from the loads of its links.
-pub(super) trait Cost: Send {
-    /// The cost of a link with load `load` followed by a path of cost `rest`.
-    fn join(load: f64, rest: f64) -> f64;
-}
-
-/// The sum of the loads: PFSim's `GreedyRouter`.
-#[derive(Debug, Default)]
-pub(super) struct Sum;
-
-impl Cost for Sum {
-    #[inline]
-    fn join(load: f64, rest: f64) -> f64 {
-        load + rest
-    }
-}
-
-/// The highest load: PFSim's `GreedyRouter2`.
-#[derive(Debug, Default)]
-pub(super) struct Maximum;
-
-impl Cost for Maximum {
-    #[inline]
-    fn join(load: f64, rest: f64) -> f64 {
-        if load > rest { load } else { rest }
-    }
-}
 
 /// The routers `greedy` and `greedy-max`.
 #[derive(Debug, Default)]

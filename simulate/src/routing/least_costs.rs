@@ -10,7 +10,7 @@
 
 use std::marker::PhantomData;
 
-use super::greedy::Cost;
+use super::path_cost::Cost;
 use crate::topology::{LinkId, ShortestPaths, Topology};
 
 /// Links of a path at most; a deeper network is searched in another way, without recursion. Fat
@@ -207,7 +207,7 @@ impl Row {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::greedy::{Maximum, Sum};
+    use super::super::path_cost::{Maximum, Sum};
     use super::*;
     use crate::topology::{HostId, TopologyChoice, TopologyOptions, topology};
 

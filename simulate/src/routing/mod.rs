@@ -32,6 +32,7 @@ mod least_costs;
 mod minimal;
 #[cfg(test)]
 mod oracle;
+mod path_cost;
 mod pool;
 mod random;
 mod smodk;
@@ -220,8 +221,8 @@ pub fn router(choice: &Choice, seed: u64) -> Result<Box<dyn Router>> {
         Algorithm::SModK => Box::new(smodk::SModK::default()),
         Algorithm::Random => Box::new(random::Random::new(seed)),
         Algorithm::Ecmp => Box::new(ecmp::Ecmp::new(seed)),
-        Algorithm::Greedy => Box::new(greedy::Greedy::<greedy::Sum>::default()),
-        Algorithm::GreedyMax => Box::new(greedy::Greedy::<greedy::Maximum>::default()),
+        Algorithm::Greedy => Box::new(greedy::Greedy::<path_cost::Sum>::default()),
+        Algorithm::GreedyMax => Box::new(greedy::Greedy::<path_cost::Maximum>::default()),
         Algorithm::Minimal => Box::new(minimal::Minimal::default()),
         Algorithm::Valiant => Box::new(valiant::Valiant::new(seed)),
         Algorithm::Ugal => Box::new(ugal::Ugal::new(choice, seed)?),
