@@ -153,7 +153,7 @@ run,job,phase,cause,by_job,link_src,link_dst,link,path_s
     let ends: Vec<String> =
         table("links").lines().map(|row| row.rsplit_once(',').unwrap().1.to_owned()).collect();
     assert_eq!(ends[..6], ["path_s", "", "", "0", "0", "0.875"]);
-    assert!(table("phases").lines().nth(2).unwrap().ends_with(",0.25,0.5,3,"), "{}", table("phases"));
+    assert!(table("phases").lines().nth(2).unwrap().ends_with(",0.25,0.5,3,,"), "{}", table("phases"));
     assert!(table("jobs").ends_with(",2.5,2,1\n"), "{}", table("jobs"));
 }
 

@@ -29,7 +29,11 @@ fn log() -> Vec<Job> {
         let positive = |number: usize| u64::try_from(field[number - 1]).unwrap();
         Job { at: positive(2), run: positive(4), estimate: positive(9), processors: positive(8) }
     };
-    lines.map(job).collect()
+    let mut jobs: Vec<Job> = lines.map(job).collect();
+    // The simulation begins with the first submission.
+    let first = jobs[0].at;
+    jobs.iter_mut().for_each(|job| job.at -= first);
+    jobs
 }
 
 /// A machine at one moment.

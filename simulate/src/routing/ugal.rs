@@ -7,9 +7,9 @@
 //! shortest one if both are equal. This is their UGAL-G, which knows the queues of all links, not
 //! only those of its own switch.
 //!
-//! Demands are routed from the heaviest to the lightest, each after the load of those before it. A
-//! network chooses again for each packet; so each demand chooses again, in the same order, until
-//! none moves.
+//! All demands begin on their shortest paths, so friendly traffic stays there. Then each chooses, from
+//! the heaviest to the lightest, with the load of all others. A network chooses again for each
+//! packet; so demands choose again, in the same order, until none moves.
 //!
 //! `choices` are the detours that are compared, 1 as published; with more, loads are more even.
 
@@ -32,9 +32,8 @@ pub(super) struct Ugal {
     choices: u32,
     detour: Detour,
     load: Vec<f64>,
-    /// By demand: 0 for the shortest path, else the number of the detour; `None` before the first
-    /// choice.
-    chosen: Vec<Option<u32>>,
+    /// By demand: 0 for the shortest path, else the number of the detour.
+    chosen: Vec<u32>,
 }
 
 impl Ugal {
@@ -89,13 +88,11 @@ impl Ugal {
         let mut has_moved = false;
         for (i, demand) in demands.iter().enumerate() {
             let before = self.chosen[i];
-            if let Some(before) = before {
-                self.add(topology, demand, before, -demand.load);
-            }
+            self.add(topology, demand, before, -demand.load);
             let number = self.best(topology, demand);
             self.add(topology, demand, number, demand.load);
-            self.chosen[i] = Some(number);
-            has_moved |= before != Some(number);
+            self.chosen[i] = number;
+            has_moved |= before != number;
         }
         has_moved
     }
@@ -107,7 +104,10 @@ impl Router for Ugal {
         self.load.clear();
         self.load.extend_from_slice(request.link_load);
         self.chosen.clear();
-        self.chosen.resize(request.demands.len(), None);
+        self.chosen.resize(request.demands.len(), 0);
+        for demand in request.demands {
+            self.add(topology, demand, 0, demand.load);
+        }
         // One demand has nobody to wait for.
         let rounds = if request.demands.len() > 1 { MOST_ROUNDS } else { 1 };
         for _ in 0..rounds {
@@ -116,7 +116,7 @@ impl Router for Ugal {
             }
         }
         for (i, demand) in request.demands.iter().enumerate() {
-            let number = self.chosen[i].unwrap_or(0);
+            let number = self.chosen[i];
             self.path(topology, demand, number).iter().for_each(|link| routes.push_link(*link));
             routes.end_route();
         }

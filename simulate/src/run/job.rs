@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use phaseflow_collect::{Error, Result};
 
+use super::Setup;
 use super::job_demands::JobDemands;
 use super::load_summary::LoadSummary;
 use super::phase_replays::PhaseReplays;
 use super::program::Program;
 use super::route_digests::RouteDigests;
 use super::senders::Senders;
-use super::Setup;
 use crate::collective::Servers;
 use crate::engine::Picoseconds;
 use crate::link_bytes::LinkBytes;

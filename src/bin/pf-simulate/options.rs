@@ -35,8 +35,8 @@ pub(crate) struct Arguments {
     scenario: Option<PathBuf>,
 
     /// Run the jobs of a log in the Standard Workload Format (SWF). Each runs the one of PHASES that
-    /// has as many ranks as the job has processors, else --job-pattern, else the largest of PHASES
-    /// that it has processors for
+    /// has as many ranks as the job has processors. Without one it runs --job-pattern, or the largest
+    /// of PHASES that it has processors for
     #[arg(long, value_name = "LOG.swf", conflicts_with = "flows")]
     jobs: Option<PathBuf>,
 
@@ -314,9 +314,9 @@ pub(crate) struct SweepOptions {
     #[arg(long, conflicts_with_all = ["list", "dry_run", "status"])]
     pub(crate) resume: bool,
 
-    /// Check networks and routers and end: print as JSON, one a line, how long the routes between all
-    /// hosts are, which link most of them take, and a circle of links that wait for each other, if
-    /// there is one
+    /// Check networks and routers and end. Prints as JSON, one a line, how long the routes between
+    /// all hosts are and which link most of them take. Names a circle of links that wait for each
+    /// other, if there is one
     #[arg(long, conflicts_with_all = ["list", "status", "dry_run", "resume"])]
     pub(crate) check: bool,
 
