@@ -191,6 +191,7 @@ run! {
     commands_about_packets_run: "docs/models-packet.md",
     commands_about_plugins_run: "docs/plugins.md",
     commands_about_profiling_run: "docs/profiling.md",
+    commands_about_routing_run: "docs/routing.md",
     commands_about_scenarios_run: "docs/scenarios.md",
     commands_about_segmentation_run: "docs/segmentation.md",
     commands_about_topologies_run: "docs/topologies.md",
