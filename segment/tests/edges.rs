@@ -38,7 +38,7 @@ fn methods() -> impl Iterator<Item = &'static str> {
 /// The list that the command prints, without its header.
 fn list(outcome: &Outcome) -> Vec<String> {
     let mut text = Vec::new();
-    phaseflow_segment::write_list(&mut text, &outcome).unwrap();
+    phaseflow_segment::write_list(&mut text, outcome).unwrap();
     String::from_utf8(text).unwrap().lines().skip(1).map(str::to_string).collect()
 }
 

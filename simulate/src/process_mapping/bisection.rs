@@ -39,7 +39,7 @@ impl ProcessMapper for Bisection {
             parts: 0,
             placement: vec![HostId(0); request.ranks as usize],
         };
-        division.place(&hosts, (0..request.ranks).collect());
+        division.place(&hosts, &(0..request.ranks).collect::<Vec<u32>>());
         let found = Placement { hosts: division.placement };
         let block = Block.map(request)?;
         let cost = |placement: &Placement| byte_links(request.topology, request.matrix, placement);
@@ -80,7 +80,7 @@ impl Division<'_> {
     }
 
     /// Places ranks, ascending, on hosts that have slots for them.
-    fn place(&mut self, hosts: &[HostId], ranks: Vec<u32>) {
+    fn place(&mut self, hosts: &[HostId], ranks: &[u32]) {
         let [_, _, ..] = hosts else {
             if let Some(host) = hosts.first() {
                 ranks.iter().for_each(|rank| self.placement[*rank as usize] = *host);
@@ -91,14 +91,14 @@ impl Division<'_> {
         let (here, there) = (self.slots(left), self.slots(right));
         // Hosts are filled one after the other, as the host selector took no more than it had to.
         let count = ranks.len().min(here).max(ranks.len().saturating_sub(there));
-        let sides = self.divide(&ranks, count);
+        let sides = self.divide(ranks, count);
         let side = |of: bool| {
             let members = ranks.iter().zip(&sides).filter(move |(_, side)| **side == of);
             members.map(|(rank, _)| *rank).collect::<Vec<u32>>()
         };
         let (first, second) = (side(true), side(false));
-        self.place(left, first);
-        self.place(right, second);
+        self.place(left, &first);
+        self.place(right, &second);
     }
 
     /// Where to divide hosts: in the middle half, between the farthest neighbours, of equal ones

@@ -21,8 +21,8 @@ use super::valiant::Places;
 use super::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{LinkId, Topology};
 
-/// Most rounds of choices. Adversarial traffic on dragonflies settles after six: the highest load then
-/// changes by less than 2 %. Half gives 3 % more, double nothing less.
+/// Most rounds of choices. In a prototype, adversarial traffic on dragonflies settled after six; other
+/// values were not measured here.
 const MOST_ROUNDS: u32 = 8;
 
 /// The router `ugal`.

@@ -53,7 +53,7 @@ impl Places {
         let offset = if draw == 0 { self.offset } else { mix(self.offset ^ draw) };
         let (of_dst, of_src) = (ALPHA.wrapping_mul(dst.0.into()), BETA.wrapping_mul(src.0.into()));
         let point = offset.wrapping_add(of_dst).wrapping_add(of_src);
-        HostId((u128::from(point) * hosts as u128 >> 64) as u32)
+        HostId(((u128::from(point) * hosts as u128) >> 64) as u32)
     }
 
     /// A number that is the pair's own, for choices among equal hops.

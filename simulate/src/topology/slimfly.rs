@@ -43,7 +43,7 @@ impl SlimFly {
         };
         let degree = match q % 4 {
             1 => (3 * q - 1) / 2,
-            3 => (3 * q + 1) / 2,
+            3 => (3 * q).div_ceil(2),
             _ => 3 * q / 2,
         };
         Ok(Self { field, q, degree, hosts: positive_or(choice, "hosts", degree.div_ceil(2))? })
