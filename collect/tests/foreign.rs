@@ -336,7 +336,9 @@ fn no_damage_makes_an_importer_of_other_tools_panic() {
         [b"\x07\x0a\x050.0.4", &[node.len() as u8][..], &node].concat()
     };
     let (send, receive) = (et(5, "comm_dst"), et(6, "comm_src"));
-    let subjects: [(Format, Vec<(String, Vec<u8>)>); 5] = [
+    /// Name and contents.
+    type File = (String, Vec<u8>);
+    let subjects: [(Format, Vec<File>); 5] = [
         (Format::Otf2, trace(false, 2, "Score-P", &events)),
         (Format::Goal, folder(&[("x", goal)])),
         (Format::Goal, folder(&[("x", &binary_goal())])),

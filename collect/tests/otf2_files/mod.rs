@@ -100,11 +100,11 @@ pub(crate) fn definitions(is_big: bool, ranks: u64) -> Vec<u8> {
     let mut records = Records::new(is_big);
     records.record(5, &[2_000_000_000, 1000, 1_000_000]);
     for rank in 0..ranks {
-        records.mixed(13, &[rank as i64, 0, byte(1), 0, 0]);
-        records.mixed(14, &[location(rank) as i64, 0, byte(1), 5, rank as i64]);
+        records.mixed(13, &[rank.cast_signed(), 0, byte(1), 0, 0]);
+        records.mixed(14, &[location(rank).cast_signed(), 0, byte(1), 5, rank.cast_signed()]);
     }
-    let count = ranks as i64;
-    let all: Vec<i64> = (0..count).map(|rank| location(rank as u64) as i64).collect();
+    let count = ranks.cast_signed();
+    let all: Vec<i64> = (0..count).map(|rank| location(rank.cast_unsigned()).cast_signed()).collect();
     records.mixed(18, &[&[0, 0, byte(4), count][..], &all, &[byte(4), byte(4), 0]].concat());
     let members: Vec<i64> = (0..count).collect();
     records.mixed(18, &[&[1, 0, byte(4), count][..], &members, &[byte(5), byte(4), 0]].concat());
