@@ -345,3 +345,36 @@ fn a_hundred_thousand_phases() {
     }
     assert!(reached > 50_000 && !rows.is_empty());
 }
+
+/// A schedule has an order and no times. Its phases are those of the program, to a round or so; what
+/// needs times is refused.
+#[test]
+fn a_schedule_is_split_by_position() {
+    let program = "halo2d[bytes=4KiB]*40,alltoall[bytes=1KiB]*6,halo2d[bytes=4KiB]*40";
+    let goal = collect(&["--pattern", program, "--ranks", "16", "--jitter", "0.05", "--to", "goal"]);
+    let folder = TempDir::new().unwrap();
+    let path = file(&folder, "run.goal", &goal);
+    let path = name(&path);
+    let list = text(&["--quiet", "--list", path], &[]);
+    let rows: Vec<Vec<&str>> = list.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let phases: Vec<&str> = rows.iter().map(|row| row[1]).collect();
+    assert_eq!(phases, ["0", "1", "0"], "{list}");
+    assert!(rows.iter().all(|row| row[3].is_empty() && row[4].is_empty()), "{list}");
+    // A halo exchange of 4 × 4 ranks has 48 messages, an alltoall 240.
+    let messages: Vec<u64> = rows.iter().map(|row| row[5].parse().unwrap()).collect();
+    assert_eq!(messages.iter().sum::<u64>(), 40 * 48 + 6 * 240 + 40 * 48);
+    for (found, expected) in messages.iter().zip([40 * 48, 6 * 240, 40 * 48]) {
+        assert!(found.abs_diff(expected) <= 48, "{messages:?}");
+    }
+    let without = "the trace has an order but no times";
+    let (status, error) = failure(&["--quiet", "--method", "kmeans", path], &[]);
+    assert_eq!(status, 2);
+    assert!(error.contains(&format!("`kmeans` needs times, and {without}")), "{error}");
+    let (status, error) = failure(&["--quiet", "--min-duration", "1ms", path], &[]);
+    assert_eq!(status, 2);
+    assert!(error.contains(&format!("needs times, and {without}")), "{error}");
+    let archive = output(&["--quiet", path], &[]);
+    let segmentation = read_segmentation(ArchiveReader::open(&archive[..]).unwrap()).unwrap();
+    assert!(segmentation.phases.iter().all(|phase| phase.duration_ns.is_none()));
+    assert!(segmentation.occurrences.is_empty());
+}
