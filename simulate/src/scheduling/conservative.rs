@@ -147,7 +147,8 @@ impl Conservative {
 impl Scheduler for Conservative {
     fn next(&mut self, view: &QueueView<'_>) -> Result<Option<usize>> {
         if view.started == 0 {
-            if view.occasion == Occasion::Finished || self.plan.steps.is_empty() {
+            // Ends of jobs while nobody waits are not told.
+            if view.occasion == Occasion::Finished || self.reservations.is_empty() {
                 self.renew(view);
                 self.compress(view.now);
             } else {
