@@ -3,8 +3,8 @@
 //! [`import`] looks at the first bytes of an [`Input`], picks the [`Format`] and passes the trace
 //! to a [`Sink`] block by block. To add a format: a variant of [`Format`] with its name, a line in
 //! [`sniff`] that knows its first bytes, an arm in the `match` of `import`, and a file here that
-//! reads it. A format of several files has its line in [`member_format`] instead, and reads a
-//! [`FileSet`].
+//! reads it. A format of several files has its line in `member_format` instead, and reads a
+//! `FileSet`.
 
 mod batch;
 #[cfg(feature = "chakra")]
@@ -118,7 +118,7 @@ impl Format {
         }
     }
 
-    /// A run in this format is a [set of files](FileSet), each recognised by [`member_format`].
+    /// A run in this format is a [set of files](FileSet), each recognised by `member_format`.
     fn is_set(self) -> bool {
         matches!(
             self,

@@ -9,7 +9,7 @@ use super::{
 use crate::stream::Stream;
 
 /// The best of [`Block`], [`Greedy`], [`Bisection`] and what the host selector had in mind, each as it
-/// is and improved by [exchanges](Search) for small loads of links.
+/// is and improved by exchanges for small loads of links.
 ///
 /// The best is what loads the most loaded link between switches least, then the most loaded link of
 /// all, then all links together. Loads are those of the run's router, asked beforehand, in the phase

@@ -13,7 +13,7 @@ use crate::topology::{HostId, Topology};
 /// and architecture graphs*, 1994): the hosts are divided where the network is, the ranks into
 /// parts of those sizes between which few bytes go, and so on until each part is a host.
 ///
-/// Hosts are in the order of [`nearest_next`] and are divided between the two neighbours that are
+/// Hosts are in the order of `nearest_next` and are divided between the two neighbours that are
 /// farthest apart. Ranks are divided by Fiduccia and Mattheyses's moves, one to each side in turn
 /// (*A linear-time heuristic for improving network partitions*, 1982), once from the ranks' own
 /// order and once from a grown part. The better one is taken. Block mapping takes the place of the

@@ -6,7 +6,7 @@
 //! logical clocks (Lamport, "Time, clocks, and the ordering of events", 1978), in which every
 //! communication takes one step and computation none. They are no times and not to be taken for any.
 //!
-//! [`schedule`] executes a [`Program`] in the order of positions, so its messages leave in the order
+//! [`schedule()`] executes a [`Program`] in the order of positions, so its messages leave in the order
 //! of a trace. Memory: the operations that wait, and messages that are sent and not received.
 
 mod graph;

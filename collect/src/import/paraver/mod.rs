@@ -5,7 +5,7 @@
 //! `c:` and `i:` communicators. Records are in the order of time, nearly: a message may stand where
 //! it was received. [`Order`] restores the order of posting within a bounded stretch.
 //!
-//! Memory: at most [`HELD`] messages and calls, and the names.
+//! Memory: at most `HELD` messages and calls, and the names.
 
 mod header;
 mod names;

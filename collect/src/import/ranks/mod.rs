@@ -1,7 +1,7 @@
 //! What each rank saw becomes one trace.
 //!
 //! A source gives the events of each rank in the order of time ([`Process`], [`Lane`]). They are
-//! merged by time ([`merge`]), and each send gets its receive ([`matching`], [`receives`]).
+//! merged by time ([`merge()`]), and each send gets its receive ([`matching`], [`receives`]).
 //! Collectives that are recorded only as calls become messages on request ([`collectives`]).
 //!
 //! Memory: up to 65 536 receives a rank that wait for their sends (4 MB), and a few blocks;

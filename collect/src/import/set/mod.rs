@@ -2,7 +2,7 @@
 //! in a tar; in any order, each gzip'ed or not.
 //!
 //! [`FileSet`] finds the files and keeps those of one format, which it recognises by their content.
-//! A format then reads the ranks from names or content, and [`complete`] refuses a set with a rank
+//! A format then reads the ranks from names or content, and [`complete()`] refuses a set with a rank
 //! missing or twice. Files of other content (a licence, a log) are passed over.
 
 mod complete;
