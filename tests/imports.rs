@@ -14,6 +14,7 @@ use flate2::write::GzEncoder;
 #[path = "../collect/tests/dumpi_files/mod.rs"]
 mod dumpi_files;
 
+/// A second in nanoseconds.
 const S: u64 = 1_000_000_000;
 
 /// Four ranks of which each sends 4096 bytes to the next one, 50 times.

@@ -18,6 +18,7 @@ use phaseflow_collect::trace::Sink;
 #[path = "../tests/dumpi_files/mod.rs"]
 mod dumpi_files;
 
+/// A second in nanoseconds.
 const S: u64 = 1_000_000_000;
 
 /// Writes a run; returns the number of records.

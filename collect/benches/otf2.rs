@@ -13,6 +13,7 @@ use otf2_files::Records;
 use phaseflow_collect::export::SummaryExport;
 use phaseflow_collect::import::{Input, Reading, import};
 
+/// Ranks of the run, and messages that each sends and receives: six records each.
 const RANKS: u64 = 16;
 const MESSAGES: u64 = 20_000;
 

@@ -16,14 +16,19 @@ pub fn read(format: Format, bytes: Vec<u8>) {
 
 /// A tar of two ranks' files: the bytes divided at their middle.
 pub fn two_ranks(bytes: &[u8], names: [&str; 2]) -> Vec<u8> {
-    let mut tar = tar::Builder::new(Vec::new());
     let (first, second) = bytes.split_at(bytes.len() / 2);
-    for (name, content) in names.into_iter().zip([first, second]) {
+    tar_of(&[(names[0].into(), first.to_vec()), (names[1].into(), second.to_vec())])
+}
+
+/// A tar of files, given as names and contents.
+pub fn tar_of(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, content) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
         header.set_mode(0o644);
         // Memory does not fail.
-        let _ = tar.append_data(&mut header, name, content);
+        let _ = tar.append_data(&mut header, name, &content[..]);
     }
     tar.into_inner().unwrap_or_default()
 }

@@ -30,7 +30,7 @@ const BUFFER: usize = 64 << 10;
 /// Largest message, bytes: a node has names of tensors, and ids of what it waits for.
 const LARGEST: u64 = 64 << 20;
 
-/// Types of nodes.
+/// Types of nodes: the numbers of `NodeType` in Chakra's et_def.proto.
 const SEND: i32 = 5;
 const RECEIVE: i32 = 6;
 const COLLECTIVE: i32 = 7;

@@ -82,7 +82,7 @@ impl Page {
         }
     }
 
-    /// Says that so many phases have no graph beside the page.
+    /// Says how many phases have no graph beside the page.
     pub fn leave_out_graphs(&mut self, phases: usize) {
         self.graphs_left_out = phases;
     }

@@ -58,7 +58,7 @@ pub(super) fn configurations(configurations: &[Value]) -> Markup {
     html! { @for configuration in configurations { pre { (shortened(&format!("{configuration:#}"), CONFIGURATION)) } } }
 }
 
-/// The files of a report; so many of its phases have no graph.
+/// The files of a report. Some of its phases may have no graph: their number is given.
 pub(super) fn files(graphs_left_out: usize) -> Markup {
     html! { ul {
         li {

@@ -64,7 +64,7 @@ impl Spread {
         Self(ratios)
     }
 
-    /// The value that so many percent of the links do not exceed; `None` without links.
+    /// The value that this percentage of the links does not exceed; `None` without links.
     fn percentile(&self, percent: usize) -> Option<f64> {
         let rank = (self.0.len() * percent).div_ceil(100).max(1);
         self.0.get(rank - 1).copied()

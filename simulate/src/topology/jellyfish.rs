@@ -17,8 +17,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::parameters::{positive, positive_or};
 use super::uniform::UniformNetwork;
 
-/// Random tries per free port before all pairs are looked at: with one pair in so many left, a
-/// search costs as much.
+/// Random tries per free port before all pairs are looked at: where one pair in 64 is left, a
+/// search of all pairs costs as much.
 const TRIES: usize = 64;
 
 /// Sizes and seed.

@@ -20,17 +20,17 @@ pub(super) enum Kind {
     Handle,
     /// A code of 8 bits.
     Code,
-    /// A count of 32 bits, and so many numbers of 32 bits.
+    /// An array of 32-bit numbers, after its count, which has 32 bits too.
     Ints,
-    /// A count, and so many [`Ints`](Self::Ints).
+    /// An array of [`Ints`](Self::Ints), after its count.
     Rows,
-    /// A count, and so many handles.
+    /// An array of handles, after its count.
     Handles,
-    /// A count, and so many codes or letters.
+    /// An array of codes or letters, after its count.
     Bytes,
-    /// A count, and so many texts.
+    /// An array of texts, after its count.
     Texts,
-    /// A count, and so many lists of texts.
+    /// An array of arrays of texts, after its count.
     TextLists,
     /// The texts of `MPI_Init`: their count stands twice before version 0.6.2.
     Arguments,
@@ -135,7 +135,9 @@ const NEVER: &str = "!";
 
 /// Names and layouts: a word an argument, its name and its kind. Kinds: i int, r request, q 64
 /// bits, t datatype, c communicator, h another handle, b code; I, R, T, B arrays of them, J an
-/// array of arrays, S text, A texts, s statuses; `?` at the root only. The rest is in `parse`.
+/// array of arrays, S text, A texts, s statuses; `?` at the root only. The rest is in `parse`. The
+/// place of a row is the number of the function. Source: the
+/// writers and readers of records in sst-dumpi's sources.
 #[rustfmt::skip]
 const TABLE: [(&str, &str); 293] = [
     ("MPI_Send", "count:i datatype:t dest:i tag:i comm:c"),

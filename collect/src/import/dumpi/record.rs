@@ -125,7 +125,7 @@ impl Cursor<'_> {
         usize::try_from(count).map_err(|_| Stop::Negative(self.field, count))
     }
 
-    /// A count and so many entries of a size.
+    /// An array of entries of one size, after its count.
     #[inline]
     fn array(&mut self, size: usize) -> Result<(), Stop> {
         let count = self.count()?;
@@ -254,7 +254,7 @@ impl Layout {
     }
 }
 
-/// A count, and so many of something of varying size.
+/// An array of entries of varying size, after its count.
 fn each(cursor: &mut Cursor<'_>, one: impl Fn(&mut Cursor<'_>) -> Result<(), Stop>) -> Result<(), Stop> {
     // Each takes 4 bytes at least, so a count beyond the bytes ends soon.
     for _ in 0..cursor.count()? {

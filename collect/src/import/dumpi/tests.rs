@@ -314,6 +314,7 @@ fn a_gatherv_without_its_type_is_told_by_what_follows() {
     }
 }
 
+/// A second in nanoseconds.
 const S: u64 = 1_000_000_000;
 
 /// Two ranks that begin at 100 s.

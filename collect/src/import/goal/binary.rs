@@ -17,6 +17,7 @@ const MAGIC: u64 = 4223;
 /// Bytes of an operation.
 const OPERATION: usize = 39;
 
+/// Types of operations, as LogGOPSim numbers them.
 const SEND: u8 = 1;
 const RECEIVE: u8 = 2;
 const COMPUTE: u8 = 3;

@@ -127,7 +127,7 @@ fn microseconds(text: &[u8]) -> Option<i64> {
     };
     let number = |digits: &[u8]| {
         digits.iter().try_fold(0i64, |number, digit| {
-            let digit = i64::from(digit.is_ascii_digit().then_some(digit - b'0')?);
+            let digit = i64::from(char::from(*digit).to_digit(10)?);
             number.checked_mul(10)?.checked_add(digit)
         })
     };

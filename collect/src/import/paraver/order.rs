@@ -6,8 +6,8 @@ use crate::archive::columns::LARGEST_BLOCK;
 use crate::trace::{Block, Call, Message, MessageBlock, Sink};
 use crate::{Error, Result};
 
-/// Records that are held back to restore their order: about 20 MB. A message may stand so many
-/// messages and calls behind its place; calls that last longer lose their ends.
+/// Records that are held back to restore their order: about 20 MB. A message may stand this number
+/// of messages and calls behind its place; calls that last longer lose their ends.
 pub(super) const HELD: usize = 1 << 17;
 
 /// Time and rank of a record, and its number among all.
@@ -37,7 +37,7 @@ impl<'a> Order<'a> {
         Self::holding(sink, HELD)
     }
 
-    /// [`new`](Self::new), with room for so many records.
+    /// [`new`](Self::new), with room for `most_held` records.
     pub(super) fn holding(sink: &'a mut dyn Sink, most_held: usize) -> Self {
         Self {
             sink,
