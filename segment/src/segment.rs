@@ -93,10 +93,11 @@ pub fn segment(trace: &mut dyn Rewindable, options: &Options) -> Result<Outcome>
         Content::Timed(run) => stretched(trace, &survey, run, options),
         Content::Ordered(run) => {
             needs_no_times(options)?;
-            if run.duration_ns == 0 {
-                return instant(trace, &survey, run, options);
-            }
-            stretched(trace, &survey, run, options).map(in_order)
+            let outcome = match run.duration_ns {
+                0 => instant(trace, &survey, run, options),
+                _ => stretched(trace, &survey, run, options),
+            };
+            outcome.map(in_order)
         }
     }
 }

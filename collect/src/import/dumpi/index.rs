@@ -54,7 +54,7 @@ impl Index {
         }
         let offsets = Offsets::read(member)?;
         let body = offsets.body;
-        if body < 8 || body + 8 > length {
+        if body < 8 || body > length.saturating_sub(8) {
             return Err(Error::data(format!(
                 "says that records begin at byte {body}, the file has {length}"
             ))
