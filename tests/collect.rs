@@ -413,7 +413,7 @@ fn requests_that_cannot_be_met() {
     let usage = |arguments: &[&str], line: &str| refused(folder, arguments, b"", 2, line);
     usage(
         &["--pattern", "halo2", "--ranks", "4"],
-        "--pattern: unknown pattern `halo2`; did you mean halo2d or halo3d? (known: permutation, shift, alltoall, allreduce, halo2d, halo3d, transpose, incast, bisection, random, sweep, broadcast, scatter, rows, columns, contacts, farm, pair)",
+        "--pattern: unknown pattern `halo2`; did you mean halo2d or halo3d? (known: permutation, shift, alltoall, allreduce, halo2d, halo3d, transpose, incast, bisection, random, sweep, broadcast, scatter, rows, columns, contacts, farm, pair, exchange, gather)",
     );
     usage(
         &["--pattern", "transpose", "--ranks", "13"],

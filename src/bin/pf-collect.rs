@@ -65,7 +65,7 @@ struct Arguments {
 
     /// Generate instead of reading: a comma-separated list of permutation, shift, alltoall,
     /// allreduce, halo2d, halo3d, transpose, incast, bisection, random, sweep, broadcast, scatter,
-    /// rows, columns, contacts, farm, pair
+    /// rows, columns, contacts, farm, pair, exchange, gather
     ///
     /// With --repeat 2, `a,b` makes the run a a b b: one phase for each pattern. A name may come
     /// again (`a,b,a`). Every rank marks the beginning of a pattern with the position, from 1, at

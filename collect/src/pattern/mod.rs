@@ -25,6 +25,8 @@
 //! | `contacts` | everyone with six others, 3 % new ones per round | each message | 12⌊N/2⌋ |
 //! | `farm` | every worker, in random order, with the master, rank 0 | each message | 2(N−1) |
 //! | `pair` | one random rank to one other | the message | 1 |
+//! | `exchange` | to both neighbours in the ring, as IMB's Exchange | each message | 2N |
+//! | `gather` | everyone to rank 0, `MPI_Gather` without a tree | each message | N−1 |
 //!
 //! Grids have open edges. An `allreduce` has p·log₂ p + 2(N−p) messages by recursive doubling, with
 //! p = 2^⌊log₂ N⌋, and 2N(N−1) by the ring.
@@ -41,8 +43,10 @@ mod clocks;
 mod contacts;
 mod disturbance;
 mod every;
+mod exchange;
 mod family;
 mod farm;
+mod gather;
 mod grid;
 mod halo;
 mod incast;
@@ -113,11 +117,13 @@ pub enum PatternName {
     Contacts,
     Farm,
     Pair,
+    Exchange,
+    Gather,
 }
 
 impl PatternName {
     /// All patterns.
-    pub const ALL: [PatternName; 18] = [
+    pub const ALL: [PatternName; 20] = [
         PatternName::Permutation,
         PatternName::Shift,
         PatternName::Alltoall,
@@ -136,6 +142,8 @@ impl PatternName {
         PatternName::Contacts,
         PatternName::Farm,
         PatternName::Pair,
+        PatternName::Exchange,
+        PatternName::Gather,
     ];
 
     /// The name on the command line.
@@ -159,6 +167,8 @@ impl PatternName {
             PatternName::Contacts => "contacts",
             PatternName::Farm => "farm",
             PatternName::Pair => "pair",
+            PatternName::Exchange => "exchange",
+            PatternName::Gather => "gather",
         }
     }
 
@@ -206,6 +216,8 @@ impl PatternName {
             PatternName::Contacts => Box::new(contacts::Contacts::new(ranks, bytes, seed)),
             PatternName::Farm => Box::new(farm::Farm::new(ranks, bytes, seed)),
             PatternName::Pair => Box::new(pair::Pair::new(ranks, bytes, seed)),
+            PatternName::Exchange => Box::new(exchange::Exchange { ranks, bytes }),
+            PatternName::Gather => Box::new(gather::Gather { bytes }),
         })
     }
 }
@@ -237,7 +249,11 @@ mod tests {
             PatternName::Alltoall => n * (n - 1),
             PatternName::Halo2d => 2 * (2 * r * c - r - c),
             PatternName::Halo3d => 2 * (3 * x * y * z - x * y - y * z - z * x),
-            PatternName::Incast | PatternName::Broadcast | PatternName::Scatter => n - 1,
+            PatternName::Incast
+            | PatternName::Broadcast
+            | PatternName::Scatter
+            | PatternName::Gather => n - 1,
+            PatternName::Exchange => 2 * n,
             PatternName::Rows => n * (c - 1),
             PatternName::Contacts => 12 * (n / 2),
             PatternName::Farm => 2 * (n - 1),
@@ -273,6 +289,7 @@ mod tests {
             PatternName::Rows,
             PatternName::Contacts,
             PatternName::Farm,
+            PatternName::Exchange,
         ] {
             for ranks in [2, 7, 12, 16, 60] {
                 let mut there = built(name, ranks);
