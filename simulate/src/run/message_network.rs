@@ -3,7 +3,7 @@
 use phaseflow_collect::{Error, Result};
 
 use super::RunProgress;
-use super::model::Model;
+use super::model::PacketModel;
 use crate::engine::Picoseconds;
 use crate::flow::{Delay, FlowNetwork, Loss, Pair};
 use crate::packet::Group;
@@ -24,20 +24,17 @@ enum Carrier<'a> {
 }
 
 impl<'a> MessageNetwork<'a> {
-    /// The network of a model that replays.
-    pub(super) fn new(
+    /// A packet network.
+    ///
+    /// # Errors
+    /// Those of its parameters.
+    pub(super) fn packets_of(
         topology: &'a Topology,
-        model: &Model,
+        model: &PacketModel,
         progress: Option<&'a RunProgress<'a>>,
-    ) -> Result<Option<Self>> {
-        Ok(match model {
-            Model::Traffic => None,
-            Model::Flow(options, _) => Some(Self::flows_of(topology, options, progress)),
-            Model::Packet(model) => {
-                let packets = Box::new(model.network(topology)?);
-                Some(Self { carrier: Carrier::Packets(packets, model.takes_routes()), progress })
-            }
-        })
+    ) -> Result<Self> {
+        let packets = Box::new(model.network(topology)?);
+        Ok(Self { carrier: Carrier::Packets(packets, model.takes_routes()), progress })
     }
 
     /// A flow network that records the traffic of each job.

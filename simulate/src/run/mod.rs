@@ -62,7 +62,8 @@ pub use progress::{Progress, RunProgress};
 pub(crate) use job::check_slots;
 
 use program::Program;
-use simulation::Simulation;
+use replayers::Replayers;
+use simulation::{Simulation, Traffic};
 
 /// Most jobs of one run: about a gigabyte of rows. A line that submits more has a mistaken
 /// interval.
@@ -210,7 +211,18 @@ pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     if let Some(collective) = setup.model.collective() {
         programs.iter_mut().try_for_each(|program| program.replace(collective))?;
     }
-    Simulation::new(setup, &programs, algorithms)?.run()
+    let (topology, progress) = (setup.topology, setup.progress);
+    match &setup.model {
+        Model::Traffic => Simulation::new(setup, &programs, algorithms, || Ok(Traffic))?.run(),
+        Model::Flow(options, _) => {
+            let flows = || Ok(Replayers::of_flows(topology, options, progress));
+            Simulation::new(setup, &programs, algorithms, flows)?.run()
+        }
+        Model::Packet(model) => {
+            let packets = || Replayers::of_packets(topology, model, progress);
+            Simulation::new(setup, &programs, algorithms, packets)?.run()
+        }
+    }
 }
 
 /// Seconds as picoseconds, if the clock can hold them.

@@ -20,7 +20,7 @@ use rustc_hash::FxHashSet;
 use super::RunProgress;
 use super::fidelity;
 use super::message_network::MessageNetwork;
-use super::model::Model;
+use super::model::PacketModel;
 use super::solo::{NetworkInterval, SoloNetwork, SoloReplay};
 use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
@@ -61,32 +61,51 @@ struct FluidReplayer<'a> {
 }
 
 impl<'a> Replayers<'a> {
-    /// `None` for a model that does not replay.
-    pub(super) fn new(
+    /// Replays whose messages are flows.
+    pub(super) fn of_flows(
         topology: &'a Topology,
-        model: &Model,
+        options: &Options,
         progress: Option<&'a RunProgress<'a>>,
-    ) -> Result<Option<Self>> {
-        let network = || MessageNetwork::new(topology, model, progress);
-        let (Some(options), Some(together), Some(own)) = (model.replay(), network()?, network()?) else {
-            return Ok(None);
-        };
+    ) -> Self {
+        let network = || MessageNetwork::flows_of(topology, options, progress);
+        let baseline = options.interference.then(|| Replayer::new(network()));
+        Self::new(*options, [network(), network()], None, baseline, false)
+    }
+
+    /// Replays whose messages are packets, or flows too where the model is chosen phase by phase.
+    ///
+    /// # Errors
+    /// Those of the packet network.
+    pub(super) fn of_packets(
+        topology: &'a Topology,
+        model: &PacketModel,
+        progress: Option<&'a RunProgress<'a>>,
+    ) -> Result<Self> {
+        let network = || MessageNetwork::packets_of(topology, model, progress);
+        let networks = [network()?, network()?];
+        let fluid = model.is_chosen.then(|| {
+            let flows = MessageNetwork::flows_of(topology, &model.options, progress);
+            FluidReplayer { replayer: Replayer::new(flows), fabric: model.fabric.worst(topology) }
+        });
+        let interferes = model.options.interference;
+        let baseline = interferes.then(network).transpose()?.map(Replayer::new);
+        Ok(Self::new(model.options, networks, fluid, baseline, model.allow_hang))
+    }
+
+    fn new(
+        options: Options,
+        [together, own]: [MessageNetwork<'a>; 2],
+        fluid: Option<FluidReplayer<'a>>,
+        baseline: Option<Replayer<'a, MessageNetwork<'a>>>,
+        allow_hang: bool,
+    ) -> Self {
         let mut ideal = Ideal::default();
         if let Some(rate) = options.network.memory_gbps {
             ideal.memory(rate);
         }
-        let fluid = match model {
-            Model::Packet(model) if model.is_chosen => {
-                let flows = MessageNetwork::flows_of(topology, &model.options, progress);
-                Some(FluidReplayer { replayer: Replayer::new(flows), fabric: model.fabric.worst(topology) })
-            }
-            _ => None,
-        };
-        let baseline = if options.interference { network()?.map(Replayer::new) } else { None };
-        let allow_hang = matches!(model, Model::Packet(model) if model.allow_hang);
         let (shared, mut solo) = (Replayer::new(together), Replayer::new(own));
         solo.record_ranks_by_stretch();
-        Ok(Some(Self {
+        Self {
             options,
             shared,
             ended: Vec::new(),
@@ -97,7 +116,7 @@ impl<'a> Replayers<'a> {
             solo_now: 0,
             ideal,
             replays: 0,
-        }))
+        }
     }
 
     /// True if the model is chosen phase by phase.

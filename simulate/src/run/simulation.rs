@@ -4,37 +4,39 @@ mod alone;
 mod changes;
 mod estimated;
 mod replays;
+mod routes;
+mod traffic;
 
 use std::rc::Rc;
 
 use phaseflow_collect::{Error, Result};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::job::{Job, Machine, check_slots};
+use super::job::{Job, Machine, PhaseOfJob, check_slots};
 use super::job_demands::JobDemands;
-use super::network::{DENSE, DensePairs, Network, RouteQuery};
+use super::network::Network;
 use super::placement_judge::PlacementJudge;
-use super::program::{MERGED, Program};
+use super::program::Program;
 use super::queue::{Queue, Waiting};
 use super::record::Record;
-use super::replayers::Replayers;
 use super::route_digests::RouteDigests;
-use super::senders::{FirstPairs, Senders};
 use super::time_series::Population;
-use super::{Algorithms, LinkStatistics, MOST_JOBS, Reroute, Setup, Submission, clock_time, picoseconds};
+use super::{Algorithms, MOST_JOBS, Setup, Submission, clock_time, picoseconds};
 use crate::demand::{Aggregator, LocalPlacement};
 use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds, beyond_clock};
 use crate::host_selection::{HostRequest, HostSelector};
 use crate::link_bytes::LinkBytes;
 use crate::process_mapping::{Judge, MapRequest, ProcessMapper};
-use crate::replay::Sampling;
-use crate::result::RunResult;
+use crate::result::{RunResult, RunStatistics};
 use crate::routing::Routes;
 use crate::scheduling::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
 use crate::statistics::seconds;
 use crate::stream::Stream;
+use crate::topology::{HostId, LinkId, Topology};
 use crate::traffic::Quantum;
+
+pub(super) use traffic::Traffic;
 
 /// What happens.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +49,7 @@ enum Event {
     Change { number: usize },
 }
 
-pub(super) struct Simulation<'a> {
+pub(super) struct Simulation<'a, M> {
     setup: &'a Setup<'a>,
     /// By workload.
     programs: &'a [Program<'a>],
@@ -83,15 +85,47 @@ pub(super) struct Simulation<'a> {
     changes: u32,
     /// Lines that are still to be submitted.
     to_submit: usize,
-    /// In the flow model.
-    replayers: Option<Box<Replayers<'a>>>,
+    model: M,
 }
 
-impl<'a> Simulation<'a> {
+/// What a network model does with the jobs of a run.
+pub(super) trait JobModel<'a>: Sized {
+    /// Ranks are replayed: their messages take the route of each pair, and determine how long a
+    /// stage takes.
+    const REPLAYS: bool;
+
+    /// Refuses what the model cannot simulate.
+    fn check(setup: &Setup<'_>, programs: &[Program<'_>]) -> Result<()>;
+
+    /// Everything that happens in the run, in the order of time.
+    fn run(simulation: &mut Simulation<'a, Self>) -> Result<()>;
+
+    /// Begins the present stage of a job, and schedules its end.
+    fn begin_stage(simulation: &mut Simulation<'a, Self>, job: &mut Job, place: u32) -> Result<()>;
+
+    /// The phase of a stage ends.
+    fn phase_ends(network: &mut Network<'_>, phase: &PhaseOfJob);
+
+    /// Messages between two hosts take these links from now on.
+    fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]);
+
+    /// The delay of a job by other ones before it begins; `None` if it is not measured.
+    fn initial_delay(&self) -> Option<i128>;
+
+    /// A job has ended and sends no more messages.
+    fn job_ends(&mut self, job: u32);
+
+    /// Adds statistics that only the model knows.
+    fn describe(&mut self, topology: &Topology, statistics: &mut RunStatistics);
+}
+
+impl<'a, M: JobModel<'a>> Simulation<'a, M> {
+    /// `model` is asked for after the checks of the setup.
     pub(super) fn new(
         setup: &'a Setup<'a>,
         programs: &'a [Program<'a>],
         algorithms: Algorithms,
+        model: impl FnOnce() -> Result<M>,
     ) -> Result<Self> {
         let topology = setup.topology;
         let machine = Machine::new(topology);
@@ -101,14 +135,7 @@ impl<'a> Simulation<'a> {
             })?;
             check_slots(line, (program.name, program.ranks), (topology.label(), machine.free_slots))?;
         }
-        if let Some(options) = setup.model.replay() {
-            let mut used = setup.jobs.iter().filter_map(|source| programs.get(source.workload));
-            used.try_for_each(|program| program.can_be_replayed(setup.model.name(), options.sampling))?;
-            if options.sampling == Sampling::Off && setup.reroute == Reroute::Phase {
-                let problem = "routes cannot change with the phase where phases overlap: reroute `phase` needs sampling `on`";
-                return Err(Error::usage(problem));
-            }
-        }
+        M::check(setup, programs)?;
         let end = match setup.duration_s {
             Some(duration) => clock_time("the duration of the run", duration)?,
             None => Picoseconds::MAX,
@@ -150,7 +177,7 @@ impl<'a> Simulation<'a> {
             record: Record::new(setup)?,
             changes: 0,
             to_submit: 0,
-            replayers: Replayers::new(topology, &setup.model, setup.progress)?.map(Box::new),
+            model: model()?,
         };
         simulation.submit_first()?;
         simulation.expect_changes();
@@ -177,17 +204,7 @@ impl<'a> Simulation<'a> {
     }
 
     pub(super) fn run(mut self) -> Result<RunResult> {
-        if self.replayers.is_some() {
-            return self.run_flow();
-        }
-        while let Some((time, event)) = self.events.pop().filter(|(time, _)| *time <= self.end) {
-            if matches!(event, Event::Change { .. }) && self.is_over() {
-                continue;
-            }
-            self.check_clock(time)?;
-            self.hold_until(time);
-            self.happen(event)?;
-        }
+        M::run(&mut self)?;
         Ok(self.finish())
     }
 
@@ -243,7 +260,7 @@ impl<'a> Simulation<'a> {
             }
         };
         // The stages would not fit the clock. Replays determine their own time.
-        if length == Picoseconds::MAX && self.replayers.is_none() {
+        if length == Picoseconds::MAX && !M::REPLAYS {
             return Err(beyond_clock().at(format!("job {line} ({})", program.name)));
         }
         let job = self.record.submitted(source.workload, self.now);
@@ -336,7 +353,7 @@ impl<'a> Simulation<'a> {
         let mut job = Box::new(Job {
             number: waiting.job,
             workload: waiting.workload,
-            timed: waiting.timed || self.replayers.is_some(),
+            timed: waiting.timed || M::REPLAYS,
             started: self.now,
             length: waiting.length,
             end,
@@ -352,40 +369,19 @@ impl<'a> Simulation<'a> {
             stage: 0,
             stage_began: self.now,
             phases: program.phases.iter().map(|_| None).collect(),
-            skew: vec![0; if self.replayers.is_some() { program.ranks as usize } else { 0 }],
+            skew: vec![0; if M::REPLAYS { program.ranks as usize } else { 0 }],
             estimates: None,
             coming: LinkBytes::default(),
             tail: LinkBytes::default(),
-            delay: self.replayers.as_ref().filter(|replayers| replayers.options.interference).map(|_| 0),
+            delay: self.model.initial_delay(),
             passed_ns: vec![0; program.phases.len() + 1],
         });
         let place = self.places.pop().unwrap_or_else(|| {
             self.running.push(None);
             (self.running.len() - 1) as u32
         });
-        self.begin_stage(&mut job, place)?;
+        M::begin_stage(self, &mut job, place)?;
         self.running[place as usize] = Some(job);
-        Ok(())
-    }
-
-    fn begin_stage(&mut self, job: &mut Job, place: u32) -> Result<()> {
-        if self.replayers.is_some() {
-            return self.begin_replay(job, place);
-        }
-        let program = &self.programs[job.workload];
-        job.stage_began = self.now;
-        if let Some(phase) = program.stages[job.stage].phase {
-            let phase = phase as usize;
-            if self.needs_routes(job, phase) {
-                self.forget_old_routes(job);
-                self.route(job, phase)?;
-            }
-            if let Some(phase) = &job.phases[phase] {
-                self.network.loads.add(&phase.shares);
-            }
-        }
-        let end = job.started.saturating_add(program.end_of(job.stage, job.length));
-        self.events.push(end, Event::StageEnds { place });
         Ok(())
     }
 
@@ -395,15 +391,13 @@ impl<'a> Simulation<'a> {
         if let Some(phase) =
             program.stages[job.stage].phase.and_then(|phase| job.phases[phase as usize].as_mut())
         {
-            if self.replayers.is_none() {
-                self.network.loads.remove(&phase.shares);
-            }
+            M::phase_ends(&mut self.network, phase);
             phase.carried.add(job.coming.iter(), 1.0);
             phase.time += self.now - job.stage_began;
         }
         job.stage += 1;
         if job.stage < program.stages.len() {
-            self.begin_stage(&mut job, place)?;
+            M::begin_stage(self, &mut job, place)?;
             self.running[place as usize] = Some(job);
             return Ok(());
         }
@@ -417,106 +411,9 @@ impl<'a> Simulation<'a> {
         self.machine.stop_serving(job.replay_hosts().servers);
         self.population.running -= 1;
         self.population.finished += 1;
-        if let Some(replayers) = &mut self.replayers {
-            replayers.shared.transport().forget_owner_traffic(job.number);
-        }
+        self.model.job_ends(job.number);
         self.record.ended(*job, program, self.are_rates, Some(self.now));
         self.schedule(Occasion::Finished)
-    }
-
-    /// Chooses the routes of a phase and computes its load on each link.
-    fn route(&mut self, job: &mut Job, phase: usize) -> Result<()> {
-        let program = &self.programs[job.workload];
-        let is_dense = program.matrix(phase).len() >= DENSE;
-        let repeats = self.network.router_repeats();
-        let once = self.setup.reroute == Reroute::Job && program.phases.len() > 1 && !repeats;
-        let divides = repeats || (self.network.router_divides() && !once);
-        if is_dense && divides && self.replayers.is_none() && !self.setup.record_routes {
-            return self.route_dense(job, phase);
-        }
-        let demands = job.job_demands.phase(phase, program, &mut self.aggregator, once);
-        let divisor = program.divisor(phase, self.are_rates);
-        let query = RouteQuery {
-            job: job.number,
-            phase: program.phases[phase].name,
-            placement: &job.placement,
-            matrix: program.matrix(phase),
-            hosts: &job.local_hosts,
-            pairs: &demands.pairs,
-            divisor,
-        };
-        if !once {
-            self.network.route(&query, &mut self.routes)?;
-        } else if job.routes.is_none() {
-            let pairs = job.job_demands.whole(program, &mut self.aggregator);
-            let divisor = program.whole_divisor(self.are_rates);
-            let whole = RouteQuery { phase: MERGED, matrix: program.whole(), pairs, divisor, ..query };
-            self.network.route(&whole, job.routes.insert(Routes::default()))?;
-        }
-        let routes = job.routes.as_ref().unwrap_or(&self.routes);
-        let route_of = |pair: usize| routes.get(if once { demands.in_whole[pair] as usize } else { pair });
-
-        if let Some(replayers) = &mut self.replayers {
-            let host = |number: u32| job.local_hosts[number as usize];
-            for (i, pair) in demands.pairs.iter().enumerate() {
-                replayers.route(self.setup.topology, host(pair.src), host(pair.dst), route_of(i));
-            }
-        }
-        let state = job.phases[phase].get_or_insert_default();
-        state.routed_after = self.changes;
-        if self.setup.changes_routes() {
-            state.changed_routes += job.latest_routes.update(&demands.pairs, route_of);
-        }
-        self.network.shares(&demands.pairs, route_of, divisor, &mut state.shares);
-        if !state.is_worse(self.setup, divisor) {
-            return Ok(());
-        }
-        if self.setup.link_statistics == LinkStatistics::Jobs {
-            let (shares, hosts) = (&state.shares, &job.local_hosts);
-            state.senders = Senders::new(self.setup.topology, shares, &demands.pairs, route_of, hosts);
-        }
-        if self.setup.record_routes {
-            state.routes = Some(query.with_routes(route_of));
-        }
-        Ok(())
-    }
-
-    /// The same for a dense phase, without keeping its routes.
-    fn route_dense(&mut self, job: &mut Job, phase: usize) -> Result<()> {
-        let program = &self.programs[job.workload];
-        let topology = self.network.topology;
-        let divisor = program.divisor(phase, self.are_rates);
-        let query = RouteQuery {
-            job: job.number,
-            phase: program.phases[phase].name,
-            placement: &job.placement,
-            matrix: program.matrix(phase),
-            hosts: &job.local_hosts,
-            pairs: &[],
-            divisor,
-        };
-        let has_senders = self.setup.link_statistics == LinkStatistics::Jobs;
-        let state = job.phases[phase].get_or_insert_default();
-        state.routed_after = self.changes;
-        if self.network.router_repeats() {
-            let of_rank = job.job_demands.of_rank();
-            let forgets = self.network.router_forgets_source();
-            let pairs = DensePairs::new(topology, &query, of_rank, forgets);
-            pairs.shares(&mut self.network, &mut state.shares)?;
-            if state.is_worse(self.setup, divisor) && has_senders {
-                state.senders = pairs.senders(&mut self.network, &state.shares)?;
-            }
-            return Ok(());
-        }
-        let pairs = &job.job_demands.phase(phase, program, &mut self.aggregator, false).pairs;
-        let mut first = has_senders.then(|| FirstPairs::new(topology.link_count()));
-        self.network.shares_in_parts(&RouteQuery { pairs, ..query }, &mut state.shares, first.as_mut())?;
-        if state.is_worse(self.setup, divisor)
-            && let Some(first) = &first
-        {
-            state.senders = Senders::of_first(topology, &state.shares, pairs, first, &job.local_hosts);
-        }
-        Ok(())
     }
 
     fn finish(mut self) -> RunResult {
@@ -527,9 +424,7 @@ impl<'a> Simulation<'a> {
             self.record.ended(*job, program, self.are_rates, None);
         }
         let mut result = self.record.into_result(end, self.network.loads, self.population, self.are_rates);
-        if let Some(mut replayers) = self.replayers {
-            replayers.describe(self.setup.topology, &mut result.statistics);
-        }
+        self.model.describe(self.setup.topology, &mut result.statistics);
         result
     }
 }

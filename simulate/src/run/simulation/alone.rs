@@ -13,6 +13,7 @@ use crate::run::Reroute;
 use crate::run::fidelity;
 use crate::run::job::{Job, split_hosts};
 use crate::run::phase_replays::Outcome;
+use crate::run::replayers::Replayers;
 use crate::run::solo::{SoloNetwork, SoloReplay};
 use crate::topology::LinkId;
 
@@ -26,7 +27,7 @@ enum AloneStage {
     Endless,
 }
 
-impl<'a> Simulation<'a> {
+impl<'a> Simulation<'a, Replayers<'a>> {
     /// Begins a stage of the only running job; together with other jobs if one is submitted before
     /// the end of the stage.
     pub(super) fn begin_alone(
@@ -58,7 +59,7 @@ impl<'a> Simulation<'a> {
         match stage {
             AloneStage::Recorded => {
                 let length_ns = self.programs[job.workload].length_ns(job.stage);
-                Some(self.replayers.as_ref()?.options.compute_ps(length_ns))
+                Some(self.model.options.compute_ps(length_ns))
             }
             AloneStage::Replayed { outcome, .. } => Some(outcome.result.makespan),
             AloneStage::Endless => None,
@@ -86,10 +87,9 @@ impl<'a> Simulation<'a> {
         if let Some(outcome) = known {
             return Ok(AloneStage::Replayed { outcome, is_new: false });
         }
-        let Some(replayers) = self.replayers.as_deref_mut() else { return Ok(AloneStage::Endless) };
         let place = || format!("job {} ({}): phase {}", job.number, program.name, program.phases[phase].name);
         let hosts = split_hosts(&job.placement, job.servers);
-        let replay = replayers.alone(job.number, operations, hosts, &job.skew, on).at(place)?;
+        let replay = self.model.alone(job.number, operations, hosts, &job.skew, on).at(place)?;
         let SoloReplay { result, packets, carried, tail } = replay;
         let packets = packets.map(|parts| sum_of_packets(&parts));
         let Some(result) = result else {
@@ -99,7 +99,7 @@ impl<'a> Simulation<'a> {
             }
             return Ok(AloneStage::Endless);
         };
-        let bounds = replayers.bounds(operations, hosts.ranks, &job.skew);
+        let bounds = self.model.bounds(operations, hosts.ranks, &job.skew);
         let carried = sum_of_bytes(carried);
         let outcome = Rc::new(Outcome { result, bounds, packets, carried, tail });
         replays.learn(&job.skew, &outcome);
@@ -108,9 +108,9 @@ impl<'a> Simulation<'a> {
 
     /// Chooses the model of a phase, with `auto` and at its first stage.
     fn choose_model(&self, job: &mut Job, phase: usize, operations: &Operations) {
-        let Some(replayers) = self.replayers.as_deref().filter(|replayers| replayers.chooses()) else {
+        if !self.model.chooses() {
             return;
-        };
+        }
         let program = &self.programs[job.workload];
         let hosts = split_hosts(&job.placement, job.servers).ranks;
         let Some(state) = job.phases[phase].as_deref_mut().filter(|state| state.chosen.is_none()) else {
@@ -118,14 +118,14 @@ impl<'a> Simulation<'a> {
         };
         let load = state.load_summary.filter(|_| program.has_durations());
         let peak = load.map(|load| load.contended());
-        let keeps_time = replayers.options.compute_ps(1000) == 1_000_000;
+        let keeps_time = self.model.options.compute_ps(1000) == 1_000_000;
         let fits = keeps_time && self.setup.model.collective().is_none();
-        state.chosen = Some(replayers.choose(operations, hosts, peak, fits));
+        state.chosen = Some(self.model.choose(operations, hosts, peak, fits));
     }
 
     /// Adds the results of a stage that no other job meets.
     fn occurs(&self, job: &mut Job, phase: usize, outcome: &Outcome, is_new: bool) {
-        let steps = self.replayers.as_ref().map_or(0, |replayers| replayers.options.path_steps);
+        let steps = self.model.options.path_steps;
         if let Some(state) = job.phases[phase].as_deref_mut() {
             let replays = state.replays.get_or_insert_default();
             replays.occurred(outcome, is_new, self.now - job.started, steps);

@@ -2,11 +2,11 @@
 
 use phaseflow_collect::Result;
 
-use super::{Event, Simulation};
+use super::{Event, JobModel, Simulation};
 use crate::run::Reroute;
 use crate::run::job::Job;
 
-impl Simulation<'_> {
+impl<'a, M: JobModel<'a>> Simulation<'a, M> {
     /// Schedules what fails in the run.
     pub(super) fn expect_changes(&mut self) {
         for (number, change) in self.setup.topology.changes().iter().enumerate() {

@@ -6,11 +6,12 @@ use phaseflow_collect::{At, Result};
 
 use super::{Event, Simulation};
 use crate::run::job::Job;
+use crate::run::replayers::Replayers;
 use crate::run::window_replays::replay_windows;
 use crate::run::{Model, Reroute};
 use crate::sampling::Estimates;
 
-impl Simulation<'_> {
+impl<'a> Simulation<'a, Replayers<'a>> {
     /// Begins a stage of a job alone in the network from the estimates of its phases; false if
     /// there are none.
     pub(super) fn begin_estimated(&mut self, job: &mut Job, place: u32) -> Result<bool> {
@@ -39,10 +40,10 @@ impl Simulation<'_> {
             for operations in sampled.replays() {
                 self.route_rest(job, first, operations)?;
             }
-            let Some(replayers) = self.replayers.as_deref_mut() else { return Ok(false) };
             let place = || format!("job {} ({})", job.number, program.name);
-            let replays = replay_windows(replayers, job.number, sampled, &job.placement.hosts).at(place)?;
-            let steps = replayers.options.path_steps as usize;
+            let replays =
+                replay_windows(&mut self.model, job.number, sampled, &job.placement.hosts).at(place)?;
+            let steps = self.model.options.path_steps as usize;
             job.estimates = Some(Rc::new(Estimates::new(&replays, &sampled.strata, steps)));
         }
         let phase = program.stages[job.stage].phase;
@@ -57,7 +58,7 @@ impl Simulation<'_> {
         let state = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut());
         if let Some(state) = state {
             let is_first = state.replays.is_none();
-            let steps = self.setup.model.replay().map_or(0, |options| options.path_steps);
+            let steps = self.model.options.path_steps;
             state.replays.get_or_insert_default().add_share(estimate, share, is_first, steps);
             job.coming.add(estimate.carried.iter(), share);
             // Time and bytes are separate estimates: bytes beyond the capacity of links show an

@@ -3,62 +3,103 @@
 
 use phaseflow_collect::{Error, Result};
 
-use super::{Event, Simulation};
+use super::{Event, JobModel, Simulation};
+use crate::engine::Picoseconds;
 use crate::link_bytes::LinkBytes;
 use crate::replay::{Crossing, Operations, Options, ReplayResult, Sampling};
-use crate::result::RunResult;
+use crate::result::RunStatistics;
 use crate::routing::Routes;
-use crate::run::Reroute;
-use crate::run::job::Job;
-use crate::run::network::RouteQuery;
+use crate::run::job::{Job, PhaseOfJob};
+use crate::run::network::{Network, RouteQuery};
 use crate::run::phase_replays::Outcome;
-use crate::run::replayers::{place_of, without_route};
-use crate::topology::LinkId;
+use crate::run::program::Program;
+use crate::run::replayers::{Replayers, place_of, without_route};
+use crate::run::{Reroute, Setup};
+use crate::topology::{HostId, LinkId, Topology};
 
-impl<'a> Simulation<'a> {
-    /// Jobs and their replays side by side, in order of time.
-    pub(super) fn run_flow(mut self) -> Result<RunResult> {
-        while let Some(replayers) = self.replayers.as_deref_mut() {
-            let own = self.events.next_time();
-            let replays = replayers.shared.next(own.unwrap_or(self.end).min(self.end));
+impl<'a> JobModel<'a> for Replayers<'a> {
+    const REPLAYS: bool = true;
+
+    fn check(setup: &Setup<'_>, programs: &[Program<'_>]) -> Result<()> {
+        let Some(options) = setup.model.replay() else { return Ok(()) };
+        let mut used = setup.jobs.iter().filter_map(|source| programs.get(source.workload));
+        used.try_for_each(|program| program.can_be_replayed(setup.model.name(), options.sampling))?;
+        if options.sampling == Sampling::Off && setup.reroute == Reroute::Phase {
+            let problem = "routes cannot change with the phase where phases overlap: reroute `phase` needs sampling `on`";
+            return Err(Error::usage(problem));
+        }
+        Ok(())
+    }
+
+    /// Jobs and their replays side by side.
+    fn run(simulation: &mut Simulation<'a, Self>) -> Result<()> {
+        loop {
+            let own = simulation.events.next_time();
+            let replays = simulation.model.shared.next(own.unwrap_or(simulation.end).min(simulation.end));
             // Events of jobs precede those of ranks at the same time.
             let own_first = own.is_some_and(|own| replays.is_none_or(|replays| own <= replays));
-            let Some(time) = (if own_first { own } else { replays }).filter(|time| *time <= self.end) else {
-                break;
-            };
-            self.check_clock(time)?;
-            self.hold_until(time);
-            if own_first {
-                if let Some((_, event)) = self.events.pop() {
-                    self.happen(event)?;
-                }
-                continue;
-            }
-            if let Some(replayers) = self.replayers.as_deref_mut() {
-                let mut ended = std::mem::take(&mut replayers.ended);
-                replayers.shared.advance(time, &mut ended);
-                let crossed: Vec<Crossing> = replayers.shared.take_crossed().collect();
-                crossed.into_iter().for_each(|crossing| self.stretch_ends(crossing));
-                for result in ended.drain(..) {
-                    self.replay_ends(result)?;
-                }
-                if let Some(replayers) = self.replayers.as_deref_mut() {
-                    replayers.ended = ended;
-                }
+            let next = if own_first { own } else { replays };
+            let Some(time) = next.filter(|time| *time <= simulation.end) else { break };
+            simulation.check_clock(time)?;
+            simulation.hold_until(time);
+            if !own_first {
+                simulation.advance_replays(time)?;
+            } else if let Some((_, event)) = simulation.events.pop() {
+                simulation.happen(event)?;
             }
         }
-        if let Some(replayers) = &mut self.replayers {
-            if let Some(failure) = replayers.shared.failure() {
-                return Err(failure);
-            }
-            if let Some((token, text)) = replayers.shared.deadlock().filter(|_| !replayers.allow_hang) {
-                return Err(self.deadlock(token, text));
-            }
-            if let Some(packets) = replayers.packets_together(self.now)? {
-                self.record.packets_together(&packets, self.now);
-            }
+        simulation.replays_are_over()
+    }
+
+    fn begin_stage(simulation: &mut Simulation<'a, Self>, job: &mut Job, place: u32) -> Result<()> {
+        simulation.begin_replay(job, place)
+    }
+
+    fn phase_ends(_: &mut Network<'_>, _: &PhaseOfJob) {}
+
+    fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
+        Replayers::route(self, topology, src, dst, links);
+    }
+
+    fn initial_delay(&self) -> Option<i128> {
+        self.options.interference.then_some(0)
+    }
+
+    fn job_ends(&mut self, job: u32) {
+        self.shared.transport().forget_owner_traffic(job);
+    }
+
+    fn describe(&mut self, topology: &Topology, statistics: &mut RunStatistics) {
+        Replayers::describe(self, topology, statistics);
+    }
+}
+
+impl<'a> Simulation<'a, Replayers<'a>> {
+    /// Ranks do what they do until `time`.
+    fn advance_replays(&mut self, time: Picoseconds) -> Result<()> {
+        let mut ended = std::mem::take(&mut self.model.ended);
+        self.model.shared.advance(time, &mut ended);
+        let crossed: Vec<Crossing> = self.model.shared.take_crossed().collect();
+        crossed.into_iter().for_each(|crossing| self.stretch_ends(crossing));
+        for result in ended.drain(..) {
+            self.replay_ends(result)?;
         }
-        Ok(self.finish())
+        self.model.ended = ended;
+        Ok(())
+    }
+
+    /// Nothing happens any more: all replays must have ended.
+    fn replays_are_over(&mut self) -> Result<()> {
+        if let Some(failure) = self.model.shared.failure() {
+            return Err(failure);
+        }
+        if let Some((token, text)) = self.model.shared.deadlock().filter(|_| !self.model.allow_hang) {
+            return Err(self.deadlock(token, text));
+        }
+        if let Some(packets) = self.model.packets_together(self.now)? {
+            self.record.packets_together(&packets, self.now);
+        }
+        Ok(())
     }
 
     /// The error of replays that cannot continue.
@@ -75,7 +116,7 @@ impl<'a> Simulation<'a> {
 
     /// Begins a stage of a job, or without sampling all its stages, as a replay.
     pub(super) fn begin_replay(&mut self, job: &mut Job, place: u32) -> Result<()> {
-        let Some(options) = self.replayers.as_ref().map(|replayers| replayers.options) else { return Ok(()) };
+        let options = self.model.options;
         let is_alone = self.population.running == 1;
         self.see_rates();
         job.stage_began = self.now;
@@ -148,40 +189,30 @@ impl<'a> Simulation<'a> {
         if is_alone {
             return self.begin_alone(job, place, phase, operations);
         }
-        if let Some(replayers) = self.replayers.as_deref_mut() {
-            // Messages in flight between stages belong to no stage.
-            replayers.take_owner_traffic(job.number);
-        }
+        // Messages in flight between stages belong to no stage.
+        self.model.take_owner_traffic(job.number);
         self.begin_shared(job, place, operations);
         Ok(())
     }
 
     /// Begins a replay together with those of other jobs.
     pub(super) fn begin_shared(&mut self, job: &Job, place: u32, operations: &'a Operations) {
-        if let Some(replayers) = self.replayers.as_deref_mut() {
-            replayers.begin(self.now, place, operations, job.number, job.replay_hosts());
-        }
+        self.model.begin(self.now, place, operations, job.number, job.replay_hosts());
     }
 
     /// Ends a stretch of a job that is replayed as a whole: its last rank has left it.
     fn stretch_ends(&mut self, crossing: Crossing) {
-        let Some(replayers) =
-            self.replayers.as_deref_mut().filter(|replayers| replayers.options.sampling == Sampling::Off)
-        else {
+        if self.model.options.sampling == Sampling::On {
             return;
-        };
+        }
         let Some(job) = self.running[place_of(crossing.token) as usize].as_deref_mut() else { return };
-        let carried = replayers.take_owner_traffic(job.number);
+        let carried = self.model.take_owner_traffic(job.number);
         job.carried(&self.programs[job.workload], crossing.boundary, carried);
     }
 
     /// Passes the present rates of links to the router.
     fn see_rates(&mut self) {
-        let Some(network) =
-            self.replayers.as_mut().and_then(|replayers| replayers.shared.transport().flows())
-        else {
-            return;
-        };
+        let Some(network) = self.model.shared.transport().flows() else { return };
         let rates = self.network.rates.get_or_insert_default();
         rates.clear();
         rates.extend((0..self.setup.topology.link_count() as u32).map(|link| network.rate(LinkId(link))));
@@ -189,9 +220,8 @@ impl<'a> Simulation<'a> {
 
     /// Chooses routes for pairs of hosts without a cell in any phase: messages of idle stretches.
     pub(super) fn route_rest(&mut self, job: &Job, phase: usize, operations: &Operations) -> Result<()> {
-        let Some(replayers) = &mut self.replayers else { return Ok(()) };
         let hosts = &job.placement.hosts;
-        let pairs = without_route(operations, hosts, |src, dst| replayers.ideal.has_route(src, dst));
+        let pairs = without_route(operations, hosts, |src, dst| self.model.ideal.has_route(src, dst));
         if pairs.is_empty() {
             return Ok(());
         }
@@ -208,7 +238,7 @@ impl<'a> Simulation<'a> {
         let mut routes = Routes::default();
         self.network.route_hosts(&query, &pairs, &mut routes)?;
         for ((src, dst), links) in pairs.iter().zip(routes.iter()) {
-            replayers.route(self.setup.topology, *src, *dst, links);
+            self.model.route(self.setup.topology, *src, *dst, links);
         }
         Ok(())
     }
@@ -218,17 +248,16 @@ impl<'a> Simulation<'a> {
         let place = place_of(result.token);
         let Some(mut job) = self.running[place as usize].take() else { return Ok(()) };
         let program = &self.programs[job.workload];
-        let Some(replayers) = self.replayers.as_deref_mut() else { return Ok(()) };
-        if replayers.options.sampling == Sampling::Off {
+        if self.model.options.sampling == Sampling::Off {
             let operations = program.stage_by_stage();
             let bounds = operations
-                .map(|operations| replayers.bounds(operations, &job.placement.hosts, &job.skew))
+                .map(|operations| self.model.bounds(operations, &job.placement.hosts, &job.skew))
                 .unwrap_or_default();
-            job.spread(program, &result, &bounds, replayers.options.path_steps);
-            let carried = replayers.take_owner_traffic(job.number);
+            job.spread(program, &result, &bounds, self.model.options.path_steps);
+            let carried = self.model.take_owner_traffic(job.number);
             job.carried(program, result.stretches.len() - 1, carried);
-            if let Some(operations) = operations.filter(|_| replayers.options.interference) {
-                let alone = replayers.time_alone(job.number, operations, job.replay_hosts())?;
+            if let Some(operations) = operations.filter(|_| self.model.options.interference) {
+                let alone = self.model.time_alone(job.number, operations, job.replay_hosts())?;
                 job.was_delayed(result.makespan, alone);
             }
             self.record.ranks(job.number, None, &result.accounts, &job.placement);
@@ -237,14 +266,14 @@ impl<'a> Simulation<'a> {
         let phase = program.stages[job.stage].phase;
         let operations = phase.and_then(|phase| program.operations(phase as usize));
         let mut baseline = None;
-        if let Some(operations) = operations.filter(|_| replayers.options.interference) {
+        if let Some(operations) = operations.filter(|_| self.model.options.interference) {
             // With changing routes, known results are not valid.
             let known =
                 phase.filter(|_| self.setup.reroute == Reroute::Job).and_then(|phase| job.baseline(phase));
             baseline = if known.is_some() {
                 known
             } else {
-                replayers.time_alone(job.number, operations, job.replay_hosts())?
+                self.model.time_alone(job.number, operations, job.replay_hosts())?
             };
             job.was_delayed(result.makespan, baseline);
         }
@@ -253,12 +282,12 @@ impl<'a> Simulation<'a> {
             let hosts = &job.placement.hosts;
             let none = vec![0; hosts.len()];
             let bounds =
-                operations.map(|operations| replayers.bounds(operations, hosts, &none)).unwrap_or_default();
-            state.carried.add(replayers.take_owner_traffic(job.number), 1.0);
+                operations.map(|operations| self.model.bounds(operations, hosts, &none)).unwrap_or_default();
+            state.carried.add(self.model.take_owner_traffic(job.number), 1.0);
             let outcome =
                 Outcome { result, bounds, packets: None, carried: LinkBytes::default(), tail: Vec::new() };
             let began = job.stage_began - job.started;
-            replays.occurred(&outcome, true, began, replayers.options.path_steps);
+            replays.occurred(&outcome, true, began, self.model.options.path_steps);
             replays.baseline = baseline;
             state.met_others = true;
             job.leave(&outcome.result);
