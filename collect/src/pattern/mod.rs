@@ -249,10 +249,9 @@ mod tests {
             PatternName::Alltoall => n * (n - 1),
             PatternName::Halo2d => 2 * (2 * r * c - r - c),
             PatternName::Halo3d => 2 * (3 * x * y * z - x * y - y * z - z * x),
-            PatternName::Incast
-            | PatternName::Broadcast
-            | PatternName::Scatter
-            | PatternName::Gather => n - 1,
+            PatternName::Incast | PatternName::Broadcast | PatternName::Scatter | PatternName::Gather => {
+                n - 1
+            }
             PatternName::Exchange => 2 * n,
             PatternName::Rows => n * (c - 1),
             PatternName::Contacts => 12 * (n / 2),
