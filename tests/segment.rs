@@ -366,6 +366,13 @@ fn a_schedule_is_split_by_position() {
     for (found, expected) in messages.iter().zip([40 * 48, 6 * 240, 40 * 48]) {
         assert!(found.abs_diff(expected) <= 48, "{messages:?}");
     }
+    // Standard input may have any form that a file may have.
+    assert_eq!(text(&["--quiet", "--list"], &goal), list);
+    let csv = collect(&["--quiet", "--to", "csv", path]);
+    let of_lines = text(&["--quiet", "--list"], &csv);
+    let of_lines: u64 =
+        of_lines.lines().skip(1).map(|line| line.split(',').nth(5).unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(of_lines, messages.iter().sum::<u64>());
     let without = "the trace has an order but no times";
     let (status, error) = failure(&["--quiet", "--method", "kmeans", path], &[]);
     assert_eq!(status, 2);
