@@ -10,12 +10,12 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static COUNTED: PeakAlloc = PeakAlloc;
 
-/// Bytes held for each byte of input, at most: what issue and manual promise.
+/// Bytes held for each byte of input, at most.
 const PER_BYTE: usize = 10;
 
-/// Bytes of buffers that an importer has for any input, however small: 256 KiB to read a stream,
-/// 64 KiB to write a temporary file, the rest for what the archive collects.
-const BUFFERS: usize = 512 << 10;
+/// Bytes of buffers that an importer has for any input, however small: 256 KiB to read a stream and
+/// 256 KiB more where it is gzip'ed, 64 KiB to write a temporary file, the rest for smaller ones.
+const BUFFERS: usize = 768 << 10;
 
 /// The most that was held for an input so far.
 static MOST: AtomicUsize = AtomicUsize::new(0);
