@@ -301,7 +301,7 @@ mod tests {
     fn what_never_completes_does_not_hold_back_everything() {
         let mut pending = Pending::default();
         pending.push_open(0, sent(-1), 1);
-        for request in 0..3 * MANY_REQUESTS as i64 {
+        for request in 0..i64::try_from(3 * MANY_REQUESTS).unwrap() {
             pending.push_open(0, sent(0), request);
         }
         for time in 0..i64::try_from(2 * MOST_HELD).unwrap() {
