@@ -214,14 +214,16 @@ fn wrong_requests_say_what_would_be_right() {
 #[test]
 fn damaged_or_foreign_input_is_one_sentence() {
     let phases = output(&[], &two_phases());
-    let csv = collect(&["--pattern", "shift", "--ranks", "4", "--repeat", "3", "--to", "csv"]);
     let mut damaged = two_phases();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     for (input, message) in [
         (&phases[..], "standard input: is a phase archive, expected a trace archive; pf-simulate reads it"),
-        (&csv, "standard input: ends too early: the file is truncated"),
-        (b"", "standard input: ends too early: the file is truncated"),
+        (
+            b"no trace\n",
+            "standard input: is of no known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, otf2, simgrid, goal, chakra, liballprof, paraver)",
+        ),
+        (b"", "standard input: is empty, expected a trace"),
     ] {
         assert_eq!(failure(&["--list"], input), (1, format!("pf-segment: {message}\n")));
     }
@@ -366,6 +368,13 @@ fn a_schedule_is_split_by_position() {
     for (found, expected) in messages.iter().zip([40 * 48, 6 * 240, 40 * 48]) {
         assert!(found.abs_diff(expected) <= 48, "{messages:?}");
     }
+    // Standard input may have any form that a file may have.
+    assert_eq!(text(&["--quiet", "--list"], &goal), list);
+    let csv = collect(&["--quiet", "--to", "csv", path]);
+    let of_lines = text(&["--quiet", "--list"], &csv);
+    let of_lines: u64 =
+        of_lines.lines().skip(1).map(|line| line.split(',').nth(5).unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(of_lines, messages.iter().sum::<u64>());
     let without = "the trace has an order but no times";
     let (status, error) = failure(&["--quiet", "--method", "kmeans", path], &[]);
     assert_eq!(status, 2);

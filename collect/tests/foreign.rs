@@ -11,7 +11,7 @@ use otf2_files::{Records, byte, trace};
 use phaseflow_collect::Result;
 use phaseflow_collect::expand::Rules;
 use phaseflow_collect::export::{
-    ArchiveExport, CsvExport, GoalExport, PairsExport, SimgridExport, SummaryExport,
+    ArchiveExport, CsvExport, GoalExport, NdjsonExport, PairsExport, SimgridExport, SummaryExport,
 };
 use phaseflow_collect::import::{Format, Imported, Input, Reading, import};
 use phaseflow_collect::pattern::{PatternName, Run};
@@ -171,6 +171,13 @@ fn pattern(sink: &mut dyn Sink) {
     Run { patterns, ranks: 9, bytes: 1000, repeat: 2, gap_ns: 500, seed: 1 }.generate(sink).unwrap();
 }
 
+/// The same as a schedule, which has an order and no times.
+fn pattern_without_times(sink: &mut dyn Sink) {
+    let mut goal = Vec::new();
+    pattern(&mut GoalExport::new(&mut goal, tempfile::tempfile));
+    read_stream(&goal, None, sink).unwrap();
+}
+
 /// Source, receiver, bytes and tag of messages, in the order of each sender.
 fn order(messages: &[Message]) -> Vec<(u32, u32, u64, Option<i32>)> {
     let of =
@@ -209,6 +216,38 @@ fn orders_have_no_times() {
     let mut csv = Vec::new();
     read_stream(text, None, &mut CsvExport::new(&mut csv)).unwrap();
     assert_eq!(String::from_utf8(csv).unwrap(), "t_ns,src,dst,bytes,tag,op\n,0,1,8,-12,\n");
+    // Texts without times are read back as what they are.
+    for format in [Format::Csv, Format::Ndjson] {
+        let (mut text, mut again) = (Vec::new(), Vec::new());
+        match format {
+            Format::Csv => pattern_without_times(&mut CsvExport::new(&mut text)),
+            _ => pattern_without_times(&mut NdjsonExport::new(&mut text)),
+        }
+        let mut kept = Kept::default();
+        let imported = read_stream(&text, Some(format), &mut kept).unwrap();
+        let mut expected = Kept::default();
+        pattern_without_times(&mut expected);
+        assert_eq!(order(&kept.0), order(&expected.0));
+        let (mut summary, mut expected) = (Vec::new(), Vec::new());
+        read_stream(&text, None, &mut SummaryExport::new(&mut summary)).unwrap();
+        pattern_without_times(&mut SummaryExport::new(&mut expected));
+        // Neither text says whether all was received, nor where it came from.
+        let known = |summary: Vec<u8>| {
+            let text = String::from_utf8(summary).unwrap();
+            let lines =
+                text.lines().filter(|line| !line.starts_with("unmatched") && !line.starts_with("source"));
+            lines.map(String::from).collect::<Vec<_>>()
+        };
+        assert_eq!(known(summary), known(expected));
+        assert_eq!(imported.remarks.len(), 1);
+        // And written as they were.
+        let sink: &mut dyn Sink = match format {
+            Format::Csv => &mut CsvExport::new(&mut again),
+            _ => &mut NdjsonExport::new(&mut again),
+        };
+        read_stream(&text, None, sink).unwrap();
+        assert_eq!(again, text);
+    }
     // An archive of it is one of an order, too.
     let mut archive = Vec::new();
     read_stream(text, None, &mut ArchiveExport::new(&mut archive, false)).unwrap();

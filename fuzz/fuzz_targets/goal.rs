@@ -3,12 +3,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use phaseflow_collect::export::SimgridExport;
-use phaseflow_collect::import::{Format, Input, Reading, import};
+use phaseflow_collect::import::Format;
 
-fuzz_target!(|bytes: &[u8]| {
-    // It has no collectives, so nothing is expanded.
-    let reading = Reading { format: Some(Format::Goal), ..Reading::new(tempfile::tempfile) };
-    let input = Input::Stream(Box::new(std::io::Cursor::new(bytes.to_vec())));
-    let _ = import(input, reading, &mut SimgridExport::new(std::io::sink()));
-});
+fuzz_target!(|bytes: &[u8]| phaseflow_fuzz::read(Format::Goal, bytes.to_vec()));

@@ -24,7 +24,7 @@ use phaseflow_segment::{
 ///
 /// A phase is a kind of communication behaviour. Each of its occurrences is a stretch of the run;
 /// together they cover it. A trace of which only sums are known (PFProf's) is one phase. Without
-/// TRACE, a trace archive is read from standard input.
+/// TRACE, standard input is read.
 #[derive(Parser, Debug)]
 #[command(name = "pf-segment", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -196,19 +196,17 @@ fn options(arguments: &Arguments) -> Result<Options> {
 /// The input as a trace archive that can be read twice; other formats become one in a temporary
 /// file.
 fn open(input: &Input, common: &Common) -> Result<Box<dyn Rewindable>> {
-    let path = match input {
-        Input::Standard => return Ok(Box::new(Spool::new(std::io::stdin())?)),
-        Input::Path(path) => path,
+    let opened = match input {
+        Input::Standard => import::Input::Stream(Box::new(std::io::stdin())),
+        Input::Path(path) => import::Input::open(path)?,
     };
-    let opened = import::Input::open(path)?;
-    let format = import::recognise(&opened)?;
-    match opened {
-        import::Input::Stream(stream) => Ok(Box::new(Spool::new(stream)?)),
-        import::Input::File(file) if format == Some(Format::Phaseflow) => Ok(Box::new(Rewind(file))),
-        other => {
+    match import::recognise(opened)? {
+        (Some(Format::Phaseflow), import::Input::Stream(stream)) => Ok(Box::new(Spool::new(stream)?)),
+        (Some(Format::Phaseflow), import::Input::File(file)) => Ok(Box::new(Rewind(file))),
+        (_, other) => {
             let mut archive = tempfile::tempfile()?;
             let out = std::io::BufWriter::new(&mut archive);
-            let reading = Reading { format, ..Reading::new(tempfile::tempfile) };
+            let reading = Reading::new(tempfile::tempfile);
             let imported = import::import(other, reading, &mut ArchiveExport::new(out, false))?;
             imported.remarks.iter().for_each(|remark| common.note(remark));
             Ok(Box::new(Rewind(archive)))

@@ -9,8 +9,10 @@ use crate::{Error, Result};
 /// The required fields, in the order of our exports.
 pub(super) const REQUIRED: [&str; 4] = ["t_ns", "src", "dst", "bytes"];
 
-/// Times, nanoseconds: the least number of 64 bits stands for an unknown one.
-pub(super) const TIMES: RangeInclusive<i64> = i64::MIN + 1..=i64::MAX;
+/// An unknown time.
+pub(super) const UNKNOWN_TIME: i64 = i64::MIN;
+/// Known times, nanoseconds.
+pub(super) const TIMES: RangeInclusive<i64> = UNKNOWN_TIME + 1..=i64::MAX;
 /// Numbers of ranks, below the most that a trace may have.
 pub(super) const RANKS: RangeInclusive<i64> = 0..=MOST_RANKS as i64 - 1;
 /// Sizes of messages, bytes.

@@ -220,18 +220,23 @@ fn member_format(name: &str, prefix: &[u8]) -> Option<Format> {
     paraver::is_file(name, prefix).then_some(Format::Paraver)
 }
 
-/// Recognises the format of a directory or a file by content; `None` for a stream, which could not
-/// be read again.
+/// Recognises the format of an input by content, and returns the whole input again; `None` for a
+/// stream of which the first bytes do not tell.
 ///
 /// # Errors
 /// As for [`sniff`], and errors of the operating system.
-pub fn recognise(input: &Input) -> Result<Option<Format>> {
-    match input {
-        Input::Directory(path) => directory_format(path).map(Some),
-        Input::Files(paths) => files_format(paths).map(Some),
-        Input::File(file) => file_format(file).map(Some),
-        Input::Stream(_) => Ok(None),
-    }
+pub fn recognise(input: Input) -> Result<(Option<Format>, Input)> {
+    let format = match input {
+        Input::Directory(ref path) => directory_format(path)?,
+        Input::Files(ref paths) => files_format(paths)?,
+        Input::File(ref file) => file_format(file)?,
+        Input::Stream(stream) => {
+            let peeked = Peeked::new(stream)?;
+            let known = if is_undecided(peeked.prefix()) { None } else { Some(sniff(peeked.prefix())?) };
+            return Ok((known, Input::Stream(Box::new(peeked.into_reader()))));
+        }
+    };
+    Ok((Some(format), input))
 }
 
 /// Directories hold recordings, a set of files, or PFProf's rank files.
@@ -423,8 +428,8 @@ fn import_file(
     let summary = match format {
         Format::Phaseflow => copy(TraceReader::open(peeked.into_reader())?, sink),
         Format::Pfprof => aggregate(peeked)?.send(sink),
-        Format::Ndjson => text::import::<ndjson::Ndjson>(peeked, file, scratch, sink),
-        Format::Csv => text::import::<csv::Csv>(peeked, file, scratch, sink),
+        Format::Ndjson => return text::import::<ndjson::Ndjson>(peeked, file, scratch, sink),
+        Format::Csv => return text::import::<csv::Csv>(peeked, file, scratch, sink),
         _ => Err(Error::data("is a file, expected a run directory")),
     };
     Ok(summary?.into())

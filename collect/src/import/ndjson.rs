@@ -1,5 +1,5 @@
 //! NDJSON messages: one object a line, `{"t_ns":0,"src":0,"dst":1,"bytes":8,"tag":7,"op":"bcast"}`;
-//! `tag` and `op` may be absent or null, other keys are skipped.
+//! `t_ns`, `tag` and `op` may be absent or null, other keys are skipped.
 //!
 //! Lines with the keys in that order are parsed by a few nom combinators; any other line goes to
 //! serde_json, which defines its meaning.
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Number;
 
 use super::digits::digits;
-use super::field::{self, REQUIRED};
+use super::field::{self, REQUIRED, UNKNOWN_TIME};
 use super::text::Lines;
 use crate::order::Posted;
 use crate::trace::{MOST_RANKS, Operation};
@@ -64,9 +64,13 @@ fn plain(input: &[u8]) -> IResult<&[u8], Posted> {
     let label = map_opt(integer, |value| i32::try_from(value).ok());
     let name = delimited(char('"'), take_while(|byte| byte != b'"'), char('"'));
     let operation = map_opt(name, |name| Operation::from_name(std::str::from_utf8(name).ok()?));
-    let (rest, (t_ns, src, dst, bytes, tag, operation, ..)) = (
+    let timed = (
         preceded(key(r#"{"t_ns":"#, r#"{"t_ns": "#), integer),
         preceded(key(r#","src":"#, r#", "src": "#), rank()),
+    );
+    let timeless = preceded(key(r#"{"src":"#, r#"{"src": "#), rank()).map(|src| (UNKNOWN_TIME, src));
+    let (rest, ((t_ns, src), dst, bytes, tag, operation, ..)) = (
+        alt((timed, timeless)),
         preceded(key(r#","dst":"#, r#", "dst": "#), rank()),
         preceded(key(r#","bytes":"#, r#", "bytes": "#), size),
         opt(preceded(key(r#","tag":"#, r#", "tag": "#), label)),
@@ -108,7 +112,7 @@ fn careful(line: &[u8]) -> Result<Posted> {
         None => Err(Error::data(format!("lacks `{name}`, expected {}", REQUIRED.join(", ")))),
     };
     Ok(Posted {
-        t_ns: required("t_ns", &parsed.t_ns, field::TIMES)?,
+        t_ns: parsed.t_ns.map_or(Ok(UNKNOWN_TIME), |number| whole("t_ns", &number, field::TIMES))?,
         src: required("src", &parsed.src, field::RANKS)? as u32,
         dst: required("dst", &parsed.dst, field::RANKS)? as u32,
         bytes: required("bytes", &parsed.bytes, field::SIZES)?.cast_unsigned(),
@@ -141,6 +145,14 @@ mod tests {
             r#"{"t_ns":-5,"src":1,"dst":2,"bytes":8,"op":""}"#,
         ] {
             assert_eq!(Ndjson.line(line.as_bytes()).unwrap(), Some(blank), "{line}");
+        }
+        for line in [
+            r#"{"src":1,"dst":2,"bytes":8}"#,
+            r#"{"src": 1, "dst": 2, "bytes": 8}"#,
+            r#"{"t_ns":null,"src":1,"dst":2,"bytes":8}"#,
+        ] {
+            let timeless = Posted { t_ns: UNKNOWN_TIME, ..blank };
+            assert_eq!(Ndjson.line(line.as_bytes()).unwrap(), Some(timeless), "{line}");
         }
         assert_eq!(Ndjson.line(b" \t").unwrap(), None);
     }
@@ -204,7 +216,7 @@ mod tests {
     proptest! {
         /// The fast parser agrees with serde_json.
         #[test]
-        fn plain_and_careful_agree(line in r#"\{"t_ns": ?-?[0-9]{1,20} ?, ?"src":[0-9]{1,11},"dst":0?[0-9]{1,3},"bytes":-?[0-9]{1,20}(,"tag":-?[0-9]{1,11})?(,"op":"(bcast|\\u0062cast|x)?")?\}? ?"#) {
+        fn plain_and_careful_agree(line in r#"\{("t_ns": ?-?[0-9]{1,20} ?, ?)?"src":[0-9]{1,11},"dst":0?[0-9]{1,3},"bytes":-?[0-9]{1,20}(,"tag":-?[0-9]{1,11})?(,"op":"(bcast|\\u0062cast|x)?")?\}? ?"#) {
             for end in ["\n", "\r\n", "\n{\"t"] {
                 if let Some((message, length)) = Ndjson.plain(format!("{line}{end}").as_bytes()) {
                     prop_assert_eq!(length, line.len() + end.trim_end_matches("{\"t").len());

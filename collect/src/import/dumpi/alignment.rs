@@ -67,7 +67,7 @@ fn guess(processes: &mut [Process], hosts: &[u32]) -> Result<()> {
 /// When the first call returned, on the process's own clock; 0 without any.
 fn first_leave_ns(process: &Process) -> Result<i64> {
     let mut records = Records::new(&process.member, process.rank, &process.index, 4 << 10);
-    let wall = records.next()?.and_then(|record| record.layout.wall);
+    let wall = records.next()?.and_then(|record| record.wall());
     let mut clock = Clock::new(process.index.biases.1, 0);
     Ok(wall.map_or(0, |span| clock.unroll(&span).1))
 }

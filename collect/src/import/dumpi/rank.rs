@@ -14,7 +14,8 @@ use super::record::{Record, Status};
 use super::stream::Records;
 use super::types::Types;
 use crate::import::ranks::{
-    self, Advance, Completion, Event, Expandable, Leaving, NO_COMMUNICATOR, Pending, Received, Source, Wanted,
+    self, Advance, Completion, Event, Expandable, Leaving, NO_COMMUNICATOR, Pending, Received, Source,
+    Wanted, finish,
 };
 use crate::import::set::Member;
 use crate::trace::{Call, Message, Operation, Rank};
@@ -30,6 +31,28 @@ pub(super) struct Process {
     pub(super) offset_ns: i64,
     /// Bytes that are read at once.
     pub(super) buffer: usize,
+}
+
+impl Process {
+    /// The rank in the run of a rank in a communicator with this number.
+    #[inline]
+    fn member(&self, communicator: u32, peer: i32) -> Option<u32> {
+        self.communicators.peer(communicator, self.rank, u32::try_from(peer).ok()?)
+    }
+
+    /// A completion with what a status says of a receive on a communicator with this number.
+    #[inline]
+    fn completion(&self, time_ns: i64, communicator: u32, status: Option<Status>) -> Completion {
+        let Some(status) = status else { return Completion { time_ns, ..Completion::default() } };
+        Completion {
+            time_ns,
+            src: self.member(communicator, status.source),
+            tag: status.tag.filter(|tag| *tag >= 0),
+            bytes: u64::try_from(status.bytes).ok(),
+            // A receive from MPI_PROC_NULL completes without a source.
+            cancelled: status.cancelled || status.source < 0,
+        }
+    }
 }
 
 impl ranks::Process for Process {
@@ -73,8 +96,6 @@ struct State<'a> {
     types: Types,
     pending: Pending,
     persistent: FxHashMap<i32, Persistent>,
-    /// Open receives by request, for the ranks in the statuses.
-    receiving: FxHashMap<i32, u16>,
     /// The numbers of this rank's handles of communicators.
     comms: FxHashMap<u16, u32>,
     /// Communicators of windows.
@@ -96,7 +117,6 @@ impl<'a> Lane<'a> {
                 types: Types::new(&index.sizes),
                 pending: Pending::default(),
                 persistent: FxHashMap::default(),
-                receiving: FxHashMap::default(),
                 comms: comms.into_iter().collect(),
                 windows: FxHashMap::default(),
                 made: 0,
@@ -142,12 +162,12 @@ impl State<'_> {
     /// Makes events of a record.
     #[inline]
     fn take(&mut self, record: &Record<'_>) -> Result<()> {
-        let Some(span) = &record.layout.wall else {
+        let Some(span) = record.wall() else {
             return Err(Error::data(
                 "has no wall-clock times, expected a trace that was recorded with timestamps wall or full",
             ));
         };
-        let times = self.clock.unroll(span);
+        let times = self.clock.unroll(&span);
         match record.function() {
             n::SEND | n::BSEND | n::SSEND | n::RSEND => self.send(record, USUAL, times),
             n::RECV => self.receive(record, USUAL, Some(5), times),
@@ -198,8 +218,7 @@ impl State<'_> {
     #[inline]
     fn peer(&self, handle: u16, peer: i32) -> Option<(u32, u32)> {
         let number = self.communicator(handle)?;
-        let peer = u32::try_from(peer).ok()?;
-        Some((number, self.process.communicators.peer(number, self.process.rank, peer)?))
+        Some((number, self.process.member(number, peer)?))
     }
 
     fn make(&mut self, handle: u16) {
@@ -285,19 +304,6 @@ impl State<'_> {
         Some(Event::Receive { source, received })
     }
 
-    /// A completion with what a status says of a receive on a communicator.
-    fn completion(&self, time_ns: i64, comm: u16, status: Option<Status>) -> Completion {
-        let Some(status) = status else { return Completion { time_ns, ..Completion::default() } };
-        Completion {
-            time_ns,
-            src: self.peer(comm, status.source).map(|(_, src)| src),
-            tag: status.tag.filter(|tag| *tag >= 0),
-            bytes: u64::try_from(status.bytes).ok(),
-            // A receive from MPI_PROC_NULL completes without a source.
-            cancelled: status.cancelled || status.source < 0,
-        }
-    }
-
     fn receive(
         &mut self,
         record: &Record<'_>,
@@ -310,9 +316,9 @@ impl State<'_> {
         }
         let comm = record.handle(places.comm);
         let Some(event) = self.asked(comm, record.int(places.peer), record.int(places.tag)) else { return };
-        let completion = self.completion(stop_ns, comm, status.and_then(|place| record.status(place, 0)));
-        self.pending.push_open(start_ns, event, BLOCKING);
-        self.pending.complete(BLOCKING, &completion);
+        let status = status.and_then(|place| record.status(place, 0));
+        let number = self.communicator(comm).unwrap_or(NO_COMMUNICATOR);
+        self.pending.push_complete(start_ns, event, &self.process.completion(stop_ns, number, status));
     }
 
     fn start_receive(&mut self, record: &Record<'_>, (start_ns, _): Times) {
@@ -321,22 +327,19 @@ impl State<'_> {
         }
         let (comm, request) = (record.handle(4), record.int(5));
         if let Some(event) = self.asked(comm, record.int(2), record.int(3)) {
-            self.receiving.insert(request, comm);
             self.pending.push_open(start_ns, event, i64::from(request));
         }
     }
 
     /// A request is complete.
     fn complete(&mut self, request: i32, time_ns: i64, status: Option<Status>) {
-        let completion = match self.wanted {
-            Wanted::Receives => match self.receiving.remove(&request) {
-                Some(comm) => self.completion(time_ns, comm, status),
-                None => return,
-            },
+        let Some(event) = self.pending.close(i64::from(request)) else { return };
+        let completion = match event {
+            Event::Receive { source, .. } => self.process.completion(time_ns, source.communicator, status),
             // The status of a send is undefined.
             _ => Completion { time_ns, ..Completion::default() },
         };
-        self.pending.complete(i64::from(request), &completion);
+        finish(event, &completion);
     }
 
     /// The requests that a wait or test found complete.
@@ -374,7 +377,6 @@ impl State<'_> {
     fn release(&mut self, request: i32) {
         self.pending.release(i64::from(request));
         self.persistent.remove(&request);
-        self.receiving.remove(&request);
     }
 
     /// A receive that is to be cancelled did not take place, unless its status says otherwise. Where
@@ -405,7 +407,6 @@ impl State<'_> {
                 self.message(*comm, *dst, *bytes, *tag, Operation::PointToPoint)
             }
             Some(Persistent::Receive { source, tag, comm }) if self.wanted == Wanted::Receives => {
-                self.receiving.insert(request, *comm);
                 self.asked(*comm, *source, *tag)
             }
             _ => None,
@@ -485,6 +486,3 @@ impl State<'_> {
         }
     }
 }
-
-/// Stands for the request that a blocking receive has; the file's have 32 bits.
-const BLOCKING: i64 = i64::MIN;

@@ -54,14 +54,19 @@ impl Version {
 }
 
 /// Where the parts of a record are, from its first byte on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Layout {
+    functions: &'static [Function],
+    version: Version,
+    /// Bytes of a status in this version.
+    status: usize,
     pub(super) function: u16,
-    pub(super) thread: u16,
-    pub(super) wall: Option<Span>,
-    pub(super) cpu: Option<Span>,
     mask: u8,
-    /// Of each field; 0 for those that are not there.
+    /// Where the arguments begin.
+    arguments: u32,
+    /// Where those of the first fields are, from there on; empty if the record is too short for them.
+    fixed: &'static [u32],
+    /// Of each other field; 0 for those that are not there.
     at: [u32; MOST_FIELDS],
     /// Bytes of the record.
     pub(super) length: usize,
@@ -131,74 +136,99 @@ impl Cursor<'_> {
         let count = self.count()?;
         self.skip(count.saturating_mul(size))
     }
-
-    fn span(&mut self) -> Result<Span, Stop> {
-        let bytes: [u8; 12] = self.take()?;
-        let stamp = |at: usize| Stamp {
-            s: u16::from_be_bytes([bytes[at], bytes[at + 1]]),
-            ns: u32::from_be_bytes([bytes[at + 2], bytes[at + 3], bytes[at + 4], bytes[at + 5]]),
-        };
-        Ok(Span { start: stamp(0), stop: stamp(6) })
-    }
 }
 
+/// Bytes of the thread, the CPU time and the wall-clock time that a mask says there are.
+fn sizes(mask: u8) -> [usize; 3] {
+    let size = |bit, bytes| if mask & bit == 0 { 0 } else { bytes };
+    [size(THREAD, 2), size(CPU_TIME, 12), size(WALL_TIME, 12)]
+}
+
+/// Bytes of the function and the mask.
+const HEAD: usize = 3;
+
 impl Layout {
+    /// For records of a version.
+    pub(super) fn new(version: Version) -> Self {
+        Self {
+            functions: &FUNCTIONS,
+            version,
+            status: version.status(),
+            function: 0,
+            mask: 0,
+            arguments: 0,
+            fixed: &[],
+            at: [0; MOST_FIELDS],
+            length: 0,
+        }
+    }
+
     /// Finds the parts of the record that `bytes` begin with; `is_all` if the stream ends with them.
-    pub(super) fn find(&mut self, bytes: &[u8], version: Version, is_all: bool) -> Result<(), Stop> {
+    #[inline]
+    pub(super) fn find(&mut self, bytes: &[u8], is_all: bool) -> Result<(), Stop> {
         let mut cursor = Cursor { bytes, at: 0, field: "the function" };
         self.function = cursor.u16()?;
         if self.function >= FIRST_NO_FUNCTION {
             return Err(Stop::End);
         }
-        let function = &FUNCTIONS[usize::from(self.function)];
+        let function = &self.functions[usize::from(self.function)];
         if !function.is_recorded {
             return Err(Stop::Unknown(self.function));
         }
         cursor.field = "the times";
         self.mask = cursor.u8()?;
-        self.thread = if self.mask & THREAD == 0 { 0 } else { cursor.u16()? };
-        self.cpu = if self.mask & CPU_TIME == 0 { None } else { Some(cursor.span()?) };
-        self.wall = if self.mask & WALL_TIME == 0 { None } else { Some(cursor.span()?) };
+        cursor.skip(sizes(self.mask).iter().sum())?;
         if self.mask & COUNTERS != 0 {
             cursor.field = "the performance counters";
             let counters = usize::from(cursor.u8()?);
             cursor.skip(16 * counters)?;
         }
+        self.arguments = cursor.at as u32;
         // Most fields have one size each, and stand first.
         let (places, bytes_of_all) = &function.fixed;
-        let mut done = 0;
-        if cursor.at + bytes_of_all <= bytes.len() {
-            for (at, place) in self.at.iter_mut().zip(places) {
-                *at = cursor.at as u32 + place;
-            }
+        self.fixed = places;
+        if cursor.at + bytes_of_all > bytes.len() {
+            self.fixed = &[];
+        } else {
             cursor.at += bytes_of_all;
-            done = places.len();
         }
-        let mut role = None;
-        for (number, field) in function.fields.iter().enumerate().skip(done) {
-            cursor.field = field.name;
-            self.at[number] = 0;
-            if field.at_root && !*role.get_or_insert_with(|| self.is_root(bytes, function)) {
-                continue;
-            }
-            let start = cursor.at;
-            if self.field(&mut cursor, field, version, is_all)? {
-                self.at[number] = start as u32;
-            }
+        if self.fixed.len() < function.fields.len() {
+            self.others(&mut cursor, function, is_all)?;
         }
         self.length = cursor.at;
         Ok(())
     }
 
+    /// Finds the fields after the first ones.
+    #[inline]
+    fn others(&mut self, cursor: &mut Cursor<'_>, function: &Function, is_all: bool) -> Result<(), Stop> {
+        let mut role = None;
+        for (number, field) in function.fields.iter().enumerate().skip(self.fixed.len()) {
+            cursor.field = field.name;
+            self.at[number] = 0;
+            if field.at_root && !*role.get_or_insert_with(|| self.is_root(cursor.bytes, function)) {
+                continue;
+            }
+            let start = cursor.at;
+            if self.field(cursor, field, is_all)? {
+                self.at[number] = start as u32;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a field is; 0 if it is not there.
+    #[inline]
+    fn place(&self, number: usize) -> usize {
+        match self.fixed.get(number) {
+            Some(place) => (self.arguments + place) as usize,
+            None => self.at[number] as usize,
+        }
+    }
+
     /// Passes over a field; false if it is not there.
     #[inline]
-    fn field(
-        &self,
-        cursor: &mut Cursor<'_>,
-        field: &Field,
-        version: Version,
-        is_all: bool,
-    ) -> Result<bool, Stop> {
+    fn field(&self, cursor: &mut Cursor<'_>, field: &Field, is_all: bool) -> Result<bool, Stop> {
         match field.kind {
             Kind::Int => cursor.skip(4)?,
             Kind::Handle => cursor.skip(2)?,
@@ -208,21 +238,21 @@ impl Layout {
             Kind::Handles => cursor.array(2)?,
             Kind::Bytes => cursor.array(1)?,
             Kind::Statuses if self.mask & STATUSES == 0 => return Ok(false),
-            Kind::Statuses => cursor.array(version.status())?,
+            Kind::Statuses => cursor.array(self.status)?,
             Kind::Rows => each(cursor, |cursor| cursor.array(4))?,
             Kind::Texts => each(cursor, |cursor| cursor.array(1))?,
             Kind::TextLists => each(cursor, |cursor| each(cursor, |cursor| cursor.array(1)))?,
             Kind::Arguments => {
-                if version < Version([0, 6, 2]) {
+                if self.version < Version([0, 6, 2]) {
                     cursor.skip(4)?;
                 }
                 each(cursor, |cursor| cursor.array(1))?;
             }
-            Kind::IntsSince068 if version < Version([0, 6, 8]) => cursor.skip(4)?,
-            Kind::IntsSince069 if version < Version([0, 6, 9]) => cursor.skip(4)?,
+            Kind::IntsSince068 if self.version < Version([0, 6, 8]) => cursor.skip(4)?,
+            Kind::IntsSince069 if self.version < Version([0, 6, 9]) => cursor.skip(4)?,
             Kind::IntsSince068 | Kind::IntsSince069 => cursor.array(4)?,
             Kind::GatheredType => {
-                let function = &FUNCTIONS[usize::from(self.function)];
+                let function = &self.functions[usize::from(self.function)];
                 if !self.is_root(cursor.bytes, function) && !self.begins_a_record(cursor, 2, is_all)? {
                     return Ok(false);
                 }
@@ -234,7 +264,7 @@ impl Layout {
 
     /// The caller is the root.
     fn is_root(&self, bytes: &[u8], function: &Function) -> bool {
-        let int = |place: usize| int_at(bytes, self.at[place] as usize);
+        let int = |place: usize| int_at(bytes, self.place(place));
         function.roles.is_some_and(|(own, root)| int(own) == int(root))
     }
 
@@ -267,30 +297,71 @@ fn int_at(bytes: &[u8], at: usize) -> i32 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| i32::from_be_bytes(*bytes))
 }
 
+/// A start and a stop.
+#[inline]
+fn span_at(bytes: &[u8], at: usize) -> Option<Span> {
+    let bytes: &[u8; 12] = bytes.get(at..)?.first_chunk()?;
+    let stamp = |at: usize| Stamp {
+        s: u16::from_be_bytes([bytes[at], bytes[at + 1]]),
+        ns: u32::from_be_bytes([bytes[at + 2], bytes[at + 3], bytes[at + 4], bytes[at + 5]]),
+    };
+    Some(Span { start: stamp(0), stop: stamp(6) })
+}
+
 /// A record with its arguments by their places in the layout of its function.
 #[derive(Clone, Copy)]
 pub(super) struct Record<'a> {
-    pub(super) layout: &'a Layout,
+    layout: &'a Layout,
     bytes: &'a [u8],
-    version: Version,
 }
 
 impl<'a> Record<'a> {
     /// The record that `layout` was found for.
-    pub(super) fn new(layout: &'a Layout, bytes: &'a [u8], version: Version) -> Self {
-        Self { layout, bytes, version }
+    #[inline]
+    pub(super) fn new(layout: &'a Layout, bytes: &'a [u8]) -> Self {
+        Self { layout, bytes }
     }
 
     /// The function's number.
+    #[inline]
     pub(super) fn function(&self) -> u16 {
         self.layout.function
     }
 
+    /// Its bytes.
+    #[cfg(test)]
+    pub(super) fn length(&self) -> usize {
+        self.layout.length
+    }
+
+    /// The number of the thread.
+    #[cfg(test)]
+    pub(super) fn thread(&self) -> u16 {
+        let bytes = self.bytes.get(HEAD..).and_then(|rest| rest.first_chunk());
+        bytes.filter(|_| self.layout.mask & THREAD != 0).map_or(0, |bytes| u16::from_be_bytes(*bytes))
+    }
+
+    /// When it was, in processor time.
+    #[cfg(test)]
+    pub(super) fn cpu(&self) -> Option<Span> {
+        let [thread, ..] = sizes(self.layout.mask);
+        if self.layout.mask & CPU_TIME == 0 { None } else { span_at(self.bytes, HEAD + thread) }
+    }
+
+    /// When it was on the wall clock, if that is recorded.
+    #[inline]
+    pub(super) fn wall(&self) -> Option<Span> {
+        let [thread, cpu, _] = sizes(self.layout.mask);
+        if self.layout.mask & WALL_TIME == 0 { None } else { span_at(self.bytes, HEAD + thread + cpu) }
+    }
+
+    #[inline]
     fn at(&self, place: usize) -> usize {
-        self.layout.at[place] as usize
+        self.layout.place(place)
     }
 
     /// A field is there.
+    #[inline]
     pub(super) fn has(&self, place: usize) -> bool {
         self.at(place) != 0
     }
@@ -370,7 +441,7 @@ impl<'a> Record<'a> {
         if number >= self.statuses(place) {
             return None;
         }
-        let size = self.version.status();
+        let size = self.layout.status;
         let bytes = self.bytes.get(self.at(place) + 4 + number * size..)?.get(..size)?;
         Some(Status {
             bytes: int_at(bytes, 0),

@@ -2,7 +2,7 @@
 
 use super::functions::{FUNCTIONS, number};
 use super::index::Index;
-use super::record::{Layout, Record, Stop, Version};
+use super::record::{Layout, Record, Stop};
 use crate::import::set::Member;
 use crate::{Error, Result};
 
@@ -13,7 +13,6 @@ const LOOK_AHEAD: u64 = 8;
 pub(super) struct Records {
     member: Member,
     rank: u32,
-    version: Version,
     buffer: Vec<u8>,
     /// Valid bytes in the buffer, and where in them the next record begins.
     filled: usize,
@@ -35,13 +34,12 @@ impl Records {
         Self {
             member: member.clone(),
             rank,
-            version: index.version,
             buffer: vec![0; buffer.min(left)],
             filled: 0,
             at: 0,
             offset: start,
             end,
-            layout: Layout::default(),
+            layout: Layout::new(index.version),
             is_finalized: false,
         }
     }
@@ -56,7 +54,7 @@ impl Records {
         let start = loop {
             let bytes = &self.buffer[self.at..self.filled];
             let is_all = self.offset + self.filled as u64 == self.end;
-            match self.layout.find(bytes, self.version, is_all) {
+            match self.layout.find(bytes, is_all) {
                 _ if self.is_finalized && bytes.starts_with(&[0, 0]) => return Ok(None),
                 Ok(()) => break self.at,
                 // The mark of the end of the stream may be cut off.
@@ -70,7 +68,7 @@ impl Records {
         };
         self.at += self.layout.length;
         self.is_finalized |= self.layout.function == number::FINALIZE;
-        Ok(Some(Record::new(&self.layout, &self.buffer[start..self.at], self.version)))
+        Ok(Some(Record::new(&self.layout, &self.buffer[start..self.at])))
     }
 
     /// Bytes from the current record on to the end of all.

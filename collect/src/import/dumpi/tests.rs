@@ -68,14 +68,14 @@ fn open(path: &Path) -> (Index, Records) {
 fn lines(record: &Record<'_>, biases: (i32, i32)) -> Vec<String> {
     let function = &FUNCTIONS[usize::from(record.function())];
     let time = |bias: i32, stamp: Stamp| format!("{}.{:09}", i64::from(bias) + i64::from(stamp.s), stamp.ns);
-    let (wall, cpu) = (record.layout.wall.unwrap(), record.layout.cpu.unwrap());
+    let (wall, cpu) = (record.wall().unwrap(), record.cpu().unwrap());
     let moment = |word: &str, of: fn(&Span) -> Stamp| {
         format!(
             "{} {word} at walltime {}, cputime {} seconds in thread {}.",
             function.name,
             time(biases.1, of(&wall)),
             time(biases.0, of(&cpu)),
-            record.layout.thread
+            record.thread()
         )
     };
     let mut lines = vec![moment("entering", |span| span.start)];
@@ -276,8 +276,8 @@ fn every_function_is_as_long_as_its_layout() {
                 let (_, mut records) = open(&folder.path().join("x-0000.bin"));
                 let mut found = Vec::new();
                 while let Some(record) = records.next().unwrap() {
-                    found.push((record.function(), record.layout.length));
-                    let span = record.layout.wall.unwrap();
+                    found.push((record.function(), record.length()));
+                    let span = record.wall().unwrap();
                     assert_eq!(span, Span { start: Stamp { s: 1, ns: 1 }, stop: Stamp { s: 2, ns: 2 } });
                 }
                 assert_eq!(found, expected, "{version:?} {mask:#x} {is_root}");
@@ -748,11 +748,11 @@ proptest! {
     /// Any bytes after the magic.
     #[test]
     fn no_record_makes_a_layout_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), version in 0u8..10, all: bool) {
-        let mut layout = Layout::default();
-        match layout.find(&bytes, Version([0, 6, version]), all) {
+        let mut layout = Layout::new(Version([0, 6, version]));
+        match layout.find(&bytes, all) {
             Ok(()) => {
                 prop_assert!(layout.length <= bytes.len());
-                let record = Record::new(&layout, &bytes[..layout.length], Version([0, 6, version]));
+                let record = Record::new(&layout, &bytes[..layout.length]);
                 let _ = Op::of(&record, 4);
                 types::Types::new(&[]).learn(&record);
                 for place in 0..functions::MOST_FIELDS {

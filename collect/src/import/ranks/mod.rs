@@ -23,7 +23,7 @@ pub(super) use self::causality::{align, host_numbers};
 use self::collectives::Collectives;
 pub(super) use self::matching::Matching;
 use self::merge::Merge;
-pub(super) use self::pending::{Advance, Completion, Pending};
+pub(super) use self::pending::{Advance, Completion, Pending, finish};
 pub(super) use self::piece::Leaving;
 use self::piece::Pieces;
 pub(super) use self::receives::{Received, Source};
@@ -164,15 +164,20 @@ pub(super) fn merge<P: Process>(
         let matching = scope.spawn(move || -> Result<Remarks> {
             let mut matching = Matching::new(processes)?;
             for mut piece in merged {
-                let Matched { mut messages, .. } = matched_used.try_recv().unwrap_or_default();
-                messages.clear();
+                // Buffers go around, as large ones are costly to allocate anew.
+                let mut used = matched_used.try_recv().unwrap_or_default();
+                used.messages.clear();
+                used.calls.clear();
+                used.marks.clear();
+                let Matched { mut messages, mut calls, mut marks } = used;
                 for leaving in &mut piece.messages {
                     matching.complete(leaving)?;
                     if leaving.is_sized {
                         messages.push(&leaving.message);
                     }
                 }
-                let (calls, marks) = (std::mem::take(&mut piece.calls), std::mem::take(&mut piece.marks));
+                std::mem::swap(&mut calls, &mut piece.calls);
+                std::mem::swap(&mut marks, &mut piece.marks);
                 // A thread that ends early has an error, which its join reports.
                 let _ = merged_back.send(piece);
                 if to_sink.send(Matched { messages, calls, marks }).is_err() {

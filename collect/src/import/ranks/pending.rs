@@ -14,6 +14,10 @@ use super::{Event, Lane};
 /// loses their times of completion, nothing else.
 const MOST_HELD: usize = 1 << 14;
 
+/// Open requests after which those whose events have left are looked for: some tools never say that
+/// a request is complete.
+const MANY_REQUESTS: usize = 1 << 12;
+
 /// The completion of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::import) struct Completion {
@@ -45,40 +49,68 @@ pub(in crate::import) struct Pending {
 struct Held {
     time_ns: i64,
     event: Event,
-    /// Its request, until that completes.
-    request: Option<i64>,
+    /// Its completion is not known yet.
+    waits: bool,
 }
 
 impl Pending {
     /// Appends an event. Times that go back are set to that of the event before.
     pub(in crate::import) fn push(&mut self, time_ns: i64, event: Event) {
-        self.append(time_ns, event, None);
+        self.append(time_ns, event, false);
+    }
+
+    /// Appends an event that is complete already.
+    pub(in crate::import) fn push_complete(
+        &mut self,
+        time_ns: i64,
+        mut event: Event,
+        completion: &Completion,
+    ) {
+        finish(&mut event, completion);
+        self.append(time_ns, event, false);
+    }
+
+    /// Appends an event that waits for its completion; returns its number.
+    pub(in crate::import) fn push_waiting(&mut self, time_ns: i64, event: Event) -> u64 {
+        self.append(time_ns, event, true);
+        self.first + self.queue.len() as u64 - 1
     }
 
     /// Appends a send or receive that is complete when its request is. A request that is open
     /// already is so by mistake: its event stays without completion.
     pub(in crate::import) fn push_open(&mut self, time_ns: i64, event: Event, request: i64) {
-        let number = self.first + self.queue.len() as u64;
-        if let Some(before) = self.open.insert(request, number) {
-            self.close(before);
+        let number = self.push_waiting(time_ns, event);
+        if self.open.len() >= MANY_REQUESTS && self.open.len() == self.open.capacity() {
+            self.open.retain(|_, number| *number >= self.first);
         }
-        self.append(time_ns, event, Some(request));
+        if let Some(before) = self.open.insert(request, number) {
+            self.settle(before);
+        }
     }
 
     /// A request is complete; one that is not open changes nothing.
     pub(in crate::import) fn complete(&mut self, request: i64, completion: &Completion) {
-        let Some(number) = self.open.remove(&request) else { return };
-        if let Some(held) = self.held(number) {
-            held.request = None;
-            finish(&mut held.event, completion);
+        if let Some(event) = self.close(request) {
+            finish(event, completion);
         }
+    }
+
+    /// A request is complete: its event, which waits no longer, if it has not left.
+    pub(in crate::import) fn close(&mut self, request: i64) -> Option<&mut Event> {
+        let number = self.open.remove(&request)?;
+        self.settle(number)
+    }
+
+    /// The event of a number waits no longer; `None` if it has left.
+    pub(in crate::import) fn settle(&mut self, number: u64) -> Option<&mut Event> {
+        let held = self.held(number)?;
+        held.waits = false;
+        Some(&mut held.event)
     }
 
     /// A request that nobody waits for; its event stays without completion.
     pub(in crate::import) fn release(&mut self, request: i64) {
-        if let Some(number) = self.open.remove(&request) {
-            self.close(number);
-        }
+        self.close(request);
     }
 
     /// The event of an open request.
@@ -95,24 +127,18 @@ impl Pending {
     /// Nothing more will complete.
     pub(in crate::import) fn close_all(&mut self) {
         self.open.clear();
-        self.queue.iter_mut().for_each(|held| held.request = None);
+        self.queue.iter_mut().for_each(|held| held.waits = false);
     }
 
     /// The time of the next event that can leave.
-    pub(in crate::import) fn ready_ns(&mut self) -> Option<i64> {
-        let is_full = self.queue.len() > MOST_HELD;
+    #[inline]
+    pub(in crate::import) fn ready_ns(&self) -> Option<i64> {
         let first = self.queue.front()?;
-        match first.request {
-            None => Some(first.time_ns),
-            Some(request) if is_full => {
-                self.open.remove(&request);
-                Some(first.time_ns)
-            }
-            Some(_) => None,
-        }
+        (!first.waits || self.queue.len() > MOST_HELD).then_some(first.time_ns)
     }
 
     /// The next event; call [`ready_ns`](Self::ready_ns) first.
+    #[inline]
     pub(in crate::import) fn pop(&mut self) -> Option<(i64, Event)> {
         let held = self.queue.pop_front()?;
         self.first += 1;
@@ -124,29 +150,25 @@ impl Pending {
         self.back_ns
     }
 
-    fn append(&mut self, time_ns: i64, mut event: Event, request: Option<i64>) {
+    #[inline]
+    fn append(&mut self, time_ns: i64, mut event: Event, waits: bool) {
         if self.is_begun && time_ns < self.last_ns {
             self.back_ns = self.back_ns.max(self.last_ns.abs_diff(time_ns));
         } else {
             (self.last_ns, self.is_begun) = (time_ns, true);
         }
         stamp(&mut event, self.last_ns);
-        self.queue.push_back(Held { time_ns: self.last_ns, event, request });
+        self.queue.push_back(Held { time_ns: self.last_ns, event, waits });
     }
 
     fn held(&mut self, number: u64) -> Option<&mut Held> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.queue.get_mut(place)
     }
-
-    fn close(&mut self, number: u64) {
-        if let Some(held) = self.held(number) {
-            held.request = None;
-        }
-    }
 }
 
 /// Sets the time of an event; what follows it is not earlier.
+#[inline]
 fn stamp(event: &mut Event, time_ns: i64) {
     match event {
         Event::Message(leaving) => {
@@ -168,7 +190,8 @@ fn stamp(event: &mut Event, time_ns: i64) {
     }
 }
 
-fn finish(event: &mut Event, completion: &Completion) {
+/// Adds to an event what its completion says.
+pub(in crate::import) fn finish(event: &mut Event, completion: &Completion) {
     if completion.cancelled {
         *event = Event::Nothing;
         return;
@@ -278,6 +301,9 @@ mod tests {
     fn what_never_completes_does_not_hold_back_everything() {
         let mut pending = Pending::default();
         pending.push_open(0, sent(-1), 1);
+        for request in 0..i64::try_from(3 * MANY_REQUESTS).unwrap() {
+            pending.push_open(0, sent(0), request);
+        }
         for time in 0..i64::try_from(2 * MOST_HELD).unwrap() {
             pending.push(time, sent(0));
             pending.ready_ns().map(|_| pending.pop());

@@ -46,6 +46,10 @@ pub(in crate::import) fn complete<T>(
         );
     }
     let (count, said) = match expected {
+        Some((count, place)) if count > MOST_RANKS => {
+            let problem = format!("says that the run has {count} ranks, expected at most {MOST_RANKS}");
+            return Err(Error::data(problem).at(place));
+        }
         Some((count, place)) if count <= *highest => {
             let problem = format!("is of rank {highest}, expected ranks below {count} ({place})");
             return Err(Error::data(problem).at(name));
@@ -85,6 +89,11 @@ mod tests {
             "r4: is of rank 4, expected ranks below 4 (run.meta)"
         );
         assert_eq!(error(&[u32::MAX], None), "r4294967295: is of rank 4294967295, expected at most 16777215");
+        // All absent ranks would be looked for, which takes a minute.
+        assert_eq!(
+            error(&[0, 1], Some((2_002_000_000, "r0"))),
+            "r0: says that the run has 2002000000 ranks, expected at most 16777216"
+        );
         let all = complete([(1, "b".into(), 'b'), (0, "a".into(), 'a')], Some((2, "x"))).unwrap();
         assert_eq!(all, ['a', 'b']);
     }
