@@ -574,13 +574,22 @@ mod tests {
                 *pair = (pair.0 + 1, pair.1 + bytes);
                 builder.add_messages(&[src], &[dst], &[bytes]).unwrap();
             }
-            prop_assert!(builder.square.is_some());
             let expected: Vec<Cell> =
                 oracle.iter().map(|((src, dst), (n, bytes))| cell(*src, *dst, *n, *bytes)).collect();
             let matrix = builder.finish();
             prop_assert_eq!(matrix.cells().collect::<Vec<_>>(), &expected[..]);
             prop_assert_eq!(matrix, TrafficMatrix::from_cells(expected).unwrap());
         }
+    }
+
+    // A table doubles at a power of two of cells, and only then becomes a square: 128 ranks pass one.
+    #[test]
+    fn pairs_of_all_ranks_take_a_square() {
+        let mut builder = MatrixBuilder::default();
+        for (src, dst) in (0..130).flat_map(|src| (0..130).map(move |dst| (src, dst))) {
+            builder.add_messages(&[src], &[dst], &[7]).unwrap();
+        }
+        assert!(builder.square.is_some());
     }
 
     #[test]
