@@ -32,7 +32,7 @@ elif [ "$1" = hpcc ]; then
   sed 's/^1000 *Ns/100 Ns/' /usr/share/doc/hpcc/examples/_hpccinf.txt > hpccinf.txt
   LD_PRELOAD="$work/announce.so" "${profile[@]}" hpcc > /dev/null
 elif [ "$1" = eigenvector ]; then
-  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "${profile[@]}" "${PYTHON:-/usr/bin/python3}" "$here/../pipelines/eigenvector.py" 3 40
+  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "${profile[@]}" "${PYTHON:-/usr/bin/python3}" "$here/../pipelines/eigenvector.py" 3 48
 else
   "${profile[@]}" "${PYTHON:-/usr/bin/python3}" "$here/../pipelines/training.py" 2 6
 fi

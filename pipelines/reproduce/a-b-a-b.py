@@ -16,7 +16,7 @@ for turns in (1, 8) if figure.quick else (1, 2, 8, 32, 64):
     figure.run("pf-collect", "--pattern", f"(halo2d*{rounds},alltoall*{rounds // 10})*{turns}", "--ranks", 16, "--jitter", "0.05",
                "--truth", truth, "-o", trace)
     for method in ("rounds", "jsd", "kmeans"):
-        text = figure.run("pf-segment", trace, "--method", method, "--score", truth).decode()
+        text = figure.run("pf-segment", trace, "--method", method, "--level", "leaf", "--score", truth).decode()
         scores = dict(line.split(": ") for line in text.splitlines() if ": " in line)
         figure.add(method, turns, float(scores["boundary_f1"]))
 figure.finish(log="x")

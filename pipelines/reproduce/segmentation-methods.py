@@ -21,7 +21,7 @@ for method in ("rounds", "jsd", "kmeans", "dbscan", "gmm"):
     sums = dict.fromkeys(MEASURES, 0.0)
     for trace in traces:
         truth = folder / trace.name.replace(".trace.tar.gz", ".truth.csv")
-        text = figure.run("pf-segment", trace, "--method", method, "--score", truth).decode()
+        text = figure.run("pf-segment", trace, "--method", method, "--level", "leaf", "--score", truth).decode()
         scores = dict(line.split(": ") for line in text.splitlines() if ": " in line)
         for measure in MEASURES:
             sums[measure] += float(scores[measure])
