@@ -69,7 +69,7 @@ fn one_fault_in_a_pipe_gives_one_message() {
 fn an_input_that_is_empty_for_another_reason_is_complained_of() {
     let folder = TempDir::new().unwrap();
     for (line, expected) in [
-        ("true | pf-segment", "pf-segment: standard input: ends too early: the file is truncated\n"),
+        ("true | pf-segment", "pf-segment: standard input: is empty, expected a trace\n"),
         ("pf-collect </dev/null", "pf-collect: standard input: is empty, expected a trace\n"),
         (
             "true | pf-simulate --topology 'star[hosts=4]'",
