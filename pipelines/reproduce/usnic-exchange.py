@@ -18,7 +18,7 @@ if not figure.quick:
 for transport in ("usnic-4.1", "usnic-2013"):
     for size in sizes:
         trace = figure.run("pf-collect", "--pattern", "exchange", "--ranks", 32, "--bytes", size, "--repeat", ROUNDS)
-        phases = figure.run("pf-segment", "--method", "none", data=trace)
+        phases = figure.run("pf-segment", "--method", "none", "--keep-messages", data=trace)
         results = figure.simulate(phases, "--model", "packet", "--transport", transport, "--topology", "star[hosts=32]",
                                   "--capacity", "10", "--latency", "1us", "--switch-latency", "1us", "--mtu", "9000",
                                   "--compute-scale", "0", "--sampling", "off")
