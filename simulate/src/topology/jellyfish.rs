@@ -171,7 +171,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::topology::measured::{diameter, made};
+    use crate::topology::measured::{diameter, found_bisection, made};
     use crate::topology::{LinkId, Topology};
 
     fn ends(net: &Topology) -> Vec<(u32, u32)> {
@@ -221,6 +221,20 @@ mod tests {
             assert!(f64::from(found) <= above, "{found}");
             // 1 + 6 + 30 < 200 ≤ 1 + 6 + 30 + 150 + …
             assert!(found >= 4, "{found}");
+        }
+    }
+
+    /// B. Bollobás, "The isoperimetric number of random regular graphs" (European J. Combin. 9,
+    /// 1988), as in section 4.1 of the paper: almost surely at least n/2 · (r/2 − √(r ln 2))
+    /// cables. A random division has r·n/4 · n/(n − 1) in the mean, so the best has no more.
+    #[test]
+    fn bisections_are_those_of_random_regular_graphs() {
+        let (n, r) = (100.0_f64, 8.0_f64);
+        let least = n / 2.0 * (r / 2.0 - (r * std::f64::consts::LN_2).sqrt());
+        let most = r * n / 4.0 * n / (n - 1.0);
+        for seed in 1..6 {
+            let found = found_bisection(&made(&format!("jellyfish[switches=100,degree=8,seed={seed}]")), 10);
+            assert!((least..most).contains(&(found as f64)), "{found}: {least} to {most}");
         }
     }
 }

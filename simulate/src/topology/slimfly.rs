@@ -111,7 +111,7 @@ pub(super) fn build(slimfly: &SlimFly, network: &mut UniformNetwork<'_>) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use crate::topology::measured::{diameter, made};
+    use crate::topology::measured::{diameter, found_bisection, joined, made};
 
     /// Table II of the paper has q = 5 (50 switches of degree 7, the graph of Hoffman and
     /// Singleton), 19 (722 of 29), and so on; all have diameter 2.
@@ -146,5 +146,23 @@ mod tests {
             let counts = net.paths_to(crate::topology::HostId(host)).counts();
             assert!(counts.iter().all(|count| (count - 1.0).abs() < 1e-12));
         }
+    }
+
+    /// The same in matrices: A² + A − 6I is all ones, so A has the eigenvalues 7, 2 and −3 (Hoffman
+    /// and Singleton, "On Moore graphs with diameters 2 and 3", IBM J. Res. Dev. 4, 1960). A division
+    /// of n switches in halves cuts at least (degree − second eigenvalue) · n/4 cables (Fiedler,
+    /// "Algebraic connectivity of graphs", 1973): 62.5 here. A random one cuts 89 in the mean.
+    #[test]
+    fn bisection_of_the_graph_of_hoffman_and_singleton() {
+        let net = made("slimfly[q=5,hosts=1]");
+        let joined = joined(&net);
+        for a in 0..50 {
+            for b in 0..50 {
+                let walks = (0..50).filter(|between| joined[a][*between] && joined[*between][b]).count();
+                assert_eq!(walks + usize::from(joined[a][b]), if a == b { 7 } else { 1 });
+            }
+        }
+        let found = found_bisection(&net, 20);
+        assert!((63..=75).contains(&found), "{found}");
     }
 }

@@ -78,6 +78,7 @@ pub(super) fn build(grid: &Grid, network: &mut UniformNetwork<'_>) -> Result<()>
 
 #[cfg(test)]
 mod tests {
+    use crate::topology::measured::{bisection, found_bisection, made};
     use crate::topology::{HostId, TopologyChoice, TopologyOptions, topology};
 
     #[test]
@@ -104,6 +105,25 @@ mod tests {
                     assert_eq!(to.from(net.host(HostId(dst))), Some(expected), "{text} {src} {dst}");
                 }
             }
+        }
+    }
+
+    /// W. J. Dally and B. Towles, *Principles and Practices of Interconnection Networks* (2004),
+    /// section 5.1: with an even number of places in the first dimension, 2N/k cables of a torus
+    /// cross its middle, and N/k of a mesh.
+    #[test]
+    fn bisections_are_those_of_the_middle() {
+        for (text, cables) in [
+            ("torus[dims=4x4]", 8),
+            ("torus[dims=8x3x5]", 30),
+            ("mesh[dims=4x4]", 4),
+            ("mesh[dims=8x3x5]", 15),
+        ] {
+            assert_eq!(bisection(&made(text)), cables, "{text}");
+        }
+        // No other division has fewer.
+        for (text, cables) in [("torus[dims=6x6]", 12), ("mesh[dims=6x6]", 6)] {
+            assert_eq!(found_bisection(&made(text), 60), cables, "{text}");
         }
     }
 
