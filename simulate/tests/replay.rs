@@ -4,8 +4,8 @@
 
 use phaseflow_collect::trace::{Call, Message, Operation, Rank};
 use phaseflow_simulate::replay::{
-    Account, Ideal, JobHosts, Op, Operations, Options, ReplayRequest, ReplayResult, Replayer, Stretch,
-    TraceInterval,
+    Account, Ideal, JobHosts, MessageRoutes, Op, Operations, Options, ReplayRequest, ReplayResult, Replayer,
+    Stretch, TraceInterval,
 };
 use phaseflow_simulate::topology::{HostId, LinkId, Topology, TopologyChoice, TopologyOptions, topology};
 
@@ -22,8 +22,8 @@ fn star(hosts: u32) -> Topology {
     topology(&TopologyChoice::parse(&format!("star[hosts={hosts}]")).unwrap(), &options).unwrap()
 }
 
-fn ideal(topology: &Topology) -> Ideal {
-    let mut ideal = Ideal::default();
+fn ideal(topology: &Topology) -> Ideal<'_> {
+    let routes = MessageRoutes::default();
     let node = |host| topology.host(host);
     let link = |src, dst| {
         let mut links = (0..topology.link_count() as u32).map(LinkId);
@@ -33,9 +33,9 @@ fn ideal(topology: &Topology) -> Ideal {
     let switch = (0..topology.node_count() as u32).map(phaseflow_simulate::topology::NodeId);
     let switch = switch.into_iter().find(|node| topology.is_switch(*node)).unwrap();
     for (src, dst) in hosts().flat_map(|src| hosts().map(move |dst| (src, dst))).filter(|(a, b)| a != b) {
-        ideal.route(topology, src, dst, &[link(node(src), switch), link(switch, node(dst))]);
+        routes.set(src, dst, &[link(node(src), switch), link(switch, node(dst))]);
     }
-    ideal
+    Ideal::new(topology, routes, None)
 }
 
 /// A replay of job 0 without servers.

@@ -12,10 +12,10 @@
 //!
 //! Flows of one pair of hosts form one class of [`Sharing`] if the router always gives them the
 //! same route; the class costs one update. Memory: about 230 bytes per active pair, 32 for each
-//! further flow of a pair, 24 for each flow in its latency.
+//! further flow of a pair, 24 for each flow in its latency; 80 for each of the latest pairs without
+//! a flow.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
 use std::iter;
 
 use phaseflow_collect::{Result, TrafficMatrix};
@@ -44,6 +44,10 @@ const INSTANT_PS: f64 = 1.0 / 256.0;
 /// levels. Longer routes reallocate once. Half and double change the time of the flow model by less
 /// than the noise of the measurement, 10 %.
 const USUAL_LINKS: usize = 6;
+
+/// Pairs of hosts whose path is kept although no flow takes it: 5 MB. More are routed again when
+/// they next send, so that memory does not grow with the pairs of an all-to-all.
+const KEPT_PAIRS: usize = 1 << 16;
 
 /// No path, no class.
 const NONE: u32 = u32::MAX;
@@ -105,8 +109,11 @@ struct Path {
     latency_ps: Picoseconds,
     /// The class of its flows without a cap, or `NONE`.
     class: u32,
-    /// True if the path serves all flows of the pair; false if it serves one flow.
-    is_kept: bool,
+    /// Flows that take it now.
+    flows: u32,
+    /// The pair of hosts whose flows all take it; `None` if it is for one flow, or if flows of the
+    /// pair that start now take another one.
+    pair: Option<(u32, u32)>,
 }
 
 /// A flow in its latency, or one that waits for its connection.
@@ -467,6 +474,7 @@ impl<'a> FlowNetwork<'a> {
         }
         finished(flow.key, self.clock);
         if let Some(next) = next.filter(|_| goes_on) {
+            path.flows -= 1;
             return self.follow(class, &next, is_last);
         }
         self.sharing.leave(ClassId(class));
@@ -474,10 +482,10 @@ impl<'a> FlowNetwork<'a> {
             if path.class == class {
                 path.class = NONE;
             }
-            self.drop_path(flow.path);
         } else {
             self.finishing.set(class, self.progress[class as usize].end());
         }
+        self.drop_path(flow.path);
         if let Some(next) = next {
             self.begin(next, finished);
         }
@@ -508,29 +516,23 @@ impl<'a> FlowNetwork<'a> {
         self.finishing.set(class, progress.end());
     }
 
-    /// Sets the route of a pair for flows that start from now on, in place of the router's answer.
-    /// Only for routers whose answer depends on the pair alone. The memory of a replaced route is
-    /// not freed.
-    pub fn set_route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
-        let same = |path: &u32| {
-            let known = self.sharing.links(self.paths[*path as usize].route);
-            known.len() == links.len() && known.iter().zip(links).all(|(known, link)| *known == link.0)
-        };
-        if self.pairs.get(&(src.0, dst.0)).is_some_and(same) {
-            return;
+    /// Flows of a pair that start from now on take another route than those before: the router is
+    /// asked again.
+    pub fn route_changes(&mut self, src: HostId, dst: HostId) {
+        let Some(number) = self.pairs.remove(&(src.0, dst.0)) else { return };
+        let path = &mut self.paths[number as usize];
+        path.pair = None;
+        if path.flows == 0 {
+            self.forget_path(number);
         }
-        let latency_ps = latency_ps(self.topology, links);
-        let route = self.sharing.add_route(links.iter().map(|link| link.0));
-        self.paths.push(Path { route, latency_ps, class: NONE, is_kept: true });
-        self.pairs.insert((src.0, dst.0), (self.paths.len() - 1) as u32);
     }
 
     /// The path of a new flow.
     fn path(&mut self, src: HostId, dst: HostId, bytes: u64) -> Result<u32> {
-        let is_kept = self.repeats || src == dst;
-        let kept = is_kept.then(|| self.pairs.entry((src.0, dst.0)));
-        if let Some(Entry::Occupied(kept)) = kept {
-            return Ok(*kept.get());
+        let pair = (self.repeats || src == dst).then_some((src.0, dst.0));
+        if let Some(known) = pair.and_then(|pair| self.pairs.get(&pair)) {
+            self.paths[*known as usize].flows += 1;
+            return Ok(*known);
         }
         self.routes.clear();
         if src != dst {
@@ -553,26 +555,39 @@ impl<'a> FlowNetwork<'a> {
         } else {
             self.sharing.add_route(links.iter().map(|link| link.0))
         };
-        let path = Path { route, latency_ps, class: NONE, is_kept };
+        let path = Path { route, latency_ps, class: NONE, flows: 1, pair };
         let number = self.unused_paths.pop().unwrap_or(self.paths.len() as u32);
         match self.paths.get_mut(number as usize) {
             Some(place) => *place = path,
             None => self.paths.push(path),
         }
-        if let Some(Entry::Vacant(place)) = kept {
-            place.insert(number);
+        if let Some(pair) = pair {
+            self.pairs.insert(pair, number);
         }
         Ok(number)
     }
 
     /// A flow of the path has gone.
     fn drop_path(&mut self, number: u32) {
-        let path = &self.paths[number as usize];
-        // Competing pairs are found from the routes of finished flows.
-        if !path.is_kept && self.delays.is_none() {
-            self.sharing.drop_route(path.route);
-            self.unused_paths.push(number);
+        let path = &mut self.paths[number as usize];
+        path.flows -= 1;
+        if path.flows == 0 && (path.pair.is_none() || self.pairs.len() > KEPT_PAIRS) {
+            self.forget_path(number);
         }
+    }
+
+    /// Forgets a path that no flow takes.
+    fn forget_path(&mut self, number: u32) {
+        // Competing pairs are found from the routes of finished flows.
+        if self.delays.is_some() {
+            return;
+        }
+        let path = &self.paths[number as usize];
+        self.sharing.drop_route(path.route);
+        if let Some(pair) = path.pair {
+            self.pairs.remove(&pair);
+        }
+        self.unused_paths.push(number);
     }
 
     /// Adds (1) or removes (−1) the highest rate of a flow in its latency on its links. Without it,

@@ -6,7 +6,8 @@
 //! for the first then run in bursts, with idle links between them: a ring allreduce that some ranks
 //! enter late takes three times as long (docs/models-flow.md, *Order*).
 //!
-//! Memory: 32 bytes a connection that was ever used, 48 for each message that waits.
+//! Memory: 40 bytes for each connection with a message and for each of the latest ones without, 48
+//! for each message that waits.
 
 use std::collections::VecDeque;
 
@@ -47,6 +48,10 @@ enum Key {
     Host(HostId),
 }
 
+/// Connections that are kept although no message uses them: 3 MB. Beyond it, one that is not used
+/// gives its number away.
+const KEPT: usize = 1 << 16;
+
 /// No connection: the flow waits for no other one.
 pub(super) const UNORDERED: u32 = u32::MAX;
 
@@ -57,10 +62,21 @@ pub(super) struct Connections<W> {
     /// The job and ranks of flows that start now, if they have any.
     ranks: Option<(u32, Pair)>,
     numbers: FxHashMap<Key, u32>,
-    /// By connection: whether a flow is under way.
-    busy: Vec<bool>,
+    all: Vec<Connection>,
+    /// Numbers of `all` that no key has.
+    unused: Vec<u32>,
     /// By connection that has some: flows that wait.
     queues: FxHashMap<u32, VecDeque<W>>,
+}
+
+/// A connection.
+#[derive(Clone, Debug)]
+struct Connection {
+    key: Key,
+    /// Flows that were given it and have not left.
+    flows: u32,
+    /// True if one of them is under way.
+    is_busy: bool,
 }
 
 impl<W> Connections<W> {
@@ -69,7 +85,8 @@ impl<W> Connections<W> {
             order,
             ranks: None,
             numbers: FxHashMap::default(),
-            busy: Vec::new(),
+            all: Vec::new(),
+            unused: Vec::new(),
             queues: FxHashMap::default(),
         }
     }
@@ -87,18 +104,24 @@ impl<W> Connections<W> {
             Order::None => None,
         };
         let Some(key) = key else { return UNORDERED };
-        let next = self.busy.len() as u32;
-        let number = *self.numbers.entry(key).or_insert(next);
-        if number == next {
-            self.busy.push(false);
-        }
+        let (all, unused) = (&mut self.all, &mut self.unused);
+        let number = *self.numbers.entry(key).or_insert_with(|| {
+            let idle = Connection { key, flows: 0, is_busy: false };
+            let number = unused.pop().unwrap_or(all.len() as u32);
+            match all.get_mut(number as usize) {
+                Some(place) => *place = idle,
+                None => all.push(idle),
+            }
+            number
+        });
+        all[number as usize].flows += 1;
         number
     }
 
     /// Queues a flow on its connection. Returns it if it may start at once.
     pub(super) fn enter(&mut self, connection: u32, flow: W) -> Option<W> {
-        let Some(busy) = self.busy.get_mut(connection as usize) else { return Some(flow) };
-        if std::mem::replace(busy, true) {
+        let Some(state) = self.all.get_mut(connection as usize) else { return Some(flow) };
+        if std::mem::replace(&mut state.is_busy, true) {
             self.queues.entry(connection).or_default().push_back(flow);
             return None;
         }
@@ -107,9 +130,14 @@ impl<W> Connections<W> {
 
     /// Ends the active flow of a connection and returns the next one, if any waits.
     pub(super) fn leave(&mut self, connection: u32) -> Option<W> {
-        let busy = self.busy.get_mut(connection as usize)?;
+        let state = self.all.get_mut(connection as usize)?;
+        state.flows -= 1;
         let Some(queue) = self.queues.get_mut(&connection) else {
-            *busy = false;
+            state.is_busy = false;
+            if state.flows == 0 && self.numbers.len() > KEPT {
+                self.numbers.remove(&state.key);
+                self.unused.push(connection);
+            }
             return None;
         };
         let next = queue.pop_front();
@@ -131,6 +159,10 @@ mod tests {
         let one = connections.of(HostId(0));
         connections.belong(0, (1, 3));
         let other = connections.of(HostId(0));
+        for _ in 0..3 {
+            connections.belong(0, (1, 2));
+            assert_eq!(connections.of(HostId(0)), one);
+        }
         assert_eq!(connections.enter(one, 'a'), Some('a'));
         assert_eq!(connections.enter(one, 'b'), None);
         assert_eq!(connections.enter(one, 'c'), None);
@@ -140,6 +172,31 @@ mod tests {
         assert_eq!(connections.leave(one), Some('c'));
         assert_eq!(connections.leave(one), None);
         assert_eq!(connections.enter(one, 'e'), Some('e'));
+    }
+
+    #[test]
+    fn connections_that_no_flow_uses_are_given_away() {
+        let mut connections = Connections::new(Order::Connection);
+        let many = KEPT as u32 + 1000;
+        for other in 0..many {
+            connections.belong(0, (0, other));
+            let number = connections.of(HostId(0));
+            assert_eq!(connections.enter(number, other), Some(other));
+            assert_eq!(connections.leave(number), None);
+        }
+        assert_eq!((connections.numbers.len(), connections.all.len()), (KEPT, KEPT + 1));
+        // One that has a flow keeps its number.
+        connections.belong(0, (1, 1));
+        let used = connections.of(HostId(0));
+        for other in many..2 * many {
+            connections.belong(0, (0, other));
+            let number = connections.of(HostId(0));
+            assert_ne!(number, used);
+            connections.enter(number, other);
+            connections.leave(number);
+        }
+        connections.belong(0, (1, 1));
+        assert_eq!(connections.of(HostId(0)), used);
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Operations {
         let count = u32::try_from(interval.len()).map_err(|_| too_many_messages())?;
         check_ranks(interval, ranks)?;
         let source = Source::new(interval, (count, ranks), span, boundaries_ns);
-        let mut moments = MomentsByRank::new(ranks, |visit| source.moments(visit));
+        let moments = MomentsByRank::new(ranks, |visit| source.moments(visit));
         let messages = interval.messages();
         let transfers = (0..interval.len()).map(|i| transfer(&messages.get(i), &source.collectives));
         let mut operations = Self {
@@ -81,9 +81,7 @@ impl Operations {
             unmatched: unmatched(interval, source.knows_receives),
             ..Self::default()
         };
-        for rank in 0..ranks {
-            operations.rank(moments.sorted(rank), source.calls.of(rank), span)?;
-        }
+        moments.sorted(|rank, own| operations.rank(own, source.calls.of(rank), span))?;
         (operations.collectives, operations.groups) = (source.collectives.all, source.collectives.groups);
         Ok(operations)
     }

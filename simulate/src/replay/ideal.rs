@@ -1,24 +1,26 @@
 //! A network without sharing: the lower bound that better routing and more links can reach.
 
-use rustc_hash::FxHashMap;
-
+use super::message_routes::MessageRoutes;
 use super::transport::Transport;
 use crate::engine::{EventQueue, Picoseconds};
+use crate::routing::Routes;
 use crate::topology::{HostId, LinkId, Topology};
 use crate::units::PS_PER_BYTE;
 
 /// Each message takes the latency of its route plus its bytes over the least capacity there, for
 /// any other traffic.
 ///
-/// Switches add their latency each. A pair of hosts without a route has none of these costs:
-/// [`route`](Self::route) has to be called before the first message of a pair.
-#[derive(Clone, Debug, Default)]
-pub struct Ideal {
-    pairs: FxHashMap<(u32, u32), Cost>,
+/// Switches add their latency each. A pair of hosts without a route has none of these costs.
+#[derive(Debug)]
+pub struct Ideal<'a> {
+    topology: &'a Topology,
+    routes: MessageRoutes,
     queue: EventQueue<u32>,
     memory: Cost,
     /// Latency alone: a network without limits to its capacity.
-    pub infinite: bool,
+    is_infinite: bool,
+    /// Room for the route of a message.
+    room: Routes,
 }
 
 /// Of one route.
@@ -50,33 +52,41 @@ impl Cost {
     }
 }
 
-impl Ideal {
-    /// Messages from `src` to `dst` go through `links` from now on.
-    pub fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
-        self.pairs.insert((src.0, dst.0), Cost::of(topology, links));
+impl<'a> Ideal<'a> {
+    /// An empty network; messages within one host have a rate of their own in Gbit/s, or take no
+    /// time.
+    pub fn new(topology: &'a Topology, routes: MessageRoutes, memory_gbps: Option<f64>) -> Self {
+        let memory = memory_gbps
+            .map(|gbps| Cost { latency_ps: 0, ps_per_byte: PS_PER_BYTE / gbps })
+            .unwrap_or_default();
+        let queue = EventQueue::default();
+        Self { topology, routes, queue, memory, is_infinite: false, room: Routes::default() }
     }
 
-    /// True if a pair of hosts has a route.
-    pub fn has_route(&self, src: HostId, dst: HostId) -> bool {
-        self.pairs.contains_key(&(src.0, dst.0))
-    }
-
-    /// Messages within one host have a rate of their own, Gbit/s.
-    pub fn memory(&mut self, gbps: f64) {
-        self.memory = Cost { latency_ps: 0, ps_per_byte: PS_PER_BYTE / gbps };
+    /// The same without limits to the capacity of links: messages take their latency alone.
+    pub fn infinite(self) -> Self {
+        Self { is_infinite: true, ..self }
     }
 
     /// The time of a message that is alone in the network.
-    pub fn alone(&self, src: HostId, dst: HostId, bytes: u64) -> Picoseconds {
-        let between = self.pairs.get(&(src.0, dst.0)).copied().unwrap_or_default();
-        let cost = if src == dst { self.memory } else { between };
-        if self.infinite { cost.latency_ps } else { cost.time(bytes) }
+    fn alone(&mut self, src: HostId, dst: HostId, bytes: u64) -> Picoseconds {
+        let cost = if src == dst { self.memory } else { self.between(src, dst) };
+        if self.is_infinite { cost.latency_ps } else { cost.time(bytes) }
+    }
+
+    fn between(&mut self, src: HostId, dst: HostId) -> Cost {
+        self.room.clear();
+        // The network of the model has asked for the same route, and would have failed.
+        let _ = self.routes.append(self.topology, (src, dst), &mut self.room);
+        let links = self.room.iter().next().filter(|links| !links.is_empty());
+        links.map(|links| Cost::of(self.topology, links)).unwrap_or_default()
     }
 }
 
-impl Transport for Ideal {
+impl Transport for Ideal<'_> {
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32) {
-        self.queue.push(now.saturating_add(self.alone(src, dst, bytes)), key);
+        let time = self.alone(src, dst, bytes);
+        self.queue.push(now.saturating_add(time), key);
     }
 
     fn next(&mut self, _: Picoseconds) -> Option<Picoseconds> {

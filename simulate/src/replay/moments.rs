@@ -1,6 +1,7 @@
 //! The moments of ranks in a trace: when messages are posted and completed, in the order of
 //! dependence.
 
+use phaseflow_collect::Result;
 use phaseflow_collect::trace::Message;
 
 use super::inside::Calls;
@@ -74,43 +75,77 @@ impl Moment {
     }
 }
 
-/// The moments of all ranks, rank by rank.
-pub(super) struct MomentsByRank {
-    all: Vec<Moment>,
-    /// Where the moments of a rank begin, and where those of the last rank end.
-    starts: Vec<usize>,
+/// Moments in memory at a time, unless one rank has more: 256 MB.
+const PART: usize = 1 << 24;
+
+/// The moments of all ranks, rank by rank, some ranks at a time.
+pub(super) struct MomentsByRank<F> {
+    each: F,
+    /// By rank: the number of its moments.
+    counts: Vec<usize>,
+    /// Moments in memory at a time, unless one rank has more.
+    part: usize,
 }
 
-impl MomentsByRank {
-    /// Takes the moments that `each` visits, twice in the same order: they are counted, then
-    /// stored.
-    pub(super) fn new(ranks: u32, each: impl Fn(&mut dyn FnMut(u32, Moment))) -> Self {
-        let mut starts = vec![0_usize; ranks as usize + 1];
-        each(&mut |rank, _| starts[rank as usize + 1] += 1);
-        for rank in 0..ranks as usize {
-            starts[rank + 1] += starts[rank];
-        }
-        let nothing = Moment { time_ns: 0, class: Class::Boundary, number: 0 };
-        let mut all = vec![nothing; starts.last().copied().unwrap_or(0)];
-        let mut next = starts.clone();
-        each(&mut |rank, moment| {
-            let place = &mut next[rank as usize];
-            all[*place] = moment;
-            *place += 1;
-        });
-        Self { all, starts }
+impl<F: Fn(&mut dyn FnMut(u32, Moment))> MomentsByRank<F> {
+    /// The moments that `each` visits. It is called once to count them, and once for each part of
+    /// the ranks, always in the same order.
+    pub(super) fn new(ranks: u32, each: F) -> Self {
+        let mut counts = vec![0; ranks as usize];
+        each(&mut |rank, _| counts[rank as usize] += 1);
+        Self { each, counts, part: PART }
     }
 
     /// Number of moments.
     pub(super) fn len(&self) -> usize {
-        self.all.len()
+        self.counts.iter().sum()
     }
 
-    /// The moments of a rank in order of time, equal ones in order of dependence.
-    pub(super) fn sorted(&mut self, rank: u32) -> &[Moment] {
-        let moments = &mut self.all[self.starts[rank as usize]..self.starts[rank as usize + 1]];
-        moments.sort_unstable_by_key(|moment| (moment.time_ns, moment.class, moment.number));
-        moments
+    /// Calls `of_rank` for each rank with its moments in order of time, equal ones in order of
+    /// dependence.
+    ///
+    /// # Errors
+    /// Those of `of_rank`.
+    pub(super) fn sorted(&self, mut of_rank: impl FnMut(u32, &[Moment]) -> Result<()>) -> Result<()> {
+        let mut moments = Vec::new();
+        let mut first = 0;
+        while first < self.counts.len() {
+            let mut size = 0;
+            let others = self.counts[first..].iter().enumerate().take_while(|(place, count)| {
+                size += **count;
+                *place == 0 || size <= self.part
+            });
+            let ranks = first..first + others.count();
+            self.load(ranks.clone(), &mut moments);
+            let mut rest = &mut moments[..];
+            for rank in ranks.clone() {
+                let (own, others) = rest.split_at_mut(self.counts[rank]);
+                own.sort_unstable_by_key(|moment| (moment.time_ns, moment.class, moment.number));
+                of_rank(rank as u32, own)?;
+                rest = others;
+            }
+            first = ranks.end;
+        }
+        Ok(())
+    }
+
+    /// Moments of these ranks, rank by rank, as they come.
+    fn load(&self, ranks: std::ops::Range<usize>, moments: &mut Vec<Moment>) {
+        let mut next = Vec::with_capacity(ranks.len());
+        let mut size = 0;
+        for rank in ranks.clone() {
+            next.push(size);
+            size += self.counts[rank];
+        }
+        moments.clear();
+        moments.resize(size, Moment { time_ns: 0, class: Class::Boundary, number: 0 });
+        (self.each)(&mut |rank, moment| {
+            let rank = (rank as usize).wrapping_sub(ranks.start);
+            if let Some(place) = next.get_mut(rank) {
+                moments[*place] = moment;
+                *place += 1;
+            }
+        });
     }
 }
 
@@ -210,5 +245,35 @@ impl Sends {
     pub(super) fn after(&self, rank: u32, time_ns: i64) -> i64 {
         let times = &self.times_ns[self.ends[rank as usize]..self.ends[rank as usize + 1]];
         times.get(times.partition_point(|time| *time <= time_ns)).copied().unwrap_or(i64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever fits into a part, each rank comes once, in order, with its moments by time.
+    #[test]
+    fn parts_of_any_size_hold_the_same_moments() {
+        // By moment: rank and time; rank 2 has none, and rank 4 more than a small part.
+        let all = [(4, 9), (1, 5), (0, 3), (4, 2), (1, 1), (3, 7), (4, 4), (4, 1), (0, 8), (1, 3)];
+        let visit = |visit: &mut dyn FnMut(u32, Moment)| {
+            for (number, (rank, time_ns)) in (0..).zip(all) {
+                visit(rank, Moment { time_ns, class: Class::Send, number });
+            }
+        };
+        for part in 1..12 {
+            let moments = MomentsByRank { part, ..MomentsByRank::new(5, visit) };
+            assert_eq!(moments.len(), all.len());
+            let mut found = Vec::new();
+            let each = |rank: u32, own: &[Moment]| {
+                found.push((rank, own.iter().map(|moment| moment.time_ns).collect::<Vec<_>>()));
+                Ok(())
+            };
+            moments.sorted(each).unwrap();
+            let expected =
+                [(0, vec![3, 8]), (1, vec![1, 3, 5]), (2, vec![]), (3, vec![7]), (4, vec![1, 2, 4, 9])];
+            assert_eq!(found, expected, "{part}");
+        }
     }
 }

@@ -1,28 +1,29 @@
 //! The flow network as the transport of replays.
 
-use phaseflow_collect::Result;
+use phaseflow_collect::Error;
 
+use super::message_routes::MessageRoutes;
 use super::transport::Transport;
 use crate::engine::Picoseconds;
 use crate::flow::{Delay, FlowNetwork, FlowOptions, Loss, Pair};
-use crate::routing::{RouteRequest, Router, Routes};
 use crate::topology::{HostId, LinkId, Topology};
 
-/// Messages share links max-min fairly. Every pair of hosts needs its [route](Self::route) before
-/// its first message.
+/// Messages share links max-min fairly. A pair of hosts without a route is treated like one host.
 pub struct Shared<'a> {
     network: FlowNetwork<'a>,
+    /// Of the router.
+    failure: Option<Error>,
 }
 
 impl<'a> Shared<'a> {
     /// An empty network.
-    pub fn new(topology: &'a Topology, options: &FlowOptions) -> Self {
-        Self { network: FlowNetwork::new(topology, Box::new(SetRoutes), options) }
+    pub fn new(topology: &'a Topology, routes: MessageRoutes, options: &FlowOptions) -> Self {
+        Self { network: FlowNetwork::new(topology, Box::new(routes), options), failure: None }
     }
 
-    /// Messages from `src` to `dst` that start from now on go through `links`.
-    pub fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
-        self.network.set_route(src, dst, links);
+    /// Messages from `src` to `dst` that start from now on take another route than those before.
+    pub fn route_changes(&mut self, src: HostId, dst: HostId) {
+        self.network.route_changes(src, dst);
     }
 
     /// Attributes delays of messages; to be called before the first one.
@@ -53,8 +54,9 @@ impl<'a> Shared<'a> {
 
 impl Transport for Shared<'_> {
     fn start(&mut self, now: Picoseconds, src: HostId, dst: HostId, bytes: u64, key: u32) {
-        // Only a router can fail, and this one cannot.
-        let _ = self.network.start(now, (src, dst), bytes, None, key);
+        if let Err(error) = self.network.start(now, (src, dst), bytes, None, key) {
+            self.failure.get_or_insert(error);
+        }
     }
 
     fn next(&mut self, _: Picoseconds) -> Option<Picoseconds> {
@@ -81,24 +83,14 @@ impl Transport for Shared<'_> {
         self.network.forget(before);
     }
 
+    fn failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
     /// Unreachable: only the packet model sums in the network.
     fn contribute(&mut self, _: Picoseconds, _: u32, _: u32, _: u64, _: u32) {}
 
     fn advance(&mut self, to: Picoseconds, finished: &mut Vec<u32>) {
         self.network.advance(to, |key, _| finished.push(key));
-    }
-}
-
-/// All pairs have routes; one without is treated like one host.
-struct SetRoutes;
-
-impl Router for SetRoutes {
-    fn route(&mut self, request: &RouteRequest<'_>, routes: &mut Routes) -> Result<()> {
-        request.demands.iter().for_each(|_| routes.end_route());
-        Ok(())
-    }
-
-    fn repeats(&self) -> bool {
-        true
     }
 }

@@ -46,6 +46,9 @@ pub use examination::{Examination, examine};
 pub use pool::RouterPool;
 pub(crate) use table::read as read_table;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::{Result, TrafficMatrix};
 
@@ -135,8 +138,11 @@ impl Routes {
     }
 }
 
+/// A router of a run, which its networks ask too.
+pub type SharedRouter = Rc<RefCell<Box<dyn Router>>>;
+
 /// A routing algorithm.
-pub trait Router: Send {
+pub trait Router {
     /// Appends one route per demand, in their order, to `routes`, which is empty.
     ///
     /// # Errors
@@ -204,7 +210,7 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// # Errors
 /// A name or parameter that does not exist; a program that cannot be started.
-pub fn router(choice: &Choice, seed: u64) -> Result<Box<dyn Router>> {
+pub fn router(choice: &Choice, seed: u64) -> Result<Box<dyn Router + Send>> {
     let name = choice.name();
     let Some((_, algorithm)) = ALGORITHMS.iter().find(|(known, _)| *known == name) else {
         return Err(unknown_name("router", name, &names()));

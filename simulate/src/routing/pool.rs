@@ -15,7 +15,7 @@ use super::{RouteRequest, Router, Routes};
 
 /// Number of the network, choice, seed.
 type Key = (usize, String, u64);
-type Idle = FxHashMap<Key, Vec<Box<dyn Router>>>;
+type Idle = FxHashMap<Key, Vec<Box<dyn Router + Send>>>;
 
 /// Routers that no run uses.
 #[derive(Clone, Default)]
@@ -45,7 +45,7 @@ impl RouterPool {
 
 /// A router that returns to its pool.
 struct Lent {
-    router: Option<Box<dyn Router>>,
+    router: Option<Box<dyn Router + Send>>,
     pool: RouterPool,
     key: Key,
 }

@@ -8,7 +8,7 @@ use crate::engine::Picoseconds;
 use crate::flow::{Delay, FlowNetwork, Loss, Pair};
 use crate::packet::Group;
 use crate::phase_packets::Counts;
-use crate::replay::{Options, Packets, Shared, Transport};
+use crate::replay::{MessageRoutes, Options, Packets, Shared, Transport};
 use crate::topology::{HostId, LinkId, Topology};
 
 /// Flows or packets, and the progress of the run.
@@ -40,10 +40,11 @@ impl<'a> MessageNetwork<'a> {
     /// A flow network that records the traffic of each job.
     pub(super) fn flows_of(
         topology: &'a Topology,
+        routes: MessageRoutes,
         options: &Options,
         progress: Option<&'a RunProgress<'a>>,
     ) -> Self {
-        let mut flows = Box::new(Shared::new(topology, &options.network));
+        let mut flows = Box::new(Shared::new(topology, routes, &options.network));
         flows.record_owner_traffic();
         if options.blame {
             flows.attribute_delays();
@@ -51,10 +52,10 @@ impl<'a> MessageNetwork<'a> {
         Self { carrier: Carrier::Flows(flows), progress }
     }
 
-    /// Messages between two hosts take these links from now on.
+    /// Messages between two hosts take these links from now on, not those before.
     pub(super) fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
         match &mut self.carrier {
-            Carrier::Flows(flows) => flows.route(src, dst, links),
+            Carrier::Flows(flows) => flows.route_changes(src, dst),
             Carrier::Packets(packets, true) => packets.route(src, dst, links),
             Carrier::Packets(_, false) => {}
         }

@@ -48,7 +48,7 @@ use crate::engine::Picoseconds;
 use crate::host_selection::HostSelector;
 use crate::process_mapping::ProcessMapper;
 use crate::result::{RunLabels, RunResult};
-use crate::routing::Router;
+use crate::routing::{Router, SharedRouter};
 use crate::scheduling::Scheduler;
 use crate::topology::Topology;
 use crate::units::PS_PER_S;
@@ -213,13 +213,13 @@ pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     }
     let (topology, progress) = (setup.topology, setup.progress);
     match &setup.model {
-        Model::Traffic => Simulation::new(setup, &programs, algorithms, || Ok(Traffic))?.run(),
+        Model::Traffic => Simulation::new(setup, &programs, algorithms, |_| Ok(Traffic))?.run(),
         Model::Flow(options, _) => {
-            let flows = || Ok(Replayers::of_flows(topology, options, progress));
+            let flows = |router: &SharedRouter| Ok(Replayers::of_flows(topology, router, options, progress));
             Simulation::new(setup, &programs, algorithms, flows)?.run()
         }
         Model::Packet(model) => {
-            let packets = || Replayers::of_packets(topology, model, progress);
+            let packets = |_: &SharedRouter| Replayers::of_packets(topology, model, progress);
             Simulation::new(setup, &programs, algorithms, packets)?.run()
         }
     }

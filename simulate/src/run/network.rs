@@ -7,7 +7,7 @@ use phaseflow_collect::{Result, TrafficMatrix};
 use crate::demand::PairDemand;
 use crate::process_mapping::Placement;
 use crate::result::PhaseRoutes;
-use crate::routing::{HostDemand, RouteRequest, Router, Routes};
+use crate::routing::{HostDemand, RouteRequest, Routes, SharedRouter};
 use crate::topology::{HostId, LinkId, Topology};
 use crate::traffic::{LinkLoads, LinkShare, Quantum};
 
@@ -20,7 +20,7 @@ pub(super) struct Network<'a> {
     /// By link: bytes per second that it carries now, if known; routers see it instead of the
     /// loads.
     pub(super) rates: Option<Vec<f64>>,
-    router: Box<dyn Router>,
+    router: SharedRouter,
     quantum: Quantum,
     demands: Vec<HostDemand>,
     sum: LinkSums,
@@ -59,7 +59,7 @@ impl RouteQuery<'_> {
 }
 
 impl<'a> Network<'a> {
-    pub(super) fn new(topology: &'a Topology, router: Box<dyn Router>, quantum: Quantum) -> Self {
+    pub(super) fn new(topology: &'a Topology, router: SharedRouter, quantum: Quantum) -> Self {
         Self {
             topology,
             loads: LinkLoads::new(topology),
@@ -73,17 +73,17 @@ impl<'a> Network<'a> {
 
     /// Whether the router [repeats](Router::repeats).
     pub(super) fn router_repeats(&self) -> bool {
-        self.router.repeats()
+        self.router.borrow().repeats()
     }
 
     /// Whether it [forgets the source](Router::forgets_source).
     pub(super) fn router_forgets_source(&self) -> bool {
-        self.router.forgets_source()
+        self.router.borrow().forgets_source()
     }
 
     /// Whether it [divides](Router::divides).
     pub(super) fn router_divides(&self) -> bool {
-        self.router.divides()
+        self.router.borrow().divides()
     }
 
     fn set_demands(&mut self, query: &RouteQuery<'_>, pairs: &[PairDemand]) {
@@ -110,7 +110,12 @@ impl<'a> Network<'a> {
             placement: query.placement,
             matrix: query.matrix,
         };
-        self.router.route(&request, routes)
+        let routed = self.router.borrow_mut().route(&request, routes);
+        if self.demands.len() >= DENSE {
+            // Those of one dense phase would take more memory than all else between phases.
+            self.demands = Vec::new();
+        }
+        routed
     }
 
     /// Asks the router for pairs of hosts that the matrix of `question` lacks.
@@ -139,7 +144,7 @@ impl<'a> Network<'a> {
             placement: query.placement,
             matrix: query.matrix,
         };
-        self.router.route(&request, routes)
+        self.router.borrow_mut().route(&request, routes)
     }
 
     /// Bytes of all pairs by link; `route` gives the links of pair i.

@@ -26,9 +26,11 @@ use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
 use crate::phase_packets::{Counts, PhasePackets};
 use crate::replay::{
-    Bounds, Ideal, JobHosts, Operations, Options, ReplayRequest, ReplayResult, Replayer, replay_alone,
+    Bounds, Ideal, JobHosts, MessageRoutes, Operations, Options, ReplayRequest, ReplayResult, Replayer,
+    replay_alone,
 };
 use crate::result::{Chosen, PacketCounts, RunStatistics};
+use crate::routing::SharedRouter;
 use crate::topology::{HostId, LinkId, Topology};
 use crate::units::GBPS_PER_BYTE_RATE;
 
@@ -48,8 +50,9 @@ pub(super) struct Replayers<'a> {
     pub(super) allow_hang: bool,
     /// Clock of the replays alone in the network.
     solo_now: Picoseconds,
-    /// The same network without sharing, with all routes.
-    pub(super) ideal: Ideal,
+    topology: &'a Topology,
+    /// The routes of messages as flows, and in the same network without sharing.
+    routes: MessageRoutes,
     replays: u64,
 }
 
@@ -64,12 +67,15 @@ impl<'a> Replayers<'a> {
     /// Replays whose messages are flows.
     pub(super) fn of_flows(
         topology: &'a Topology,
+        router: &SharedRouter,
         options: &Options,
         progress: Option<&'a RunProgress<'a>>,
     ) -> Self {
-        let network = || MessageNetwork::flows_of(topology, options, progress);
+        let routes = MessageRoutes::of(router);
+        let network = || MessageNetwork::flows_of(topology, routes.clone(), options, progress);
         let baseline = options.interference.then(|| Replayer::new(network()));
-        Self::new(*options, [network(), network()], None, baseline, false)
+        let networks = [network(), network()];
+        Self::new(topology, routes, *options, networks, None, baseline, false)
     }
 
     /// Replays whose messages are packets, or flows too where the model is chosen phase by phase.
@@ -83,26 +89,26 @@ impl<'a> Replayers<'a> {
     ) -> Result<Self> {
         let network = || MessageNetwork::packets_of(topology, model, progress);
         let networks = [network()?, network()?];
+        // Packet networks know routes that were set.
+        let routes = MessageRoutes::default();
         let fluid = model.is_chosen.then(|| {
-            let flows = MessageNetwork::flows_of(topology, &model.options, progress);
+            let flows = MessageNetwork::flows_of(topology, routes.clone(), &model.options, progress);
             FluidReplayer { replayer: Replayer::new(flows), fabric: model.fabric.worst(topology) }
         });
         let interferes = model.options.interference;
         let baseline = interferes.then(network).transpose()?.map(Replayer::new);
-        Ok(Self::new(model.options, networks, fluid, baseline, model.allow_hang))
+        Ok(Self::new(topology, routes, model.options, networks, fluid, baseline, model.allow_hang))
     }
 
     fn new(
+        topology: &'a Topology,
+        routes: MessageRoutes,
         options: Options,
         [together, own]: [MessageNetwork<'a>; 2],
         fluid: Option<FluidReplayer<'a>>,
         baseline: Option<Replayer<'a, MessageNetwork<'a>>>,
         allow_hang: bool,
     ) -> Self {
-        let mut ideal = Ideal::default();
-        if let Some(rate) = options.network.memory_gbps {
-            ideal.memory(rate);
-        }
         let (shared, mut solo) = (Replayer::new(together), Replayer::new(own));
         solo.record_ranks_by_stretch();
         Self {
@@ -114,7 +120,8 @@ impl<'a> Replayers<'a> {
             baseline,
             allow_hang,
             solo_now: 0,
-            ideal,
+            topology,
+            routes,
             replays: 0,
         }
     }
@@ -231,14 +238,26 @@ impl<'a> Replayers<'a> {
         Ok(replay.result.map(|result| result.makespan))
     }
 
+    /// True if each pair of hosts needs its [route](Self::route) before its first message.
+    pub(super) fn takes_routes(&self) -> bool {
+        !self.routes.are_asked_for()
+    }
+
+    /// True if a pair of hosts has a route.
+    pub(super) fn has_route(&self, src: HostId, dst: HostId) -> bool {
+        self.routes.has(src, dst)
+    }
+
     /// Messages between two hosts take these links from now on.
-    pub(super) fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
+    pub(super) fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
+        if !self.routes.set(src, dst, links) {
+            return;
+        }
         self.shared.transport().route(src, dst, links);
         self.solo.transport().route(src, dst, links);
         for other in self.fluid.iter_mut().map(|fluid| &mut fluid.replayer).chain(&mut self.baseline) {
             other.transport().route(src, dst, links);
         }
-        self.ideal.route(topology, src, dst, links);
     }
 
     /// Bytes that links carried for a job among others since the last call; unknown for packets.
@@ -248,23 +267,16 @@ impl<'a> Replayers<'a> {
 
     /// Lower bounds on the time of operations on hosts whose routes are known; `skew` as in
     /// [`alone`](Self::alone).
-    pub(super) fn bounds(
-        &mut self,
-        operations: &Operations,
-        hosts: &[HostId],
-        skew: &[Picoseconds],
-    ) -> Bounds {
+    pub(super) fn bounds(&self, operations: &Operations, hosts: &[HostId], skew: &[Picoseconds]) -> Bounds {
         let options = self.options.without_paths();
-        let mut times = |infinite: bool| {
-            let mut transport = std::mem::take(&mut self.ideal);
-            transport.infinite = infinite;
-            let (result, transport) = replay_alone(transport, operations, hosts, skew, options);
-            self.ideal = transport;
-            self.ideal.infinite = false;
+        let memory = options.network.memory_gbps;
+        let ideal = || Ideal::new(self.topology, self.routes.clone(), memory);
+        let times = |network: Ideal<'_>| {
+            let (result, _) = replay_alone(network, operations, hosts, skew, options);
             let stretches = result.map(|result| result.stretches).unwrap_or_default();
             stretches.iter().map(|stretch| stretch.time).collect()
         };
-        Bounds { unshared: times(false), unlimited: times(true) }
+        Bounds { unshared: times(ideal()), unlimited: times(ideal().infinite()) }
     }
 
     /// Usage of links over the whole simulation.

@@ -7,6 +7,7 @@ mod replays;
 mod routes;
 mod traffic;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use phaseflow_collect::{Error, Result};
@@ -29,7 +30,7 @@ use crate::host_selection::{HostRequest, HostSelector};
 use crate::link_bytes::LinkBytes;
 use crate::process_mapping::{Judge, MapRequest, ProcessMapper};
 use crate::result::{RunResult, RunStatistics};
-use crate::routing::Routes;
+use crate::routing::{Routes, SharedRouter};
 use crate::scheduling::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
 use crate::statistics::seconds;
 use crate::stream::Stream;
@@ -90,8 +91,7 @@ pub(super) struct Simulation<'a, M> {
 
 /// What a network model does with the jobs of a run.
 pub(super) trait JobModel<'a>: Sized {
-    /// Ranks are replayed: their messages take the route of each pair, and determine how long a
-    /// stage takes.
+    /// Ranks are replayed: their messages determine how long a stage takes.
     const REPLAYS: bool;
 
     /// Refuses what the model cannot simulate.
@@ -106,8 +106,11 @@ pub(super) trait JobModel<'a>: Sized {
     /// The phase of a stage ends.
     fn phase_ends(network: &mut Network<'_>, phase: &PhaseOfJob);
 
+    /// True if the model needs the [route](Self::route) of each pair of hosts.
+    fn takes_routes(&self) -> bool;
+
     /// Messages between two hosts take these links from now on.
-    fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]);
+    fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]);
 
     /// The delay of a job by other ones before it begins; `None` if it is not measured.
     fn initial_delay(&self) -> Option<i128>;
@@ -125,7 +128,7 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
         setup: &'a Setup<'a>,
         programs: &'a [Program<'a>],
         algorithms: Algorithms,
-        model: impl FnOnce() -> Result<M>,
+        model: impl FnOnce(&SharedRouter) -> Result<M>,
     ) -> Result<Self> {
         let topology = setup.topology;
         let machine = Machine::new(topology);
@@ -150,13 +153,14 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
             (0..program.phases.len()).map(move |phase| jobs * load(phase))
         });
         let largest = heaviest.fold(0.0, f64::max);
+        let router: SharedRouter = Rc::new(RefCell::new(algorithms.router));
         let mut simulation = Self {
             setup,
             programs,
             scheduler: algorithms.scheduler,
             host_selector: algorithms.host_selector,
             process_mapper: algorithms.process_mapper,
-            network: Network::new(topology, algorithms.router, Quantum::for_sums_up_to(largest)),
+            network: Network::new(topology, Rc::clone(&router), Quantum::for_sums_up_to(largest)),
             are_rates,
             events: EventQueue::default(),
             now: 0,
@@ -177,7 +181,7 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
             record: Record::new(setup)?,
             changes: 0,
             to_submit: 0,
-            model: model()?,
+            model: model(&router)?,
         };
         simulation.submit_first()?;
         simulation.expect_changes();

@@ -132,7 +132,7 @@ impl<'q> DensePairs<'q> {
                 placement: self.query.placement,
                 matrix: self.query.matrix,
             };
-            network.router.route(&request, &mut room.routes)?;
+            network.router.borrow_mut().route(&request, &mut room.routes)?;
             for ((dst, demand), route) in room.touched.iter().zip(&room.demands).zip(room.routes.iter()) {
                 each(network, group, (*dst, demand.bytes, demand.flows), route);
             }
@@ -252,7 +252,7 @@ impl Network<'_> {
                 placement: query.placement,
                 matrix: query.matrix,
             };
-            self.router.route(&request, &mut routes)?;
+            self.router.borrow_mut().route(&request, &mut routes)?;
             for (i, ((pair, demand), route)) in pairs.iter().zip(&self.demands).zip(routes.iter()).enumerate()
             {
                 for link in route {

@@ -57,8 +57,12 @@ impl<'a> JobModel<'a> for Replayers<'a> {
 
     fn phase_ends(_: &mut Network<'_>, _: &PhaseOfJob) {}
 
-    fn route(&mut self, topology: &Topology, src: HostId, dst: HostId, links: &[LinkId]) {
-        Replayers::route(self, topology, src, dst, links);
+    fn takes_routes(&self) -> bool {
+        Replayers::takes_routes(self)
+    }
+
+    fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
+        Replayers::route(self, src, dst, links);
     }
 
     fn initial_delay(&self) -> Option<i128> {
@@ -220,8 +224,11 @@ impl<'a> Simulation<'a, Replayers<'a>> {
 
     /// Chooses routes for pairs of hosts without a cell in any phase: messages of idle stretches.
     pub(super) fn route_rest(&mut self, job: &Job, phase: usize, operations: &Operations) -> Result<()> {
+        if !self.model.takes_routes() {
+            return Ok(());
+        }
         let hosts = &job.placement.hosts;
-        let pairs = without_route(operations, hosts, |src, dst| self.model.ideal.has_route(src, dst));
+        let pairs = without_route(operations, hosts, |src, dst| self.model.has_route(src, dst));
         if pairs.is_empty() {
             return Ok(());
         }
@@ -238,7 +245,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
         let mut routes = Routes::default();
         self.network.route_hosts(&query, &pairs, &mut routes)?;
         for ((src, dst), links) in pairs.iter().zip(routes.iter()) {
-            self.model.route(self.setup.topology, *src, *dst, links);
+            self.model.route(*src, *dst, links);
         }
         Ok(())
     }

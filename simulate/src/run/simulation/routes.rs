@@ -18,7 +18,7 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
         let repeats = self.network.router_repeats();
         let once = self.setup.reroute == Reroute::Job && program.phases.len() > 1 && !repeats;
         let divides = repeats || (self.network.router_divides() && !once);
-        if is_dense && divides && !M::REPLAYS && !self.setup.record_routes {
+        if is_dense && divides && !self.model.takes_routes() && !self.setup.record_routes {
             return self.route_dense(job, phase);
         }
         let demands = job.job_demands.phase(phase, program, &mut self.aggregator, once);
@@ -44,8 +44,10 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
         let route_of = |pair: usize| routes.get(if once { demands.in_whole[pair] as usize } else { pair });
 
         let host = |number: u32| job.local_hosts[number as usize];
-        for (i, pair) in demands.pairs.iter().enumerate() {
-            self.model.route(self.setup.topology, host(pair.src), host(pair.dst), route_of(i));
+        if self.model.takes_routes() {
+            for (i, pair) in demands.pairs.iter().enumerate() {
+                self.model.route(host(pair.src), host(pair.dst), route_of(i));
+            }
         }
         let state = job.phases[phase].get_or_insert_default();
         state.routed_after = self.changes;

@@ -55,7 +55,11 @@ impl<'a> JobModel<'a> for Traffic {
         network.loads.remove(&phase.shares);
     }
 
-    fn route(&mut self, _: &Topology, _: HostId, _: HostId, _: &[LinkId]) {}
+    fn takes_routes(&self) -> bool {
+        false
+    }
+
+    fn route(&mut self, _: HostId, _: HostId, _: &[LinkId]) {}
 
     fn initial_delay(&self) -> Option<i128> {
         None
