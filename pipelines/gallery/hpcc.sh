@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# HPC Challenge: PTRANS, HPL, random access, FFT and the rest, one after the other. SIZE is the order of its matrices, default 400.
+# HPC Challenge: PTRANS, HPL, random access, FFT and the rest, one after the other. SIZE is the order of its matrices, default 1000.
 #
 #   pipelines/gallery/hpcc.sh [OUTPUT-DIRECTORY]
 source "$(dirname "$0")/recording.sh"
@@ -12,7 +12,7 @@ HPC Challenge
 HPL.out      output file name (if any)
 8            device out (6=stdout,7=stderr,file)
 1            # of problems sizes (N)
-${SIZE:-400} Ns
+${SIZE:-1000} Ns
 1            # of NBs
 40           NBs
 0            PMAP process mapping (0=Row-,1=Column-major)
@@ -41,7 +41,7 @@ $((ranks / rows)) Qs
 INPUT
 # It opens its file of results anew for each section, so that lines come when sections begin.
 touch hpccoutf.txt
-tail -n +1 -f hpccoutf.txt | python3 "$gallery/stamp.py" > sections.log &
+"${reader[@]}" tail -n +1 -f hpccoutf.txt | "${reader[@]}" python3 "$gallery/stamp.py" > sections.log &
 record hpcc
 kill "$(jobs -p)" 2> /dev/null || true
 wait

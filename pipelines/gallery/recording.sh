@@ -4,17 +4,26 @@
 #   application NAME PACKAGE PROGRAM...   where a program is missing, the script ends with status 77 and names the Debian package
 #   (its input, made in the current directory)
 #   record COMMAND...                     under pf-profile and Open MPI; run/, log (each line with its time), trace.tar.gz
-#   sections AWK-PROGRAM [LOG]            truth.csv: the program reads `ns`, `$0` of each line and calls begin(LABEL) or at(NS, LABEL)
+#   sections AWK-PROGRAM [LOG [FILE]]     truth.csv: the program reads `ns`, `$0` of each line and calls begin(LABEL) or at(NS, LABEL).
+#                                         A second call with FILE inner.csv makes the truth for `leaf`, where a log tells so much
 #   look                                  scores, hot spots, choices; one line of CSV on standard output
 #
-# A script's only argument is OUTPUT-DIRECTORY, default phaseflow-gallery. RANKS is the number of ranks, default 16.
-# What is left in OUTPUT-DIRECTORY/NAME: trace.tar.gz, log, truth.csv, list.csv (phases), scores.csv, hot-spots.csv, choices.txt.
+# A script's only argument is OUTPUT-DIRECTORY, default phaseflow-gallery. RANKS is the number of ranks, default 16. With more ranks than
+# cores they take turns in real-time round robin where the machine permits it (TURNS=no: never): only there does a rank that waits and
+# yields let the others run at once. Quantum ESPRESSO is four times as fast so.
+# What is left in OUTPUT-DIRECTORY/NAME: trace.tar.gz, phases.tar, log, truth.csv, list.csv (rows at `auto`), row.csv (the line printed),
+# hot-spots.csv, and for each network what pf-report says (NETWORK-choices.txt, NETWORK-phases.csv, NETWORK/index.html).
 set -euo pipefail
 gallery=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$gallery/../build.sh"
 ranks=${RANKS:-16}
 out=$(realpath -m "${1:-phaseflow-gallery}")
 cores=$(nproc)
+# The log's times must not wait for the ranks, so that its reader comes before them.
+turns=() reader=()
+if [ "${TURNS:-yes}" = yes ] && [ "$ranks" -gt "$cores" ] && chrt -r 2 true 2> /dev/null; then
+  turns=(chrt -r 1) reader=(chrt -r 2)
+fi
 # A container's root may run MPI; threads of libraries would only add to the crowd.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Lines of Fortran programs come when they are written.
@@ -35,11 +44,17 @@ application() {
   cd "$work"
 }
 
-# record COMMAND...: the program unmodified, ranks that wait give their core away.
+# record COMMAND...: the program unmodified, ranks that wait give their core away. Its lines come through a pipe of their own: through
+# mpirun they pass a terminal's worker in the kernel, which ranks in real time would hold up for a second.
 record() {
-  local status=0
-  pf-profile --quiet -o run -- mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -n "$ranks" "$@" 2>&1 < /dev/null |
-    python3 "$gallery/stamp.py" > log || status=$?
+  local status=0 stamping
+  mkfifo lines
+  "${reader[@]}" python3 "$gallery/stamp.py" < lines > log &
+  stamping=$!
+  pf-profile --quiet -o run -- "${turns[@]}" mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -n "$ranks" \
+    sh -c 'exec stdbuf -oL "$0" "$@" > lines 2>&1' "$@" > lines 2>&1 < /dev/null || status=$?
+  wait "$stamping"
+  rm lines
   if [ "$status" != 0 ]; then
     tail -n 20 log >&2
     echo "$name: ended with status $status on $ranks ranks; its output is in $work/log" >&2
@@ -52,9 +67,11 @@ record() {
 collect() {
   pf-collect --quiet run -o trace.tar.gz
   pf-collect trace.tar.gz --summary > summary
-  # Byte 72 of a recording: CLOCK_MONOTONIC in MPI_Init (profiler/preload/src/format.rs). Time 0 is that of rank 0.
-  local files=(run/*.0.*.pfr)
-  begin_ns=$(od -An -t u8 -j 72 -N 8 --endian=little "${files[0]}" | tr -d ' ')
+  # Byte 72 of a recording: CLOCK_MONOTONIC in MPI_Init (profiler/preload/src/format.rs). That of rank 0 is time 0 of the trace. The run
+  # begins when its first rank does, which may be earlier.
+  local files=(run/*.0.*.pfr) first_ns
+  first_ns=$(tar -xzOf trace.tar.gz summary.json | sed 's/.*"start_ns":\(-\{0,1\}[0-9]*\).*/\1/')
+  begin_ns=$(($(od -An -t u8 -j 72 -N 8 --endian=little "${files[0]}") + first_ns))
   duration_ns=$(summary duration_ns)
   [ "$(summary unmatched)" = 0 ] || { echo "$name: unmatched: $(summary unmatched), expected 0" >&2; exit 1; }
   rm -rf run
@@ -79,17 +96,28 @@ sections() {
     { ns = $1 - origin; $0 = substr($0, length($1) + 2) }
     '"$1"'
     END { if (last > from) printf "%.0f,%.0f,%s\n", from, last, label }
-  ' "${2:-log}" > truth.csv
+  ' "${2:-log}" > "${3:-truth.csv}"
 }
 
-# score LEVEL: boundary F1, covering, label ARI at this level.
+# score LEVEL [TRUTH]: boundary F1, covering, label ARI at this level.
 score() {
-  pf-segment --quiet trace.tar.gz --level "$1" --score truth.csv |
+  pf-segment --quiet trace.tar.gz --level "$1" --score "${2:-truth.csv}" |
     awk -F ': ' '{ value[$1] = $2 } END { printf "%.3f,%.3f,%.3f", value["boundary_f1"], value["covering"], value["label_ari"] }'
 }
 
+# near: how many boundaries of the log have one of `auto` within 1 % of the run.
+near() {
+  awk -F, -v last="$duration_ns" '
+    FNR == 1 { file++; next }
+    file == 1 && $3 == 0 && $4 > 0 { found[$4] }
+    file == 2 && $1 > 0 { for (t in found) if ((t - $1) ^ 2 <= (last / 100) ^ 2) { near++; break } }
+    END { print near + 0 }
+  ' list.csv truth.csv
+}
+
 # look: one line on standard output. Its columns: application, ranks, messages, seconds, unmatched, sections of the log, phases and rows at
-# `auto`, then boundary F1, covering and label ARI at `auto`, and the same three at `leaf`.
+# `auto`, then boundary F1, covering and label ARI at `auto`, the same three at `leaf`
+# (against inner.csv where it is there), and `near`.
 look() {
   pf-segment --quiet trace.tar.gz --list > list.csv
   pf-segment --quiet trace.tar.gz -o phases.tar
@@ -109,5 +137,11 @@ look() {
   truth_sections=$(($(wc -l < truth.csv) - 1))
   auto_rows=$(awk -F, 'NR > 1 && $3 == 0' list.csv | wc -l)
   phases=$(awk -F, 'NR > 1 && $3 == 0 && $2 != "idle" { print $2 }' list.csv | sort -u | wc -l)
-  echo "$name,$ranks,$(summary messages),$(awk -v d="$duration_ns" 'BEGIN { printf "%.1f", d / 1e9 }'),$(summary unmatched),$truth_sections,$phases,$auto_rows,$(score auto),$(score leaf)" | tee row.csv
+  local seconds counts scores inner=truth.csv
+  [ ! -e inner.csv ] || inner=inner.csv
+  seconds=$(awk -v d="$duration_ns" 'BEGIN { printf "%.1f", d / 1e9 }')
+  counts="$(summary messages),$seconds,$(summary unmatched),$truth_sections,$phases,$auto_rows"
+  scores=$(score auto)
+  scores+=,$(score leaf "$inner")
+  echo "$name,$ranks,$counts,$scores,$(near)" | tee row.csv
 }
