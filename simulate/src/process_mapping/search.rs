@@ -19,7 +19,8 @@ pub(crate) const MOST_CELLS: usize = 1 << 20;
 const WORK: u64 = 1 << 25;
 
 /// Trials without gain, by rank, after which a search ends: each rank has then met most of those
-/// that it could change places with near its partners.
+/// that it could change places with near its partners. Half loads the most loaded link of CG on
+/// `fat-tree[k=16]` with 0.01 % more; on `milk`, and for MILC on both, half and double change nothing.
 const FRUITLESS: u64 = 64;
 
 /// Exponent of the load of a link in the cost: high enough for the most loaded links to decide, low

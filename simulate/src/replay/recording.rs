@@ -11,7 +11,8 @@ use super::stratified_sample::StratifiedSample;
 
 /// Most simulations of a phase for different skews of its ranks; beyond it the simulation of the
 /// nearest skew is reused. Programs whose ranks synchronize need fewer; for others this bounds the
-/// work.
+/// work. Half and double change the makespan of none of six recordings (LAMMPS, GROMACS, mpi4py)
+/// under the model `auto`.
 pub(crate) const MOST_KNOWN: u64 = 16;
 
 /// Operations that the jobs of a workload replay.

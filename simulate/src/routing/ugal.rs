@@ -21,8 +21,9 @@ use super::valiant::Places;
 use super::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{LinkId, Topology};
 
-/// Most rounds of choices. In a prototype, adversarial traffic on dragonflies settled after six; other
-/// values were not measured here.
+/// Most rounds of choices. The most loaded link of `dragonfly[a=8,h=4,p=4]` under adversarial traffic
+/// is settled after two, that of `dragonfly[a=4,h=2,p=2]` under random traffic after four; half and
+/// double change neither.
 const MOST_ROUNDS: u32 = 8;
 
 /// The router `ugal`.
