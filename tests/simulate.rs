@@ -480,6 +480,25 @@ fn scenarios_that_are_wrong_say_where() {
 
 /// n − 1 ranks send S bytes to rank 0 at once: its link takes L + (n − 1)·S/B, and half the second
 /// term if the link is twice as fast.
+/// All messages go one way, so replies go where no message does. On a star each pair has one route,
+/// whether routers are asked again for each message or once for all.
+#[test]
+fn replies_of_a_rendezvous_have_routes() {
+    let trace = collect(&["--pattern", "incast", "--ranks", "5", "--bytes", "1MB", "--repeat", "3"]);
+    let archive = segment(&["--method", "none"], &trace);
+    let options = "--topology star[hosts=5] --capacity 80 --latency 500ns --compute-scale 0 --model flow --router dmodk,greedy";
+    let with = |more: &str| -> Vec<f64> {
+        let arguments: Vec<&str> = options.split(' ').chain(more.split(' ')).collect();
+        let results = output(simulate(&arguments), &archive);
+        table("runs", &results).iter().map(|row| number(row, "makespan_s")).collect()
+    };
+    let free = with("--rendezvous free");
+    let asked = with("--rendezvous handshake --eager 1KiB");
+    assert_eq!((free[0], asked[0]), (free[1], asked[1]));
+    // A request and its reply take a latency each, at least in the first of three rounds.
+    assert!(asked[0] >= free[0] + 2e-6, "{} {}", asked[0], free[0]);
+}
+
 #[test]
 fn the_flow_model_from_end_to_end() {
     let trace = collect(&["--pattern", "incast,incast", "--ranks", "5", "--bytes", "1MB", "--repeat", "3"]);

@@ -329,14 +329,18 @@ pub(super) fn place_of(token: u64) -> u32 {
     token as u32 // the lower half
 }
 
-/// Pairs of hosts that exchange messages in a replay and have no route yet.
+/// Pairs of hosts that exchange messages in a replay and have no route yet; where receivers reply to
+/// messages, also from them to the senders.
 pub(super) fn without_route(
     operations: &Operations,
     hosts: &[HostId],
+    has_replies: bool,
     has_route: impl Fn(HostId, HostId) -> bool,
 ) -> Vec<(HostId, HostId)> {
     let mut seen = FxHashSet::default();
-    let pairs =
-        operations.live_messages().map(|message| (hosts[message.src as usize], hosts[message.dst as usize]));
+    let pairs = operations.live_messages().flat_map(|message| {
+        let (src, dst) = (hosts[message.src as usize], hosts[message.dst as usize]);
+        [Some((src, dst)), has_replies.then_some((dst, src))].into_iter().flatten()
+    });
     pairs.filter(|(src, dst)| src != dst && !has_route(*src, *dst) && seen.insert((src.0, dst.0))).collect()
 }

@@ -6,7 +6,7 @@ use phaseflow_collect::{Error, Result};
 use super::{Event, JobModel, Simulation};
 use crate::engine::Picoseconds;
 use crate::link_bytes::LinkBytes;
-use crate::replay::{Crossing, Operations, Options, ReplayResult, Sampling};
+use crate::replay::{Crossing, Operations, Options, Rendezvous, ReplayResult, Sampling};
 use crate::result::RunStatistics;
 use crate::routing::Routes;
 use crate::run::job::{Job, PhaseOfJob};
@@ -228,7 +228,8 @@ impl<'a> Simulation<'a, Replayers<'a>> {
             return Ok(());
         }
         let hosts = &job.placement.hosts;
-        let pairs = without_route(operations, hosts, |src, dst| self.model.has_route(src, dst));
+        let has_replies = self.model.options.rendezvous != Rendezvous::Free;
+        let pairs = without_route(operations, hosts, has_replies, |src, dst| self.model.has_route(src, dst));
         if pairs.is_empty() {
             return Ok(());
         }
