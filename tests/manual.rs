@@ -198,6 +198,7 @@ run! {
     commands_about_routing_run: "docs/routing.md",
     commands_about_scenarios_run: "docs/scenarios.md",
     commands_about_segmentation_run: "docs/segmentation.md",
+    commands_about_tcp_run: "docs/models-tcp.md",
     commands_about_topologies_run: "docs/topologies.md",
     commands_of_the_tutorial_run: "docs/tutorial.md",
 }

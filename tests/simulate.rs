@@ -356,7 +356,7 @@ fn choices_that_do_not_exist_are_named_with_their_neighbours() {
         ),
         (&["--model", "flow", "--tolerance", "0.5"], "`flow`: tolerance is 0.5, expected 0 to 0.1"),
         (&["--mtu", "4096"], "--mtu is a parameter of another model: add --model packet or auto"),
-        (&["--transport", "ideal"], "transport `ideal` is for packets: add --model packet"),
+        (&["--transport", "ideal"], "transport `ideal` is for messages: add --model flow or packet"),
         (
             &["--collective", "ring"],
             "the traffic model has the matrices of the trace: collective `ring` needs --model flow or packet",

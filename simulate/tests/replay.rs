@@ -4,8 +4,8 @@
 
 use phaseflow_collect::trace::{Call, Message, Operation, Rank};
 use phaseflow_simulate::replay::{
-    Account, Ideal, JobHosts, MessageRoutes, Op, Operations, Options, ReplayRequest, ReplayResult, Replayer,
-    Stretch, TraceInterval,
+    Account, Ideal, JobHosts, MessageRoutes, Op, Operations, Options, Rendezvous, ReplayRequest,
+    ReplayResult, Replayer, Shared, Stretch, TraceInterval,
 };
 use phaseflow_simulate::topology::{HostId, LinkId, Topology, TopologyChoice, TopologyOptions, topology};
 
@@ -22,7 +22,7 @@ fn star(hosts: u32) -> Topology {
     topology(&TopologyChoice::parse(&format!("star[hosts={hosts}]")).unwrap(), &options).unwrap()
 }
 
-fn ideal(topology: &Topology) -> Ideal<'_> {
+fn routes(topology: &Topology) -> MessageRoutes {
     let routes = MessageRoutes::default();
     let node = |host| topology.host(host);
     let link = |src, dst| {
@@ -35,7 +35,11 @@ fn ideal(topology: &Topology) -> Ideal<'_> {
     for (src, dst) in hosts().flat_map(|src| hosts().map(move |dst| (src, dst))).filter(|(a, b)| a != b) {
         routes.set(src, dst, &[link(node(src), switch), link(switch, node(dst))]);
     }
-    Ideal::new(topology, routes, None)
+    routes
+}
+
+fn ideal(topology: &Topology) -> Ideal<'_> {
+    Ideal::new(topology, routes(topology), None)
 }
 
 /// A replay of job 0 without servers.
@@ -222,6 +226,78 @@ fn ping_pong_is_latency_and_bytes_there_and_back() {
     // was there before.
     let rendezvous = Options { eager_bytes: 0, ..Options::default() };
     assert_eq!(play(&operations, rendezvous).makespan, found.makespan);
+}
+
+/// T = 3L + bytes + headers of 64 bytes there and back, and the overheads of three messages: request,
+/// reply and data.
+#[test]
+fn a_rendezvous_that_costs_takes_three_latencies() {
+    let bytes = 100_000;
+    let one = message(0, 1, bytes, 0, [90_000, 0, 90_000]);
+    let operations = operations(2, 0, &[one], &[]);
+    let header = 64 * 100;
+    for rendezvous in [Rendezvous::Handshake, Rendezvous::Put] {
+        let options = Options { rendezvous, eager_bytes: 10_000, ..Options::default() };
+        let found = play(&operations, options);
+        assert_eq!(found.makespan, 3 * L + bytes * 100 + 2 * header, "{rendezvous:?}");
+        let (send, receive) = (2_000_000, 3_000_000);
+        let busy = Options { send_overhead_ps: send, receive_overhead_ps: receive, ..options };
+        let expected = found.makespan + 3 * (send + receive);
+        assert_eq!(play(&operations, busy).makespan, expected, "{rendezvous:?}");
+        // Up to the limit, which counts the header, nobody asks.
+        let eager = |eager_bytes| play(&operations, Options { eager_bytes, ..options }).makespan;
+        assert_eq!(eager(bytes + 64), L + bytes * 100);
+        assert_eq!(eager(bytes + 63), 3 * L + bytes * 100 + 2 * header);
+    }
+}
+
+/// The reply waits for the receive, which is posted after 70 µs; then it takes two latencies. Both
+/// know whom they waited for.
+#[test]
+fn a_reply_waits_for_the_receive() {
+    let bytes = 1_000_000;
+    let one = message(0, 1, bytes, 0, [90_000, 70_000, 90_000]);
+    let operations = operations(2, 90_000, &[one], &[]);
+    let put = Options { rendezvous: Rendezvous::Put, ..Options::default() };
+    let found = play(&operations, put);
+    let flight = 2 * L + (bytes + 64) * 100;
+    assert_eq!(found.makespan, 70_000_000 + flight);
+    let sender = Account { late_receiver: 70_000_000, network: flight, ..Account::default() };
+    let receiver = Account { compute: 70_000_000, network: flight, ..Account::default() };
+    assert_eq!(found.accounts, [sender, receiver]);
+    // With half of the message ahead only half is left.
+    let handshake =
+        Options { rendezvous: Rendezvous::Handshake, eager_bytes: bytes / 2, ..Options::default() };
+    let makespan = play(&operations, handshake).makespan;
+    // 64 bytes of the eager half were header, 64 are the reply's.
+    assert_eq!(makespan, 70_000_000 + 2 * L + (bytes / 2 + 64 + 64) * 100);
+}
+
+/// Both send to each other, rank 1 70 µs later. It answers first and asks then, so the answer to
+/// its request waits for all of rank 0's message: one goes after the other, each with its latency.
+#[test]
+fn a_connection_that_is_busy_both_ways_takes_turns() {
+    let bytes = 1_000_000;
+    let there = message(0, 1, bytes, 0, [400_000, 70_000, 400_000]);
+    let back = message(1, 0, bytes, 70_001, [400_000, 0, 400_000]);
+    let operations = operations(2, 400_000, &[there, back], &[]);
+    let (topology, hosts) = (star(2), [HostId(0), HostId(1)]);
+    let took = |rendezvous| {
+        let options = Options { rendezvous, ..Options::default() };
+        let flows = Shared::new(&topology, routes(&topology), &options.network);
+        let mut replayer = Replayer::new(flows);
+        replayer.begin(request(1, &operations, &hosts, &[0; 2], options));
+        let mut ended = Vec::new();
+        while let Some(now) = replayer.next(u64::MAX) {
+            replayer.advance(now, &mut ended);
+        }
+        ended[0].makespan
+    };
+    let one = bytes * 100 + L;
+    let free = took(Rendezvous::Free);
+    assert!(free >= 70_000_000 + one && free < 70_000_000 + one + 2 * L, "{free}");
+    let put = took(Rendezvous::Put);
+    assert!(put >= 70_000_000 + 2 * one && put < 70_000_000 + 2 * one + 4 * L, "{put}");
 }
 
 #[test]

@@ -46,4 +46,7 @@ pub struct FlowOptions {
     /// `tolerance`: the largest relative error of [rates](max_min::Sharing::set_tolerance); 0 for
     /// exact ones.
     pub tolerance: f32,
+    /// Bytes of headers that go with each byte of a message; links carry so much less of messages.
+    /// 0 by default.
+    pub headers: f64,
 }

@@ -148,7 +148,8 @@ impl<'a> FlowNetwork<'a> {
     pub fn new(topology: &'a Topology, router: Box<dyn Router>, options: &FlowOptions) -> Self {
         let links = topology.link_count();
         let ids = (0..links as u32).map(LinkId);
-        let mut capacity: Vec<f64> = ids.map(|link| topology.link(link).capacity * BYTES_PER_PS).collect();
+        let rate = |link: LinkId| topology.link(link).capacity * BYTES_PER_PS / (1.0 + options.headers);
+        let mut capacity: Vec<f64> = ids.map(rate).collect();
         if let Some(rate) = options.memory_gbps {
             capacity.resize(links + topology.host_count(), rate * BYTES_PER_PS);
         }

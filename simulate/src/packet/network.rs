@@ -77,6 +77,7 @@ impl<'a> PacketNetwork<'a> {
         let simulation = match transport {
             TransportChoice::Ideal(transport) => with(Stack::new(&fabric, *transport), fabric, aggregation),
             TransportChoice::Dctcp(transport) => with(Stack::new(&fabric, *transport), fabric, aggregation),
+            TransportChoice::Tcp(transport) => with(Stack::new(&fabric, *transport), fabric, aggregation),
             TransportChoice::Roce(transport) => with(Stack::new(&fabric, *transport), fabric, aggregation),
             TransportChoice::Usnic(preset) => with(Usnic::new(&fabric, *preset)?, fabric, aggregation),
         };

@@ -63,6 +63,7 @@ pub fn simulate(
     match transport {
         TransportChoice::Ideal(transport) => run(Stack::new(&fabric, *transport), fabric, messages, limit),
         TransportChoice::Dctcp(transport) => run(Stack::new(&fabric, *transport), fabric, messages, limit),
+        TransportChoice::Tcp(transport) => run(Stack::new(&fabric, *transport), fabric, messages, limit),
         TransportChoice::Roce(transport) => run(Stack::new(&fabric, *transport), fabric, messages, limit),
         TransportChoice::Usnic(preset) => run(Usnic::new(&fabric, *preset)?, fabric, messages, limit),
     }

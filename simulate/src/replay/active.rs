@@ -73,6 +73,8 @@ pub(super) struct MessageState {
     pub(super) ready: bool,
     /// True if it was sent and waits for its receiver to be ready.
     pub(super) held: bool,
+    /// The request of its rendezvous is at the receiver.
+    pub(super) is_requested: bool,
     pub(super) is_there: bool,
     /// True if it started when its receiver was ready, and not when it was sent.
     pub(super) late_receiver: bool,

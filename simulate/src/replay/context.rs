@@ -1,6 +1,7 @@
 //! State that all replays of one network share: the transport, the event queue, the messages in
 //! flight.
 
+use super::rendezvous::Part;
 use crate::engine::{EventQueue, Picoseconds};
 
 /// The transport, the event queue and the messages in flight of all active replays.
@@ -21,16 +22,27 @@ impl<T> Context<T> {
 
     /// A rank of the replay in a slot continues at a time.
     pub(super) fn schedule(&mut self, time: Picoseconds, replay: u32, rank: u32) {
-        self.queue.push(time, Event { replay, rank });
+        self.queue.push(time, Event::Rank { replay, rank });
+    }
+
+    /// A part of a message leaves at a time.
+    pub(super) fn schedule_part(&mut self, time: Picoseconds, part: InFlightMessage) {
+        let key = self.in_flight.insert(part);
+        self.queue.push(time, Event::Part(key));
     }
 }
 
-/// A rank continues with its next operation.
+/// Something that happens without the network.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
-    /// Slot of the active replay.
-    pub(super) replay: u32,
-    pub(super) rank: u32,
+pub(super) enum Event {
+    /// A rank continues with its next operation.
+    Rank {
+        /// Slot of the active replay.
+        replay: u32,
+        rank: u32,
+    },
+    /// A part of a message leaves: its key among those in flight.
+    Part(u32),
 }
 
 /// The last rank of a replay has passed a boundary.
@@ -58,6 +70,8 @@ pub(super) struct InFlightMessage {
     pub(super) message: u32,
     /// The worker of a sum.
     pub(super) worker: u32,
+    /// Of a message.
+    pub(super) part: Part,
     /// Identifier of the replay, which may have ended meanwhile.
     pub(super) token: u64,
 }

@@ -5,6 +5,7 @@ use super::active::{ActiveReplay, Wait};
 use super::context::{Context, Crossing, InFlightMessage};
 use super::noise::OperationPlace;
 use super::op::Op;
+use super::rendezvous::Part;
 use super::sums::Joined;
 use super::transport::Transport;
 use crate::engine::Picoseconds;
@@ -70,6 +71,8 @@ impl ActiveReplay<'_> {
             message.held = false;
             message.late_receiver = true;
             self.start(number, now, context);
+        } else {
+            self.admit(number, now, context);
         }
         Progress::Continues
     }
@@ -84,9 +87,13 @@ impl ActiveReplay<'_> {
         if self.takes_overhead(rank, self.options.send_overhead_ps, now, context) {
             return Progress::Waits;
         }
-        let rendezvous = self.is_rendezvous(number);
+        let (rendezvous, asks) = (self.is_rendezvous(number), self.asks(number));
         let message = &mut self.messages[number as usize];
         message.sent = true;
+        if asks {
+            self.request(number, now, context);
+            return Progress::Continues;
+        }
         message.held = rendezvous && !message.ready;
         if !message.held {
             self.start(number, now, context);
@@ -173,9 +180,9 @@ impl ActiveReplay<'_> {
         Progress::Continues
     }
 
-    fn is_rendezvous(&self, message: u32) -> bool {
+    pub(super) fn is_rendezvous(&self, message: u32) -> bool {
         let transfer = &self.operations.messages()[message as usize];
-        transfer.bytes > self.options.eager_bytes && !transfer.buffered
+        transfer.bytes > self.options.eager_limit() && !transfer.buffered
     }
 
     fn start<T: Transport>(&mut self, message: u32, now: Picoseconds, context: &mut Context<T>) {
@@ -185,10 +192,7 @@ impl ActiveReplay<'_> {
         if src == dst && self.options.network.memory_gbps.is_none() {
             return self.arrive(message, now, context);
         }
-        let in_flight = InFlightMessage { replay: self.slot, message, worker: 0, token: self.token };
-        let key = context.in_flight.insert(in_flight);
-        context.transport.belong(self.job, (transfer.src, transfer.dst));
-        context.transport.start(now, src, dst, transfer.bytes, key);
+        self.carry(message, Part::Data, now, context);
     }
 
     /// A rank joins a sum, and waits for it.
@@ -200,7 +204,13 @@ impl ActiveReplay<'_> {
             Joined::Done => self.complete_sum(message, 0, now, context),
             Joined::Contributes { group, worker } => {
                 let bytes = self.operations.collectives()[number as usize].bytes;
-                let in_flight = InFlightMessage { replay: self.slot, message, worker, token: self.token };
+                let in_flight = InFlightMessage {
+                    replay: self.slot,
+                    message,
+                    worker,
+                    part: Part::Data,
+                    token: self.token,
+                };
                 let key = context.in_flight.insert(in_flight);
                 context.transport.contribute(now, group, worker, bytes, key);
             }

@@ -19,6 +19,8 @@ pub struct Ideal<'a> {
     memory: Cost,
     /// Latency alone: a network without limits to its capacity.
     is_infinite: bool,
+    /// Bytes of headers that go with each byte of a message.
+    headers: f64,
     /// Room for the route of a message.
     room: Routes,
 }
@@ -60,12 +62,17 @@ impl<'a> Ideal<'a> {
             .map(|gbps| Cost { latency_ps: 0, ps_per_byte: PS_PER_BYTE / gbps })
             .unwrap_or_default();
         let queue = EventQueue::default();
-        Self { topology, routes, queue, memory, is_infinite: false, room: Routes::default() }
+        Self { topology, routes, queue, memory, is_infinite: false, headers: 0.0, room: Routes::default() }
     }
 
     /// The same without limits to the capacity of links: messages take their latency alone.
     pub fn infinite(self) -> Self {
         Self { is_infinite: true, ..self }
+    }
+
+    /// The same where bytes of headers go with each byte of a message between hosts.
+    pub fn with_headers(self, headers: f64) -> Self {
+        Self { headers, ..self }
     }
 
     /// The time of a message that is alone in the network.
@@ -79,7 +86,9 @@ impl<'a> Ideal<'a> {
         // The network of the model has asked for the same route, and would have failed.
         let _ = self.routes.append(self.topology, (src, dst), &mut self.room);
         let links = self.room.iter().next().filter(|links| !links.is_empty());
-        links.map(|links| Cost::of(self.topology, links)).unwrap_or_default()
+        let mut cost = links.map(|links| Cost::of(self.topology, links)).unwrap_or_default();
+        cost.ps_per_byte *= 1.0 + self.headers;
+        cost
     }
 }
 

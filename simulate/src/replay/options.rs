@@ -5,6 +5,7 @@ use phaseflow_collect::units::{parse_rate_gbps, parse_size, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 
 use super::noise::Noise;
+use super::rendezvous::Rendezvous;
 use crate::engine::Picoseconds;
 use crate::flow::{Fairness, FlowOptions, Order};
 
@@ -24,9 +25,12 @@ pub struct Options {
     /// of LogGOPSim. Messages that were sent before their receive was posted, and whose buffer was
     /// free by then, are eager whatever their size.
     pub eager_bytes: u64,
+    /// How messages above the eager limit begin: `rendezvous`, `free` by default.
+    pub rendezvous: Rendezvous,
     /// How flows share links: `fairness`, `maxmin` or `rtt`; `memory`, the rate of messages within
-    /// one host, which take no time without it; `tolerance`, 0 by default; and `order`,
-    /// `connection` by default.
+    /// one host, which take no time without it; `tolerance`, 0 by default; `order`, `connection` by
+    /// default; and `goodput`, the part of a link's capacity that is payload, 1 by default or that
+    /// of the transport.
     pub network: FlowOptions,
     /// `sampling`: `on` or `off`, on by default.
     pub sampling: Sampling,
@@ -66,6 +70,7 @@ impl Default for Options {
             send_overhead_ps: 0,
             receive_overhead_ps: 0,
             eager_bytes: 64 << 10,
+            rendezvous: Rendezvous::Free,
             network: FlowOptions::default(),
             sampling: Sampling::On,
             blame: false,
@@ -84,6 +89,7 @@ impl Options {
         "send-overhead",
         "receive-overhead",
         "eager",
+        "rendezvous",
         "sampling",
         "blame",
         "path-steps",
@@ -92,6 +98,7 @@ impl Options {
         "memory",
         "tolerance",
         "order",
+        "goodput",
         "noise",
         "stragglers",
         "slowdown",
@@ -150,11 +157,13 @@ impl Options {
             send_overhead_ps: time("send-overhead")?,
             receive_overhead_ps: time("receive-overhead")?,
             eager_bytes: eager.unwrap_or(default.eager_bytes),
+            rendezvous: Rendezvous::of(choice)?,
             network: FlowOptions {
                 fairness,
                 memory_gbps,
                 order,
                 tolerance: within("tolerance", 0.0, (0.0, 0.1))? as f32,
+                headers: 1.0 / within("goodput", 1.0, (1e-3, 1.0))? - 1.0,
             },
             sampling,
             blame,
@@ -203,17 +212,19 @@ mod tests {
     #[test]
     fn parameters_and_their_defaults() {
         assert_eq!(of("flow").unwrap(), Options::default());
-        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G,noise=0.1,blame=on,path-steps=7,tolerance=0.015625,order=adapter]";
+        let text = "flow[compute-scale=3,host-speed=2,eager=4KiB,send-overhead=2us,sampling=off,fairness=rtt,memory=80G,noise=0.1,blame=on,path-steps=7,tolerance=0.015625,order=adapter,goodput=0.8,rendezvous=put]";
         let expected = Options {
             compute_scale: 1.5,
             send_overhead_ps: 2_000_000,
             receive_overhead_ps: 0,
             eager_bytes: 4096,
+            rendezvous: Rendezvous::Put,
             network: FlowOptions {
                 fairness: Fairness::Rtt,
                 memory_gbps: Some(80.0),
                 order: Order::Adapter,
                 tolerance: 0.5_f32.powi(6),
+                headers: 0.25,
             },
             sampling: Sampling::Off,
             blame: true,

@@ -11,6 +11,7 @@ use super::context::{Context, Crossing, Event, InFlightMessage};
 use super::deadlock::describe;
 use super::operations::Operations;
 use super::options::Options;
+use super::rendezvous::Part;
 use super::result::ReplayResult;
 use super::sums::Sums;
 use super::transport::Transport;
@@ -157,12 +158,26 @@ impl<'o, T: Transport> Replayer<'o, T> {
         }
         self.deliver(now);
         while self.context.queue.peek_time() == Some(now) {
-            let Some((_, Event { replay: slot, rank })) = self.context.queue.pop() else { break };
+            let Some((_, event)) = self.context.queue.pop() else { break };
+            let Event::Rank { replay: slot, rank } = event else {
+                self.send_part(event, now);
+                continue;
+            };
             let Some(replay) = self.active[slot as usize].as_deref_mut() else { continue };
             replay.run_rank(rank, now, &mut self.context);
             if replay.unfinished == 0 {
                 ended.extend(self.end(slot, now));
             }
+        }
+    }
+
+    /// A part of a message leaves, unless its replay has ended meanwhile.
+    fn send_part(&mut self, event: Event, now: Picoseconds) {
+        let Event::Part(key) = event else { return };
+        let InFlightMessage { replay, message, part, token, .. } = self.context.in_flight.remove(key);
+        let replay = self.active[replay as usize].as_deref_mut();
+        if let Some(replay) = replay.filter(|replay| replay.token == token) {
+            replay.carry(message, part, now, &mut self.context);
         }
     }
 
@@ -172,7 +187,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
         self.context.transport.advance(now, &mut arrived);
         for key in arrived.drain(..) {
             let delays = self.context.transport.take_delays(key);
-            let InFlightMessage { replay, message, worker, token } = self.context.in_flight.remove(key);
+            let InFlightMessage { replay, message, worker, part, token } = self.context.in_flight.remove(key);
             // A message without a waiting rank may arrive after the end of its replay.
             let replay = self.active[replay as usize].as_deref_mut();
             match replay.filter(|replay| replay.token == token) {
@@ -181,9 +196,14 @@ impl<'o, T: Transport> Replayer<'o, T> {
                 }
                 Some(replay) => {
                     if let Some(known) = &mut replay.delays {
-                        known[message as usize] = delays.into();
+                        let known = &mut known[message as usize];
+                        *known = std::mem::take(known).into_iter().chain(delays).collect();
                     }
-                    replay.arrive(message, now, &mut self.context);
+                    match part {
+                        Part::Request => replay.requested(message, now, &mut self.context),
+                        Part::Reply => replay.answer(message, Part::Data, now, &mut self.context),
+                        Part::Data => replay.arrive(message, now, &mut self.context),
+                    }
                 }
                 None => {}
             }

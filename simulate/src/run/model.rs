@@ -7,7 +7,7 @@ use phaseflow_collect::{At, Error, Result};
 use crate::collective::CollectiveChoice;
 use crate::packet::transport::TransportChoice;
 use crate::packet::{FabricOptions, Marking, PacketNetwork, Paths, Pause, check_rates};
-use crate::replay::{Options, Packets, Replacement, Sampling, switch};
+use crate::replay::{Options, Packets, Rendezvous, Replacement, Sampling, switch};
 use crate::topology::Topology;
 use crate::units::PS_PER_S;
 
@@ -84,7 +84,7 @@ impl Model {
     /// Names of the models.
     pub const NAMES: &[&str] = &["traffic", "flow", "packet", "auto"];
 
-    /// The model that the user chose, with its transport, which only packets have, and its
+    /// The model that the user chose, with its transport, of which flows take the headers, and its
     /// collectives; `seed` is that of the run.
     ///
     /// # Errors
@@ -112,7 +112,12 @@ impl Model {
                     )));
                 }
                 let replaced = collectives.replacement.is_some();
-                Ok(Self::Flow(options(model, seed)?, replaced.then_some(collectives)))
+                let mut options = options(model, seed)?;
+                if !transport.name().is_empty() {
+                    let transport = TransportChoice::new(transport, None, Paths::Flow)?;
+                    take_headers(&mut options, model, &transport);
+                }
+                Ok(Self::Flow(options, replaced.then_some(collectives)))
             }
             "packet" | "auto" => {
                 Ok(Self::Packet(Box::new(PacketModel::new(model, transport, collectives, seed)?)))
@@ -183,7 +188,7 @@ impl PacketModel {
     fn new(model: &Choice, transport: &Choice, collective: CollectiveChoice, seed: u64) -> Result<Self> {
         let known: Vec<&str> = Options::NAMES
             .iter()
-            .filter(|name| !["fairness", "tolerance", "order"].contains(*name))
+            .filter(|name| !["fairness", "tolerance", "order", "goodput"].contains(*name))
             .chain(NAMES)
             .copied()
             .collect();
@@ -206,10 +211,19 @@ impl PacketModel {
         };
         let fabric = fabric(model, default_marking, paths, seed)?;
         let mut options = options(model, seed)?;
-        if model.get("eager").is_none()
-            && let Some(eager) = transport.eager_bytes()
-        {
-            options.eager_bytes = eager;
+        if let Some(eager) = transport.eager_bytes() {
+            if options.rendezvous != Rendezvous::Free {
+                return Err(Error::usage(format!(
+                    "transport `{}` asks the receivers of long messages itself: without rendezvous",
+                    chosen.name()
+                )));
+            }
+            if model.get("eager").is_none() {
+                options.eager_bytes = eager;
+            }
+        }
+        if model.name() == "auto" {
+            take_headers(&mut options, model, &transport);
         }
         let verify = switch(model, "verify")?;
         let allow_hang = switch(model, "allow-hang")?;
@@ -297,6 +311,13 @@ fn fabric(
         paths,
         seed,
     })
+}
+
+/// Flows carry the headers of the transport too, unless the model names its `goodput`.
+fn take_headers(options: &mut Options, model: &Choice, transport: &TransportChoice) {
+    if model.get("goodput").is_none() {
+        options.network.headers = transport.headers();
+    }
 }
 
 /// Options of the replay.

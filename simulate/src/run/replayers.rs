@@ -269,8 +269,8 @@ impl<'a> Replayers<'a> {
     /// [`alone`](Self::alone).
     pub(super) fn bounds(&self, operations: &Operations, hosts: &[HostId], skew: &[Picoseconds]) -> Bounds {
         let options = self.options.without_paths();
-        let memory = options.network.memory_gbps;
-        let ideal = || Ideal::new(self.topology, self.routes.clone(), memory);
+        let (memory, headers) = (options.network.memory_gbps, options.network.headers);
+        let ideal = || Ideal::new(self.topology, self.routes.clone(), memory).with_headers(headers);
         let times = |network: Ideal<'_>| {
             let (result, _) = replay_alone(network, operations, hosts, skew, options);
             let stretches = result.map(|result| result.stretches).unwrap_or_default();

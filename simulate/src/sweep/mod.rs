@@ -224,11 +224,11 @@ impl Sweep {
         }
     }
 
-    /// Only packets have a transport.
+    /// Packets have a transport; flows have the headers of one, if it is named.
     fn transport_label(&self, point: &Point) -> String {
         match (self.choice(point, Axis::Model).name(), self.choice(point, Axis::Transport).label()) {
             ("packet" | "auto", "") => "ideal".into(),
-            ("packet" | "auto", label) => label.into(),
+            ("packet" | "auto" | "flow", label) => label.into(),
             _ => String::new(),
         }
     }
@@ -490,10 +490,10 @@ mod tests {
                 "model: trafic\n",
                 "unknown model `trafic`; did you mean traffic? (known: traffic, flow, packet, auto)",
             ),
-            ("transport: ideal\n", "transport `ideal` is for packets: add --model packet"),
+            ("transport: ideal\n", "transport `ideal` is for messages: add --model flow or packet"),
             (
                 "model: packet\ntransport: idea\n",
-                "unknown transport `idea`; did you mean ideal? (known: ideal, usnic-2013, usnic-4.1, dctcp, roce)",
+                "unknown transport `idea`; did you mean ideal? (known: ideal, usnic-2013, usnic-4.1, dctcp, roce, tcp)",
             ),
             (
                 "collective: ring\n",
@@ -503,10 +503,14 @@ mod tests {
                 "model: flow\ncollective: switchml\n",
                 "collective `switchml` sums packets on their way: it needs --model packet",
             ),
+            (
+                "model: 'packet[rendezvous=put]'\ntransport: usnic-4.1\n",
+                "transport `usnic-4.1` asks the receivers of long messages itself: without rendezvous",
+            ),
             ("model: 'packet[loss=2]'\n", "loss is 2, expected a probability below 1"),
             (
                 "model: 'packet[fairness=rtt]'\n",
-                "unknown parameter of `packet` `fairness` (known: compute-scale, host-speed, send-overhead, receive-overhead, eager, sampling, blame, path-steps, interference, memory, noise, stragglers, slowdown, mtu, buffer, shared, pause, ecn, loss, duplicate, reorder, paths, verify, allow-hang)",
+                "unknown parameter of `packet` `fairness` (known: compute-scale, host-speed, send-overhead, receive-overhead, eager, rendezvous, sampling, blame, path-steps, interference, memory, noise, stragglers, slowdown, mtu, buffer, shared, pause, ecn, loss, duplicate, reorder, paths, verify, allow-hang)",
             ),
             ("phases: merged[x=1]\n", "unknown parameter of `merged` `x` (there is none)"),
             (

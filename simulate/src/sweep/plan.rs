@@ -71,12 +71,14 @@ impl Plan {
             }
         }
         let transports = axes.get(Axis::Transport);
-        let has_packets =
-            axes.get(Axis::Model).iter().any(|model| ["packet", "auto"].contains(&model.name()));
-        if let Some(unused) = transports.iter().find(|transport| !has_packets && !transport.name().is_empty())
+        let has_messages = axes.get(Axis::Model).iter().any(|model| model.name() != "traffic");
+        if let Some(unused) =
+            transports.iter().find(|transport| !has_messages && !transport.name().is_empty())
         {
             let name = unused.name();
-            return Err(Error::usage(format!("transport `{name}` is for packets: add --model packet")));
+            return Err(Error::usage(format!(
+                "transport `{name}` is for messages: add --model flow or packet"
+            )));
         }
         for model in axes.get(Axis::Model) {
             for transport in transports {

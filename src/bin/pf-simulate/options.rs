@@ -12,6 +12,7 @@ use phaseflow_collect::pattern::Program;
 use phaseflow_collect::units::{parse_rate_gbps, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 use phaseflow_simulate::flow::Order;
+use phaseflow_simulate::replay::Rendezvous;
 use phaseflow_simulate::run::Reroute;
 use phaseflow_simulate::scenario::{Axes, Axis, JobLog, NetworkChoice, Scenario};
 use phaseflow_simulate::sweep::{self, Plan, Selection};
@@ -124,7 +125,9 @@ pub(crate) struct AxisOptions {
 
     /// How messages become packets: ideal; usnic-2013 and usnic-4.1 with
     /// [pass,timeout,fast-retransmit,ack-delay,window,credits,tiny]; dctcp with
-    /// [initial-window,least-timeout]; roce with [timeout,rate-control] [default: ideal]
+    /// [initial-window,least-timeout]; roce with [timeout,rate-control]; tcp with
+    /// [congestion,initial-window,least-timeout,ack-delay,window,host-queue]; flows have its headers
+    /// [default: ideal]
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::Transport), hide_possible_values = true)]
     transport: Option<String>,
 
@@ -206,6 +209,17 @@ pub(crate) struct FlowOptions {
     /// Largest message that leaves before its receiver is ready [default: 64KiB]
     #[arg(long, value_name = "SIZE")]
     eager: Option<String>,
+
+    /// What a larger message costs before it leaves: nothing, free, a request with its first bytes
+    /// and a reply, handshake, or both without payload, put, as Open MPI does over TCP [default:
+    /// free]
+    #[arg(long, value_name = "NAME", value_parser = Offered::new(Rendezvous::NAMES.iter().copied()), hide_possible_values = true)]
+    rendezvous: Option<String>,
+
+    /// Part of a link's capacity that flows may use, as headers take the rest [default: 1, or that
+    /// of --transport]
+    #[arg(long, value_name = "F")]
+    goodput: Option<String>,
 
     /// Who gets how much of a full link: all messages alike, maxmin, or in inverse proportion to
     /// their latency, rtt [default: maxmin]
@@ -500,21 +514,23 @@ type Parameter<'a> = (&'static str, Option<&'a str>);
 
 impl FlowOptions {
     /// What packets do not have.
-    fn of_sharing(&self) -> [Parameter<'_>; 3] {
+    fn of_sharing(&self) -> [Parameter<'_>; 4] {
         [
             ("fairness", self.fairness.as_deref()),
             ("tolerance", self.tolerance.as_deref()),
             ("order", self.order.as_deref()),
+            ("goodput", self.goodput.as_deref()),
         ]
     }
 
-    fn given(&self) -> [Parameter<'_>; 13] {
+    fn given(&self) -> [Parameter<'_>; 14] {
         [
             ("compute-scale", self.compute_scale.as_deref()),
             ("host-speed", self.host_speed.as_deref()),
             ("send-overhead", self.send_overhead.as_deref()),
             ("receive-overhead", self.receive_overhead.as_deref()),
             ("eager", self.eager.as_deref()),
+            ("rendezvous", self.rendezvous.as_deref()),
             ("sampling", self.sampling.as_deref()),
             ("memory", self.memory.as_deref()),
             ("noise", self.noise.as_deref()),

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::packet::transport::{Dctcp, Ideal, Roce};
+use crate::packet::transport::tcp::Congestion;
+use crate::packet::transport::{Dctcp, Ideal, Roce, Tcp};
 
 /// Leaves and spines with links of unlike speed and latency, so that events hardly ever coincide.
 fn leaf_spine(leaves: usize, spines: usize, hosts: usize, seed: u64) -> Topology {
@@ -130,6 +131,11 @@ proptest! {
         prop_assert_eq!(once, check(&case, dctcp)?, "not deterministic");
         let roce = Roce::default();
         prop_assert_eq!(check(&case, roce)?, check(&case, roce)?, "not deterministic");
+        for congestion in [Congestion::Reno, Congestion::Cubic] {
+            let is_reordered = case.options.paths == Paths::Spray;
+            let tcp = Tcp { congestion, is_reordered, ..Tcp::default() };
+            prop_assert_eq!(check(&case, tcp)?, check(&case, tcp)?, "not deterministic");
+        }
     }
 
     #[test]

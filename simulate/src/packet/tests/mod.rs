@@ -12,7 +12,12 @@ use crate::topology::sketch::sketch;
 use crate::topology::{HostId, NetworkGraph, PortOrder, Topology};
 
 /// A network drawn in a line, all links of one capacity and latency.
-fn network(text: &str, gbps: f64, latency_ps: Picoseconds, switch_latency_ps: Picoseconds) -> Topology {
+pub(in crate::packet) fn network(
+    text: &str,
+    gbps: f64,
+    latency_ps: Picoseconds,
+    switch_latency_ps: Picoseconds,
+) -> Topology {
     let mut graph = sketch(text);
     for link in graph.edge_weights_mut() {
         (link.capacity, link.latency_ps) = (gbps, latency_ps);
@@ -24,7 +29,7 @@ fn freeze(graph: NetworkGraph, switch_latency_ps: Picoseconds) -> Topology {
     Topology::freeze("net", graph, PortOrder::Name, switch_latency_ps).unwrap()
 }
 
-fn simulation<'a, T: Transport>(
+pub(in crate::packet) fn simulation<'a, T: Transport>(
     network: &'a Topology,
     options: &FabricOptions,
     transport: T,
@@ -34,12 +39,12 @@ fn simulation<'a, T: Transport>(
     Simulation { fabric, carrier }
 }
 
-fn message(src: u32, dst: u32, bytes: u64) -> Message {
+pub(in crate::packet) fn message(src: u32, dst: u32, bytes: u64) -> Message {
     Message { start: 0, src: HostId(src), dst: HostId(dst), bytes }
 }
 
 /// Arrival of the last message.
-fn makespan<T: Transport>(
+pub(in crate::packet) fn makespan<T: Transport>(
     network: &Topology,
     options: &FabricOptions,
     transport: T,

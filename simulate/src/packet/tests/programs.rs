@@ -94,7 +94,7 @@ fn try_one(
 
 #[test]
 fn all_transports_carry_messages() {
-    for transport in ["ideal", "dctcp", "roce", "usnic-2013", "usnic-4.1"] {
+    for transport in ["ideal", "dctcp", "roce", "usnic-2013", "usnic-4.1", "tcp"] {
         let messages = [
             message(0, 1, 1_000_000),
             message(1, 0, 10),
@@ -114,7 +114,7 @@ fn all_transports_carry_messages() {
 #[test]
 fn a_limit_ends_what_cannot_end() {
     let options = FabricOptions { loss: 0.999_999, ..FabricOptions::default() };
-    for transport in ["dctcp", "roce", "usnic-4.1"] {
+    for transport in ["dctcp", "roce", "usnic-4.1", "tcp"] {
         let outcome = try_one(&options, transport, &[message(0, 1, 10)]).unwrap();
         assert_eq!((outcome.arrivals, outcome.ended), (vec![None], 1_000_000_000_000), "{transport}");
         assert!(outcome.retransmits > 0);

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::packet::transport::usnic::{Preset, Usnic};
-use crate::packet::transport::{Dctcp, Roce};
+use crate::packet::transport::{Dctcp, Roce, Tcp};
 
 /// Sends 1000 bytes over a cable of 10 Gbit/s and 1 µs until nothing is to come, twice; how long
 /// each took.
@@ -27,6 +27,11 @@ fn the_clock_rests_when_the_last_acknowledgement_has_come() {
     // Ethernet 14 and 24, IPv4 20, TCP 20 and 12 of timestamps.
     let dctcp = rests(simulation(&net, &options, Dctcp::default()));
     assert_eq!(dctcp, there_and_back(90 + 1000, 90));
+    // The same, where a single packet is acknowledged at once, and where it is after 40 ms.
+    let tcp = rests(simulation(&net, &options, Tcp { ack_delay: 0, ..Tcp::default() }));
+    assert_eq!(tcp, there_and_back(90 + 1000, 90));
+    let delayed = rests(simulation(&net, &options, Tcp::default()));
+    assert_eq!(delayed, there_and_back(90 + 1000, 90).map(|time| time + 40_000_000_000));
     // Ethernet 14 and 24, IPv4 20, UDP 8, 12, 4; an acknowledgement 4 more.
     let roce = rests(simulation(&net, &options, Roce::default()));
     assert_eq!(roce, there_and_back(82 + 1000, 82 + 4));

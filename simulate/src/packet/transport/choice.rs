@@ -1,9 +1,10 @@
 //! The choice of a transport: one name, one variant, one arm.
 
 use phaseflow_collect::choice::{Choice, unknown_name};
-use phaseflow_collect::units::parse_time_ns;
+use phaseflow_collect::units::{parse_size, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 
+use super::tcp::{Congestion, Tcp};
 use super::usnic::{MOST_WINDOW, Preset};
 use super::{Dctcp, Ideal, Roce, Transport};
 use crate::engine::Picoseconds;
@@ -16,6 +17,8 @@ pub enum TransportChoice {
     Ideal(Ideal),
     /// `dctcp[initial-window=10,least-timeout=1ms]`.
     Dctcp(Dctcp),
+    /// `tcp[congestion=cubic,initial-window=10,least-timeout=200ms,ack-delay=40ms,window=6MiB,host-queue=0]`.
+    Tcp(Tcp),
     /// `roce[timeout=1049us,rate-control=on]`.
     Roce(Roce),
     /// `usnic-2013`, `usnic-4.1`, both with
@@ -24,11 +27,11 @@ pub enum TransportChoice {
 }
 
 /// Names of the transports, in the order of the documentation.
-pub const NAMES: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce"];
+pub const NAMES: &[&str] = &["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce", "tcp"];
 /// Default packet size of `ideal` and `roce`, bytes of payload: a page of memory, and InfiniBand's
 /// largest MTU.
 const IDEAL_MTU: u32 = 4096;
-/// Default MTU of `dctcp`, bytes: that of Ethernet (IEEE 802.3).
+/// Default MTU of `dctcp` and `tcp`, bytes: that of Ethernet (IEEE 802.3).
 const ETHERNET_MTU: u32 = 1500;
 /// Default MTU of `usnic`, bytes: the usual jumbo frame of Ethernet in HPC.
 const JUMBO_MTU: u32 = 9000;
@@ -36,8 +39,9 @@ const JUMBO_MTU: u32 = 9000;
 const LEAST_MTU: u32 = 576;
 
 impl TransportChoice {
-    /// The transport that the user chose. `mtu` is the largest IP packet of `dctcp` and `usnic`,
-    /// the largest payload of `roce` and `ideal`; the default is 1500, 9000, 4096 and 4096 bytes.
+    /// The transport that the user chose. `mtu` is the largest IP packet of `dctcp`, `tcp` and
+    /// `usnic`, the largest payload of `roce` and `ideal`; the default is 1500, 1500, 9000, 4096 and
+    /// 4096 bytes.
     ///
     /// # Errors
     /// A name or a parameter that does not exist, a value that is none.
@@ -63,6 +67,7 @@ impl TransportChoice {
                     is_reordered: paths == Paths::Spray,
                 })
             }
+            "tcp" => Self::Tcp(tcp(choice, mtu(ETHERNET_MTU)?, paths)?),
             "roce" => {
                 choice.only(&["timeout", "rate-control"])?;
                 let default = Roce::default();
@@ -104,7 +109,7 @@ impl TransportChoice {
     pub fn eager_bytes(&self) -> Option<u64> {
         match self {
             Self::Usnic(preset) => Some(preset.eager_bytes()),
-            Self::Ideal(_) | Self::Dctcp(_) | Self::Roce(_) => None,
+            Self::Ideal(_) | Self::Dctcp(_) | Self::Tcp(_) | Self::Roce(_) => None,
         }
     }
 
@@ -113,6 +118,7 @@ impl TransportChoice {
         match self {
             Self::Ideal(transport) => transport.payload(),
             Self::Dctcp(transport) => transport.payload(),
+            Self::Tcp(transport) => transport.payload(),
             Self::Roce(transport) => transport.payload(),
             Self::Usnic(preset) => preset.largest_chunk(),
         }
@@ -123,9 +129,16 @@ impl TransportChoice {
         match self {
             Self::Ideal(transport) => transport.wire(transport.payload()),
             Self::Dctcp(transport) => transport.wire(transport.payload()),
+            Self::Tcp(transport) => transport.wire(transport.payload()),
             Self::Roce(transport) => transport.wire(transport.payload()),
             Self::Usnic(preset) => wire_bytes(preset.mtu + 14),
         }
+    }
+
+    /// Bytes of headers and gaps for each byte of a message in full packets; acknowledgements are
+    /// not counted.
+    pub fn headers(&self) -> f64 {
+        f64::from(self.largest_packet()) / f64::from(self.payload()) - 1.0
     }
 
     /// Refuses a network over which the transport never finishes; the [worst](FabricOptions::worst)
@@ -149,6 +162,30 @@ impl TransportChoice {
         }
         Ok(())
     }
+}
+
+/// The transport `tcp` and its parameters.
+fn tcp(choice: &Choice, mtu: u32, paths: Paths) -> Result<Tcp> {
+    choice.only(&["congestion", "initial-window", "least-timeout", "ack-delay", "window", "host-queue"])?;
+    let default = Tcp::default();
+    let size = |name: &str| choice.get(name).map(parse_size).transpose().at(|| format!("`{choice}`: {name}"));
+    Ok(Tcp {
+        mtu,
+        congestion: match choice.get("congestion") {
+            None | Some("cubic") => Congestion::Cubic,
+            Some("reno") => Congestion::Reno,
+            Some(other) => return Err(unknown_name("congestion", other, &["cubic", "reno"])),
+        },
+        initial_window: choice.value("initial-window", default.initial_window)?,
+        least_timeout: time(choice, "least-timeout", default.least_timeout)?,
+        ack_delay: match choice.get("ack-delay") {
+            Some("0" | "0s" | "0ns") => 0,
+            _ => time(choice, "ack-delay", default.ack_delay)?,
+        },
+        receive_window: size("window")?.unwrap_or(default.receive_window),
+        host_queue: size("host-queue")?.unwrap_or(default.host_queue),
+        is_reordered: paths == Paths::Spray,
+    })
 }
 
 pub(in crate::packet) fn time(choice: &Choice, name: &str, default: Picoseconds) -> Result<Picoseconds> {
@@ -186,7 +223,7 @@ mod tests {
         let cases = [
             (
                 "dctp",
-                "unknown transport `dctp`; did you mean dctcp? (known: ideal, usnic-2013, usnic-4.1, dctcp, roce)",
+                "unknown transport `dctp`; did you mean dctcp? (known: ideal, usnic-2013, usnic-4.1, dctcp, roce, tcp)",
             ),
             ("ideal[mtu=3]", "unknown parameter of `ideal` `mtu` (there is none)"),
             ("roce[rate-control=of]", "unknown rate-control `of`; did you mean on or off? (known: on, off)"),
@@ -211,7 +248,7 @@ mod tests {
         let new = |text: &str, mtu| TransportChoice::new(&Choice::parse(text).unwrap(), mtu, Paths::Flow);
         assert_eq!(new("dctcp", Some(10)).unwrap_err().to_string(), "MTU is 10, expected 576 to 65535 bytes");
         let largest = NAMES.iter().map(|name| new(name, None).unwrap().largest_packet());
-        assert_eq!(largest.collect::<Vec<_>>(), [4096, 9038, 9038, 1538, 4178]);
+        assert_eq!(largest.collect::<Vec<_>>(), [4096, 9038, 9038, 1538, 4178, 1538]);
     }
 
     /// Values of the design notes that differ from the code: 100 ms, 50 µs, at most 768 bytes.

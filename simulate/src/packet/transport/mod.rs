@@ -7,6 +7,7 @@ mod messages;
 pub mod reassembly;
 pub mod roce;
 mod stack;
+pub mod tcp;
 pub mod usnic;
 
 pub use choice::{NAMES, TransportChoice};
@@ -14,6 +15,7 @@ pub use dctcp::Dctcp;
 pub use ideal::Ideal;
 pub use roce::Roce;
 pub use stack::Stack;
+pub use tcp::Tcp;
 
 use super::arena::Packet;
 use crate::engine::Picoseconds;
@@ -29,6 +31,8 @@ pub trait Transport {
     type Receiver;
     /// False if a sender knows arrivals at once, without a packet.
     const REPLIES: bool = true;
+    /// True if a receiver may reply later, at its [deadline](Self::reply_deadline).
+    const DELAYS_REPLIES: bool = false;
 
     /// A new connection; its source can send `gbps` Gbit/s.
     fn open(&self, gbps: f64) -> (Self::Sender, Self::Receiver);
@@ -38,6 +42,12 @@ pub trait Transport {
 
     /// Bytes on the wire of a packet that carries `payload` bytes of a message.
     fn wire(&self, payload: u32) -> u32;
+
+    /// Bytes that a host puts into one queue before its wire. By default a packet is made when the
+    /// wire is free.
+    fn host_queue(&self) -> u64 {
+        0
+    }
 
     /// The next action of the sender; packets up to `end` (exclusive) are ready.
     fn offer(&self, sender: &Self::Sender, now: Picoseconds, end: u32) -> Offer;
@@ -53,6 +63,17 @@ pub trait Transport {
         packet: &Packet,
         reply: &mut Packet,
     ) -> bool;
+
+    /// Time of the next [delayed reply](Self::delayed_reply); [`Picoseconds::MAX`] for never.
+    fn reply_deadline(&self, receiver: &Self::Receiver) -> Picoseconds {
+        let _ = receiver;
+        Picoseconds::MAX
+    }
+
+    /// The deadline of a reply has passed: fills it in.
+    fn delayed_reply(&self, receiver: &mut Self::Receiver, reply: &mut Packet) {
+        let _ = (receiver, reply);
+    }
 
     /// Packets before this one have all arrived.
     fn received(&self, receiver: &Self::Receiver) -> u32;

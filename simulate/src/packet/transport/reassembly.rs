@@ -27,6 +27,21 @@ impl Reassembly {
         self.waiting
     }
 
+    /// The stretch of packets beyond a missing one that a packet belongs to, its end exclusive.
+    pub fn stretch(&self, seq: u32) -> Option<(u32, u32)> {
+        let bits = self.beyond.as_ref().filter(|_| self.waiting > 0)?;
+        let has = |seq: u32| {
+            let within = seq > self.next && seq - self.next < WINDOW;
+            within && bits[(seq % WINDOW / 64) as usize] & (1_u64 << (seq % 64)) != 0
+        };
+        if !has(seq) {
+            return None;
+        }
+        let first = (self.next..seq).rev().take_while(|seq| has(*seq)).last().unwrap_or(seq);
+        let last = (seq..).take_while(|seq| has(*seq)).last().unwrap_or(seq);
+        Some((first, last + 1))
+    }
+
     /// Adds a packet; false for a duplicate, or one beyond the window.
     #[inline]
     pub fn accept(&mut self, seq: u32) -> bool {
@@ -85,6 +100,10 @@ mod tests {
                 let first = (0..).find(|seq| !oracle.contains(seq)).unwrap();
                 prop_assert_eq!(reassembly.next(), first);
                 prop_assert_eq!(reassembly.waiting() as usize, oracle.range(first..).count());
+                let begin = (0..=from).rev().take_while(|seq| oracle.contains(seq)).last();
+                let end = (from..).find(|seq| !oracle.contains(seq)).unwrap();
+                let expected = begin.filter(|_| from > first).map(|begin| (begin, end));
+                prop_assert_eq!(reassembly.stretch(from), expected);
             }
         }
     }

@@ -27,6 +27,8 @@ const WIRE_FREE: u8 = 0;
 const PACE: u8 = 1;
 /// Kind of timers: the deadline of a sender.
 const DEADLINE: u8 = 2;
+/// Kind of timers: the deadline of a receiver's reply.
+const REPLY_DUE: u8 = 3;
 
 /// The connections of all hosts over one protocol; see the module for the sharing of wires.
 #[derive(Debug)]
@@ -74,6 +76,15 @@ struct Sink<R> {
     route: u32,
     /// Oldest message that is not delivered, or [`NONE`].
     oldest: u32,
+    /// A timer for a delayed reply is pending.
+    is_timed: bool,
+}
+
+impl<R> Sink<R> {
+    /// An empty reply of a connection.
+    fn reply(&self, id: u32, seq: u32) -> Packet {
+        Packet { route: self.route, dst: self.src, flow: id, seq, kind: REPLY, ..Packet::default() }
+    }
 }
 
 /// The connections that wait for a wire, in turn.
@@ -83,19 +94,27 @@ struct Wire {
     last: u32,
     /// A timer for the end of the current packet is pending.
     is_called: bool,
+    /// A packet is made this long before the wire is free.
+    ahead: Picoseconds,
 }
 
 impl<T: Transport> Stack<T> {
     /// No connections yet.
     pub fn new(fabric: &Fabric<'_>, transport: T) -> Self {
-        let idle = Wire { first: NONE, last: NONE, is_called: false };
+        let topology = fabric.topology();
+        let wire = |link: u32| {
+            // A Gbit/s is a bit in a nanosecond.
+            let ahead = transport.host_queue() as f64 * 8.0 / topology.link(LinkId(link)).capacity * 1000.0;
+            Wire { first: NONE, last: NONE, is_called: false, ahead: ahead as Picoseconds }
+        };
+        let wires = (0..topology.link_count() as u32).map(wire).collect();
         Self {
             transport,
             connections: FxHashMap::default(),
             sources: Vec::new(),
             sinks: Vec::new(),
             messages: Messages::default(),
-            wires: vec![idle; fabric.topology().link_count()],
+            wires,
             delivered: Vec::new(),
         }
     }
@@ -123,7 +142,7 @@ impl<T: Transport> Stack<T> {
             is_paced: false,
             timer: Picoseconds::MAX,
         });
-        self.sinks.push(Sink { receiver, src: src.0, route: back, oldest: NONE });
+        self.sinks.push(Sink { receiver, src: src.0, route: back, oldest: NONE, is_timed: false });
         id
     }
 
@@ -176,10 +195,10 @@ impl<T: Transport> Stack<T> {
                 return;
             }
             let free_at = fabric.free_at(LinkId(link));
-            if free_at > fabric.now() {
+            if free_at > fabric.now().saturating_add(wire.ahead) {
                 // A paused wire reports its end of pause.
                 if free_at < Picoseconds::MAX && !std::mem::replace(&mut wire.is_called, true) {
-                    fabric.call_at(free_at, Timer { kind: WIRE_FREE, words: [link, 0] });
+                    fabric.call_at(free_at - wire.ahead, Timer { kind: WIRE_FREE, words: [link, 0] });
                 }
                 return;
             }
@@ -243,14 +262,7 @@ impl<T: Transport> Stack<T> {
     fn take_data(&mut self, fabric: &mut Fabric<'_>, packet: &Packet) {
         let id = packet.flow;
         let sink = &mut self.sinks[id as usize];
-        let mut reply = Packet {
-            route: sink.route,
-            dst: sink.src,
-            flow: id,
-            seq: packet.seq,
-            kind: REPLY,
-            ..Packet::default()
-        };
+        let mut reply = sink.reply(id, packet.seq);
         let has_reply = self.transport.receive(&mut sink.receiver, fabric.now(), packet, &mut reply);
         let received = self.transport.received(&sink.receiver);
         while sink.oldest != NONE && self.messages[sink.oldest].end() <= received {
@@ -259,11 +271,37 @@ impl<T: Transport> Stack<T> {
             sink.oldest = message.next;
         }
         if !has_reply {
+            self.watch_reply(fabric, id);
         } else if T::REPLIES {
             fabric.send(reply);
         } else {
             self.take_reply(fabric, &reply);
         }
+    }
+
+    /// Sets a timer for a delayed reply.
+    #[inline]
+    fn watch_reply(&mut self, fabric: &mut Fabric<'_>, id: u32) {
+        if !T::DELAYS_REPLIES {
+            return;
+        }
+        let sink = &mut self.sinks[id as usize];
+        let deadline = self.transport.reply_deadline(&sink.receiver);
+        if deadline < Picoseconds::MAX && !std::mem::replace(&mut sink.is_timed, true) {
+            fabric.call_at(deadline, Timer { kind: REPLY_DUE, words: [id, 0] });
+        }
+    }
+
+    /// Sends a delayed reply, if it is due.
+    fn reply_late(&mut self, fabric: &mut Fabric<'_>, id: u32) {
+        let sink = &mut self.sinks[id as usize];
+        sink.is_timed = false;
+        if self.transport.reply_deadline(&sink.receiver) > fabric.now() {
+            return self.watch_reply(fabric, id);
+        }
+        let mut reply = sink.reply(id, 0);
+        self.transport.delayed_reply(&mut sink.receiver, &mut reply);
+        fabric.send(reply);
     }
 
     #[inline]
@@ -311,6 +349,11 @@ impl<T: Transport> Program for Stack<T> {
                 source.is_paced = self.transport.offer(&source.sender, at, source.end) != Offer::Nothing;
                 source.is_paced
             }
+            REPLY_DUE => {
+                let sink = &mut self.sinks[id as usize];
+                sink.is_timed = self.transport.reply_deadline(&sink.receiver) < Picoseconds::MAX;
+                sink.is_timed
+            }
             _ => {
                 let source = &mut self.sources[id as usize];
                 if source.timer > at {
@@ -337,6 +380,7 @@ impl<T: Transport> Program for Stack<T> {
                 self.sources[id as usize].is_paced = false;
                 self.consider(fabric, id);
             }
+            REPLY_DUE => self.reply_late(fabric, id),
             _ => {
                 let source = &mut self.sources[id as usize];
                 source.timer = Picoseconds::MAX;
