@@ -1,7 +1,7 @@
 //! State that all replays of one network share: the transport, the event queue, the messages in
 //! flight.
 
-use super::rendezvous::Part;
+use super::message_parts::Part;
 use crate::engine::{EventQueue, Picoseconds};
 
 /// The transport, the event queue and the messages in flight of all active replays.

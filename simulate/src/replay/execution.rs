@@ -3,9 +3,9 @@
 use super::account::Account;
 use super::active::{ActiveReplay, Wait};
 use super::context::{Context, Crossing, InFlightMessage};
+use super::message_parts::Part;
 use super::noise::OperationPlace;
 use super::op::Op;
-use super::rendezvous::Part;
 use super::sums::Joined;
 use super::transport::Transport;
 use crate::engine::Picoseconds;

@@ -4,8 +4,8 @@ use phaseflow_collect::choice::{Choice, unknown_name};
 use phaseflow_collect::units::{parse_rate_gbps, parse_size, parse_time_ns};
 use phaseflow_collect::{At, Error, Result};
 
+use super::message_parts::Rendezvous;
 use super::noise::Noise;
-use super::rendezvous::Rendezvous;
 use crate::engine::Picoseconds;
 use crate::flow::{Fairness, FlowOptions, Order};
 
