@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Records every application of the gallery that is installed, and prints one CSV table. What is missing is named with its package on
-# standard error. Takes about ten minutes on two cores.
+# standard error. Takes five minutes on two cores.
 #
 #   pipelines/gallery/all.sh [OUTPUT-DIRECTORY]
 #

@@ -12,6 +12,7 @@ pub mod max_min;
 mod network;
 mod order;
 mod owner_traffic;
+mod paths;
 mod progress;
 #[cfg(test)]
 mod tests;

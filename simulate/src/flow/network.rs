@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use phaseflow_collect::{Result, TrafficMatrix};
-use rustc_hash::FxHashMap;
 
 use super::delay_attribution::{Delay, DelayAttribution, Loss, Pair, competing_pairs};
 use super::indexed_heap::IndexedHeap;
-use super::max_min::{ClassId, Route, Sharing};
+use super::max_min::{ClassId, Sharing};
 use super::order::Connections;
 use super::owner_traffic::OwnerTraffic;
+use super::paths::{NONE, Path, Paths};
 use super::progress::{Flow, Progress};
 use super::usage::{LinkUsage, Usage};
 use super::{Fairness, FlowOptions};
@@ -45,13 +45,6 @@ const INSTANT_PS: f64 = 1.0 / 256.0;
 /// than the noise of the measurement, 10 %.
 const USUAL_LINKS: usize = 6;
 
-/// Pairs of hosts whose path is kept although no flow takes it: 5 MB. More are routed again when
-/// they next send, so that memory does not grow with the pairs of an all-to-all.
-const KEPT_PAIRS: usize = 1 << 16;
-
-/// No path, no class.
-const NONE: u32 = u32::MAX;
-
 /// The flows of a run.
 pub struct FlowNetwork<'a> {
     topology: &'a Topology,
@@ -68,10 +61,7 @@ pub struct FlowNetwork<'a> {
     progress: Vec<Progress>,
     /// Classes by the end of their next flow.
     finishing: IndexedHeap,
-    /// By pair of hosts: path.
-    pairs: FxHashMap<(u32, u32), u32>,
-    paths: Vec<Path>,
-    unused_paths: Vec<u32>,
+    paths: Paths,
 
     /// Flows in their latency, by the time at which they begin to share. Flows of one latency keep
     /// the order of their start.
@@ -100,20 +90,6 @@ pub struct FlowNetwork<'a> {
     /// Routers of single flows are told no job.
     no_placement: Placement,
     no_matrix: TrafficMatrix,
-}
-
-/// A route, its latency and its class.
-#[derive(Clone, Copy, Debug, Default)]
-struct Path {
-    route: Route,
-    latency_ps: Picoseconds,
-    /// The class of its flows without a cap, or `NONE`.
-    class: u32,
-    /// Flows that take it now.
-    flows: u32,
-    /// The pair of hosts whose flows all take it; `None` if it is for one flow, or if flows of the
-    /// pair that start now take another one.
-    pair: Option<(u32, u32)>,
 }
 
 /// A flow in its latency, or one that waits for its connection.
@@ -166,9 +142,7 @@ impl<'a> FlowNetwork<'a> {
             sharing,
             progress: Vec::new(),
             finishing: IndexedHeap::default(),
-            pairs: FxHashMap::default(),
-            paths: Vec::new(),
-            unused_paths: Vec::new(),
+            paths: Paths::default(),
             waiting: BTreeMap::new(),
             connections: Connections::new(options.order),
             clock: 0.0,
@@ -188,7 +162,6 @@ impl<'a> FlowNetwork<'a> {
 
     /// Reserves memory for flows of `pairs` pairs at once.
     pub fn reserve(&mut self, pairs: usize) {
-        self.pairs.reserve(pairs);
         self.paths.reserve(pairs);
         self.progress.reserve(pairs);
         self.finishing.reserve(pairs);
@@ -260,8 +233,7 @@ impl<'a> FlowNetwork<'a> {
         let under_way = open.flat_map(|class| self.progress[class as usize].got(now));
         let under_way = under_way.filter_map(|(key, bytes)| delays.record(key, bytes, now));
         let finished = delays.records_after(first.from).iter().copied();
-        let crosses =
-            |path: u32, link: LinkId| self.sharing.links(self.paths[path as usize].route).contains(&link.0);
+        let crosses = |path: u32, link: LinkId| self.sharing.links(self.paths[path].route).contains(&link.0);
         competing_pairs(losses, finished.chain(under_way), crosses)
     }
 
@@ -295,7 +267,7 @@ impl<'a> FlowNetwork<'a> {
         self.now = self.now.max(now);
         let path = self.path(src, dst, bytes)?;
         let cap = cap_gbps.map_or(f64::INFINITY, |cap| cap * BYTES_PER_PS);
-        let begin = self.now.saturating_add(self.paths[path as usize].latency_ps);
+        let begin = self.now.saturating_add(self.paths[path].latency_ps);
         let connection = self.connections.of(src);
         let waiting = Waiting { bytes, since: begin as f64, cap, path, key, connection };
         if !self.load.is_empty() {
@@ -396,7 +368,7 @@ impl<'a> FlowNetwork<'a> {
             if !self.load.is_empty() {
                 self.expect(&flow, -1.0);
             }
-            let links = self.sharing.links(self.paths[flow.path as usize].route);
+            let links = self.sharing.links(self.paths[flow.path].route);
             let is_sent = flow.bytes > 0 && !links.is_empty();
             if let Some(delays) = &mut self.delays {
                 let first = links.first().copied();
@@ -416,7 +388,7 @@ impl<'a> FlowNetwork<'a> {
 
     /// A flow begins to share its links.
     fn share(&mut self, waiting: &Waiting) {
-        let path = &mut self.paths[waiting.path as usize];
+        let path = &mut self.paths[waiting.path];
         self.usage.begin(self.sharing.links(path.route), self.clock);
         if let Some(owner_traffic) = &mut self.owner_traffic {
             owner_traffic.begin();
@@ -459,7 +431,7 @@ impl<'a> FlowNetwork<'a> {
     fn finish(&mut self, class: u32, finished: &mut impl FnMut(u32, f64)) {
         let progress = &mut self.progress[class as usize];
         let (flow, is_last) = progress.leave(self.clock);
-        let path = &mut self.paths[flow.path as usize];
+        let path = &mut self.paths[flow.path];
         let links = self.sharing.links(path.route);
         self.usage.end(links, flow.bytes, self.clock);
         if let Some(owner_traffic) = &mut self.owner_traffic {
@@ -498,7 +470,7 @@ impl<'a> FlowNetwork<'a> {
         if !self.load.is_empty() {
             self.expect(next, -1.0);
         }
-        let links = self.sharing.links(self.paths[next.path as usize].route);
+        let links = self.sharing.links(self.paths[next.path].route);
         self.usage.begin(links, self.clock);
         if let Some(owner_traffic) = &mut self.owner_traffic {
             owner_traffic.begin();
@@ -520,10 +492,7 @@ impl<'a> FlowNetwork<'a> {
     /// Flows of a pair that start from now on take another route than those before: the router is
     /// asked again.
     pub fn route_changes(&mut self, src: HostId, dst: HostId) {
-        let Some(number) = self.pairs.remove(&(src.0, dst.0)) else { return };
-        let path = &mut self.paths[number as usize];
-        path.pair = None;
-        if path.flows == 0 {
+        if let Some(number) = self.paths.part((src.0, dst.0)) {
             self.forget_path(number);
         }
     }
@@ -531,9 +500,8 @@ impl<'a> FlowNetwork<'a> {
     /// The path of a new flow.
     fn path(&mut self, src: HostId, dst: HostId, bytes: u64) -> Result<u32> {
         let pair = (self.repeats || src == dst).then_some((src.0, dst.0));
-        if let Some(known) = pair.and_then(|pair| self.pairs.get(&pair)) {
-            self.paths[*known as usize].flows += 1;
-            return Ok(*known);
+        if let Some(known) = pair.and_then(|pair| self.paths.join(pair)) {
+            return Ok(known);
         }
         self.routes.clear();
         if src != dst {
@@ -556,23 +524,12 @@ impl<'a> FlowNetwork<'a> {
         } else {
             self.sharing.add_route(links.iter().map(|link| link.0))
         };
-        let path = Path { route, latency_ps, class: NONE, flows: 1, pair };
-        let number = self.unused_paths.pop().unwrap_or(self.paths.len() as u32);
-        match self.paths.get_mut(number as usize) {
-            Some(place) => *place = path,
-            None => self.paths.push(path),
-        }
-        if let Some(pair) = pair {
-            self.pairs.insert(pair, number);
-        }
-        Ok(number)
+        Ok(self.paths.add(Path { route, latency_ps, class: NONE, flows: 1, pair }))
     }
 
     /// A flow of the path has gone.
     fn drop_path(&mut self, number: u32) {
-        let path = &mut self.paths[number as usize];
-        path.flows -= 1;
-        if path.flows == 0 && (path.pair.is_none() || self.pairs.len() > KEPT_PAIRS) {
+        if self.paths.leave(number) {
             self.forget_path(number);
         }
     }
@@ -580,21 +537,16 @@ impl<'a> FlowNetwork<'a> {
     /// Forgets a path that no flow takes.
     fn forget_path(&mut self, number: u32) {
         // Competing pairs are found from the routes of finished flows.
-        if self.delays.is_some() {
-            return;
+        if self.delays.is_none() {
+            self.sharing.drop_route(self.paths[number].route);
+            self.paths.remove(number);
         }
-        let path = &self.paths[number as usize];
-        self.sharing.drop_route(path.route);
-        if let Some(pair) = path.pair {
-            self.pairs.remove(&pair);
-        }
-        self.unused_paths.push(number);
     }
 
     /// Adds (1) or removes (−1) the highest rate of a flow in its latency on its links. Without it,
     /// a router that looks at loads sends all flows of one instant the same way.
     fn expect(&mut self, waiting: &Waiting, sign: f64) {
-        let links = self.sharing.links(self.paths[waiting.path as usize].route);
+        let links = self.sharing.links(self.paths[waiting.path].route);
         let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);
         // Whole numbers add and subtract without error, so the sum returns to 0.
         let rate = sign * (least * PS_PER_S).round();

@@ -159,9 +159,12 @@ impl<'o, T: Transport> Replayer<'o, T> {
         self.deliver(now);
         while self.context.queue.peek_time() == Some(now) {
             let Some((_, event)) = self.context.queue.pop() else { break };
-            let Event::Rank { replay: slot, rank } = event else {
-                self.send_part(event, now);
-                continue;
+            let (slot, rank) = match event {
+                Event::Rank { replay, rank } => (replay, rank),
+                Event::Part(key) => {
+                    self.send_part(key, now);
+                    continue;
+                }
             };
             let Some(replay) = self.active[slot as usize].as_deref_mut() else { continue };
             replay.run_rank(rank, now, &mut self.context);
@@ -172,8 +175,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
     }
 
     /// A part of a message leaves, unless its replay has ended meanwhile.
-    fn send_part(&mut self, event: Event, now: Picoseconds) {
-        let Event::Part(key) = event else { return };
+    fn send_part(&mut self, key: u32, now: Picoseconds) {
         let InFlightMessage { replay, message, part, token, .. } = self.context.in_flight.remove(key);
         let replay = self.active[replay as usize].as_deref_mut();
         if let Some(replay) = replay.filter(|replay| replay.token == token) {

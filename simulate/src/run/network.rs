@@ -110,12 +110,7 @@ impl<'a> Network<'a> {
             placement: query.placement,
             matrix: query.matrix,
         };
-        let routed = self.router.borrow_mut().route(&request, routes);
-        if self.demands.len() >= DENSE {
-            // Those of one dense phase would take more memory than all else between phases.
-            self.demands = Vec::new();
-        }
-        routed
+        self.router.borrow_mut().route(&request, routes)
     }
 
     /// Asks the router for pairs of hosts that the matrix of `question` lacks.

@@ -1,5 +1,6 @@
 //! `pf-simulate`: runs the phases of programs on networks.
 
+mod model_options;
 mod options;
 mod watch;
 

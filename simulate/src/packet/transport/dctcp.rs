@@ -11,6 +11,7 @@
 //! 20, TCP 20 with 12 bytes of timestamps, and the payload.
 
 use super::reassembly::{Reassembly, WINDOW};
+use super::round_trip::RoundTrip;
 use super::{Offer, Transport};
 use crate::engine::Picoseconds;
 use crate::packet::arena::{ECN_CAPABLE, ECN_MARKED, Packet};
@@ -72,8 +73,7 @@ pub struct Sender {
     round_end: u32,
     acked: u32,
     marked: u32,
-    /// Smoothed round-trip time and its variation, picoseconds; none at first.
-    round_trip: Option<(u64, u64)>,
+    round_trip: RoundTrip,
     timeout: Picoseconds,
     deadline: Picoseconds,
     retransmits: u64,
@@ -103,14 +103,7 @@ impl Sender {
     }
 
     fn measure(&mut self, sample: Picoseconds, least: Picoseconds) {
-        let (smoothed, variation) = match self.round_trip {
-            None => (sample, sample / 2),
-            Some((smoothed, variation)) => {
-                let variation = variation - variation / 4 + smoothed.abs_diff(sample) / 4;
-                (smoothed - smoothed / 8 + sample / 8, variation)
-            }
-        };
-        self.round_trip = Some((smoothed, variation));
+        let (smoothed, variation) = self.round_trip.measure(sample);
         self.timeout = (smoothed + 4 * variation).clamp(least, LONGEST_TIMEOUT.max(least));
     }
 
@@ -140,7 +133,7 @@ impl Transport for Dctcp {
             round_end: 0,
             acked: 0,
             marked: 0,
-            round_trip: None,
+            round_trip: RoundTrip::default(),
             timeout: self.least_timeout,
             deadline: Picoseconds::MAX,
             retransmits: 0,

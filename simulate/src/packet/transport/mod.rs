@@ -6,6 +6,7 @@ pub mod ideal;
 mod messages;
 pub mod reassembly;
 pub mod roce;
+mod round_trip;
 mod stack;
 pub mod tcp;
 pub mod usnic;

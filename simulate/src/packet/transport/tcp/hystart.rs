@@ -7,8 +7,9 @@
 
 use crate::engine::Picoseconds;
 
-/// Least and greatest growth of the round-trip time that shows a queue (section 4.3).
+/// Least growth of the round-trip time that shows a queue: 4 ms (`MIN_RTT_THRESH`, section 4.3).
 const LEAST_GROWTH: Picoseconds = 4_000_000_000;
+/// Growth of the round-trip time that shows a queue whatever the time: 16 ms (`MAX_RTT_THRESH`).
 const MOST_GROWTH: Picoseconds = 16_000_000_000;
 /// The growth is this part of the round-trip time (section 4.3).
 const GROWTH_DIVISOR: u64 = 8;

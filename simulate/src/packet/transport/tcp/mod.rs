@@ -3,7 +3,7 @@
 //! - Slow start from 10 packets (RFC 6928), ended by HyStart++ (RFC 9406) under CUBIC; congestion
 //!   avoidance of CUBIC (RFC 9438) or Reno (RFC 5681): `congestion.rs`, `hystart.rs`.
 //! - Losses are found and repaired by selective acknowledgements (RFC 2018, 6675), what is lost
-//!   twice by the timer (RFC 6298), at least 200 ms as in Linux: `scoreboard.rs`, `round_trip.rs`.
+//!   twice by the timer (RFC 6298), at least 200 ms as in Linux: `scoreboard.rs`, `timeout.rs`.
 //! - Every second packet is acknowledged, a single one after 40 ms: `acknowledgement.rs`.
 //! - A sender has at most the receiver's window in the network.
 //!
@@ -15,18 +15,18 @@
 mod acknowledgement;
 mod congestion;
 mod hystart;
-mod round_trip;
 mod scoreboard;
 #[cfg(test)]
 mod tests;
+mod timeout;
 
 use acknowledgement::Acknowledgement;
 pub use acknowledgement::Receiver;
 pub use congestion::Congestion;
 use congestion::CongestionWindow;
 use hystart::{Growth, HyStart};
-use round_trip::RoundTrip;
 use scoreboard::Scoreboard;
+use timeout::Timeout;
 
 use super::reassembly::WINDOW;
 use super::{Offer, Transport};
@@ -98,7 +98,7 @@ pub struct Sender {
     congestion: CongestionWindow,
     /// None once slow start has ended, and with Reno.
     hystart: Option<HyStart>,
-    round_trip: RoundTrip,
+    timeout: Timeout,
     recovery: Option<Recovery>,
     /// The first lost packet is sent again whatever is in the network.
     is_urgent: bool,
@@ -116,7 +116,7 @@ impl Sender {
 
     fn rearm(&mut self, now: Picoseconds) {
         let is_idle = self.board.oldest == self.board.next;
-        self.deadline = if is_idle { Picoseconds::MAX } else { now.saturating_add(self.round_trip.timeout) };
+        self.deadline = if is_idle { Picoseconds::MAX } else { now.saturating_add(self.timeout.current) };
     }
 
     /// The packets before `ack` are acknowledged, by an answer that took `sample`.
@@ -151,7 +151,7 @@ impl Sender {
         // one doubling ahead of what is sent, as in Linux: its own wire may be the slowest.
         let is_used = self.congestion.is_in_slow_start() && self.window() < 2 * sent;
         if is_used || ack <= self.full {
-            self.congestion.acknowledge(packets, now, self.round_trip.smoothed(), growth);
+            self.congestion.acknowledge(packets, now, self.timeout.smoothed(), growth);
             self.congestion.window = self.congestion.window.min(f64::from(WINDOW));
         }
     }
@@ -177,7 +177,7 @@ impl Transport for Tcp {
             board: Scoreboard::default(),
             congestion: CongestionWindow::new(self.congestion, self.initial_window),
             hystart: (self.congestion == Congestion::Cubic).then(HyStart::new),
-            round_trip: RoundTrip::new(self.least_timeout),
+            timeout: Timeout::new(self.least_timeout),
             recovery: None,
             is_urgent: false,
             full: 0,
@@ -224,7 +224,7 @@ impl Transport for Tcp {
             sender.retransmits += 1;
         } else {
             let is_idle = sender.board.oldest == sender.board.next;
-            if is_idle && now.saturating_sub(sender.last_sent) > sender.round_trip.timeout {
+            if is_idle && now.saturating_sub(sender.last_sent) > sender.timeout.current {
                 sender.congestion.restart(self.initial_window);
             }
             sender.board.next += 1;
@@ -271,7 +271,7 @@ impl Transport for Tcp {
     fn reply(&self, sender: &mut Sender, now: Picoseconds, reply: &Packet) {
         let [low, high, first, end] = reply.words;
         let sample = now.saturating_sub(u64::from(high) << 32 | u64::from(low));
-        sender.round_trip.measure(sample);
+        sender.timeout.measure(sample);
         if first < end {
             sender.board.note(first, end);
         }
@@ -304,7 +304,7 @@ impl Transport for Tcp {
         sender.board.lose_all();
         sender.recovery = Some(Recovery::Timeout(sender.board.next));
         (sender.is_urgent, sender.hystart) = (true, None);
-        sender.round_trip.back_off();
+        sender.timeout.back_off();
         sender.rearm(now);
     }
 

@@ -30,8 +30,8 @@ fn goodput_is_payload_over_wire() {
     }
 }
 
-/// A round trip of 100 ms on a link so fast that packets take no time: windows of 10, 20, 40, …
-/// packets arrive half a round trip after they were sent.
+/// A round trip takes 100 ms, and the link is so fast that packets take no time. So each window, of
+/// 10, 20, 40 packets and so on, arrives half a round trip after it was sent.
 #[test]
 fn slow_start_doubles_in_each_round_trip() {
     let net = network("h0-h1", 1000.0, 50 * MS, 0);
