@@ -71,17 +71,17 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Whether the router [repeats](Router::repeats).
+    /// Whether the router [repeats](crate::routing::Router::repeats).
     pub(super) fn router_repeats(&self) -> bool {
         self.router.borrow().repeats()
     }
 
-    /// Whether it [forgets the source](Router::forgets_source).
+    /// Whether it [forgets the source](crate::routing::Router::forgets_source).
     pub(super) fn router_forgets_source(&self) -> bool {
         self.router.borrow().forgets_source()
     }
 
-    /// Whether it [divides](Router::divides).
+    /// Whether it [divides](crate::routing::Router::divides).
     pub(super) fn router_divides(&self) -> bool {
         self.router.borrow().divides()
     }
