@@ -66,7 +66,8 @@ class Network:
         made = subprocess.run([HERE / "network.sh", "up", self.name, self.shape], text=True, capture_output=True)
         if made.returncode:
             self.__exit__()
-            print("reality.py: cannot make namespaces here, so nothing is measured:", made.stderr.strip().splitlines()[-1:], file=sys.stderr)
+            reason = (made.stderr.strip().splitlines() or ["no reason given"])[-1]
+            print(f"reality.py: cannot make namespaces here, so nothing is measured: {reason}", file=sys.stderr)
             sys.exit(0)
         if self.is_shaped:
             run([HERE / "network.sh", "shape", self.name, str(MBIT), str(BURST), str(LIMIT)])
