@@ -261,13 +261,19 @@ fn failures_take_links_out() {
     };
     assert!((whole("s1.1", "s2.1") - 48.0 * ROUNDS * BYTES).abs() < 1.0);
     assert!(whole("s1.1", "s2.0").abs() < 1e-9);
-    let late = [&tree[..], &["s2.0@1ms", "--model", "flow"]].concat();
-    let done = run(simulate(&late), &two_phases());
-    let told = String::from_utf8(done.stderr).unwrap();
-    assert!(
-        !done.status.success() && told.contains("links fail at 0.001 s: only the traffic model"),
-        "{told}"
-    );
+    for (late, expected) in [
+        (&["--model", "packet"][..], "transport `ideal` cannot recover the packets"),
+        (&["--model", "flow", "--interference"], "leave it out"),
+        (
+            &["--model", "packet", "--transport", "dctcp", "--collective", "switchml"],
+            "sums in the network keep their switches",
+        ),
+    ] {
+        let done = run(simulate(&[&tree[..], &["s2.0@1ms"], late].concat()), &two_phases());
+        let told = String::from_utf8(done.stderr).unwrap();
+        assert!(!done.status.success(), "{told}");
+        assert!(told.contains("links fail at 0.001 s: ") && told.contains(expected), "{told}");
+    }
     let cut = run(simulate(&[&tree[..], &["s2.0,s2.1"]].concat()), &two_phases());
     let told = String::from_utf8(cut.stderr).unwrap();
     assert!(told.contains("host `h4` cannot reach host `h0`: there is no path"), "{told}");

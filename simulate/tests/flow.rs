@@ -13,8 +13,8 @@ use phaseflow_collect::import::Input;
 use phaseflow_collect::pattern::{PatternName, Run};
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
 use phaseflow_simulate::result::{Cause, RunResult, StepKind};
-use phaseflow_simulate::run::{JobSource, Model, Setup, Submission, run};
-use phaseflow_simulate::topology::{Topology, TopologyChoice, TopologyOptions, topology};
+use phaseflow_simulate::run::{JobSource, Model, Setup, Submission, run as run_point};
+use phaseflow_simulate::topology::{Failure, Topology, TopologyChoice, TopologyOptions, topology};
 use phaseflow_simulate::workload::{Reading, Workload};
 use point::{algorithms, setup};
 
@@ -70,7 +70,7 @@ fn try_simulate(
 ) -> phaseflow_collect::Result<RunResult> {
     let model =
         Model::new(&Choice::parse(model).unwrap(), &Choice::plain(""), &Choice::plain("recorded"), 1)?;
-    run(&Setup { model, ..setup(topology, workloads, jobs) }, algorithms("fcfs", "linear", "dmodk"))
+    run_point(&Setup { model, ..setup(topology, workloads, jobs) }, algorithms("fcfs", "linear", "dmodk"))
 }
 
 fn simulate(topology: &Topology, workloads: &[Workload], jobs: &[JobSource], model: &str) -> RunResult {
@@ -189,6 +189,63 @@ fn short_runs_are_what_they_are_without_sampling() {
         // Windows cut out of the whole are those that the archive would hold.
         let alone = [workload(patterns, 16, 30_000, 3, false)];
         assert_eq!(simulate(&network, &alone, &[at(0, 0.0)], NO_COMPUTE), on);
+    }
+}
+
+/// Eight ranks exchange across two spines, two messages a link and direction. One spine fails when
+/// half of the bytes of the second round have passed: from then on there are four a link.
+#[test]
+fn a_spine_that_fails_in_the_run_halves_what_is_left() {
+    let bytes = 1_000_000;
+    let whole = || network("leaf-spine[leaves=2,spines=2,hosts=4]");
+    let workloads = [workload("bisection", 8, bytes, 3, true)];
+    let round = |shared: u64| 2 * L + shared * bytes * BYTE_PS;
+    let failing = |ps: u64| {
+        let failure = Failure::parse(&format!("s2.1@{}ns", ps / 1000)).unwrap();
+        whole().with_failures(&[failure]).unwrap()
+    };
+    let run = |topology: &Topology, model: &str| simulate(topology, &workloads, &[at(0, 0.0)], model);
+    for model in [NO_COMPUTE, "flow[compute-scale=0,sampling=off]", "flow[compute-scale=0,blame=on]"] {
+        let half_way = failing(round(2) + 2 * L + bytes * BYTE_PS);
+        let result = run(&half_way, model);
+        close(makespans(&result)[0], seconds(round(2) + round(3) + round(4)));
+        assert_eq!(result.phases[0].changed_routes, Some(4));
+        // Before the first byte it is as if the spine had not been there; after the last, as if it
+        // had not failed.
+        close(makespans(&run(&failing(1000), model))[0], seconds(3 * round(4)));
+        close(makespans(&run(&failing(4 * round(2)), model))[0], seconds(3 * round(2)));
+    }
+    // Routes that were chosen for the pairs are chosen anew, too.
+    let half_way = failing(round(2) + 2 * L + bytes * BYTE_PS);
+    let model =
+        Model::new(&Choice::parse(NO_COMPUTE).unwrap(), &Choice::plain(""), &Choice::plain("recorded"), 1);
+    let jobs = [at(0, 0.0)];
+    let setup = Setup { model: model.unwrap(), ..setup(&half_way, &workloads, &jobs) };
+    let greedy = run_point(&setup, algorithms("fcfs", "linear", "greedy")).unwrap();
+    close(makespans(&greedy)[0], seconds(round(2) + round(3) + round(4)));
+}
+
+/// Packets on the failed spine are lost and sent again: the run takes longer than that of flows, by
+/// less than the timeouts that this takes.
+#[test]
+fn packets_survive_a_spine_that_fails_in_the_run() {
+    let workloads = [workload("bisection", 8, 1_000_000, 3, false)];
+    let failure = Failure::parse("s2.1@300us").unwrap();
+    let failing = network("leaf-spine[leaves=2,spines=2,hosts=4]").with_failures(&[failure]).unwrap();
+    let of = |model: &str, transport: &Choice| {
+        let recorded = Choice::plain("recorded");
+        let model = Model::new(&Choice::parse(model).unwrap(), transport, &recorded, 1);
+        let jobs = [at(0, 0.0)];
+        let setup = Setup { model: model.unwrap(), ..setup(&failing, &workloads, &jobs) };
+        run_point(&setup, algorithms("fcfs", "linear", "dmodk")).unwrap()
+    };
+    let flows = makespans(&of(NO_COMPUTE, &Choice::plain("")))[0];
+    for transport in ["dctcp", "roce", "usnic-4.1", "tcp[least-timeout=1ms]"] {
+        let result = of("packet[compute-scale=0]", &Choice::parse(transport).unwrap());
+        let packets = makespans(&result)[0];
+        assert!(packets > flows && packets < 4.0 * flows + 0.2, "{transport}: {packets}, flows {flows}");
+        let lost: u64 = result.links.packets.iter().flatten().map(|packets| packets.losses).sum();
+        assert!(lost > 0, "{transport}");
     }
 }
 

@@ -6,6 +6,7 @@
 //! time.
 
 mod delay_attribution;
+mod failure;
 mod indexed_heap;
 mod link_lists;
 pub mod max_min;

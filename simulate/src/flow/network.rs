@@ -47,7 +47,7 @@ const USUAL_LINKS: usize = 6;
 
 /// The flows of a run.
 pub struct FlowNetwork<'a> {
-    topology: &'a Topology,
+    pub(super) topology: &'a Topology,
     router: Box<dyn Router>,
     /// The router's answer depends on the pair alone.
     repeats: bool,
@@ -56,33 +56,33 @@ pub struct FlowNetwork<'a> {
     /// topology.
     slow_memory: bool,
 
-    sharing: Sharing,
+    pub(super) sharing: Sharing,
     /// By class.
-    progress: Vec<Progress>,
+    pub(super) progress: Vec<Progress>,
     /// Classes by the end of their next flow.
-    finishing: IndexedHeap,
-    paths: Paths,
+    pub(super) finishing: IndexedHeap,
+    pub(super) paths: Paths,
 
     /// Flows in their latency, by the time at which they begin to share. Flows of one latency keep
     /// the order of their start.
-    waiting: BTreeMap<Picoseconds, Vec<Waiting>>,
+    pub(super) waiting: BTreeMap<Picoseconds, Vec<Waiting>>,
     /// Flows that wait for others of their connection.
-    connections: Connections<Waiting>,
+    pub(super) connections: Connections<Waiting>,
     /// Time of the last change of rates, picoseconds.
-    clock: f64,
+    pub(super) clock: f64,
     /// The time of the last call, picoseconds.
-    now: Picoseconds,
+    pub(super) now: Picoseconds,
     sequence: u64,
 
-    usage: Usage,
+    pub(super) usage: Usage,
     /// What flows lose to each other; `None` unless requested.
-    delays: Option<Box<DelayAttribution>>,
+    pub(super) delays: Option<Box<DelayAttribution>>,
     /// What links carried for each owner; `None` unless requested.
-    owner_traffic: Option<Box<OwnerTraffic>>,
+    pub(super) owner_traffic: Option<Box<OwnerTraffic>>,
     /// By link: capacity, bytes per picosecond.
     capacity: Vec<f64>,
     /// By link: the load that routers see, bytes per second; empty unless the router uses loads.
-    load: Vec<f64>,
+    pub(super) load: Vec<f64>,
     /// By link: the highest rates of flows that are still in their latency, bytes per second.
     expected: Vec<f64>,
     /// Room for the router's answer.
@@ -94,15 +94,15 @@ pub struct FlowNetwork<'a> {
 
 /// A flow in its latency, or one that waits for its connection.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
-    bytes: u64,
+pub(super) struct Waiting {
+    pub(super) bytes: u64,
     /// End of its latency, picoseconds.
-    since: f64,
+    pub(super) since: f64,
     /// ∞ if there is none.
-    cap: f64,
-    path: u32,
-    key: u32,
-    connection: u32,
+    pub(super) cap: f64,
+    pub(super) path: u32,
+    pub(super) key: u32,
+    pub(super) connection: u32,
 }
 
 impl Waiting {
@@ -338,6 +338,11 @@ impl<'a> FlowNetwork<'a> {
                 }
             }
         }
+        self.share_out();
+    }
+
+    /// Works out the rates, and when flows end.
+    pub(super) fn share_out(&mut self) {
         self.sharing.solve();
         let changed = self.sharing.changed();
         let ends = changed.iter().map(|class| {
@@ -387,7 +392,7 @@ impl<'a> FlowNetwork<'a> {
     }
 
     /// A flow begins to share its links.
-    fn share(&mut self, waiting: &Waiting) {
+    pub(super) fn share(&mut self, waiting: &Waiting) {
         let path = &mut self.paths[waiting.path];
         self.usage.begin(self.sharing.links(path.route), self.clock);
         if let Some(owner_traffic) = &mut self.owner_traffic {
@@ -498,7 +503,7 @@ impl<'a> FlowNetwork<'a> {
     }
 
     /// The path of a new flow.
-    fn path(&mut self, src: HostId, dst: HostId, bytes: u64) -> Result<u32> {
+    pub(super) fn path(&mut self, src: HostId, dst: HostId, bytes: u64) -> Result<u32> {
         let pair = (self.repeats || src == dst).then_some((src.0, dst.0));
         if let Some(known) = pair.and_then(|pair| self.paths.join(pair)) {
             return Ok(known);
@@ -528,14 +533,14 @@ impl<'a> FlowNetwork<'a> {
     }
 
     /// A flow of the path has gone.
-    fn drop_path(&mut self, number: u32) {
+    pub(super) fn drop_path(&mut self, number: u32) {
         if self.paths.leave(number) {
             self.forget_path(number);
         }
     }
 
     /// Forgets a path that no flow takes.
-    fn forget_path(&mut self, number: u32) {
+    pub(super) fn forget_path(&mut self, number: u32) {
         // Competing pairs are found from the routes of finished flows.
         if self.delays.is_none() {
             self.sharing.drop_route(self.paths[number].route);
@@ -545,7 +550,7 @@ impl<'a> FlowNetwork<'a> {
 
     /// Adds (1) or removes (−1) the highest rate of a flow in its latency on its links. Without it,
     /// a router that looks at loads sends all flows of one instant the same way.
-    fn expect(&mut self, waiting: &Waiting, sign: f64) {
+    pub(super) fn expect(&mut self, waiting: &Waiting, sign: f64) {
         let links = self.sharing.links(self.paths[waiting.path].route);
         let least = links.iter().map(|link| self.capacity[*link as usize]).fold(waiting.cap, f64::min);
         // Whole numbers add and subtract without error, so the sum returns to 0.

@@ -128,6 +128,11 @@ impl<W> Connections<W> {
         Some(flow)
     }
 
+    /// The flows that wait for others of their connection.
+    pub(super) fn waiting_mut(&mut self) -> impl Iterator<Item = &mut W> {
+        self.queues.values_mut().flatten()
+    }
+
     /// Ends the active flow of a connection and returns the next one, if any waits.
     pub(super) fn leave(&mut self, connection: u32) -> Option<W> {
         let state = self.all.get_mut(connection as usize)?;

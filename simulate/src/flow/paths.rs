@@ -81,6 +81,13 @@ impl Paths {
         (path.flows == 0).then_some(number)
     }
 
+    /// Parts all pairs and their paths; returns the paths that no flow takes.
+    pub(super) fn part_all(&mut self) -> Vec<u32> {
+        let mut pairs: Vec<(u32, u32)> = self.of_pair.keys().copied().collect();
+        pairs.sort_unstable();
+        pairs.into_iter().filter_map(|pair| self.part(pair)).collect()
+    }
+
     /// Removes a path that no flow takes.
     pub(super) fn remove(&mut self, number: u32) {
         if let Some(pair) = self.all[number as usize].pair {

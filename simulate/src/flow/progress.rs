@@ -86,6 +86,23 @@ impl Progress {
         std::iter::once(first).chain(rest).map(got)
     }
 
+    /// Takes all flows out of their class, with the bytes that each has got.
+    pub(super) fn take_all(&mut self, now: f64) -> Vec<(Flow, f64)> {
+        let got: Vec<f64> = self.got(now).map(|(_, bytes)| bytes).collect();
+        let first = self.first;
+        let others = self.rest.take().unwrap_or_default().into_vec().into_iter();
+        let others = others.map(|Reverse((_, sequence, key, bytes, connection))| Flow {
+            bytes,
+            sequence,
+            key,
+            connection,
+            path: first.path,
+        });
+        let mut flows: Vec<(Flow, f64)> = std::iter::once(first).chain(others).zip(got).collect();
+        flows.sort_by_key(|(flow, _)| flow.sequence);
+        flows
+    }
+
     /// The rate of each flow from now on.
     #[inline]
     pub(super) fn set_rate(&mut self, now: f64, rate: f64) {

@@ -172,6 +172,17 @@ impl Arena {
         self.free = id;
     }
 
+    /// The records in use that are packets.
+    pub(super) fn packet_ids(&self) -> impl Iterator<Item = u32> + use<> {
+        let mut is_packet: Vec<bool> = self.steps.iter().map(|step| step.event == Event::Arrival).collect();
+        let mut free = self.free;
+        while let Some(step) = self.steps.get(free as usize) {
+            is_packet[free as usize] = false;
+            free = step.link;
+        }
+        (0..).zip(is_packet).filter(|(_, is_packet)| *is_packet).map(|(id, _)| id)
+    }
+
     /// Number of packets in use.
     pub(super) fn packets_used(&self) -> usize {
         self.used - self.others

@@ -7,7 +7,7 @@
 use crate::engine::Picoseconds;
 
 use super::options::FabricOptions;
-use crate::topology::{Faults, Topology};
+use crate::topology::{Faults, LinkId, Topology};
 
 /// The dice of a network.
 #[derive(Clone, Debug)]
@@ -59,6 +59,12 @@ impl Chance {
     #[inline]
     pub(super) fn is_needed(&self) -> bool {
         !self.odds.is_empty()
+    }
+
+    /// From now on the link loses all packets but one in 2⁶⁴; `links` is the number of links.
+    pub(super) fn cut(&mut self, link: LinkId, links: usize) {
+        self.odds.resize(links, Odds { loss: 0, duplicate: 0, reorder_ps: 0 });
+        self.odds[link.0 as usize].loss = u64::MAX;
     }
 
     #[inline]

@@ -103,6 +103,11 @@ impl<'a> PacketNetwork<'a> {
         self.simulation.fabric().set_route(src, dst, links)
     }
 
+    /// As [`Fabric::fail`].
+    pub fn fail(&mut self, now: Picoseconds, topology: &'a Topology) {
+        self.simulation.fabric().fail(now, topology);
+    }
+
     /// As [`Simulation::start`].
     ///
     /// # Errors

@@ -211,6 +211,19 @@ impl PortQueues {
         goes.then_some(Signal::Go(came_by))
     }
 
+    /// By record: true for packets that wait for their transmission.
+    pub(super) fn are_waiting(&self) -> Vec<bool> {
+        let mut are_waiting = vec![false; self.behind.len()];
+        for line in &self.lines {
+            let mut id = line.first as usize;
+            while let Some(behind) = self.behind.get(id) {
+                are_waiting[id] = true;
+                id = *behind as usize;
+            }
+        }
+        are_waiting
+    }
+
     /// A port stops, or goes on.
     pub(super) fn pause(&mut self, link: u32, stops: bool, now: Picoseconds) {
         let line = &mut self.lines[link as usize];

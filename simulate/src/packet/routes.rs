@@ -2,6 +2,10 @@
 //!
 //! A route is a part of one table: its links, then a mark. Packets carry their position in it.
 //! Behind one kind of mark, each switch chooses the next link of each packet.
+//!
+//! Connections keep the position at which their route begins. A pair that gets another route
+//! therefore keeps that position: its first link is replaced, and behind it the table refers to the
+//! rest of the new route. Packets that are further on their way stay on the old one.
 
 use phaseflow_collect::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -18,6 +22,8 @@ pub(super) const END: u32 = NONE;
 pub(super) const SPRAY: u32 = NONE - 1;
 /// Each switch hashes the packet's flow and destination: packets of a flow stay in order.
 pub(super) const HASH: u32 = NONE - 2;
+/// The route goes on at another position of the table: this value and more, less this value.
+pub(super) const MOVED: u32 = 1 << 31;
 
 /// All routes of a network.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +37,7 @@ pub(super) struct Routes {
 
 impl Routes {
     pub(super) fn new(paths: Paths, seed: u64) -> Self {
-        Self { paths, seed: mix(seed), table: vec![HASH], ..Self::default() }
+        Self { paths, seed: mix(seed), table: vec![HASH, END], ..Self::default() }
     }
 
     /// The entry at a position.
@@ -43,6 +49,11 @@ impl Routes {
     /// A position at which every switch hashes.
     pub(super) fn hashed(&self) -> u32 {
         0
+    }
+
+    /// A position at which a route is over.
+    pub(super) fn end(&self) -> u32 {
+        1
     }
 
     pub(super) fn insert(&mut self, links: &[LinkId]) -> u32 {
@@ -80,8 +91,53 @@ impl Routes {
             return Err(Error::data(format!("route from host {} to {} ends at {name}", src.0, dst.0)));
         }
         let route = self.insert(links);
-        self.pairs.insert((src.0, dst.0), route);
+        self.put(src, dst, route);
         Ok(())
+    }
+
+    /// The route of a pair is now that of a position.
+    fn put(&mut self, src: HostId, dst: HostId, route: u32) {
+        let Some(first) = self.pairs.get(&(src.0, dst.0)) else {
+            self.pairs.insert((src.0, dst.0), route);
+            return;
+        };
+        let first = *first as usize;
+        self.table[first] = self.table[route as usize];
+        self.table[first + 1] = MOVED + route + 1;
+    }
+
+    /// Links have failed: pairs whose route has one of them get the route that hashes choose in what
+    /// is left, `topology`.
+    pub(super) fn fail(&mut self, topology: &Topology) {
+        let mut pairs: Vec<(u32, u32)> = self.pairs.keys().copied().collect();
+        pairs.sort_unstable();
+        for (src, dst) in pairs {
+            let is_up = |link: LinkId| topology.is_up(link);
+            if !self.links(self.pairs[&(src, dst)]).all(is_up) {
+                let route = self.hashed_path(topology, HostId(src), HostId(dst));
+                self.put(HostId(src), HostId(dst), route);
+            }
+        }
+    }
+
+    /// The links of a route up to where switches choose.
+    fn links(&self, route: u32) -> impl Iterator<Item = LinkId> + '_ {
+        let mut position = route;
+        std::iter::from_fn(move || {
+            position = self.follow(position);
+            let link = self.at(position);
+            position += 1;
+            (link < MOVED).then_some(LinkId(link))
+        })
+    }
+
+    /// Where the route of a position goes on, if another one has replaced it.
+    #[inline]
+    pub(super) fn follow(&self, mut position: u32) -> u32 {
+        while (MOVED..HASH).contains(&self.at(position)) {
+            position = self.at(position) - MOVED;
+        }
+        position
     }
 
     /// The route from `src` to `dst`: the one that is [`set`](Self::set), or that of [`Paths`].
@@ -89,6 +145,13 @@ impl Routes {
         if let Some(known) = self.pairs.get(&(src.0, dst.0)) {
             return *known;
         }
+        let route = self.hashed_path(topology, src, dst);
+        self.pairs.insert((src.0, dst.0), route);
+        route
+    }
+
+    /// Appends the route from `src` to `dst` of [`Paths`].
+    fn hashed_path(&mut self, topology: &Topology, src: HostId, dst: HostId) -> u32 {
         let route = self.table.len() as u32;
         let flow = mix(self.seed ^ (u64::from(src.0) << 32 | u64::from(dst.0)));
         let paths = topology.paths_to(dst);
@@ -106,7 +169,6 @@ impl Routes {
             node = topology.dst(link);
         }
         self.table.push(END);
-        self.pairs.insert((src.0, dst.0), route);
         route
     }
 

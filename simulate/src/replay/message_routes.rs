@@ -88,6 +88,20 @@ impl MessageRoutes {
         }
     }
 
+    /// The pairs, ascending, with a route that was set and has a link that is down.
+    pub fn cut_off(&self, topology: &Topology) -> Vec<(HostId, HostId)> {
+        let Source::Set(known) = &self.0 else { return Vec::new() };
+        let known = known.borrow();
+        let is_cut = |(from, until): &(u32, u32)| {
+            known.links[*from as usize..*until as usize].iter().any(|link| !topology.is_up(*link))
+        };
+        let cut = known.places.iter().filter(|(_, place)| is_cut(place));
+        let mut pairs: Vec<(HostId, HostId)> =
+            cut.map(|((src, dst), _)| (HostId(*src), HostId(*dst))).collect();
+        pairs.sort_unstable();
+        pairs
+    }
+
     /// Appends the route of a pair; an empty one if it has none.
     ///
     /// # Errors

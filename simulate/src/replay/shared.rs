@@ -26,6 +26,13 @@ impl<'a> Shared<'a> {
         self.network.route_changes(src, dst);
     }
 
+    /// Links have failed: [`FlowNetwork::fail`].
+    pub fn fail(&mut self, now: Picoseconds, topology: &'a Topology) {
+        if let Err(error) = self.network.fail(now, topology) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
     /// Attributes delays of messages; to be called before the first one.
     pub fn attribute_delays(&mut self) {
         self.network.attribute_delays();

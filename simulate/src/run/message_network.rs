@@ -61,6 +61,14 @@ impl<'a> MessageNetwork<'a> {
         }
     }
 
+    /// Links have failed: from `now` on the network is this one.
+    pub(super) fn fail(&mut self, now: Picoseconds, topology: &'a Topology) {
+        match &mut self.carrier {
+            Carrier::Flows(flows) => flows.fail(now, topology),
+            Carrier::Packets(packets, _) => packets.network().fail(now, topology),
+        }
+    }
+
     /// The flows.
     pub(super) fn flows(&self) -> Option<&FlowNetwork<'a>> {
         match &self.carrier {

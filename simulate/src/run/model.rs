@@ -8,7 +8,7 @@ use crate::collective::CollectiveChoice;
 use crate::packet::transport::TransportChoice;
 use crate::packet::{FabricOptions, Marking, PacketNetwork, Paths, Pause, check_rates};
 use crate::replay::{Options, Packets, Rendezvous, Replacement, Sampling, switch};
-use crate::topology::Topology;
+use crate::topology::{LinkId, Topology};
 use crate::units::PS_PER_S;
 
 /// A network model.
@@ -155,15 +155,10 @@ impl Model {
     /// Refuses a network that messages cannot be carried over in this model.
     ///
     /// # Errors
-    /// Links too slow for packets; a transport that cannot recover what the network loses.
+    /// Links too slow for packets; a transport that cannot recover what the network loses; failures
+    /// in the course of the run where the model has no answer to them.
     pub(crate) fn check(&self, topology: &Topology) -> Result<()> {
-        if let (Some(change), true) = (topology.changes().first(), self.replay().is_some()) {
-            let problem = format!(
-                "links fail at {} s: only the traffic model changes routes in the course of a run; let them fail from the start, or take --model traffic",
-                change.at_ps as f64 / PS_PER_S
-            );
-            return Err(Error::usage(problem).at(topology.label()));
-        }
+        self.check_failures(topology)?;
         let Self::Packet(model) = self else { return Ok(()) };
         check_rates(topology)?;
         // With sums in the network, the transport may carry no message.
@@ -171,6 +166,27 @@ impl Model {
             return Ok(());
         }
         model.transport.check(&model.fabric.worst(topology))
+    }
+
+    /// Refuses failures in the course of a run that the model has no answer to.
+    fn check_failures(&self, topology: &Topology) -> Result<()> {
+        let Some(change) = topology.changes().first() else { return Ok(()) };
+        let has_interference = self.replay().is_some_and(|options| options.interference);
+        let problem = match self {
+            _ if has_interference => "interference compares with a run in which nothing fails: leave it out",
+            Self::Packet(model) if model.collective.replacement == Some(Replacement::Network) => {
+                "sums in the network keep their switches: let links fail from the start, or take another collective"
+            }
+            Self::Packet(model) if matches!(model.transport, TransportChoice::Ideal(_)) => {
+                "transport `ideal` cannot recover the packets that are lost on them: take another transport"
+            }
+            Self::Packet(_) if topology.changes().iter().any(|change| cuts_host_link(&change.topology)) => {
+                "packets change their routes between switches alone: let links of hosts fail from the start"
+            }
+            _ => return Ok(()),
+        };
+        let at_s = change.at_ps as f64 / PS_PER_S;
+        Err(Error::usage(format!("links fail at {at_s} s: {problem}")).at(topology.label()))
     }
 
     /// Its name in messages.
@@ -269,6 +285,12 @@ impl PacketModel {
     }
 }
 
+/// True if a link to or from a host is down.
+fn cuts_host_link(topology: &Topology) -> bool {
+    let mut links = (0..topology.link_count() as u32).map(LinkId);
+    links.any(|link| !topology.is_up(link) && !topology.between_switches(link))
+}
+
 /// A parameter that is a number of bytes.
 fn size(model: &Choice, name: &str) -> Result<Option<u64>> {
     model.get(name).map(parse_size).transpose().at(|| place(model, name))
@@ -325,4 +347,31 @@ fn options(model: &Choice, seed: u64) -> Result<Options> {
     let mut options = Options::new(model)?;
     options.noise.seed = seed;
     Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::sketch::sketch;
+    use crate::topology::{Failure, PortOrder};
+
+    /// Hosts with two switches each: only flows leave a link of theirs in the course of a run.
+    #[test]
+    fn packets_keep_the_links_of_their_hosts() {
+        let network = |failure: &str| {
+            let graph = sketch("h0-s0 h0-s1 h1-s0 h1-s1 s0-s2 s1-s2 s0-s1");
+            let whole = Topology::freeze("net", graph, PortOrder::Number, 0).unwrap();
+            whole.with_failures(&[Failure::parse(failure).unwrap()]).unwrap()
+        };
+        let model = |name: &str| {
+            Model::new(&Choice::plain(name), &Choice::plain("dctcp"), &Choice::plain("recorded"), 1).unwrap()
+        };
+        let refusal = model("packet").check(&network("h0<>s0@1ms")).unwrap_err().to_string();
+        assert_eq!(
+            refusal,
+            "net: links fail at 0.001 s: packets change their routes between switches alone: let links of hosts fail from the start"
+        );
+        model("packet").check(&network("s0<>s1@1ms")).unwrap();
+        model("flow").check(&network("h0<>s0@1ms")).unwrap();
+    }
 }

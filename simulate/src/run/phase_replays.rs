@@ -64,6 +64,11 @@ impl PhaseReplays {
         self.known.push(KnownOutcome { skew: skew.to_vec(), outcome: Rc::clone(outcome) });
     }
 
+    /// Drops known outcomes, which another network would not have.
+    pub(super) fn forget_outcomes(&mut self) {
+        self.known.clear();
+    }
+
     /// Adds an occurrence that began `began` after the job; keeps `steps` of its path if it was
     /// simulated itself.
     pub(super) fn occurred(&mut self, outcome: &Outcome, is_new: bool, began: Picoseconds, steps: u32) {

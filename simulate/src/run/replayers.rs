@@ -260,6 +260,22 @@ impl<'a> Replayers<'a> {
         }
     }
 
+    /// Links have failed, so that from `now` on the network is this one. Routes that were set must
+    /// avoid them before.
+    pub(super) fn fail(&mut self, now: Picoseconds, topology: &'a Topology) {
+        self.topology = topology;
+        self.shared.transport().fail(now, topology);
+        self.solo.transport().fail(self.solo_now, topology);
+        for other in self.fluid.iter_mut().map(|fluid| &mut fluid.replayer).chain(&mut self.baseline) {
+            other.transport().fail(self.solo_now, topology);
+        }
+    }
+
+    /// Pairs of hosts whose [route](Self::route) has a failed link.
+    pub(super) fn cut_off(&self, topology: &Topology) -> Vec<(HostId, HostId)> {
+        self.routes.cut_off(topology)
+    }
+
     /// Bytes that links carried for a job among others since the last call; unknown for packets.
     pub(super) fn take_owner_traffic(&mut self, job: u32) -> Vec<(LinkId, f64)> {
         self.shared.transport().take_owner_traffic(job)

@@ -103,6 +103,9 @@ pub(super) trait JobModel<'a>: Sized {
     /// Begins the present stage of a job, and schedules its end.
     fn begin_stage(simulation: &mut Simulation<'a, Self>, job: &mut Job, place: u32) -> Result<()>;
 
+    /// Links have failed; `jobs` are under way and take other routes from now on.
+    fn links_fail(simulation: &mut Simulation<'a, Self>, jobs: &mut [Box<Job>]) -> Result<()>;
+
     /// The phase of a stage ends.
     fn phase_ends(network: &mut Network<'_>, phase: &PhaseOfJob);
 

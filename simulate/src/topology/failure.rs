@@ -147,6 +147,11 @@ impl Topology {
         Ok(topology)
     }
 
+    /// False for a link that has failed in the course of the run.
+    pub fn is_up(&self, link: LinkId) -> bool {
+        self.outgoing(self.src(link)).contains(&link)
+    }
+
     /// What fails in the course of a run, in order of time.
     pub fn changes(&self) -> &[Change] {
         &self.changes

@@ -77,6 +77,8 @@ struct ActiveFlow {
     waited: (f64, Option<LinkId>),
     /// What its class had lost when it joined.
     before: Vec<Delay>,
+    /// What it had lost on routes that it took before.
+    on_other_routes: Vec<Delay>,
 }
 
 /// A link.
@@ -198,10 +200,30 @@ impl DelayAttribution {
 
     /// A flow of a class has finished; `is_last` if it has no other one.
     pub(super) fn leave(&mut self, class: u32, flow: &Flow, route: &[u32], is_last: bool, now: f64) {
+        let (_, delays) = self.part(class, flow, route, is_last, now);
+        self.finished.insert(flow.key, delays);
+    }
+
+    /// A flow leaves its class, and goes on over another route; of its bytes, `flow` has those that
+    /// it has got.
+    pub(super) fn divert(&mut self, class: u32, flow: &Flow, route: &[u32], is_last: bool, now: f64) {
+        let (ActiveFlow { owner, pair, .. }, on_other_routes) = self.part(class, flow, route, is_last, now);
+        let rest = ActiveFlow { owner, pair, on_other_routes, ..ActiveFlow::default() };
+        self.flows.insert(flow.key, rest);
+    }
+
+    /// A flow leaves its class; returns its delays.
+    fn part(
+        &mut self,
+        class: u32,
+        flow: &Flow,
+        route: &[u32],
+        is_last: bool,
+        now: f64,
+    ) -> (ActiveFlow, Vec<Delay>) {
         self.add_up(class, now);
-        let key = flow.key;
-        self.records.extend(self.record(key, flow.bytes as f64, now));
-        let flow = self.flows.remove(&key).unwrap_or_default();
+        self.records.extend(self.record(flow.key, flow.bytes as f64, now));
+        let mut flow = self.flows.remove(&flow.key).unwrap_or_default();
         let held = &mut self.classes[class as usize];
         let mut delays = if is_last { std::mem::take(&mut held.delays) } else { held.delays.clone() };
         for (delay, before) in delays.iter_mut().zip(&flow.before) {
@@ -209,8 +231,8 @@ impl DelayAttribution {
         }
         let (time, link) = flow.waited;
         add(&mut delays, Delay { link, by: Some(flow.owner), time });
+        flow.on_other_routes.drain(..).for_each(|delay| add(&mut delays, delay));
         delays.retain(|delay| delay.time > 0.0);
-        self.finished.insert(key, delays);
         if is_last {
             held.is_open = false;
             for link in route {
@@ -224,6 +246,7 @@ impl DelayAttribution {
         } else {
             self.pending.push(ClassId(class));
         }
+        (flow, delays)
     }
 
     /// The record of a flow under way that has sent `bytes` bytes.

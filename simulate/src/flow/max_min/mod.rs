@@ -267,6 +267,12 @@ impl Sharing {
         &route[..route.len() - usize::from(class.cap != NONE)]
     }
 
+    /// The cap of each flow of a class; ∞ if there is none.
+    pub fn cap(&self, class: ClassId) -> f64 {
+        let cap = self.classes[class.0 as usize].cap;
+        if cap == NONE { f64::INFINITY } else { self.caps[(cap - self.shared_links) as usize] }
+    }
+
     /// The link that limits a class: one of its route, or `None` if its cap does.
     pub fn bottleneck(&self, class: ClassId) -> Option<u32> {
         let link = self.classes[class.0 as usize].bottleneck;

@@ -1,6 +1,7 @@
 //! The state of the network: packets, ports, queues and pending events.
 
 mod event_loop;
+mod failure;
 mod link_statistics;
 mod port_queues;
 
@@ -17,7 +18,7 @@ use super::link_counters::{FaultCounters, LinkCounters};
 use super::options::{FabricOptions, Marking};
 use super::port::Port;
 use super::queue::PortQueues;
-use super::routes::{END, HASH, Routes, SPRAY};
+use super::routes::{END, HASH, MOVED, Routes, SPRAY};
 use super::timer::Timer;
 
 /// Links, switches and the packets in them.
@@ -173,7 +174,7 @@ impl<'a> Fabric<'a> {
 
     /// The first link of a route between hosts.
     pub fn first_link(&self, route: u32) -> LinkId {
-        LinkId(self.routes.at(route))
+        LinkId(self.routes.at(self.routes.follow(route)))
     }
 
     /// The time at which the serializer of a link is idle.
@@ -231,8 +232,18 @@ impl<'a> Fabric<'a> {
     #[inline]
     fn onward(&mut self, id: u32) -> u32 {
         let step = &mut self.arena[id];
-        let link = self.routes.at(step.route);
-        if link < HASH {
+        let mut link = self.routes.at(step.route);
+        if (MOVED..HASH).contains(&link) {
+            step.route = self.routes.follow(step.route);
+            link = self.routes.at(step.route);
+            // The new route may leave the host by another link than the packet did.
+            let here = self.topology.dst(LinkId(step.link));
+            if link < MOVED && self.topology.src(LinkId(link)) != here {
+                step.route = self.routes.hashed();
+                link = HASH;
+            }
+        }
+        if link < MOVED {
             step.route += 1;
             return link;
         }

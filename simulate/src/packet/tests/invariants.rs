@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::packet::transport::tcp::Congestion;
 use crate::packet::transport::{Dctcp, Ideal, Roce, Tcp};
+use crate::topology::Failure;
 
 /// Leaves and spines with links of unlike speed and latency, so that events hardly ever coincide.
 fn leaf_spine(leaves: usize, spines: usize, hosts: usize, seed: u64) -> Topology {
@@ -77,6 +78,24 @@ fn check<T: Transport>(case: &Case, transport: T) -> Result<Run, TestCaseError> 
     let mut run = simulation(&case.network, &case.options, transport);
     let arrivals = run.carry(&case.messages, None).unwrap();
     prop_assert!(arrivals.iter().all(Option::is_some), "a message is missing");
+    let traffic = check_end(case, &mut run)?;
+
+    // Of one pair of hosts, messages arrive in order.
+    for (i, first) in case.messages.iter().enumerate() {
+        for (j, second) in case.messages.iter().enumerate().skip(i + 1) {
+            if (first.src, first.dst) == (second.src, second.dst) {
+                prop_assert!(arrivals[i] <= arrivals[j]);
+            }
+        }
+    }
+    Ok((arrivals, traffic, run.fabric.ties))
+}
+
+/// Checks a network whose messages have arrived; returns its traffic.
+fn check_end<T: Transport>(
+    case: &Case,
+    run: &mut Simulation<'_, Stack<T>>,
+) -> Result<Vec<LinkTraffic>, TestCaseError> {
     // Whatever is still on its way: acknowledgements, second copies.
     while run.fabric.step(&mut run.carrier) {}
     prop_assert!(run.carrier.delivered().is_empty(), "a message arrived twice");
@@ -92,11 +111,11 @@ fn check<T: Transport>(case: &Case, transport: T) -> Result<Run, TestCaseError> 
             continue;
         }
         let (ins, outs) = (case.network.incoming(node), case.network.outgoing(node));
-        let came: u64 = ins.iter().map(|link| at(link).packets - at(link).losses + at(link).duplicates).sum();
+        let came: u64 = ins.iter().map(|link| at(link).packets + at(link).duplicates - at(link).losses).sum();
         let went: u64 = outs.iter().map(|link| at(link).packets + at(link).drops).sum();
         prop_assert_eq!(came, went);
         let came: u64 =
-            ins.iter().map(|link| at(link).bytes - at(link).lost_bytes + at(link).duplicate_bytes).sum();
+            ins.iter().map(|link| at(link).bytes + at(link).duplicate_bytes - at(link).lost_bytes).sum();
         let went: u64 = outs.iter().map(|link| at(link).bytes + at(link).dropped_bytes).sum();
         prop_assert_eq!(came, went);
     }
@@ -109,20 +128,55 @@ fn check<T: Transport>(case: &Case, transport: T) -> Result<Run, TestCaseError> 
                     || link.drops == 0)
         );
     }
+    Ok(traffic)
+}
 
-    // Of one pair of hosts, messages arrive in order.
-    for (i, first) in case.messages.iter().enumerate() {
-        for (j, second) in case.messages.iter().enumerate().skip(i + 1) {
-            if (first.src, first.dst) == (second.src, second.dst) {
-                prop_assert!(arrivals[i] <= arrivals[j]);
-            }
+/// The same where links fail in the course of it.
+fn check_failing<T: Transport>(case: &Case, transport: T) -> Result<Vec<Option<u64>>, TestCaseError> {
+    let mut run = simulation(&case.network, &case.options, transport);
+    let (mut arrivals, mut delivered) = (vec![None; case.messages.len()], Vec::new());
+    let mut reach = |run: &mut Simulation<'_, Stack<T>>, time: u64| {
+        while run.run(time, &mut delivered) && !delivered.is_empty() {
+            delivered.drain(..).for_each(|key| arrivals[key as usize] = Some(run.fabric.now()));
         }
+        delivered.drain(..).for_each(|key| arrivals[key as usize] = Some(run.fabric.now()));
+    };
+    let mut changes = case.network.changes().iter().peekable();
+    for (key, message) in (0..).zip(&case.messages) {
+        while let Some(change) = changes.next_if(|change| change.at_ps <= message.start) {
+            reach(&mut run, change.at_ps);
+            run.fabric.fail(change.at_ps, &change.topology);
+        }
+        reach(&mut run, message.start);
+        run.start(message.src, message.dst, message.bytes, key).unwrap();
     }
-    Ok((arrivals, traffic, run.fabric.ties))
+    for change in changes {
+        reach(&mut run, change.at_ps);
+        run.fabric.fail(change.at_ps, &change.topology);
+    }
+    reach(&mut run, u64::MAX);
+    prop_assert!(arrivals.iter().all(Option::is_some), "a message is missing");
+    check_end(case, &mut run)?;
+    Ok(arrivals)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// A spine fails; what is on its way over it is lost, counted and sent again.
+    #[test]
+    fn messages_arrive_though_a_spine_fails(mut case in case(true), at_ns in 1_u64..60_000) {
+        let failure = Failure::parse(&format!("s0@{at_ns}ns")).unwrap();
+        let Ok(network) = case.network.clone().with_failures(&[failure]) else { return Ok(()) };
+        case.network = network;
+        let is_reordered = case.options.paths == Paths::Spray;
+        let dctcp = Dctcp { is_reordered, ..Dctcp::default() };
+        prop_assert_eq!(check_failing(&case, dctcp)?, check_failing(&case, dctcp)?, "not deterministic");
+        let roce = Roce::default();
+        prop_assert_eq!(check_failing(&case, roce)?, check_failing(&case, roce)?, "not deterministic");
+        let tcp = Tcp { is_reordered, ..Tcp::default() };
+        prop_assert_eq!(check_failing(&case, tcp)?, check_failing(&case, tcp)?, "not deterministic");
+    }
 
     #[test]
     fn nothing_is_created_and_nothing_lost_unseen(case in case(true)) {

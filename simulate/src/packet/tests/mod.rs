@@ -3,6 +3,7 @@
 mod closed_forms;
 mod invariants;
 mod programs;
+mod routes;
 mod timers;
 
 use super::transport::{Stack, Transport};

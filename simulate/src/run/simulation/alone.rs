@@ -28,8 +28,8 @@ enum AloneStage {
 }
 
 impl<'a> Simulation<'a, Replayers<'a>> {
-    /// Begins a stage of the only running job; together with other jobs if one is submitted before
-    /// the end of the stage.
+    /// Begins a stage of the only running job. If another job is submitted or links fail before the
+    /// end of the stage, the stage goes through the run's own network.
     pub(super) fn begin_alone(
         &mut self,
         job: &mut Job,
@@ -39,7 +39,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
     ) -> Result<()> {
         let stage = self.replay_alone(job, phase, operations)?;
         let Some(time) = self.time_of(job, &stage) else { return Ok(()) };
-        // All pending events are submissions, as only this job runs.
+        // All pending events are submissions and failures, as only this job runs.
         let end = self.now.saturating_add(time);
         if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
             self.begin_shared(job, place, operations);

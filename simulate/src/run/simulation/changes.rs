@@ -30,41 +30,17 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
     pub(super) fn change(&mut self, number: usize) -> Result<()> {
         self.network.topology = &self.setup.topology.changes()[number].topology;
         self.changes += 1;
-        let mut under_way: Vec<(usize, Box<Job>)> = self
-            .running
-            .iter_mut()
-            .enumerate()
-            .filter_map(|(place, job)| Some((place, job.take()?)))
-            .collect();
-        // All loads come off before the first router sees them.
-        for (_, job) in &under_way {
-            if let Some(state) = self.present_phase(job).and_then(|phase| job.phases[phase].as_ref()) {
-                self.network.loads.remove(&state.shares);
-            }
-        }
-        for (place, mut job) in under_way.drain(..) {
-            if let Some(phase) = self.present_phase(&job) {
-                self.forget_old_routes(&mut job);
-                self.route(&mut job, phase)?;
-                if let Some(state) = &job.phases[phase] {
-                    self.network.loads.add(&state.shares);
-                }
-            }
+        let (places, mut jobs): (Vec<usize>, Vec<Box<Job>>) =
+            self.running.iter_mut().enumerate().filter_map(|(place, job)| Some((place, job.take()?))).unzip();
+        M::links_fail(self, &mut jobs)?;
+        for (place, job) in places.into_iter().zip(jobs) {
             self.running[place] = Some(job);
         }
         Ok(())
     }
 
-    /// Drops routes of the whole job that were chosen before the latest change.
-    pub(super) fn forget_old_routes(&self, job: &mut Job) {
-        if job.routed_after != self.changes {
-            job.routes = None;
-            job.routed_after = self.changes;
-        }
-    }
-
     /// The phase that a job is in, none in idle stretches.
-    fn present_phase(&self, job: &Job) -> Option<usize> {
+    pub(super) fn present_phase(&self, job: &Job) -> Option<usize> {
         self.programs[job.workload].stages[job.stage].phase.map(|phase| phase as usize)
     }
 }

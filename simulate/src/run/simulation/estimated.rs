@@ -13,7 +13,7 @@ use crate::sampling::Estimates;
 
 impl<'a> Simulation<'a, Replayers<'a>> {
     /// Begins a stage of a job alone in the network from the estimates of its phases; false if
-    /// there are none.
+    /// there are none, or if links fail before its end.
     pub(super) fn begin_estimated(&mut self, job: &mut Job, place: u32) -> Result<bool> {
         let program = &self.programs[job.workload];
         // With routes that change, occurrences of a phase differ.
@@ -32,7 +32,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
             used.sort_unstable();
             used.dedup();
             for phase in &used {
-                if job.phases[*phase as usize].is_none() {
+                if self.needs_routes(job, *phase as usize) {
                     self.route(job, *phase as usize)?;
                 }
             }
@@ -54,6 +54,11 @@ impl<'a> Simulation<'a, Replayers<'a>> {
         let share = estimate.share(length_ns);
         let passed_ns = &mut job.passed_ns[phase.map_or(program.phases.len(), |phase| phase as usize)];
         let time = estimate.until(*passed_ns + length_ns) - estimate.until(*passed_ns);
+        let end = self.now.saturating_add(time);
+        // Estimates are of whole stages: one in which links fail is replayed.
+        if self.events.next_time().is_some_and(|next| next < end.min(self.end)) {
+            return Ok(false);
+        }
         *passed_ns += length_ns;
         let state = phase.and_then(|phase| job.phases[phase as usize].as_deref_mut());
         if let Some(state) = state {
@@ -65,7 +70,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
             // error of the time.
             job.coming.cut(self.setup.topology, time);
         }
-        self.events.push(self.now.saturating_add(time), Event::StageEnds { place });
+        self.events.push(end, Event::StageEnds { place });
         Ok(true)
     }
 }

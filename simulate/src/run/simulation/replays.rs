@@ -40,6 +40,11 @@ impl<'a> JobModel<'a> for Replayers<'a> {
             let own_first = own.is_some_and(|own| replays.is_none_or(|replays| own <= replays));
             let next = if own_first { own } else { replays };
             let Some(time) = next.filter(|time| *time <= simulation.end) else { break };
+            if own_first && simulation.is_over() {
+                // Links that fail after the last job.
+                simulation.events.pop();
+                continue;
+            }
             simulation.check_clock(time)?;
             simulation.hold_until(time);
             if !own_first {
@@ -53,6 +58,15 @@ impl<'a> JobModel<'a> for Replayers<'a> {
 
     fn begin_stage(simulation: &mut Simulation<'a, Self>, job: &mut Job, place: u32) -> Result<()> {
         simulation.begin_replay(job, place)
+    }
+
+    fn links_fail(simulation: &mut Simulation<'a, Self>, jobs: &mut [Box<Job>]) -> Result<()> {
+        for job in jobs {
+            simulation.reroute_replay(job)?;
+        }
+        let (now, topology) = (simulation.now, simulation.network.topology);
+        simulation.model.fail(now, topology);
+        Ok(())
     }
 
     fn phase_ends(_: &mut Network<'_>, _: &PhaseOfJob) {}
@@ -118,6 +132,23 @@ impl<'a> Simulation<'a, Replayers<'a>> {
         error.at(format!("job {} ({}): phase {phase}", job.number, program.name))
     }
 
+    /// Chooses the routes of a job anew, after links have failed: those of its present phase, or
+    /// without sampling of all phases, and those of messages of earlier phases that are cut off.
+    fn reroute_replay(&mut self, job: &mut Job) -> Result<()> {
+        job.estimates = None;
+        if self.model.options.sampling == Sampling::Off {
+            for phase in 0..job.phases.len() {
+                self.route(job, phase)?;
+            }
+        } else if let Some(phase) = self.present_phase(job) {
+            self.route(job, phase)?;
+        }
+        let mut cut_off = self.model.cut_off(self.network.topology);
+        cut_off.retain(|(src, _)| job.local_hosts.contains(src));
+        let phase = self.present_phase(job).unwrap_or(0);
+        self.route_hosts(job, phase, &cut_off)
+    }
+
     /// Begins a stage of a job, or without sampling all its stages, as a replay.
     pub(super) fn begin_replay(&mut self, job: &mut Job, place: u32) -> Result<()> {
         let options = self.model.options;
@@ -129,8 +160,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
             return self.begin_whole(job, place);
         }
         job.coming = LinkBytes::default();
-        // Without pending events no other job begins.
-        let stays_alone = is_alone && self.events.next_time().is_none();
+        let stays_alone = is_alone && self.to_submit == 0;
         if stays_alone && self.begin_estimated(job, place)? {
             return Ok(());
         }
@@ -178,7 +208,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
     /// Begins a stage that replays its phase.
     fn begin_phase(&mut self, job: &mut Job, place: u32, phase: usize, is_alone: bool) -> Result<()> {
         let program = &self.programs[job.workload];
-        let needs_routes = job.phases[phase].is_none() || self.setup.reroute == Reroute::Phase;
+        let needs_routes = self.needs_routes(job, phase);
         if needs_routes {
             self.route(job, phase)?;
         }
@@ -230,6 +260,11 @@ impl<'a> Simulation<'a, Replayers<'a>> {
         let hosts = &job.placement.hosts;
         let has_replies = self.model.options.rendezvous != Rendezvous::Free;
         let pairs = without_route(operations, hosts, has_replies, |src, dst| self.model.has_route(src, dst));
+        self.route_hosts(job, phase, &pairs)
+    }
+
+    /// Chooses routes for pairs of hosts, whatever the matrix of the phase.
+    fn route_hosts(&mut self, job: &Job, phase: usize, pairs: &[(HostId, HostId)]) -> Result<()> {
         if pairs.is_empty() {
             return Ok(());
         }
@@ -244,7 +279,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
             divisor: 1.0,
         };
         let mut routes = Routes::default();
-        self.network.route_hosts(&query, &pairs, &mut routes)?;
+        self.network.route_hosts(&query, pairs, &mut routes)?;
         for ((src, dst), links) in pairs.iter().zip(routes.iter()) {
             self.model.route(*src, *dst, links);
         }

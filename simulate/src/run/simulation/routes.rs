@@ -13,6 +13,7 @@ use crate::run::{LinkStatistics, Reroute};
 impl<'a, M: JobModel<'a>> Simulation<'a, M> {
     /// Chooses the routes of a phase and computes its load on each link.
     pub(super) fn route(&mut self, job: &mut Job, phase: usize) -> Result<()> {
+        self.forget_outdated(job, phase);
         let program = &self.programs[job.workload];
         let is_dense = program.matrix(phase).len() >= DENSE;
         let repeats = self.network.router_repeats();
@@ -66,6 +67,19 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
             state.routes = Some(query.with_routes(route_of));
         }
         Ok(())
+    }
+
+    /// Drops what was known of the network before its latest change.
+    fn forget_outdated(&self, job: &mut Job, phase: usize) {
+        if job.routed_after != self.changes {
+            job.routes = None;
+            job.routed_after = self.changes;
+        }
+        if let Some(state) = job.phases[phase].as_mut().filter(|state| state.routed_after != self.changes)
+            && let Some(replays) = &mut state.replays
+        {
+            replays.forget_outcomes();
+        }
     }
 
     /// The same for a dense phase, without keeping its routes.

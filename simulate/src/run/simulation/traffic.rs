@@ -39,7 +39,6 @@ impl<'a> JobModel<'a> for Traffic {
         if let Some(phase) = program.stages[job.stage].phase {
             let phase = phase as usize;
             if simulation.needs_routes(job, phase) {
-                simulation.forget_old_routes(job);
                 simulation.route(job, phase)?;
             }
             if let Some(phase) = &job.phases[phase] {
@@ -48,6 +47,23 @@ impl<'a> JobModel<'a> for Traffic {
         }
         let end = job.started.saturating_add(program.end_of(job.stage, job.length));
         simulation.events.push(end, Event::StageEnds { place });
+        Ok(())
+    }
+
+    fn links_fail(simulation: &mut Simulation<'a, Self>, jobs: &mut [Box<Job>]) -> Result<()> {
+        // All loads come off before the first router sees them.
+        for job in &*jobs {
+            if let Some(state) = simulation.present_phase(job).and_then(|phase| job.phases[phase].as_ref()) {
+                simulation.network.loads.remove(&state.shares);
+            }
+        }
+        for job in jobs {
+            let Some(phase) = simulation.present_phase(job) else { continue };
+            simulation.route(job, phase)?;
+            if let Some(state) = &job.phases[phase] {
+                simulation.network.loads.add(&state.shares);
+            }
+        }
         Ok(())
     }
 
