@@ -359,27 +359,60 @@ fn mutate(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
     }
 }
 
+const GOAL: &[u8] =
+    b"num_ranks 2\nrank 0 {\na: calc 9\nb: send 8b to 1 tag 3 cpu 1\nb requires a\nb irequires a\n}\n\
+    rank 1 { /* x */\nc: recv 8b from -1 tag 3 // any\n}\n";
+
+/// A send of Chakra and its receive, after metadata.
+fn chakra() -> [Vec<u8>; 2] {
+    [(5, "comm_dst"), (6, "comm_src")].map(|(kind, peer): (u8, &str)| {
+        let peer = [&[0x0a, 8][..], peer.as_bytes(), &[0x48, u8::from(kind == 5)]].concat();
+        let node = [&[0x08, 1, 0x18, kind, 0x52, peer.len() as u8][..], &peer].concat();
+        [b"\x07\x0a\x050.0.4", &[node.len() as u8][..], &node].concat()
+    })
+}
+
+/// A cut is an error with its place, or is said. (A file of Chakra is a list of nodes without an
+/// end: a cut between two nodes cannot be seen.)
+#[test]
+fn cut_files_of_schedules_say_where() {
+    for length in 10..GOAL.len() - 1 {
+        let error = read_stream(&GOAL[..length], Some(Format::Goal), &mut Kept::default()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("line ") || error.contains("the operations of rank"), "{length}: {error}");
+    }
+    // Without the other rank's file, messages name a rank that is not there.
+    let start = memchr::memmem::find(SIMGRID, b"1 init").unwrap() + 7;
+    for length in start..SIMGRID.len() - 1 {
+        match read_stream(&SIMGRID[..length], Some(Format::Simgrid), &mut Kept::default()) {
+            Err(error) => assert!(error.to_string().contains("rank 1: line "), "{length}: {error}"),
+            Ok(imported) => {
+                let said = "the traces of rank 1 have no finalize: they may be cut";
+                assert!(imported.remarks.iter().any(|remark| remark == said), "{length}: {imported:?}");
+            }
+        }
+    }
+    let [send, receive] = chakra();
+    for length in (2..receive.len()).filter(|length| *length != 8) {
+        let files = [("x.0.et".into(), send.clone()), ("x.1.et".into(), receive[..length].to_vec())];
+        let error = read_stream(&tar_of(&files), Some(Format::Chakra), &mut Kept::default()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.starts_with("x.1.et: rank 1: byte ") && error.contains("truncated"), "{error}");
+    }
+}
+
 /// Each of these is read 3000 times, each time with other damage; that ends, and does not panic.
 #[test]
 fn no_damage_makes_an_importer_of_other_tools_panic() {
     let folder = |files: &[(&str, &[u8])]| {
         files.iter().map(|(name, bytes)| ((*name).to_string(), bytes.to_vec())).collect::<Vec<_>>()
     };
-    let goal =
-        b"num_ranks 2\nrank 0 {\na: calc 9\nb: send 8b to 1 tag 3 cpu 1\nb requires a\nb irequires a\n}\n\
-        rank 1 { /* x */\nc: recv 8b from -1 tag 3 // any\n}\n";
-    // A send and a receive of Chakra after metadata.
-    let et = |kind: u8, peer: &str| {
-        let peer = [&[0x0a, 8][..], peer.as_bytes(), &[0x48, u8::from(kind == 5)]].concat();
-        let node = [&[0x08, 1, 0x18, kind, 0x52, peer.len() as u8][..], &peer].concat();
-        [b"\x07\x0a\x050.0.4", &[node.len() as u8][..], &node].concat()
-    };
-    let (send, receive) = (et(5, "comm_dst"), et(6, "comm_src"));
+    let [send, receive] = chakra();
     /// Name and contents.
     type File = (String, Vec<u8>);
     let subjects: [(Format, Vec<File>); 5] = [
         (Format::Otf2, trace(false, 2, "Score-P", &events)),
-        (Format::Goal, folder(&[("x", goal)])),
+        (Format::Goal, folder(&[("x", GOAL)])),
         (Format::Goal, folder(&[("x", &binary_goal())])),
         (Format::Simgrid, folder(&[("x", SIMGRID)])),
         (Format::Chakra, folder(&[("x.0.et", &send), ("x.1.et", &receive)])),

@@ -724,6 +724,24 @@ fn rich() -> [Vec<u8>; 2] {
     files.map(|file| file.finish())
 }
 
+/// A file without its end has no index, which says where records are.
+#[test]
+fn cut_files_say_where() {
+    let [first, second] = rich();
+    let folder = tempfile::tempdir().unwrap();
+    // Every length takes ten seconds: those of head and index, and each seventh.
+    let lengths =
+        (8..second.len()).filter(|length| *length < 200 || length + 300 > second.len() || length % 7 == 0);
+    for length in lengths {
+        write_run(folder.path(), "run", &[first.clone(), second[..length].to_vec()]);
+        let Err(error) = collect(Input::Directory(folder.path().into()), None) else {
+            panic!("{length} bytes were read")
+        };
+        let error = error.to_string();
+        assert!(error.contains("rank 1: ") && error.contains("byte "), "{length}: {error}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

@@ -14,6 +14,7 @@ use std::io::Read;
 
 use self::rank::Process;
 use super::input::PREFIX;
+use super::rank_list::rank_list;
 use super::set::{FileSet, Member, complete, number_in};
 use super::{Imported, Reading, ranks};
 use crate::trace::{Header, Kind, RunFacts, Sink};
@@ -54,6 +55,7 @@ pub(super) fn read(set: &FileSet, reading: Reading, sink: &mut dyn Sink) -> Resu
     let summary = sink.finish(&facts)?;
     let mut said = remarks.sentences();
     said.extend(offsets.sentence());
+    said.extend(cut(&processes)?);
     Ok(Imported { summary, remarks: said })
 }
 
@@ -87,6 +89,26 @@ fn open(set: &FileSet) -> Result<Vec<Process>> {
         Ok(Process { rank, ranks, member: (*member).clone(), host, offset_ns: -clock_ns, buffer })
     };
     files.iter().enumerate().map(process).collect()
+}
+
+/// Bytes at the end of a file in which its last call is looked for: `MPI_Finalize` takes less than 100.
+const TAIL: usize = 4 << 10;
+
+/// What is said of files that end before `MPI_Finalize`; those that are gzip'ed have a checksum
+/// instead.
+fn cut(processes: &[Process]) -> Result<Option<String>> {
+    let mut ranks = Vec::new();
+    for Process { rank, member, .. } in processes.iter().filter(|process| !process.member.is_gzip()) {
+        let mut tail = vec![0; TAIL];
+        let read = member.read_at(&mut tail, member.length().saturating_sub(TAIL as u64))?;
+        let tail = &tail[..read];
+        let last = tail.split(|byte| *byte == b'\n').rev().find(|line| line.starts_with(b"MPI_"));
+        if !tail.ends_with(b"\n") || !last.is_some_and(|line| line.starts_with(b"MPI_Finalize:")) {
+            ranks.push(*rank);
+        }
+    }
+    let ranks = rank_list(ranks.iter().copied());
+    Ok(ranks.map(|ranks| format!("the files of {ranks} do not end with MPI_Finalize: they may be cut")))
 }
 
 /// Ranks of the first communicator that a call names, which is `MPI_COMM_WORLD` in nearly all

@@ -124,6 +124,28 @@ fn mistakes_name_file_and_line() {
     assert!(message.starts_with("pmpi-trace-rank-1.txt: line 14: MPI_Allreduce: field "), "{message}");
 }
 
+/// A file that ends too early is an error with its line, or is said.
+#[test]
+fn cut_files_say_where() {
+    let [first, second] = both();
+    let remarks = |second: &str| {
+        collect(&[first.clone(), second.to_string()], None).map(|(imported, ..)| imported.remarks)
+    };
+    let said = "the files of rank 1 do not end with MPI_Finalize: they may be cut";
+    assert!(!remarks(&second).unwrap().iter().any(|remark| remark == said));
+    for length in 0..second.len() {
+        match remarks(&second[..length]) {
+            Ok(remarks) => assert_eq!(remarks.last().map(String::as_str), Some(said), "{length}"),
+            Err(error) => {
+                let error = error.to_string();
+                let has_place = error.starts_with("pmpi-trace-rank-1.txt: line ");
+                let is_unknown = error.contains("the files of rank 1 are missing");
+                assert!(has_place || is_unknown, "{length}: {error}");
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn no_damage_makes_reading_panic(

@@ -106,12 +106,14 @@ pub(super) fn read_text(
     let mut order = Order::new(sink);
     let mut reader = Reader::new(layout, names);
     let mut number = 1;
+    let mut has_end = line.ends_with(b"\n");
     loop {
-        number += 1;
         line.clear();
-        if !read_line(&mut text, &mut line, number).map_err(place)? {
+        if !read_line(&mut text, &mut line, number + 1).map_err(place)? {
             break;
         }
+        number += 1;
+        has_end = line.ends_with(b"\n");
         reader.line(line.trim_ascii_end(), &mut order).at(|| format!("line {number}")).map_err(place)?;
     }
     let out_of_reach = order.finish()?;
@@ -120,6 +122,9 @@ pub(super) fn read_text(
     let mut remarks = reader.remarks();
     if out_of_reach > 0 {
         remarks.push(format!("{out_of_reach} calls lasted so long that their ends are left out"));
+    }
+    if !has_end {
+        remarks.push(format!("line {number}, the last one, has no line end: the file may be cut there"));
     }
     Ok(Imported { summary, remarks })
 }

@@ -22,7 +22,7 @@ const RECORDS: &str = "c:1:1:2:1:2\n\
     2:2:1:2:1:260:50000001:0\n\
     2:1:1:1:1:300:50000002:77\n\
     2:1:1:1:1:300:50100001:64:50100002:64:50100003:0:50100004:1\n\
-    2:1:1:1:1:310:50000002:0";
+    2:1:1:1:1:310:50000002:0\n";
 const PCF: &str = "DEFAULT_OPTIONS\nLEVEL THREAD\n\nEVENT_TYPE\n9   50000002   MPI Collective Comm\nVALUES\n\
     77   MPI_Reduce\n8   MPI_Barrier\n0   Outside MPI\n\nEVENT_TYPE\n0 60000019 User\nVALUES\n1 MPI_Bcast\n";
 
@@ -110,6 +110,27 @@ fn mistakes_name_their_line() {
     assert_eq!(error("1:\n3:1:x\n"), "line 3: found `x`, expected 14 numbers of a message");
     assert_eq!(error("4:1\n"), "line 2: found `4:1`, expected a record that begins with 1:, 2:, 3: or c:");
     assert_eq!(error("2:1:1:1:1:5:7"), "line 2: found ``, expected the value of an event");
+}
+
+/// A cut within a line is an error with its line, or is said; one between two lines cannot be seen.
+#[test]
+fn cut_files_say_where() {
+    let whole = format!("{HEADER}{RECORDS}");
+    let remarks = |text: &str| stream(text.into()).map(|(imported, ..)| imported.remarks);
+    let usual = remarks(&whole).unwrap();
+    for length in 40..whole.len() {
+        let cut = &whole[..length];
+        let line = cut.matches('\n').count() + 1;
+        match remarks(cut) {
+            Err(error) => assert!(error.to_string().starts_with(&format!("line {line}: ")), "{error}"),
+            Ok(remarks) if cut.ends_with('\n') => assert!(remarks.len() <= usual.len()),
+            Ok(remarks) => {
+                let expected =
+                    format!("line {line}, the last one, has no line end: the file may be cut there");
+                assert_eq!(remarks.last(), Some(&expected));
+            }
+        }
+    }
 }
 
 proptest! {
