@@ -281,7 +281,7 @@ fn pfprof_archives_with_wrong_ranks_or_counts() {
     }
     refuse(
         &tar(&[("readme.txt", b"hello")]),
-        "holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+        "holds no trace: neither recordings of pf-profile (*.pfr) nor files of a known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, otf2, simgrid, goal, chakra, liballprof, paraver)",
     );
     fs::create_dir(folder.join("empty")).unwrap();
     refused(
@@ -289,7 +289,7 @@ fn pfprof_archives_with_wrong_ranks_or_counts() {
         &["empty"],
         b"",
         1,
-        "empty: holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
+        "empty: holds no trace: neither recordings of pf-profile (*.pfr) nor files of a known format (recognised by content: phaseflow, pfprof, ndjson, csv, dumpi, otf2, simgrid, goal, chakra, liballprof, paraver)",
     );
 }
 

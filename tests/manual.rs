@@ -121,6 +121,33 @@ fn lines_and_sentences_are_short() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+#[test]
+fn comments_of_sources_are_narrow() {
+    let mut folders: Vec<PathBuf> =
+        ["collect", "segment", "simulate", "report", "profiler", "src", "tests", "fuzz/src"]
+            .map(|name| root().join(name))
+            .into();
+    let mut problems = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            let lines = text.lines().zip(1..);
+            let wide = lines
+                .filter(|(line, _)| line.trim_start().starts_with("//") && line.chars().count() > COLUMNS);
+            problems.extend(wide.map(|(_, number)| format!("{}:{number}", path.display())));
+        }
+    }
+    assert!(problems.is_empty(), "more than {COLUMNS} columns:\n{}", problems.join("\n"));
+}
+
 /// Runs a block of shell lines in a folder with the commands on PATH. Standard output and error in
 /// one.
 fn shell(folder: &Path, lines: &str, settings: &[(String, String)]) -> Output {

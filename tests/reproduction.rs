@@ -1,5 +1,6 @@
-//! Published figures are made again, in their quick form, and hold what docs/reproduction.md says of
-//! them. Expected values are those of `pipelines/reproduce/published.csv`, which names its sources.
+//! Published figures are made again, in their quick form, and hold what docs/reproduction.md says
+//! of them. Expected values are those of `pipelines/reproduce/published.csv`, which names its
+//! sources.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
 
@@ -76,7 +77,8 @@ fn loss_delays_sums_in_the_network() {
 }
 
 /// Two simulations of the lab's protocol: without loss its two links, with loss the law of the
-/// time-outs. 400 chunks at a loss of 1 % have a dozen time-outs, so only the large losses are asked.
+/// time-outs. 400 chunks at a loss of 1 % have a dozen time-outs, so only the large losses are
+/// asked.
 #[test]
 fn loss_delays_chunks_of_the_lab() {
     for Point { series, x, published, ours } in figure("lab-loss") {

@@ -348,8 +348,8 @@ fn a_hundred_thousand_phases() {
     assert!(reached > 50_000 && !rows.is_empty());
 }
 
-/// A schedule has an order and no times. Its phases are those of the program, to a round or so; what
-/// needs times is refused.
+/// A schedule has an order and no times. Its phases are those of the program, to a round or so;
+/// what needs times is refused.
 #[test]
 fn a_schedule_is_split_by_position() {
     let program = "halo2d[bytes=4KiB]*40,alltoall[bytes=1KiB]*6,halo2d[bytes=4KiB]*40";

@@ -1,8 +1,8 @@
 //! What reading DUMPI promises: 10 million records a second and core, and memory that does not grow
 //! with the length of the trace.
 //!
-//! `cargo bench -p phaseflow-collect --bench dumpi [RANKS [ROUNDS]]` writes a run in which each rank
-//! sends to the next: per round an irecv, an isend, a wait and a wait, or a waitall.
+//! `cargo bench -p phaseflow-collect --bench dumpi [RANKS [ROUNDS]]` writes a run in which each
+//! rank sends to the next: per round an irecv, an isend, a wait and a wait, or a waitall.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench may stop, and says what it found")]
 

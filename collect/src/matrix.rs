@@ -582,7 +582,8 @@ mod tests {
         }
     }
 
-    // A table doubles at a power of two of cells, and only then becomes a square: 128 ranks pass one.
+    // A table doubles at a power of two of cells, and only then becomes a square: 128 ranks pass
+    // one.
     #[test]
     fn pairs_of_all_ranks_take_a_square() {
         let mut builder = MatrixBuilder::default();

@@ -1,5 +1,5 @@
-//! A trace of two ranks of which one file is damaged: the first byte says which, the second where it
-//! ends, and each three after these are a place and a new byte.
+//! A trace of two ranks of which one file is damaged: the first byte says which, the second where
+//! it ends, and each three after these are a place and a new byte.
 
 #![no_main]
 

@@ -16,7 +16,8 @@ pub fn read(format: Format, bytes: Vec<u8>) {
     let expand = has_calls.then_some(Rules::Basic);
     let size = bytes.len();
     memory::bounded(size, || {
-        // The writer of programs reads orders without times, which the archive passes on as they are.
+        // The writer of programs reads orders without times, which the archive passes on as they
+        // are.
         let (mut archive, mut program);
         let sink: &mut dyn Sink = if format == Format::Goal {
             program = SimgridExport::new(io::sink());

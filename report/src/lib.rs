@@ -1,11 +1,12 @@
 //! Turns result archives into what people and programs read: tables, graphs, a page.
 //!
 //! ```text
-//! archives ──► Results (merged, in order of the runs) ──► per run ─┬─► tables      CSV
-//!                                                                 ├─► graphml     one graph per phase
-//!                                                                 ├─► gexf        the first run as it changes in time
-//!                                                                 ├─► Summary     hot spots, for a terminal
-//!                                                                 └─► Page        index.html
+//! archives ──► Results (merged, in order of the runs)
+//!                └──► per run ─┬─► tables      CSV
+//!                              ├─► graphml     one graph per phase
+//!                              ├─► gexf        the first run as it changes in time
+//!                              ├─► Summary     hot spots, for a terminal
+//!                              └─► Page        index.html
 //! ```
 //!
 //! [`diff`] compares two results.

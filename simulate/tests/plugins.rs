@@ -261,8 +261,8 @@ fn schedulers_are_checked() {
 
 #[test]
 fn the_python_mapper_brings_partners_together() {
-    // Two hosts of four slots; ranks 0 and 7, 1 and 6, … exchange messages. Block mapping has all of
-    // them between the hosts, annealing none.
+    // Two hosts of four slots; ranks 0 and 7, 1 and 6, … exchange messages. Block mapping has all
+    // of them between the hosts, annealing none.
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../pipelines/plugins/mapper.py");
     let net = network("star[hosts=2,slots=4]");
     let matrix = TrafficMatrix::from_cells((0..8).map(|rank| cell(rank, 7 - rank))).unwrap();

@@ -228,8 +228,8 @@ fn ping_pong_is_latency_and_bytes_there_and_back() {
     assert_eq!(play(&operations, rendezvous).makespan, found.makespan);
 }
 
-/// T = 3L + bytes + headers of 64 bytes there and back, and the overheads of three messages: request,
-/// reply and data.
+/// T = 3L + bytes + headers of 64 bytes there and back, and the overheads of three messages:
+/// request, reply and data.
 #[test]
 fn a_rendezvous_that_costs_takes_three_latencies() {
     let bytes = 100_000;

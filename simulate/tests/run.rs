@@ -372,8 +372,8 @@ proptest! {
     }
 }
 
-/// Two leaves of two hosts under two spines. D-mod-K sends to host 2 by the first spine, to host 3 by
-/// the second one.
+/// Two leaves of two hosts under two spines. D-mod-K sends to host 2 by the first spine, to host 3
+/// by the second one.
 const TWO_SPINES: &str = "leaf-spine[leaves=2,spines=2,hosts=2]";
 
 fn load_of(topology: &Topology, loads: &[f64], src: &str, dst: &str) -> f64 {
@@ -407,8 +407,8 @@ fn links_that_fail_in_the_run_send_pairs_another_way() {
     assert_eq!(result.statistics.mean_congestion, mean);
 }
 
-/// The heavier pair takes the first spine, the lighter one the other; which is which changes with the
-/// phase.
+/// The heavier pair takes the first spine, the lighter one the other; which is which changes with
+/// the phase.
 #[test]
 fn rerouting_counts_the_pairs_that_move() {
     let topology = network(TWO_SPINES);

@@ -1,5 +1,5 @@
-//! Schedulers on a log of jobs, against implementations that are slow and obvious: they look at every
-//! second.
+//! Schedulers on a log of jobs, against implementations that are slow and obvious: they look at
+//! every second.
 #![allow(clippy::unwrap_used, reason = "helpers of tests stop where something is wrong")]
 
 use std::path::Path;

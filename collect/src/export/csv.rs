@@ -1,4 +1,5 @@
-//! CSV: `t_ns,src,dst,bytes,tag,op`, one message a line in trace order; an unknown tag or time is empty.
+//! CSV: `t_ns,src,dst,bytes,tag,op`, one message a line in trace order; an unknown tag or time is
+//! empty.
 
 use std::io::Write;
 

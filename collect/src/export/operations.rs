@@ -1,9 +1,9 @@
 //! What each rank does, in an order in which nobody waits for ever: for formats of programs.
 //!
 //! A message is a non-blocking send and receive, and a wait for each. The send stands where it was
-//! posted; the receive where it was posted, at the earliest with its send; the waits where they were
-//! over, at the earliest with the receive. What is not known stands at the earliest. All operations
-//! are in the order of time, so each wait is for something that stands before it.
+//! posted; the receive where it was posted, at the earliest with its send; the waits where they
+//! were over, at the earliest with the receive. What is not known stands at the earliest. All
+//! operations are in the order of time, so each wait is for something that stands before it.
 //!
 //! Memory: the messages that are on their way.
 

@@ -5,9 +5,9 @@
 //! rank, and what each node waits for; other nodes are computation, which takes no step. There are
 //! no times: those of nodes are a converter's estimates, if any.
 //!
-//! A collective is of its process group (`pg_name`), or of all ranks. The members of a group are the
-//! ranks that name it, as files do not list them. `comm_size` is meant as ASTRA-sim takes it: the
-//! vector of an allreduce or broadcast, the own part of an allgather, what a rank has at the
+//! A collective is of its process group (`pg_name`), or of all ranks. The members of a group are
+//! the ranks that name it, as files do not list them. `comm_size` is meant as ASTRA-sim takes it:
+//! the vector of an allreduce or broadcast, the own part of an allgather, what a rank has at the
 //! beginning of a reduce-scatter or all-to-all.
 //!
 //! Memory: about 32 bytes a node, and eight for each thing that it waits for.

@@ -8,8 +8,8 @@ use crate::trace::Operation;
 /// do not determine them.
 ///
 /// `root` is a member's number. `parts` has the bytes of each member's call, as
-/// [`Call::bytes`](crate::trace::Call::bytes); `pairs` the bytes from each member to each other one,
-/// row by row, where they are known (alltoallv, alltoallw).
+/// [`Call::bytes`](crate::trace::Call::bytes); `pairs` the bytes from each member to each other
+/// one, row by row, where they are known (alltoallv, alltoallw).
 ///
 /// # Errors
 /// Sizes that no collective has.

@@ -192,9 +192,13 @@ pub fn sniff(prefix: &[u8]) -> Result<Format> {
     if first.contains(&b',') && first.iter().all(|byte| *byte >= b' ' || matches!(byte, b'\t' | b'\r')) {
         return Ok(Format::Csv);
     }
+    Err(Error::data(format!("is of no known format (recognised by content: {})", known_formats())))
+}
+
+/// The names of the formats whose files are recognised by content.
+fn known_formats() -> String {
     let files = Format::ALL.iter().filter(|format| **format != Format::Recording);
-    let known = files.map(|format| format.name()).collect::<Vec<_>>().join(", ");
-    Err(Error::data(format!("is of no known format (recognised by content: {known})")))
+    files.map(|format| format.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// Recognises a file of a format of several files by its name, `.gz` left out, and its first bytes,

@@ -146,8 +146,8 @@ impl Times {
     }
 }
 
-/// Calls `each` for every message until it returns false; returns the kind of the trace. A last line
-/// without line end counts.
+/// Calls `each` for every message until it returns false; returns the kind of the trace. A last
+/// line without line end counts.
 fn each_message<L: Lines>(input: Peeked, mut each: impl FnMut(Posted) -> Result<bool>) -> Result<Kind> {
     let mut times = Times::default();
     read_lines::<L>(input, |mut message| {

@@ -95,7 +95,8 @@ pub(crate) fn anchor(is_big: bool, ranks: u64, creator: &str) -> Vec<u8> {
     [&head[..], &full(ranks), &full(9), b"\0", creator.as_bytes(), b"\0\0"].concat()
 }
 
-/// Definitions of ranks and their world communicator, 7; a tick is half a nanosecond, 1000 the origin.
+/// Definitions of ranks and their world communicator, 7; a tick is half a nanosecond, 1000 the
+/// origin.
 pub(crate) fn definitions(is_big: bool, ranks: u64) -> Vec<u8> {
     let mut records = Records::new(is_big);
     records.record(5, &[2_000_000_000, 1000, 1_000_000]);

@@ -11,9 +11,9 @@ use crate::view::RunView;
 
 /// `links` are those between switches, `used` those of them with traffic. Percentiles (nearest
 /// rank) are of load / capacity over all of them, idle ones included. `fairness` is Jain's index of
-/// the same, 1 where all are loaded alike, 1 / n where one alone is (Jain, Chiu and Hawe, DEC-TR-301,
-/// 1984). `tenth_i` counts the links between (i − 1) and i tenths of the most loaded one, idle ones
-/// in the first.
+/// the same, 1 where all are loaded alike, 1 / n where one alone is (Jain, Chiu and Hawe,
+/// DEC-TR-301, 1984). `tenth_i` counts the links between (i − 1) and i tenths of the most loaded
+/// one, idle ones in the first.
 pub(super) const COLUMNS: &[&str] = &[
     "run", "job", "phase", "links", "used", "p50", "p90", "p95", "p99", "max", "fairness", "tenth_1",
     "tenth_2", "tenth_3", "tenth_4", "tenth_5", "tenth_6", "tenth_7", "tenth_8", "tenth_9", "tenth_10",

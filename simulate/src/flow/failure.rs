@@ -11,10 +11,10 @@ use crate::engine::Picoseconds;
 use crate::topology::{HostId, LinkId, Topology};
 
 impl<'a> FlowNetwork<'a> {
-    /// Links have failed, so that from `now` on the network is `topology`, whose nodes and links have
-    /// the numbers that they had. The router is asked again for all pairs. A flow under way over a
-    /// link that is down goes on over another route with the bytes that it has not sent; other flows
-    /// under way keep their route.
+    /// Links have failed, so that from `now` on the network is `topology`, whose nodes and links
+    /// have the numbers that they had. The router is asked again for all pairs. A flow under way
+    /// over a link that is down goes on over another route with the bytes that it has not sent;
+    /// other flows under way keep their route.
     ///
     /// The model has no detection time, no retransmission and no second latency: a real network
     /// adds those.

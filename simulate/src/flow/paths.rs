@@ -1,7 +1,8 @@
 //! The paths of flows: routes with what belongs to them.
 //!
-//! All flows of a pair of hosts take one path where the router answers the pair alone; else each flow
-//! has its own. A path is forgotten when its last flow has gone, but for those of the latest pairs.
+//! All flows of a pair of hosts take one path where the router answers the pair alone; else each
+//! flow has its own. A path is forgotten when its last flow has gone, but for those of the latest
+//! pairs.
 
 use std::ops::{Index, IndexMut};
 

@@ -12,11 +12,11 @@ use crate::topology::HostId;
 
 /// Application-aware selection, with the mapping in mind: PFAnalyzer's future work.
 ///
-/// The hosts of [`Linear`], [`Compact`] and [`Scattered`] are filled as by block, greedy and bisection
-/// mapping. The best of these is improved by exchanges of ranks, and of whole hosts with
-/// free ones. What is best is judged as by the process mapper `aware`, which gets the placement that
-/// the hosts were chosen for: the two belong together. Only what makes no most loaded link worse than
-/// linear selection with block mapping is taken.
+/// The hosts of [`Linear`], [`Compact`] and [`Scattered`] are filled as by block, greedy and
+/// bisection mapping. The best of these is improved by exchanges of ranks, and of whole hosts with
+/// free ones. What is best is judged as by the process mapper `aware`, which gets the placement
+/// that the hosts were chosen for: the two belong together. Only what makes no most loaded link
+/// worse than linear selection with block mapping is taken.
 ///
 /// A job of one rank per host on an empty full fat tree gains little: all hosts are alike.
 #[derive(Clone, Debug)]

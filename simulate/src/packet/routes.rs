@@ -106,8 +106,8 @@ impl Routes {
         self.table[first + 1] = MOVED + route + 1;
     }
 
-    /// Links have failed: pairs whose route has one of them get the route that hashes choose in what
-    /// is left, `topology`.
+    /// Links have failed: pairs whose route has one of them get the route that hashes choose in
+    /// what is left, `topology`.
     pub(super) fn fail(&mut self, topology: &Topology) {
         let mut pairs: Vec<(u32, u32)> = self.pairs.keys().copied().collect();
         pairs.sort_unstable();

@@ -8,15 +8,16 @@ use super::{
 };
 use crate::stream::Stream;
 
-/// The best of [`Block`], [`Greedy`], [`Bisection`] and what the host selector had in mind, each as it
-/// is and improved by exchanges for small loads of links.
+/// The best of [`Block`], [`Greedy`], [`Bisection`] and what the host selector had in mind, each as
+/// it is and improved by exchanges for small loads of links.
 ///
 /// The best is what loads the most loaded link between switches least, then the most loaded link of
-/// all, then all links together. Loads are those of the run's router, asked beforehand, in the phase
-/// that is worst, beside the jobs that run. Only a placement is taken that makes neither of the two
-/// most loaded links worse than what the host selector had in mind, or block mapping: with such a router, and routes chosen by phase or for
-/// a single one, no run is worse than with block. A router that cannot be asked beforehand (`random`,
-/// `exec`) leaves the judgement to the exchanges: D-mod-K decides.
+/// all, then all links together. Loads are those of the run's router, asked beforehand, in the
+/// phase that is worst, beside the jobs that run. Only a placement is taken that makes neither of
+/// the two most loaded links worse than what the host selector had in mind, or block mapping: with
+/// such a router, and routes chosen by phase or for a single one, no run is worse than with block.
+/// A router that cannot be asked beforehand (`random`, `exec`) leaves the judgement to the
+/// exchanges: D-mod-K decides.
 ///
 /// Phases with more than 2²⁰ pairs of ranks are not exchanged.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use super::greedy::nearest_next;
 use super::{Block, MapRequest, Placement, ProcessMapper};
 use crate::topology::{HostId, Topology};
 
-/// Dual recursive bisection (Pellegrini, *Static mapping by dual recursive bipartitioning of process
-/// and architecture graphs*, 1994): the hosts are divided where the network is, the ranks into
-/// parts of those sizes between which few bytes go, and so on until each part is a host.
+/// Dual recursive bisection (Pellegrini, *Static mapping by dual recursive bipartitioning of
+/// process and architecture graphs*, 1994): the hosts are divided where the network is, the ranks
+/// into parts of those sizes between which few bytes go, and so on until each part is a host.
 ///
 /// Hosts are in the order of `nearest_next` and are divided between the two neighbours that are
 /// farthest apart. Ranks are divided by Fiduccia and Mattheyses's moves, one to each side in turn
@@ -20,8 +20,8 @@ use crate::topology::{HostId, Topology};
 /// result where that has fewer bytes × links.
 ///
 /// Good for graphs with structure, as grids and trees. It counts bytes, not the load of links: the
-/// most loaded link may get worse, which [`Aware`](super::Aware) looks at. Time: O(c log n) per level
-/// and pass for c communicating pairs.
+/// most loaded link may get worse, which [`Aware`](super::Aware) looks at. Time: O(c log n) per
+/// level and pass for c communicating pairs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bisection;
 
@@ -186,8 +186,8 @@ impl Division<'_> {
         sides
     }
 
-    /// Moves ranks in pairs, one to each side, the best ones first and each once; keeps the moves up
-    /// to the least cut. Returns the gain.
+    /// Moves ranks in pairs, one to each side, the best ones first and each once; keeps the moves
+    /// up to the least cut. Returns the gain.
     fn pass(&self, ranks: &[u32], sides: &mut Sides) -> i128 {
         let mut gain = vec![0_i128; ranks.len()];
         let mut heaps = [BinaryHeap::new(), BinaryHeap::new()];

@@ -8,8 +8,8 @@ use super::{MapRequest, Placement, ProcessMapper};
 use crate::topology::HostId;
 
 /// Deals ranks out to the hosts round robin, skipping full ones. It spreads the memory traffic of
-/// neighbours, and their messages cross the network. Hosts of one slot are dealt over their switches
-/// in the same way, as round robin over the hosts would be block mapping.
+/// neighbours, and their messages cross the network. Hosts of one slot are dealt over their
+/// switches in the same way, as round robin over the hosts would be block mapping.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cyclic;
 

@@ -20,7 +20,8 @@ const WORK: u64 = 1 << 25;
 
 /// Trials without gain, by rank, after which a search ends: each rank has then met most of those
 /// that it could change places with near its partners. Half loads the most loaded link of CG on
-/// `fat-tree[k=16]` with 0.01 % more; on `milk`, and for MILC on both, half and double change nothing.
+/// `fat-tree[k=16]` with 0.01 % more; on `milk`, and for MILC on both, half and double change
+/// nothing.
 const FRUITLESS: u64 = 64;
 
 /// Exponent of the load of a link in the cost: high enough for the most loaded links to decide, low
@@ -28,9 +29,9 @@ const FRUITLESS: u64 = 64;
 const EXPONENT: i32 = 4;
 
 /// A placement that is improved by exchanges: two slots, or two hosts, change their ranks. It
-/// changes if Σ (load / capacity)⁴ over all links gets smaller, with routes by D-mod-K, which spread
-/// what they do not know. (Exchange in pairs for the mapping of processes to processors is that of
-/// S. H. Bokhari, "On the mapping problem", IEEE Transactions on Computers 1981.)
+/// changes if Σ (load / capacity)⁴ over all links gets smaller, with routes by D-mod-K, which
+/// spread what they do not know. (Exchange in pairs for the mapping of processes to processors is
+/// that of S. H. Bokhari, "On the mapping problem", IEEE Transactions on Computers 1981.)
 pub(crate) struct Search<'a> {
     topology: &'a Topology,
     routes: RouteCache,

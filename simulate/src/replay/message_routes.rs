@@ -1,8 +1,8 @@
 //! The routes that messages take, which all networks of a run share.
 //!
 //! Where a route depends on its two hosts alone, the router is asked anew for each flow, and no
-//! route is kept. Otherwise a route is set once for its pair. Memory: nothing, or 24 bytes a pair and
-//! 4 for each link of its route.
+//! route is kept. Otherwise a route is set once for its pair. Memory: nothing, or 24 bytes a pair
+//! and 4 for each link of its route.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -96,9 +96,9 @@ fn uniform_traffic_on_a_dragonfly() {
         .map(|(src, dst)| HostDemand { load: 1.0 / f64::from(hosts - 1), ..demand(src, dst, 1) })
         .collect();
     let minimal = throughput(&net, "minimal", &demands);
-    // Of n = 342 hosts each sends 1 / (n − 1) to each other one. A global link carries (a·p)² = 324 of
-    // these; a local one p² = 9 between its own routers' hosts, and h·a·p² = 162 on their way to and
-    // as many from other groups.
+    // Of n = 342 hosts each sends 1 / (n − 1) to each other one. A global link carries (a·p)² = 324
+    // of these; a local one p² = 9 between its own routers' hosts, and h·a·p² = 162 on their way to
+    // and as many from other groups.
     assert!((minimal / (341.0 / 333.0) - 1.0).abs() < 1e-9, "{minimal}");
     let ugal = throughput(&net, "ugal", &demands);
     assert!(ugal > 0.95 * minimal, "{ugal} against {minimal}");

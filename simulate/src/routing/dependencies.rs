@@ -68,8 +68,8 @@ impl<'a> Dependencies<'a> {
         leaving.iter().enumerate().filter(move |(at, _)| is_set(*at)).map(|(_, link)| *link)
     }
 
-    /// A circle of links, each of which a route takes right after the one before; `None` if there is
-    /// none. It is a shortest one of those through the first link that is found on any.
+    /// A circle of links, each of which a route takes right after the one before; `None` if there
+    /// is none. It is a shortest one of those through the first link that is found on any.
     pub fn circle(&self) -> Option<Vec<LinkId>> {
         let links = self.topology.link_count();
         let mut state = vec![State::New; links];

@@ -19,9 +19,9 @@ impl<'a> Digits<'a> {
 
     /// The candidate that the digits say at a node.
     ///
-    /// With parallel cables this is the rule for PGFTs (Zahavi 2010): of the w·p ports to w parents,
-    /// number q = ⌊d / (w₁·…·w_l)⌋ mod w·p is cable ⌊q / w⌋ to parent q mod w. On the way down from
-    /// level l it is the same cable ⌊d / (w₁·…·w_l)⌋ mod p.
+    /// With parallel cables this is the rule for PGFTs (Zahavi 2010): of the w·p ports to w
+    /// parents, number q = ⌊d / (w₁·…·w_l)⌋ mod w·p is cable ⌊q / w⌋ to parent q mod w. On the way
+    /// down from level l it is the same cable ⌊d / (w₁·…·w_l)⌋ mod p.
     #[inline]
     pub(super) fn port(&mut self, node: NodeId, candidates: &[LinkId]) -> usize {
         let ports = candidates.len() as u32;

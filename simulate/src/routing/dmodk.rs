@@ -3,9 +3,9 @@
 //!
 //! E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life
 //! fat trees" (CCIT report 776, Technion 2010): on the way up, at level l, port ⌊d / (w₁·…·w_l)⌋
-//! mod w_{l+1}. On any network whose [levels](crate::topology::Levels) make it like a fat tree, w is
-//! the most parents on a level; a switch that has lost some takes its port modulo those it has. On
-//! other networks the divisor is the product of the numbers of candidates so far.
+//! mod w_{l+1}. On any network whose [levels](crate::topology::Levels) make it like a fat tree, w
+//! is the most parents on a level; a switch that has lost some takes its port modulo those it has.
+//! On other networks the divisor is the product of the numbers of candidates so far.
 //!
 //! Good for shifts and all-to-all on full fat trees whose ranks follow the hosts' order. It ignores
 //! load: a pattern with the period of its modulus (every 16th host a server) loads one link only.

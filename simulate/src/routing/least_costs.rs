@@ -2,11 +2,11 @@
 //! demands.
 //!
 //! A cost that was exact once is a lower bound ever after. The candidate of the least bound is
-//! computed anew; if its cost is still its bound, it is the best, without a look at the paths of the
-//! others. This is lazy evaluation as in M. Minoux, "Accelerated greedy algorithms for maximizing
-//! submodular set functions" (1978). Switches with no choice left are summed along their only path,
-//! which is kept. On a three-level fat tree most demands thus look at k to 2k of k²/4 paths. Ties:
-//! the first candidate, as its bound is the first of the least.
+//! computed anew; if its cost is still its bound, it is the best, without a look at the paths of
+//! the others. This is lazy evaluation as in M. Minoux, "Accelerated greedy algorithms for
+//! maximizing submodular set functions" (1978). Switches with no choice left are summed along their
+//! only path, which is kept. On a three-level fat tree most demands thus look at k to 2k of k²/4
+//! paths. Ties: the first candidate, as its bound is the first of the least.
 
 use std::marker::PhantomData;
 

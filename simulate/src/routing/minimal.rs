@@ -1,10 +1,10 @@
 //! Minimal routing by forwarding tables: each switch has one next link for each destination.
 //!
-//! Of the links that are nearest to a destination a switch takes the one that it uses for the fewest
-//! destinations so far, the first of equal ones, with the destinations in order of their numbers.
-//! This is Min Hop of OpenSM, the default of InfiniBand's subnet manager. A host with several links
-//! takes them in turn. Behind the first switch, routes to a host form a tree, so a table of real
-//! switches can hold them.
+//! Of the links that are nearest to a destination a switch takes the one that it uses for the
+//! fewest destinations so far, the first of equal ones, with the destinations in order of their
+//! numbers. This is Min Hop of OpenSM, the default of InfiniBand's subnet manager. A host with
+//! several links takes them in turn. Behind the first switch, routes to a host form a tree, so a
+//! table of real switches can hold them.
 //!
 //! It ignores load and knows nothing of the network as a whole: on trees of three levels and more,
 //! switches of one level repeat each other's choices, and D-mod-K spreads better.

@@ -2,13 +2,13 @@
 //!
 //! A. Singh, "Load-balanced routing in interconnection networks" (PhD thesis, Stanford 2005); on
 //! dragonflies J. Kim, W. J. Dally, S. Scott and D. Abts (ISCA 2008, section 4), who compare queues
-//! times hops. A demand here is a rate and makes no queue, so loads stand for queues: the path whose
-//! most loaded link between switches has the least load / capacity with the demand on it, the
+//! times hops. A demand here is a rate and makes no queue, so loads stand for queues: the path
+//! whose most loaded link between switches has the least load / capacity with the demand on it, the
 //! shortest one if both are equal. This is their UGAL-G, which knows the queues of all links, not
 //! only those of its own switch.
 //!
-//! All demands begin on their shortest paths, so friendly traffic stays there. Then each chooses, from
-//! the heaviest to the lightest, with the load of all others. A network chooses again for each
+//! All demands begin on their shortest paths, so friendly traffic stays there. Then each chooses,
+//! from the heaviest to the lightest, with the load of all others. A network chooses again for each
 //! packet; so demands choose again, in the same order, until none moves.
 //!
 //! `choices` are the detours that are compared, 1 as published; with more, loads are more even.
@@ -21,9 +21,9 @@ use super::valiant::Places;
 use super::{HostDemand, RouteRequest, Router, Routes};
 use crate::topology::{LinkId, Topology};
 
-/// Most rounds of choices. The most loaded link of `dragonfly[a=8,h=4,p=4]` under adversarial traffic
-/// is settled after two, that of `dragonfly[a=4,h=2,p=2]` under random traffic after four; half and
-/// double change neither.
+/// Most rounds of choices. The most loaded link of `dragonfly[a=8,h=4,p=4]` under adversarial
+/// traffic is settled after two, that of `dragonfly[a=4,h=2,p=2]` under random traffic after four;
+/// half and double change neither.
 const MOST_ROUNDS: u32 = 8;
 
 /// The router `ugal`.

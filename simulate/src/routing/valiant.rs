@@ -5,12 +5,13 @@
 //! twice the load of uniform traffic, so half the capacity can be used whatever the pattern (Kim et
 //! al., ISCA 2008, section 4). The price is that friendly patterns have twice the hops.
 //!
-//! The place is the switch of a host, with the same probability for each host. Pairs draw theirs from
-//! one lattice instead of independently: host number ⌊n · {U + α·dst + β·src}⌋ of n, with a random
-//! U. Each place is uniformly distributed as before (P. Cranley and T. Patterson, SIAM J. Numer.
-//! Anal. 13, 1976), but those of neighbouring sources and destinations are spread evenly (H.
-//! Niederreiter, "Random number generation and quasi-Monte Carlo methods", chapter 3). A pair has one
-//! route here, where a network draws for each packet; so few pairs come out as even as many packets.
+//! The place is the switch of a host, with the same probability for each host. Pairs draw theirs
+//! from one lattice instead of independently: host number ⌊n · {U + α·dst + β·src}⌋ of n, with a
+//! random U. Each place is uniformly distributed as before (P. Cranley and T. Patterson, SIAM J.
+//! Numer. Anal. 13, 1976), but those of neighbouring sources and destinations are spread evenly (H.
+//! Niederreiter, "Random number generation and quasi-Monte Carlo methods", chapter 3). A pair has
+//! one route here, where a network draws for each packet; so few pairs come out as even as many
+//! packets.
 //!
 //! Where the way there and the way on pass the same switch, the loop between is left out.
 

@@ -345,8 +345,8 @@ pub(super) fn place_of(token: u64) -> u32 {
     token as u32 // the lower half
 }
 
-/// Pairs of hosts that exchange messages in a replay and have no route yet; where receivers reply to
-/// messages, also from them to the senders.
+/// Pairs of hosts that exchange messages in a replay and have no route yet; where receivers reply
+/// to messages, also from them to the senders.
 pub(super) fn without_route(
     operations: &Operations,
     hosts: &[HostId],

@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::demand::PairDemand;
 use crate::topology::LinkId;
 
-/// By pair of hosts within the job: a digest of its latest route. Two routes have the same one with a
-/// probability of 2⁻⁶⁴.
+/// By pair of hosts within the job: a digest of its latest route. Two routes have the same one with
+/// a probability of 2⁻⁶⁴.
 #[derive(Debug, Default)]
 pub(super) struct RouteDigests(FxHashMap<(u32, u32), u64>);
 

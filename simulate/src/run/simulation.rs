@@ -28,7 +28,7 @@ use crate::distribution::Distribution;
 use crate::engine::{EventQueue, Picoseconds, beyond_clock};
 use crate::host_selection::{HostRequest, HostSelector};
 use crate::link_bytes::LinkBytes;
-use crate::process_mapping::{Judge, MapRequest, ProcessMapper};
+use crate::process_mapping::{Judge, MapRequest, Placement, ProcessMapper};
 use crate::result::{RunResult, RunStatistics};
 use crate::routing::{Routes, SharedRouter};
 use crate::scheduling::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
@@ -320,10 +320,10 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
         Ok(())
     }
 
-    fn start(&mut self, waiting: Waiting) -> Result<()> {
+    /// The hosts of a job that starts, and its ranks on them.
+    fn place(&mut self, waiting: &Waiting) -> Result<(Vec<HostId>, Placement)> {
         let program = &self.programs[waiting.workload];
         let topology = self.network.topology;
-        let end = self.now.saturating_add(waiting.estimate);
         let (network, aggregator) = (&mut self.network, &mut self.aggregator);
         let judge = PlacementJudge::new(network, aggregator, program, waiting.job, self.are_rates);
         let judge = judge.as_ref().map(|judge| judge as &dyn Judge);
@@ -335,7 +335,7 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
             judge,
         })?;
         let proposal = self.host_selector.proposal();
-        let mut placement = self.process_mapper.map(&MapRequest {
+        let placement = self.process_mapper.map(&MapRequest {
             topology,
             hosts: &hosts,
             ranks: program.ranks,
@@ -343,6 +343,14 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
             judge,
             proposed: proposal.as_ref(),
         })?;
+        Ok((hosts, placement))
+    }
+
+    fn start(&mut self, waiting: Waiting) -> Result<()> {
+        let program = &self.programs[waiting.workload];
+        let topology = self.network.topology;
+        let end = self.now.saturating_add(waiting.estimate);
+        let (hosts, mut placement) = self.place(&waiting)?;
         let slots = self.machine.take(&hosts, topology);
         let servers = self.machine.serve(program.servers, &hosts);
         placement.hosts.extend(&servers);

@@ -9,8 +9,8 @@
 //!
 //! - A job has the processors that it requested, else those that it got.
 //! - Its estimate is the requested time, or its run time where that is longer or alone known.
-//! - Parts of a job that was checkpointed (status 2 to 4) are left out, as its whole is a line, too.
-//!   So are jobs that never ran: without run time or processors.
+//! - Parts of a job that was checkpointed (status 2 to 4) are left out, as its whole is a line,
+//!   too. So are jobs that never ran: without run time or processors.
 
 use std::path::PathBuf;
 

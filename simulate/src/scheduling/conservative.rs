@@ -13,10 +13,10 @@ use crate::engine::Picoseconds;
 /// When a job ends, the reservations are *compressed*: one after the other, in the order of
 /// submission, moves to the earliest place that the others leave free.
 ///
-/// Guarantee: no job starts later than its first reservation, also with hosts of unequal slots. This
-/// holds while no job runs longer than its estimate, and the host selector takes no more slots than
-/// [`QueuedJob::slots`]. The price is less backfilling than [`Easy`](super::Easy) has, and time: an
-/// end of a job costs the square of the length of the queue.
+/// Guarantee: no job starts later than its first reservation, also with hosts of unequal slots.
+/// This holds while no job runs longer than its estimate, and the host selector takes no more slots
+/// than [`QueuedJob::slots`]. The price is less backfilling than [`Easy`](super::Easy) has, and
+/// time: an end of a job costs the square of the length of the queue.
 #[derive(Clone, Debug, Default)]
 pub struct Conservative {
     plan: Plan,
@@ -177,7 +177,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::machine::{Job, drive, machine};
+    use super::super::tests::machine::{Job, drive, machine};
     use super::*;
 
     /// The first reservation of each job, beside the scheduler's answers.
@@ -285,9 +285,9 @@ mod tests {
 
     #[test]
     fn a_job_that_would_delay_the_second_in_the_queue_waits() {
-        // 10 hosts of 1 slot. Job 0 holds 6 until 100, job 1 needs 8 from then to 110, job 2 all from
-        // 110 on. Job 3 may run on 4 until 100; job 4, on 2 until 504, would delay job 2 alone, which
-        // EASY allows.
+        // 10 hosts of 1 slot. Job 0 holds 6 until 100, job 1 needs 8 from then to 110, job 2 all
+        // from 110 on. Job 3 may run on 4 until 100; job 4, on 2 until 504, would delay job 2
+        // alone, which EASY allows.
         let jobs = [(0, 6, 100), (1, 8, 10), (2, 10, 10), (3, 4, 50), (4, 2, 500)];
         let jobs = jobs.map(|(at, processes, run)| Job { at, processes, run, estimate: run });
         let (starts, _) = drive(&mut Conservative::default(), &[1; 10], &jobs);

@@ -65,7 +65,7 @@ mod tests {
     use phaseflow_collect::choice::Choice;
     use proptest::prelude::*;
 
-    use super::super::machine::{Job, drive, machine};
+    use super::super::tests::machine::{Job, drive, machine};
     use super::super::{Fcfs, QueuedJob};
     use super::*;
 

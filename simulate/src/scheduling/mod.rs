@@ -9,8 +9,6 @@ mod conservative;
 mod easy;
 mod exec;
 mod fcfs;
-#[cfg(test)]
-mod machine;
 
 use phaseflow_collect::Result;
 use phaseflow_collect::choice::{Choice, unknown_name};
@@ -140,6 +138,8 @@ pub fn scheduler(choice: &Choice, seed: u64) -> Result<Box<dyn Scheduler>> {
 
 #[cfg(test)]
 mod tests {
+    pub(super) mod machine;
+
     use super::*;
 
     #[test]

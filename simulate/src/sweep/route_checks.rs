@@ -99,7 +99,8 @@ impl Sweep {
             if let Model::Packet(model) = self.model(&point)?
                 && model.fabric.pause.is_some()
             {
-                // Switches that choose for themselves choose among all shortest paths, as ECMP does.
+                // Switches that choose for themselves choose among all shortest paths, as ECMP
+                // does.
                 let router = self.choice(&point, Axis::Router).clone();
                 let spelling = if model.takes_routes() { router.spelling() } else { "ecmp".into() };
                 if router.name() != "exec" {

@@ -5,17 +5,17 @@
 //! group all routers are joined. There are at most a·h + 1 groups, the default, each two of which
 //! are then joined by one global cable. The paper advises a = 2p = 2h, which balances the loads.
 //!
-//! Which router has which global cable is the palmtree arrangement of C. Camarero, E. Vallejo and R.
-//! Beivide, "Topological characterization of Hamming and dragonfly networks and its implications on
-//! routing" (TACO 11(4), 2014): global port j of router i leads i·h + j + 1 groups back, around the
-//! circle of groups.
+//! Which router has which global cable is the palmtree arrangement of C. Camarero, E. Vallejo and
+//! R. Beivide, "Topological characterization of Hamming and dragonfly networks and its implications
+//! on routing" (TACO 11(4), 2014): global port j of router i leads i·h + j + 1 groups back, around
+//! the circle of groups.
 //!
 //! With fewer `groups`, the ports of a group go around the circle several times, as often as they
 //! can in full; each two groups are then joined by ⌊a·h / (groups − 1)⌋ cables, and the ports that
 //! are left are free.
 //!
-//! Minimal routing takes one global link (section 4.1 of Kim et al.), though two are sometimes fewer
-//! hops: a global link has cost 3, a local one 1.
+//! Minimal routing takes one global link (section 4.1 of Kim et al.), though two are sometimes
+//! fewer hops: a global link has cost 3, a local one 1.
 //!
 //! Routers are `s0.0`…, by group and place in it; hosts of a router and of a group have consecutive
 //! numbers.
@@ -26,8 +26,8 @@ use phaseflow_collect::{Error, Result};
 use super::parameters::{positive, positive_or};
 use super::uniform::UniformNetwork;
 
-/// Cost of a global link: of local, global, local, 1 + 3 + 1, which is then less than that of any two
-/// global links.
+/// Cost of a global link: of local, global, local, 1 + 3 + 1, which is then less than that of any
+/// two global links.
 const GLOBAL_COST: u32 = 3;
 
 /// Sizes of a dragonfly.
@@ -147,8 +147,8 @@ mod tests {
         }
     }
 
-    /// Camarero et al., definition of the palmtree: from router i of group g, port j leads to group g
-    /// − i·h − j − 1.
+    /// Camarero et al., definition of the palmtree: from router i of group g, port j leads to group
+    /// g − i·h − j − 1.
     #[test]
     fn global_ports_are_arranged_as_a_palmtree() {
         let net = made("dragonfly[a=4,h=2,p=2]");

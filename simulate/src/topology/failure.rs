@@ -1,4 +1,5 @@
-//! Failures: links, switches and hosts that are taken out of a network, from the start or at a time.
+//! Failures: links, switches and hosts that are taken out of a network, from the start or at a
+//! time.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -2,8 +2,8 @@
 //!
 //! An element is a number below q: its digits in base p are the coefficients of a polynomial. The
 //! field is that of the polynomials modulo a primitive one, the first that is found: x then runs
-//! through all elements but 0 (R. Lidl and H. Niederreiter, "Finite fields", chapter 3). For a prime
-//! q this is arithmetic modulo q, and x is a primitive root.
+//! through all elements but 0 (R. Lidl and H. Niederreiter, "Finite fields", chapter 3). For a
+//! prime q this is arithmetic modulo q, and x is a primitive root.
 
 /// A field.
 pub(super) struct Field {

@@ -140,9 +140,9 @@ impl RandomGraph {
         }
     }
 
-    /// Uses two free ports of `a` and `b`, which may be one switch, for a random cable between others:
-    /// one of its ends is joined with `a` in its place, the other one with `b`. False if no cable
-    /// allows that, as in networks of a few switches that are nearly complete.
+    /// Uses two free ports of `a` and `b`, which may be one switch, for a random cable between
+    /// others: one of its ends is joined with `a` in its place, the other one with `b`. False if no
+    /// cable allows that, as in networks of a few switches that are nearly complete.
     fn insert(&mut self, a: u32, b: u32) -> bool {
         let fits = |end: u32, other: u32| end != other && !self.are_joined(end, other);
         let mut cables = Vec::new();

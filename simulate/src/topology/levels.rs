@@ -1,10 +1,10 @@
 //! Levels of a fat tree, found from its links: hosts are level 0, and a switch is as high as its
 //! distance from the nearest host.
 //!
-//! A network is like a fat tree if each cable between switches joins neighbouring levels. This holds
-//! for trees of equal depth, also with parallel cables, with cables that have failed, and with any
-//! names. It does not hold where a switch has a neighbour of its own level, as in a torus, or where
-//! hosts hang on upper switches too.
+//! A network is like a fat tree if each cable between switches joins neighbouring levels. This
+//! holds for trees of equal depth, also with parallel cables, with cables that have failed, and
+//! with any names. It does not hold where a switch has a neighbour of its own level, as in a torus,
+//! or where hosts hang on upper switches too.
 
 use std::collections::VecDeque;
 

@@ -5,10 +5,10 @@
 //! Hosts do not forward: a route passes through switches only. A generated direct network (torus,
 //! dragonfly) has a switch beside each host.
 //!
-//! Paths are shortest if the sum of their links' costs is least; costs are 1 unless the network says
-//! otherwise. Distances and next hops towards a host ([`ShortestPaths`]) are computed at their first use and
-//! shared by all runs on the topology. They are equal for all hosts on the same switches, so they
-//! are kept once for each such *attachment*.
+//! Paths are shortest if the sum of their links' costs is least; costs are 1 unless the network
+//! says otherwise. Distances and next hops towards a host ([`ShortestPaths`]) are computed at their
+//! first use and shared by all runs on the topology. They are equal for all hosts on the same
+//! switches, so they are kept once for each such *attachment*.
 
 mod adjacency;
 mod choice;

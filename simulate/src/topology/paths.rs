@@ -1,13 +1,12 @@
 //! Shortest paths towards a host as a DAG; paths are not enumerated.
 //!
-//! A switch at distance `d` from the destination may send to any neighbour at distance `d − c` over a
-//! link of cost `c`, which is 1 unless the network says otherwise.
-//! Routing needs only these *candidates* of each hop, for any number of paths: a three-level fat
-//! tree of 2 048 hosts has 256 between two hosts, a torus of 16³ millions. Distances to an
-//! attachment are computed together, those to 64 attachments at once if several are used.
-//! Candidates of a switch are computed when a route first passes it. Memory: 8 bytes per pair of a
-//! switch and an attachment that is routed to, as most candidates are a range of the CSR; 8 more
-//! for numbers of paths.
+//! A switch at distance `d` from the destination may send to any neighbour at distance `d − c` over
+//! a link of cost `c`, which is 1 unless the network says otherwise. Routing needs only these
+//! *candidates* of each hop, for any number of paths: a three-level fat tree of 2 048 hosts has 256
+//! between two hosts, a torus of 16³ millions. Distances to an attachment are computed together,
+//! those to 64 attachments at once if several are used. Candidates of a switch are computed when a
+//! route first passes it. Memory: 8 bytes per pair of a switch and an attachment that is routed to,
+//! as most candidates are a range of the CSR; 8 more for numbers of paths.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -369,8 +368,8 @@ impl Scattered {
 }
 
 impl Distances<'_> {
-    /// Cost of a shortest path from `node` through switches, the links of hosts at 1; 0 from the host
-    /// itself, `None` if there is no path.
+    /// Cost of a shortest path from `node` through switches, the links of hosts at 1; 0 from the
+    /// host itself, `None` if there is no path.
     pub fn from(&self, node: NodeId) -> Option<u32> {
         let tables = &self.topology.paths;
         if node == self.topology.host(self.to) {

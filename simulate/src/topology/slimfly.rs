@@ -2,8 +2,8 @@
 //!
 //! M. Besta and T. Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014),
 //! section II: the graphs of B. McKay, M. Miller and J. Širáň, "A note on large graphs of diameter
-//! two and given maximum degree" (J. Combin. Theory B 74, 1998). For a prime power q = 4w + δ with δ
-//! of −1, 0 or 1 there are 2q² switches, each with (3q − δ) / 2 cables to others. Let ξ be a
+//! two and given maximum degree" (J. Combin. Theory B 74, 1998). For a prime power q = 4w + δ with
+//! δ of −1, 0 or 1 there are 2q² switches, each with (3q − δ) / 2 cables to others. Let ξ be a
 //! primitive element of GF(q), and X and X′ sets of powers of it:
 //!
 //! - (0, x, y) is joined with (0, x, y′) if y − y′ is in X,
@@ -149,9 +149,10 @@ mod tests {
     }
 
     /// The same in matrices: A² + A − 6I is all ones, so A has the eigenvalues 7, 2 and −3 (Hoffman
-    /// and Singleton, "On Moore graphs with diameters 2 and 3", IBM J. Res. Dev. 4, 1960). A division
-    /// of n switches in halves cuts at least (degree − second eigenvalue) · n/4 cables (Fiedler,
-    /// "Algebraic connectivity of graphs", 1973): 62.5 here. A random one cuts 89 in the mean.
+    /// and Singleton, "On Moore graphs with diameters 2 and 3", IBM J. Res. Dev. 4, 1960). A
+    /// division of n switches in halves cuts at least (degree − second eigenvalue) · n/4 cables
+    /// (Fiedler, "Algebraic connectivity of graphs", 1973): 62.5 here. A random one cuts 89 in the
+    /// mean.
     #[test]
     fn bisection_of_the_graph_of_hoffman_and_singleton() {
         let net = made("slimfly[q=5,hosts=1]");

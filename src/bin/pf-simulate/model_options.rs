@@ -103,7 +103,8 @@ pub(crate) struct FlowOptions {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Packet model")]
 pub(crate) struct PacketOptions {
-    /// Largest packet [default: dctcp and tcp 1500, usnic 9000, roce and ideal 4096 bytes of payload]
+    /// Largest packet [default: dctcp and tcp 1500, usnic 9000, roce and ideal 4096 bytes of
+    /// payload]
     #[arg(long, value_name = "SIZE")]
     mtu: Option<String>,
 

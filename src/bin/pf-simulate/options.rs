@@ -35,9 +35,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
 
-    /// Run the jobs of a log in the Standard Workload Format (SWF). Each runs the one of PHASES that
-    /// has as many ranks as the job has processors. Without one it runs --job-pattern, or the largest
-    /// of PHASES that it has processors for
+    /// Run the jobs of a log in the Standard Workload Format (SWF). Each runs the one of PHASES
+    /// that has as many ranks as the job has processors. Without one it runs --job-pattern, or the
+    /// largest of PHASES that it has processors for
     #[arg(long, value_name = "LOG.swf", conflicts_with = "flows")]
     jobs: Option<PathBuf>,
 
@@ -95,8 +95,8 @@ const EXAMPLES: &str = r"Examples:
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Axes")]
 pub(crate) struct AxisOptions {
-    /// GraphML files or star, fat-tree, xgft, leaf-spine, torus, mesh, hyperx, dragonfly, jellyfish,
-    /// slimfly: `fat-tree[k=8]`
+    /// GraphML files or star, fat-tree, xgft, leaf-spine, torus, mesh, hyperx, dragonfly,
+    /// jellyfish, slimfly: `fat-tree[k=8]`
     #[arg(long, value_name = "LIST")]
     topology: Option<String>,
 
@@ -126,8 +126,8 @@ pub(crate) struct AxisOptions {
     /// How messages become packets: ideal; usnic-2013 and usnic-4.1 with
     /// [pass,timeout,fast-retransmit,ack-delay,window,credits,tiny]; dctcp with
     /// [initial-window,least-timeout]; roce with [timeout,rate-control]; tcp with
-    /// [congestion,initial-window,least-timeout,ack-delay,window,host-queue]; flows have its headers
-    /// [default: ideal]
+    /// [congestion,initial-window,least-timeout,ack-delay,window,host-queue]; flows have its
+    /// headers [default: ideal]
     #[arg(long, value_name = "LIST", value_parser = offered(Axis::Transport), hide_possible_values = true)]
     transport: Option<String>,
 
@@ -159,8 +159,8 @@ pub(crate) struct NetworkOptions {
     what_if: Vec<String>,
 
     /// Take out links, switches or hosts: leaf0<>spine1, leaf0>spine1 for one direction,
-    /// leaf0<>spine1#1 for the second of parallel links, spine1; with @TIME it fails at that time of
-    /// the run, for --model traffic
+    /// leaf0<>spine1#1 for the second of parallel links, spine1; with @TIME it fails at that time
+    /// of the run, for --model traffic
     #[arg(long, value_name = "LINK,…", value_delimiter = ',')]
     fail: Vec<String>,
 

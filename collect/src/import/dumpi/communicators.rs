@@ -22,8 +22,8 @@ pub(super) struct Communicator {
 pub(super) struct Communicators {
     pub(super) ranks: u32,
     pub(super) made: Vec<Communicator>,
-    /// By rank: what each of its calls that make a communicator has made; `None` if that is unknown,
-    /// or nothing for this rank.
+    /// By rank: what each of its calls that make a communicator has made; `None` if that is
+    /// unknown, or nothing for this rank.
     pub(super) by_rank: Vec<Vec<Option<u32>>>,
     /// Calls of which the outcome is unknown.
     pub(super) unknown: u64,

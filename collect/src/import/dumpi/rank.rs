@@ -379,8 +379,8 @@ impl State<'_> {
         self.persistent.remove(&request);
     }
 
-    /// A receive that is to be cancelled did not take place, unless its status says otherwise. Where
-    /// statuses are not recorded, this is all that is known.
+    /// A receive that is to be cancelled did not take place, unless its status says otherwise.
+    /// Where statuses are not recorded, this is all that is known.
     fn cancel(&mut self, request: i32) {
         if self.wanted == Wanted::Receives
             && self.process.index.calls(n::TEST_CANCELLED).is_none_or(|calls| calls == 0)

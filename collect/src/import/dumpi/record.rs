@@ -64,7 +64,8 @@ pub(super) struct Layout {
     mask: u8,
     /// Where the arguments begin.
     arguments: u32,
-    /// Where those of the first fields are, from there on; empty if the record is too short for them.
+    /// Where those of the first fields are, from there on; empty if the record is too short for
+    /// them.
     fixed: &'static [u32],
     /// Of each other field; 0 for those that are not there.
     at: [u32; MOST_FIELDS],
@@ -163,7 +164,8 @@ impl Layout {
         }
     }
 
-    /// Finds the parts of the record that `bytes` begin with; `is_all` if the stream ends with them.
+    /// Finds the parts of the record that `bytes` begin with; `is_all` if the stream ends with
+    /// them.
     #[inline]
     pub(super) fn find(&mut self, bytes: &[u8], is_all: bool) -> Result<(), Stop> {
         let mut cursor = Cursor { bytes, at: 0, field: "the function" };
@@ -268,8 +270,8 @@ impl Layout {
         function.roles.is_some_and(|(own, root)| int(own) == int(root))
     }
 
-    /// The next record begins `past` bytes further on, by its function and mask; otherwise it begins
-    /// here.
+    /// The next record begins `past` bytes further on, by its function and mask; otherwise it
+    /// begins here.
     fn begins_a_record(&self, cursor: &Cursor<'_>, past: usize, is_all: bool) -> Result<bool, Stop> {
         let next = |at: usize| match cursor.bytes.get(at..) {
             Some([a, b, mask, ..]) => {

@@ -21,7 +21,8 @@ pub(super) struct Records {
     offset: u64,
     end: u64,
     layout: Layout,
-    /// `MPI_Finalize` was read: writers of one time marked the end by a 0, the number of `MPI_Send`.
+    /// `MPI_Finalize` was read: writers of one time marked the end by a 0, the number of
+    /// `MPI_Send`.
     is_finalized: bool,
 }
 

@@ -332,7 +332,8 @@ fn requests_complete_at_their_waits() {
     let isend = |bytes, request| {
         [Arg::Int(bytes), Arg::Handle(BYTE), Arg::Int(1), Arg::Int(7), Arg::Handle(WORLD), Arg::Int(request)]
     };
-    // Waitsome finds the second and third of four, Waitany the last, a test nothing, Waitall the rest.
+    // Waitsome finds the second and third of four, Waitany the last, a test nothing, Waitall the
+    // rest.
     for request in 0..4 {
         let at = 100 * S + 10 + request;
         files[0].call(number("MPI_Isend"), at, at + 1, &isend(10 + request as i32, 2 + request as i32));
@@ -415,8 +416,8 @@ fn persistent_requests_are_sent_as_often_as_they_are_started() {
     assert_eq!(trace.imported.summary.unmatched, Some(0));
 }
 
-/// Four ranks: a split into even and odd with reversed order, a dup of that, a 2×2 grid and its rows,
-/// a group of ranks 3 and 1, and a pair of intercommunicator and merge.
+/// Four ranks: a split into even and odd with reversed order, a dup of that, a 2×2 grid and its
+/// rows, a group of ranks 3 and 1, and a pair of intercommunicator and merge.
 #[test]
 fn communicators_are_replayed() {
     let at = 100 * S;

@@ -12,8 +12,8 @@ const FIRST_USER_TYPE: u16 = 28;
 
 /// Sizes of MPI's own types by handle, bytes: char, signed char, unsigned char, byte, wchar, short,
 /// unsigned short, int, unsigned, long, unsigned long, float, double, long double, long long int,
-/// unsigned long long, long long, packed, LB, UB, float-int, double-int, long-int, short-int, 2 int,
-/// long-double-int; those of the x86-64 System V ABI.
+/// unsigned long long, long long, packed, LB, UB, float-int, double-int, long-int, short-int, 2
+/// int, long-double-int; those of the x86-64 System V ABI.
 const OWN: [u64; 26] = [1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20];
 
 /// A size that is unknown.

@@ -2,8 +2,8 @@
 //!
 //! Magic u64, number of ranks u32, two u8, then for each rank where its data begin and end, u64,
 //! counted from behind the magic. A rank's data are the numbers of its operations and of those that
-//! wait for nothing, u32; the latter; 39 bytes for each operation; and lists of operations that wait
-//! for others (LogGOPSim, `Parser.hpp`).
+//! wait for nothing, u32; the latter; 39 bytes for each operation; and lists of operations that
+//! wait for others (LogGOPSim, `Parser.hpp`).
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! GOAL schedules (Group Operation Assembly Language; Hoefler, Siebert and Lumsdaine, ICPP 2009), as
-//! LogGOPSim and ATLAHS read them: text, or the binary form that `txt2bin` makes of it.
+//! GOAL schedules (Group Operation Assembly Language; Hoefler, Siebert and Lumsdaine, ICPP 2009),
+//! as LogGOPSim and ATLAHS read them: text, or the binary form that `txt2bin` makes of it.
 //!
 //! Each rank has sends, receives and computations; `a requires b` lets a wait for the end of b,
 //! `a irequires b` for its beginning. There are no times: lengths of computations are left out, as

@@ -39,7 +39,8 @@ struct Words<'a> {
 /// Reads the operations of all ranks.
 ///
 /// # Errors
-/// A statement that is none, with its line; ranks that are missing; an error of the operating system.
+/// A statement that is none, with its line; ranks that are missing; an error of the operating
+/// system.
 pub(super) fn read(input: &mut dyn BufRead) -> Result<Vec<GraphBuilder>> {
     let mut schedule = Schedule::default();
     let (mut bytes, mut number, mut offset) = (Vec::new(), 0u64, 0u64);

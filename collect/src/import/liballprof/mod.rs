@@ -1,8 +1,9 @@
 //! Traces of liballprof, the PMPI tracer of LogGOPSim and ATLAHS: a text a rank, a line a call.
 //!
-//! Lines that begin with `#` are remarks, two of which are read: the host, and the difference of its
-//! clock. The format says neither whose message a receive of any source took, nor which requests a
-//! waitany or test completed, nor the members of communicators. What is not known stays so.
+//! Lines that begin with `#` are remarks, two of which are read: the host, and the difference of
+//! its clock. The format says neither whose message a receive of any source took, nor which
+//! requests a waitany or test completed, nor the members of communicators. What is not known stays
+//! so.
 
 mod collective;
 mod line;
@@ -91,7 +92,8 @@ fn open(set: &FileSet) -> Result<Vec<Process>> {
     files.iter().enumerate().map(process).collect()
 }
 
-/// Bytes at the end of a file in which its last call is looked for: `MPI_Finalize` takes less than 100.
+/// Bytes at the end of a file in which its last call is looked for: `MPI_Finalize` takes less than
+/// 100.
 const TAIL: usize = 4 << 10;
 
 /// What is said of files that end before `MPI_Finalize`; those that are gzip'ed have a checksum

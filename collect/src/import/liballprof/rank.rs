@@ -65,8 +65,8 @@ struct State<'a> {
     wanted: Wanted,
     pending: Pending,
     persistent: FxHashMap<i64, Event>,
-    /// Bytes of a request: 8 (Open MPI), or 4 (MPICH), which an address shows that is no multiple of
-    /// 8.
+    /// Bytes of a request: 8 (Open MPI), or 4 (MPICH), which an address shows that is no multiple
+    /// of 8.
     request_bytes: i64,
     last_ns: i64,
 }
@@ -224,8 +224,8 @@ impl State<'_> {
         }
     }
 
-    /// The number of a communicator in the trace, and a rank of the run in it; `None` for those of a
-    /// part of the ranks, of which the format does not say the members.
+    /// The number of a communicator in the trace, and a rank of the run in it; `None` for those of
+    /// a part of the ranks, of which the format does not say the members.
     fn peer(&self, comm: Comm, peer: i64) -> Option<(u32, u32)> {
         let peer = u32::try_from(peer).ok().filter(|peer| *peer < comm.size)?;
         let number = self.number(comm)?;

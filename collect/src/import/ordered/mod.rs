@@ -1,13 +1,14 @@
 //! Programs without times: an order of all ranks' operations that is consistent with each program.
 //!
 //! GOAL, SimGrid's time-independent traces and Chakra's say what each rank does and what has to be
-//! over before. Each operation gets a *position*: one more than that of the operations it waits for;
-//! a receive also waits for its send, a collective for the last of its members. So positions are
-//! logical clocks (Lamport, "Time, clocks, and the ordering of events", 1978), in which every
-//! communication takes one step and computation none. They are no times and not to be taken for any.
+//! over before. Each operation gets a *position*: one more than that of the operations it waits
+//! for; a receive also waits for its send, a collective for the last of its members. So positions
+//! are logical clocks (Lamport, "Time, clocks, and the ordering of events", 1978), in which every
+//! communication takes one step and computation none. They are no times and not to be taken for
+//! any.
 //!
-//! [`schedule()`] executes a [`Program`] in the order of positions, so its messages leave in the order
-//! of a trace. Memory: the operations that wait, and messages that are sent and not received.
+//! [`schedule()`] executes a [`Program`] in the order of positions, so its messages leave in the
+//! order of a trace. Memory: the operations that wait, and messages that are sent and not received.
 
 mod graph;
 mod inbox;

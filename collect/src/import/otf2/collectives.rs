@@ -1,7 +1,7 @@
 //! Ends of collectives: what their calls were, and the messages that they are made of.
 //!
-//! The time of a message in a collective is unknown. As for recordings, it is set to the fraction of
-//! its round in the sender's call.
+//! The time of a message in a collective is unknown. As for recordings, it is set to the fraction
+//! of its round in the sender's call.
 
 use std::rc::Rc;
 

@@ -1,9 +1,9 @@
 //! OTF2, the Open Trace Format of Score-P, EZTrace and others, read without its C library.
 //!
 //! A trace is an anchor file `NAME.otf2`, global definitions `NAME.def`, and for each location (a
-//! thread of a process) events `NAME/ID.evt` and perhaps definitions `NAME/ID.def`. Read are, of the
-//! definitions, the clock, ranks, communicators, windows, the tables from local to global ids and
-//! the clock offsets; of the events, messages, collectives and one-sided operations. All other
+//! thread of a process) events `NAME/ID.evt` and perhaps definitions `NAME/ID.def`. Read are, of
+//! the definitions, the clock, ranks, communicators, windows, the tables from local to global ids
+//! and the clock offsets; of the events, messages, collectives and one-sided operations. All other
 //! records are passed over by their length. The layout is that of versions 1 to 3 (OTF2 3.0.2,
 //! `OTF2_EvtReader_inc.c`), in both orders of bytes.
 //!

@@ -3,8 +3,8 @@
 //! A file is a sequence of chunks. A chunk begins with `03`, its order of bytes (`42` little, `23`
 //! big endian), and the numbers of its first and last record; zeros fill it up. A record is its
 //! type, its length (a byte; 255: eight more follow) and fields. In files of events, `05` and eight
-//! bytes set the time of the records that follow; events with one compressed integer have no length,
-//! as the integer says its own. `02` ends the file.
+//! bytes set the time of the records that follow; events with one compressed integer have no
+//! length, as the integer says its own. `02` ends the file.
 
 use super::fields::Fields;
 use crate::import::set::Member;

@@ -1,8 +1,8 @@
 //! Bytes of a rank's part in a collective, from the two sums that an event has.
 //!
 //! Tools count differently. Score-P counts what a plain algorithm would move: in an allreduce of N
-//! ranks each sends its vector N times (`SCOREP_Mpi_Coll.c`). Others (EZTrace) give the sizes of the
-//! buffers as in the call's arguments, which in an alltoall is that of one block.
+//! ranks each sends its vector N times (`SCOREP_Mpi_Coll.c`). Others (EZTrace) give the sizes of
+//! the buffers as in the call's arguments, which in an alltoall is that of one block.
 
 use super::fields::UNDEFINED;
 use crate::trace::Operation;

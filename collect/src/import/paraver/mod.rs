@@ -1,5 +1,5 @@
-//! Paraver traces (Extrae, Dimemas): a text with all ranks (`.prv`), names of values (`.pcf`) and of
-//! objects (`.row`).
+//! Paraver traces (Extrae, Dimemas): a text with all ranks (`.prv`), names of values (`.pcf`) and
+//! of objects (`.row`).
 //!
 //! A line is a record: `1:` a state, `2:` events of a moment, `3:` a message with both of its ends,
 //! `c:` and `i:` communicators. Records are in the order of time, nearly: a message may stand where

@@ -17,6 +17,7 @@ use std::path::Path;
 use rank::RankFile;
 
 use super::input::read_bounded;
+use super::known_formats;
 use super::tar_files::{Endless, tar_files};
 use crate::trace::{Block, Header, Kind, MessageSize, Rank, RunFacts, Sink, Summary};
 use crate::{At, Cell, Error, Result, TrafficMatrix};
@@ -172,9 +173,10 @@ impl RankFiles {
     /// The run, if no rank is missing.
     pub(super) fn finish(mut self) -> Result<Aggregate> {
         let Some((ranks, _)) = self.n_procs else {
-            return Err(Error::data(
-                "holds no .json file, expected one for each rank (PFProf), or recordings of pf-profile (*.pfr)",
-            ));
+            let known = known_formats();
+            return Err(Error::data(format!(
+                "holds no trace: neither recordings of pf-profile (*.pfr) nor files of a known format (recognised by content: {known})"
+            )));
         };
         self.check_complete(ranks)?;
         // Each file's are sorted: stable sorting by rank merges them.

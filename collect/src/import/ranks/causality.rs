@@ -4,9 +4,9 @@
 //!
 //! The shortest time that messages seem to take from one host to another bounds the difference of
 //! their clocks on one side, messages back on the other. The offset is the middle of the interval,
-//! its error half the width. Hosts are joined by a minimum spanning tree of the narrowest intervals;
-//! errors add up along it. Clocks are taken to run at one rate: over an hour, 1 ppm of difference is
-//! 3.6 ms, which shows as an interval of negative width.
+//! its error half the width. Hosts are joined by a minimum spanning tree of the narrowest
+//! intervals; errors add up along it. Clocks are taken to run at one rate: over an hour, 1 ppm of
+//! difference is 3.6 ms, which shows as an interval of negative width.
 //!
 //! Memory: two numbers for each pair of hosts that talk, and for each barrier that is under way two
 //! for each host.

@@ -58,8 +58,9 @@ pub(super) trait Process: Sync + Sized {
     /// Errors of the operating system.
     fn lanes(&self, wanted: Wanted) -> Result<Vec<Self::Lane<'_>>>;
 
-    /// The ranks of a communicator, given as [`Expandable::On`], in their order; `None` if it is not
-    /// known, for intercommunicators, and if one of them has its collectives' messages recorded.
+    /// The ranks of a communicator, given as [`Expandable::On`], in their order; `None` if it is
+    /// not known, for intercommunicators, and if one of them has its collectives' messages
+    /// recorded.
     fn members(&self, communicator: u32, all: &[Self]) -> Option<Vec<u32>>;
 }
 

@@ -1,7 +1,7 @@
 //! Run directories of pf-profile, one recording per process.
 //!
-//! All records are read in one pass, per thread from front to back ([`lane`]), put on one time line,
-//! and joined by [`ranks`].
+//! All records are read in one pass, per thread from front to back ([`lane`]), put on one time
+//! line, and joined by [`ranks`].
 //!
 //! Memory: 32 KiB a thread of the program, 48 KiB with `expand`, and that of [`ranks`].
 

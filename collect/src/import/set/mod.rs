@@ -2,8 +2,8 @@
 //! in a tar; in any order, each gzip'ed or not.
 //!
 //! [`FileSet`] finds the files and keeps those of one format, which it recognises by their content.
-//! A format then reads the ranks from names or content, and [`complete()`] refuses a set with a rank
-//! missing or twice. Files of other content (a licence, a log) are passed over.
+//! A format then reads the ranks from names or content, and [`complete()`] refuses a set with a
+//! rank missing or twice. Files of other content (a licence, a log) are passed over.
 
 mod complete;
 mod member;
@@ -149,7 +149,8 @@ impl FileSet {
     }
 
     fn sorted(mut members: Vec<Member>) -> Self {
-        // The order of a directory is undefined; sorting determines which of two bad files is named.
+        // The order of a directory is undefined; sorting determines which of two bad files is
+        // named.
         members.sort_by(|a, b| a.name().cmp(b.name()));
         Self { members, named: None }
     }

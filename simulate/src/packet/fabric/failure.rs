@@ -9,9 +9,10 @@ use crate::topology::{LinkId, Topology};
 impl<'a> Fabric<'a> {
     /// Links between switches have failed, so that from `now` on the network is `topology`, whose
     /// nodes and links have the numbers that they had. Packets on a failed link or in its queue are
-    /// lost, and so are those that an old route still leads there; they count as losses. Pairs whose
-    /// route is cut off take the path that hashes choose, until another route is
-    /// [set](Self::set_route). Routes change at once everywhere: a real network takes time to notice.
+    /// lost, and so are those that an old route still leads there; they count as losses. Pairs
+    /// whose route is cut off take the path that hashes choose, until another route is
+    /// [set](Self::set_route). Routes change at once everywhere: a real network takes time to
+    /// notice.
     pub fn fail(&mut self, now: Picoseconds, topology: &'a Topology) {
         self.wait_until(now);
         self.topology = topology;

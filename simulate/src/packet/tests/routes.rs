@@ -34,8 +34,8 @@ fn connections_take_the_route_that_was_set_last() {
     }
 }
 
-/// The host has two links; a packet is on one of them when the route that leaves by the other one is
-/// set.
+/// The host has two links; a packet is on one of them when the route that leaves by the other one
+/// is set.
 #[test]
 fn a_packet_whose_route_is_replaced_still_arrives() {
     let net = network("h0-s0 h0-s1 s0-s2 s1-s2 s2-h1", 10.0, 1_000_000, 0);

@@ -17,7 +17,8 @@ pub enum TransportChoice {
     Ideal(Ideal),
     /// `dctcp[initial-window=10,least-timeout=1ms]`.
     Dctcp(Dctcp),
-    /// `tcp[congestion=cubic,initial-window=10,least-timeout=200ms,ack-delay=40ms,window=6MiB,host-queue=0]`.
+    /// `tcp` with `congestion=cubic`, `initial-window=10`, `least-timeout=200ms`, `ack-delay=40ms`,
+    /// `window=6MiB` and `host-queue=0`.
     Tcp(Tcp),
     /// `roce[timeout=1049us,rate-control=on]`.
     Roce(Roce),
@@ -40,8 +41,8 @@ const LEAST_MTU: u32 = 576;
 
 impl TransportChoice {
     /// The transport that the user chose. `mtu` is the largest IP packet of `dctcp`, `tcp` and
-    /// `usnic`, the largest payload of `roce` and `ideal`; the default is 1500, 1500, 9000, 4096 and
-    /// 4096 bytes.
+    /// `usnic`, the largest payload of `roce` and `ideal`; the default is 1500, 1500, 9000, 4096
+    /// and 4096 bytes.
     ///
     /// # Errors
     /// A name or a parameter that does not exist, a value that is none.

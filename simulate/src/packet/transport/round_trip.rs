@@ -2,7 +2,8 @@
 
 use crate::engine::Picoseconds;
 
-/// The smoothed round-trip time of a connection and its mean deviation: SRTT and RTTVAR of RFC 6298.
+/// The smoothed round-trip time of a connection and its mean deviation: SRTT and RTTVAR of RFC
+/// 6298.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundTrip {
     /// None before the first sample.

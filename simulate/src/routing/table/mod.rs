@@ -5,8 +5,8 @@
 //! its `mac` or name; an output port is a link's `port`, or the name of the next node. A host with
 //! several links takes the first one whose switch has an entry.
 //!
-//! A table that misses an entry that is needed, leads to a link that is not there, or goes around in
-//! a loop is an error that names the switch and the pair of hosts.
+//! A table that misses an entry that is needed, leads to a link that is not there, or goes around
+//! in a loop is an error that names the switch and the pair of hosts.
 
 mod opensm;
 mod raw;

@@ -1,9 +1,9 @@
 //! Loads of dense phases, whose pairs are too many to keep their routes.
 //!
-//! A router that [repeats](crate::routing::Router::repeats) walks each route when it is needed: once
-//! for the loads, once more for the pairs that send over the most loaded links. Hosts of one switch
-//! share a walk where the router forgets the source. Any other router is asked in parts, in the
-//! order of the pairs, with the loads so far.
+//! A router that [repeats](crate::routing::Router::repeats) walks each route when it is needed:
+//! once for the loads, once more for the pairs that send over the most loaded links. Hosts of one
+//! switch share a walk where the router forgets the source. Any other router is asked in parts, in
+//! the order of the pairs, with the loads so far.
 
 use phaseflow_collect::Result;
 use phaseflow_collect::trace::Rank;

@@ -2,8 +2,8 @@
 //! (selective acknowledgements, RFC 2018), which are lost, and how many are still on their way
 //! (RFC 6675).
 //!
-//! A packet is lost if enough packets sent after it have arrived: [`Scoreboard::find_lost`]. What is
-//! lost is sent again in order; a packet that is lost a second time is found by the timer alone.
+//! A packet is lost if enough packets sent after it have arrived: [`Scoreboard::find_lost`]. What
+//! is lost is sent again in order; a packet that is lost a second time is found by the timer alone.
 //! Memory: 512 bytes from the first packet out of order on.
 
 use super::super::reassembly::WINDOW;

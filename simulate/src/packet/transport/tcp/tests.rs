@@ -50,8 +50,8 @@ fn slow_start_doubles_in_each_round_trip() {
     }
 }
 
-/// The law of Mathis and others (1997), 1.22/√p packets, where losses are random: their measurements
-/// are within about a quarter of it. What precedes the first losses is left out.
+/// The law of Mathis and others (1997), 1.22/√p packets, where losses are random: their
+/// measurements are within about a quarter of it. What precedes the first losses is left out.
 #[test]
 fn reno_follows_the_square_root_law() {
     let round_trip = 20 * MS;
@@ -172,8 +172,8 @@ fn a_small_window_bounds_the_rate() {
     assert!(took.abs_diff(expected) < expected / 20, "{took} {expected}");
 }
 
-/// A queue of 780 packets overflows in slow start; HyStart++ ends it before (RFC 9406), at 4 ms or 33
-/// packets of queue, after which the window grows threefold at most.
+/// A queue of 780 packets overflows in slow start; HyStart++ ends it before (RFC 9406), at 4 ms or
+/// 33 packets of queue, after which the window grows threefold at most.
 #[test]
 fn cubic_leaves_slow_start_before_the_queue_is_full() {
     let mut graph = sketch("h0-s0 h1-s0");

@@ -24,8 +24,8 @@ impl Timeout {
         Self { round_trip: RoundTrip::default(), least, current: FIRST_TIMEOUT.max(least) }
     }
 
-    /// Adds a sample. The variation counts with its fourfold, at least with the least timeout, as in
-    /// Linux: the timeout is the smoothed time plus that.
+    /// Adds a sample. The variation counts with its fourfold, at least with the least timeout, as
+    /// in Linux: the timeout is the smoothed time plus that.
     pub(super) fn measure(&mut self, sample: Picoseconds) {
         let (smoothed, variation) = self.round_trip.measure(sample);
         let timeout = smoothed.saturating_add(variation.saturating_mul(4).max(self.least));

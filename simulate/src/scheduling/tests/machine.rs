@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
+use super::super::{Occasion, QueueView, QueuedJob, RunningJob, Scheduler};
 use crate::topology::test_tree::tree;
 
 /// A job: it runs no longer than its estimate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
-    pub(super) at: u64,
-    pub(super) processes: u32,
-    pub(super) run: u64,
-    pub(super) estimate: u64,
+pub(in super::super) struct Job {
+    pub(in super::super) at: u64,
+    pub(in super::super) processes: u32,
+    pub(in super::super) run: u64,
+    pub(in super::super) estimate: u64,
 }
 
 /// A job that runs, and its hosts.
@@ -41,7 +41,7 @@ fn select(free: &[bool], slots: &[u32], processes: u32) -> Vec<usize> {
 }
 
 /// Most slots that `processes` may occupy: removing the last host would leave too few.
-pub(super) fn bound(slots: &[u32], processes: u32) -> u64 {
+pub(in super::super) fn bound(slots: &[u32], processes: u32) -> u64 {
     let largest = *slots.iter().max().unwrap();
     if slots.iter().all(|s| *s == largest) {
         return u64::from(processes.div_ceil(largest) * largest);
@@ -64,9 +64,9 @@ fn start_without_backfilling(now: u64, free_slots: u64, processes: u32, mut ends
     start
 }
 
-/// Runs a machine with a scheduler. Returns the starts and, for each job that waits as the head, its
-/// guarantee: its start by the estimates if no other job starts from that moment on.
-pub(super) fn drive(
+/// Runs a machine with a scheduler. Returns the starts and, for each job that waits as the head,
+/// its guarantee: its start by the estimates if no other job starts from that moment on.
+pub(in super::super) fn drive(
     scheduler: &mut dyn Scheduler,
     slots: &[u32],
     jobs: &[Job],
@@ -157,7 +157,7 @@ fn jobs(most: u32) -> impl Strategy<Value = Vec<Job>> {
 }
 
 /// Hosts with their slots, alike or not, and jobs that fit.
-pub(super) fn machine() -> impl Strategy<Value = (Vec<u32>, Vec<Job>)> {
+pub(in super::super) fn machine() -> impl Strategy<Value = (Vec<u32>, Vec<Job>)> {
     let unlike = prop::collection::vec(1_u32..6, 1..9);
     let equal = (1_u32..6, 1_usize..9).prop_map(|(slots, hosts)| vec![slots; hosts]);
     prop_oneof![unlike, equal].prop_flat_map(|slots| {
