@@ -13,8 +13,10 @@ use phaseflow_collect::import::Input;
 use phaseflow_collect::pattern::{PatternName, Run};
 use phaseflow_segment::{Method, Options, Rewind, segment, write_with_messages};
 use phaseflow_simulate::result::{Cause, RunResult, StepKind};
-use phaseflow_simulate::run::{JobSource, Model, Setup, Submission, run as run_point};
-use phaseflow_simulate::topology::{Failure, Topology, TopologyChoice, TopologyOptions, topology};
+use phaseflow_simulate::run::{JobSource, KnownReplays, Model, Setup, Submission, run as run_point};
+use phaseflow_simulate::topology::{
+    Failure, LinkId, Scale, Topology, TopologyChoice, TopologyOptions, topology,
+};
 use phaseflow_simulate::workload::{Reading, Workload};
 use point::{algorithms, setup};
 
@@ -223,6 +225,44 @@ fn a_spine_that_fails_in_the_run_halves_what_is_left() {
     let setup = Setup { model: model.unwrap(), ..setup(&half_way, &workloads, &jobs) };
     let greedy = run_point(&setup, algorithms("fcfs", "linear", "greedy")).unwrap();
     close(makespans(&greedy)[0], seconds(round(2) + round(3) + round(4)));
+}
+
+/// A sweep over each link of a network at twice its capacity: phases whose messages do not take it
+/// are simulated once, and no result differs from that of a run of its own.
+#[test]
+fn replays_are_shared_by_points_that_differ_elsewhere() {
+    let whole = network("leaf-spine[leaves=2,spines=2,hosts=4]");
+    // The shift crosses the leaves, the pair stays in one.
+    let workloads = [workload("shift,pair", 8, 100_000, 3, false)];
+    let jobs = [at(0, 0.5)];
+    for model in [NO_COMPUTE, "flow[blame=on]", "flow[noise=0.2]", "flow[sampling=off]"] {
+        let workloads =
+            if model.contains("off") { &[workload("shift,pair", 8, 100_000, 3, true)] } else { &workloads };
+        let known = KnownReplays::default();
+        let choice = Choice::parse(model).unwrap();
+        let mut reused = Vec::new();
+        for link in (0..whole.link_count() as u32).map(LinkId) {
+            let name = |node| &whole.node(node).name;
+            let what = format!("{}>{}×2", name(whole.src(link)), name(whole.dst(link)));
+            let mut faster = whole.clone();
+            Scale::parse(&what).unwrap().apply(&mut faster).unwrap();
+            let of = |known_replays| {
+                let model = Model::new(&choice, &Choice::plain(""), &Choice::plain("recorded"), 1).unwrap();
+                let setup = Setup { model, known_replays, ..setup(&faster, workloads, &jobs) };
+                run_point(&setup, algorithms("fcfs", "linear", "dmodk")).unwrap()
+            };
+            let before = known.reused();
+            assert_eq!(of(None), of(Some(&known)), "{model}: {what}");
+            if known.reused() > before {
+                reused.push(what);
+            }
+        }
+        // Noise makes each replay another one. Without sampling, the run's own network is used.
+        let is_shared = !model.contains("noise") && !model.contains("off");
+        // The first link without messages, from s1.0 to s2.1, has the network as it is simulated.
+        let unused = ["s2.1>s1.0×2", "s1.1>s2.1×2", "s2.1>s1.1×2"];
+        assert_eq!(reused, unused[..if is_shared { 3 } else { 0 }], "{model}");
+    }
 }
 
 /// Packets on the failed spine are lost and sent again: the run takes longer than that of flows, by

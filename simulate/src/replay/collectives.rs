@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use phaseflow_collect::trace::{Call, Message, Operation};
 
 /// A collective operation that can be carried out in another way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Collective {
     /// What.
     pub operation: Operation,

@@ -37,9 +37,14 @@ pub(super) struct OperationPlace {
 }
 
 impl Noise {
+    /// True if computation varies at all.
+    pub fn is_any(&self) -> bool {
+        self.deviation > 0.0 || self.stragglers > 0.0
+    }
+
     /// The time that `time` of computation takes on a host, for the operation at `place`.
     pub(super) fn apply(&self, time: Picoseconds, host: HostId, place: OperationPlace) -> Picoseconds {
-        if self.deviation <= 0.0 && self.stragglers <= 0.0 {
+        if !self.is_any() {
             return time;
         }
         let mut factor = 1.0;

@@ -4,7 +4,7 @@ use phaseflow_collect::Error;
 
 /// What a rank does next. Numbers of messages are positions in
 /// [`Operations::messages`](super::Operations::messages).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Computes; index of a gap.
     Compute(u32),
@@ -24,7 +24,7 @@ pub enum Op {
 }
 
 /// A message of a replay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Transfer {
     /// Sending rank.
     pub src: u32,

@@ -4,7 +4,7 @@ use super::collectives::Collective;
 use super::op::{Op, Transfer};
 
 /// What each rank does, in its order. Memory: about 130 bytes a message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operations {
     pub(super) ops: Vec<Op>,
     /// By rank: where its operations end.

@@ -45,6 +45,14 @@ pub struct JobHosts<'h> {
     pub servers: &'h [HostId],
 }
 
+impl<'h> JobHosts<'h> {
+    /// By rank, then those of this many servers, which share hosts if there are more than hosts.
+    pub fn all(&self, servers: u32) -> impl Iterator<Item = HostId> + use<'h> {
+        let of_servers = self.servers.iter().chain(self.ranks).cycle().take(servers as usize);
+        self.ranks.iter().chain(of_servers).copied()
+    }
+}
+
 /// A replay to begin.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayRequest<'r, 'o> {
@@ -65,12 +73,17 @@ pub struct ReplayRequest<'r, 'o> {
 impl<'o, T: Transport> Replayer<'o, T> {
     /// A replayer without active replays.
     pub fn new(transport: T) -> Self {
+        Self::after(0, transport)
+    }
+
+    /// The same, whose first replay has the noise of one that comes after `begun` others.
+    pub fn after(begun: u64, transport: T) -> Self {
         Self {
             context: Context::new(transport),
             active: Vec::new(),
             free_slots: Vec::new(),
             arrived: Vec::new(),
-            begun: 0,
+            begun,
             records_ranks_by_stretch: false,
             is_beyond_clock: false,
         }
@@ -111,8 +124,6 @@ impl<'o, T: Transport> Replayer<'o, T> {
         let messages = operations.messages().iter();
         let (ranks, stretches) = (operations.ranks() as usize, operations.stretches());
         let by_stretch = if self.records_ranks_by_stretch { stretches * ranks } else { 0 };
-        let server_hosts = hosts.servers.iter().chain(hosts.ranks).cycle();
-        let server_hosts = server_hosts.take(operations.servers() as usize);
         let attributes_delays = options.blame && transport.attributes_delays();
         ActiveReplay {
             number: self.begun,
@@ -121,7 +132,7 @@ impl<'o, T: Transport> Replayer<'o, T> {
             job,
             operations,
             options,
-            hosts: hosts.ranks.iter().chain(server_hosts).copied().collect(),
+            hosts: hosts.all(operations.servers()).collect(),
             ranks: vec![RankState::starting(began); ranks],
             messages: messages.map(|message| ready(message.announced)).collect(),
             delays: attributes_delays.then(|| vec![Box::default(); operations.messages().len()]),

@@ -20,6 +20,7 @@ mod fidelity;
 mod independent;
 mod job;
 mod job_demands;
+mod known_replays;
 mod load_summary;
 mod message_network;
 mod model;
@@ -36,6 +37,8 @@ mod route_digests;
 mod senders;
 mod simulation;
 mod solo;
+mod solo_flows;
+mod solo_packets;
 mod time_series;
 mod window_replays;
 
@@ -56,6 +59,7 @@ use crate::workload::Workload;
 
 pub(crate) use independent::refusal;
 pub use independent::run_flows;
+pub use known_replays::KnownReplays;
 pub use model::{Model, PacketModel};
 pub use progress::{Progress, RunProgress};
 
@@ -178,6 +182,8 @@ pub struct Setup<'a> {
     pub model: Model,
     /// The progress that counts messages that have arrived.
     pub progress: Option<&'a RunProgress<'a>>,
+    /// Replays that the runs of a sweep share; `None` for a run of its own.
+    pub known_replays: Option<&'a KnownReplays>,
 }
 
 impl Setup<'_> {
@@ -211,15 +217,16 @@ pub fn run(setup: &Setup<'_>, algorithms: Algorithms) -> Result<RunResult> {
     if let Some(collective) = setup.model.collective() {
         programs.iter_mut().try_for_each(|program| program.replace(collective))?;
     }
-    let (topology, progress) = (setup.topology, setup.progress);
+    let (topology, progress, known) = (setup.topology, setup.progress, setup.known_replays);
     match &setup.model {
         Model::Traffic => Simulation::new(setup, &programs, algorithms, |_| Ok(Traffic))?.run(),
         Model::Flow(options, _) => {
-            let flows = |router: &SharedRouter| Ok(Replayers::of_flows(topology, router, options, progress));
+            let flows =
+                |router: &SharedRouter| Ok(Replayers::of_flows(topology, router, options, progress, known));
             Simulation::new(setup, &programs, algorithms, flows)?.run()
         }
         Model::Packet(model) => {
-            let packets = |_: &SharedRouter| Replayers::of_packets(topology, model, progress);
+            let packets = |_: &SharedRouter| Replayers::of_packets(topology, model, progress, known);
             Simulation::new(setup, &programs, algorithms, packets)?.run()
         }
     }

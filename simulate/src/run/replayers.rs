@@ -19,9 +19,12 @@ use rustc_hash::FxHashSet;
 
 use super::RunProgress;
 use super::fidelity;
+use super::known_replays::KnownReplays;
 use super::message_network::MessageNetwork;
 use super::model::PacketModel;
-use super::solo::{NetworkInterval, SoloNetwork, SoloReplay};
+use super::solo::{SoloNetwork, SoloOutcome, SoloReplay, SoloRequest};
+use super::solo_flows::{LinkPeak, SoloFlows};
+use super::solo_packets::SoloPackets;
 use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
 use crate::phase_packets::{Counts, PhasePackets};
@@ -40,27 +43,19 @@ pub(super) struct Replayers<'a> {
     /// Replays that share the network.
     pub(super) shared: Replayer<'a, MessageNetwork<'a>>,
     pub(super) ended: Vec<ReplayResult>,
-    /// Replays alone in the network, one after the other, on a clock of their own.
-    solo: Replayer<'a, MessageNetwork<'a>>,
-    /// Model `auto`: the replayer of phases whose model is flow.
-    fluid: Option<FluidReplayer<'a>>,
-    /// With `interference`: replays without other jobs, for comparison.
-    baseline: Option<Replayer<'a, MessageNetwork<'a>>>,
+    /// Packets of replays alone in the network, one after the other, on a clock of their own; `None`
+    /// where all messages are flows.
+    packets: Option<SoloPackets<'a>>,
+    /// Flows of replays alone in the network.
+    flows: SoloFlows<'a>,
+    /// Model `auto`: data for the choice of a phase's model.
+    fabric: Option<FabricOptions>,
     /// True if deadlocks and wrong sums are results instead of errors.
     pub(super) allow_hang: bool,
-    /// Clock of the replays alone in the network.
-    solo_now: Picoseconds,
     topology: &'a Topology,
     /// The routes of messages as flows, and in the same network without sharing.
     routes: MessageRoutes,
     replays: u64,
-}
-
-/// The replayer of flows of model `auto`.
-struct FluidReplayer<'a> {
-    replayer: Replayer<'a, MessageNetwork<'a>>,
-    /// Data for the choice of a phase's model.
-    fabric: FabricOptions,
 }
 
 impl<'a> Replayers<'a> {
@@ -70,12 +65,12 @@ impl<'a> Replayers<'a> {
         router: &SharedRouter,
         options: &Options,
         progress: Option<&'a RunProgress<'a>>,
+        known: Option<&'a KnownReplays>,
     ) -> Self {
         let routes = MessageRoutes::of(router);
-        let network = || MessageNetwork::flows_of(topology, routes.clone(), options, progress);
-        let baseline = options.interference.then(|| Replayer::new(network()));
-        let networks = [network(), network()];
-        Self::new(topology, routes, *options, networks, None, baseline, false)
+        let shared = MessageNetwork::flows_of(topology, routes.clone(), options, progress);
+        let flows = SoloFlows::new(topology, routes.clone(), *options, progress, known);
+        Self::new(topology, routes, *options, shared, flows)
     }
 
     /// Replays whose messages are packets, or flows too where the model is chosen phase by phase.
@@ -86,40 +81,37 @@ impl<'a> Replayers<'a> {
         topology: &'a Topology,
         model: &PacketModel,
         progress: Option<&'a RunProgress<'a>>,
+        known: Option<&'a KnownReplays>,
     ) -> Result<Self> {
         let network = || MessageNetwork::packets_of(topology, model, progress);
-        let networks = [network()?, network()?];
         // Packet networks know routes that were set.
         let routes = MessageRoutes::default();
-        let fluid = model.is_chosen.then(|| {
-            let flows = MessageNetwork::flows_of(topology, routes.clone(), &model.options, progress);
-            FluidReplayer { replayer: Replayer::new(flows), fabric: model.fabric.worst(topology) }
-        });
+        let flows = SoloFlows::new(topology, routes.clone(), model.options, progress, known);
         let interferes = model.options.interference;
-        let baseline = interferes.then(network).transpose()?.map(Replayer::new);
-        Ok(Self::new(topology, routes, model.options, networks, fluid, baseline, model.allow_hang))
+        let packets = SoloPackets::new(network()?, interferes.then(network).transpose()?);
+        Ok(Self {
+            packets: Some(packets),
+            fabric: model.is_chosen.then(|| model.fabric.worst(topology)),
+            allow_hang: model.allow_hang,
+            ..Self::new(topology, routes, model.options, network()?, flows)
+        })
     }
 
     fn new(
         topology: &'a Topology,
         routes: MessageRoutes,
         options: Options,
-        [together, own]: [MessageNetwork<'a>; 2],
-        fluid: Option<FluidReplayer<'a>>,
-        baseline: Option<Replayer<'a, MessageNetwork<'a>>>,
-        allow_hang: bool,
+        shared: MessageNetwork<'a>,
+        flows: SoloFlows<'a>,
     ) -> Self {
-        let (shared, mut solo) = (Replayer::new(together), Replayer::new(own));
-        solo.record_ranks_by_stretch();
         Self {
             options,
-            shared,
+            shared: Replayer::new(shared),
             ended: Vec::new(),
-            solo,
-            fluid,
-            baseline,
-            allow_hang,
-            solo_now: 0,
+            packets: None,
+            flows,
+            fabric: None,
+            allow_hang: false,
             topology,
             routes,
             replays: 0,
@@ -128,7 +120,7 @@ impl<'a> Replayers<'a> {
 
     /// True if the model is chosen phase by phase.
     pub(super) fn chooses(&self) -> bool {
-        self.fluid.is_some()
+        self.fabric.is_some()
     }
 
     /// The model of a phase: [`fidelity::choose`].
@@ -139,7 +131,7 @@ impl<'a> Replayers<'a> {
         peak: Option<f64>,
         fits: bool,
     ) -> Chosen {
-        let fabric = self.fluid.as_ref().map(|fluid| fluid.fabric).unwrap_or_default();
+        let fabric = self.fabric.unwrap_or_default();
         fidelity::choose(operations, hosts, &fabric, peak, fits)
     }
 
@@ -172,48 +164,14 @@ impl<'a> Replayers<'a> {
         skew: &[Picoseconds],
         on: SoloNetwork,
     ) -> Result<SoloReplay> {
-        let solo = match (on, &mut self.fluid, &mut self.baseline) {
-            (SoloNetwork::Flows, Some(fluid), _) => &mut fluid.replayer,
-            (SoloNetwork::Baseline, _, Some(baseline)) => baseline,
-            _ => &mut self.solo,
+        let request = SoloRequest { job, operations, hosts, skew, on };
+        let replay = match &mut self.packets {
+            Some(packets) if on != SoloNetwork::Flows => packets.replay(&request, &self.options)?,
+            _ => self.flows.replay(&request)?,
         };
-        let last = self.solo_now.saturating_add(skew.iter().copied().max().unwrap_or(0));
-        let starts: Vec<Picoseconds> = skew.iter().map(|lead| last - lead).collect();
-        let mut before = solo.transport().take_counts(self.solo_now);
-        let mut replay = SoloReplay::default();
-        let options = if on == SoloNetwork::Baseline { self.options.without_paths() } else { self.options };
-        solo.begin(ReplayRequest { token: 0, job, operations, hosts, starts: &starts, options });
-        let mut ended = Vec::new();
-        // Messages without a waiting rank must also arrive before the next replay.
-        while let Some(now) = solo.next(Picoseconds::MAX) {
-            let was_over = !ended.is_empty();
-            solo.advance(now, &mut ended);
-            self.solo_now = now;
-            let crossed = solo.take_crossed().last().map(|crossing| crossing.boundary + 1);
-            let over = ended.first().filter(|_| !was_over);
-            let stretches = over.map(|result| result.stretches.len()).or(crossed);
-            if let Some(stretches) = stretches {
-                replay.add_interval(
-                    stretches,
-                    NetworkInterval::measure(solo.transport(), &mut before, job, now),
-                );
-            }
-        }
-        // The next replay also begins after the last acknowledgements have arrived.
-        self.solo_now = self.solo_now.max(solo.transport().now());
-        if let Some(failure) = solo.failure() {
-            return Err(failure);
-        }
-        replay.result = ended.pop();
-        if replay.result.is_none() && !self.allow_hang {
-            let deadlock = solo.deadlock().map_or_else(String::new, |(_, text)| text);
+        let SoloOutcome { replay, deadlock } = replay;
+        if let Some(deadlock) = deadlock.filter(|_| !self.allow_hang) {
             return Err(Error::data(deadlock));
-        }
-        let rest = NetworkInterval::measure(solo.transport(), &mut before, job, self.solo_now);
-        solo.transport().forget_owner_traffic(job);
-        match replay.result {
-            Some(_) => replay.add_rest(rest),
-            None => replay.add_interval(replay.carried.len() + 1, rest),
         }
         if let Some(packets) = replay.packets.as_deref().filter(|_| !self.allow_hang) {
             let sum = |part: fn(&PacketCounts) -> u64| packets.iter().map(|of| part(&of.counts)).sum();
@@ -254,9 +212,8 @@ impl<'a> Replayers<'a> {
             return;
         }
         self.shared.transport().route(src, dst, links);
-        self.solo.transport().route(src, dst, links);
-        for other in self.fluid.iter_mut().map(|fluid| &mut fluid.replayer).chain(&mut self.baseline) {
-            other.transport().route(src, dst, links);
+        if let Some(packets) = &mut self.packets {
+            packets.each_network(|network, _| network.route(src, dst, links));
         }
     }
 
@@ -265,9 +222,9 @@ impl<'a> Replayers<'a> {
     pub(super) fn fail(&mut self, now: Picoseconds, topology: &'a Topology) {
         self.topology = topology;
         self.shared.transport().fail(now, topology);
-        self.solo.transport().fail(self.solo_now, topology);
-        for other in self.fluid.iter_mut().map(|fluid| &mut fluid.replayer).chain(&mut self.baseline) {
-            other.transport().fail(self.solo_now, topology);
+        self.flows.fail(topology);
+        if let Some(packets) = &mut self.packets {
+            packets.each_network(|network, now| network.fail(now, topology));
         }
     }
 
@@ -297,13 +254,13 @@ impl<'a> Replayers<'a> {
 
     /// Usage of links over the whole simulation.
     pub(super) fn describe(&mut self, topology: &Topology, statistics: &mut RunStatistics) {
-        let networks = [self.shared.transport().flows(), self.solo.transport().flows()];
-        let [Some(shared), Some(own)] = networks else { return };
-        let networks = [shared, own];
+        let Some(shared) = self.shared.transport().flows() else { return };
+        let alone = self.flows.peaks();
         let usage = |link: LinkId| {
-            let [a, b] = networks.map(|network| network.usage(link));
+            let together = LinkPeak::of(shared, link);
+            let peak = alone.get(link.0 as usize).map_or(together, |alone| together.max(*alone));
             // Rounding of rates can bring their sum slightly above the capacity.
-            (a.peak_utilization.max(b.peak_utilization).min(1.0), a.peak_flows.max(b.peak_flows))
+            (peak.utilization.min(1.0), peak.flows)
         };
         let links = || (0..topology.link_count() as u32).map(LinkId);
         let between = || links().filter(|link| topology.between_switches(*link)).map(usage);

@@ -1,10 +1,12 @@
 //! A replay alone in the network: its result, packets and link bytes.
 
+use phaseflow_collect::Result;
+
 use super::message_network::MessageNetwork;
 use crate::engine::Picoseconds;
 use crate::phase_packets::{Counts, PhasePackets};
-use crate::replay::ReplayResult;
-use crate::topology::LinkId;
+use crate::replay::{JobHosts, Operations, Options, ReplayRequest, ReplayResult, Replayer};
+use crate::topology::{HostId, LinkId};
 
 /// The network of a replay that is alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +19,83 @@ pub(super) enum SoloNetwork {
     Baseline,
 }
 
+/// A replay to simulate; each rank starts `skew` before the last one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SoloRequest<'r, 'a> {
+    pub(super) job: u32,
+    pub(super) operations: &'a Operations,
+    pub(super) hosts: JobHosts<'r>,
+    pub(super) skew: &'r [Picoseconds],
+    pub(super) on: SoloNetwork,
+}
+
+impl SoloRequest<'_, '_> {
+    /// By rank, servers last.
+    pub(super) fn all_hosts(&self) -> impl Iterator<Item = HostId> {
+        self.hosts.all(self.operations.servers())
+    }
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub(super) struct SoloOutcome {
+    pub(super) replay: SoloReplay,
+    /// Why the replay has no end, if it has none.
+    pub(super) deadlock: Option<String>,
+}
+
+/// Replays operations in an idle network, at the time `clock`, which advances to the end.
+///
+/// # Errors
+/// A failure of the network.
+pub(super) fn replay<'a>(
+    replayer: &mut Replayer<'a, MessageNetwork<'a>>,
+    clock: &mut Picoseconds,
+    request: &SoloRequest<'_, 'a>,
+    options: &Options,
+) -> Result<SoloOutcome> {
+    let SoloRequest { job, operations, hosts, skew, on } = *request;
+    let last = clock.saturating_add(skew.iter().copied().max().unwrap_or(0));
+    let starts: Vec<Picoseconds> = skew.iter().map(|lead| last - lead).collect();
+    let mut before = replayer.transport().take_counts(*clock);
+    let mut replay = SoloReplay::default();
+    let options = if on == SoloNetwork::Baseline { options.without_paths() } else { *options };
+    replayer.begin(ReplayRequest { token: 0, job, operations, hosts, starts: &starts, options });
+    let mut ended = Vec::new();
+    // Messages without a waiting rank must also arrive before the next replay.
+    while let Some(now) = replayer.next(Picoseconds::MAX) {
+        let was_over = !ended.is_empty();
+        replayer.advance(now, &mut ended);
+        *clock = now;
+        let crossed = replayer.take_crossed().last().map(|crossing| crossing.boundary + 1);
+        let over = ended.first().filter(|_| !was_over);
+        let stretches = over.map(|result| result.stretches.len()).or(crossed);
+        if let Some(stretches) = stretches {
+            replay.add_interval(
+                stretches,
+                NetworkInterval::measure(replayer.transport(), &mut before, job, now),
+            );
+        }
+    }
+    // The next replay also begins after the last acknowledgements have arrived.
+    *clock = (*clock).max(replayer.transport().now());
+    if let Some(failure) = replayer.failure() {
+        return Err(failure);
+    }
+    replay.result = ended.pop();
+    let deadlock =
+        replay.result.is_none().then(|| replayer.deadlock().map_or_else(String::new, |(_, text)| text));
+    let rest = NetworkInterval::measure(replayer.transport(), &mut before, job, *clock);
+    replayer.transport().forget_owner_traffic(job);
+    match replay.result {
+        Some(_) => replay.add_rest(rest),
+        None => replay.add_interval(replay.carried.len() + 1, rest),
+    }
+    Ok(SoloOutcome { replay, deadlock })
+}
+
 /// A finished replay that was alone in the network.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SoloReplay {
     /// `None` if it has no end.
     pub(super) result: Option<ReplayResult>,
@@ -32,6 +109,20 @@ pub(super) struct SoloReplay {
 }
 
 impl SoloReplay {
+    /// Bytes that it takes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let of_result = |result: &ReplayResult| {
+            let steps = result.details.as_ref().map_or(0, |details| size_of_val(&details.steps[..]));
+            size_of_val(&result.ends[..])
+                + size_of_val(&result.stretches[..])
+                + size_of_val(&result.accounts[..])
+                + size_of_val(&result.accounts_by_stretch[..])
+                + steps
+        };
+        let carried = self.carried.iter().map(|part| size_of_val(&part[..])).sum::<usize>();
+        self.result.as_ref().map_or(0, of_result) + carried + size_of_val(&self.tail[..]) + size_of::<Self>()
+    }
+
     /// Adds the counts of the network since the previous interval to the last of `stretches`
     /// stretches. Of stretches that end at one time, only the last one counts.
     pub(super) fn add_interval(&mut self, stretches: usize, since: NetworkInterval) {

@@ -116,6 +116,7 @@ impl Sweep {
             record_routes,
             model: self.model(point)?,
             progress: Some(&progress),
+            known_replays: (self.points > 1).then_some(&self.known_replays),
             link_statistics: if is_listed { LinkStatistics::Jobs } else { LinkStatistics::Run },
         };
         run(&setup, algorithms)

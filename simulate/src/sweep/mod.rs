@@ -36,7 +36,7 @@ use serde::Serialize;
 use crate::flow_list::FlowList;
 use crate::result::RunLabels;
 use crate::routing::RouterPool;
-use crate::run::{JobSource, Submission, refusal};
+use crate::run::{JobSource, KnownReplays, Submission, refusal};
 use crate::scenario::{Axes, Axis, Job};
 use crate::topology::Topology;
 use crate::workload::{Reading, Workload};
@@ -57,6 +57,8 @@ pub struct Sweep {
     table_digests: BTreeMap<String, String>,
     /// Routers for the next run.
     routers: RouterPool,
+    /// Replays that points share.
+    known_replays: KnownReplays,
     jobs: Vec<JobSource>,
     settings: Settings,
     repeat: u32,
@@ -141,6 +143,7 @@ impl Sweep {
             workload_digests,
             table_digests: identity::of_tables(plan.axes.get(Axis::Router)),
             routers: RouterPool::default(),
+            known_replays: KnownReplays::default(),
             axes: plan.axes,
             jobs,
             settings: plan.settings,

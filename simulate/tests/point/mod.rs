@@ -17,6 +17,7 @@ pub(crate) fn setup<'a>(
 ) -> Setup<'a> {
     Setup {
         progress: None,
+        known_replays: None,
         labels: RunLabels { seed: 1, ..RunLabels::default() },
         topology,
         topology_index: 0,
