@@ -104,7 +104,10 @@ impl Offsets {
         let mut bytes = [0; 8 * (MOST_OFFSETS + 1)];
         let start = length.saturating_sub(bytes.len() as u64);
         let found = member.read_at(&mut bytes, start)?;
-        let words = bytes[..found].as_chunks::<8>().0;
+        // Words end where the file does.
+        let odd = found % 8;
+        let start = start + odd as u64;
+        let words = bytes[odd..found].as_chunks::<8>().0;
         // The first word of a file is the same magic.
         let first = usize::from(start == 0);
         let magic = (first..words.len().saturating_sub(FEWEST_OFFSETS)).find(|at| words[*at] == MAGIC);
@@ -117,8 +120,8 @@ impl Offsets {
         };
         // From the end: the offsets that a version lacks are those in front.
         let offset = |from_end: usize| {
-            let at = words.len() - 1 - from_end;
-            if at > magic { u64::from_be_bytes(words[at]) } else { 0 }
+            let at = (words.len() - 1).checked_sub(from_end).filter(|at| *at > magic);
+            at.map_or(0, |at| u64::from_be_bytes(words[at]))
         };
         Ok(Self {
             keyvals: offset(0),

@@ -725,6 +725,18 @@ fn rich() -> [Vec<u8>; 2] {
     files.map(|file| file.finish())
 }
 
+/// An index of the fewest words, in a file with nothing else.
+#[test]
+fn a_short_index_has_the_offsets_that_it_has() {
+    for words in 3..12 {
+        for odd in 0..8 {
+            let index = std::iter::repeat_n(0_u64.to_be_bytes(), words).flatten();
+            let file: Vec<u8> = MAGIC.into_iter().chain(vec![0; odd]).chain(MAGIC).chain(index).collect();
+            survives(&[file.clone(), file]);
+        }
+    }
+}
+
 /// A file without its end has no index, which says where records are.
 #[test]
 fn cut_files_say_where() {
