@@ -7,7 +7,8 @@
 //! - A job alone in the network: each rank goes from one stage to the next on its own. The phase
 //!   and the process skew (how much earlier than the last rank each one enters a stage) determine
 //!   the result. A stage is therefore simulated on a clock of its own. Later stages of the phase
-//!   with the same skew reuse its result. Messages of two stages do not share links.
+//!   with the same skew reuse its result, as do other points of a sweep where messages are
+//!   [flows](super::solo_flows). Messages of two stages do not share links.
 //! - A job with others, at the beginning of a stage or submitted before its end: the stage is
 //!   simulated together with theirs, each time anew. It begins for all ranks when the last rank has
 //!   ended the previous stage.
