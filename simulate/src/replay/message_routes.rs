@@ -25,18 +25,34 @@ enum Source {
     Set(Rc<RefCell<SetRoutes>>),
 }
 
-/// Routes by pair of hosts, in one arena.
+/// Routes by pair of hosts. A source has a table of its own: messages of one rank follow each other,
+/// and find it in the cache.
 #[derive(Debug, Default)]
 struct SetRoutes {
-    /// By pair: its links from the first to before the last of these places.
-    places: FxHashMap<(u32, u32), (u32, u32)>,
+    /// By source, then destination: the position of its route.
+    positions: Vec<FxHashMap<u32, u32>>,
+    /// At the position of a route the number of its links, then these.
     links: Vec<LinkId>,
 }
 
 impl SetRoutes {
     fn get(&self, src: HostId, dst: HostId) -> Option<&[LinkId]> {
-        let (from, until) = self.places.get(&(src.0, dst.0))?;
-        self.links.get(*from as usize..*until as usize)
+        let position = *self.positions.get(src.0 as usize)?.get(&dst.0)?;
+        self.at(position)
+    }
+
+    fn at(&self, position: u32) -> Option<&[LinkId]> {
+        let (count, links) = self.links.get(position as usize..)?.split_first()?;
+        links.get(..count.0 as usize)
+    }
+
+    fn insert(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
+        let position = self.links.len() as u32; // 16 GB of links before it overflows
+        self.links.push(LinkId(links.len() as u32));
+        self.links.extend_from_slice(links);
+        let least = self.positions.len().max(src.0 as usize + 1);
+        self.positions.resize_with(least, FxHashMap::default);
+        self.positions[src.0 as usize].insert(dst.0, position);
     }
 }
 
@@ -65,19 +81,23 @@ impl MessageRoutes {
         matches!(self.0, Source::Router(_))
     }
 
+    /// Room for the routes of `pairs` more pairs, with `links` links in all.
+    pub fn reserve(&self, pairs: usize, links: usize) {
+        if let Source::Set(known) = &self.0 {
+            known.borrow_mut().links.reserve(pairs + links);
+        }
+    }
+
     /// Messages between two hosts take these links from now on; true if they took others, or none,
     /// before. The memory of a replaced route is not freed.
     pub fn set(&self, src: HostId, dst: HostId, links: &[LinkId]) -> bool {
         let Source::Set(known) = &self.0 else { return false };
         let mut known = known.borrow_mut();
-        if known.get(src, dst) == Some(links) {
-            return false;
+        let is_new = known.get(src, dst) != Some(links);
+        if is_new {
+            known.insert(src, dst, links);
         }
-        let from = known.links.len() as u32; // 16 GB of links before it overflows
-        known.links.extend_from_slice(links);
-        let until = known.links.len() as u32;
-        known.places.insert((src.0, dst.0), (from, until));
-        true
+        is_new
     }
 
     /// True if a pair of hosts has a route.
@@ -92,12 +112,13 @@ impl MessageRoutes {
     pub fn cut_off(&self, topology: &Topology) -> Vec<(HostId, HostId)> {
         let Source::Set(known) = &self.0 else { return Vec::new() };
         let known = known.borrow();
-        let is_cut = |(from, until): &(u32, u32)| {
-            known.links[*from as usize..*until as usize].iter().any(|link| !topology.is_up(*link))
-        };
-        let cut = known.places.iter().filter(|(_, place)| is_cut(place));
-        let mut pairs: Vec<(HostId, HostId)> =
-            cut.map(|((src, dst), _)| (HostId(*src), HostId(*dst))).collect();
+        let is_cut =
+            |position: u32| known.at(position).unwrap_or_default().iter().any(|link| !topology.is_up(*link));
+        let routes = (0..).zip(&known.positions).flat_map(|(src, positions)| {
+            positions.iter().map(move |(dst, position)| (HostId(src), HostId(*dst), *position))
+        });
+        let cut = routes.filter(|(.., position)| is_cut(*position));
+        let mut pairs: Vec<(HostId, HostId)> = cut.map(|(src, dst, _)| (src, dst)).collect();
         pairs.sort_unstable();
         pairs
     }

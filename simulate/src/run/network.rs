@@ -110,7 +110,12 @@ impl<'a> Network<'a> {
             placement: query.placement,
             matrix: query.matrix,
         };
-        self.router.borrow_mut().route(&request, routes)
+        self.router.borrow_mut().route(&request, routes)?;
+        // Half a gigabyte for an all-to-all of 4 096 hosts.
+        if self.demands.len() >= DENSE {
+            self.demands = Vec::new();
+        }
+        Ok(())
     }
 
     /// Asks the router for pairs of hosts that the matrix of `question` lacks.

@@ -207,6 +207,11 @@ impl<'a> Replayers<'a> {
         self.routes.has(src, dst)
     }
 
+    /// Room for the routes of `pairs` more pairs, with `links` links in all.
+    pub(super) fn reserve_routes(&self, pairs: usize, links: usize) {
+        self.routes.reserve(pairs, links);
+    }
+
     /// Messages between two hosts take these links from now on.
     pub(super) fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
         if !self.routes.set(src, dst, links) {

@@ -112,6 +112,9 @@ pub(super) trait JobModel<'a>: Sized {
     /// True if the model needs the [route](Self::route) of each pair of hosts.
     fn takes_routes(&self) -> bool;
 
+    /// Room for the [routes](Self::route) of `pairs` more pairs, with `links` links in all.
+    fn reserve_routes(&mut self, pairs: usize, links: usize);
+
     /// Messages between two hosts take these links from now on.
     fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]);
 

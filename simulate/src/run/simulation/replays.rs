@@ -75,6 +75,10 @@ impl<'a> JobModel<'a> for Replayers<'a> {
         Replayers::takes_routes(self)
     }
 
+    fn reserve_routes(&mut self, pairs: usize, links: usize) {
+        Replayers::reserve_routes(self, pairs, links);
+    }
+
     fn route(&mut self, src: HostId, dst: HostId, links: &[LinkId]) {
         Replayers::route(self, src, dst, links);
     }

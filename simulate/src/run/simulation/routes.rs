@@ -46,6 +46,10 @@ impl<'a, M: JobModel<'a>> Simulation<'a, M> {
 
         let host = |number: u32| job.local_hosts[number as usize];
         if self.model.takes_routes() {
+            if is_dense {
+                let links = (0..demands.pairs.len()).map(|pair| route_of(pair).len()).sum();
+                self.model.reserve_routes(demands.pairs.len(), links);
+            }
             for (i, pair) in demands.pairs.iter().enumerate() {
                 self.model.route(host(pair.src), host(pair.dst), route_of(i));
             }

@@ -75,6 +75,8 @@ impl<'a> JobModel<'a> for Traffic {
         false
     }
 
+    fn reserve_routes(&mut self, _: usize, _: usize) {}
+
     fn route(&mut self, _: HostId, _: HostId, _: &[LinkId]) {}
 
     fn initial_delay(&self) -> Option<i128> {
