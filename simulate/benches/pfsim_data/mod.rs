@@ -69,6 +69,7 @@ pub(crate) fn setup<'a>(
 ) -> Setup<'a> {
     Setup {
         progress: None,
+        known_replays: None,
         labels: labels(1),
         topology,
         topology_index: 0,

@@ -25,8 +25,8 @@ enum Source {
     Set(Rc<RefCell<SetRoutes>>),
 }
 
-/// Routes by pair of hosts. A source has a table of its own: messages of one rank follow each other,
-/// and find it in the cache.
+/// Routes by pair of hosts. A source has a table of its own: messages of one rank follow each
+/// other, and find it in the cache.
 #[derive(Debug, Default)]
 struct SetRoutes {
     /// By source, then destination: the position of its route.

@@ -2,9 +2,10 @@
 //!
 //! A replay that has the network to itself depends on its operations, its options, the hosts of its
 //! ranks and their starts, and of the network on the links of its routes alone. Points that agree
-//! in all of these have the same result to the bit, since each replay has a network of its own: points
-//! that differ in a link that no message takes, in the scheduler, or in a router or mapping that
-//! comes to the same routes. Results therefore do not depend on which point is simulated first.
+//! in all of these have the same result to the bit, since each replay has a network of its own:
+//! points that differ in a link that no message takes, in the scheduler, or in a router or mapping
+//! that comes to the same routes. Results therefore do not depend on which point is simulated
+//! first.
 //!
 //! Memory: results up to [`MOST_BYTES`], and while a digest is computed, 16 bytes for each pair of
 //! hosts of the replay.
@@ -15,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use phaseflow_collect::Result;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::link_peak::LinkPeak;
 use super::solo::{SoloNetwork, SoloOutcome, SoloRequest};
-use super::solo_flows::LinkPeak;
 use crate::replay::{MessageRoutes, Noise, Options, Rendezvous};
 use crate::routing::Routes;
 use crate::topology::{HostId, LinkId, Topology};

@@ -21,6 +21,7 @@ mod independent;
 mod job;
 mod job_demands;
 mod known_replays;
+mod link_peak;
 mod load_summary;
 mod message_network;
 mod model;

@@ -21,10 +21,11 @@ use rustc_hash::FxHashSet;
 use super::RunProgress;
 use super::fidelity;
 use super::known_replays::KnownReplays;
+use super::link_peak::LinkPeak;
 use super::message_network::MessageNetwork;
 use super::model::PacketModel;
 use super::solo::{SoloNetwork, SoloOutcome, SoloReplay, SoloRequest};
-use super::solo_flows::{LinkPeak, SoloFlows};
+use super::solo_flows::SoloFlows;
 use super::solo_packets::SoloPackets;
 use crate::engine::Picoseconds;
 use crate::packet::FabricOptions;
@@ -44,8 +45,8 @@ pub(super) struct Replayers<'a> {
     /// Replays that share the network.
     pub(super) shared: Replayer<'a, MessageNetwork<'a>>,
     pub(super) ended: Vec<ReplayResult>,
-    /// Packets of replays alone in the network, one after the other, on a clock of their own; `None`
-    /// where all messages are flows.
+    /// Packets of replays alone in the network, one after the other, on a clock of their own;
+    /// `None` where all messages are flows.
     packets: Option<SoloPackets<'a>>,
     /// Flows of replays alone in the network.
     flows: SoloFlows<'a>,

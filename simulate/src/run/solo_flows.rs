@@ -9,9 +9,9 @@ use phaseflow_collect::Result;
 
 use super::RunProgress;
 use super::known_replays::{KnownReplay, KnownReplays, digest};
+use super::link_peak::LinkPeak;
 use super::message_network::MessageNetwork;
 use super::solo::{SoloNetwork, SoloOutcome, SoloRequest, replay};
-use crate::flow::FlowNetwork;
 use crate::replay::{MessageRoutes, Options, Replayer};
 use crate::topology::{LinkId, Topology};
 
@@ -26,25 +26,6 @@ pub(super) struct SoloFlows<'a> {
     begun: [u64; 3],
     /// By link, over all replays that count in the results.
     peaks: Vec<LinkPeak>,
-}
-
-/// The highest use of a link at any moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct LinkPeak {
-    /// Part of the capacity.
-    pub(super) utilization: f64,
-    pub(super) flows: u32,
-}
-
-impl LinkPeak {
-    pub(super) fn of(network: &FlowNetwork<'_>, link: LinkId) -> Self {
-        let usage = network.usage(link);
-        Self { utilization: usage.peak_utilization, flows: usage.peak_flows }
-    }
-
-    pub(super) fn max(self, other: Self) -> Self {
-        Self { utilization: self.utilization.max(other.utilization), flows: self.flows.max(other.flows) }
-    }
 }
 
 impl<'a> SoloFlows<'a> {
