@@ -382,6 +382,24 @@ fn with_a_tolerance_ends_are_near_exact_ones() {
     }
 }
 
+/// Flows with few or many starts, hosts and sizes.
+fn few_or_many() -> impl Strategy<Value = Vec<(Picoseconds, u32, u32, u64)>> {
+    let start = prop_oneof![0..4_u64, 0..100_u64];
+    let bytes = prop_oneof![Just(10_000_u64), Just(40_000), 1..200_000_u64];
+    prop::collection::vec((start, 0..100_u32, 0..100_u32, bytes), 1..40)
+}
+
+/// The same in microseconds, between hosts that the network has.
+fn between_hosts(
+    net: &Topology,
+    flows: Vec<(Picoseconds, u32, u32, u64)>,
+) -> Vec<(Picoseconds, u32, u32, u64)> {
+    let hosts = net.host_count() as u32;
+    let flows = flows.into_iter();
+    let flows = flows.map(|(start, src, dst, bytes)| (start * 1_000_000, src % hosts, dst % hosts, bytes));
+    flows.filter(|(_, src, dst, _)| src != dst).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -392,20 +410,10 @@ proptest! {
         network in 0..NETWORKS.len(),
         name in prop_oneof![Just("dmodk"), Just("smodk"), Just("ecmp")],
         rtt in any::<bool>(),
-        flows in prop::collection::vec((
-            prop_oneof![0..4_u64, 0..100_u64],
-            0..100_u32,
-            0..100_u32,
-            prop_oneof![Just(10_000_u64), Just(40_000), 1..200_000_u64],
-        ), 1..40),
+        flows in few_or_many(),
     ) {
         let net = made(NETWORKS[network], TopologyOptions::default());
-        let hosts = net.host_count() as u32;
-        let flows: Vec<_> = flows
-            .into_iter()
-            .map(|(start, src, dst, bytes)| (start * 1_000_000, src % hosts, dst % hosts, bytes))
-            .filter(|(_, src, dst, _)| src != dst)
-            .collect();
+        let flows = between_hosts(&net, flows);
         let fairness = if rtt { Fairness::Rtt } else { Fairness::MaxMin };
         let found = times(&net, &flows, name, &FlowOptions { fairness, ..FlowOptions::default() });
         let expected = slow_times(&net, &flows, name, fairness);
@@ -421,12 +429,7 @@ proptest! {
         link in any::<prop::sample::Index>(),
         at_us in 0..300_u64,
         rtt in any::<bool>(),
-        flows in prop::collection::vec((
-            prop_oneof![0..4_u64, 0..100_u64],
-            0..100_u32,
-            0..100_u32,
-            prop_oneof![Just(10_000_u64), Just(40_000), 1..200_000_u64],
-        ), 1..40),
+        flows in few_or_many(),
     ) {
         let net = made(["leaf-spine[leaves=3,spines=2,hosts=3]", "torus[dims=3x3]"][network], TopologyOptions::default());
         let inner: Vec<LinkId> =
@@ -435,12 +438,7 @@ proptest! {
         let name = |node| net.node(node).name.clone();
         let failure = format!("{}<>{}@{at_us}us", name(net.src(link)), name(net.dst(link)));
         let net = net.with_failures(&[Failure::parse(&failure).unwrap()]).unwrap();
-        let hosts = net.host_count() as u32;
-        let flows: Vec<_> = flows
-            .into_iter()
-            .map(|(start, src, dst, bytes)| (start * 1_000_000, src % hosts, dst % hosts, bytes))
-            .filter(|(_, src, dst, _)| src != dst)
-            .collect();
+        let flows = between_hosts(&net, flows);
         let fairness = if rtt { Fairness::Rtt } else { Fairness::MaxMin };
         let found = times(&net, &flows, "dmodk", &FlowOptions { fairness, ..FlowOptions::default() });
         let expected = slow_times(&net, &flows, "dmodk", fairness);

@@ -7,16 +7,21 @@ use crate::packet::transport::TransportChoice;
 use crate::packet::{PacketNetwork, Paths};
 use crate::topology::LinkId;
 
+/// The links from node to node.
+fn path(net: &Topology, nodes: &[&str]) -> Vec<LinkId> {
+    let name = |node| net.node(node).name.as_str();
+    let link = |ends: &[&str]| {
+        let mut links = (0..net.link_count() as u32).map(LinkId);
+        links.find(|link| [name(net.src(*link)), name(net.dst(*link))] == ends).unwrap()
+    };
+    nodes.windows(2).map(link).collect()
+}
+
 /// Endpoints of usNIC live as long as the network: their packets take the routes of today.
 #[test]
 fn connections_take_the_route_that_was_set_last() {
     let net = network("h0-s0 h1-s1 s0-a s0-b a-s1 b-s1", 10.0, 1000, 0);
-    let link = |src: &str, dst: &str| {
-        let name = |node| net.node(node).name.as_str();
-        let mut links = (0..net.link_count() as u32).map(LinkId);
-        links.find(|link| (name(net.src(*link)), name(net.dst(*link))) == (src, dst)).unwrap()
-    };
-    let by = |spine: &str| [link("h0", "s0"), link("s0", spine), link(spine, "s1"), link("s1", "h1")];
+    let by = |spine: &str| path(&net, &["h0", "s0", spine, "s1", "h1"]);
     for transport in ["ideal", "usnic-2013", "usnic-4.1", "dctcp", "roce", "tcp"] {
         let transport = TransportChoice::new(&Choice::plain(transport), None, Paths::Flow).unwrap();
         let mut network = PacketNetwork::new(&net, &FabricOptions::default(), &transport, None).unwrap();
@@ -39,12 +44,7 @@ fn connections_take_the_route_that_was_set_last() {
 #[test]
 fn a_packet_whose_route_is_replaced_still_arrives() {
     let net = network("h0-s0 h0-s1 s0-s2 s1-s2 s2-h1", 10.0, 1_000_000, 0);
-    let link = |src: &str, dst: &str| {
-        let name = |node| net.node(node).name.as_str();
-        let mut links = (0..net.link_count() as u32).map(LinkId);
-        links.find(|link| (name(net.src(*link)), name(net.dst(*link))) == (src, dst)).unwrap()
-    };
-    let by = |leaf: &str| [link("h0", leaf), link(leaf, "s2"), link("s2", "h1")];
+    let by = |leaf: &str| path(&net, &["h0", leaf, "s2", "h1"]);
     let ideal = TransportChoice::new(&Choice::plain("ideal"), None, Paths::Flow).unwrap();
     let mut network = PacketNetwork::new(&net, &FabricOptions::default(), &ideal, None).unwrap();
     network.set_route(HostId(0), HostId(1), &by("s0")).unwrap();
