@@ -203,12 +203,7 @@ impl<'a> Program<'a> {
 
     /// Refuses a workload that lacks what a replay needs.
     pub(super) fn can_be_replayed(&self, model: &str, sampling: Sampling) -> Result<()> {
-        let lacks = |what: &str| {
-            let expected =
-                "expected a timed trace, or a phase archive with its messages (pf-segment --keep-messages)";
-            Err(Error::data(format!("the {model} model needs the messages of {what}, {expected}"))
-                .at(self.name))
-        };
+        let lacks = |what: &str| Err(self.lacks_messages(model, what));
         if sampling == Sampling::Off || self.merged {
             let split = if self.merged { self.any_whole() } else { self.whole_operations() };
             return if split.is_some() { Ok(()) } else { lacks("the whole run") };
@@ -221,6 +216,13 @@ impl<'a> Program<'a> {
             Some(phase) => lacks(&format!("phase {}", self.phases[phase as usize].name)),
             None => Ok(()),
         }
+    }
+
+    /// The error of messages that are not there.
+    pub(super) fn lacks_messages(&self, model: &str, what: &str) -> Error {
+        let expected =
+            "expected a timed trace, or a phase archive with its messages (pf-segment --keep-messages)";
+        Error::data(format!("the {model} model needs the messages of {what}, {expected}")).at(self.name)
     }
 
     /// True if the time of every phase is known, so that its load can be a rate.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::packet::transport;
 use crate::run::{Model, Reroute, Submission};
 use crate::scenario::{Axes, Axis, Job, JobLog, NetworkChoice, Scenario};
-use crate::topology::{Topology, TopologyOptions};
+use crate::topology::{Failure, Topology, TopologyOptions};
 use crate::workload::Reading;
 use crate::{collective, host_selection, process_mapping, routing, scheduling};
 
@@ -146,7 +146,9 @@ impl Plan {
         let replaced = self.axes.get(Axis::Collective).iter().any(|choice| choice.name() != "recorded");
         let jobs = if self.jobs.is_empty() { inputs } else { self.jobs.len() };
         let fixed = self.jobs.iter().all(|job| !matches!(job.submission, Submission::Endless { .. }));
-        let all = self.settings.reroute == Reroute::Phase || any(Axis::Phases, "merged");
+        // A stage in which links fail is replayed by itself.
+        let fail = self.networks.iter().flat_map(|network| &network.failures).any(Failure::is_in_run);
+        let all = self.settings.reroute == Reroute::Phase || any(Axis::Phases, "merged") || fail;
         if jobs > 1 || self.log.is_some() || !fixed || all || others || replaced {
             Reading::Messages
         } else {

@@ -70,6 +70,11 @@ impl Failure {
         Ok(Self { text: text.into(), part, at_ns })
     }
 
+    /// True if it happens in the course of a run.
+    pub fn is_in_run(&self) -> bool {
+        self.at_ns.is_some()
+    }
+
     /// The links that go down: those of the part and, of a node, all that it has.
     fn links(&self, topology: &Topology, names: &HashMap<&str, NodeId>) -> Result<Vec<LinkId>> {
         let missing = |problem: String| Error::usage(problem).at(topology.label());

@@ -118,6 +118,9 @@ impl<'a> Simulation<'a, Replayers<'a>> {
         if let Some((token, text)) = self.model.shared.deadlock().filter(|_| !self.model.allow_hang) {
             return Err(self.deadlock(token, text));
         }
+        if self.population.running > 0 && self.end == Picoseconds::MAX && !self.model.allow_hang {
+            return Err(Error::data(format!("{} jobs do not end", self.population.running)));
+        }
         if let Some(packets) = self.model.packets_together(self.now)? {
             self.record.packets_together(&packets, self.now);
         }
@@ -216,8 +219,10 @@ impl<'a> Simulation<'a, Replayers<'a>> {
         if needs_routes {
             self.route(job, phase)?;
         }
-        // Workloads without operations were refused before the run.
-        let Some(operations) = program.operations(phase) else { return Ok(()) };
+        let Some(operations) = program.operations(phase) else {
+            let what = format!("phase {}", program.phases[phase].name);
+            return Err(program.lacks_messages(self.setup.model.name(), &what));
+        };
         if needs_routes {
             self.route_rest(job, phase, operations)?;
         }
