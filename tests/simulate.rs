@@ -282,8 +282,8 @@ fn failures_take_links_out() {
     assert!(number(&phases[0], "changed_routes") > 0.0);
 }
 
-/// The archive of a recording has samples for jobs alone in the network; a stage in which links fail
-/// is replayed by itself, from the messages of its phase.
+/// The archive of a recording has samples for jobs alone in the network; a stage in which links
+/// fail is replayed by itself, from the messages of its phase.
 #[test]
 fn a_recorded_job_ends_though_links_fail_in_it() {
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/quickstart.trace.tar.gz");
@@ -297,7 +297,8 @@ fn a_recorded_job_ends_though_links_fail_in_it() {
         let (whole, without) = (end(&[], model), end(&["--fail", "s2.7"], model));
         for time in ["1ms", "10ms", "100ms", "300ms", "700ms"] {
             let failed = end(&["--fail", &format!("s2.7@{time}")], model);
-            // Stages that are replayed by themselves are not those of the samples to the last digit.
+            // Stages that are replayed by themselves are not those of the samples to the last
+            // digit.
             let (least, most) = (whole.min(without) * 0.9, whole.max(without) * 1.1);
             assert!((least..most).contains(&failed), "{model:?}, {time}: {failed}, {whole}, {without}");
         }
