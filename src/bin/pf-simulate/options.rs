@@ -160,7 +160,7 @@ pub(crate) struct NetworkOptions {
 
     /// Take out links, switches or hosts: leaf0<>spine1, leaf0>spine1 for one direction,
     /// leaf0<>spine1#1 for the second of parallel links, spine1; with @TIME it fails at that time
-    /// of the run, for --model traffic
+    /// of the run
     #[arg(long, value_name = "LINK,…", value_delimiter = ',')]
     fail: Vec<String>,
 
