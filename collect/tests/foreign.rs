@@ -311,6 +311,7 @@ fn binary_goal_is_as_text() {
     }
 }
 
+/// Two ranks by hand; the exchange that rank 1 begins is never answered.
 const SIMGRID: &[u8] =
     b"0 init\n0 isend 1 7 10 1\n0 compute 5e3\n0 waitall\n0 allreduce 8 0 2 \n0 finalize\n\
     1 init\n1 irecv 0 7 10 1\n1 wait 0 1 7\n1 sendRecv 4 0 4 0 2 2\n1 allreduce 8 0 2\n1 finalize\n";
@@ -359,6 +360,7 @@ fn mutate(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
     }
 }
 
+/// A schedule by hand: rank 0 computes, then sends to rank 1, which receives from anyone.
 const GOAL: &[u8] =
     b"num_ranks 2\nrank 0 {\na: calc 9\nb: send 8b to 1 tag 3 cpu 1\nb requires a\nb irequires a\n}\n\
     rank 1 { /* x */\nc: recv 8b from -1 tag 3 // any\n}\n";

@@ -227,6 +227,28 @@ fn a_spine_that_fails_in_the_run_halves_what_is_left() {
     close(makespans(&greedy)[0], seconds(round(2) + round(3) + round(4)));
 }
 
+/// A spine fails while no job runs: the next job is as if it had not been there, and the one before
+/// as if it had not failed.
+#[test]
+fn a_job_after_a_failure_finds_the_network_as_it_is_then() {
+    let whole = || network("leaf-spine[leaves=2,spines=2,hosts=4]");
+    let fail = |text: &str| whole().with_failures(&[Failure::parse(text).unwrap()]).unwrap();
+    let workloads = [workload("bisection,shift,bisection", 8, 100_000, 2, true)];
+    for router in ["greedy", "dmodk"] {
+        let of = |topology: &Topology, jobs: &[JobSource]| -> Vec<f64> {
+            let choice = Choice::parse(NO_COMPUTE).unwrap();
+            let model = Model::new(&choice, &Choice::plain(""), &Choice::plain("recorded"), 1).unwrap();
+            let setup = Setup { model, ..setup(topology, &workloads, jobs) };
+            let result = run_point(&setup, algorithms("fcfs", "linear", router)).unwrap();
+            result.jobs.iter().map(|job| job.finished_s.unwrap() - job.started_s.unwrap()).collect()
+        };
+        let both = of(&fail("s2.1@1s"), &[at(0, 0.0), at(0, 2.0)]);
+        close(both[0], of(&whole(), &[at(0, 0.0)])[0]);
+        close(both[1], of(&fail("s2.1"), &[at(0, 0.0)])[0]);
+        assert!(both[1] > 1.2 * both[0], "{both:?}");
+    }
+}
+
 /// A sweep over each link of a network at twice its capacity: phases whose messages do not take it
 /// are simulated once, and no result differs from that of a run of its own.
 #[test]

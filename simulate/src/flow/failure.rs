@@ -8,7 +8,7 @@ use super::order::{Connections, Order};
 use super::paths::NONE;
 use super::progress::Flow;
 use crate::engine::Picoseconds;
-use crate::topology::{HostId, LinkId, Topology};
+use crate::topology::{HostId, LinkId, NodeId, Topology};
 
 impl<'a> FlowNetwork<'a> {
     /// Links have failed, so that from `now` on the network is `topology`, whose nodes and links
@@ -124,9 +124,9 @@ impl Failure {
             hosts[topology.host(host).0 as usize] = Some(host);
         }
         let links = || (0..topology.link_count() as u32).map(LinkId);
-        let host = |node: crate::topology::NodeId| hosts[node.0 as usize];
+        let host = |node: NodeId| hosts[node.0 as usize];
         Self {
-            is_down: links().map(|link| !topology.is_up(link)).collect(),
+            is_down: topology.links_down(),
             ends: links().map(|link| (host(topology.src(link)), host(topology.dst(link)))).collect(),
         }
     }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::max_min::Route;
 use crate::engine::Picoseconds;
 
-/// No class.
+/// No class, or no path.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Pairs of hosts whose path is kept although no flow takes it: 5 MB. More are routed again when

@@ -307,7 +307,9 @@ fn slow_times(
             let new = routes_of(&change.topology, flows, name);
             for (flow, route) in new.into_iter().enumerate() {
                 let is_to_come = flows[flow].0 >= change.at_ps;
-                if is_to_come || !routes[flow].iter().all(|link| change.topology.is_up(*link)) {
+                if is_to_come
+                    || !routes[flow].iter().all(|link| !change.topology.links_down()[link.0 as usize])
+                {
                     routes[flow] = route;
                 }
                 if is_to_come {

@@ -107,13 +107,12 @@ impl Routes {
     }
 
     /// Links have failed: pairs whose route has one of them get the route that hashes choose in
-    /// what is left, `topology`.
-    pub(super) fn fail(&mut self, topology: &Topology) {
+    /// what is left, `topology`; `is_down` is by link.
+    pub(super) fn fail(&mut self, topology: &Topology, is_down: &[bool]) {
         let mut pairs: Vec<(u32, u32)> = self.pairs.keys().copied().collect();
         pairs.sort_unstable();
         for (src, dst) in pairs {
-            let is_up = |link: LinkId| topology.is_up(link);
-            if !self.links(self.pairs[&(src, dst)]).all(is_up) {
+            if self.links(self.pairs[&(src, dst)]).any(|link| is_down[link.0 as usize]) {
                 let route = self.hashed_path(topology, HostId(src), HostId(dst));
                 self.put(HostId(src), HostId(dst), route);
             }

@@ -112,8 +112,10 @@ impl MessageRoutes {
     pub fn cut_off(&self, topology: &Topology) -> Vec<(HostId, HostId)> {
         let Source::Set(known) = &self.0 else { return Vec::new() };
         let known = known.borrow();
-        let is_cut =
-            |position: u32| known.at(position).unwrap_or_default().iter().any(|link| !topology.is_up(*link));
+        let is_down = topology.links_down();
+        let is_cut = |position: u32| {
+            known.at(position).unwrap_or_default().iter().any(|link| is_down[link.0 as usize])
+        };
         let routes = (0..).zip(&known.positions).flat_map(|(src, positions)| {
             positions.iter().map(move |(dst, position)| (HostId(src), HostId(*dst), *position))
         });
@@ -121,6 +123,14 @@ impl MessageRoutes {
         let mut pairs: Vec<(HostId, HostId)> = cut.map(|(src, dst, _)| (src, dst)).collect();
         pairs.sort_unstable();
         pairs
+    }
+
+    /// The pair has no route any more.
+    pub fn forget(&self, src: HostId, dst: HostId) {
+        let Source::Set(known) = &self.0 else { return };
+        if let Some(positions) = known.borrow_mut().positions.get_mut(src.0 as usize) {
+            positions.remove(&dst.0);
+        }
     }
 
     /// Appends the route of a pair; an empty one if it has none.
@@ -176,6 +186,7 @@ mod tests {
 
     use super::*;
     use crate::routing::router;
+    use crate::topology::Failure;
     use crate::topology::measured::made;
 
     fn route(routes: &MessageRoutes, net: &Topology, src: u32, dst: u32) -> Vec<LinkId> {
@@ -199,6 +210,25 @@ mod tests {
         assert_eq!((net.src(links[0]), net.dst(links[5])), (net.host(HostId(0)), net.host(HostId(9))));
         assert!(!routes.set(HostId(0), HostId(9), &[]));
         assert_eq!(route(&routes, &net, 0, 9), links);
+    }
+
+    #[test]
+    fn routes_over_failed_links_are_found_and_forgotten() {
+        let failure = Failure::parse("s2.0@1s").unwrap();
+        let net = made("leaf-spine[leaves=2,spines=2,hosts=2]").with_failures(&[failure]).unwrap();
+        let failed = &net.changes()[0].topology;
+        let (routes, spread) = (of("greedy"), of("dmodk"));
+        for (src, dst) in [(0, 2), (0, 3), (0, 1)] {
+            routes.set(HostId(src), HostId(dst), &route(&spread, &net, src, dst));
+        }
+        assert_eq!(routes.cut_off(&net), []);
+        // One of the two goes over the first spine; the third stays at its leaf.
+        let cut = routes.cut_off(failed);
+        let [(src, dst)] = cut[..] else { panic!("{cut:?}") };
+        assert!(src == HostId(0) && dst != HostId(1));
+        routes.forget(src, dst);
+        assert!(!routes.has(src, dst) && routes.cut_off(failed).is_empty());
+        assert!(routes.has(HostId(0), HostId(1)));
     }
 
     #[test]

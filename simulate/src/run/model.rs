@@ -287,8 +287,8 @@ impl PacketModel {
 
 /// True if a link to or from a host is down.
 fn cuts_host_link(topology: &Topology) -> bool {
-    let mut links = (0..topology.link_count() as u32).map(LinkId);
-    links.any(|link| !topology.is_up(link) && !topology.between_switches(link))
+    let links = (0..).map(LinkId).zip(topology.links_down());
+    links.into_iter().any(|(link, is_down)| is_down && !topology.between_switches(link))
 }
 
 /// A parameter that is a number of bytes.

@@ -235,6 +235,11 @@ impl<'a> Replayers<'a> {
         }
     }
 
+    /// A pair of hosts has no route any more; the next job that needs one sets it.
+    pub(super) fn forget_route(&self, src: HostId, dst: HostId) {
+        self.routes.forget(src, dst);
+    }
+
     /// Pairs of hosts whose [route](Self::route) has a failed link.
     pub(super) fn cut_off(&self, topology: &Topology) -> Vec<(HostId, HostId)> {
         self.routes.cut_off(topology)

@@ -153,9 +153,12 @@ impl Topology {
         Ok(topology)
     }
 
-    /// False for a link that has failed in the course of the run.
-    pub fn is_up(&self, link: LinkId) -> bool {
-        self.outgoing(self.src(link)).contains(&link)
+    /// By link: true if it has failed in the course of the run.
+    pub fn links_down(&self) -> Vec<bool> {
+        let mut down = vec![true; self.link_count()];
+        let nodes = (0..self.node_count() as u32).map(NodeId);
+        nodes.flat_map(|node| self.outgoing(node)).for_each(|link| down[link.0 as usize] = false);
+        down
     }
 
     /// What fails in the course of a run, in order of time.

@@ -16,21 +16,24 @@ impl<'a> Fabric<'a> {
     pub fn fail(&mut self, now: Picoseconds, topology: &'a Topology) {
         self.wait_until(now);
         self.topology = topology;
-        self.routes.fail(topology);
+        let is_down = topology.links_down();
+        self.routes.fail(topology, &is_down);
         let links = topology.link_count();
-        let is_down: Vec<bool> = (0..links as u32).map(|link| !topology.is_up(LinkId(link))).collect();
         for link in (0..).map(LinkId).take(links).filter(|link| is_down[link.0 as usize]) {
             self.chance.cut(link, links);
         }
         self.fault_counters.resize(links, FaultCounters::default());
         let are_waiting = self.port_queues.as_ref().map(PortQueues::are_waiting).unwrap_or_default();
         let is_waiting = |id: u32| are_waiting.get(id as usize).is_some_and(|is_waiting| *is_waiting);
+        let lost = self.routes.end();
         for id in self.arena.packet_ids() {
             let step = &mut self.arena[id];
-            // A packet that waits at a switch has passed the link by which it came.
-            if is_down.get(step.link as usize).is_some_and(|is_down| *is_down) && !is_waiting(id) {
+            let is_cut = is_down.get(step.link as usize).is_some_and(|is_down| *is_down);
+            // A packet that waits at a switch has passed the link by which it came; one that an
+            // earlier failure took counts once.
+            if is_cut && !is_waiting(id) && step.route != lost {
                 self.fault_counters[step.link as usize].lose(step.wire);
-                step.route = self.routes.end();
+                step.route = lost;
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::run::phase_replays::Outcome;
 use crate::run::program::Program;
 use crate::run::replayers::{Replayers, place_of, without_route};
 use crate::run::{Reroute, Setup};
+use crate::statistics::seconds;
 use crate::topology::{HostId, LinkId, Topology};
 
 impl<'a> JobModel<'a> for Replayers<'a> {
@@ -61,11 +62,21 @@ impl<'a> JobModel<'a> for Replayers<'a> {
     }
 
     fn links_fail(simulation: &mut Simulation<'a, Self>, jobs: &mut [Box<Job>]) -> Result<()> {
-        for job in jobs {
+        for job in &mut *jobs {
             simulation.reroute_replay(job)?;
         }
+        // Messages of earlier phases and of jobs that have ended may be under way, too. The router
+        // is asked for them in the name of any job; without one, nobody waits for them.
         let (now, topology) = (simulation.now, simulation.network.topology);
-        simulation.model.fail(now, topology);
+        let rest = simulation.model.cut_off(topology);
+        if let Some(job) = jobs.first() {
+            let phase = simulation.present_phase(job).unwrap_or(0);
+            simulation.route_hosts(job, phase, &rest)?;
+            simulation.model.fail(now, topology);
+        } else {
+            simulation.model.fail(now, topology);
+            rest.iter().for_each(|(src, dst)| simulation.model.forget_route(*src, *dst));
+        }
         Ok(())
     }
 
@@ -119,12 +130,21 @@ impl<'a> Simulation<'a, Replayers<'a>> {
             return Err(self.deadlock(token, text));
         }
         if self.population.running > 0 && self.end == Picoseconds::MAX && !self.model.allow_hang {
-            return Err(Error::data(format!("{} jobs do not end", self.population.running)));
+            return Err(self.endless());
         }
         if let Some(packets) = self.model.packets_together(self.now)? {
             self.record.packets_together(&packets, self.now);
         }
         Ok(())
+    }
+
+    /// The error of jobs that have neither ended nor anything to do.
+    fn endless(&self) -> Error {
+        let job = self.running.iter().flatten().min_by_key(|job| job.number);
+        let place = job.map(|job| format!("job {} ({})", job.number, self.programs[job.workload].name));
+        let now_s = seconds(self.now);
+        Error::data(format!("has not ended, and nothing happens any more after {now_s} s"))
+            .at(place.as_deref().unwrap_or("a job"))
     }
 
     /// The error of replays that cannot continue.
@@ -140,7 +160,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
     }
 
     /// Chooses the routes of a job anew, after links have failed: those of its present phase, or
-    /// without sampling of all phases, and those of messages of earlier phases that are cut off.
+    /// without sampling of all phases.
     fn reroute_replay(&mut self, job: &mut Job) -> Result<()> {
         job.estimates = None;
         if self.model.options.sampling == Sampling::Off {
@@ -150,10 +170,7 @@ impl<'a> Simulation<'a, Replayers<'a>> {
         } else if let Some(phase) = self.present_phase(job) {
             self.route(job, phase)?;
         }
-        let mut cut_off = self.model.cut_off(self.network.topology);
-        cut_off.retain(|(src, _)| job.local_hosts.contains(src));
-        let phase = self.present_phase(job).unwrap_or(0);
-        self.route_hosts(job, phase, &cut_off)
+        Ok(())
     }
 
     /// Begins a stage of a job, or without sampling all its stages, as a replay.
