@@ -22,9 +22,9 @@ use crate::replay::{MessageRoutes, Noise, Options, Rendezvous};
 use crate::routing::Routes;
 use crate::topology::{HostId, LinkId, Topology};
 
-/// Most bytes of results that are kept, about; later ones are simulated at each point. It bounds the
-/// memory of a sweep, which would grow with its points: a replay takes 40 bytes a rank and stretch.
-/// Results do not depend on it.
+/// Most bytes of results that are kept, about; later ones are simulated at each point. It bounds
+/// the memory of a sweep, which would grow with its points: a replay takes 40 bytes a rank and
+/// stretch. Results do not depend on it.
 const MOST_BYTES: usize = 256 << 20;
 
 /// The known replays of a sweep.
