@@ -15,6 +15,7 @@ mod pending;
 mod piece;
 mod receives;
 mod remarks;
+mod requests;
 mod tournament;
 
 use std::sync::mpsc::{channel, sync_channel};

@@ -6,17 +6,12 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
-
+use super::requests::Requests;
 use super::{Event, Lane};
 
 /// Most events that are held back: about 2 MB a rank. A program that posts more requests at a time
 /// loses their times of completion, nothing else.
 const MOST_HELD: usize = 1 << 14;
-
-/// Open requests after which those whose events have left are looked for: some tools never say that
-/// a request is complete.
-const MANY_REQUESTS: usize = 1 << 12;
 
 /// The completion of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +35,7 @@ pub(in crate::import) struct Pending {
     /// Number of the first event of the queue.
     first: u64,
     /// Open requests, and the number of the event of each.
-    open: FxHashMap<i64, u64>,
+    open: Requests,
     last_ns: i64,
     back_ns: u64,
     is_begun: bool,
@@ -55,11 +50,13 @@ struct Held {
 
 impl Pending {
     /// Appends an event. Times that go back are set to that of the event before.
+    #[inline(always)]
     pub(in crate::import) fn push(&mut self, time_ns: i64, event: Event) {
         self.append(time_ns, event, false);
     }
 
     /// Appends an event that is complete already.
+    #[inline(always)]
     pub(in crate::import) fn push_complete(
         &mut self,
         time_ns: i64,
@@ -71,6 +68,7 @@ impl Pending {
     }
 
     /// Appends an event that waits for its completion; returns its number.
+    #[inline(always)]
     pub(in crate::import) fn push_waiting(&mut self, time_ns: i64, event: Event) -> u64 {
         self.append(time_ns, event, true);
         self.first + self.queue.len() as u64 - 1
@@ -78,12 +76,10 @@ impl Pending {
 
     /// Appends a send or receive that is complete when its request is. A request that is open
     /// already is so by mistake: its event stays without completion.
+    #[inline(always)]
     pub(in crate::import) fn push_open(&mut self, time_ns: i64, event: Event, request: i64) {
         let number = self.push_waiting(time_ns, event);
-        if self.open.len() >= MANY_REQUESTS && self.open.len() == self.open.capacity() {
-            self.open.retain(|_, number| *number >= self.first);
-        }
-        if let Some(before) = self.open.insert(request, number) {
+        if let Some(before) = self.open.insert(request, number, self.first) {
             self.settle(before);
         }
     }
@@ -96,12 +92,14 @@ impl Pending {
     }
 
     /// A request is complete: its event, which waits no longer, if it has not left.
+    #[inline]
     pub(in crate::import) fn close(&mut self, request: i64) -> Option<&mut Event> {
-        let number = self.open.remove(&request)?;
+        let number = self.open.remove(request)?;
         self.settle(number)
     }
 
     /// The event of a number waits no longer; `None` if it has left.
+    #[inline]
     pub(in crate::import) fn settle(&mut self, number: u64) -> Option<&mut Event> {
         let held = self.held(number)?;
         held.waits = false;
@@ -115,13 +113,13 @@ impl Pending {
 
     /// The event of an open request.
     pub(in crate::import) fn opened(&mut self, request: i64) -> Option<&mut Event> {
-        let number = *self.open.get(&request)?;
+        let number = self.open.get(request)?;
         self.held(number).map(|held| &mut held.event)
     }
 
     /// The open requests, in no order.
-    pub(in crate::import) fn open(&self) -> impl ExactSizeIterator<Item = i64> + '_ {
-        self.open.keys().copied()
+    pub(in crate::import) fn open(&self) -> impl Iterator<Item = i64> + '_ {
+        self.open.iter()
     }
 
     /// Nothing more will complete.
@@ -150,7 +148,7 @@ impl Pending {
         self.back_ns
     }
 
-    #[inline]
+    #[inline(always)]
     fn append(&mut self, time_ns: i64, mut event: Event, waits: bool) {
         if self.is_begun && time_ns < self.last_ns {
             self.back_ns = self.back_ns.max(self.last_ns.abs_diff(time_ns));
@@ -191,6 +189,7 @@ fn stamp(event: &mut Event, time_ns: i64) {
 }
 
 /// Adds to an event what its completion says.
+#[inline]
 pub(in crate::import) fn finish(event: &mut Event, completion: &Completion) {
     if completion.cancelled {
         *event = Event::Nothing;
@@ -224,25 +223,37 @@ pub(in crate::import) trait Advance {
 
     /// The largest step back of the clock.
     fn back_ns(&self) -> u64;
+
+    /// Reads on until an event can leave; its time.
+    ///
+    /// # Errors
+    /// Damage, or errors of the operating system.
+    fn read_on(&mut self) -> crate::Result<Option<i64>> {
+        while self.pending().ready_ns().is_none() {
+            if !self.advance()? {
+                self.pending().close_all();
+                break;
+            }
+        }
+        Ok(self.pending().ready_ns())
+    }
 }
 
 impl<A: Advance> Lane for A {
     #[inline]
     fn peek_ns(&mut self) -> crate::Result<Option<i64>> {
-        loop {
-            if let Some(time_ns) = self.pending().ready_ns() {
-                return Ok(Some(time_ns));
-            }
-            if !self.advance()? {
-                self.pending().close_all();
-                return Ok(self.pending().ready_ns());
-            }
+        match self.pending().ready_ns() {
+            Some(time_ns) => Ok(Some(time_ns)),
+            None => self.read_on(),
         }
     }
 
     #[inline]
     fn next(&mut self) -> crate::Result<Option<(i64, Event)>> {
-        Ok(if self.peek_ns()?.is_some() { self.pending().pop() } else { None })
+        if self.pending().ready_ns().is_none() && self.read_on()?.is_none() {
+            return Ok(None);
+        }
+        Ok(self.pending().pop())
     }
 
     fn back_ns(&self) -> u64 {
@@ -254,6 +265,7 @@ impl<A: Advance> Lane for A {
 mod tests {
     use super::*;
     use crate::import::ranks::Leaving;
+    use crate::import::ranks::requests::MANY;
     use crate::trace::Message;
 
     fn sent(tag: i32) -> Event {
@@ -301,7 +313,7 @@ mod tests {
     fn what_never_completes_does_not_hold_back_everything() {
         let mut pending = Pending::default();
         pending.push_open(0, sent(-1), 1);
-        for request in 0..i64::try_from(3 * MANY_REQUESTS).unwrap() {
+        for request in 0..i64::try_from(3 * MANY).unwrap() {
             pending.push_open(0, sent(0), request);
         }
         for time in 0..i64::try_from(2 * MOST_HELD).unwrap() {
