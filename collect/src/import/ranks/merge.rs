@@ -6,7 +6,7 @@ use super::piece::{Leaving, Pieces};
 use super::remarks::Remarks;
 use super::tournament::Tournament;
 use super::{Event, Lane, Process, Wanted};
-use crate::{At, Result};
+use crate::Result;
 
 /// Merges what the threads of all processes did: sends, one-sided operations, calls, marks.
 pub(super) struct Merge<'a, P: Process + 'a> {
@@ -47,20 +47,20 @@ impl<'a, P: Process> Merge<'a, P> {
                 out.message(Leaving { message, is_received: false, is_sized: true })?;
                 continue;
             }
-            let thread = &mut self.threads[number];
-            let place = thread.process;
-            let next = thread.lane.next().at(|| self.processes[place].file())?;
-            tournament.replace(self.peek_ns(number)?);
-            match next {
-                Some((_, Event::Message(leaving))) => out.message(leaving)?,
-                Some((_, Event::Foreign)) => self.remarks.foreign += 1,
-                Some((_, Event::Call { call, collective })) => {
+            let Thread { process, lane } = &mut self.threads[number];
+            // Errors get their place apart, so that events are not moved for it.
+            match lane.next() {
+                Ok(Some((_, Event::Message(leaving)))) => out.message(leaving)?,
+                Ok(Some((_, Event::Foreign))) => self.remarks.foreign += 1,
+                Ok(Some((_, Event::Call { call, collective }))) => {
                     out.call(call)?;
-                    self.collectives.entered(place, &call, collective)?;
+                    self.collectives.entered(*process, &call, collective)?;
                 }
-                Some((_, Event::Mark(mark))) => out.mark(mark)?,
-                Some((_, Event::Receive { .. } | Event::Counts(..) | Event::Nothing)) | None => {}
+                Ok(Some((_, Event::Mark(mark)))) => out.mark(mark)?,
+                Ok(Some((_, Event::Receive { .. } | Event::Counts(..) | Event::Nothing)) | None) => {}
+                Err(error) => return Err(error.at(self.processes[*process].file())),
             }
+            tournament.replace(self.peek_ns(number)?);
         }
         while let Some(message) = self.collectives.before(i64::MAX) {
             out.message(Leaving { message, is_received: false, is_sized: true })?;
@@ -76,6 +76,9 @@ impl<'a, P: Process> Merge<'a, P> {
     #[inline]
     fn peek_ns(&mut self, number: usize) -> Result<Option<i64>> {
         let Thread { process, lane } = &mut self.threads[number];
-        lane.peek_ns().at(|| self.processes[*process].file())
+        match lane.peek_ns() {
+            Ok(time_ns) => Ok(time_ns),
+            Err(error) => Err(error.at(self.processes[*process].file())),
+        }
     }
 }

@@ -15,8 +15,8 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxHashMap;
 
 use super::{Event, Lane, Process, Wanted};
+use crate::Result;
 use crate::trace::{UnmatchedReceive, UnmatchedReceives};
-use crate::{At, Result};
 
 /// Most receives of one rank that are kept: 4 MB.
 pub(super) const MOST_AHEAD: usize = 1 << 16;
@@ -82,8 +82,9 @@ pub(super) struct Receives<'a, P: Process + 'a> {
     most_ahead: usize,
 }
 
-/// The next receive of each thread.
+/// The receives of all threads.
 struct Ahead<L> {
+    /// With the next receive of each, where there are several to compare.
     lanes: Vec<(L, Option<(Source, Received)>)>,
     /// Receives read so far.
     count: u64,
@@ -120,10 +121,12 @@ impl<'a, P: Process> Receives<'a, P> {
     /// # Errors
     /// An error of the operating system.
     pub(super) fn new(process: &'a P, most_ahead: usize) -> Result<Self> {
-        let mut lanes = Vec::new();
-        for mut lane in process.lanes(Wanted::Receives)? {
-            let first = next_receive(&mut lane, process)?;
-            lanes.push((lane, first));
+        let mut lanes: Vec<_> =
+            process.lanes(Wanted::Receives)?.into_iter().map(|lane| (lane, None)).collect();
+        if lanes.len() > 1 {
+            for (lane, head) in &mut lanes {
+                *head = next_receive(lane, process)?;
+            }
         }
         let ahead = Ahead { lanes, count: 0, left: Left::default() };
         Ok(Self { process, ahead, waiting: Waiting::default(), most_ahead })
@@ -188,17 +191,12 @@ impl<L: Lane> Ahead<L> {
     }
 
     fn next_of_any(&mut self, process: &impl Process) -> Result<Option<(Source, Received)>> {
-        let posted = |head: &Option<(Source, Received)>| head.as_ref().map(|(_, received)| received.post_ns);
-        let earliest = match &mut self.lanes[..] {
-            [only] => Some(only),
-            several => {
-                several.iter_mut().filter(|(_, head)| head.is_some()).min_by_key(|(_, head)| posted(head))
-            }
-        };
-        let Some((lane, head)) = earliest else { return Ok(None) };
-        if head.is_none() {
-            return Ok(None);
+        if let [(only, _)] = &mut self.lanes[..] {
+            return next_receive(only, process);
         }
+        let heads = self.lanes.iter_mut().filter(|(_, head)| head.is_some());
+        let posted = |head: &Option<(Source, Received)>| head.as_ref().map(|(_, received)| received.post_ns);
+        let Some((lane, head)) = heads.min_by_key(|(_, head)| posted(head)) else { return Ok(None) };
         let next = next_receive(lane, process)?;
         Ok(std::mem::replace(head, next))
     }
@@ -206,12 +204,15 @@ impl<L: Lane> Ahead<L> {
 
 /// The next receive of a thread that was not cancelled.
 fn next_receive(lane: &mut impl Lane, process: &impl Process) -> Result<Option<(Source, Received)>> {
-    while let Some((_, event)) = lane.next().at(|| process.file())? {
-        if let Event::Receive { source, received } = event {
-            return Ok(Some((source, received)));
+    loop {
+        // Errors get their place apart, so that events are not moved for it.
+        match lane.next() {
+            Ok(Some((_, Event::Receive { source, received }))) => return Ok(Some((source, received))),
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(error.at(process.file())),
         }
     }
-    Ok(None)
 }
 
 impl Waiting {

@@ -47,8 +47,9 @@ impl Tournament {
         let mut winner = key(time_ns, number);
         let mut node = (self.losers.len() + number) / 2;
         while node > 0 {
-            let loser = self.losers[node];
-            (self.losers[node], winner) = (loser.max(winner), loser.min(winner));
+            let loser = &mut self.losers[node];
+            // One comparison, where the lesser and the greater taken apart would be two.
+            (*loser, winner) = if *loser < winner { (winner, *loser) } else { (*loser, winner) };
             node /= 2;
         }
         self.winner = winner;
