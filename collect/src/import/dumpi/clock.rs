@@ -13,6 +13,9 @@ const SECOND: i64 = 1_000_000_000;
 pub(super) struct Clock {
     /// Seconds of the last record's start since the bias.
     last_s: i64,
+    /// Those seconds on the run's time line, nanoseconds: most records are in the second of the
+    /// one before.
+    last_ns: i64,
     /// Added to all times, nanoseconds.
     base_ns: i64,
 }
@@ -20,20 +23,33 @@ pub(super) struct Clock {
 impl Clock {
     /// With the bias of the file, and what is to be added to put it on the run's time line.
     pub(super) fn new(bias_s: i32, offset_ns: i64) -> Self {
-        Self { last_s: 0, base_ns: (i64::from(bias_s) * SECOND).saturating_add(offset_ns) }
+        let base_ns = (i64::from(bias_s) * SECOND).saturating_add(offset_ns);
+        Self { last_s: 0, last_ns: base_ns, base_ns }
     }
 
     /// Start and stop of a call.
     #[inline]
     pub(super) fn unroll(&mut self, span: &Span) -> (i64, i64) {
-        self.last_s = after(self.last_s, span.start.s);
-        let stop_s = after(self.last_s, span.stop.s);
-        (self.ns(self.last_s, span.start), self.ns(stop_s, span.stop))
+        if span.start.s != self.last_s as u16 {
+            self.last_s = after(self.last_s, span.start.s);
+            self.last_ns = self.second_ns(self.last_s);
+        }
+        let stop_ns = if span.stop.s == span.start.s {
+            self.last_ns
+        } else {
+            self.second_ns(after(self.last_s, span.stop.s))
+        };
+        (nanoseconds(self.last_ns, span.start), nanoseconds(stop_ns, span.stop))
     }
 
-    fn ns(&self, seconds: i64, stamp: Stamp) -> i64 {
-        self.base_ns.saturating_add(seconds.saturating_mul(SECOND)).saturating_add(i64::from(stamp.ns))
+    #[cold]
+    fn second_ns(&self, seconds: i64) -> i64 {
+        self.base_ns.saturating_add(seconds.saturating_mul(SECOND))
     }
+}
+
+fn nanoseconds(second_ns: i64, stamp: Stamp) -> i64 {
+    second_ns.saturating_add(i64::from(stamp.ns))
 }
 
 /// The second nearest to `before` that is `s` modulo 2¹⁶.

@@ -64,6 +64,8 @@ pub(super) struct Function {
     pub(super) roles: Option<(usize, usize)>,
     /// Where the first fields are that have one size each, and the bytes of all of them.
     pub(super) fixed: (Vec<u32>, usize),
+    /// Its fields are the first ones, and perhaps arrays; it is not the last call of a rank.
+    pub(super) is_plain: bool,
 }
 
 /// The functions by their numbers.
@@ -88,7 +90,9 @@ impl Function {
             fixed.0.push(fixed.1 as u32);
             fixed.1 += bytes;
         }
-        Self { name, is_recorded: layout != NEVER, roles, fixed, fields }
+        let has_records = layout != NEVER && name != "MPI_Finalize";
+        let is_plain = has_records && fields.iter().skip(fixed.0.len()).all(Field::is_array);
+        Self { name, is_recorded: layout != NEVER, roles, fixed, is_plain, fields }
     }
 }
 
@@ -103,6 +107,11 @@ impl Field {
             Kind::Code => Some(1),
             _ => None,
         }
+    }
+
+    /// It is always there, as a count and entries of one size.
+    fn is_array(&self) -> bool {
+        !self.at_root && matches!(self.kind, Kind::Ints | Kind::Handles | Kind::Bytes | Kind::Statuses)
     }
 
     fn parse(text: &'static str) -> Option<Self> {

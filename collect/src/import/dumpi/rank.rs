@@ -158,6 +158,12 @@ struct Places {
 /// Those of `MPI_Send`, `MPI_Recv` and most others.
 const USUAL: Places = Places { count: 0, datatype: 1, peer: 2, tag: 3, comm: 4 };
 
+/// A receive of which nothing is known yet but whom it is posted for.
+fn posted(source: Source) -> Event {
+    let received = Received { post_ns: 0, complete_ns: None, bytes: None, position: 0, is_internal: false };
+    Event::Receive { source, received }
+}
+
 impl State<'_> {
     /// Makes events of a record.
     #[inline]
@@ -171,8 +177,15 @@ impl State<'_> {
         match record.function() {
             n::SEND | n::BSEND | n::SSEND | n::RSEND => self.send(record, USUAL, times),
             n::RECV => self.receive(record, USUAL, Some(5), times),
-            n::ISEND | n::IBSEND | n::ISSEND | n::IRSEND => self.start_send(record, times),
-            n::IRECV => self.start_receive(record, times),
+            // What starts a transfer is no call of a trace.
+            n::ISEND | n::IBSEND | n::ISSEND | n::IRSEND => {
+                self.start_send(record, times);
+                return Ok(());
+            }
+            n::IRECV => {
+                self.start_receive(record, times);
+                return Ok(());
+            }
             n::SENDRECV => {
                 let receive = Places { count: 4, datatype: 5, peer: 6, tag: 7, comm: 8 };
                 self.send(record, Places { comm: 8, ..USUAL }, times);
@@ -231,6 +244,7 @@ impl State<'_> {
     }
 
     /// A message to a rank of a communicator; `None` if nobody is to receive it.
+    #[inline]
     fn message(
         &self,
         comm: u16,
@@ -275,6 +289,7 @@ impl State<'_> {
         }
     }
 
+    #[inline]
     fn start_send(&mut self, record: &Record<'_>, (start_ns, _): Times) {
         if self.wanted != Wanted::Leading {
             return;
@@ -288,20 +303,18 @@ impl State<'_> {
     }
 
     /// What a receive asks for; `None` from nobody.
-    fn asked(&self, comm: u16, source: i32, tag: i32) -> Option<Event> {
+    #[inline]
+    fn asked(&self, comm: u16, source: i32, tag: i32) -> Option<Source> {
         // MPI_ANY_SOURCE is −1; with MPICH MPI_PROC_NULL is that too, which its status tells.
         if source < -1 {
             return None;
         }
         let peer = self.peer(comm, source);
-        let source = Source {
+        Some(Source {
             communicator: self.communicator(comm).unwrap_or(NO_COMMUNICATOR),
             src: peer.map(|(_, src)| src),
             tag: (tag >= 0).then_some(tag),
-        };
-        let received =
-            Received { post_ns: 0, complete_ns: None, bytes: None, position: 0, is_internal: false };
-        Some(Event::Receive { source, received })
+        })
     }
 
     fn receive(
@@ -315,62 +328,66 @@ impl State<'_> {
             return;
         }
         let comm = record.handle(places.comm);
-        let Some(event) = self.asked(comm, record.int(places.peer), record.int(places.tag)) else { return };
+        let Some(source) = self.asked(comm, record.int(places.peer), record.int(places.tag)) else { return };
         let status = status.and_then(|place| record.status(place, 0));
         let number = self.communicator(comm).unwrap_or(NO_COMMUNICATOR);
-        self.pending.push_complete(start_ns, event, &self.process.completion(stop_ns, number, status));
+        let completion = self.process.completion(stop_ns, number, status);
+        self.pending.push_complete(start_ns, posted(source), &completion);
     }
 
+    #[inline]
     fn start_receive(&mut self, record: &Record<'_>, (start_ns, _): Times) {
         if self.wanted != Wanted::Receives {
             return;
         }
         let (comm, request) = (record.handle(4), record.int(5));
-        if let Some(event) = self.asked(comm, record.int(2), record.int(3)) {
-            self.pending.push_open(start_ns, event, i64::from(request));
+        if let Some(source) = self.asked(comm, record.int(2), record.int(3)) {
+            self.pending.push_open(start_ns, posted(source), i64::from(request));
         }
     }
 
-    /// A request is complete.
-    fn complete(&mut self, request: i32, time_ns: i64, status: Option<Status>) {
+    /// A request is complete. Its status is read for receives alone: that of a send is undefined.
+    #[inline]
+    fn complete(&mut self, request: i32, time_ns: i64, status: impl FnOnce() -> Option<Status>) {
         let Some(event) = self.pending.close(i64::from(request)) else { return };
         let completion = match event {
-            Event::Receive { source, .. } => self.process.completion(time_ns, source.communicator, status),
-            // The status of a send is undefined.
+            Event::Receive { source, .. } => self.process.completion(time_ns, source.communicator, status()),
             _ => Completion { time_ns, ..Completion::default() },
         };
         finish(event, &completion);
     }
 
     /// The requests that a wait or test found complete.
+    #[inline]
     fn completions(&mut self, record: &Record<'_>, time_ns: i64) {
         let flag = |place| record.int(place) != 0;
-        let chosen = |place| usize::try_from(record.int(place)).ok();
         match record.function() {
-            n::WAIT => self.complete(record.int(0), time_ns, record.status(1, 0)),
-            n::TEST if flag(1) => self.complete(record.int(0), time_ns, record.status(2, 0)),
-            n::WAITANY => self.one_of(record, chosen(2), record.status(3, 0), time_ns),
-            n::TESTANY if flag(3) => self.one_of(record, chosen(2), record.status(4, 0), time_ns),
+            n::WAIT => self.complete(record.int(0), time_ns, || record.status(1, 0)),
+            n::TEST if flag(1) => self.complete(record.int(0), time_ns, || record.status(2, 0)),
+            n::WAITANY => self.one_of(record, record.int(2), (3, 0), time_ns),
+            n::TESTANY if flag(3) => self.one_of(record, record.int(2), (4, 0), time_ns),
             n::WAITALL => self.all_of(record, 2, time_ns),
             n::TESTALL if flag(2) => self.all_of(record, 3, time_ns),
             n::WAITSOME | n::TESTSOME => {
-                for (place, index) in record.ints(3).enumerate() {
-                    self.one_of(record, usize::try_from(index).ok(), record.status(4, place), time_ns);
+                for (number, index) in record.ints(3).enumerate() {
+                    self.one_of(record, index, (4, number), time_ns);
                 }
             }
             _ => {}
         }
     }
 
-    fn one_of(&mut self, record: &Record<'_>, index: Option<usize>, status: Option<Status>, time_ns: i64) {
+    /// The request at an index; where its status is, and its number there.
+    fn one_of(&mut self, record: &Record<'_>, index: i32, (statuses, number): (usize, usize), time_ns: i64) {
+        let index = usize::try_from(index).ok();
         if let Some(request) = index.and_then(|index| record.ints(1).nth(index)) {
-            self.complete(request, time_ns, status);
+            self.complete(request, time_ns, || record.status(statuses, number));
         }
     }
 
     fn all_of(&mut self, record: &Record<'_>, statuses: usize, time_ns: i64) {
-        for (place, request) in record.ints(1).enumerate() {
-            self.complete(request, time_ns, record.status(statuses, place));
+        for (number, request) in record.ints(1).enumerate() {
+            self.complete(request, time_ns, || record.status(statuses, number));
         }
     }
 
@@ -407,7 +424,7 @@ impl State<'_> {
                 self.message(*comm, *dst, *bytes, *tag, Operation::PointToPoint)
             }
             Some(Persistent::Receive { source, tag, comm }) if self.wanted == Wanted::Receives => {
-                self.asked(*comm, *source, *tag)
+                self.asked(*comm, *source, *tag).map(posted)
             }
             _ => None,
         };

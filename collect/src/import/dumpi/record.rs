@@ -140,13 +140,27 @@ impl Cursor<'_> {
 }
 
 /// Bytes of the thread, the CPU time and the wall-clock time that a mask says there are.
-fn sizes(mask: u8) -> [usize; 3] {
-    let size = |bit, bytes| if mask & bit == 0 { 0 } else { bytes };
-    [size(THREAD, 2), size(CPU_TIME, 12), size(WALL_TIME, 12)]
+const fn sizes(mask: u8) -> [usize; 3] {
+    const fn size(mask: u8, bit: u8, bytes: usize) -> usize {
+        if mask & bit == 0 { 0 } else { bytes }
+    }
+    [size(mask, THREAD, 2), size(mask, CPU_TIME, 12), size(mask, WALL_TIME, 12)]
 }
 
 /// Bytes of the function and the mask.
 const HEAD: usize = 3;
+
+/// Bytes in front of the arguments by mask, without those of counters.
+const HEADS: [u8; 256] = {
+    let mut heads = [0; 256];
+    let mut mask = 0;
+    while mask < heads.len() {
+        let [thread, cpu, wall] = sizes(mask as u8);
+        heads[mask] = (HEAD + thread + cpu + wall) as u8;
+        mask += 1;
+    }
+    heads
+};
 
 impl Layout {
     /// For records of a version.
@@ -164,9 +178,43 @@ impl Layout {
         }
     }
 
+    /// Finds the parts of a record of a plain function; false for all others, for one with
+    /// counters, and where the bytes do not suffice. [`find`](Self::find) reads those.
+    #[inline(always)]
+    pub(super) fn find_plain(&mut self, bytes: &[u8]) -> bool {
+        let Some([a, b, mask]) = bytes.first_chunk() else { return false };
+        self.function = u16::from_be_bytes([*a, *b]);
+        let Some(function) = self.functions.get(usize::from(self.function)) else { return false };
+        self.mask = *mask;
+        if !function.is_plain || self.mask & COUNTERS != 0 {
+            return false;
+        }
+        let arguments = usize::from(HEADS[usize::from(self.mask)]);
+        let (fixed, bytes_of_all) = &function.fixed;
+        (self.arguments, self.fixed) = (arguments as u32, fixed);
+        let mut at = arguments + bytes_of_all;
+        for number in fixed.len()..function.fields.len() {
+            let size = match function.fields[number].kind {
+                Kind::Statuses if self.mask & STATUSES == 0 => {
+                    self.at[number] = 0;
+                    continue;
+                }
+                Kind::Statuses => self.status,
+                Kind::Ints => 4,
+                Kind::Handles => 2,
+                _ => 1,
+            };
+            let Some(count) = bytes.get(at..).and_then(|rest| rest.first_chunk()) else { return false };
+            let Ok(count) = usize::try_from(i32::from_be_bytes(*count)) else { return false };
+            self.at[number] = at as u32;
+            at = size.saturating_mul(count).saturating_add(at + 4);
+        }
+        self.length = at;
+        at <= bytes.len()
+    }
+
     /// Finds the parts of the record that `bytes` begin with; `is_all` if the stream ends with
     /// them.
-    #[inline]
     pub(super) fn find(&mut self, bytes: &[u8], is_all: bool) -> Result<(), Stop> {
         let mut cursor = Cursor { bytes, at: 0, field: "the function" };
         self.function = cursor.u16()?;
@@ -295,14 +343,21 @@ fn each(cursor: &mut Cursor<'_>, one: impl Fn(&mut Cursor<'_>) -> Result<(), Sto
     Ok(())
 }
 
+/// Bytes at a place; one comparison tells whether they are there.
+#[inline]
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.first_chunk().copied()
+}
+
+#[inline]
 fn int_at(bytes: &[u8], at: usize) -> i32 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| i32::from_be_bytes(*bytes))
+    bytes_at(bytes, at).map_or(0, i32::from_be_bytes)
 }
 
 /// A start and a stop.
 #[inline]
 fn span_at(bytes: &[u8], at: usize) -> Option<Span> {
-    let bytes: &[u8; 12] = bytes.get(at..)?.first_chunk()?;
+    let bytes: [u8; 12] = bytes_at(bytes, at)?;
     let stamp = |at: usize| Stamp {
         s: u16::from_be_bytes([bytes[at], bytes[at + 1]]),
         ns: u32::from_be_bytes([bytes[at + 2], bytes[at + 3], bytes[at + 4], bytes[at + 5]]),
@@ -377,8 +432,7 @@ impl<'a> Record<'a> {
     /// A handle; 0, which is no valid handle of any kind, if it is not there.
     #[inline]
     pub(super) fn handle(&self, place: usize) -> u16 {
-        let bytes = self.bytes.get(self.at(place)..).and_then(|rest| rest.first_chunk());
-        bytes.filter(|_| self.has(place)).map_or(0, |bytes| u16::from_be_bytes(*bytes))
+        if self.has(place) { bytes_at(self.bytes, self.at(place)).map_or(0, u16::from_be_bytes) } else { 0 }
     }
 
     /// Entries of `N` bytes after a count.
@@ -433,6 +487,7 @@ impl<'a> Record<'a> {
     }
 
     /// Statuses; none if they were ignored or not recorded.
+    #[inline]
     pub(super) fn statuses(&self, place: usize) -> usize {
         usize::try_from(self.int(place)).unwrap_or(0)
     }

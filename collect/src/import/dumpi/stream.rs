@@ -50,26 +50,37 @@ impl Records {
     /// # Errors
     /// Damage, with the rank, the byte in the file and what was read; an error of the operating
     /// system.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self) -> Result<Option<Record<'_>>> {
-        let start = loop {
+        let is_plain = self.layout.find_plain(&self.buffer[self.at..self.filled]);
+        if (!is_plain || self.is_finalized) && !self.find()? {
+            return Ok(None);
+        }
+        let start = self.at;
+        self.at += self.layout.length;
+        Ok(Some(Record::new(&self.layout, &self.buffer[start..self.at])))
+    }
+
+    /// Finds the next record, whatever it is, and reads on for it; false at the end.
+    #[cold]
+    fn find(&mut self) -> Result<bool> {
+        loop {
             let bytes = &self.buffer[self.at..self.filled];
             let is_all = self.offset + self.filled as u64 == self.end;
             match self.layout.find(bytes, is_all) {
-                _ if self.is_finalized && bytes.starts_with(&[0, 0]) => return Ok(None),
-                Ok(()) => break self.at,
+                _ if self.is_finalized && bytes.starts_with(&[0, 0]) => return Ok(false),
+                Ok(()) => break,
                 // The mark of the end of the stream may be cut off.
-                Err(Stop::End) => return Ok(None),
-                Err(_) if is_all && bytes.len() < 3 => return Ok(None),
+                Err(Stop::End) => return Ok(false),
+                Err(_) if is_all && bytes.len() < 3 => return Ok(false),
                 Err(Stop::More(needed, _)) if !is_all && self.left() + LOOK_AHEAD >= needed as u64 => {
                     self.fill(needed.min(self.left() as usize))?;
                 }
                 Err(stop) => return Err(self.damage(&stop)),
             }
-        };
-        self.at += self.layout.length;
+        }
         self.is_finalized |= self.layout.function == number::FINALIZE;
-        Ok(Some(Record::new(&self.layout, &self.buffer[start..self.at])))
+        Ok(true)
     }
 
     /// Bytes from the current record on to the end of all.

@@ -100,4 +100,26 @@ proptest! {
             Err(_) => {}
         }
     }
+
+    /// The short way through plain records finds what the general one does.
+    #[test]
+    fn plain_records_are_found_as_all_are(
+        function in 0u16..300,
+        rest in prop::collection::vec(prop_oneof![4 => Just(0u8), 1 => any::<u8>()], 0..200),
+        version in 0u8..10,
+        all: bool,
+    ) {
+        let bytes = [&function.to_be_bytes()[..], &rest].concat();
+        let mut layouts = [Layout::new(Version([0, 6, version])); 2];
+        let [plain, general] = &mut layouts;
+        if plain.find_plain(&bytes) {
+            prop_assert_eq!(general.find(&bytes, all), Ok(()));
+            let [plain, general] = layouts.each_ref().map(|layout| Record::new(layout, &bytes));
+            prop_assert_eq!((plain.length(), plain.wall()), (general.length(), general.wall()));
+            for place in 0..FUNCTIONS[usize::from(function)].fields.len() {
+                prop_assert_eq!(plain.has(place), general.has(place));
+                prop_assert_eq!(plain.int(place), general.int(place));
+            }
+        }
+    }
 }
