@@ -212,9 +212,9 @@ impl Reading {
 fn first_pass(trace: &mut dyn Rewindable) -> Result<FirstPass> {
     let mut reader = TraceReader::open(trace.rewind()?)?;
     while reader.next_block_where(|_, _| false)?.is_some() {}
-    Ok(reader
-        .summary()
-        .map_or_else(FirstPass::default, |summary| FirstPass::new(summary.messages, summary.ranks)))
+    Ok(reader.summary().map_or_else(FirstPass::default, |summary| {
+        FirstPass::new(summary.messages, summary.ranks, summary.duration_ns.unwrap_or(u64::MAX))
+    }))
 }
 
 /// Finds changes among the marks of all ranks: all ranks set the same sequence of marks, so the nth

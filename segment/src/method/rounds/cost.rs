@@ -170,9 +170,10 @@ fn sides(
             true => finer,
             // Twice as many independent rounds have half of the noise, even if a few rounds are
             // alike by chance. Where no boundary is known, distances may lie between two phases and
-            // do not count.
+            // do not count. Else the mean of both in logarithms counts: hardly any distances of
+            // long stretches are independent, so their quantile is uncertain.
             false if view.is_rate() && part < USUAL && finer > 0.0 => 0.5 * finer,
-            false if view.is_rate() => own.max(0.5 * finer),
+            false if view.is_rate() && finer > 0.0 => (0.5 * finer * own.max(0.5 * finer)).sqrt(),
             false => own,
         }
     };

@@ -87,6 +87,17 @@ impl Sums {
         self.sizes[high] = self.sizes[high].wrapping_add(above);
     }
 
+    /// What lies between an earlier sum and this one.
+    fn since(&self, earlier: &Self) -> Self {
+        let mut own = self.clone();
+        own.pairs.iter_mut().zip(&earlier.pairs).for_each(|(own, before)| *own = own.wrapping_sub(*before));
+        own.bytes.iter_mut().zip(&earlier.bytes).for_each(|(own, before)| *own = own.wrapping_sub(*before));
+        own.sizes.iter_mut().zip(&earlier.sizes).for_each(|(own, before)| *own = own.wrapping_sub(*before));
+        own.total -= earlier.total;
+        own.squares -= earlier.squares;
+        own
+    }
+
     /// Bytes of all messages, with one more for each.
     pub(super) fn bytes_of_all(&self) -> f64 {
         self.total
@@ -193,6 +204,15 @@ impl Rates {
         }
     }
 
+    /// The squared difference of the logarithms of two rates.
+    fn distance(self, other: Self, view: View) -> f64 {
+        let rate = |own: Self| match view {
+            View::MessageRate => own.messages / own.ns,
+            _ => own.bytes / own.ns,
+        };
+        (rate(other) / rate(self)).ln().powi(2)
+    }
+
     pub(super) fn minus(self, other: Self) -> Self {
         Self {
             messages: self.messages - other.messages,
@@ -251,16 +271,67 @@ impl<'a> Units<'a> {
             View::Pairs => distance_of_counts(&at(a).pairs, &at(b).pairs, &at(c).pairs, &at(d).pairs),
             View::Bytes => distance_of_bytes(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
             View::Sizes => distance_of_counts(&at(a).sizes, &at(b).sizes, &at(c).sizes, &at(d).sizes),
-            View::MessageRate | View::ByteRate => {
-                let (one, other) = (self.rates(a, b), self.rates(c, d));
-                let rate = |own: Rates| match view {
-                    View::MessageRate => own.messages / own.ns,
-                    _ => own.bytes / own.ns,
-                };
-                (rate(other) / rate(one)).ln().powi(2)
-            }
+            View::MessageRate | View::ByteRate => self.rates(a, b).distance(self.rates(c, d), view),
         }
     }
+}
+
+/// What stretches look like, to compare each with many others: the squared Hellinger distance of two
+/// is one less the scalar product of the roots of their shares.
+#[derive(Clone, Debug)]
+pub(super) struct Profile {
+    pairs: [f32; PAIRS],
+    bytes: [f32; PAIRS],
+    sizes: [f32; SIZES],
+    rates: Rates,
+}
+
+impl Profile {
+    /// The profile of several stretches together.
+    pub(super) fn new(units: &Units<'_>, stretches: impl Iterator<Item = (usize, usize)>) -> Self {
+        let (mut sums, mut rates) = (Sums::default(), Rates::default());
+        for (from, to) in stretches {
+            sums.merge(&units.sums[units.edges[to]].since(&units.sums[units.edges[from]]));
+            rates = rates.plus(units.rates(from, to));
+        }
+        Self {
+            pairs: roots(sums.pairs.map(|count| count as f32)),
+            bytes: roots(sums.bytes.map(|bytes| bytes as f32)),
+            sizes: roots(sums.sizes.map(|count| count as f32)),
+            rates,
+        }
+    }
+
+    /// The distance in a view, as [`Units::distance`] defines it.
+    pub(super) fn distance(&self, other: &Self, view: View) -> f64 {
+        match view {
+            View::Pairs => apart(&self.pairs, &other.pairs),
+            View::Bytes => apart(&self.bytes, &other.bytes),
+            View::Sizes => apart(&self.sizes, &other.sizes),
+            View::MessageRate | View::ByteRate => self.rates.distance(other.rates, view),
+        }
+    }
+}
+
+/// The roots of the shares of these counts; all 0 if there are none.
+fn roots<const BINS: usize>(counts: [f32; BINS]) -> [f32; BINS] {
+    let all: f64 = counts.iter().map(|count| f64::from(*count)).sum();
+    if all > 0.0 { counts.map(|count| (f64::from(count) / all).sqrt() as f32) } else { counts }
+}
+
+/// The squared Hellinger distance of two shares by their roots; 0 if one is empty.
+fn apart(one: &[f32], other: &[f32]) -> f64 {
+    let empty = |roots: &[f32]| roots.iter().all(|root| *root <= 0.0);
+    if empty(one) || empty(other) {
+        return 0.0;
+    }
+    let mut both = [0f32; LANES];
+    for (one, other) in one.chunks_exact(LANES).zip(other.chunks_exact(LANES)) {
+        for lane in 0..LANES {
+            both[lane] += one[lane] * other[lane];
+        }
+    }
+    (1.0 - both.iter().map(|lane| f64::from(*lane)).sum::<f64>()).max(0.0)
 }
 
 #[cfg(test)]
@@ -292,6 +363,25 @@ mod tests {
         assert!(of(View::Sizes) < 1e-6);
         assert!((of(View::MessageRate) - 3f64.ln().powi(2)).abs() < 1e-9);
         assert!((units.distance((0, 2), (2, 3), View::Pairs) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn profiles_are_as_far_apart_as_their_stretches() {
+        let sums = sums(&[&[(0, 99), (1, 9)], &[(0, 99), (300, 70)], &[(2, 7)], &[(0, 9)], &[]]);
+        let rates = [3.0, 5.0, 2.0, 7.0, 1.0].map(|ns| Rates { messages: 2.0, bytes: 50.0, ns, rounds: 1.0 });
+        let units = Units::new(&sums, (0..=5).collect(), &rates, vec![false; 5]);
+        let profile = |from, to| Profile::new(&units, [(from, to)].into_iter());
+        for view in VIEWS {
+            for ((a, b), (c, d)) in [((0, 1), (1, 2)), ((0, 2), (2, 4)), ((1, 3), (3, 4)), ((0, 1), (4, 5))] {
+                let expected = units.distance((a, b), (c, d), view);
+                let own = profile(a, b).distance(&profile(c, d), view);
+                assert!((own - expected).abs() < 1e-6, "{view:?} {own} {expected}");
+            }
+        }
+        // Of stretches that lie apart: (2/3, 1/3) of pairs 0 and 1 against (1) of pair 0.
+        let both = Profile::new(&units, [(0, 1), (3, 4)].into_iter());
+        let expected = 1.0 - (2.0f64 / 3.0).sqrt();
+        assert!((both.distance(&profile(3, 4), View::Pairs) - expected).abs() < 1e-6);
     }
 
     #[test]

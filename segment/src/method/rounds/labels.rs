@@ -7,7 +7,7 @@
 use kodama::{Method, linkage};
 
 use super::cost::{Noise, PRICE, SCALES, nats, weaker};
-use super::features::{Units, VIEWS, View};
+use super::features::{Profile, Units, VIEWS, View};
 
 /// Stretches, at most, that are all compared with each other. If there are more, those with the
 /// fewest messages join the nearest of these, or found a label.
@@ -26,11 +26,14 @@ pub(super) fn labels(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
     let spans: Vec<(usize, usize)> = (0..starts.len()).map(|at| (starts[at], end(at))).collect();
     let usual: Vec<[f64; VIEWS.len()]> = spans.iter().map(|span| noise_inside(noise, *span)).collect();
+    let profiles: Vec<Profile> =
+        spans.iter().map(|span| Profile::new(units, std::iter::once(*span))).collect();
     let dissimilarity = |one: usize, other: usize| {
         if one.abs_diff(other) == 1 && !units.locked[starts[one.max(other)]] {
             return NEVER;
         }
-        against(units, (spans[one], spans[other]), (&usual[one], &usual[other]))
+        let distance = |view: View| profiles[one].distance(&profiles[other], view);
+        against(units, (spans[one], spans[other]), (&usual[one], &usual[other]), distance)
     };
     let mut order: Vec<usize> = (0..spans.len()).collect();
     order.sort_by(|one, other| {
@@ -85,11 +88,13 @@ fn noise_inside(noise: &Noise, (from, to): (usize, usize)) -> [f64; VIEWS.len()]
     std::array::from_fn(|view| 0.5 * (noise.at(scale, view, 0, middle) + noise.at(scale, view, 1, middle)))
 }
 
-/// The evidence in nats that two stretches are two phases.
+/// The evidence in nats that two stretches, which are as far apart as `distance` says for each view,
+/// are two phases.
 fn against(
     units: &Units<'_>,
     (one, other): ((usize, usize), (usize, usize)),
     usual: (&[f64; VIEWS.len()], &[f64; VIEWS.len()]),
+    distance: impl Fn(View) -> f64,
 ) -> f64 {
     let (a, b) = (units.rates(one.0, one.1), units.rates(other.0, other.1));
     let largest = SCALES[SCALES.len() - 1] as f64;
@@ -105,7 +110,7 @@ fn against(
         } else {
             rounds
         };
-        most = most.max(nats(units.distance(one, other, own), normal, rounds, own));
+        most = most.max(nats(distance(own), normal, rounds, own));
     }
     most.min(MOST)
 }

@@ -9,11 +9,12 @@
 //! 1. The first pass cuts [windows] of whole rounds where [tokens] come again ([cutter]), without
 //!    using time.
 //! 2. Neighbours are [merged](merge) from the bottom up, the boundary of least evidence first,
-//!    until all boundaries are worth the price. Then the noise is measured again, but not across
-//!    the boundaries found.
-//! 3. [Pieces](pieces) of rounds that were cut differently go to their neighbours. Steps 2 and 3
+//!    until all boundaries are worth the price. Stretches that behave alike get one
+//!    [label](labels).
+//! 3. Each window gets the label that it is [most like](states): merging hides boundaries of loops.
+//!    Then the noise is measured again, but not across the boundaries found.
+//! 4. [Pieces](pieces) of rounds that were cut differently go to their neighbours. Steps 2 to 4
 //!    repeat until nothing changes.
-//! 4. Stretches that behave alike get one [label](labels).
 //! 5. [Silences](idle) that the run's own irregularity does not explain are idle.
 //! 6. If there are more phases than a person reads, the same model finds [levels] above them. One
 //!    of these [outlines](outline) the run, together with the barriers of the program.
@@ -39,6 +40,7 @@ mod levels;
 mod merge;
 mod outline;
 mod pieces;
+mod states;
 mod tokens;
 pub(crate) mod windows;
 
@@ -48,14 +50,19 @@ use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
-use cost::{DIFFERENCE, Noise};
+use cost::{DIFFERENCE, Noise, PRICE};
 use features::{Rates, Sums, TokenSet, Units, VIEWS, View};
 use levels::Start;
+use merge::Boundary;
 use pieces::Content;
 use windows::Window;
 
 /// Repetitions of merging, at most; most runs need two to four.
 const AGAIN: usize = 5;
+
+/// A boundary that costs less than this part of the price is one of a loop: it comes again and
+/// again.
+const RECURRING: f64 = 0.5;
 
 /// Windows on each side of a boundary within which the second pass looks for it.
 const SLACK: usize = 3;
@@ -109,17 +116,33 @@ impl Split for RoundsMethod {
 
 /// The first units of stretches that differ from their neighbours.
 fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
-    let mut starts: Vec<usize> = (0..units.len()).collect();
+    let mut boundaries: Vec<Boundary> = (0..units.len()).map(Boundary::new).collect();
     let mut noise = Noise::new(units, &[]);
     for _ in 0..AGAIN {
-        let merged = merge::merged(units, &noise, &starts);
-        noise = Noise::new(units, &merged);
-        starts = pieces::joined(&mut contents, &units.locked, &merged);
-        if starts.len() == merged.len() {
+        let starts = merge::merged(units, &noise, &boundaries);
+        let labels = labels::labels(units, &noise, &starts);
+        let assigned = states::assigned(units, &noise, &starts, &labels);
+        let starts: Vec<usize> = assigned.iter().map(|boundary| boundary.unit).collect();
+        noise = Noise::new(units, &starts);
+        let recurring: Vec<usize> = assigned
+            .iter()
+            .filter(|boundary| boundary.nats < RECURRING * PRICE)
+            .map(|boundary| boundary.unit)
+            .collect();
+        let starts = pieces::joined(&mut contents, &units.locked, &starts, &recurring);
+        let price = |unit: usize| {
+            let known = assigned.binary_search_by_key(&unit, |boundary| boundary.unit);
+            known.map_or(Boundary::new(unit), |at| assigned[at])
+        };
+        let next: Vec<Boundary> = starts.into_iter().map(price).collect();
+        let same = next.len() == boundaries.len()
+            && next.iter().zip(&boundaries).all(|(one, other)| one.unit == other.unit);
+        boundaries = next;
+        if same {
             break;
         }
     }
-    starts
+    boundaries.into_iter().map(|boundary| boundary.unit).collect()
 }
 
 /// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the

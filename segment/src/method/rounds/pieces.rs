@@ -32,6 +32,10 @@ const AS_OWN: f64 = 0.85;
 /// The neighbours have at least this part of a piece's tokens in any case.
 const LEAST: f64 = 0.3;
 
+/// A neighbour's windows have the tokens of a piece that repeats itself at least this part as often
+/// as the piece's own windows.
+const AS_OFTEN: f64 = 0.5;
+
 /// Messages, at most, of a neighbour that explain a piece.
 const NEAR: u64 = 20_000;
 
@@ -63,10 +67,16 @@ fn union<'a>(windows: impl Iterator<Item = &'a Content>) -> TokenSet {
     all
 }
 
-/// The first windows of stretches, after joining steps and pieces.
-pub(super) fn joined(windows: &mut [Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
+/// The first windows of stretches, after joining steps and pieces. A stretch whose begin is
+/// `recurring` is of a loop: it is a phase if it repeats itself.
+pub(super) fn joined(
+    windows: &mut [Content],
+    locked: &[bool],
+    starts: &[usize],
+    recurring: &[usize],
+) -> Vec<usize> {
     let starts = steps_joined(windows, locked, starts);
-    pieces_given(windows, locked, starts)
+    pieces_given(windows, locked, starts, recurring)
 }
 
 /// Joins steps in a row that repeat as a whole.
@@ -100,11 +110,18 @@ fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<u
 }
 
 /// Gives pieces to the neighbours that explain them, the first piece first, until none is left.
-fn pieces_given(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
+fn pieces_given(
+    windows: &mut [Content],
+    locked: &[bool],
+    mut starts: Vec<usize>,
+    recurring: &[usize],
+) -> Vec<usize> {
     let mut at = 0;
     while at < starts.len() && starts.len() > 1 {
         let end = starts.get(at + 1).copied().unwrap_or(windows.len());
-        let found = given(windows, locked, &starts, at);
+        let is_phase =
+            recurring.binary_search(&starts[at]).is_ok() && repetition(&windows[starts[at]..end]) >= ONCE;
+        let found = if is_phase { None } else { given(windows, locked, &starts, at) };
         if found.is_some() {
             windows[starts[at]..end].iter_mut().for_each(|window| window.given = true);
         }
@@ -125,6 +142,22 @@ fn pieces_given(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>
         }
     }
     starts
+}
+
+/// Whether the tokens of a piece come about as often in the nearest windows of a neighbour. If the
+/// neighbour took in a few rounds of another phase, it has that phase's tokens, but seldom.
+fn comes_as_often(windows: &[Content], (from, to): (usize, usize), (first, end): (usize, usize)) -> bool {
+    let tokens = union(windows[from..to].iter());
+    let often = |from: usize, to: usize| {
+        let parts = windows[from..to].iter().map(|window| window.tokens.part_of(&tokens));
+        parts.sum::<f64>() / (to - from) as f64
+    };
+    let (near, far) = if end <= from {
+        (near_left(windows, first, end), end)
+    } else {
+        (first, near_right(windows, first, end))
+    };
+    often(near, far) >= AS_OFTEN * often(from, to)
 }
 
 /// Which neighbours get a piece.
@@ -151,6 +184,11 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     let right = starts.get(at + 1).map(|right| (*right, end(at + 1)));
     let right = right.filter(|right| !locked[right.0] && is_larger(right.0, right.1));
     if left.is_none() && right.is_none() {
+        return None;
+    }
+    if repetition(&windows[from..to]) >= ONCE
+        && !left.into_iter().chain(right).any(|side| comes_as_often(windows, (from, to), side))
+    {
         return None;
     }
     let of_left = left.map(|(first, end)| explaining(windows, near_left(windows, first, end), end));

@@ -166,6 +166,7 @@ pub(crate) struct FirstPass {
     /// The next message.
     next: u64,
     start_ns: i64,
+    duration_ns: u64,
     last_ns: i64,
     /// The longest silences of the open window and of the window before.
     silences_ns: [u64; 2],
@@ -179,13 +180,13 @@ pub(crate) struct FirstPass {
 
 impl Default for FirstPass {
     fn default() -> Self {
-        Self::new(0, 0)
+        Self::new(0, 0, u64::MAX)
     }
 }
 
 impl FirstPass {
-    /// Prepares windows for a run of this many messages and ranks.
-    pub(crate) fn new(messages: u64, ranks: u32) -> Self {
+    /// Prepares windows for a run of this many messages and ranks, and this duration.
+    pub(crate) fn new(messages: u64, ranks: u32, duration_ns: u64) -> Self {
         let least = LEAST.max(messages / FINEST);
         let most = LARGEST.0.max(messages / LARGEST.1).max(PER_RANK * u64::from(ranks)).max(2 * least);
         Self {
@@ -200,6 +201,7 @@ impl FirstPass {
             first: 0,
             next: 0,
             start_ns: 0,
+            duration_ns,
             last_ns: 0,
             silences_ns: [0; 2],
             parts: 0,
@@ -282,11 +284,18 @@ impl FirstPass {
         self.last_ns = now_ns;
         let elapsed = now_ns.wrapping_sub(self.start_ns).cast_unsigned();
         let usual = self.silences_ns[0].max(self.silences_ns[1]);
+        // In the first window no silence is usual yet: one that is a part of the run is long.
+        let is_long = match self.found.windows.is_empty() {
+            true => silence > self.duration_ns / REPORTED && silence > elapsed - silence,
+            false => silence / LONG > usual && silence > elapsed / REPORTED,
+        };
         self.pass_barriers(now_ns);
-        // In the first window no silence is usual yet.
-        if silence / LONG > usual && silence > elapsed / REPORTED && !self.found.windows.is_empty() {
+        if is_long {
             let end = self.next;
-            self.rounds.close(end, Kind::Last, false, &mut self.tokens);
+            // The first round may go on after a silence that turns out to be usual.
+            if !self.found.windows.is_empty() {
+                self.rounds.close(end, Kind::Last, false, &mut self.tokens);
+            }
             self.open_rounds = 1;
             self.close(end, silence);
             self.silences_ns = [0, self.silences_ns[0].max(silence)];
@@ -430,8 +439,9 @@ impl FirstPass {
             if !idle {
                 window.silence_ns = 0;
             }
+            let first = kept.len() == 1;
             match kept.last_mut() {
-                Some(last) if cut && !idle && last.messages.min(window.messages) < least => {
+                Some(last) if cut && !idle && (first || last.messages.min(window.messages) < least) => {
                     // Both are parts of one round.
                     let rounds = last.rounds.max(window.rounds);
                     last.merge(&window);

@@ -1,0 +1,136 @@
+//! Recurring behaviours: each window is of the phase that it is most like, by a hidden Markov
+//! model.
+//!
+//! Merging neighbours takes nothing back. In a loop of short phases, stretches that took in two
+//! phases early hide the boundaries between them, and their noise hides more. The other stretches
+//! of both phases tell where these boundaries are. The labels are the states. A window costs in
+//! each of them the evidence that it differs from all that has this label. The cheapest sequence of
+//! states is found as in Viterbi, Error bounds for convolutional codes, IEEE Transactions on
+//! Information Theory 13, 1967.
+//!
+//! A boundary that has been found is paid for. A new one costs what its transition costs:
+//! [`PRICE`] once for the kind of transition, divided among all of this kind, and the logarithm of
+//! its frequency for each. That is the length of a code that learns the transitions (Rissanen,
+//! Modeling by shortest data description, Automatica 14, 1978). So boundaries of loops are cheap.
+
+use super::cost::{Noise, PRICE, nats};
+use super::features::{Profile, Units, VIEWS, View};
+use super::merge::Boundary;
+
+/// States, at most: the labels with the most windows. Stretches with other labels stay.
+const MOST: usize = 64;
+
+/// The states, and how often each follows another.
+struct States {
+    profiles: Vec<Profile>,
+    /// By state and the state that follows, in nats.
+    prices: Vec<f64>,
+}
+
+/// Boundaries of the stretches that begin at `starts`, after each window has got its state.
+pub(super) fn assigned(units: &Units<'_>, noise: &Noise, starts: &[usize], labels: &[u32]) -> Vec<Boundary> {
+    let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
+    let kinds = labels.iter().max().map_or(0, |most| *most as usize + 1);
+    let mut lengths = vec![0usize; kinds];
+    for (at, label) in labels.iter().enumerate() {
+        lengths[*label as usize] += end(at) - starts[at];
+    }
+    let mut largest: Vec<usize> = (0..kinds).collect();
+    largest.sort_by_key(|label| (std::cmp::Reverse(lengths[*label]), *label));
+    largest.truncate(MOST);
+    let state_of = |label: u32| largest.iter().position(|own| *own == label as usize);
+    let own: &[Option<usize>] = &labels.iter().map(|label| state_of(*label)).collect::<Vec<_>>();
+    let known: Vec<Option<usize>> =
+        (0..starts.len()).flat_map(|at| std::iter::repeat_n(own[at], end(at) - starts[at])).collect();
+    let profile = |state: usize| {
+        let stretches = (0..starts.len()).filter(move |at| own[*at] == Some(state));
+        Profile::new(units, stretches.map(|at| (starts[at], end(at))))
+    };
+    let states =
+        States { profiles: (0..largest.len()).map(profile).collect(), prices: prices(&known, largest.len()) };
+    let path = states.path(units, noise, starts);
+    // A window whose label is no state keeps it.
+    let path: Vec<Option<usize>> =
+        known.iter().zip(path).map(|(known, found)| known.and(Some(found))).collect();
+    let prices = prices(&path, largest.len());
+    let boundary = |unit: usize| {
+        let (before, after) = (path[unit.checked_sub(1)?], path[unit]);
+        let begins = before != after || units.locked[unit];
+        let stays = starts.binary_search(&unit).is_ok() && (before.is_none() || after.is_none());
+        let nats = match (before, after) {
+            (Some(before), Some(after)) if before != after => prices[before * largest.len() + after],
+            _ => PRICE,
+        };
+        (begins || stays).then_some(Boundary { unit, nats })
+    };
+    std::iter::once(Boundary::new(0)).chain((0..units.len()).filter_map(boundary)).collect()
+}
+
+/// What each transition costs in nats, by the states of all windows; to stay costs nothing.
+fn prices(states: &[Option<usize>], count: usize) -> Vec<f64> {
+    let (mut transitions, mut windows) = (vec![0u32; count * count], vec![0u32; count]);
+    states.iter().flatten().for_each(|state| windows[*state] += 1);
+    for pair in states.windows(2) {
+        if let (Some(one), Some(other)) = (pair[0], pair[1])
+            && one != other
+        {
+            transitions[one * count + other] += 1;
+        }
+    }
+    let price = |(at, times): (usize, &u32)| match *times {
+        _ if at / count == at % count => 0.0,
+        0 => PRICE,
+        times => {
+            let times = f64::from(times);
+            (PRICE / times - (times / f64::from(windows[at / count])).ln()).min(PRICE)
+        }
+    };
+    transitions.iter().enumerate().map(price).collect()
+}
+
+impl States {
+    /// The state of each unit in the cheapest sequence.
+    fn path(&self, units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<usize> {
+        let count = self.profiles.len();
+        let mut costs = self.costs(units, noise, 0);
+        let mut before: Vec<Vec<u8>> = Vec::with_capacity(units.len());
+        for unit in 1..units.len() {
+            let paid = starts.binary_search(&unit).is_ok();
+            let cheapest = |state: usize| {
+                let cost =
+                    |other: usize| costs[other] + if paid { 0.0 } else { self.prices[other * count + state] };
+                // Of equal ones, the state stays.
+                let stay = (costs[state], state);
+                let other = (0..count).map(|other| (cost(other), other));
+                other.fold(stay, |best, other| if other.0 < best.0 { other } else { best })
+            };
+            let best: Vec<(f64, usize)> = (0..count).map(cheapest).collect();
+            before.push(best.iter().map(|best| best.1 as u8).collect());
+            costs = self.costs(units, noise, unit);
+            costs.iter_mut().zip(best).for_each(|(cost, best)| *cost += best.0);
+        }
+        let last = (0..count).min_by(|one, other| costs[*one].total_cmp(&costs[*other])).unwrap_or(0);
+        let mut path = vec![last];
+        for before in before.iter().rev() {
+            path.push(usize::from(before[path[path.len() - 1]]));
+        }
+        path.reverse();
+        path
+    }
+
+    /// The evidence in nats against each state of a unit.
+    fn costs(&self, units: &Units<'_>, noise: &Noise, unit: usize) -> Vec<f64> {
+        let own = Profile::new(units, std::iter::once((unit, unit + 1)));
+        let rounds = units.rates(unit, unit + 1).rounds;
+        let effective = units.effective_messages(unit, unit + 1);
+        let against = |state: &Profile| {
+            let nats = VIEWS.into_iter().enumerate().map(|(at, view)| {
+                let usual = 0.5 * (noise.at(0, at, 0, unit) + noise.at(0, at, 1, unit + 1));
+                let rounds = if view == View::Bytes { rounds.min(effective) } else { rounds };
+                nats(own.distance(state, view), usual, rounds, view)
+            });
+            nats.fold(0.0, f64::max)
+        };
+        self.profiles.iter().map(against).collect()
+    }
+}
