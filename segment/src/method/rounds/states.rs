@@ -20,6 +20,10 @@ use super::merge::Boundary;
 /// States, at most: the labels with the most windows. Stretches with other labels stay.
 const MOST: usize = 64;
 
+/// Nats for each window that leaves its label: where windows tell nothing, they keep it. Any small
+/// number does.
+const LEAVES: f64 = 1e-3;
+
 /// The states, and how often each follows another.
 struct States {
     profiles: Vec<Profile>,
@@ -48,7 +52,7 @@ pub(super) fn assigned(units: &Units<'_>, noise: &Noise, starts: &[usize], label
     };
     let states =
         States { profiles: (0..largest.len()).map(profile).collect(), prices: prices(&known, largest.len()) };
-    let path = states.path(units, noise, starts);
+    let path = states.path(units, noise, starts, &known);
     // A window whose label is no state keeps it.
     let path: Vec<Option<usize>> =
         known.iter().zip(path).map(|(known, found)| known.and(Some(found))).collect();
@@ -90,9 +94,15 @@ fn prices(states: &[Option<usize>], count: usize) -> Vec<f64> {
 
 impl States {
     /// The state of each unit in the cheapest sequence.
-    fn path(&self, units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<usize> {
+    fn path(
+        &self,
+        units: &Units<'_>,
+        noise: &Noise,
+        starts: &[usize],
+        known: &[Option<usize>],
+    ) -> Vec<usize> {
         let count = self.profiles.len();
-        let mut costs = self.costs(units, noise, 0);
+        let mut costs = self.costs(units, noise, 0, known[0]);
         let mut before: Vec<Vec<u8>> = Vec::with_capacity(units.len());
         for unit in 1..units.len() {
             let paid = starts.binary_search(&unit).is_ok();
@@ -106,7 +116,7 @@ impl States {
             };
             let best: Vec<(f64, usize)> = (0..count).map(cheapest).collect();
             before.push(best.iter().map(|best| best.1 as u8).collect());
-            costs = self.costs(units, noise, unit);
+            costs = self.costs(units, noise, unit, known[unit]);
             costs.iter_mut().zip(best).for_each(|(cost, best)| *cost += best.0);
         }
         let last = (0..count).min_by(|one, other| costs[*one].total_cmp(&costs[*other])).unwrap_or(0);
@@ -118,19 +128,20 @@ impl States {
         path
     }
 
-    /// The evidence in nats against each state of a unit.
-    fn costs(&self, units: &Units<'_>, noise: &Noise, unit: usize) -> Vec<f64> {
+    /// The evidence in nats against each state of a unit whose state is `known`.
+    fn costs(&self, units: &Units<'_>, noise: &Noise, unit: usize, known: Option<usize>) -> Vec<f64> {
         let own = Profile::new(units, std::iter::once((unit, unit + 1)));
         let rounds = units.rates(unit, unit + 1).rounds;
         let effective = units.effective_messages(unit, unit + 1);
-        let against = |state: &Profile| {
+        let against = |(at, state): (usize, &Profile)| {
+            let leaves = if known == Some(at) { 0.0 } else { LEAVES };
             let nats = VIEWS.into_iter().enumerate().map(|(at, view)| {
                 let usual = 0.5 * (noise.at(0, at, 0, unit) + noise.at(0, at, 1, unit + 1));
                 let rounds = if view == View::Bytes { rounds.min(effective) } else { rounds };
                 nats(own.distance(state, view), usual, rounds, view)
             });
-            nats.fold(0.0, f64::max)
+            nats.fold(leaves, f64::max)
         };
-        self.profiles.iter().map(against).collect()
+        self.profiles.iter().enumerate().map(against).collect()
     }
 }
