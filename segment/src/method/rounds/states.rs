@@ -145,3 +145,56 @@ impl States {
         self.profiles.iter().enumerate().map(against).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::features::{Rates, Sums};
+    use super::*;
+
+    /// What is assigned to windows of one round each, given by the pair that sends eight messages
+    /// in it, where stretches with these labels were found.
+    fn found(pairs: &[u32], starts: &[usize], labels: &[u32]) -> Vec<(usize, f64)> {
+        let mut sums = vec![Sums::default()];
+        for pair in pairs {
+            let mut next = sums[sums.len() - 1].clone();
+            (0..8).for_each(|_| next.add(*pair, 64));
+            sums.push(next);
+        }
+        let rates = vec![Rates { messages: 8.0, bytes: 512.0, ns: 100.0, rounds: 1.0 }; pairs.len()];
+        let units = Units::new(&sums, (0..=pairs.len()).collect(), &rates, vec![false; pairs.len()]);
+        let noise = Noise::new(&units, &[]);
+        let boundaries = assigned(&units, &noise, starts, labels);
+        boundaries.iter().map(|boundary| (boundary.unit, boundary.nats)).collect()
+    }
+
+    #[test]
+    fn pure_stretches_tell_what_is_in_a_mixed_one() {
+        // Two windows of each of two phases in turn. The stretch from 8 to 16 joined four of them.
+        let pairs: Vec<u32> = (0..24).map(|window| window / 2 % 2).collect();
+        let starts = [0, 2, 4, 6, 8, 16, 18, 20, 22];
+        let own = found(&pairs, &starts, &[0, 1, 0, 1, 2, 0, 1, 0, 1]);
+        assert_eq!(own.iter().map(|own| own.0).collect::<Vec<_>>(), (0..24).step_by(2).collect::<Vec<_>>());
+        // Of the twelve windows of the first phase, six are before one of the second. There are five
+        // boundaries the other way.
+        for (times, boundary) in [(6.0f64, own[1]), (5.0, own[2])] {
+            let price = PRICE / times - (times / 12.0).ln();
+            assert!((boundary.1 - price).abs() < 1e-9, "{boundary:?} {price}");
+        }
+    }
+
+    #[test]
+    fn a_single_change_costs_the_price() {
+        let pairs = [0; 10].into_iter().chain([1; 10]).collect::<Vec<u32>>();
+        assert_eq!(found(&pairs, &[0, 10], &[0, 1]), [(0, PRICE), (10, PRICE)]);
+    }
+
+    #[test]
+    fn stretches_of_rare_labels_stay() {
+        // One more label than there may be states, each of two windows but for the last.
+        let pairs: Vec<u32> = (0..2 * MOST as u32 + 1).map(|window| window / 2).collect();
+        let starts: Vec<usize> = (0..=MOST).map(|at| 2 * at).collect();
+        let labels: Vec<u32> = (0..=MOST as u32).collect();
+        let own = found(&pairs, &starts, &labels);
+        assert_eq!(own.iter().map(|own| own.0).collect::<Vec<_>>(), starts);
+    }
+}
