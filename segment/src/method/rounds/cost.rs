@@ -84,7 +84,7 @@ pub(super) fn weaker(rounds: (f64, f64), messages: (f64, f64)) -> f64 {
 }
 
 /// The distance of neighbours within one phase, by scale, view and place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Noise {
     /// For each scale and view, a value before each unit and one after the last: of the positions
     /// left of it, and of those right of it.

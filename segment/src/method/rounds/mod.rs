@@ -60,10 +60,6 @@ use windows::Window;
 /// Repetitions of merging, at most; most runs need two to four.
 const AGAIN: usize = 5;
 
-/// A boundary that costs less than this part of the price is one of a loop: it comes again and
-/// again.
-const RECURRING: f64 = 0.5;
-
 /// Windows on each side of a boundary within which the second pass looks for it.
 const SLACK: usize = 3;
 
@@ -117,18 +113,17 @@ impl Split for RoundsMethod {
 /// The first units of stretches that differ from their neighbours.
 fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
     let mut boundaries: Vec<Boundary> = (0..units.len()).map(Boundary::new).collect();
-    let mut noise = Noise::new(units, &[]);
+    // Stretches that have taken in another phase are noisy, and would hide it from the states.
+    let unknown = Noise::new(units, &[]);
+    let mut noise = unknown.clone();
     for _ in 0..AGAIN {
         let starts = merge::merged(units, &noise, &boundaries);
         let labels = labels::labels(units, &noise, &starts);
-        let assigned = states::assigned(units, &noise, &starts, &labels);
+        let assigned = states::assigned(units, &unknown, &starts, &labels);
         let starts: Vec<usize> = assigned.iter().map(|boundary| boundary.unit).collect();
         noise = Noise::new(units, &starts);
-        let recurring: Vec<usize> = assigned
-            .iter()
-            .filter(|boundary| boundary.nats < RECURRING * PRICE)
-            .map(|boundary| boundary.unit)
-            .collect();
+        let recurring = assigned.iter().filter(|boundary| boundary.nats < PRICE);
+        let recurring: Vec<usize> = recurring.map(|boundary| boundary.unit).collect();
         let starts = pieces::joined(&mut contents, &units.locked, &starts, &recurring);
         let price = |unit: usize| {
             let known = assigned.binary_search_by_key(&unit, |boundary| boundary.unit);

@@ -24,6 +24,10 @@ const MOST: usize = 64;
 /// number does.
 const LEAVES: f64 = 1e-3;
 
+/// A transition that costs at least this part of the price is not one of a loop, and costs the
+/// price: two or three stretches may have got the same two labels by chance.
+const OF_A_LOOP: f64 = 0.5;
+
 /// The states, and how often each follows another.
 struct States {
     profiles: Vec<Profile>,
@@ -86,7 +90,8 @@ fn prices(states: &[Option<usize>], count: usize) -> Vec<f64> {
         0 => PRICE,
         times => {
             let times = f64::from(times);
-            (PRICE / times - (times / f64::from(windows[at / count])).ln()).min(PRICE)
+            let nats = PRICE / times - (times / f64::from(windows[at / count])).ln();
+            if nats < OF_A_LOOP * PRICE { nats } else { PRICE }
         }
     };
     transitions.iter().enumerate().map(price).collect()
