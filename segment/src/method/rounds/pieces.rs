@@ -32,10 +32,6 @@ const AS_OWN: f64 = 0.85;
 /// The neighbours have at least this part of a piece's tokens in any case.
 const LEAST: f64 = 0.3;
 
-/// A neighbour's windows have the tokens of a piece that repeats itself at least this part as often
-/// as the piece's own windows.
-const AS_OFTEN: f64 = 0.5;
-
 /// Messages, at most, of a neighbour that explain a piece.
 const NEAR: u64 = 20_000;
 
@@ -144,22 +140,6 @@ fn pieces_given(
     starts
 }
 
-/// Whether the tokens of a piece come about as often in the nearest windows of a neighbour. If the
-/// neighbour took in a few rounds of another phase, it has that phase's tokens, but seldom.
-fn comes_as_often(windows: &[Content], (from, to): (usize, usize), (first, end): (usize, usize)) -> bool {
-    let tokens = union(windows[from..to].iter());
-    let often = |from: usize, to: usize| {
-        let parts = windows[from..to].iter().map(|window| window.tokens.part_of(&tokens));
-        parts.sum::<f64>() / (to - from) as f64
-    };
-    let (near, far) = if end <= from {
-        (near_left(windows, first, end), end)
-    } else {
-        (first, near_right(windows, first, end))
-    };
-    often(near, far) >= AS_OFTEN * often(from, to)
-}
-
 /// Which neighbours get a piece.
 enum Given {
     /// The left neighbour gets all of it.
@@ -184,11 +164,6 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     let right = starts.get(at + 1).map(|right| (*right, end(at + 1)));
     let right = right.filter(|right| !locked[right.0] && is_larger(right.0, right.1));
     if left.is_none() && right.is_none() {
-        return None;
-    }
-    if repetition(&windows[from..to]) >= ONCE
-        && !left.into_iter().chain(right).any(|side| comes_as_often(windows, (from, to), side))
-    {
         return None;
     }
     let of_left = left.map(|(first, end)| explaining(windows, near_left(windows, first, end), end));
