@@ -109,7 +109,7 @@ impl States {
         let count = self.profiles.len();
         let mut costs = self.costs(units, noise, 0, known[0]);
         let mut before: Vec<Vec<u8>> = Vec::with_capacity(units.len());
-        for unit in 1..units.len() {
+        for (unit, own) in known.iter().enumerate().skip(1) {
             let paid = starts.binary_search(&unit).is_ok();
             let cheapest = |state: usize| {
                 let cost =
@@ -121,7 +121,7 @@ impl States {
             };
             let best: Vec<(f64, usize)> = (0..count).map(cheapest).collect();
             before.push(best.iter().map(|best| best.1 as u8).collect());
-            costs = self.costs(units, noise, unit, known[unit]);
+            costs = self.costs(units, noise, unit, *own);
             costs.iter_mut().zip(best).for_each(|(cost, best)| *cost += best.0);
         }
         let last = (0..count).min_by(|one, other| costs[*one].total_cmp(&costs[*other])).unwrap_or(0);
