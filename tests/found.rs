@@ -54,7 +54,7 @@ const ALL: [&str; 4] = ["1.000000"; 4];
 #[test]
 fn a_sequence_and_what_comes_before_it() {
     finds("sequence", ["0.888889", "0.666667", "0.947272", "0.912445"]);
-    finds("sequence-beside-others", ["0.727273", "0.727273", "0.807112", "0.796227"]);
+    finds("sequence-beside-others", ["0.727273", "0.727273", "0.807162", "0.787981"]);
 }
 
 #[test]
@@ -64,20 +64,20 @@ fn two_phases_that_take_turns() {
 
 #[test]
 fn a_loop_of_short_phases() {
-    finds("loop", ["0.896552", "0.896552", "0.984322", "0.996938"]);
+    finds("loop", ["0.928571", "0.928571", "0.977906", "0.995064"]);
     finds("loop-beside-others", ["0.903226", "0.838710", "0.966711", "0.974428"]);
 }
 
 #[test]
 fn phases_of_a_few_rounds() {
     finds("few-rounds", ["1.000000", "0.800000", "0.999642", "0.996834"]);
-    finds("few-rounds-beside-others", ["0.888889", "0.888889", "0.993232", "0.925820"]);
+    finds("few-rounds-beside-others", ALL);
 }
 
 #[test]
 fn idle_stretches_between_phases() {
     finds("idle", ["0.923077", "0.923077", "0.917043", "0.884821"]);
-    finds("idle-beside-others", ["0.857143", "0.857143", "0.975653", "0.974550"]);
+    finds("idle-beside-others", ["0.800000", "0.800000", "0.970404", "0.966640"]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn sections_of_hpcc_are_seen_in_few_rows() {
     let wanted: Vec<&[Section]> = wanted.collect();
     let missed: Vec<&str> = wanted.iter().filter(|pair| !found(pair)).map(|pair| &pair[1].2[..]).collect();
     assert_eq!((sections.len(), wanted.len(), missed), (18, 5, Vec::new()));
-    assert_eq!(stretches, 29, "{list}");
+    assert_eq!(stretches, 20, "{list}");
 }
 
 /// A row of the truth: begin, end, label, outer label, first and last message.

@@ -276,8 +276,8 @@ impl<'a> Units<'a> {
     }
 }
 
-/// What stretches look like, to compare each with many others: the squared Hellinger distance of two
-/// is one less the scalar product of the roots of their shares.
+/// What stretches look like, to compare each with many others: the squared Hellinger distance of
+/// two is one less the scalar product of the roots of their shares.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pairs: [f32; PAIRS],

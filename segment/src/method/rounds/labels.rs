@@ -88,8 +88,8 @@ fn noise_inside(noise: &Noise, (from, to): (usize, usize)) -> [f64; VIEWS.len()]
     std::array::from_fn(|view| 0.5 * (noise.at(scale, view, 0, middle) + noise.at(scale, view, 1, middle)))
 }
 
-/// The evidence in nats that two stretches, which are as far apart as `distance` says for each view,
-/// are two phases.
+/// The evidence in nats that two stretches, which are as far apart as `distance` says for each
+/// view, are two phases.
 fn against(
     units: &Units<'_>,
     (one, other): ((usize, usize), (usize, usize)),

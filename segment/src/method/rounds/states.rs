@@ -179,8 +179,8 @@ mod tests {
         let starts = [0, 2, 4, 6, 8, 16, 18, 20, 22];
         let own = found(&pairs, &starts, &[0, 1, 0, 1, 2, 0, 1, 0, 1]);
         assert_eq!(own.iter().map(|own| own.0).collect::<Vec<_>>(), (0..24).step_by(2).collect::<Vec<_>>());
-        // Of the twelve windows of the first phase, six are before one of the second. There are five
-        // boundaries the other way.
+        // Of the twelve windows of the first phase, six are before one of the second. There are
+        // five boundaries the other way.
         for (times, boundary) in [(6.0f64, own[1]), (5.0, own[2])] {
             let price = PRICE / times - (times / 12.0).ln();
             assert!((boundary.1 - price).abs() < 1e-9, "{boundary:?} {price}");
