@@ -1,6 +1,6 @@
 //! `rounds`: one model of a phase.
 //!
-//! A segmentation costs [`PRICE`](cost::PRICE) nats for each boundary and each label. It saves the
+//! A segmentation costs [`PRICE`] nats for each boundary and each label. It saves the
 //! [evidence](cost) that the stretches beside a boundary, or of two labels, are different
 //! behaviours: who talks to whom, how much, in messages of which size, how fast. The run itself
 //! sets how different they have to be: its noise is the distance of neighbours within one phase. A
