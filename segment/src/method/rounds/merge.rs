@@ -19,6 +19,11 @@ impl Boundary {
     pub(super) fn new(unit: usize) -> Self {
         Self { unit, nats: PRICE }
     }
+
+    /// Whether it is one of many of its kind, as those of a loop are.
+    pub(super) fn recurs(self) -> bool {
+        self.nats < PRICE
+    }
 }
 
 /// Merges neighbouring stretches that begin at `boundaries` (the first at 0) until all boundaries

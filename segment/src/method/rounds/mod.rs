@@ -1,6 +1,6 @@
 //! `rounds`: one model of a phase.
 //!
-//! A segmentation costs [`PRICE`] nats for each boundary and each label. It saves the
+//! A segmentation costs [`PRICE`](cost::PRICE) nats for each boundary and each label. It saves the
 //! [evidence](cost) that the stretches beside a boundary, or of two labels, are different
 //! behaviours: who talks to whom, how much, in messages of which size, how fast. The run itself
 //! sets how different they have to be: its noise is the distance of neighbours within one phase. A
@@ -50,7 +50,7 @@ use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
-use cost::{DIFFERENCE, Noise, PRICE};
+use cost::{DIFFERENCE, Noise};
 use features::{Rates, Sums, TokenSet, Units, VIEWS, View};
 use levels::Start;
 use merge::Boundary;
@@ -122,18 +122,10 @@ fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
         let assigned = states::assigned(units, &unknown, &starts, &labels);
         let starts: Vec<usize> = assigned.iter().map(|boundary| boundary.unit).collect();
         noise = Noise::new(units, &starts);
-        let recurring = assigned.iter().filter(|boundary| boundary.nats < PRICE);
-        let recurring: Vec<usize> = recurring.map(|boundary| boundary.unit).collect();
-        let starts = pieces::joined(&mut contents, &units.locked, &starts, &recurring);
-        let price = |unit: usize| {
-            let known = assigned.binary_search_by_key(&unit, |boundary| boundary.unit);
-            known.map_or(Boundary::new(unit), |at| assigned[at])
-        };
-        let next: Vec<Boundary> = starts.into_iter().map(price).collect();
-        let same = next.len() == boundaries.len()
-            && next.iter().zip(&boundaries).all(|(one, other)| one.unit == other.unit);
+        let next = pieces::joined(&mut contents, &units.locked, &assigned);
+        let unchanged = next == boundaries;
         boundaries = next;
-        if same {
+        if unchanged {
             break;
         }
     }

@@ -5,6 +5,7 @@
 //! tokens explain a piece.
 
 use super::features::TokenSet;
+use super::merge::Boundary;
 
 /// Windows, at most, of a stretch that may be a step.
 const STEP: usize = 2;
@@ -63,42 +64,34 @@ fn union<'a>(windows: impl Iterator<Item = &'a Content>) -> TokenSet {
     all
 }
 
-/// The first windows of stretches, after joining steps and pieces. A stretch whose begin is
-/// `recurring` is of a loop: it is a phase if it repeats itself.
-pub(super) fn joined(
-    windows: &mut [Content],
-    locked: &[bool],
-    starts: &[usize],
-    recurring: &[usize],
-) -> Vec<usize> {
-    let starts = steps_joined(windows, locked, starts);
-    pieces_given(windows, locked, starts, recurring)
+/// The boundaries of stretches, after joining steps and pieces.
+pub(super) fn joined(windows: &mut [Content], locked: &[bool], boundaries: &[Boundary]) -> Vec<Boundary> {
+    let boundaries = steps_joined(windows, locked, boundaries);
+    pieces_given(windows, locked, boundaries)
 }
 
 /// Joins steps in a row that repeat as a whole.
-fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
-    let end = |at: usize| starts.get(at + 1).copied().unwrap_or(windows.len());
-    let own: Vec<f64> = (0..starts.len())
+fn steps_joined(windows: &[Content], locked: &[bool], boundaries: &[Boundary]) -> Vec<Boundary> {
+    let start = |at: usize| boundaries.get(at).map_or(windows.len(), |boundary| boundary.unit);
+    let own: Vec<f64> = (0..boundaries.len())
         .map(|at| {
-            let short = end(at) - starts[at] <= STEP;
-            if short { repetition(&windows[starts[at]..end(at)]) } else { f64::INFINITY }
+            let short = start(at + 1) - start(at) <= STEP;
+            if short { repetition(&windows[start(at)..start(at + 1)]) } else { f64::INFINITY }
         })
         .collect();
-    let mut kept = Vec::with_capacity(starts.len());
+    let mut kept = Vec::with_capacity(boundaries.len());
     let mut at = 0;
-    while at < starts.len() {
+    while at < boundaries.len() {
         let mut last = at;
-        while own[at] < ONCE
-            && own.get(last + 1).is_some_and(|next| *next < ONCE)
-            && !locked[starts[last + 1]]
+        while own[at] < ONCE && own.get(last + 1).is_some_and(|next| *next < ONCE) && !locked[start(last + 1)]
         {
             last += 1;
         }
         let mean = own[at..=last].iter().sum::<f64>() / (last + 1 - at) as f64;
-        if last > at && repetition(&windows[starts[at]..end(last)]) >= AGAIN * mean {
-            kept.push(starts[at]);
+        if last > at && repetition(&windows[start(at)..start(last + 1)]) >= AGAIN * mean {
+            kept.push(boundaries[at]);
         } else {
-            kept.extend(&starts[at..=last]);
+            kept.extend(&boundaries[at..=last]);
         }
         at = last + 1;
     }
@@ -106,38 +99,33 @@ fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<u
 }
 
 /// Gives pieces to the neighbours that explain them, the first piece first, until none is left.
-fn pieces_given(
-    windows: &mut [Content],
-    locked: &[bool],
-    mut starts: Vec<usize>,
-    recurring: &[usize],
-) -> Vec<usize> {
+fn pieces_given(windows: &mut [Content], locked: &[bool], mut boundaries: Vec<Boundary>) -> Vec<Boundary> {
     let mut at = 0;
-    while at < starts.len() && starts.len() > 1 {
-        let end = starts.get(at + 1).copied().unwrap_or(windows.len());
-        let is_phase =
-            recurring.binary_search(&starts[at]).is_ok() && repetition(&windows[starts[at]..end]) >= ONCE;
-        let found = if is_phase { None } else { given(windows, locked, &starts, at) };
+    while at < boundaries.len() && boundaries.len() > 1 {
+        let from = boundaries[at].unit;
+        let end = boundaries.get(at + 1).map_or(windows.len(), |next| next.unit);
+        let found = given(windows, locked, &boundaries, at);
         if found.is_some() {
-            windows[starts[at]..end].iter_mut().for_each(|window| window.given = true);
+            windows[from..end].iter_mut().for_each(|window| window.given = true);
         }
         // Now the neighbours may explain the stretch before them.
         match found {
             Some(Given::Left) => {
-                starts.remove(at);
+                boundaries.remove(at);
                 at = at.saturating_sub(2);
             }
             Some(Given::Split(begin)) => {
-                starts.remove(at);
-                if let Some(next) = starts.get_mut(at) {
-                    *next = begin;
+                let own = boundaries.remove(at);
+                if let Some(next) = boundaries.get_mut(at) {
+                    let known = [own, *next].into_iter().find(|boundary| boundary.unit == begin);
+                    *next = known.unwrap_or(Boundary::new(begin));
                 }
                 at = at.saturating_sub(2);
             }
             None => at += 1,
         }
     }
-    starts
+    boundaries
 }
 
 /// Which neighbours get a piece.
@@ -148,20 +136,24 @@ enum Given {
     Split(usize),
 }
 
-fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> Option<Given> {
-    let end = |at: usize| starts.get(at + 1).copied().unwrap_or(windows.len());
-    let (from, to) = (starts[at], end(at));
+fn given(windows: &[Content], locked: &[bool], boundaries: &[Boundary], at: usize) -> Option<Given> {
+    let start = |at: usize| boundaries.get(at).map_or(windows.len(), |boundary| boundary.unit);
+    let (from, to) = (start(at), start(at + 1));
     let count = to - from;
     if count > PIECE || windows[from..to].iter().map(|window| window.rounds).sum::<u64>() > ROUNDS {
+        return None;
+    }
+    // A stretch of a loop that repeats itself is a phase.
+    if boundaries[at].recurs() && repetition(&windows[from..to]) >= ONCE {
         return None;
     }
     let messages =
         |from: usize, to: usize| windows[from..to].iter().map(|window| window.messages).sum::<u64>();
     let own = messages(from, to);
     let is_larger = |from: usize, to: usize| messages(from, to) >= own;
-    let left = at.checked_sub(1).map(|left| (starts[left], from));
+    let left = at.checked_sub(1).map(|left| (start(left), from));
     let left = left.filter(|left| !locked[from] && is_larger(left.0, left.1));
-    let right = starts.get(at + 1).map(|right| (*right, end(at + 1)));
+    let right = boundaries.get(at + 1).map(|right| (right.unit, start(at + 2)));
     let right = right.filter(|right| !locked[right.0] && is_larger(right.0, right.1));
     if left.is_none() && right.is_none() {
         return None;

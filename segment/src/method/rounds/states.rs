@@ -47,11 +47,11 @@ pub(super) fn assigned(units: &Units<'_>, noise: &Noise, starts: &[usize], label
     largest.sort_by_key(|label| (std::cmp::Reverse(lengths[*label]), *label));
     largest.truncate(MOST);
     let state_of = |label: u32| largest.iter().position(|own| *own == label as usize);
-    let own: &[Option<usize>] = &labels.iter().map(|label| state_of(*label)).collect::<Vec<_>>();
+    let own: Vec<Option<usize>> = labels.iter().map(|label| state_of(*label)).collect();
     let known: Vec<Option<usize>> =
         (0..starts.len()).flat_map(|at| std::iter::repeat_n(own[at], end(at) - starts[at])).collect();
     let profile = |state: usize| {
-        let stretches = (0..starts.len()).filter(move |at| own[*at] == Some(state));
+        let stretches = (0..starts.len()).filter(|at| own[*at] == Some(state));
         Profile::new(units, stretches.map(|at| (starts[at], end(at))))
     };
     let states =
@@ -108,7 +108,8 @@ impl States {
     ) -> Vec<usize> {
         let count = self.profiles.len();
         let mut costs = self.costs(units, noise, 0, known[0]);
-        let mut before: Vec<Vec<u8>> = Vec::with_capacity(units.len());
+        // For each unit but the first, and each of its states, the state before.
+        let mut before: Vec<u8> = Vec::with_capacity(units.len() * count);
         for (unit, own) in known.iter().enumerate().skip(1) {
             let paid = starts.binary_search(&unit).is_ok();
             let cheapest = |state: usize| {
@@ -120,13 +121,13 @@ impl States {
                 other.fold(stay, |best, other| if other.0 < best.0 { other } else { best })
             };
             let best: Vec<(f64, usize)> = (0..count).map(cheapest).collect();
-            before.push(best.iter().map(|best| best.1 as u8).collect());
+            before.extend(best.iter().map(|best| best.1 as u8));
             costs = self.costs(units, noise, unit, *own);
             costs.iter_mut().zip(best).for_each(|(cost, best)| *cost += best.0);
         }
         let last = (0..count).min_by(|one, other| costs[*one].total_cmp(&costs[*other])).unwrap_or(0);
         let mut path = vec![last];
-        for before in before.iter().rev() {
+        for before in before.rchunks_exact(count) {
             path.push(usize::from(before[path[path.len() - 1]]));
         }
         path.reverse();

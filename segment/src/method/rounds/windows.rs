@@ -166,6 +166,7 @@ pub(crate) struct FirstPass {
     /// The next message.
     next: u64,
     start_ns: i64,
+    /// Of the whole run; the largest number if it is not known.
     duration_ns: u64,
     last_ns: i64,
     /// The longest silences of the open window and of the window before.
@@ -185,7 +186,8 @@ impl Default for FirstPass {
 }
 
 impl FirstPass {
-    /// Prepares windows for a run of this many messages and ranks, and this duration.
+    /// Prepares windows for a run of this many messages and ranks, and this duration: `u64::MAX` if
+    /// it is not known.
     pub(crate) fn new(messages: u64, ranks: u32, duration_ns: u64) -> Self {
         let least = LEAST.max(messages / FINEST);
         let most = LARGEST.0.max(messages / LARGEST.1).max(PER_RANK * u64::from(ranks)).max(2 * least);
@@ -284,10 +286,12 @@ impl FirstPass {
         self.last_ns = now_ns;
         let elapsed = now_ns.wrapping_sub(self.start_ns).cast_unsigned();
         let usual = self.silences_ns[0].max(self.silences_ns[1]);
-        // In the first window no silence is usual yet: one that is a part of the run is long.
-        let is_long = match self.found.windows.is_empty() {
-            true => silence > self.duration_ns / REPORTED && silence > elapsed - silence,
-            false => silence / LONG > usual && silence > elapsed / REPORTED,
+        // In the first window no silence is usual yet: one is long that would be reported, and that
+        // lasts longer than all before it.
+        let is_long = if self.found.windows.is_empty() {
+            silence > self.duration_ns / REPORTED && silence > elapsed - silence
+        } else {
+            silence / LONG > usual && silence > elapsed / REPORTED
         };
         self.pass_barriers(now_ns);
         if is_long {
@@ -439,6 +443,7 @@ impl FirstPass {
             if !idle {
                 window.silence_ns = 0;
             }
+            // Silences end the first window before it is known how long its rounds are.
             let first = kept.len() == 1;
             match kept.last_mut() {
                 Some(last) if cut && !idle && (first || last.messages.min(window.messages) < least) => {
