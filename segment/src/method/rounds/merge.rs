@@ -1,38 +1,17 @@
 //! Agglomerative clustering of neighbours: the boundary of least evidence goes first, until all are
-//! worth their price.
+//! worth the price.
 
 use std::collections::BTreeSet;
 
 use super::cost::{Noise, PRICE, evidence};
 use super::features::Units;
 
-/// Where a stretch begins, and what its boundary costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Boundary {
-    pub(super) unit: usize,
-    /// The price in nats; less than [`PRICE`] where such boundaries recur.
-    pub(super) nats: f64,
-}
-
-impl Boundary {
-    /// A boundary as any other.
-    pub(super) fn new(unit: usize) -> Self {
-        Self { unit, nats: PRICE }
-    }
-
-    /// Whether it is one of many of its kind, as those of a loop are.
-    pub(super) fn recurs(self) -> bool {
-        self.nats < PRICE
-    }
-}
-
-/// Merges neighbouring stretches that begin at `boundaries` (the first at 0) until all boundaries
-/// are worth their price. Returns where the remaining stretches begin.
+/// Merges neighbouring stretches that begin at `starts` (the first at 0) until all boundaries
+/// are worth the price. Returns where the remaining stretches begin.
 ///
 /// Boundaries with more units at their sides are judged later, by one nat for each doubling. Both
 /// sides of a faint boundary have grown by then.
-pub(super) fn merged(units: &Units<'_>, noise: &Noise, boundaries: &[Boundary]) -> Vec<usize> {
-    let starts: Vec<usize> = boundaries.iter().map(|boundary| boundary.unit).collect();
+pub(super) fn merged(units: &Units<'_>, noise: &Noise, starts: &[usize]) -> Vec<usize> {
     let count = starts.len();
     let end = |next: usize| starts.get(next).copied().unwrap_or(units.len());
     // Neighbours on both sides, `count` for none.
@@ -45,7 +24,7 @@ pub(super) fn merged(units: &Units<'_>, noise: &Noise, boundaries: &[Boundary]) 
         let (from, to) = (starts[left], end(right));
         let nats = evidence(units, noise, from, starts[own], to);
         // Of numbers that are not negative, the bits have the same order.
-        (nats < boundaries[own].nats).then(|| (nats + ((to - from) as f64).log2()).to_bits())
+        (nats < PRICE).then(|| (nats + ((to - from) as f64).log2()).to_bits())
     };
     let mut costs: Vec<Option<u64>> = vec![None; count];
     let mut queue = BTreeSet::new();

@@ -53,7 +53,6 @@ use crate::plan::{Plan, Stretch};
 use cost::{DIFFERENCE, Noise};
 use features::{Rates, Sums, TokenSet, Units, VIEWS, View};
 use levels::Start;
-use merge::Boundary;
 use pieces::Content;
 use windows::Window;
 
@@ -112,24 +111,23 @@ impl Split for RoundsMethod {
 
 /// The first units of stretches that differ from their neighbours.
 fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
-    let mut boundaries: Vec<Boundary> = (0..units.len()).map(Boundary::new).collect();
+    let mut starts: Vec<usize> = (0..units.len()).collect();
     // Stretches that have taken in another phase are noisy, and would hide it from the states.
     let unknown = Noise::new(units, &[]);
     let mut noise = unknown.clone();
     for _ in 0..AGAIN {
-        let starts = merge::merged(units, &noise, &boundaries);
-        let labels = labels::labels(units, &noise, &starts);
-        let assigned = states::assigned(units, &unknown, &starts, &labels);
-        let starts: Vec<usize> = assigned.iter().map(|boundary| boundary.unit).collect();
-        noise = Noise::new(units, &starts);
+        let merged = merge::merged(units, &noise, &starts);
+        let labels = labels::labels(units, &noise, &merged);
+        let assigned = states::assigned(units, &unknown, &merged, &labels);
+        noise = Noise::new(units, &assigned);
         let next = pieces::joined(&mut contents, &units.locked, &assigned);
-        let unchanged = next == boundaries;
-        boundaries = next;
+        let unchanged = next == starts;
+        starts = next;
         if unchanged {
             break;
         }
     }
-    boundaries.into_iter().map(|boundary| boundary.unit).collect()
+    starts
 }
 
 /// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the

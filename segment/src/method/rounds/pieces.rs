@@ -5,7 +5,6 @@
 //! tokens explain a piece.
 
 use super::features::TokenSet;
-use super::merge::Boundary;
 
 /// Windows, at most, of a stretch that may be a step.
 const STEP: usize = 2;
@@ -64,24 +63,24 @@ fn union<'a>(windows: impl Iterator<Item = &'a Content>) -> TokenSet {
     all
 }
 
-/// The boundaries of stretches, after joining steps and pieces.
-pub(super) fn joined(windows: &mut [Content], locked: &[bool], boundaries: &[Boundary]) -> Vec<Boundary> {
-    let boundaries = steps_joined(windows, locked, boundaries);
-    pieces_given(windows, locked, boundaries)
+/// Where stretches begin, after joining steps and pieces.
+pub(super) fn joined(windows: &mut [Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
+    let starts = steps_joined(windows, locked, starts);
+    pieces_given(windows, locked, starts)
 }
 
 /// Joins steps in a row that repeat as a whole.
-fn steps_joined(windows: &[Content], locked: &[bool], boundaries: &[Boundary]) -> Vec<Boundary> {
-    let start = |at: usize| boundaries.get(at).map_or(windows.len(), |boundary| boundary.unit);
-    let own: Vec<f64> = (0..boundaries.len())
+fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
+    let start = |at: usize| starts.get(at).copied().unwrap_or(windows.len());
+    let own: Vec<f64> = (0..starts.len())
         .map(|at| {
             let short = start(at + 1) - start(at) <= STEP;
             if short { repetition(&windows[start(at)..start(at + 1)]) } else { f64::INFINITY }
         })
         .collect();
-    let mut kept = Vec::with_capacity(boundaries.len());
+    let mut kept = Vec::with_capacity(starts.len());
     let mut at = 0;
-    while at < boundaries.len() {
+    while at < starts.len() {
         let mut last = at;
         while own[at] < ONCE && own.get(last + 1).is_some_and(|next| *next < ONCE) && !locked[start(last + 1)]
         {
@@ -89,9 +88,9 @@ fn steps_joined(windows: &[Content], locked: &[bool], boundaries: &[Boundary]) -
         }
         let mean = own[at..=last].iter().sum::<f64>() / (last + 1 - at) as f64;
         if last > at && repetition(&windows[start(at)..start(last + 1)]) >= AGAIN * mean {
-            kept.push(boundaries[at]);
+            kept.push(starts[at]);
         } else {
-            kept.extend(&boundaries[at..=last]);
+            kept.extend(&starts[at..=last]);
         }
         at = last + 1;
     }
@@ -99,33 +98,32 @@ fn steps_joined(windows: &[Content], locked: &[bool], boundaries: &[Boundary]) -
 }
 
 /// Gives pieces to the neighbours that explain them, the first piece first, until none is left.
-fn pieces_given(windows: &mut [Content], locked: &[bool], mut boundaries: Vec<Boundary>) -> Vec<Boundary> {
+fn pieces_given(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
     let mut at = 0;
-    while at < boundaries.len() && boundaries.len() > 1 {
-        let from = boundaries[at].unit;
-        let end = boundaries.get(at + 1).map_or(windows.len(), |next| next.unit);
-        let found = given(windows, locked, &boundaries, at);
+    while at < starts.len() && starts.len() > 1 {
+        let from = starts[at];
+        let end = starts.get(at + 1).copied().unwrap_or(windows.len());
+        let found = given(windows, locked, &starts, at);
         if found.is_some() {
             windows[from..end].iter_mut().for_each(|window| window.given = true);
         }
         // Now the neighbours may explain the stretch before them.
         match found {
             Some(Given::Left) => {
-                boundaries.remove(at);
+                starts.remove(at);
                 at = at.saturating_sub(2);
             }
             Some(Given::Split(begin)) => {
-                let own = boundaries.remove(at);
-                if let Some(next) = boundaries.get_mut(at) {
-                    let known = [own, *next].into_iter().find(|boundary| boundary.unit == begin);
-                    *next = known.unwrap_or(Boundary::new(begin));
+                starts.remove(at);
+                if let Some(next) = starts.get_mut(at) {
+                    *next = begin;
                 }
                 at = at.saturating_sub(2);
             }
             None => at += 1,
         }
     }
-    boundaries
+    starts
 }
 
 /// Which neighbours get a piece.
@@ -136,15 +134,11 @@ enum Given {
     Split(usize),
 }
 
-fn given(windows: &[Content], locked: &[bool], boundaries: &[Boundary], at: usize) -> Option<Given> {
-    let start = |at: usize| boundaries.get(at).map_or(windows.len(), |boundary| boundary.unit);
+fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> Option<Given> {
+    let start = |at: usize| starts.get(at).copied().unwrap_or(windows.len());
     let (from, to) = (start(at), start(at + 1));
     let count = to - from;
     if count > PIECE || windows[from..to].iter().map(|window| window.rounds).sum::<u64>() > ROUNDS {
-        return None;
-    }
-    // A stretch of a loop that repeats itself is a phase.
-    if boundaries[at].recurs() && repetition(&windows[from..to]) >= ONCE {
         return None;
     }
     let messages =
@@ -153,7 +147,7 @@ fn given(windows: &[Content], locked: &[bool], boundaries: &[Boundary], at: usiz
     let is_larger = |from: usize, to: usize| messages(from, to) >= own;
     let left = at.checked_sub(1).map(|left| (start(left), from));
     let left = left.filter(|left| !locked[from] && is_larger(left.0, left.1));
-    let right = boundaries.get(at + 1).map(|right| (right.unit, start(at + 2)));
+    let right = starts.get(at + 1).map(|right| (*right, start(at + 2)));
     let right = right.filter(|right| !locked[right.0] && is_larger(right.0, right.1));
     if left.is_none() && right.is_none() {
         return None;

@@ -11,11 +11,11 @@
 //! A boundary that has been found is paid for. A new one costs what its transition costs:
 //! [`PRICE`] once for the kind of transition, divided among all of this kind, and the logarithm of
 //! its frequency for each. That is the length of a code that learns the transitions (Rissanen,
-//! Modeling by shortest data description, Automatica 14, 1978). So boundaries of loops are cheap.
+//! Modeling by shortest data description, Automatica 14, 1978). So what recurs is found for less.
+//! In the next merging, each boundary has to be worth [`PRICE`] by itself again.
 
 use super::cost::{Noise, PRICE, nats};
 use super::features::{Profile, Units, VIEWS, View};
-use super::merge::Boundary;
 
 /// States, at most: the labels with the most windows. Stretches with other labels stay.
 const MOST: usize = 64;
@@ -24,10 +24,6 @@ const MOST: usize = 64;
 /// number does.
 const LEAVES: f64 = 1e-3;
 
-/// A transition that costs at least this part of the price is not one of a loop, and costs the
-/// price: two or three stretches may have got the same two labels by chance.
-const OF_A_LOOP: f64 = 0.5;
-
 /// The states, and how often each follows another.
 struct States {
     profiles: Vec<Profile>,
@@ -35,8 +31,8 @@ struct States {
     prices: Vec<f64>,
 }
 
-/// Boundaries of the stretches that begin at `starts`, after each window has got its state.
-pub(super) fn assigned(units: &Units<'_>, noise: &Noise, starts: &[usize], labels: &[u32]) -> Vec<Boundary> {
+/// Where stretches begin after each window has got its state.
+pub(super) fn assigned(units: &Units<'_>, noise: &Noise, starts: &[usize], labels: &[u32]) -> Vec<usize> {
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
     let kinds = labels.iter().max().map_or(0, |most| *most as usize + 1);
     let mut lengths = vec![0usize; kinds];
@@ -60,18 +56,12 @@ pub(super) fn assigned(units: &Units<'_>, noise: &Noise, starts: &[usize], label
     // A window whose label is no state keeps it.
     let path: Vec<Option<usize>> =
         known.iter().zip(path).map(|(known, found)| known.and(Some(found))).collect();
-    let prices = prices(&path, largest.len());
-    let boundary = |unit: usize| {
-        let (before, after) = (path[unit.checked_sub(1)?], path[unit]);
-        let begins = before != after || units.locked[unit];
-        let stays = starts.binary_search(&unit).is_ok() && (before.is_none() || after.is_none());
-        let nats = match (before, after) {
-            (Some(before), Some(after)) if before != after => prices[before * largest.len() + after],
-            _ => PRICE,
-        };
-        (begins || stays).then_some(Boundary { unit, nats })
+    let begins = |unit: &usize| {
+        let Some(last) = unit.checked_sub(1) else { return true };
+        let stays = path[last].is_none() || path[*unit].is_none();
+        path[last] != path[*unit] || units.locked[*unit] || stays && starts.binary_search(unit).is_ok()
     };
-    std::iter::once(Boundary::new(0)).chain((0..units.len()).filter_map(boundary)).collect()
+    (0..units.len()).filter(begins).collect()
 }
 
 /// What each transition costs in nats, by the states of all windows; to stay costs nothing.
@@ -90,8 +80,7 @@ fn prices(states: &[Option<usize>], count: usize) -> Vec<f64> {
         0 => PRICE,
         times => {
             let times = f64::from(times);
-            let nats = PRICE / times - (times / f64::from(windows[at / count])).ln();
-            if nats < OF_A_LOOP * PRICE { nats } else { PRICE }
+            PRICE.min(PRICE / times - (times / f64::from(windows[at / count])).ln())
         }
     };
     transitions.iter().enumerate().map(price).collect()
@@ -157,9 +146,9 @@ mod tests {
     use super::super::features::{Rates, Sums};
     use super::*;
 
-    /// What is assigned to windows of one round each, given by the pair that sends eight messages
-    /// in it, where stretches with these labels were found.
-    fn found(pairs: &[u32], starts: &[usize], labels: &[u32]) -> Vec<(usize, f64)> {
+    /// Where stretches of windows of one round each begin, given by the pair that sends eight
+    /// messages in it, where stretches with these labels were found.
+    fn found(pairs: &[u32], starts: &[usize], labels: &[u32]) -> Vec<usize> {
         let mut sums = vec![Sums::default()];
         for pair in pairs {
             let mut next = sums[sums.len() - 1].clone();
@@ -169,8 +158,7 @@ mod tests {
         let rates = vec![Rates { messages: 8.0, bytes: 512.0, ns: 100.0, rounds: 1.0 }; pairs.len()];
         let units = Units::new(&sums, (0..=pairs.len()).collect(), &rates, vec![false; pairs.len()]);
         let noise = Noise::new(&units, &[]);
-        let boundaries = assigned(&units, &noise, starts, labels);
-        boundaries.iter().map(|boundary| (boundary.unit, boundary.nats)).collect()
+        assigned(&units, &noise, starts, labels)
     }
 
     #[test]
@@ -179,19 +167,23 @@ mod tests {
         let pairs: Vec<u32> = (0..24).map(|window| window / 2 % 2).collect();
         let starts = [0, 2, 4, 6, 8, 16, 18, 20, 22];
         let own = found(&pairs, &starts, &[0, 1, 0, 1, 2, 0, 1, 0, 1]);
-        assert_eq!(own.iter().map(|own| own.0).collect::<Vec<_>>(), (0..24).step_by(2).collect::<Vec<_>>());
-        // Of the twelve windows of the first phase, six are before one of the second. There are
-        // five boundaries the other way.
-        for (times, boundary) in [(6.0f64, own[1]), (5.0, own[2])] {
-            let price = PRICE / times - (times / 12.0).ln();
-            assert!((boundary.1 - price).abs() < 1e-9, "{boundary:?} {price}");
-        }
+        assert_eq!(own, (0..24).step_by(2).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_single_change_costs_the_price() {
-        let pairs = [0; 10].into_iter().chain([1; 10]).collect::<Vec<u32>>();
-        assert_eq!(found(&pairs, &[0, 10], &[0, 1]), [(0, PRICE), (10, PRICE)]);
+    fn frequent_transitions_are_cheap() {
+        // Two windows of each of two states in turn, and at the end one of a third state.
+        let states: Vec<Option<usize>> =
+            (0..24).map(|window| Some(window / 2 % 2)).chain([Some(2)]).collect();
+        let prices = prices(&states, 3);
+        // Six stretches of the first state have twelve windows, and a boundary after each. The
+        // second state is followed by the first five times, and by the third once.
+        for (at, times) in [(1, 6.0f64), (3, 5.0)] {
+            assert!((prices[at] - (PRICE / times - (times / 12.0).ln())).abs() < 1e-9);
+        }
+        for (at, price) in [(0, 0.0), (2, PRICE), (5, PRICE), (6, PRICE)] {
+            assert!((prices[at] - price).abs() < 1e-9, "{at}: {}", prices[at]);
+        }
     }
 
     #[test]
@@ -200,7 +192,6 @@ mod tests {
         let pairs: Vec<u32> = (0..2 * MOST as u32 + 1).map(|window| window / 2).collect();
         let starts: Vec<usize> = (0..=MOST).map(|at| 2 * at).collect();
         let labels: Vec<u32> = (0..=MOST as u32).collect();
-        let own = found(&pairs, &starts, &labels);
-        assert_eq!(own.iter().map(|own| own.0).collect::<Vec<_>>(), starts);
+        assert_eq!(found(&pairs, &starts, &labels), starts);
     }
 }
