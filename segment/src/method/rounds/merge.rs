@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use super::cost::{Noise, PRICE, evidence};
 use super::features::Units;
 
-/// Merges neighbouring stretches that begin at `starts` (the first at 0) until all boundaries
-/// are worth the price. Returns where the remaining stretches begin.
+/// Merges neighbouring stretches that begin at `starts` (the first at 0) until all boundaries are
+/// worth the price. Returns where the remaining stretches begin.
 ///
 /// Boundaries with more units at their sides are judged later, by one nat for each doubling. Both
 /// sides of a faint boundary have grown by then.

@@ -11,8 +11,9 @@
 //! A boundary that has been found is paid for. A new one costs what its transition costs:
 //! [`PRICE`] once for the kind of transition, divided among all of this kind, and the logarithm of
 //! its frequency for each. That is the length of a code that learns the transitions (Rissanen,
-//! Modeling by shortest data description, Automatica 14, 1978). So what recurs is found for less.
-//! In the next merging, each boundary has to be worth [`PRICE`] by itself again.
+//! Modeling by shortest data description, Automatica 14, 1978). No transition costs more than
+//! [`PRICE`], so what recurs is found for less. In the next merging, each boundary has to be worth
+//! [`PRICE`] by itself again.
 
 use super::cost::{Noise, PRICE, nats};
 use super::features::{Profile, Units, VIEWS, View};
