@@ -229,14 +229,16 @@ impl Drawing<'_> {
     }
 }
 
-/// Cuts blocks into `strata` equal parts in order of time and draws one block of each.
+/// Cuts blocks into `strata` equal parts in order of time and draws one block of each; all blocks
+/// if there are no more.
 fn drawn_of(kind: u64, blocks: &[usize], strata: usize) -> Vec<usize> {
+    let strata = strata.min(blocks.len());
     let edge = |stratum: usize| (blocks.len() as u128 * stratum as u128 / strata as u128) as usize;
     let one = |stratum: usize| {
         let (start, end) = (edge(stratum), edge(stratum + 1));
-        blocks[start + (drawn(kind, stratum as u64) % (end - start).max(1) as u64) as usize]
+        blocks[start + (drawn(kind, stratum as u64) % (end - start) as u64) as usize]
     };
-    (0..strata.min(blocks.len())).map(one).collect()
+    (0..strata).map(one).collect()
 }
 
 /// A number that is as good as drawn at random, the same each time (SplitMix64: Steele, Lea and
@@ -262,4 +264,20 @@ fn joined(mut spans: Vec<Span>) -> Vec<Span> {
         }
     }
     joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_block_is_drawn_twice() {
+        for (blocks, strata) in (0..12).flat_map(|blocks| (1..16).map(move |strata| (blocks, strata))) {
+            let blocks: Vec<usize> = (0..blocks).map(|block| 3 * block).collect();
+            let drawn = drawn_of(7, &blocks, strata);
+            assert_eq!(drawn.len(), strata.min(blocks.len()));
+            assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]), "{drawn:?} of {blocks:?}");
+            assert!(drawn.iter().all(|block| blocks.contains(block)));
+        }
+    }
 }
