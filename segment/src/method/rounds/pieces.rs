@@ -230,7 +230,7 @@ mod tests {
         // Six windows of a phase, two pieces that it was given, and a stretch with half of its tokens.
         let windows = |given| {
             let own = (0..6).map(|_| window(0..40, false));
-            own.chain((0..2).map(|_| window(0..40, given))).chain((0..2).map(|_| window(20..60, false)))
+            own.chain((0..2).map(move |_| window(0..40, given))).chain((0..2).map(|_| window(20..60, false)))
         };
         let starts = |given| {
             let mut windows: Vec<Content> = windows(given).collect();
