@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn pieces_that_were_given_tell_nothing_about_their_neighbour() {
-        // Six windows of a phase, two pieces that it was given, and a stretch with half of its tokens.
+        // Six windows of a phase, two pieces that it was given, and a stretch with half of its
+        // tokens.
         let windows = |given| {
             let own = (0..6).map(|_| window(0..40, false));
             own.chain((0..2).map(move |_| window(0..40, given))).chain((0..2).map(|_| window(20..60, false)))
