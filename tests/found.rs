@@ -120,7 +120,8 @@ fn sections_of_hpcc_are_seen_in_few_rows() {
     let wanted: Vec<&[Section]> = wanted.collect();
     let missed: Vec<&str> = wanted.iter().filter(|pair| !found(pair)).map(|pair| &pair[1].2[..]).collect();
     assert_eq!((sections.len(), wanted.len(), missed), (18, 5, Vec::new()));
-    // A golden of the method as it is: the sections above confirm where rows begin, not their number.
+    // A golden of the method as it is: the sections above confirm where rows begin, not how many
+    // there are.
     assert_eq!(stretches, 22, "{list}");
 }
 
