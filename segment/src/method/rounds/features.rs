@@ -227,7 +227,7 @@ impl Rates {
 #[derive(Debug)]
 pub(super) struct Units<'a> {
     /// Sums before each window, and the total.
-    sums: &'a [Sums],
+    sums: &'a [&'a Sums],
     /// The first window of each unit, and the number of windows.
     pub(super) edges: Vec<usize>,
     /// Counts before each unit, and the total.
@@ -237,7 +237,7 @@ pub(super) struct Units<'a> {
 }
 
 impl<'a> Units<'a> {
-    pub(super) fn new(sums: &'a [Sums], edges: Vec<usize>, rates: &[Rates], locked: Vec<bool>) -> Self {
+    pub(super) fn new(sums: &'a [&'a Sums], edges: Vec<usize>, rates: &[Rates], locked: Vec<bool>) -> Self {
         let mut all = vec![Rates::default()];
         for own in rates {
             all.push(all[all.len() - 1].plus(*own));
@@ -259,14 +259,14 @@ impl<'a> Units<'a> {
     /// `from..to` (Kish, Survey Sampling, 1965, section 11.7). It is small if a few huge messages
     /// have most of the bytes.
     pub(super) fn effective_messages(&self, from: usize, to: usize) -> f64 {
-        let (one, other) = (&self.sums[self.edges[from]], &self.sums[self.edges[to]]);
+        let (one, other) = (self.sums[self.edges[from]], self.sums[self.edges[to]]);
         (other.total - one.total).powi(2) / (other.squares - one.squares).max(1.0)
     }
 
     /// The distance of units `a..b` from `c..d` in a view: squared Hellinger distance of shares, or
     /// squared difference of the logarithms of rates.
     pub(super) fn distance(&self, (a, b): (usize, usize), (c, d): (usize, usize), view: View) -> f64 {
-        let at = |unit: usize| &self.sums[self.edges[unit]];
+        let at = |unit: usize| self.sums[self.edges[unit]];
         match view {
             View::Pairs => distance_of_counts(&at(a).pairs, &at(b).pairs, &at(c).pairs, &at(d).pairs),
             View::Bytes => distance_of_bytes(&at(a).bytes, &at(b).bytes, &at(c).bytes, &at(d).bytes),
@@ -291,7 +291,7 @@ impl Profile {
     pub(super) fn new(units: &Units<'_>, stretches: impl Iterator<Item = (usize, usize)>) -> Self {
         let (mut sums, mut rates) = (Sums::default(), Rates::default());
         for (from, to) in stretches {
-            sums.merge(&units.sums[units.edges[to]].since(&units.sums[units.edges[from]]));
+            sums.merge(&units.sums[units.edges[to]].since(units.sums[units.edges[from]]));
             rates = rates.plus(units.rates(from, to));
         }
         Self {
@@ -355,6 +355,7 @@ mod tests {
         let sums = sums(&[&[(0, 99), (1, 99)], &[(0, 99), (0, 99)], &[(2, 7)]]);
         let rates = |messages, ns| Rates { messages, bytes: 100.0 * messages, ns, rounds: 1.0 };
         let all = [rates(2.0, 10.0), rates(2.0, 30.0), rates(1.0, 10.0)];
+        let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, vec![0, 1, 2, 3], &all, vec![false; 3]);
         let of = |view| units.distance((0, 1), (1, 2), view);
         for view in [View::Pairs, View::Bytes] {
@@ -369,6 +370,7 @@ mod tests {
     fn profiles_are_as_far_apart_as_their_stretches() {
         let sums = sums(&[&[(0, 99), (1, 9)], &[(0, 99), (300, 70)], &[(2, 7)], &[(0, 9)], &[]]);
         let rates = [3.0, 5.0, 2.0, 7.0, 1.0].map(|ns| Rates { messages: 2.0, bytes: 50.0, ns, rounds: 1.0 });
+        let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, (0..=5).collect(), &rates, vec![false; 5]);
         let profile = |from, to| Profile::new(&units, [(from, to)].into_iter());
         for view in VIEWS {

@@ -24,7 +24,7 @@ pub(super) type Start = (usize, u32);
 /// that few. A silence is `locked` before some windows, and divides no stretch of a level.
 pub(super) fn readable(
     run: &Run,
-    sums: &[Sums],
+    sums: &[&Sums],
     locked: &[bool],
     phases: &[Start],
     most: usize,
@@ -40,7 +40,7 @@ pub(super) fn readable(
 }
 
 /// The level of windows of at least 1/`part` of the run.
-fn coarser(run: &Run, sums: &[Sums], locked: &[bool], phases: &[Start], part: u64) -> Vec<Start> {
+fn coarser(run: &Run, sums: &[&Sums], locked: &[bool], phases: &[Start], part: u64) -> Vec<Start> {
     let windows = &run.rounds.windows;
     let least = messages(&run.rounds, 0, windows.len()) / part;
     let edges = edges(&run.rounds, locked, least);

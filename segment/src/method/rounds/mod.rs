@@ -88,12 +88,9 @@ impl Split for RoundsMethod {
     fn split(&self, run: &Run, _: &Limits) -> Result<Answer> {
         let windows = &run.rounds.windows;
         let locked: Vec<bool> = windows.iter().map(|window| window.silence_ns > 0).collect();
-        let mut sums = vec![Sums::default()];
-        for window in windows {
-            let mut next = sums[sums.len() - 1].clone();
-            next.merge(&window.sums);
-            sums.push(next);
-        }
+        let nothing = Sums::default();
+        let sums: Vec<&Sums> =
+            std::iter::once(&nothing).chain(windows.iter().map(|window| &window.sums)).collect();
         let edges: Vec<usize> = (0..=windows.len()).collect();
         let rates = rates(windows, &locked, &edges);
         let units = Units::new(&sums, edges, &rates, locked.clone());
@@ -142,7 +139,7 @@ fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (V
         let since = |window: usize| {
             windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns)) as f64
         };
-        let bytes: f64 = own.iter().map(|window| window.sums.bytes_of_all()).sum();
+        let bytes: f64 = own.iter().map(|window| window.bytes).sum();
         [own.iter().map(|window| window.messages).sum::<u64>() as f64, bytes, since(to) - since(from)]
     };
     let mut of_kind = std::collections::BTreeMap::<u32, [f64; 3]>::new();
@@ -206,7 +203,7 @@ fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
             };
             Rates {
                 messages: messages as f64,
-                bytes: range.iter().map(|window| window.sums.bytes_of_all()).sum(),
+                bytes: range.iter().map(|window| window.bytes).sum(),
                 ns,
                 rounds: range.iter().map(|window| window.rounds).sum::<u64>() as f64,
             }
@@ -269,7 +266,7 @@ fn starts_up(run: &Run, starts: &[usize]) -> bool {
     let sum = |of: fn(&Window) -> f64, windows: &[Window]| windows.iter().map(of).sum::<f64>();
     let small = |of: fn(&Window) -> f64| sum(of, own) < STARTING * sum(of, &run.rounds.windows);
     let rounds: u64 = own.iter().map(|window| window.rounds).sum();
-    rounds < REPEATED && small(|window| window.messages as f64) && small(|window| window.sums.bytes_of_all())
+    rounds < REPEATED && small(|window| window.messages as f64) && small(|window| window.bytes)
 }
 
 /// Windows on each side of `start` within which the second pass looks for the boundary between

@@ -157,6 +157,7 @@ mod tests {
             sums.push(next);
         }
         let rates = vec![Rates { messages: 8.0, bytes: 512.0, ns: 100.0, rounds: 1.0 }; pairs.len()];
+        let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, (0..=pairs.len()).collect(), &rates, vec![false; pairs.len()]);
         let noise = Noise::new(&units, &[]);
         assigned(&units, &noise, starts, labels)

@@ -59,7 +59,10 @@ pub(crate) struct Window {
     /// The idle stretch before it; 0 if there is none. While windows are cut, any long silence
     /// counts.
     pub(super) silence_ns: u64,
-    /// What its messages look like, for the model.
+    /// Bytes of its messages, with one more for each.
+    pub(super) bytes: f64,
+    /// What its messages look like, for the model; of a run that is read, what all messages up to
+    /// its end do.
     pub(super) sums: Sums,
     pub(super) tokens: TokenSet,
 }
@@ -399,21 +402,15 @@ impl FirstPass {
     fn halve(&mut self) {
         let (least, most) = &mut self.sizes;
         (*least, *most) = (*least * 2, (*most).max(*least * 4));
-        let mut kept: Vec<Window> = Vec::with_capacity(MOST);
-        let mut alone = true;
-        for window in self.found.windows.drain(..) {
-            match kept.last_mut() {
-                Some(last) if !alone && window.silence_ns == 0 => {
-                    last.merge(&window);
-                    alone = true;
-                }
-                _ => {
-                    kept.push(window);
-                    alone = false;
-                }
+        let mut joined = false;
+        self.found.windows.dedup_by(|window, last| {
+            let joins = !joined && window.silence_ns == 0;
+            if joins {
+                last.merge(window);
             }
-        }
-        self.found.windows = kept;
+            joined = joins;
+            joins
+        });
         self.parts = self.found.windows.len();
     }
 
@@ -429,6 +426,12 @@ impl FirstPass {
         self.end_instant();
         self.close(self.next, 0);
         self.join_at_silences();
+        let windows = &mut self.found.windows;
+        windows.iter_mut().for_each(|window| window.bytes = window.sums.bytes_of_all());
+        for at in 1..windows.len() {
+            let (before, own) = windows.split_at_mut(at);
+            own[0].sums.merge(&before[at - 1].sums);
+        }
         self.found
     }
 
@@ -437,24 +440,24 @@ impl FirstPass {
         let mut idle = idle_before(&self.found.windows, self.last_ns.abs_diff(self.start_ns) / REPORTED);
         let least = self.sizes.0;
         join_strays(&self.found.windows, &mut idle, least);
-        let mut kept: Vec<Window> = Vec::with_capacity(self.found.windows.len());
-        for (mut window, idle) in self.found.windows.drain(..).zip(idle) {
-            let cut = window.silence_ns > 0;
+        let mut idle = idle.into_iter().skip(1);
+        // Whether the last window is the first one so far.
+        let mut first = true;
+        self.found.windows.dedup_by(|window, last| {
+            let (cut, idle) = (window.silence_ns > 0, idle.next().unwrap_or_default());
             if !idle {
                 window.silence_ns = 0;
             }
             // Silences end the first window before it is known how long its rounds are.
-            let first = kept.len() == 1;
-            match kept.last_mut() {
-                Some(last) if cut && !idle && (first || last.messages.min(window.messages) < least) => {
-                    // Both are parts of one round.
-                    let rounds = last.rounds.max(window.rounds);
-                    last.merge(&window);
-                    last.rounds = rounds;
-                }
-                _ => kept.push(window),
+            let joins = cut && !idle && (first || last.messages.min(window.messages) < least);
+            if joins {
+                // Both are parts of one round.
+                let rounds = last.rounds.max(window.rounds);
+                last.merge(window);
+                last.rounds = rounds;
             }
-        }
-        self.found.windows = kept;
+            first &= joins;
+            joins
+        });
     }
 }
