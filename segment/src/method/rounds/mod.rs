@@ -100,7 +100,7 @@ impl Split for RoundsMethod {
         let labels = labels::labels(&units, &noise, &starts);
         let (starts, labels) = noticed(&units, run, &starts, &labels);
         let phases: Vec<Start> = starts.iter().copied().zip(labels.iter().copied()).collect();
-        let level = levels::readable(run, &sums, &locked, &phases, READABLE);
+        let level = levels::describing(run, &sums, &locked, &phases, READABLE);
         let plan = plan(run, &units, &starts, &labels, &level);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
