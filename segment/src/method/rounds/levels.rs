@@ -65,7 +65,7 @@ pub(super) fn describing(
 /// The part of two levels' boundaries that both have (Dice's coefficient).
 fn common(one: &[Start], other: &[Start]) -> f64 {
     let inner = |level: &[Start]| level.len().saturating_sub(1);
-    let is_common = |start: &&Start| one[1..].binary_search_by_key(&start.0, |own| own.0).is_ok();
+    let is_common = |start: &&Start| one.binary_search_by_key(&start.0, |own| own.0).is_ok();
     let both = other.iter().skip(1).filter(is_common).count();
     2.0 * both as f64 / (inner(one) + inner(other)).max(1) as f64
 }
