@@ -13,8 +13,8 @@ const LONG: u64 = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// What a person would draw: the innermost phases if there are few enough of them to be read
-    /// (32), otherwise the finest level of longer windows that is. Methods other than `rounds`
-    /// show what they found.
+    /// (32), otherwise the finest level of longer windows that the next coarser one finds again.
+    /// Methods other than `rounds` show what they found.
     #[default]
     Auto,
     /// The innermost phases; nothing lies below them.
