@@ -35,6 +35,11 @@ const LEAST: f64 = 0.3;
 /// Messages, at most, of a neighbour that explain a piece.
 const NEAR: u64 = 20_000;
 
+/// One of this number of a neighbour's windows explains no piece: the one that is most like it.
+/// Rounds are not divided into as many windows. So what is like a piece less often is a phase that
+/// was overlooked in the neighbour.
+const SELDOM: usize = 16;
+
 /// The contents of a window that decide about pieces.
 #[derive(Debug)]
 pub(super) struct Content {
@@ -52,15 +57,28 @@ fn repetition(windows: &[Content]) -> f64 {
     messages as f64 / union(windows.iter()).len().max(1.0)
 }
 
-/// Tokens of windows `from..to` that may explain others.
-fn explaining(windows: &[Content], from: usize, to: usize) -> TokenSet {
-    union(windows[from..to].iter().filter(|window| !window.given))
+/// Tokens of windows `from..to` that may explain the `piece`.
+fn explaining(windows: &[Content], from: usize, to: usize, piece: &TokenSet) -> TokenSet {
+    let mut own: Vec<(f64, &Content)> = windows[from..to]
+        .iter()
+        .filter(|window| !window.given)
+        .map(|window| (window.tokens.part_of(piece), window))
+        .collect();
+    own.sort_by(|one, other| one.0.total_cmp(&other.0));
+    own.truncate(own.len() - own.len() / SELDOM);
+    union(own.into_iter().map(|(_, window)| window))
 }
 
 fn union<'a>(windows: impl Iterator<Item = &'a Content>) -> TokenSet {
     let mut all = TokenSet::default();
     windows.for_each(|window| all.merge(&window.tokens));
     all
+}
+
+/// A neighbour without its first and last window, which may hold messages of a piece of `count`
+/// windows, if enough of it is left to tell how well it explains itself.
+fn inner((first, end): (usize, usize), count: usize) -> (usize, usize) {
+    if end - first > 2 * count + 2 { (first + 1, end - 1) } else { (first, end) }
 }
 
 /// Where stretches begin, after joining steps and pieces.
@@ -152,8 +170,13 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     if left.is_none() && right.is_none() {
         return None;
     }
-    let of_left = left.map(|(first, end)| explaining(windows, near_left(windows, first, end), end));
-    let of_right = right.map(|(first, end)| explaining(windows, first, near_right(windows, first, end)));
+    let piece = union(windows[from..to].iter());
+    let (inner_left, inner_right) =
+        (left.map(|left| inner(left, count)), right.map(|right| inner(right, count)));
+    let of_left =
+        inner_left.map(|(first, end)| explaining(windows, near_left(windows, first, end), end, &piece));
+    let of_right =
+        inner_right.map(|(first, end)| explaining(windows, first, near_right(windows, first, end), &piece));
     // Tokens of each window that a side has, weighted by messages.
     let explained = |side: &Option<TokenSet>, window: usize| {
         let tokens = &windows[window].tokens;
@@ -169,16 +192,17 @@ fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> O
     let mut needed = EXPLAINED;
     if best < needed {
         // How well the neighbours explain themselves; `None` where all of it was given to them.
-        let of = |inner: (usize, usize), rest: (usize, usize)| {
-            let (inner, rest) = (explaining(windows, inner.0, inner.1), explaining(windows, rest.0, rest.1));
-            (inner.len() > 0.0).then(|| rest.part_of(&inner))
+        let of = |own: (usize, usize), rest: (usize, usize)| {
+            let own = union(windows[own.0..own.1].iter().filter(|window| !window.given));
+            (own.len() > 0.0).then(|| explaining(windows, rest.0, rest.1, &own).part_of(&own))
         };
-        let own_left = left.filter(|(first, end)| end - first > 2 * count).and_then(|(first, end)| {
+        let own_left = inner_left.filter(|(first, end)| end - first > 2 * count).and_then(|(first, end)| {
             of((end - count, end), (near_left(windows, first, end - count), end - count))
         });
-        let own_right = right.filter(|(first, end)| end - first > 2 * count).and_then(|(first, end)| {
-            of((first, first + count), (first + count, near_right(windows, first + count, end)))
-        });
+        let own_right =
+            inner_right.filter(|(first, end)| end - first > 2 * count).and_then(|(first, end)| {
+                of((first, first + count), (first + count, near_right(windows, first + count, end)))
+            });
         let least = own_left.into_iter().chain(own_right).min_by(f64::total_cmp);
         needed = least.map_or(needed, |least| needed.min(AS_OWN * least));
     }
@@ -241,5 +265,22 @@ mod tests {
         // Whether or not the phase can tell how well it explains itself, half is too little.
         assert_eq!(starts(false), [0, 8]);
         assert_eq!(starts(true), [0, 8]);
+    }
+
+    #[test]
+    fn what_comes_seldom_in_a_neighbour_explains_nothing() {
+        // A piece of tokens 40 to 60 between two phases of tokens 0 to 40, of which some windows
+        // have its tokens, too.
+        let starts = |like_piece: &dyn Fn(usize) -> bool| {
+            let phase = |at| window(0..if like_piece(at) { 60 } else { 40 }, false);
+            let side = || (0..40).map(phase);
+            let mut windows: Vec<Content> = side().chain([window(40..60, false)]).chain(side()).collect();
+            let locked = vec![false; windows.len()];
+            pieces_given(&mut windows, &locked, vec![0, 40, 41])
+        };
+        assert_eq!(starts(&|at| at % 4 == 0), [0, 41]);
+        assert_eq!(starts(&|at| at == 20), [0, 40, 41]);
+        // The windows beside it may hold some of its messages.
+        assert_eq!(starts(&|at| at == 0 || at == 39), [0, 40, 41]);
     }
 }
