@@ -93,8 +93,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LevelName {
     /// As a person would draw it: leaf if innermost phases occur at most 32 times in all. Otherwise
-    /// the finest level of longer windows that the next coarser one finds again, or that has at most
-    /// 32; outer if these are all alike.
+    /// the finest level of longer windows that the next coarser one finds again, or that has at
+    /// most 32; outer if these are all alike.
     /// Only rounds has levels; other methods show what they found
     Auto,
     /// The innermost phases
