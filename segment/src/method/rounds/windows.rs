@@ -10,8 +10,8 @@ use super::idle::is_idle;
 use super::tokens::Tokens;
 use crate::first_pass::window::sketch::{Sketch, pair_hash};
 
-/// Windows, at most; each takes about 20 KiB with its sums. If there are more, neighbours are
-/// merged and the least number of messages of a window doubles.
+/// Windows, at most; each takes about 13 KiB. If there are more, neighbours are merged and the
+/// least number of messages of a window doubles.
 const MOST: usize = 8192;
 
 /// Messages of a window, at least, if nothing new begins. Fewer, as a round of a small run has, say
