@@ -1,10 +1,10 @@
 //! What phases are good for: how far the busiest link of a phase is from what one matrix of the
 //! whole run shows, and how far detected phases are from the true ones.
 //!
-//! Labelled runs of all families (one rank a host) on a two-level fat tree with full bisection under D-mod-K. The
-//! *peak* of a matrix is the highest rate on a link between switches: bytes over the time of the
-//! phase. True phases are the runs' marks. Options: `--methods A,B`, `--families A,B`, `--ranks
-//! A,B`, `--seeds A,B`, `--messages N`, `--runs` for a line each.
+//! Labelled runs of all families (one rank a host) on a two-level fat tree with full bisection
+//! under D-mod-K. The *peak* of a matrix is the highest rate on a link between switches: bytes over
+//! the time of the phase. True phases are the runs' marks. Options: `--methods A,B`, `--families
+//! A,B`, `--ranks A,B`, `--seeds A,B`, `--messages N`, `--runs` for a line each.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::io::Cursor;

@@ -35,10 +35,9 @@ const LEAST: f64 = 0.3;
 /// Messages, at most, of a neighbour that explain a piece.
 const NEAR: u64 = 20_000;
 
-/// One of this number of a neighbour's windows explains no piece: the one that is most like it.
-/// Rounds are not divided into as many windows. So what is like a piece less often is a phase that
-/// was overlooked in the neighbour.
-const SELDOM: usize = 16;
+/// For each this many rounds of a neighbour, its window that is most like a piece does not explain
+/// it. What is like a piece that seldom is a phase that was overlooked in the neighbour.
+const SELDOM: f64 = 16.0;
 
 /// The contents of a window that decide about pieces.
 #[derive(Debug)]
@@ -65,7 +64,9 @@ fn explaining(windows: &[Content], from: usize, to: usize, piece: &TokenSet) -> 
         .map(|window| (window.tokens.part_of(piece), window))
         .collect();
     own.sort_by(|one, other| one.0.total_cmp(&other.0));
-    own.truncate(own.len() - own.len() / SELDOM);
+    // Each round has each token once.
+    let overlooked = (repetition(&windows[from..to]) / SELDOM) as usize;
+    own.truncate(own.len().saturating_sub(overlooked));
     union(own.into_iter().map(|(_, window)| window))
 }
 
