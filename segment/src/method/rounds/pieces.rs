@@ -35,8 +35,8 @@ const LEAST: f64 = 0.3;
 /// Messages, at most, of a neighbour that explain a piece.
 const NEAR: u64 = 20_000;
 
-/// For each this many rounds of a neighbour, its window that is most like a piece does not explain
-/// it. What is like a piece that seldom is a phase that was overlooked in the neighbour.
+/// For each this many rounds and windows of a neighbour, its window that is most like a piece does
+/// not explain it. What is like a piece that seldom is a phase that was overlooked there.
 const SELDOM: f64 = 16.0;
 
 /// The contents of a window that decide about pieces.
@@ -64,9 +64,9 @@ fn explaining(windows: &[Content], from: usize, to: usize, piece: &TokenSet) -> 
         .map(|window| (window.tokens.part_of(piece), window))
         .collect();
     own.sort_by(|one, other| one.0.total_cmp(&other.0));
-    // Each round has each token once.
-    let overlooked = (repetition(&windows[from..to]) / SELDOM) as usize;
-    own.truncate(own.len().saturating_sub(overlooked));
+    // Each round has each token once. A window may be a part of a round, or have many.
+    let overlooked = (repetition(&windows[from..to]).min(own.len() as f64) / SELDOM) as usize;
+    own.truncate(own.len() - overlooked);
     union(own.into_iter().map(|(_, window)| window))
 }
 
