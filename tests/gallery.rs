@@ -77,12 +77,15 @@ fn is_whole(row: &BTreeMap<String, String>, name: &str, labels: &[String]) {
 /// messages), 20 with both neighbours (4 · 2) and a maximum (4 · 2 at least), and a gather (3).
 #[test]
 fn a_transform_of_slabs() {
-    let (row, labels, _) = record("mpi4py-fft", &[("RANKS", "4"), ("POINTS", "32")]);
+    let (row, labels, log) = record("mpi4py-fft", &[("RANKS", "4"), ("POINTS", "32")]);
     is_whole(&row, "mpi4py-fft", &labels);
     let least = 2 * (20 * (2 * 12 + 8 + 8) + 3);
     assert!(row["messages"].parse::<u64>().unwrap() >= least, "{least} messages: {row:?}");
     let round = ["transform", "differences", "output"];
-    are_announced(&labels, &[&round[..], &round, &["end"]].concat());
+    let announced: Vec<&str> =
+        log.lines().filter_map(|line| line.split_once("section: ")).map(|(_, name)| name).collect();
+    assert_eq!(announced, [&round[..], &round, &["end"]].concat());
+    are_announced(&labels, &announced);
 }
 
 /// The truth has sections that the log announces, in their order. Of sections whose lines are read

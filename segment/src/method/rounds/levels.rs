@@ -22,9 +22,12 @@ const FINEST: u64 = 256;
 /// common to both. From .4 to .7 the score changes by less than .01.
 const FOUND_AGAIN: f64 = 0.5;
 
-/// It also has at most this part of the phases' stretches, or says hardly more than these; and at
-/// least [`FEWEST`], as one or two parts are common to all coarse levels.
+/// It also has at most this part of the phases' stretches: with more it says hardly more than they
+/// do. From a third to a half the score stays the same.
 const FEWER: f64 = 0.5;
+
+/// Stretches, at least, of a level that describes the run: all coarse levels have one or two parts
+/// in common. With five the score changes by less than .003.
 const FEWEST: usize = 3;
 
 /// A stretch of a level begins where a phase begins within this number of its windows.

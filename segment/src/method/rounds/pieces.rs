@@ -269,6 +269,16 @@ mod tests {
     }
 
     #[test]
+    fn windows_of_many_rounds_explain_pieces() {
+        // Each of four windows has a hundred rounds, the piece one.
+        let rounds = || Content { messages: 4_000, rounds: 100, ..window(0..40, false) };
+        let mut windows: Vec<Content> = (0..4).map(|_| rounds()).collect();
+        windows.insert(2, window(0..40, false));
+        let locked = vec![false; windows.len()];
+        assert_eq!(pieces_given(&mut windows, &locked, vec![0, 2, 3]), [0, 3]);
+    }
+
+    #[test]
     fn what_comes_seldom_in_a_neighbour_explains_nothing() {
         // A piece of tokens 40 to 60 between two phases of tokens 0 to 40, of which some windows
         // have its tokens, too.
