@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use phaseflow_collect::archive::ArchiveReader;
 use phaseflow_collect::export::ArchiveExport;
-use phaseflow_collect::pattern::{Disturbance, FAMILIES, LabelledRun, Program};
+use phaseflow_collect::pattern::{Disturbance, FAMILIES, LabelledRun, PROGRAM_FAMILIES, Program};
 use phaseflow_collect::trace::{Call, Message, Operation, Rank, RunFacts, TraceWriter};
 use phaseflow_segment::{
     Level, Options, Rewind, Segmentation, read_segmentation, segment, write_segmentation,
@@ -219,6 +219,21 @@ fn a_wave_over_the_same_neighbours_is_no_part_of_a_halo() {
     let text = "halo2d[bytes=8KiB,gap=62us]*198,(sweep[bytes=8KiB,gap=193us]*6,bisection[bytes=8KiB,gap=111us]*99,idle[time=8421393ns])*3,permutation[bytes=4KiB]*400";
     let (trace, truth) = program(text, 256);
     assert_eq!(starts(&split(&trace, Level::Leaf)), truth);
+}
+
+#[test]
+fn a_slow_stretch_of_rounds_with_a_heavy_tail_is_seen() {
+    // Rounds of its 415 steps take four times as long as those before and after. Pauses are drawn
+    // from a heavy-tailed distribution, so 64 rounds tell too little.
+    let slow = PROGRAM_FAMILIES.iter().find(|family| family.name == "slow").unwrap();
+    let (trace, truth) = generate(&slow.run(16, 75_000, 212).unwrap());
+    let found = split(&trace, Level::Auto);
+    let (starts, end) = (starts(&found), found.header.duration_ns.unwrap());
+    for begin in truth {
+        assert!(starts.iter().any(|start| start.abs_diff(begin) <= end / 100), "{begin}: {starts:?}");
+    }
+    let labels: Vec<_> = found.occurrences.iter().take(3).map(|row| row.phase).collect();
+    assert_eq!(labels, [Some(0), Some(1), Some(0)]);
 }
 
 #[test]
