@@ -222,6 +222,19 @@ fn a_wave_over_the_same_neighbours_is_no_part_of_a_halo() {
 }
 
 #[test]
+fn auto_shows_what_recurs_above_the_steps_of_rings() {
+    // Training and validation in turn, 24 times each. Their rings have many steps, which are
+    // leaves. Windows of 1/128 of the run find its stretches again.
+    let training = PROGRAM_FAMILIES.iter().find(|family| family.name == "training").unwrap();
+    let (trace, truth) = generate(&training.run(16, 75_000, 35).unwrap());
+    let found = starts(&split(&trace, Level::Auto));
+    let near = truth.windows(2).map(|pair| (pair[1], (pair[1] - pair[0]) / 4));
+    let seen = near.filter(|(begin, near)| found.iter().any(|start| start.abs_diff(*begin) <= *near)).count();
+    assert!(seen * 10 >= (truth.len() - 1) * 9, "{seen} of {}", truth.len() - 1);
+    assert!(found.len() * 10 <= truth.len() * 12, "{} rows for {}", found.len(), truth.len());
+}
+
+#[test]
 fn a_slow_stretch_of_rounds_with_a_heavy_tail_is_seen() {
     // Rounds of its 415 steps take four times as long as those before and after. Pauses are drawn
     // from a heavy-tailed distribution, so 64 rounds tell too little.
