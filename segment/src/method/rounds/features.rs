@@ -98,6 +98,18 @@ impl Sums {
         own
     }
 
+    /// The greatest log-likelihood of the messages since an earlier sum, as independent draws of
+    /// their pair and of their size: −n·H, with the entropy H of n messages.
+    pub(super) fn log_likelihood(&self, earlier: &Self) -> f64 {
+        let of = |counts: &[u32], before: &[u32], unit: u32| {
+            let since = counts.iter().zip(before).map(|(own, before)| own.wrapping_sub(*before));
+            let since = since.filter(|count| *count > 0).map(|count| f64::from(count) / f64::from(unit));
+            let (sum, all) = since.fold((0.0, 0.0), |(sum, all), own| (sum + own * own.ln(), all + own));
+            sum - if all > 0.0 { all * all.ln() } else { 0.0 }
+        };
+        of(&self.pairs, &earlier.pairs, 1) + of(&self.sizes, &earlier.sizes, UNIT)
+    }
+
     /// Bytes of all messages, with one more for each.
     pub(super) fn bytes_of_all(&self) -> f64 {
         self.total

@@ -2,7 +2,8 @@
 //!
 //! In windows that are longer than the passes of a loop, the passes are alike. So a loop of short
 //! phases is one stretch of a coarse level, and tells itself from what lies beside it. A stretch of
-//! a level begins where a phase does.
+//! a level begins where a phase does: with windows this long, it is not known more closely where.
+//! The likelihood of the messages decides among the phases that begin near.
 //!
 //! Structure of a run shows at more than one scale, accidents of windows at one alone (Witkin,
 //! Scale-space filtering, IJCAI 1983). So a level describes the run if the next coarser one finds
@@ -84,7 +85,7 @@ fn coarser(run: &Run, sums: &[&Sums], locked: &[bool], phases: &[Start], part: u
     let noise = Noise::new(&units, &starts);
     let labels = labels::labels(&units, &noise, &starts);
     let level: Vec<Start> = starts.iter().map(|start| edges[*start]).zip(labels).collect();
-    let mut level = aligned(phases, &level, &run.rounds, (NEAR * least as f64) as u64);
+    let mut level = aligned(phases, &level, &run.rounds, sums, (NEAR * least as f64) as u64);
     level.dedup_by_key(|start| start.1);
     level
 }
@@ -109,18 +110,25 @@ fn edges(rounds: &Rounds, locked: &[bool], least: u64) -> Vec<usize> {
     edges
 }
 
-/// The stretches of a level that begin where a phase does: each begins with the nearest phase, at
-/// most `near` messages away. One without is a gradual change or a mixture of two phases, and is
-/// left out.
-fn aligned(phases: &[Start], level: &[Start], rounds: &Rounds, near: u64) -> Vec<Start> {
+/// The stretches of a level that begin where a phase does: each with the phase that divides the
+/// messages around it with the greatest likelihood, at most `near` messages away. One without is a
+/// gradual change or a mixture of two phases, and is left out.
+fn aligned(phases: &[Start], level: &[Start], rounds: &Rounds, sums: &[&Sums], near: u64) -> Vec<Start> {
     let apart = |one: usize, other: usize| messages(rounds, one.min(other), one.max(other));
     let mut aligned: Vec<Start> = Vec::with_capacity(level.len());
-    for (start, label) in level {
-        let nearest = phases.iter().map(|phase| phase.0).min_by_key(|phase| (apart(*phase, *start), *phase));
-        let Some(start) = nearest.filter(|phase| apart(*phase, *start) <= near) else { continue };
-        if aligned.last().is_none_or(|last| last.0 < start) {
-            aligned.push((start, *label));
-        }
+    for (at, (start, label)) in level.iter().enumerate() {
+        let Some(last) = aligned.last() else {
+            aligned.push((*start, *label));
+            continue;
+        };
+        let (from, to) = (last.0, level.get(at + 1).map_or(rounds.windows.len(), |next| next.0));
+        let likelihood =
+            |phase: usize| sums[phase].log_likelihood(sums[from]) + sums[to].log_likelihood(sums[phase]);
+        let between = phases.iter().map(|phase| phase.0).filter(|phase| from < *phase && *phase < to);
+        let candidates = between.filter(|phase| apart(*phase, *start) <= near);
+        let best = candidates.map(|phase| (likelihood(phase), phase));
+        let best = best.max_by(|one, other| one.0.total_cmp(&other.0));
+        aligned.extend(best.map(|(_, phase)| (phase, *label)));
     }
     aligned
 }
