@@ -316,6 +316,7 @@ fn plan(run: &Run, units: &Units<'_>, starts: &[usize], labels: &[u32], level: &
     }
     let mut plan = Plan::new(stretches);
     plan.starts_up = starts_up(run, starts);
+    plan.least_idle_ns = run.duration_ns / windows::REPORTED;
     plan.outline = outline::outline(run, level, starts.len() <= READABLE, since);
     plan
 }

@@ -289,13 +289,9 @@ impl FirstPass {
         self.last_ns = now_ns;
         let elapsed = now_ns.wrapping_sub(self.start_ns).cast_unsigned();
         let usual = self.silences_ns[0].max(self.silences_ns[1]);
-        // In the first window no silence is usual yet: one is long that would be reported, and that
-        // lasts longer than all before it.
-        let is_long = if self.found.windows.is_empty() {
-            silence > self.duration_ns / REPORTED && silence > elapsed - silence
-        } else {
-            silence / LONG > usual && silence > elapsed / REPORTED
-        };
+        // Before it is known how long the rounds are, only those that may be reported count.
+        let run_ns = if self.found.windows.is_empty() { self.duration_ns } else { elapsed };
+        let is_long = silence / LONG > usual && silence > run_ns / REPORTED;
         self.pass_barriers(now_ns);
         if is_long {
             let end = self.next;
