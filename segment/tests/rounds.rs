@@ -235,21 +235,6 @@ fn auto_shows_what_recurs_above_the_steps_of_rings() {
 }
 
 #[test]
-fn a_slow_stretch_of_rounds_with_a_heavy_tail_is_seen() {
-    // Rounds of its 415 steps take four times as long as those before and after. Pauses are drawn
-    // from a heavy-tailed distribution, so 64 rounds tell too little.
-    let slow = PROGRAM_FAMILIES.iter().find(|family| family.name == "slow").unwrap();
-    let (trace, truth) = generate(&slow.run(16, 75_000, 212).unwrap());
-    let found = split(&trace, Level::Auto);
-    let (starts, end) = (starts(&found), found.header.duration_ns.unwrap());
-    for begin in truth {
-        assert!(starts.iter().any(|start| start.abs_diff(begin) <= end / 100), "{begin}: {starts:?}");
-    }
-    let labels: Vec<_> = found.occurrences.iter().take(3).map(|row| row.phase).collect();
-    assert_eq!(labels, [Some(0), Some(1), Some(0)]);
-}
-
-#[test]
 fn stray_messages_between_phases_are_a_phase_of_their_own() {
     // One message in twenty is stray, also while the program pauses. Ranks are late, and messages
     // irregular.

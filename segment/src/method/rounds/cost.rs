@@ -32,9 +32,8 @@ const FREEDOM: f64 = 8.0;
 /// Degrees of freedom of one round.
 const NU: f64 = 8.0;
 
-/// Scales in units; changes slower than the largest one are drift. Rates with a heavy tail, as of
-/// Pareto pauses, need many rounds.
-pub(super) const SCALES: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+/// Scales in units; changes slower than the largest one are drift.
+pub(super) const SCALES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// Rounds on both sides that a rate needs.
 const ROUNDS_OF_RATE: f64 = 3.0;
