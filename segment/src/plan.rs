@@ -44,8 +44,6 @@ pub(crate) struct Plan {
     /// Silences that turn out to be shorter than this, as messages were on their way, are of the
     /// phase before them.
     pub(crate) least_idle_ns: u64,
-    /// The same for the silence at the end of the run.
-    pub(crate) least_end_ns: u64,
     /// What a person would draw if these are too many; empty if they are not, or if the method has
     /// none.
     pub(crate) outline: Vec<Part>,
@@ -74,8 +72,8 @@ impl Plan {
 
     /// Other stretches of the same run.
     fn with(&self, stretches: Vec<Stretch>) -> Self {
-        let Self { least_idle_ns, least_end_ns, ref outline, .. } = *self;
-        Self { least_idle_ns, least_end_ns, outline: outline.clone(), ..Self::new(stretches) }
+        let Self { least_idle_ns, ref outline, .. } = *self;
+        Self { least_idle_ns, outline: outline.clone(), ..Self::new(stretches) }
     }
 
     /// Makes stretches begin where the outline is exact: the nearest change that may be there is

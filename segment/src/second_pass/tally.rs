@@ -301,13 +301,6 @@ impl<'a> Sums<'a> {
         if self.search.is_some() || self.idle_after(self.at) {
             self.settle(self.run.duration_ns)?;
         }
-        if let (Some(stretch), Some(total)) = (self.plan.stretches.last(), self.totals.last_mut())
-            && stretch.label.is_none()
-            && total.messages == 0
-            && self.run.duration_ns.saturating_sub(total.start_ns) < self.plan.least_end_ns
-        {
-            total.start_ns = self.run.duration_ns;
-        }
         let matrices = self.matrices.into_iter().map(MatrixBuilder::finish).collect();
         Ok(Tally {
             totals: self.totals,

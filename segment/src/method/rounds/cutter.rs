@@ -3,10 +3,10 @@
 //! Parallel programs repeat themselves. A rank begins its next round when the tokens of its first
 //! messages in the window come again, so ranks may be out of step. A window ends when its messages
 //! come from ranks in their next round. A phase ends when tokens come that were in neither of the
-//! last two windows, or when rounds become much longer or shorter. A phase of one round between the
-//! rounds of another ends when its ranks begin the other's next round. These rules but for that of
-//! lengths are cumulative sums (CUSUM, Page, Continuous inspection schemes, Biometrika 41, 1954), in
-//! which single messages raise no alarm. The window ends where the sum last began to grow.
+//! last two windows, or when rounds become much longer or shorter. A phase of one round between
+//! the rounds of another ends when its ranks begin the other's next round. All rules but that of
+//! lengths are cumulative sums (CUSUM, Page, Continuous inspection schemes, Biometrika 41, 1954).
+//! In these, single messages raise no alarm. The window ends where the sum last began to grow.
 
 use super::tokens::{Last, Tokens};
 
@@ -36,8 +36,8 @@ const PARTS: u64 = 64;
 /// before it.
 const UNLIKE: u64 = 2;
 
-/// Rounds in a row, at least, to which ranks return: in a shorter loop, the other round is a part of
-/// its step. From 3 to 5 the score changes by less than .002, but for single runs.
+/// Rounds in a row, at least, to which ranks return: in a shorter loop, the other round is a part
+/// of its step. From 3 to 5 the score changes by less than .002, but for single runs.
 const REGULAR: u32 = 4;
 
 /// A cumulative sum that never falls below 0.
