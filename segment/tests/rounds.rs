@@ -33,6 +33,13 @@ fn program(text: &str, ranks: u32) -> (Vec<u8>, Vec<u64>) {
     generate(&LabelledRun::new(Program::parse(text).unwrap(), ranks))
 }
 
+/// Where the phases of a run of a family like real programs begin, and what is found at `auto`.
+fn of_family(name: &str, ranks: u32, seed: u64) -> (Vec<u64>, Segmentation) {
+    let family = PROGRAM_FAMILIES.iter().find(|family| family.name == name).unwrap();
+    let (trace, truth) = generate(&family.run(ranks, 75_000, seed).unwrap());
+    (truth, split(&trace, Level::Auto))
+}
+
 fn starts(segmentation: &Segmentation) -> Vec<u64> {
     let tiles = segmentation.occurrences.iter().filter(|occurrence| occurrence.depth == 0);
     tiles.map(|occurrence| occurrence.start_ns).collect()
@@ -225,13 +232,38 @@ fn a_wave_over_the_same_neighbours_is_no_part_of_a_halo() {
 fn auto_shows_what_recurs_above_the_steps_of_rings() {
     // Training and validation in turn, 24 times each. Their rings have many steps, which are
     // leaves. Windows of 1/128 of the run find its stretches again.
-    let training = PROGRAM_FAMILIES.iter().find(|family| family.name == "training").unwrap();
-    let (trace, truth) = generate(&training.run(16, 75_000, 35).unwrap());
-    let found = starts(&split(&trace, Level::Auto));
+    let (truth, found) = of_family("training", 16, 35);
+    let found = starts(&found);
     let near = truth.windows(2).map(|pair| (pair[1], (pair[1] - pair[0]) / 4));
     let seen = near.filter(|(begin, near)| found.iter().any(|start| start.abs_diff(*begin) <= *near)).count();
     assert!(seen * 10 >= (truth.len() - 1) * 9, "{seen} of {}", truth.len() - 1);
     assert!(found.len() * 10 <= truth.len() * 12, "{} rows for {}", found.len(), truth.len());
+}
+
+#[test]
+fn a_level_begins_with_the_phase_that_divides_it_best() {
+    // Training and validation three times. Windows of the level are 1/32 of the run, and many steps
+    // of the rings begin within them: the nearest one is never right.
+    let (truth, found) = of_family("training", 64, 202);
+    let near = truth.windows(2).map(|pair| (pair[1], (pair[1] - pair[0]) / 4));
+    let seen = near.filter(|(begin, near)| starts(&found).iter().any(|at| at.abs_diff(*begin) <= *near));
+    assert!(seen.count() >= 5, "{truth:?}: {:?}", starts(&found));
+}
+
+#[test]
+fn nobody_is_idle_while_messages_are_on_their_way() {
+    // Twice, nothing is sent for more than 1/256 of the run, as single messages take long.
+    let (truth, found) = of_family("sizes", 16, 202);
+    assert!(found.occurrences.iter().all(|row| row.phase.is_some()), "{:?}", found.occurrences);
+    assert_eq!(found.occurrences.len(), truth.len());
+}
+
+#[test]
+fn the_program_may_start_more_slowly_than_it_pauses() {
+    // Starting up takes an eighth of the run, the pause after it a twentieth.
+    let (truth, found) = of_family("whole", 64, 212);
+    assert_eq!(starts(&found).len(), truth.len(), "{truth:?}: {:?}", found.occurrences);
+    assert!(found.occurrences[1].phase.is_none() && found.phases[0].title == "starting up");
 }
 
 #[test]
