@@ -117,7 +117,7 @@ fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
         let labels = labels::labels(units, &noise, &merged);
         let assigned = states::assigned(units, &unknown, &merged, &labels);
         noise = Noise::new(units, &assigned);
-        let next = pieces::joined(&mut contents, &units.locked, &assigned);
+        let next = pieces::joined(&mut contents, &units.locked, assigned);
         let unchanged = next == starts;
         starts = next;
         if unchanged {

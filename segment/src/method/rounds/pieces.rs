@@ -1,21 +1,9 @@
 //! Pieces of rounds: short stretches that are no phases.
 //!
-//! Windows fall differently in long rounds, so steps of a round may look like phases. Two things
-//! give them away. Steps do not repeat themselves, but repeat as a whole. And the neighbours'
-//! tokens explain a piece.
+//! Windows fall differently in long rounds, so steps of a round may look like phases. The
+//! neighbours' tokens give them away: they explain a piece.
 
 use super::features::TokenSet;
-
-/// Windows, at most, of a stretch that may be a step.
-const STEP: usize = 2;
-
-/// The tokens of a step come less often than this, in the mean. Those of a phase of two rounds come
-/// twice.
-const ONCE: f64 = 1.6;
-
-/// Steps in a row are one phase if their tokens come this many times as often in all of them as in
-/// one.
-const AGAIN: f64 = 1.4;
 
 /// Windows, at most, of a stretch that may be a piece.
 const PIECE: usize = 4;
@@ -82,42 +70,9 @@ fn inner((first, end): (usize, usize), count: usize) -> (usize, usize) {
     if end - first > 2 * count + 2 { (first + 1, end - 1) } else { (first, end) }
 }
 
-/// Where stretches begin, after joining steps and pieces.
-pub(super) fn joined(windows: &mut [Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
-    let starts = steps_joined(windows, locked, starts);
-    pieces_given(windows, locked, starts)
-}
-
-/// Joins steps in a row that repeat as a whole.
-fn steps_joined(windows: &[Content], locked: &[bool], starts: &[usize]) -> Vec<usize> {
-    let start = |at: usize| starts.get(at).copied().unwrap_or(windows.len());
-    let own: Vec<f64> = (0..starts.len())
-        .map(|at| {
-            let short = start(at + 1) - start(at) <= STEP;
-            if short { repetition(&windows[start(at)..start(at + 1)]) } else { f64::INFINITY }
-        })
-        .collect();
-    let mut kept = Vec::with_capacity(starts.len());
-    let mut at = 0;
-    while at < starts.len() {
-        let mut last = at;
-        while own[at] < ONCE && own.get(last + 1).is_some_and(|next| *next < ONCE) && !locked[start(last + 1)]
-        {
-            last += 1;
-        }
-        let mean = own[at..=last].iter().sum::<f64>() / (last + 1 - at) as f64;
-        if last > at && repetition(&windows[start(at)..start(last + 1)]) >= AGAIN * mean {
-            kept.push(starts[at]);
-        } else {
-            kept.extend(&starts[at..=last]);
-        }
-        at = last + 1;
-    }
-    kept
-}
-
-/// Gives pieces to the neighbours that explain them, the first piece first, until none is left.
-fn pieces_given(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
+/// Where stretches begin after pieces were given to the neighbours that explain them, the first
+/// piece first, until none is left.
+pub(super) fn joined(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
     let mut at = 0;
     while at < starts.len() && starts.len() > 1 {
         let from = starts[at];
@@ -261,7 +216,7 @@ mod tests {
         let starts = |given| {
             let mut windows: Vec<Content> = windows(given).collect();
             let locked = vec![false; windows.len()];
-            pieces_given(&mut windows, &locked, vec![0, 8])
+            joined(&mut windows, &locked, vec![0, 8])
         };
         // Whether or not the phase can tell how well it explains itself, half is too little.
         assert_eq!(starts(false), [0, 8]);
@@ -275,7 +230,7 @@ mod tests {
         let mut windows: Vec<Content> = (0..4).map(|_| rounds()).collect();
         windows.insert(2, window(0..40, false));
         let locked = vec![false; windows.len()];
-        assert_eq!(pieces_given(&mut windows, &locked, vec![0, 2, 3]), [0, 3]);
+        assert_eq!(joined(&mut windows, &locked, vec![0, 2, 3]), [0, 3]);
     }
 
     #[test]
@@ -287,7 +242,7 @@ mod tests {
             let side = || (0..40).map(phase);
             let mut windows: Vec<Content> = side().chain([window(40..60, false)]).chain(side()).collect();
             let locked = vec![false; windows.len()];
-            pieces_given(&mut windows, &locked, vec![0, 40, 41])
+            joined(&mut windows, &locked, vec![0, 40, 41])
         };
         assert_eq!(starts(&|at| at % 4 == 0), [0, 41]);
         assert_eq!(starts(&|at| at == 20), [0, 40, 41]);
