@@ -38,7 +38,7 @@ const UNLIKE: u64 = 2;
 
 /// Rounds in a row, at least, to which ranks return: in a shorter loop, the other round is a part
 /// of its step. From 3 to 5 the score changes by less than .002, but for single runs.
-const REGULAR: u32 = 4;
+const ESTABLISHED: u32 = 4;
 
 /// A cumulative sum that never falls below 0.
 #[derive(Clone, Copy, Debug, Default)]
@@ -125,9 +125,9 @@ pub(super) struct Cutter {
     repeats: Sum,
     new: Sum,
     returns: Sum,
-    /// Rounds in a row since something new began, and whether there were enough of them before this
-    /// window, which began with something new.
+    /// Rounds in a row since something new began.
     row: u32,
+    /// The window began with something new, after enough rounds in a row to return to.
     interrupts: bool,
     /// Rounds of the window before.
     rounds_before: u32,
@@ -182,7 +182,7 @@ impl Cutter {
         let alarm = NEW.0.max(NEW.1 * self.before.max(messages) as f32);
         if self.repeated && self.new.value >= alarm && self.new.since > self.part {
             let end = self.close(self.new.since, Kind::Whole, false, tokens);
-            self.interrupts = self.row >= REGULAR;
+            self.interrupts = self.row >= ESTABLISHED;
             self.row = 0;
             return Some(end);
         }
