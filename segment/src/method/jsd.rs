@@ -134,7 +134,7 @@ impl Sums {
 }
 
 /// x·ln x, 0 at 0; tiny values that rounding leaves count as 0.
-fn x_ln_x(x: f64) -> f64 {
+pub(super) fn x_ln_x(x: f64) -> f64 {
     if x > 1e-9 { x * x.ln() } else { 0.0 }
 }
 

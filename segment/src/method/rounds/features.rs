@@ -2,6 +2,7 @@
 //! subtraction.
 
 use crate::first_pass::window::sketch::scatter;
+use crate::method::jsd::x_ln_x;
 
 /// Bins of pairs.
 pub(super) const PAIRS: usize = 512;
@@ -103,9 +104,9 @@ impl Sums {
     pub(super) fn log_likelihood(&self, earlier: &Self) -> f64 {
         let of = |counts: &[u32], before: &[u32], unit: u32| {
             let since = counts.iter().zip(before).map(|(own, before)| own.wrapping_sub(*before));
-            let since = since.filter(|count| *count > 0).map(|count| f64::from(count) / f64::from(unit));
-            let (sum, all) = since.fold((0.0, 0.0), |(sum, all), own| (sum + own * own.ln(), all + own));
-            sum - if all > 0.0 { all * all.ln() } else { 0.0 }
+            let since = since.map(|count| f64::from(count) / f64::from(unit));
+            let (logs, all) = since.fold((0.0, 0.0), |(logs, all), own| (logs + x_ln_x(own), all + own));
+            logs - x_ln_x(all)
         };
         of(&self.pairs, &earlier.pairs, 1) + of(&self.sizes, &earlier.sizes, UNIT)
     }
@@ -396,6 +397,18 @@ mod tests {
         let both = Profile::new(&units, [(0, 1), (3, 4)].into_iter());
         let expected = 1.0 - (2.0f64 / 3.0).sqrt();
         assert!((both.distance(&profile(3, 4), View::Pairs) - expected).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_likelihood_by_hand() {
+        let mut sums = Sums::default();
+        let before = sums.clone();
+        (0..3).for_each(|_| sums.add(0, 7));
+        sums.add(1, 7);
+        // Four messages of one size: 3 ln 3/4 + ln 1/4 for the pairs.
+        let expected = 3.0 * 0.75f64.ln() + 0.25f64.ln();
+        assert!((sums.log_likelihood(&before) - expected).abs() < 1e-9);
+        assert!(sums.log_likelihood(&sums).abs() < 1e-12);
     }
 
     #[test]
