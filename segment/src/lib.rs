@@ -14,6 +14,7 @@
 
 mod agglomerate;
 mod archive;
+mod entropy;
 mod first_pass;
 mod hierarchy;
 mod input;

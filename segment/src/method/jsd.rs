@@ -5,6 +5,7 @@ use phaseflow_collect::{Error, Result};
 
 use super::clustered;
 use super::split::{Answer, Limits, Split};
+use crate::entropy::x_ln_x;
 use crate::first_pass::survey::Run;
 use crate::first_pass::window::points::Points;
 use crate::first_pass::window::sketch::{BINS, VIEWS};
@@ -131,11 +132,6 @@ impl Sums {
     fn count(&self, start: usize, end: usize, bin: usize) -> f64 {
         self.bins[end * BINS + bin] - self.bins[start * BINS + bin]
     }
-}
-
-/// x·ln x, 0 at 0; tiny values that rounding leaves count as 0.
-pub(super) fn x_ln_x(x: f64) -> f64 {
-    if x > 1e-9 { x * x.ln() } else { 0.0 }
 }
 
 #[cfg(test)]

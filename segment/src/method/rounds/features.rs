@@ -1,8 +1,8 @@
 //! What windows look like: sums by view before each window, so that any stretch costs one
 //! subtraction.
 
+use crate::entropy::x_ln_x;
 use crate::first_pass::window::sketch::scatter;
-use crate::method::jsd::x_ln_x;
 
 /// Bins of pairs.
 pub(super) const PAIRS: usize = 512;
