@@ -277,4 +277,30 @@ mod tests {
         assert!((weaker((1.0, 10.0), (1000.0, 100.0)) - 10.0).abs() < 1e-12);
         assert!((weaker((2.0, 10.0), (2.0, 10.0)) - 2.0).abs() < 1e-12);
     }
+
+    #[test]
+    fn turns_of_two_behaviours_are_no_noise() {
+        use super::super::features::{Rates, Sums};
+        // The pair that sends in each window: two take turns, or one follows the other for good.
+        let noise = |pairs: &[u32], hold_loops: bool| {
+            let mut sums = vec![Sums::default()];
+            for pair in pairs {
+                let mut next = sums[sums.len() - 1].clone();
+                (0..8).for_each(|_| next.add(*pair, 64));
+                sums.push(next);
+            }
+            let rates = vec![Rates { messages: 8.0, bytes: 512.0, ns: 100.0, rounds: 1.0 }; pairs.len()];
+            let sums: Vec<&Sums> = sums.iter().collect();
+            let edges = (0..=pairs.len()).collect();
+            let mut units = Units::new(&sums, edges, &rates, vec![false; pairs.len()]);
+            units.hold_loops = hold_loops;
+            Noise::new(&units, &[0]).at(0, 0, 0, pairs.len() / 2)
+        };
+        let turns: Vec<u32> = (0..48).map(|window| u32::from(window % 4 == 3)).collect();
+        assert!(noise(&turns, false).abs() < 1e-6);
+        assert!((noise(&turns, true) - 1.0).abs() < 1e-6);
+        // Each window like no other: nothing comes again.
+        let others: Vec<u32> = (0..48).collect();
+        assert!((noise(&others, false) - 1.0).abs() < 1e-6);
+    }
 }

@@ -44,8 +44,9 @@ const UNLIKE: u64 = 2;
 /// of its step. From 3 to 5 the score changes by less than .002, but for single runs.
 const ESTABLISHED: u32 = 4;
 
-/// A rank is out of step by less than this part of a round. One that is further ahead or behind
-/// does not go on in step with the others: its messages are of the window that is open.
+/// A rank sends less than this part of a window's messages after its end, and at most this part of
+/// a round's before its begin. One that is further ahead or behind is not in step with the others:
+/// its messages are of the window that is open.
 const OUT_OF_STEP: f32 = 0.5;
 
 /// A cumulative sum that never falls below 0.
@@ -100,9 +101,9 @@ impl Source {
         Self { window, before, counted: self.counted, ..Self::default() }
     }
 
-    /// Whether it may still be in its window, of `rounds`, that has ended.
-    fn is_late(&self, rounds: u32) -> bool {
-        ((self.late * rounds) as f32) < OUT_OF_STEP * self.sent as f32
+    /// Whether it may still be in its window, which has ended.
+    fn is_late(&self) -> bool {
+        (self.late as f32) < OUT_OF_STEP * self.sent as f32
     }
 
     /// Whether it leaves its window, of `rounds`, with a token that came there last: it begins the
@@ -326,10 +327,7 @@ impl Cutter {
         }
         let source = &mut self.sources[src as usize];
         let may_be_late = self.staggered && source.window + 1 == self.window;
-        if may_be_late
-            && source.is_late(self.rounds_before)
-            && !source.begins(last, self.rounds_before, self.goes_on[1])
-        {
+        if may_be_late && source.is_late() && !source.begins(last, self.rounds_before, self.goes_on[1]) {
             *own = last.again(source.window, source.sent);
             source.sent += 1;
             source.late += 1;
@@ -393,16 +391,17 @@ impl Cutter {
             self.begin(own, tokens);
         }
         let mut recent = std::mem::take(&mut self.recent);
-        recent.retain(|own| {
+        recent.retain_mut(|own| {
             let source = &mut self.sources[own.src as usize];
             let has_begun = own.is_new || own.returned || own.round > closed.rounds;
-            let is_late =
-                self.staggered && !has_begun && source.window != self.window && source.is_late(closed.rounds);
+            let is_late = self.staggered && !has_begun && source.window != self.window && source.is_late();
             if is_late {
                 source.late += 1;
                 self.moved.push((own.message, Place::Before));
             } else {
                 self.begin(*own, tokens);
+                // What it began was this window.
+                (own.is_new, own.round, own.returned) = (false, 0, false);
             }
             !is_late
         });
@@ -507,6 +506,37 @@ mod tests {
     fn a_change_of_phase_begins_a_window() {
         let messages = [ring(100, 1).repeat(3), ring(100, 7).repeat(3), ring(30, 3).repeat(2)].concat();
         assert_eq!(sizes(messages, 24), [100, 100, 100, 100, 100, 100, 30, 30]);
+    }
+
+    #[test]
+    fn messages_are_of_the_window_of_their_rank_s_round() {
+        // Half of the ranks are up to two fifths of a round behind the others.
+        let send = |round: u32, rank: u32| {
+            let step = if round < 6 { 1 } else { 7 };
+            (100 * round + rank * 37 % 100 * 14 / 10, round, (rank, (rank + step) % 100))
+        };
+        let mut sent: Vec<_> =
+            (0..12).flat_map(|round| (0..100).map(move |rank| send(round, rank))).collect();
+        sent.sort_unstable();
+        let (mut tokens, mut cutter, mut ends) = (Tokens::default(), Cutter::new(), Vec::new());
+        let mut moved = Vec::new();
+        for (message, (_, _, (src, dst))) in (0..).zip(&sent) {
+            let token = tokens.number(*src, *dst, 8, 0);
+            ends.extend(cutter.add(message, (*src, token), &mut tokens, (24, 256)).map(|end| end.message));
+            moved.append(&mut cutter.moved);
+        }
+        let window = |message: u64| {
+            let open = ends.partition_point(|end| *end <= message) as i64;
+            let place = moved.iter().find(|own| own.0 == message).map(|own| own.1);
+            open + place.map_or(0, |place| if place == Place::After { 1 } else { -1 })
+        };
+        // The end of the first window is where its tokens come again: its ranks have no rhythm yet.
+        let wrong = |by_place: &dyn Fn(u64) -> i64| {
+            let rounds = (0..).zip(&sent).filter(|(_, own)| own.1 > 0);
+            rounds.filter(|(message, own)| by_place(*message) != i64::from(own.1)).count()
+        };
+        assert_eq!(wrong(&window), 0, "{ends:?}");
+        assert!(wrong(&|message| ends.partition_point(|end| *end <= message) as i64) > 100);
     }
 
     #[test]
