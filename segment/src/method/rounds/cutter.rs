@@ -526,7 +526,7 @@ mod tests {
             moved.append(&mut cutter.moved);
         }
         let window = |message: u64| {
-            let open = ends.partition_point(|end| *end <= message) as i64;
+            let open = i64::from(ends.partition_point(|end| *end <= message) as u32);
             let place = moved.iter().find(|own| own.0 == message).map(|own| own.1);
             open + place.map_or(0, |place| if place == Place::After { 1 } else { -1 })
         };
@@ -536,7 +536,7 @@ mod tests {
             rounds.filter(|(message, own)| by_place(*message) != i64::from(own.1)).count()
         };
         assert_eq!(wrong(&window), 0, "{ends:?}");
-        assert!(wrong(&|message| ends.partition_point(|end| *end <= message) as i64) > 100);
+        assert!(wrong(&|message| i64::from(ends.partition_point(|end| *end <= message) as u32)) > 100);
     }
 
     #[test]

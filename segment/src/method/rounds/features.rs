@@ -247,6 +247,8 @@ pub(super) struct Units<'a> {
     pub(super) rates: Vec<Rates>,
     /// For each unit, whether a silence lies before it; nothing is joined over a silence.
     pub(super) locked: Vec<bool>,
+    /// Units are long enough to hold loops of phases, which are one behaviour at this scale.
+    pub(super) hold_loops: bool,
 }
 
 impl<'a> Units<'a> {
@@ -255,7 +257,7 @@ impl<'a> Units<'a> {
         for own in rates {
             all.push(all[all.len() - 1].plus(*own));
         }
-        Self { sums, edges, rates: all, locked }
+        Self { sums, edges, rates: all, locked, hold_loops: false }
     }
 
     /// Number of units.
