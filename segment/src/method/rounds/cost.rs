@@ -56,13 +56,6 @@ const UNKNOWN: f64 = 0.4;
 /// Quantile that is the noise of rates, whose squared differences have a known distribution.
 const MEDIAN: f64 = 0.5;
 
-/// Two stretches are the same behaviour if their distance is less than this part of that to their
-/// neighbours.
-const SAME: f64 = 0.25;
-
-/// A behaviour that comes again does so within this many times the positions of the noise.
-const SOON: usize = 2;
-
 /// Distances, at least, that have a quantile.
 const FEWEST: usize = 3;
 
@@ -151,9 +144,6 @@ fn sides(
             units.distance((unit - scale, unit), (unit, unit + scale), view)
         })
         .collect();
-    let knows = part >= USUAL && !view.is_rate() && !units.hold_loops;
-    let distances =
-        if knows { irregular(units, piece, (scale, step, SOON * span), view, &distances) } else { distances };
     let mut known = Vec::with_capacity(span);
     let mut quantile = |range: std::ops::Range<usize>| {
         known.clear();
@@ -188,35 +178,6 @@ fn sides(
         }
     };
     [0, 1].map(|side| (0..=count).map(|unit| value(side, unit)).collect())
-}
-
-/// The distances of neighbours of `scale` units that meet before each `step`th one, without those
-/// between two behaviours that take turns. What follows there has come before, and what precedes
-/// comes again, within `soon` positions: a loop of phases whose boundaries have not been found. A
-/// program that changes for good, or that does now and then what it never does again, is irregular.
-fn irregular(
-    units: &Units<'_>,
-    piece: &[usize],
-    (scale, step, soon): (usize, usize, usize),
-    view: View,
-    distances: &[f64],
-) -> Vec<f64> {
-    let length = scale.div_ceil(step);
-    let takes_turns = |at: usize, distance: f64| {
-        let unit = at * step;
-        let is_again = |own: (usize, usize), mut places: std::ops::Range<usize>| {
-            places.any(|other| {
-                let (from, to) = (other * step, other * step + scale);
-                to <= units.len()
-                    && piece[from] == piece[to - 1]
-                    && units.distance(own, (from, to), view) < SAME * distance
-            })
-        };
-        is_again((unit - scale, unit), at + length..at + soon)
-            && is_again((unit, unit + scale), at.saturating_sub(soon)..(at + 1).saturating_sub(2 * length))
-    };
-    let places = distances.iter().enumerate();
-    places.map(|(at, own)| if *own > DIFFERENCE && takes_turns(at, *own) { f64::NAN } else { *own }).collect()
 }
 
 /// The evidence in nats that units `a..b` and `b..c` are two phases.
@@ -276,31 +237,5 @@ mod tests {
     fn a_huge_round_stands_for_many() {
         assert!((weaker((1.0, 10.0), (1000.0, 100.0)) - 10.0).abs() < 1e-12);
         assert!((weaker((2.0, 10.0), (2.0, 10.0)) - 2.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn turns_of_two_behaviours_are_no_noise() {
-        use super::super::features::{Rates, Sums};
-        // The pair that sends in each window: two take turns, or one follows the other for good.
-        let noise = |pairs: &[u32], hold_loops: bool| {
-            let mut sums = vec![Sums::default()];
-            for pair in pairs {
-                let mut next = sums[sums.len() - 1].clone();
-                (0..8).for_each(|_| next.add(*pair, 64));
-                sums.push(next);
-            }
-            let rates = vec![Rates { messages: 8.0, bytes: 512.0, ns: 100.0, rounds: 1.0 }; pairs.len()];
-            let sums: Vec<&Sums> = sums.iter().collect();
-            let edges = (0..=pairs.len()).collect();
-            let mut units = Units::new(&sums, edges, &rates, vec![false; pairs.len()]);
-            units.hold_loops = hold_loops;
-            Noise::new(&units, &[0]).at(0, 0, 0, pairs.len() / 2)
-        };
-        let turns: Vec<u32> = (0..48).map(|window| u32::from(window % 4 == 3)).collect();
-        assert!(noise(&turns, false).abs() < 1e-6);
-        assert!((noise(&turns, true) - 1.0).abs() < 1e-6);
-        // Each window like no other: nothing comes again.
-        let others: Vec<u32> = (0..48).collect();
-        assert!((noise(&others, false) - 1.0).abs() < 1e-6);
     }
 }

@@ -7,10 +7,6 @@
 //! the rounds of another ends when its ranks begin the other's next round. All rules but that of
 //! lengths are cumulative sums (CUSUM, Page, Continuous inspection schemes, Biometrika 41, 1954).
 //! In these, single messages raise no alarm. The window ends where the sum last began to grow.
-//!
-//! Ranks that are out of step begin the next round before or after that. So a message is of the
-//! window in which its rank sends the round, not of the one that is [open](Place): else windows
-//! beside a boundary hold messages of both phases.
 
 use super::tokens::{Last, Tokens};
 
@@ -43,11 +39,6 @@ const UNLIKE: u64 = 2;
 /// Rounds in a row, at least, to which ranks return: in a shorter loop, the other round is a part
 /// of its step. From 3 to 5 the score changes by less than .002, but for single runs.
 const ESTABLISHED: u32 = 4;
-
-/// A rank sends less than this part of a window's messages after its end, and at most this part of
-/// a round's before its begin. One that is further ahead or behind is not in step with the others:
-/// its messages are of the window that is open.
-const OUT_OF_STEP: f32 = 0.5;
 
 /// A cumulative sum that never falls below 0.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,84 +77,14 @@ struct Source {
     is_new: bool,
     /// After them, it has begun what it did in the window before.
     returned: bool,
-    /// Messages of that window that it sent after its end.
-    late: u32,
-    /// Its last messages before the end of that window which are of the next one.
-    early: u32,
-    /// The last window that ended of which its other messages were counted.
-    counted: u64,
 }
 
 impl Source {
     /// The same rank at the begin of a later window.
     fn next(self, window: u64) -> Self {
         let before = if self.window + 1 == window { self.sent } else { 0 };
-        Self { window, before, counted: self.counted, ..Self::default() }
+        Self { window, before, ..Self::default() }
     }
-
-    /// Whether it may still be in its window, which has ended.
-    fn is_late(&self) -> bool {
-        (self.late as f32) < OUT_OF_STEP * self.sent as f32
-    }
-
-    /// Whether it leaves its window, of `rounds`, with a token that came there last: it begins the
-    /// next round, or something else. Tokens of the window before its own are missing in its own if
-    /// that one `goes_on` with the same rounds.
-    fn begins(&self, last: Last, rounds: u32, goes_on: bool) -> bool {
-        if last.window != self.window {
-            return !goes_on || last.window + 1 != self.window;
-        }
-        let beginning = BEGINNING * self.sent as f32 / rounds as f32;
-        last.count > rounds || last.count == rounds && last.first as f32 <= beginning
-    }
-}
-
-/// Where a message is that is not of the open window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In the window before: its rank has not begun its next round.
-    Before,
-    /// In the next window: its rank begins that early.
-    After,
-}
-
-/// A message of the open window.
-#[derive(Clone, Copy, Debug)]
-struct Recent {
-    message: u64,
-    src: u32,
-    token: u32,
-    /// The token came in neither of the last two windows.
-    is_new: bool,
-    /// The round that its rank had begun, if not all ranks were in it; 0 otherwise.
-    round: u32,
-    /// Its rank was back in the rounds of the window before.
-    returned: bool,
-}
-
-impl Recent {
-    /// Whether its rank has begun what the next window has, after `rounds` of this one.
-    fn has_begun(&self, change: Change, rounds: u32) -> bool {
-        match change {
-            Change::Round => self.round > rounds,
-            Change::New => self.is_new,
-            Change::Return => self.returned,
-            Change::None => false,
-        }
-    }
-}
-
-/// What ranks begin where a window ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    /// The next round.
-    Round,
-    /// Something new.
-    New,
-    /// What they did in the window before.
-    Return,
-    /// Nothing that is known.
-    None,
 }
 
 /// The end of a window.
@@ -216,16 +137,10 @@ pub(super) struct Cutter {
     before: u64,
     /// Tokens that came in this window.
     tokens: u32,
-    /// The messages of this window.
-    recent: Vec<Recent>,
+    /// Rank and token of the messages of this window, and whether the token was new.
+    recent: Vec<(u32, u32, bool)>,
     /// By rank.
     sources: Vec<Source>,
-    /// Ranks may still be in the window before: they began something else, each at its own time.
-    staggered: bool,
-    /// This window and the one before it began with another round of the same.
-    goes_on: [bool; 2],
-    /// Messages that are not of the window that was open when they came.
-    pub(super) moved: Vec<(u64, Place)>,
 }
 
 impl Cutter {
@@ -248,9 +163,6 @@ impl Cutter {
             tokens: 0,
             recent: Vec::new(),
             sources: Vec::new(),
-            staggered: false,
-            goes_on: [false; 2],
-            moved: Vec::new(),
         }
     }
 
@@ -269,14 +181,14 @@ impl Cutter {
         let messages = message + 1 - self.start;
         let alarm = NEW.0.max(NEW.1 * self.before.max(messages) as f32);
         if self.repeated && self.new.value >= alarm && self.new.since > self.part {
-            let end = self.end(self.new.since, Kind::Whole, (false, Change::New), tokens);
+            let end = self.close(self.new.since, Kind::Whole, false, tokens);
             self.interrupts = self.row >= ESTABLISHED;
             self.row = 0;
             return Some(end);
         }
         if self.returns.value >= alarm && self.returns.since > self.part {
             self.row = 0;
-            return Some(self.end(self.returns.since, Kind::Whole, (false, Change::Return), tokens));
+            return Some(self.close(self.returns.since, Kind::Whole, false, tokens));
         }
         if self.repeats.value >= REPEATS.0.max(REPEATS.1 * (message + 1 - self.round_start) as f32) {
             self.repeated = true;
@@ -285,7 +197,7 @@ impl Cutter {
             if end - self.start >= least && end > self.part {
                 let whole = self.tokens as f32 >= OWN * (end - self.start) as f32;
                 let kind = if whole || self.part == self.start { Kind::Whole } else { Kind::Last };
-                return Some(self.end(end, kind, (true, Change::Round), tokens));
+                return Some(self.close(end, kind, true, tokens));
             }
             // Where rounds become much longer or shorter, another phase begins, however few
             // messages the window has.
@@ -294,7 +206,7 @@ impl Cutter {
                 && (round > UNLIKE * self.round || self.round > UNLIKE * round)
                 && self.round_start > self.part
             {
-                return Some(self.end(self.round_start, Kind::Whole, (true, Change::None), tokens));
+                return Some(self.close(self.round_start, Kind::Whole, true, tokens));
             }
             self.round = round;
             self.rounds += 1;
@@ -321,20 +233,12 @@ impl Cutter {
     fn count(&mut self, message: u64, (src, token): (u32, u32), tokens: &mut Tokens) {
         let own = &mut tokens.list[token as usize].last;
         let last = *own;
+        let count = if last.window == self.window { last.count } else { 0 };
         let rounds = self.rounds;
         if self.sources.len() <= src as usize {
             self.sources.resize(src as usize + 1, Source::default());
         }
         let source = &mut self.sources[src as usize];
-        let may_be_late = self.staggered && source.window + 1 == self.window;
-        if may_be_late && source.is_late() && !source.begins(last, self.rounds_before, self.goes_on[1]) {
-            *own = last.again(source.window, source.sent);
-            source.sent += 1;
-            source.late += 1;
-            self.moved.push((message, Place::Before));
-            return;
-        }
-        let count = if last.window == self.window { last.count } else { 0 };
         if source.window != self.window {
             *source = source.next(self.window);
         }
@@ -359,92 +263,44 @@ impl Cutter {
                 self.returns.add(source.returned, message);
             }
         }
-        *own = last.again(self.window, source.sent);
+        let first = if count == 0 { source.sent } else { last.first };
         source.sent += 1;
         self.tokens += u32::from(count == 0);
-        let (round, returned) = (source.rounds, source.returned);
-        self.recent.push(Recent { message, src, token, is_new, round, returned });
+        *own = Last { window: self.window, count: count + 1, first };
+        self.recent.push((src, token, is_new));
     }
 
-    /// Ends the window before message `end`, whatever its ranks do.
+    /// Ends the window before message `end`.
     pub(super) fn close(&mut self, end: u64, kind: Kind, repeated: bool, tokens: &mut Tokens) -> End {
-        self.end(end, kind, (repeated, Change::None), tokens)
-    }
-
-    /// Ends the window before message `end`, where ranks begin something else.
-    fn end(&mut self, end: u64, kind: Kind, (repeated, change): (bool, Change), tokens: &mut Tokens) -> End {
         let closed = End { message: end, rounds: self.rounds, kind };
-        let gone = self.recent.partition_point(|own| own.message < end);
-        let early = self.early(gone, change);
+        let gone = ((end - self.start) as usize).min(self.recent.len());
         self.before = end - self.start;
         self.rounds_before = self.rounds;
         self.interrupts = false;
         self.window += 1;
         (self.start, self.part, self.round_start, self.rounds, self.repeated) = (end, end, end, 1, repeated);
         (self.repeats, self.new, self.returns) = Default::default();
-        self.tokens = 0;
-        self.staggered = change != Change::None;
-        self.goes_on = [change == Change::Round, self.goes_on[0]];
         self.recent.drain(..gone);
-        for own in early {
-            self.moved.push((own.message, Place::After));
-            self.begin(own, tokens);
-        }
-        let mut recent = std::mem::take(&mut self.recent);
-        recent.retain_mut(|own| {
-            let source = &mut self.sources[own.src as usize];
-            let has_begun = own.is_new || own.returned || own.round > closed.rounds;
-            let is_late = self.staggered && !has_begun && source.window != self.window && source.is_late();
-            if is_late {
-                source.late += 1;
-                self.moved.push((own.message, Place::Before));
-            } else {
-                self.begin(*own, tokens);
-                // What it began was this window.
-                (own.is_new, own.round, own.returned) = (false, 0, false);
+        self.tokens = 0;
+        for (src, token, is_new) in &self.recent {
+            let source = &mut self.sources[*src as usize];
+            if source.window != self.window {
+                *source = source.next(self.window);
             }
-            !is_late
-        });
-        self.recent = recent;
+            source.is_new |= is_new;
+            let first = source.sent;
+            source.sent += 1;
+            let Some(token) = tokens.list.get_mut(*token as usize) else { continue };
+            let own = &mut token.last;
+            let again = own.window == self.window;
+            self.tokens += u32::from(!again);
+            *own = Last {
+                window: self.window,
+                count: if again { own.count + 1 } else { 1 },
+                first: if again { own.first } else { first },
+            };
+        }
         closed
-    }
-
-    /// The last messages of ranks among the first `gone` ones that are of the next window.
-    fn early(&mut self, gone: usize, change: Change) -> Vec<Recent> {
-        let mut early: Vec<Recent> = Vec::new();
-        for own in self.recent[..gone].iter().rev() {
-            let source = &mut self.sources[own.src as usize];
-            if source.counted == self.window {
-                continue;
-            }
-            if own.has_begun(change, self.rounds) {
-                source.early += 1;
-                early.push(*own);
-            } else {
-                source.counted = self.window;
-            }
-        }
-        let rounds = self.rounds;
-        early.retain(|own| {
-            let source = self.sources[own.src as usize];
-            (source.early * rounds) as f32 <= OUT_OF_STEP * source.sent as f32
-        });
-        early.reverse();
-        early
-    }
-
-    /// Counts a message of the window before as one of this window.
-    fn begin(&mut self, own: Recent, tokens: &mut Tokens) {
-        let source = &mut self.sources[own.src as usize];
-        if source.window != self.window {
-            *source = source.next(self.window);
-        }
-        source.is_new |= own.is_new;
-        let first = source.sent;
-        source.sent += 1;
-        let Some(token) = tokens.list.get_mut(own.token as usize) else { return };
-        self.tokens += u32::from(token.last.window != self.window);
-        token.last = token.last.again(self.window, first);
     }
 
     /// The first message of the open window.
@@ -460,7 +316,7 @@ impl Cutter {
 
     /// Gives tokens new numbers.
     pub(super) fn renumber(&mut self, becomes: &[u32]) {
-        self.recent.iter_mut().for_each(|own| own.token = becomes[own.token as usize]);
+        self.recent.iter_mut().for_each(|(_, token, _)| *token = becomes[*token as usize]);
     }
 }
 
@@ -506,37 +362,6 @@ mod tests {
     fn a_change_of_phase_begins_a_window() {
         let messages = [ring(100, 1).repeat(3), ring(100, 7).repeat(3), ring(30, 3).repeat(2)].concat();
         assert_eq!(sizes(messages, 24), [100, 100, 100, 100, 100, 100, 30, 30]);
-    }
-
-    #[test]
-    fn messages_are_of_the_window_of_their_rank_s_round() {
-        // Half of the ranks are up to two fifths of a round behind the others.
-        let send = |round: u32, rank: u32| {
-            let step = if round < 6 { 1 } else { 7 };
-            (100 * round + rank * 37 % 100 * 14 / 10, round, (rank, (rank + step) % 100))
-        };
-        let mut sent: Vec<_> =
-            (0..12).flat_map(|round| (0..100).map(move |rank| send(round, rank))).collect();
-        sent.sort_unstable();
-        let (mut tokens, mut cutter, mut ends) = (Tokens::default(), Cutter::new(), Vec::new());
-        let mut moved = Vec::new();
-        for (message, (_, _, (src, dst))) in (0..).zip(&sent) {
-            let token = tokens.number(*src, *dst, 8, 0);
-            ends.extend(cutter.add(message, (*src, token), &mut tokens, (24, 256)).map(|end| end.message));
-            moved.append(&mut cutter.moved);
-        }
-        let window = |message: u64| {
-            let open = i64::from(ends.partition_point(|end| *end <= message) as u32);
-            let place = moved.iter().find(|own| own.0 == message).map(|own| own.1);
-            open + place.map_or(0, |place| if place == Place::After { 1 } else { -1 })
-        };
-        // The end of the first window is where its tokens come again: its ranks have no rhythm yet.
-        let wrong = |by_place: &dyn Fn(u64) -> i64| {
-            let rounds = (0..).zip(&sent).filter(|(_, own)| own.1 > 0);
-            rounds.filter(|(message, own)| by_place(*message) != i64::from(own.1)).count()
-        };
-        assert_eq!(wrong(&window), 0, "{ends:?}");
-        assert!(wrong(&|message| i64::from(ends.partition_point(|end| *end <= message) as u32)) > 100);
     }
 
     #[test]

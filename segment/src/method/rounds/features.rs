@@ -247,8 +247,6 @@ pub(super) struct Units<'a> {
     pub(super) rates: Vec<Rates>,
     /// For each unit, whether a silence lies before it; nothing is joined over a silence.
     pub(super) locked: Vec<bool>,
-    /// Units are long enough to hold loops of phases, which are one behaviour at this scale.
-    pub(super) hold_loops: bool,
 }
 
 impl<'a> Units<'a> {
@@ -257,7 +255,7 @@ impl<'a> Units<'a> {
         for own in rates {
             all.push(all[all.len() - 1].plus(*own));
         }
-        Self { sums, edges, rates: all, locked, hold_loops: false }
+        Self { sums, edges, rates: all, locked }
     }
 
     /// Number of units.

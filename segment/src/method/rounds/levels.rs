@@ -80,9 +80,7 @@ fn coarser(run: &Run, sums: &[&Sums], locked: &[bool], phases: &[Start], part: u
     let least = messages(&run.rounds, 0, windows.len()) / part;
     let edges = edges(&run.rounds, locked, least);
     let silent = edges[..edges.len() - 1].iter().map(|edge| locked[*edge]).collect();
-    let rates = rates(windows, locked, &edges);
-    let mut units = Units::new(sums, edges.clone(), &rates, silent);
-    units.hold_loops = true;
+    let units = Units::new(sums, edges.clone(), &rates(windows, locked, &edges), silent);
     let starts = segmented(&units, contents(windows, &edges));
     let noise = Noise::new(&units, &starts);
     let labels = labels::labels(&units, &noise, &starts);

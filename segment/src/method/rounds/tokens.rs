@@ -25,18 +25,6 @@ pub(super) struct Last {
     pub(super) first: u32,
 }
 
-impl Last {
-    /// The token comes again in `window`, in which its rank has `sent` messages before.
-    #[inline]
-    pub(super) fn again(self, window: u64, sent: u32) -> Self {
-        if self.window == window {
-            Self { count: self.count + 1, ..self }
-        } else {
-            Self { window, count: 1, first: sent }
-        }
-    }
-}
-
 const NEVER: Last = Last { window: 0, count: 0, first: 0 };
 
 /// A token that is followed.

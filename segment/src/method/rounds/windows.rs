@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use phaseflow_collect::trace::{MessageBlock, Operation};
 
-use super::cutter::{Cutter, End, Kind, Place};
+use super::cutter::{Cutter, End, Kind};
 use super::features::{Sums, TokenSet};
 use super::idle::is_idle;
 use super::tokens::Tokens;
@@ -137,8 +137,6 @@ struct Waiting {
     times: Vec<i64>,
     tokens: Vec<u32>,
     pairs: Vec<u32>,
-    /// Where it is, if not in the open window.
-    places: Vec<Option<Place>>,
 }
 
 impl Waiting {
@@ -150,7 +148,6 @@ impl Waiting {
         self.times.drain(..count);
         self.tokens.drain(..count);
         self.pairs.drain(..count);
-        self.places.drain(..count);
     }
 }
 
@@ -163,10 +160,6 @@ pub(crate) struct FirstPass {
     /// Messages of a window, at least and at most.
     sizes: (u64, u64),
     open: Window,
-    /// The open window has its first time.
-    is_open: bool,
-    /// The early messages of the window after it.
-    next_open: Window,
     /// The messages of this time so far.
     instant: Vec<Message>,
     instant_ns: i64,
@@ -207,8 +200,6 @@ impl FirstPass {
             found: Rounds::default(),
             sizes: (least, most),
             open: Window::default(),
-            is_open: false,
-            next_open: Window::default(),
             instant: Vec::new(),
             instant_ns: 0,
             waiting: Waiting::default(),
@@ -275,17 +266,9 @@ impl FirstPass {
         waiting.times.push(now_ns);
         waiting.tokens.push(token);
         waiting.pairs.push(self.tokens.list[token as usize].pair);
-        waiting.places.push(None);
         let message = self.next;
         self.next += 1;
-        let end = self.rounds.add(message, (own.src, token), &mut self.tokens, self.sizes);
-        for (message, place) in self.rounds.moved.drain(..) {
-            // Messages that have been counted stay where they are.
-            if let Some(row) = message.checked_sub(self.first) {
-                self.waiting.places[row as usize] = Some(place);
-            }
-        }
-        if let Some(end) = end {
+        if let Some(end) = self.rounds.add(message, (own.src, token), &mut self.tokens, self.sizes) {
             self.end(end);
         }
         if self.waiting.src.len() >= WAITING {
@@ -368,9 +351,7 @@ impl FirstPass {
             let next_ns = self.waiting.times.first().copied().unwrap_or(self.last_ns);
             let silence = next_ns.wrapping_sub(self.open.last_ns).cast_unsigned();
             self.open.longest_ns = self.open.longest_ns.max(silence);
-            let next = std::mem::take(&mut self.next_open);
-            self.found.windows.push(std::mem::replace(&mut self.open, next));
-            self.is_open = false;
+            self.found.windows.push(std::mem::take(&mut self.open));
         }
         self.open.silence_ns = silence_ns;
         if self.found.windows.len() >= MOST {
@@ -386,8 +367,7 @@ impl FirstPass {
             return;
         }
         let open = &mut self.open;
-        if !self.is_open {
-            self.is_open = true;
+        if open.messages == 0 {
             (open.first_ns, open.last_ns) = (waiting.times[0], waiting.times[0]);
             open.rounds = 0;
         }
@@ -395,20 +375,16 @@ impl FirstPass {
             open.longest_ns = open.longest_ns.max(time.wrapping_sub(open.last_ns).cast_unsigned());
             open.last_ns = *time;
         }
+        open.messages += count as u64;
         // Messages of barriers synchronize only: they tell phases apart no more than the pause
         // between them. In the first window they tell that the program starts.
-        let is_first = self.found.windows.is_empty();
-        for row in 0..count {
-            let window = match waiting.places[row] {
-                None => &mut *open,
-                Some(Place::Before) => self.found.windows.last_mut().unwrap_or(open),
-                Some(Place::After) => &mut self.next_open,
-            };
-            window.messages += 1;
-            if is_first || waiting.operations[row] != Operation::Barrier as u8 {
-                window.sums.add(waiting.pairs[row], waiting.bytes[row]);
-                window.tokens.insert(waiting.tokens[row]);
-            }
+        let counts = |operation: u8| operation != Operation::Barrier as u8 || self.found.windows.is_empty();
+        let rows = waiting.pairs[..count].iter().zip(&waiting.bytes).zip(&waiting.tokens);
+        for (((pair, bytes), token), _) in
+            rows.zip(&waiting.operations).filter(|(_, operation)| counts(**operation))
+        {
+            open.sums.add(*pair, *bytes);
+            open.tokens.insert(*token);
         }
         let (src, dst) = (&waiting.src[..count], &waiting.dst[..count]);
         let hashes: Vec<u64> = src.iter().zip(dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
