@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agglomerate::agglomerate;
 use crate::first_pass::survey::Run;
 use crate::first_pass::window::sketch::Sketch;
+use crate::method::rounds::features::TokenSet;
 use crate::method::rounds::windows::Window;
 
 /// More labels than this are not all compared with each other.
@@ -14,6 +15,13 @@ const COMPARED: usize = 256;
 
 /// Messages and windows, at least, that are near to a change.
 const NEAR: (u64, usize) = (1 << 14, 4);
+
+/// What the messages of some windows look like.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Behaviour {
+    pub(crate) sketch: Sketch,
+    pub(crate) tokens: TokenSet,
+}
 
 /// A stretch of the run; it ends where the next one begins, the last one at the end of the run.
 /// Times are nanoseconds since the start of the run.
@@ -174,7 +182,7 @@ impl Plan {
         next: usize,
         after: bool,
         skipped: usize,
-    ) -> Option<Sketch> {
+    ) -> Option<Behaviour> {
         let at = if after { next } else { next.checked_sub(1)? };
         let (own, following) = (self.stretches.get(at)?, self.stretches.get(at + 1));
         let windows = &run.rounds.windows;
@@ -199,15 +207,28 @@ impl Plan {
                 None => sure,
             }
         });
-        let windows = windows.get(first..end)?;
-        let mut near = Sketch::default();
+        let mut near = first..end;
+        if near.is_empty() && own.label.is_some() {
+            // A stretch of few windows is known from those at its other end, where the change after
+            // or before it may lie.
+            match following {
+                Some(following) if after && following.label.is_some() => {
+                    near.end = before(following.start_ns);
+                }
+                _ if !after && at > 0 => near.start = before(own.start_ns),
+                _ => {}
+            }
+        }
+        let windows = windows.get(near)?;
+        let mut near = Behaviour::default();
         let (mut messages, mut count) = (0, 0);
         for i in 0..windows.len() {
             if messages >= NEAR.0 && count >= NEAR.1 {
                 break;
             }
             let window = &windows[if after { i } else { windows.len() - 1 - i }];
-            near.merge(&window.sketch);
+            near.sketch.merge(&window.sketch);
+            near.tokens.merge(&window.tokens);
             (messages, count) = (messages + window.messages, count + 1);
         }
         (count > 0).then_some(near)

@@ -3,7 +3,8 @@
 //!
 //! The log-likelihood ratio of the messages under the new against the old phase is summed up; the
 //! sum is least where the old phase ends (a CUSUM, Page 1954, whose minimum is the most likely
-//! change). Messages that both phases send tell little, and a few of them at a change can move the
+//! change). It consists of the ratios of source, destination, size and operation, each taken alone,
+//! and of whether the windows of each phase have the message's token. Messages that both phases send tell little, and a few of them at a change can move the
 //! minimum by a part of a round: if those between the minimum and a pause, after which a round
 //! begins, tell little, the change is there.
 //!
@@ -19,6 +20,8 @@ use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
 
 use crate::first_pass::window::sketch::{Ratio, Sketch, pair_hash, scatter};
+use crate::method::rounds::features::{Membership, TokenSet};
+use crate::plan::Behaviour;
 use crate::second_pass::collectives::{Inside, in_the_midst};
 use crate::second_pass::recurrence::misfits;
 use crate::second_pass::representative::Volume;
@@ -95,6 +98,8 @@ pub(crate) struct Search {
     /// What the old and the new phase look like, and whether that comes from windows that may hold
     /// messages of both.
     known: [(Sketch, bool); 2],
+    /// Which tokens the old and the new phase have.
+    members: [Membership; 2],
     /// When the last rank entered a barrier that all pass.
     meetings_ns: Vec<u64>,
     sum: f64,
@@ -105,6 +110,8 @@ pub(crate) struct Search {
     /// What each message is, and its time.
     kinds: Vec<u64>,
     operations: Vec<u8>,
+    /// The numbers of their tokens, where they are known.
+    tokens: Vec<Option<u32>>,
     times_ns: Vec<u64>,
     src: Vec<u32>,
     dst: Vec<u32>,
@@ -146,6 +153,7 @@ impl Search {
             barriers,
             before,
             known: Default::default(),
+            members: Default::default(),
             meetings_ns: Vec::new(),
             sum: 0.0,
             told: 0.0,
@@ -153,6 +161,7 @@ impl Search {
             groups: Vec::new(),
             kinds: Vec::new(),
             operations: Vec::new(),
+            tokens: Vec::new(),
             times_ns: Vec::new(),
             src: Vec::new(),
             dst: Vec::new(),
@@ -168,13 +177,20 @@ impl Search {
 
     /// What the old and the new phase look like; whether the windows that tell may hold messages of
     /// both.
-    pub(crate) fn with_phases(self, known: [(Sketch, bool); 2]) -> Self {
-        Self { known, ..self }
+    pub(crate) fn with_phases(self, known: [(Behaviour, bool); 2]) -> Self {
+        let [(old, one), (new, other)] = known;
+        let members = [old.tokens, new.tokens].map(Membership::new);
+        Self { known: [(old.sketch, one), (new.sketch, other)], members, ..self }
     }
 
-    /// Adds a message posted at `now_ns`; `operation` is its archive code. False if no more will be
-    /// waited for.
-    pub(crate) fn push(&mut self, now_ns: u64, (src, dst, bytes, operation): (u32, u32, u64, i64)) -> bool {
+    /// Adds a message posted at `now_ns`; `operation` is its archive code, `token` the number of its
+    /// token. False if no more will be waited for.
+    pub(crate) fn push(
+        &mut self,
+        now_ns: u64,
+        (src, dst, bytes, operation): (u32, u32, u64, i64),
+        token: Option<u32>,
+    ) -> bool {
         if self.groups.is_empty() || now_ns > self.last_ns {
             self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
             self.last_ns = now_ns;
@@ -182,7 +198,8 @@ impl Search {
         if let Some(group) = self.groups.last_mut() {
             group.bytes = group.bytes.max(bytes);
         }
-        self.count((src, dst, bytes, operation));
+        self.count((src, dst, bytes, operation), token);
+        self.tokens.push(token);
         let what = u64::from((bytes | 1).ilog2()) << 8 | operation.cast_unsigned() & 63;
         self.kinds.push(scatter((u64::from(src) << 32 | u64::from(dst)) ^ what << 48));
         self.operations.push((operation & 63) as u8);
@@ -194,10 +211,14 @@ impl Search {
     }
 
     /// Adds to the sums what a message tells.
-    fn count(&mut self, (src, dst, bytes, operation): (u32, u32, u64, i64)) {
+    fn count(&mut self, (src, dst, bytes, operation): (u32, u32, u64, i64), token: Option<u32>) {
         // A barrier ends one phase and begins the next.
         let barrier = !self.barriers && operation == Operation::Barrier as i64;
-        let ratio = if barrier { 0.0 } else { exact(self.ratio.of(src, dst, bytes, operation)) };
+        let ratio = if barrier {
+            0.0
+        } else {
+            exact(self.ratio.of(src, dst, bytes, operation) + self.membership(token))
+        };
         self.sum += match self.before {
             Before::Phase { .. } => ratio,
             Before::Strays if ratio < 0.0 => GOES_ON * ratio,
@@ -207,6 +228,13 @@ impl Search {
             Before::Start => -STRAY,
         };
         self.told += ratio.abs();
+    }
+
+    /// What a token tells beyond the message's source, destination, size and operation, each taken
+    /// alone: that they come together in one of the phases.
+    fn membership(&self, token: Option<u32>) -> f64 {
+        let [old, new] = &self.members;
+        if old.is_known() && new.is_known() { new.tells(token) - old.tells(token) } else { 0.0 }
     }
 
     /// Sums again with what the messages on both sides of the least sum look like, where windows
@@ -219,7 +247,11 @@ impl Search {
         if sides.iter().zip(&self.known).any(|(side, known)| known.1 && side.is_empty()) {
             return false;
         }
-        for (side, known) in sides.into_iter().zip(&mut self.known).filter(|(_, known)| known.1) {
+        let phases = self.known.iter_mut().zip(&mut self.members);
+        for (side, (known, members)) in sides.into_iter().zip(phases).filter(|(_, (known, _))| known.1) {
+            let mut tokens = TokenSet::default();
+            self.tokens[side.clone()].iter().flatten().for_each(|token| tokens.insert(*token));
+            *members = Membership::new(tokens);
             let (src, dst) = (&self.src[side.clone()], &self.dst[side.clone()]);
             let pairs: Vec<u64> = src.iter().zip(dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
             known.0 = Sketch::default();
@@ -230,7 +262,9 @@ impl Search {
         let mut counted = 0;
         for at in 0..self.groups.len() {
             for row in counted..self.groups[at].first {
-                self.count((self.src[row], self.dst[row], self.bytes[row], i64::from(self.operations[row])));
+                let message =
+                    (self.src[row], self.dst[row], self.bytes[row], i64::from(self.operations[row]));
+                self.count(message, self.tokens[row]);
             }
             counted = self.groups[at].first;
             self.groups[at].sum = self.sum;
@@ -436,7 +470,7 @@ mod tests {
             Before::Phase { until_ns: expected_ns },
         );
         for (time, (src, dst)) in (1000..).zip(messages) {
-            assert!(search.push(time + pause(time), (*src, *dst, 64, 0)));
+            assert!(search.push(time + pause(time), (*src, *dst, 64, 0), None));
         }
         let (mut before, mut after) = (Total::default(), Total::default());
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
@@ -451,6 +485,28 @@ mod tests {
         assert_eq!(before.messages + after.messages, messages.len() as u64);
         assert_eq!(one.finish().messages(), before.messages);
         (before.messages, start_ns)
+    }
+
+    #[test]
+    fn tokens_tell_where_pairs_swap_their_sizes() {
+        // Both phases have the same pairs and the same sizes, but not together.
+        let (old, new) = ([(0, 1, 1024, 0), (2, 3, 64, 1)], [(0, 1, 64, 2), (2, 3, 1024, 3)]);
+        let known = |phase: [(u32, u32, u64, u32); 2]| {
+            let mut own = Behaviour::default();
+            for (src, dst, bytes, token) in phase.repeat(20) {
+                own.sketch.add_columns((&[src], &[dst]), &[pair_hash(src, dst)], &[bytes], &[0]);
+                own.tokens.insert(token);
+            }
+            (own, false)
+        };
+        let phases = [known(old), known(new)];
+        let ratio = Ratio::new(&phases[1].0.sketch, &phases[0].0.sketch);
+        let mut search = Search::new(ratio, true, Before::Phase { until_ns: 9 }).with_phases(phases);
+        for (time, (src, dst, bytes, token)) in (0..).zip([old.repeat(3), new.repeat(3)].concat()) {
+            assert!(search.push(time, (src, dst, bytes, 0), Some(token)));
+        }
+        search.groups.push(Group { first: 12, start_ns: 12, sum: search.sum, bytes: 0 });
+        assert_eq!(search.least(), Some(6));
     }
 
     #[test]
@@ -500,7 +556,7 @@ mod tests {
     fn first(phase: &[(u32, u32)], messages: &[(u32, u32, Operation)]) -> u64 {
         let mut search = Search::new(Ratio::new(&sketch(phase), &Sketch::default()), false, Before::Start);
         for (time, (src, dst, operation)) in (0..).zip(messages) {
-            assert!(search.push(time, (*src, *dst, 64, *operation as i64)));
+            assert!(search.push(time, (*src, *dst, 64, *operation as i64), None));
         }
         let (mut before, mut after) = (Total::default(), Total::default());
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
@@ -535,7 +591,7 @@ mod tests {
             Search::new(Ratio::new(&sketch(&new), &sketch(&old)), false, Before::Phase { until_ns: 0 });
         let messages = [(0, 1, 0), (1, 2, 0), (0, 1, 1), (1, 2, 1), (5, 9, 1), (5, 9, 0), (9, 4, 0)];
         for (time, (src, dst, operation)) in (0..).zip(messages) {
-            assert!(search.push(time, (src, dst, 64, operation)));
+            assert!(search.push(time, (src, dst, 64, operation), None));
         }
         let (mut before, mut after) = (Total::default(), Total::default());
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());

@@ -15,7 +15,7 @@ use crate::first_pass::survey::Run;
 use crate::first_pass::ticks::Ticks;
 use crate::first_pass::window::sketch::{Ratio, Sketch};
 use crate::input::Rewindable;
-use crate::plan::Plan;
+use crate::plan::{Behaviour, Plan};
 use crate::second_pass::collectives::Collectives;
 use crate::second_pass::repeats::{Repeat, Repeats};
 use crate::second_pass::representative::Volumes;
@@ -188,10 +188,14 @@ impl<'a> Sums<'a> {
                 let near = |after: bool| {
                     let near = self.plan.behaviour_near(self.run, self.at + 1, after, skipped);
                     let doubtful = near.is_none();
-                    (near.or_else(|| usual(after).cloned()).unwrap_or_default(), doubtful)
+                    let elsewhere = || usual(after).cloned().unwrap_or_default();
+                    (
+                        near.unwrap_or_else(|| Behaviour { sketch: elsewhere(), ..Behaviour::default() }),
+                        doubtful,
+                    )
                 };
                 let known = [near(false), near(true)];
-                let [(old, _), (new, _)] = &known;
+                let [(Behaviour { sketch: old, .. }, _), (Behaviour { sketch: new, .. }, _)] = &known;
                 let ratio = match usual(true).zip(usual(false)).filter(|_| alike) {
                     Some(of) if new.distance_of_sizes(old) >= ALIKE => Ratio::with_sizes(of, (new, old)),
                     Some((new, old)) => Ratio::new(new, old),
@@ -214,7 +218,8 @@ impl<'a> Sums<'a> {
             let now_ns = self.run.since_start(columns.send_post_ns[row]);
             let operation = block.operations().map_or(0, |codes| codes[row]);
             let message = (columns.src[row], columns.dst[row], columns.bytes[row], operation);
-            if !search.push(now_ns, message) {
+            let token = self.run.rounds.tokens.known(message.0, message.1, message.2, (operation & 63) as u8);
+            if !search.push(now_ns, message, token) {
                 self.settle(now_ns)?;
                 return Ok(row + 1);
             }

@@ -33,7 +33,7 @@
 
 mod cost;
 mod cutter;
-mod features;
+pub(crate) mod features;
 mod idle;
 mod labels;
 mod levels;
@@ -41,7 +41,7 @@ mod merge;
 mod outline;
 mod pieces;
 mod states;
-mod tokens;
+pub(crate) mod tokens;
 pub(crate) mod windows;
 
 use phaseflow_collect::Result;

@@ -68,6 +68,20 @@ impl Numbers {
         }
     }
 
+    /// The number of `hash`, if it has one.
+    #[inline]
+    fn get(&self, hash: u64) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut at = hash as usize & mask;
+        loop {
+            match self.slots[at] {
+                (_, FREE) => return None,
+                (own, number) if own == hash => return Some(number),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
     #[cold]
     fn grow(&mut self) {
         let larger = (self.slots.len() * 2).max(1 << 10);
@@ -79,9 +93,25 @@ impl Numbers {
     }
 }
 
+/// The hash of a message's token.
+#[inline]
+fn hash(src: u32, dst: u32, bytes: u64, operation: u8) -> u64 {
+    let size = bytes | 1;
+    let exponent = size.ilog2();
+    // The bit after the leading one halves the power of two.
+    let half = (size.rotate_left(64 - exponent) >> 63) & 1;
+    let kind = u64::from(operation & 63) << 8 | u64::from(exponent) << 1 | half;
+    scatter(pair_of(src, dst) ^ kind << 48 ^ kind >> 16)
+}
+
+#[inline]
+fn pair_of(src: u32, dst: u32) -> u64 {
+    u64::from(src) << 32 | u64::from(dst)
+}
+
 /// All tokens that are followed.
 #[derive(Debug, Default)]
-pub(super) struct Tokens {
+pub(crate) struct Tokens {
     numbers: Numbers,
     pub(super) list: Vec<Token>,
     pairs: Numbers,
@@ -91,17 +121,11 @@ impl Tokens {
     /// The number of a message's token.
     #[inline]
     pub(super) fn number(&mut self, src: u32, dst: u32, bytes: u64, operation: u8) -> u32 {
-        let size = bytes | 1;
-        let exponent = size.ilog2();
-        // The bit after the leading one halves the power of two.
-        let half = (size.rotate_left(64 - exponent) >> 63) & 1;
-        let kind = u64::from(operation & 63) << 8 | u64::from(exponent) << 1 | half;
-        let pair = u64::from(src) << 32 | u64::from(dst);
-        let hash = scatter(pair ^ kind << 48 ^ kind >> 16);
+        let hash = hash(src, dst, bytes, operation);
         let next = self.list.len() as u32;
         let number = self.numbers.of(hash, next);
         if number == next {
-            let hash_of_pair = scatter(pair);
+            let hash_of_pair = scatter(pair_of(src, dst));
             let pair = if self.pairs.used < MOST_PAIRS {
                 let next = self.pairs.used as u32;
                 self.pairs.of(hash_of_pair, next)
@@ -111,6 +135,12 @@ impl Tokens {
             self.list.push(Token { last: NEVER, pair, hash });
         }
         number
+    }
+
+    /// The number of a message's token, if it has come and is not forgotten.
+    #[inline]
+    pub(crate) fn known(&self, src: u32, dst: u32, bytes: u64, operation: u8) -> Option<u32> {
+        self.numbers.get(hash(src, dst, bytes, operation))
     }
 
     /// True if there is no room for more.
@@ -151,6 +181,8 @@ mod tests {
         assert_eq!(tokens.number(1, 2, 64, 0), 1);
         assert_eq!(tokens.number(7, 3, 95, 0), 0); // below one and a half times 64
         assert_eq!(tokens.number(7, 3, 96, 0), 2);
+        assert_eq!((tokens.known(1, 2, 64, 0), tokens.known(1, 2, 64, 5)), (Some(1), None));
+        assert_eq!(Tokens::default().known(1, 2, 64, 0), None);
         assert_eq!(tokens.list.iter().map(|token| token.pair).collect::<Vec<_>>(), [0, 1, 0]);
     }
 

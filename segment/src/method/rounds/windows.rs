@@ -64,7 +64,7 @@ pub(crate) struct Window {
     /// What its messages look like, for the model; of a run that is read, what all messages up to
     /// its end do.
     pub(super) sums: Sums,
-    pub(super) tokens: TokenSet,
+    pub(crate) tokens: TokenSet,
 }
 
 impl Window {
@@ -116,6 +116,8 @@ fn join_strays(windows: &[Window], idle: &mut [bool], least: u64) {
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {
     pub(crate) windows: Vec<Window>,
+    /// The tokens of the windows' sets.
+    pub(crate) tokens: Tokens,
 }
 
 /// A message; messages of one time are sorted in the order of these fields.
@@ -428,6 +430,7 @@ impl FirstPass {
             let (before, own) = windows.split_at_mut(at);
             own[0].sums.merge(&before[at - 1].sums);
         }
+        self.found.tokens = self.tokens;
         self.found
     }
 
