@@ -3,10 +3,11 @@
 //!
 //! The log-likelihood ratio of the messages under the new against the old phase is summed up; the
 //! sum is least where the old phase ends (a CUSUM, Page 1954, whose minimum is the most likely
-//! change). It consists of the ratios of source, destination, size and operation, each taken alone,
-//! and of whether the windows of each phase have the message's token. Messages that both phases send tell little, and a few of them at a change can move the
-//! minimum by a part of a round: if those between the minimum and a pause, after which a round
-//! begins, tell little, the change is there.
+//! change). A ratio has two parts: that of source, destination, size and operation, each taken
+//! alone, and whether the windows of each phase have the message's token. Messages that both phases
+//! send tell little, and a few of them at a change can move the minimum by a part of a round: if
+//! those between the minimum and a pause, after which a round begins, tell little, the change is
+//! there.
 //!
 //! A change that is in the midst of a [collective operation](crate::second_pass::collectives) goes
 //! to one of its ends.
@@ -183,8 +184,8 @@ impl Search {
         Self { known: [(old.sketch, one), (new.sketch, other)], members, ..self }
     }
 
-    /// Adds a message posted at `now_ns`; `operation` is its archive code, `token` the number of its
-    /// token. False if no more will be waited for.
+    /// Adds a message posted at `now_ns`; `operation` is its archive code, `token` the number of
+    /// its token. False if no more will be waited for.
     pub(crate) fn push(
         &mut self,
         now_ns: u64,
