@@ -175,14 +175,15 @@ impl Plan {
     /// What the messages on one side of the change at the begin of stretch `next` look like, by the
     /// windows nearest to it: behaviour may drift, and a phase not be here what it is elsewhere. Of
     /// windows that begin where the change is expected, `skipped` may hold something of both sides.
-    /// `None` if there are none, or if windows do not follow rounds.
+    /// Whether they may hold something of the stretch beyond. `None` if there are none, or if windows
+    /// do not follow rounds.
     pub(crate) fn behaviour_near(
         &self,
         run: &Run,
         next: usize,
         after: bool,
         skipped: usize,
-    ) -> Option<Behaviour> {
+    ) -> Option<(Behaviour, bool)> {
         let at = if after { next } else { next.checked_sub(1)? };
         let (own, following) = (self.stretches.get(at)?, self.stretches.get(at + 1));
         let windows = &run.rounds.windows;
@@ -208,7 +209,8 @@ impl Plan {
             }
         });
         let mut near = first..end;
-        if near.is_empty() && own.label.is_some() {
+        let doubtful = near.is_empty();
+        if doubtful && own.label.is_some() {
             // A stretch of few windows is known from those at its other end, where the change after
             // or before it may lie.
             match following {
@@ -231,7 +233,7 @@ impl Plan {
             near.tokens.merge(&window.tokens);
             (messages, count) = (messages + window.messages, count + 1);
         }
-        (count > 0).then_some(near)
+        (count > 0).then_some((near, doubtful))
     }
 
     /// Merges the labels whose behaviours are nearest to each other until at most `most` are left.

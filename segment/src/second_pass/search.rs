@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
 
-use crate::first_pass::window::sketch::{Ratio, Sketch, pair_hash, scatter};
-use crate::method::rounds::features::{Membership, TokenSet};
+use crate::first_pass::window::sketch::{Ratio, pair_hash, scatter};
+use crate::method::rounds::features::Membership;
 use crate::plan::Behaviour;
 use crate::second_pass::collectives::{Inside, in_the_midst};
 use crate::second_pass::recurrence::misfits;
@@ -98,7 +98,7 @@ pub(crate) struct Search {
     before: Before,
     /// What the old and the new phase look like, and whether that comes from windows that may hold
     /// messages of both.
-    known: [(Sketch, bool); 2],
+    known: [(Behaviour, bool); 2],
     /// Which tokens the old and the new phase have.
     members: [Membership; 2],
     /// When the last rank entered a barrier that all pass.
@@ -179,9 +179,8 @@ impl Search {
     /// What the old and the new phase look like; whether the windows that tell may hold messages of
     /// both.
     pub(crate) fn with_phases(self, known: [(Behaviour, bool); 2]) -> Self {
-        let [(old, one), (new, other)] = known;
-        let members = [old.tokens, new.tokens].map(Membership::new);
-        Self { known: [(old.sketch, one), (new.sketch, other)], members, ..self }
+        let members = [0, 1].map(|side| Membership::new(known[side].0.tokens.clone()));
+        Self { known, members, ..self }
     }
 
     /// Adds a message posted at `now_ns`; `operation` is its archive code, `token` the number of
@@ -248,17 +247,18 @@ impl Search {
         if sides.iter().zip(&self.known).any(|(side, known)| known.1 && side.is_empty()) {
             return false;
         }
-        let phases = self.known.iter_mut().zip(&mut self.members);
-        for (side, (known, members)) in sides.into_iter().zip(phases).filter(|(_, (known, _))| known.1) {
-            let mut tokens = TokenSet::default();
-            self.tokens[side.clone()].iter().flatten().for_each(|token| tokens.insert(*token));
-            *members = Membership::new(tokens);
+        let mut phases = self.known.clone().map(|known| known.0);
+        for (side, (own, known)) in sides.into_iter().zip(phases.iter_mut().zip(&self.known)) {
+            if !known.1 {
+                continue;
+            }
+            self.tokens[side.clone()].iter().flatten().for_each(|token| own.tokens.insert(*token));
             let (src, dst) = (&self.src[side.clone()], &self.dst[side.clone()]);
             let pairs: Vec<u64> = src.iter().zip(dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
-            known.0 = Sketch::default();
-            known.0.add_columns((src, dst), &pairs, &self.bytes[side.clone()], &self.operations[side]);
+            own.sketch.add_columns((src, dst), &pairs, &self.bytes[side.clone()], &self.operations[side]);
         }
-        self.ratio = Ratio::new(&self.known[1].0, &self.known[0].0);
+        self.ratio = Ratio::new(&phases[1].sketch, &phases[0].sketch);
+        self.members = phases.map(|own| Membership::new(own.tokens));
         (self.sum, self.told) = (0.0, 0.0);
         let mut counted = 0;
         for at in 0..self.groups.len() {

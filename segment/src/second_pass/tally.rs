@@ -187,15 +187,15 @@ impl<'a> Sums<'a> {
                 let skipped = usize::from(!alike);
                 let near = |after: bool| {
                     let near = self.plan.behaviour_near(self.run, self.at + 1, after, skipped);
-                    let doubtful = near.is_none();
-                    let elsewhere = || usual(after).cloned().unwrap_or_default();
-                    (
-                        near.unwrap_or_else(|| Behaviour { sketch: elsewhere(), ..Behaviour::default() }),
-                        doubtful,
-                    )
+                    near.unwrap_or_else(|| (Behaviour::default(), true))
                 };
                 let known = [near(false), near(true)];
-                let [(Behaviour { sketch: old, .. }, _), (Behaviour { sketch: new, .. }, _)] = &known;
+                // What is doubtful tells less than the other occurrences of the phase.
+                let sketch = |after: bool| match &known[usize::from(after)] {
+                    (_, true) => usual(after).cloned().unwrap_or_default(),
+                    (near, false) => near.sketch.clone(),
+                };
+                let (old, new) = (&sketch(false), &sketch(true));
                 let ratio = match usual(true).zip(usual(false)).filter(|_| alike) {
                     Some(of) if new.distance_of_sizes(old) >= ALIKE => Ratio::with_sizes(of, (new, old)),
                     Some((new, old)) => Ratio::new(new, old),
