@@ -175,8 +175,8 @@ impl Plan {
     /// What the messages on one side of the change at the begin of stretch `next` look like, by the
     /// windows nearest to it: behaviour may drift, and a phase not be here what it is elsewhere. Of
     /// windows that begin where the change is expected, `skipped` may hold something of both sides.
-    /// Whether they may hold something of the stretch beyond. `None` if there are none, or if windows
-    /// do not follow rounds.
+    /// Whether they may hold something of the stretch beyond. `None` if there are none, or if
+    /// windows do not follow rounds.
     pub(crate) fn behaviour_near(
         &self,
         run: &Run,
