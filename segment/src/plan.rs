@@ -175,8 +175,9 @@ impl Plan {
     /// What the messages on one side of the change at the begin of stretch `next` look like, by the
     /// windows nearest to it: behaviour may drift, and a phase not be here what it is elsewhere. Of
     /// windows that begin where the change is expected, `skipped` may hold something of both sides.
-    /// Whether they may hold something of the stretch beyond. `None` if there are none, or if
-    /// windows do not follow rounds.
+    /// A stretch of few windows has others only at its other end, which are doubtful: they may hold
+    /// something of the stretch beyond. The answer says whether they are. It is `None` if there are
+    /// none, or if windows do not follow rounds.
     pub(crate) fn behaviour_near(
         &self,
         run: &Run,
@@ -211,8 +212,6 @@ impl Plan {
         let mut near = first..end;
         let doubtful = near.is_empty();
         if doubtful && own.label.is_some() {
-            // A stretch of few windows is known from those at its other end, where the change after
-            // or before it may lie.
             match following {
                 Some(following) if after && following.label.is_some() => {
                     near.end = before(following.start_ns);

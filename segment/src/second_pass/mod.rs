@@ -1,6 +1,7 @@
 //! The second pass over a trace: what each stretch of a plan holds, and at which message it begins.
 
 mod collectives;
+mod likelihood;
 pub(crate) mod recurrence;
 pub(crate) mod repeats;
 pub(crate) mod representative;

@@ -3,11 +3,10 @@
 //!
 //! The log-likelihood ratio of the messages under the new against the old phase is summed up; the
 //! sum is least where the old phase ends (a CUSUM, Page 1954, whose minimum is the most likely
-//! change). A ratio has two parts: that of source, destination, size and operation, each taken
-//! alone, and whether the windows of each phase have the message's token. Messages that both phases
-//! send tell little, and a few of them at a change can move the minimum by a part of a round: if
-//! those between the minimum and a pause, after which a round begins, tell little, the change is
-//! there.
+//! change). What single messages tell is in [`likelihood`](crate::second_pass::likelihood).
+//! Messages that both phases send tell little, and a few of them at a change can move the minimum
+//! by a part of a round: if those between the minimum and a pause, after which a round begins, tell
+//! little, the change is there.
 //!
 //! A change that is in the midst of a [collective operation](crate::second_pass::collectives) goes
 //! to one of its ends.
@@ -20,10 +19,9 @@ use std::collections::BTreeMap;
 use phaseflow_collect::trace::Operation;
 use phaseflow_collect::{MatrixBuilder, Result, sum_of_bytes};
 
-use crate::first_pass::window::sketch::{Ratio, pair_hash, scatter};
-use crate::method::rounds::features::Membership;
-use crate::plan::Behaviour;
+use crate::first_pass::window::sketch::scatter;
 use crate::second_pass::collectives::{Inside, in_the_midst};
+use crate::second_pass::likelihood::{Likelihood, Rows};
 use crate::second_pass::recurrence::misfits;
 use crate::second_pass::representative::Volume;
 use crate::second_pass::total::Total;
@@ -92,15 +90,10 @@ pub(crate) enum Before {
 
 /// A search in progress.
 pub(crate) struct Search {
-    ratio: Ratio,
+    likelihood: Likelihood,
     /// One of the phases consists of barriers.
     barriers: bool,
     before: Before,
-    /// What the old and the new phase look like, and whether that comes from windows that may hold
-    /// messages of both.
-    known: [(Behaviour, bool); 2],
-    /// Which tokens the old and the new phase have.
-    members: [Membership; 2],
     /// When the last rank entered a barrier that all pass.
     meetings_ns: Vec<u64>,
     sum: f64,
@@ -145,16 +138,14 @@ impl Side<'_> {
 }
 
 impl Search {
-    /// `ratio` is positive for messages of the new phase; those of barriers count only if there are
-    /// phases of `barriers`. It is expected to begin after what is `before`; after the start of the
-    /// program it begins with the first message of a series of its own.
-    pub(crate) fn new(ratio: Ratio, barriers: bool, before: Before) -> Self {
+    /// `likelihood` is that of the old and the new phase; messages of barriers count only if there
+    /// are phases of `barriers`. The new phase is expected to begin after what is `before`; after the
+    /// start of the program it begins with the first message of a series of its own.
+    pub(crate) fn new(likelihood: Likelihood, barriers: bool, before: Before) -> Self {
         Self {
-            ratio,
+            likelihood,
             barriers,
             before,
-            known: Default::default(),
-            members: Default::default(),
             meetings_ns: Vec::new(),
             sum: 0.0,
             told: 0.0,
@@ -174,13 +165,6 @@ impl Search {
     /// these times.
     pub(crate) fn with_meetings(self, meetings_ns: Vec<u64>) -> Self {
         Self { meetings_ns, ..self }
-    }
-
-    /// What the old and the new phase look like; whether the windows that tell may hold messages of
-    /// both.
-    pub(crate) fn with_phases(self, known: [(Behaviour, bool); 2]) -> Self {
-        let members = [0, 1].map(|side| Membership::new(known[side].0.tokens.clone()));
-        Self { known, members, ..self }
     }
 
     /// Adds a message posted at `now_ns`; `operation` is its archive code, `token` the number of
@@ -214,11 +198,8 @@ impl Search {
     fn count(&mut self, (src, dst, bytes, operation): (u32, u32, u64, i64), token: Option<u32>) {
         // A barrier ends one phase and begins the next.
         let barrier = !self.barriers && operation == Operation::Barrier as i64;
-        let ratio = if barrier {
-            0.0
-        } else {
-            exact(self.ratio.of(src, dst, bytes, operation) + self.membership(token))
-        };
+        let ratio =
+            if barrier { 0.0 } else { exact(self.likelihood.of((src, dst, bytes, operation), token)) };
         self.sum += match self.before {
             Before::Phase { .. } => ratio,
             Before::Strays if ratio < 0.0 => GOES_ON * ratio,
@@ -230,35 +211,21 @@ impl Search {
         self.told += ratio.abs();
     }
 
-    /// What a token tells beyond the message's source, destination, size and operation, each taken
-    /// alone: that they come together in one of the phases.
-    fn membership(&self, token: Option<u32>) -> f64 {
-        let [old, new] = &self.members;
-        if old.is_known() && new.is_known() { new.tells(token) - old.tells(token) } else { 0.0 }
-    }
-
-    /// Sums again with what the messages on both sides of the least sum look like, where windows
-    /// may hold messages of both phases: one step of expectation maximization (Dempster, Laird and
-    /// Rubin, JRSS B 39, 1977). Returns whether the least sum moves.
+    /// Sums again with what the messages on both sides of the least sum tell of the phases. Returns
+    /// whether the least sum moves.
     fn count_again(&mut self) -> bool {
         let Some(before) = self.least() else { return false };
         let least = self.groups[before].first;
-        let sides = [0..least, least..self.src.len()];
-        if sides.iter().zip(&self.known).any(|(side, known)| known.1 && side.is_empty()) {
+        let sides = [0..least, least..self.src.len()].map(|side| Rows {
+            src: &self.src[side.clone()],
+            dst: &self.dst[side.clone()],
+            bytes: &self.bytes[side.clone()],
+            operations: &self.operations[side.clone()],
+            tokens: &self.tokens[side],
+        });
+        if !self.likelihood.learn(sides) {
             return false;
         }
-        let mut phases = self.known.clone().map(|known| known.0);
-        for (side, (own, known)) in sides.into_iter().zip(phases.iter_mut().zip(&self.known)) {
-            if !known.1 {
-                continue;
-            }
-            self.tokens[side.clone()].iter().flatten().for_each(|token| own.tokens.insert(*token));
-            let (src, dst) = (&self.src[side.clone()], &self.dst[side.clone()]);
-            let pairs: Vec<u64> = src.iter().zip(dst).map(|(src, dst)| pair_hash(*src, *dst)).collect();
-            own.sketch.add_columns((src, dst), &pairs, &self.bytes[side.clone()], &self.operations[side]);
-        }
-        self.ratio = Ratio::new(&phases[1].sketch, &phases[0].sketch);
-        self.members = phases.map(|own| Membership::new(own.tokens));
         (self.sum, self.told) = (0.0, 0.0);
         let mut counted = 0;
         for at in 0..self.groups.len() {
@@ -290,7 +257,7 @@ impl Search {
         new: &mut Side<'_>,
     ) -> Result<u64> {
         self.groups.push(Group { first: self.src.len(), start_ns: now_ns, sum: self.sum, bytes: 0 });
-        if self.known.iter().any(|known| known.1) {
+        if self.likelihood.is_doubtful() {
             for _ in 0..AGAIN {
                 if !self.count_again() {
                     break;
@@ -348,7 +315,7 @@ impl Search {
         let little = LITTLE.max(PART * self.told / self.src.len().max(1) as f64);
         let between = groups[at].first.abs_diff(groups[least].first) as f64;
         // The shares of what both phases send say nothing about single rounds.
-        let common = self.ratio.common() * (groups[at].first as f64 - groups[least].first as f64);
+        let common = self.likelihood.common() * (groups[at].first as f64 - groups[least].first as f64);
         groups[at].sum - groups[least].sum - common < little * between
     }
 
@@ -436,7 +403,7 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::first_pass::window::sketch::{Sketch, pair_hash};
+    use crate::first_pass::window::sketch::{Ratio, Sketch, pair_hash};
     use crate::second_pass::representative::Volumes;
 
     fn sketch(pairs: &[(u32, u32)]) -> Sketch {
@@ -466,7 +433,7 @@ mod tests {
         pause: impl Fn(u64) -> u64,
     ) -> (u64, u64) {
         let mut search = Search::new(
-            Ratio::new(&sketch(new), &sketch(old)),
+            Likelihood::new(Ratio::new(&sketch(new), &sketch(old))),
             true,
             Before::Phase { until_ns: expected_ns },
         );
@@ -486,28 +453,6 @@ mod tests {
         assert_eq!(before.messages + after.messages, messages.len() as u64);
         assert_eq!(one.finish().messages(), before.messages);
         (before.messages, start_ns)
-    }
-
-    #[test]
-    fn tokens_tell_where_pairs_swap_their_sizes() {
-        // Both phases have the same pairs and the same sizes, but not together.
-        let (old, new) = ([(0, 1, 1024, 0), (2, 3, 64, 1)], [(0, 1, 64, 2), (2, 3, 1024, 3)]);
-        let known = |phase: [(u32, u32, u64, u32); 2]| {
-            let mut own = Behaviour::default();
-            for (src, dst, bytes, token) in phase.repeat(20) {
-                own.sketch.add_columns((&[src], &[dst]), &[pair_hash(src, dst)], &[bytes], &[0]);
-                own.tokens.insert(token);
-            }
-            (own, false)
-        };
-        let phases = [known(old), known(new)];
-        let ratio = Ratio::new(&phases[1].0.sketch, &phases[0].0.sketch);
-        let mut search = Search::new(ratio, true, Before::Phase { until_ns: 9 }).with_phases(phases);
-        for (time, (src, dst, bytes, token)) in (0..).zip([old.repeat(3), new.repeat(3)].concat()) {
-            assert!(search.push(time, (src, dst, bytes, 0), Some(token)));
-        }
-        search.groups.push(Group { first: 12, start_ns: 12, sum: search.sum, bytes: 0 });
-        assert_eq!(search.least(), Some(6));
     }
 
     #[test]
@@ -555,7 +500,11 @@ mod tests {
 
     /// Where the first phase begins among messages (source, destination, operation).
     fn first(phase: &[(u32, u32)], messages: &[(u32, u32, Operation)]) -> u64 {
-        let mut search = Search::new(Ratio::new(&sketch(phase), &Sketch::default()), false, Before::Start);
+        let mut search = Search::new(
+            Likelihood::new(Ratio::new(&sketch(phase), &Sketch::default())),
+            false,
+            Before::Start,
+        );
         for (time, (src, dst, operation)) in (0..).zip(messages) {
             assert!(search.push(time, (*src, *dst, 64, *operation as i64), None));
         }
@@ -588,8 +537,11 @@ mod tests {
     #[test]
     fn a_barrier_between_two_phases_says_nothing() {
         let (old, new) = ([(0, 1), (1, 2)].repeat(20), [(5, 9), (9, 4)].repeat(20));
-        let mut search =
-            Search::new(Ratio::new(&sketch(&new), &sketch(&old)), false, Before::Phase { until_ns: 0 });
+        let mut search = Search::new(
+            Likelihood::new(Ratio::new(&sketch(&new), &sketch(&old))),
+            false,
+            Before::Phase { until_ns: 0 },
+        );
         let messages = [(0, 1, 0), (1, 2, 0), (0, 1, 1), (1, 2, 1), (5, 9, 1), (5, 9, 0), (9, 4, 0)];
         for (time, (src, dst, operation)) in (0..).zip(messages) {
             assert!(search.push(time, (src, dst, 64, operation), None));

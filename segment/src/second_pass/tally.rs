@@ -17,6 +17,7 @@ use crate::first_pass::window::sketch::{Ratio, Sketch};
 use crate::input::Rewindable;
 use crate::plan::{Behaviour, Plan};
 use crate::second_pass::collectives::Collectives;
+use crate::second_pass::likelihood::Likelihood;
 use crate::second_pass::repeats::{Repeat, Repeats};
 use crate::second_pass::representative::Volumes;
 use crate::second_pass::search::{Before, Search, Side};
@@ -190,7 +191,7 @@ impl<'a> Sums<'a> {
                     near.unwrap_or_else(|| (Behaviour::default(), true))
                 };
                 let known = [near(false), near(true)];
-                // What is doubtful tells less than the other occurrences of the phase.
+                // All occurrences of a phase tell more of it than doubtful windows.
                 let sketch = |after: bool| match &known[usize::from(after)] {
                     (_, true) => usual(after).cloned().unwrap_or_default(),
                     (near, false) => near.sketch.clone(),
@@ -209,9 +210,12 @@ impl<'a> Sums<'a> {
                     None => Before::Start,
                 };
                 let meetings = self.run.barriers(next.earliest_ns..next.latest_ns);
-                let search = Search::new(ratio, barriers, before).with_meetings(meetings.collect());
-                let phases = matches!(before, Before::Phase { .. });
-                none.insert(if phases { search.with_phases(known) } else { search })
+                let likelihood = Likelihood::new(ratio);
+                let likelihood = match before {
+                    Before::Phase { .. } => likelihood.with_phases(known),
+                    Before::Strays | Before::Start => likelihood,
+                };
+                none.insert(Search::new(likelihood, barriers, before).with_meetings(meetings.collect()))
             }
         };
         for row in rows.clone() {

@@ -146,7 +146,7 @@ impl TokenSet {
 
     /// Whether it holds the token of this number, or one that shares its bit.
     #[inline]
-    fn holds(&self, token: u32) -> bool {
+    pub(crate) fn holds(&self, token: u32) -> bool {
         let (word, bit) = place(token);
         self.0[word] & bit != 0
     }
@@ -157,6 +157,11 @@ impl TokenSet {
 
     fn bits(&self) -> f64 {
         f64::from(self.0.iter().map(|word| word.count_ones()).sum::<u32>())
+    }
+
+    /// The chance, from 0 to 1, that it seems to hold a token that was not added.
+    pub(crate) fn by_chance(&self) -> f64 {
+        self.bits() / BITS as f64
     }
 
     /// About how many tokens it holds: tokens share bits by chance, so there are more tokens than
@@ -170,7 +175,7 @@ impl TokenSet {
     /// token by chance, which says nothing.
     pub(super) fn part_of(&self, other: &Self) -> f64 {
         let common = self.0.iter().zip(other.0.iter()).map(|(own, other)| (own & other).count_ones());
-        let by_chance = self.bits() / BITS as f64;
+        let by_chance = self.by_chance();
         let part = f64::from(common.sum::<u32>()) / other.bits().max(1.0);
         ((part - by_chance) / (1.0 - by_chance).max(1.0 / BITS as f64)).max(0.0)
     }
@@ -181,43 +186,6 @@ impl TokenSet {
 fn place(token: u32) -> (usize, u64) {
     let bit = scatter(u64::from(token)) as usize % BITS;
     (bit / 64, 1 << (bit % 64))
-}
-
-/// Part of a phase's messages whose tokens the windows around have not: a rank may be late, and a
-/// message a stray one.
-const UNSEEN: f64 = 0.05;
-
-/// Whether a message is of the windows that a set of tokens is from: log-likelihood ratios of
-/// messages whose token it holds, and of others.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Membership {
-    set: TokenSet,
-    held: f64,
-    missing: f64,
-}
-
-impl Membership {
-    /// What a set of tokens tells; nothing if it is empty or nearly full.
-    pub(crate) fn new(set: TokenSet) -> Self {
-        // Other tokens have their bit in the set by chance.
-        let by_chance = set.bits() / BITS as f64;
-        if by_chance <= 0.0 || by_chance >= 1.0 - UNSEEN {
-            return Self::default();
-        }
-        Self { set, held: ((1.0 - UNSEEN) / by_chance).ln(), missing: (UNSEEN / (1.0 - by_chance)).ln() }
-    }
-
-    /// The natural logarithm of how much more likely a message with this token is if it is of these
-    /// windows; 0 if nothing is known of them, or of the token.
-    #[inline]
-    pub(crate) fn tells(&self, token: Option<u32>) -> f64 {
-        token.map_or(0.0, |token| if self.set.holds(token) { self.held } else { self.missing })
-    }
-
-    /// False if nothing is known of the windows, or if they have nearly all tokens.
-    pub(crate) fn is_known(&self) -> bool {
-        self.missing < 0.0
-    }
 }
 
 /// Lanes of a sum. The order of additions is fixed, so that results are the same everywhere.
@@ -478,13 +446,8 @@ mod tests {
         let many = of(1000..17_000);
         assert!((many.len() / 16_000.0 - 1.0).abs() < 0.1, "{}", many.len());
         assert!(many.part_of(&of(100_000..100_500)) < 0.3);
-        // One token: others share its bit once in 8192 times.
-        let one = Membership::new(of(7..8));
-        assert!((one.tells(Some(7)) - (0.95f64 * 8192.0).ln()).abs() < 1e-9);
-        assert!((one.tells(Some(8)) - (0.05f64 / (1.0 - 1.0 / 8192.0)).ln()).abs() < 1e-9);
-        assert!(one.tells(None).abs() < 1e-12 && Membership::default().tells(Some(7)).abs() < 1e-12);
-        // A full set tells nothing.
-        let full = Membership::new(of(0..200_000));
-        assert!(full.tells(Some(7)).abs() < 1e-9 && !full.is_known());
+        // One token sets one of 8192 bits.
+        let one = of(7..8);
+        assert!(one.holds(7) && !one.holds(8) && (one.by_chance() * 8192.0 - 1.0).abs() < 1e-9);
     }
 }

@@ -41,7 +41,7 @@ mod merge;
 mod outline;
 mod pieces;
 mod states;
-pub(crate) mod tokens;
+mod tokens;
 pub(crate) mod windows;
 
 use phaseflow_collect::Result;
