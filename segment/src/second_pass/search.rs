@@ -139,8 +139,8 @@ impl Side<'_> {
 
 impl Search {
     /// `likelihood` is that of the old and the new phase; messages of barriers count only if there
-    /// are phases of `barriers`. The new phase is expected to begin after what is `before`; after the
-    /// start of the program it begins with the first message of a series of its own.
+    /// are phases of `barriers`. The new phase is expected to begin after what is `before`; after
+    /// the start of the program it begins with the first message of a series of its own.
     pub(crate) fn new(likelihood: Likelihood, barriers: bool, before: Before) -> Self {
         Self {
             likelihood,
