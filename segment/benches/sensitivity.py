@@ -4,10 +4,10 @@
     segment/benches/sensitivity.py RUNS [FILE...]
 
 RUNS is a folder that the example `labelled-runs` has filled. FILEs are sources whose constants are
-changed; all of segment/src/method/rounds if none is named. Each constant that is a single number
-is set to half and to double its value in turn, the program is built, and all runs are scored. The
-output is a table of mean boundary F1, the better of leaf and auto level in each run, at half, as it
-is, at double. The script changes the work tree and restores each file: run it in a tree of its own
+changed; all of segment/src/method/rounds and segment/src/first_pass/rounds if none is named. Each
+constant that is a single number is set to half and to double its value in turn, the program is
+built, and all runs are scored. The output is a table of mean boundary F1, the better of leaf and
+auto level in each run, at half, as it is, at double. The script changes the work tree and restores each file: run it in a tree of its own
 (`git worktree add`). Capacities of tables only bound memory and are named in CAPACITIES.
 """
 
@@ -19,10 +19,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NUMBER = r'(?:[0-9_]+\.[0-9_]+|[0-9][0-9_]*)'
 CONSTANT = re.compile(
-    r'^(pub\(super\) )?const ([A-Z_]+): (f64|f32|u64|usize) = (' + NUMBER + r'(?: \* PRICE)?|1 << [0-9]+|1\.0 / ' + NUMBER + r');$',
+    r'^(pub\((?:super|crate)\) )?const ([A-Z_]+): (f64|f32|u64|usize) = (' + NUMBER + r'(?: \* PRICE)?|1 << [0-9]+|1\.0 / ' + NUMBER + r');$',
     re.M)
-CAPACITIES = {'tokens.rs:MOST', 'tokens.rs:MOST_PAIRS', 'tokens.rs:FREE', 'features.rs:PAIRS', 'features.rs:SIZES',
-              'features.rs:BITS', 'features.rs:UNIT', 'features.rs:LANES', 'windows.rs:WAITING', 'labels.rs:NEVER'}
+CAPACITIES = {'tokens.rs:MOST', 'tokens.rs:MOST_PAIRS', 'tokens.rs:FREE', 'sums.rs:PAIRS', 'sums.rs:SIZES',
+              'sums.rs:UNIT', 'token_set.rs:BITS', 'features.rs:LANES', 'windows.rs:WAITING', 'labels.rs:NEVER'}
 BUILD = ['cargo', 'build', '--quiet', '--release', '--bin', 'pf-segment', '--target-dir', 'target/sensitivity',
          '--config', 'profile.release.lto=false', '--config', 'profile.release.codegen-units=16',
          '--config', 'profile.release.incremental=true']
@@ -56,7 +56,7 @@ def changed(kind, value, factor):
 
 def main():
     runs = sorted(pathlib.Path(sys.argv[1]).glob('*.trace.tar.gz'))
-    files = [pathlib.Path(name) for name in sys.argv[2:]] or sorted(ROOT.glob('segment/src/method/rounds/*.rs'))
+    files = [pathlib.Path(name) for name in sys.argv[2:]] or sorted(ROOT.glob('segment/src/*/rounds/*.rs'))
     if not runs or not built():
         sys.exit('no runs *.trace.tar.gz with their truths *.truth.csv, or the program does not build')
     print(f'as it is: {score(runs):.3f} ({len(runs)} runs)', flush=True)

@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agglomerate::agglomerate;
+use crate::first_pass::rounds::token_set::TokenSet;
+use crate::first_pass::rounds::windows::Window;
 use crate::first_pass::survey::Run;
 use crate::first_pass::window::sketch::Sketch;
-use crate::method::rounds::features::TokenSet;
-use crate::method::rounds::windows::Window;
 
 /// More labels than this are not all compared with each other.
 const COMPARED: usize = 256;

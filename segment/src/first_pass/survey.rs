@@ -8,11 +8,11 @@ use phaseflow_collect::trace::{
 };
 use phaseflow_collect::{Error, MatrixBuilder, Result, TrafficMatrix};
 
+use crate::first_pass::rounds::windows::{FirstPass, Rounds};
 use crate::first_pass::sections::{Section, Sections};
 use crate::first_pass::window::Windows;
 use crate::first_pass::window::sketch::Sketch;
 use crate::input::Rewindable;
-use crate::method::rounds::windows::{FirstPass, Rounds};
 
 /// What the first pass found.
 #[derive(Debug)]

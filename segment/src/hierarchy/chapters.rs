@@ -273,7 +273,7 @@ mod tests {
             duration_ns,
             messages,
             windows: crate::first_pass::window::Windows::new(0),
-            rounds: crate::method::rounds::windows::Rounds::default(),
+            rounds: crate::first_pass::rounds::windows::Rounds::default(),
             sections,
             barriers_ns,
             changes: Vec::new(),

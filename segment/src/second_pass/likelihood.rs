@@ -8,8 +8,8 @@
 //! change tell what it sends, and tell it again when they have moved the change (expectation
 //! maximization; Dempster, Laird and Rubin, JRSS B 39, 1977).
 
+use crate::first_pass::rounds::token_set::TokenSet;
 use crate::first_pass::window::sketch::{Ratio, pair_hash};
-use crate::method::rounds::features::TokenSet;
 use crate::plan::Behaviour;
 
 /// Part of a phase's messages whose tokens the windows around have not: ranks may be late, and

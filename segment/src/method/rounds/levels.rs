@@ -10,9 +10,10 @@
 //! its stretches again.
 
 use super::cost::Noise;
-use super::features::{Sums, Units};
-use super::windows::Rounds;
+use super::features::Units;
 use super::{contents, labels, rates, segmented};
+use crate::first_pass::rounds::sums::Sums;
+use crate::first_pass::rounds::windows::Rounds;
 use crate::first_pass::survey::Run;
 
 /// The windows of the finest level above the phases have at least this part of the run's messages;

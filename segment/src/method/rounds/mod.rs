@@ -6,8 +6,9 @@
 //! sets how different they have to be: its noise is the distance of neighbours within one phase. A
 //! cheap segmentation is found in these steps:
 //!
-//! 1. The first pass cuts [windows] of whole rounds where [tokens] come again ([cutter]), without
-//!    using time.
+//! 1. The first pass cuts [windows of whole rounds](crate::first_pass::rounds) where tokens come
+//!    again, without using time. Silences that the run's own irregularity does not explain are
+//!    idle.
 //! 2. Neighbours are [merged](merge) from the bottom up, the boundary of least evidence first,
 //!    until all boundaries are worth the price. Stretches that behave alike get one
 //!    [label](labels).
@@ -15,10 +16,9 @@
 //!    Then the noise is measured again, but not across the boundaries found.
 //! 4. [Pieces](pieces) of rounds that were cut differently go to their neighbours. Steps 2 to 4
 //!    repeat until nothing changes.
-//! 5. [Silences](idle) that the run's own irregularity does not explain are idle.
-//! 6. If there are more phases than a person reads, the same model finds [levels] above them. One
+//! 5. If there are more phases than a person reads, the same model finds [levels] above them. One
 //!    of these [outlines](outline) the run, together with the barriers of the program.
-//! 7. The second pass moves each boundary to the message where the behaviour changes
+//! 6. The second pass moves each boundary to the message where the behaviour changes
 //!    ([`search`](crate::second_pass::search)).
 //!
 //! No random numbers. Only ratios of times are used, so their origin and unit do not matter.
@@ -32,29 +32,27 @@
 //! - programs that say themselves what their phases are: use `marks`.
 
 mod cost;
-mod cutter;
-pub(crate) mod features;
-mod idle;
+mod features;
 mod labels;
 mod levels;
 mod merge;
 mod outline;
 mod pieces;
 mod states;
-mod tokens;
-pub(crate) mod windows;
 
 use phaseflow_collect::Result;
 
+use crate::first_pass::rounds::sums::Sums;
+use crate::first_pass::rounds::token_set::TokenSet;
+use crate::first_pass::rounds::windows::{REPORTED, Window};
 use crate::first_pass::survey::Run;
 use crate::hierarchy::level::READABLE;
 use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
 use cost::{DIFFERENCE, Noise};
-use features::{Rates, Sums, TokenSet, Units, VIEWS, View};
+use features::{Rates, Units, VIEWS, View};
 use levels::Start;
 use pieces::Content;
-use windows::Window;
 
 /// Repetitions of merging, at most; most runs need two to four.
 const AGAIN: usize = 5;
@@ -316,7 +314,7 @@ fn plan(run: &Run, units: &Units<'_>, starts: &[usize], labels: &[u32], level: &
     }
     let mut plan = Plan::new(stretches);
     plan.starts_up = starts_up(run, starts);
-    plan.least_idle_ns = run.duration_ns / windows::REPORTED;
+    plan.least_idle_ns = run.duration_ns / REPORTED;
     plan.outline = outline::outline(run, level, starts.len() <= READABLE, since);
     plan
 }

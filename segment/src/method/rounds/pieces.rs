@@ -3,7 +3,7 @@
 //! Windows fall differently in long rounds, so steps of a round may look like phases. The
 //! neighbours' tokens give them away: they explain a piece.
 
-use super::features::TokenSet;
+use crate::first_pass::rounds::token_set::TokenSet;
 
 /// Windows, at most, of a stretch that may be a piece.
 const PIECE: usize = 4;

@@ -144,8 +144,9 @@ impl States {
 
 #[cfg(test)]
 mod tests {
-    use super::super::features::{Rates, Sums};
+    use super::super::features::Rates;
     use super::*;
+    use crate::first_pass::rounds::sums::Sums;
 
     /// Where stretches of windows of one round each begin, given by the pair that sends eight
     /// messages in it, where stretches with these labels were found.

@@ -1,7 +1,5 @@
 //! Silences that the run's own irregularity does not explain.
 
-use super::cost::PRICE;
-
 /// Windows on each side of a silence whose own silences are usual.
 const AROUND: usize = 48;
 
@@ -13,7 +11,7 @@ const LEAST: f64 = 1.1;
 
 /// Mean excesses above the upper quartile that make a silence idle. The mean excess estimates an
 /// exponential tail, in which a silence this much longer has a chance of e⁻⁷.
-const TAIL: f64 = 0.7 * PRICE;
+const TAIL: f64 = 7.0;
 
 /// Least mean excess of the logarithms: silences are not more regular than a clock of 5 %.
 const REGULAR: f64 = 0.05;

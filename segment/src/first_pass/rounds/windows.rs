@@ -1,12 +1,13 @@
-//! First pass: windows of whole rounds, in bounded memory.
+//! Windows of whole rounds, in bounded memory.
 
 use std::collections::VecDeque;
 
 use phaseflow_collect::trace::{MessageBlock, Operation};
 
 use super::cutter::{Cutter, End, Kind};
-use super::features::{Sums, TokenSet};
 use super::idle::is_idle;
+use super::sums::Sums;
+use super::token_set::TokenSet;
 use super::tokens::Tokens;
 use crate::first_pass::window::sketch::{Sketch, pair_hash};
 
@@ -32,7 +33,7 @@ const FINEST: u64 = 4096;
 /// A silence that ends a window is this many times as long as those of the last two windows.
 const LONG: u64 = 5;
 /// It is also at least 1/`REPORTED` of the run so far; shorter silences are not reported.
-pub(super) const REPORTED: u64 = 256;
+pub(crate) const REPORTED: u64 = 256;
 
 /// Messages that a window has at least where all ranks meet at a barrier: half of [`LEAST`].
 /// Barriers often divide the phases of a program.
@@ -53,22 +54,22 @@ pub(crate) struct Window {
     /// What its messages look like, for the second pass.
     pub(crate) sketch: Sketch,
     /// Whole rounds, at least 1.
-    pub(super) rounds: u64,
+    pub(crate) rounds: u64,
     /// The longest time from one of its messages to the next one, which may be in the next window.
-    pub(super) longest_ns: u64,
+    pub(crate) longest_ns: u64,
     /// The idle stretch before it; 0 if there is none. While windows are cut, any long silence
     /// counts.
-    pub(super) silence_ns: u64,
+    pub(crate) silence_ns: u64,
     /// Bytes of its messages, with one more for each.
-    pub(super) bytes: f64,
+    pub(crate) bytes: f64,
     /// What its messages look like, for the model; of a run that is read, what all messages up to
     /// its end do.
-    pub(super) sums: Sums,
+    pub(crate) sums: Sums,
     pub(crate) tokens: TokenSet,
 }
 
 impl Window {
-    pub(super) fn merge(&mut self, next: &Window) {
+    pub(crate) fn merge(&mut self, next: &Window) {
         self.last_ns = next.last_ns;
         self.messages += next.messages;
         self.rounds += next.rounds;
@@ -425,7 +426,7 @@ impl FirstPass {
         self.close(self.next, 0);
         self.join_at_silences();
         let windows = &mut self.found.windows;
-        windows.iter_mut().for_each(|window| window.bytes = window.sums.bytes_of_all());
+        windows.iter_mut().for_each(|window| window.bytes = window.sums.total);
         for at in 1..windows.len() {
             let (before, own) = windows.split_at_mut(at);
             own[0].sums.merge(&before[at - 1].sums);
