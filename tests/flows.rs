@@ -1,7 +1,7 @@
 //! Lists of flows, networks as files, and messages of one time, as a user passes them to the
 //! commands.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod stages;
 

@@ -1,6 +1,8 @@
 //! docs/formats.md is enough to read the archives in another language: `read_archives.py` was
 //! written from it alone and has to read the same as the commands.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
+
 use std::path::Path;
 use std::process::Command;
 

@@ -159,7 +159,7 @@ fn printed(anchor: &Path) -> Vec<(i64, u32, u32, u64, i32)> {
 
 #[test]
 #[ignore = "needs ../shared/data, files of other projects"]
-fn the_sample_of_score_p_is_as_otf2_print_says() {
+fn shared_data_sample_of_score_p_is_as_otf2_print_says() {
     let anchor = root("../shared/data/otf2/ping-pong-otf2/traces.otf2");
     let expected = printed(&anchor);
     assert_eq!(expected.len(), 16);
@@ -172,7 +172,7 @@ fn the_sample_of_score_p_is_as_otf2_print_says() {
 
 #[test]
 #[ignore = "needs ../shared/data, files of other projects"]
-fn a_binary_tree_of_loggopsim_is_read() {
+fn shared_data_binary_tree_of_loggopsim_is_read() {
     let schedule = root("../shared/data/goal/binary_tree_32.goal");
     let pairs = collect(&schedule, &["--pairs"]);
     // A binomial tree: rank r gets its message from r without its highest bit.

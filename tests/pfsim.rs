@@ -14,7 +14,7 @@
 //! PFSim adds up bytes. The archive states its duration, so our loads are bytes per second: PFSim's
 //! numbers over that time.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod stages;
 

@@ -1,5 +1,7 @@
 //! Each pipeline is run as a user runs it, on the commands built for these tests.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -2,7 +2,13 @@
 //! of them. Expected values are those of `pipelines/reproduce/published.csv`, which names its
 //! sources.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    clippy::float_cmp,
+    reason = "a test that cannot go on says so and fails"
+)]
 
 use std::path::Path;
 use std::process::Command;

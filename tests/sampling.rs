@@ -1,6 +1,11 @@
 //! Phases from samples against the whole run, as a user compares them.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::float_cmp,
+    reason = "a test that cannot go on says so and fails"
+)]
 
 mod stages;
 

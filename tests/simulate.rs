@@ -1,7 +1,12 @@
 //! pf-simulate as a user calls it: a closed form, the order of runs, the same bytes for every kind
 //! of input, and messages about bad input.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so and fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::float_cmp,
+    reason = "a test that cannot go on says so and fails"
+)]
 
 mod stages;
 

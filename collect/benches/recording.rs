@@ -5,6 +5,12 @@
 //! 256 and 100 000. A message takes 64 bytes in the directory, made in the folder for temporary
 //! files.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench prints, and one that cannot go on fails"
+)]
+
 #[path = "../tests/run_directory/mod.rs"]
 mod run_directory;
 

@@ -1,5 +1,7 @@
 //! Runs with next to nothing in them, and runs that do not fit: all defined, none a panic.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so and fails")]
+
 use std::io::Cursor;
 
 use phaseflow_collect::trace::{Mark, Message, Rank, RunFacts, TraceWriter, write_aggregate};

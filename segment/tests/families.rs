@@ -1,6 +1,8 @@
 //! Labelled runs through all of segmentation: where ranks are not late, their marks are their
 //! truth.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so and fails")]
+
 use std::io::Cursor;
 
 use phaseflow_collect::choice::Choice;

@@ -1,6 +1,8 @@
 //! Generated runs whose phases are known. Their marks say where each pattern begins; the default
 //! method does not see them and has to find the same boundaries to the nanosecond.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so and fails")]
+
 use std::io::Cursor;
 
 use phaseflow_collect::choice::Choice;

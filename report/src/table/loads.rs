@@ -100,6 +100,7 @@ impl Spread {
     }
 }
 
+#[allow(clippy::float_cmp, reason = "these numbers are exact")]
 #[cfg(test)]
 mod tests {
     use super::*;

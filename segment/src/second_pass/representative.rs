@@ -168,6 +168,7 @@ fn dissimilarity(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> 
     if all > 0.0 { apart / all } else { 0.0 }
 }
 
+#[allow(clippy::float_cmp, reason = "these numbers are exact")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! Times that follow from the model by hand.
 
+#![allow(clippy::float_cmp, reason = "these numbers are exact")]
+
 use phaseflow_collect::choice::Choice;
 use proptest::prelude::*;
 

@@ -242,6 +242,7 @@ pub(super) fn student(freedom: f64) -> f64 {
     z + first / freedom + second / freedom.powi(2) + third / freedom.powi(3)
 }
 
+#[allow(clippy::float_cmp, reason = "these numbers are exact")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! Where the nodes of small networks stand, and which line has which value.
 
+#![allow(clippy::float_cmp, reason = "these numbers are exact")]
+
 use phaseflow_simulate::result::Link;
 use phaseflow_simulate::topology::{Faults, Node, NodeId, PortOrder};
 

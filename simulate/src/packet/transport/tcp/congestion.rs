@@ -148,6 +148,7 @@ impl CongestionWindow {
     }
 }
 
+#[allow(clippy::float_cmp, reason = "these numbers are exact")]
 #[cfg(test)]
 mod tests {
     use super::*;
