@@ -7,7 +7,8 @@ RUNS is a folder that the example `labelled-runs` has filled. FILEs are sources 
 changed; all of segment/src/method/rounds and segment/src/first_pass/rounds if none is named. Each
 constant that is a single number is set to half and to double its value in turn, the program is
 built, and all runs are scored. The output is a table of mean boundary F1, the better of leaf and
-auto level in each run, at half, as it is, at double. The script changes the work tree and restores each file: run it in a tree of its own
+auto level in each run, at half, as it is, at double. The script changes the work tree and restores
+each file: run it in a tree of its own
 (`git worktree add`). Capacities of tables only bound memory and are named in CAPACITIES.
 """
 
@@ -19,7 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NUMBER = r'(?:[0-9_]+\.[0-9_]+|[0-9][0-9_]*)'
 CONSTANT = re.compile(
-    r'^(pub\((?:super|crate)\) )?const ([A-Z_]+): (f64|f32|u64|usize) = (' + NUMBER + r'(?: \* PRICE)?|1 << [0-9]+|1\.0 / ' + NUMBER + r');$',
+    r'^(pub\((?:super|crate)\) )?const ([A-Z_]+): (f64|f32|u64|usize) = (' + NUMBER + r'|1 << [0-9]+|1\.0 / ' + NUMBER + r');$',
     re.M)
 CAPACITIES = {'tokens.rs:MOST', 'tokens.rs:MOST_PAIRS', 'tokens.rs:FREE', 'sums.rs:PAIRS', 'sums.rs:SIZES',
               'sums.rs:UNIT', 'token_set.rs:BITS', 'features.rs:LANES', 'windows.rs:WAITING', 'labels.rs:NEVER'}

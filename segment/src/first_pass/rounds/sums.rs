@@ -20,9 +20,11 @@ const UNIT: u32 = 256;
 /// Sums over all windows before a window.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums {
-    /// It wraps, as only differences count.
+    /// Messages by bin of pairs. It wraps, as do the next two: only differences count.
     pub(crate) pairs: [u32; PAIRS],
+    /// Bytes by bin of pairs, with one more for each message.
     pub(crate) bytes: [u64; PAIRS],
+    /// Messages by bin of sizes, in parts of 1/256: each is divided between two bins.
     pub(crate) sizes: [u32; SIZES],
     /// Bytes of all messages, with one more for each.
     pub(crate) total: f64,
@@ -30,12 +32,9 @@ pub(crate) struct Sums {
     pub(crate) squares: f64,
 }
 
-const NOTHING: Sums =
-    Sums { pairs: [0; PAIRS], bytes: [0; PAIRS], sizes: [0; SIZES], total: 0.0, squares: 0.0 };
-
 impl Default for Sums {
     fn default() -> Self {
-        NOTHING
+        Self { pairs: [0; PAIRS], bytes: [0; PAIRS], sizes: [0; SIZES], total: 0.0, squares: 0.0 }
     }
 }
 
