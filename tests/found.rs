@@ -54,7 +54,7 @@ const ALL: [&str; 4] = ["1.000000"; 4];
 #[test]
 fn a_sequence_and_what_comes_before_it() {
     finds("sequence", ["0.888889", "0.666667", "0.947272", "0.912445"]);
-    finds("sequence-beside-others", ["0.727273", "0.727273", "0.807112", "0.787954"]);
+    finds("sequence-beside-others", ["0.800000", "0.800000", "0.826517", "0.800833"]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn two_phases_that_take_turns() {
 #[test]
 fn a_loop_of_short_phases() {
     finds("loop", ["0.928571", "0.928571", "0.977906", "0.995064"]);
-    finds("loop-beside-others", ["0.903226", "0.838710", "0.966711", "0.974428"]);
+    finds("loop-beside-others", ["0.965517", "0.896552", "0.997205", "0.997195"]);
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn phases_of_a_few_rounds() {
 
 #[test]
 fn idle_stretches_between_phases() {
-    finds("idle", ["0.923077", "0.923077", "0.917043", "0.884821"]);
-    finds("idle-beside-others", ["0.800000", "0.800000", "0.970404", "0.966640"]);
+    finds("idle", ["0.857143", "0.857143", "0.912839", "0.879243"]);
+    finds("idle-beside-others", ["0.923077", "0.923077", "0.977946", "0.978069"]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn sections_of_hpcc_are_seen_in_few_rows() {
     assert_eq!((sections.len(), wanted.len(), missed), (18, 5, Vec::new()));
     // A golden of the method as it is: the sections above confirm where rows begin, not how many
     // there are.
-    assert_eq!(stretches, 17, "{list}");
+    assert_eq!(stretches, 11, "{list}");
 }
 
 /// A row of the truth: begin, end, label, outer label, first and last message.

@@ -33,7 +33,7 @@ impl Level {
     /// where its outline divides stretches.
     pub(crate) fn nodes(self, plan: &mut Plan, duration_ns: u64) -> Vec<Node> {
         let few = |nodes: &Vec<Node>| nodes.len() <= READABLE;
-        if self == Level::Leaf || self == Level::Auto && few(&leaves(plan)) {
+        if self == Level::Leaf || self == Level::Auto && plan.outline.is_empty() && few(&leaves(plan)) {
             return leaves(plan);
         }
         let is_exact = plan.outline.iter().any(|part| part.exact);

@@ -287,11 +287,11 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    /// The current stretch is over; if it was idle for an instant only, it was not.
+    /// The current stretch is over. If nothing was sent in it, but for an instant only, it is none:
+    /// the program was not idle, or the search gave all messages to the neighbours.
     fn close_idle(&mut self) {
         let [own, next] = &mut self.totals[self.at..self.at + 2] else { return };
-        let idle = self.plan.stretches[self.at].label.is_none() && own.messages == 0;
-        if idle && next.start_ns.saturating_sub(own.start_ns) < self.plan.least_idle_ns {
+        if own.messages == 0 && next.start_ns.saturating_sub(own.start_ns) < self.plan.least_idle_ns {
             // What comes before goes on; where nothing does, the next one begins with the run.
             if self.at == 0 {
                 next.start_ns = own.start_ns;

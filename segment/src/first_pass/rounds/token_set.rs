@@ -43,20 +43,62 @@ impl TokenSet {
         self.bits() / BITS as f64
     }
 
-    /// About how many tokens it holds: tokens share bits by chance, so there are more tokens than
-    /// bits (linear counting: Whang, Vander-Zanden and Taylor, ACM TODS 15, 1990).
-    pub(crate) fn len(&self) -> f64 {
-        let free = (BITS as f64 - self.bits()).max(1.0);
-        BITS as f64 * (BITS as f64 / free).ln()
+    /// The numbers of the bits that are set.
+    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(at, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+                rest &= rest - 1;
+                Some(64 * at + bit)
+            })
+        })
     }
 
-    /// What part of another set's tokens it holds, from 0 to 1. A full set holds the bit of any
-    /// token by chance, which says nothing.
-    pub(crate) fn part_of(&self, other: &Self) -> f64 {
-        let common = self.0.iter().zip(other.0.iter()).map(|(own, other)| (own & other).count_ones());
-        let by_chance = self.by_chance();
-        let part = f64::from(common.sum::<u32>()) / other.bits().max(1.0);
-        ((part - by_chance) / (1.0 - by_chance).max(1.0 / BITS as f64)).max(0.0)
+    /// The part of some sets that hold one of its tokens, the larger one of both sides: the mean
+    /// over its tokens, from 0 to 1.
+    pub(crate) fn known_to(&self, sides: [Option<&TokenCounts>; 2]) -> f64 {
+        let (mut sum, mut tokens) = (0.0, 0u32);
+        for place in self.places() {
+            sum += sides.into_iter().flatten().map(|side| side.part(place)).fold(0.0, f64::max);
+            tokens += 1;
+        }
+        sum / f64::from(tokens.max(1))
+    }
+}
+
+/// How many of some sets hold each token.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenCounts {
+    counts: Box<[u32; BITS]>,
+    sets: u32,
+}
+
+impl TokenCounts {
+    pub(crate) fn new<'a>(sets: impl Iterator<Item = &'a TokenSet>) -> Self {
+        let mut all = Self { counts: Box::new([0; BITS]), sets: 0 };
+        for set in sets {
+            all.sets += 1;
+            set.places().for_each(|place| all.counts[place] += 1);
+        }
+        all
+    }
+
+    /// The part of the other sets that hold a token of one of these sets: the mean over all tokens,
+    /// from 0 to 1. `None` of fewer than two sets.
+    pub(crate) fn of_their_own(&self) -> Option<f64> {
+        let others = self.sets.checked_sub(1).filter(|others| *others > 0)?;
+        let (mut again, mut tokens) = (0u64, 0u64);
+        for count in self.counts.iter().map(|count| u64::from(*count)).filter(|count| *count > 0) {
+            again += count * (count - 1);
+            tokens += count;
+        }
+        Some(again as f64 / (f64::from(others) * tokens.max(1) as f64))
+    }
+
+    /// The part of the sets that hold the token of this bit.
+    fn part(&self, place: usize) -> f64 {
+        f64::from(self.counts[place]) / f64::from(self.sets.max(1))
     }
 }
 
@@ -78,15 +120,21 @@ mod tests {
             tokens.for_each(|token| set.insert(token));
             set
         };
-        let (one, mut other) = (of(0..60), of(40..100));
-        assert!((58.0..=61.0).contains(&one.len()));
-        assert!((19.0 / 60.0..=22.0 / 60.0).contains(&one.part_of(&other)), "{}", one.part_of(&other));
-        other.merge(&one);
-        assert!((other.part_of(&one) - 1.0).abs() < 1e-9);
-        // Of 16 000 tokens, nearly all bits are set; other tokens are not among them.
-        let many = of(1000..17_000);
-        assert!((many.len() / 16_000.0 - 1.0).abs() < 0.1, "{}", many.len());
-        assert!(many.part_of(&of(100_000..100_500)) < 0.3);
+        // Of 20 tokens, all of which the first set has; of 40 others, none.
+        let counts = |sets: &[TokenSet]| TokenCounts::new(sets.iter());
+        let (one, other) = (of(0..60), of(40..100));
+        let of_one = counts(std::slice::from_ref(&one));
+        assert!((of(40..60).known_to([Some(&of_one), None]) - 1.0).abs() < 1e-9);
+        assert!(of(200..240).known_to([Some(&of_one), None]) < 0.05);
+        assert!(of(40..60).known_to([None, None]).abs() < 1e-9);
+        // The sides know different halves of these.
+        let of_other = counts(&[other.clone(), of(300..310)]);
+        assert!((of(20..40).known_to([Some(&of_one), Some(&of_other)]) - 1.0).abs() < 0.05);
+        assert!((of(80..100).known_to([Some(&of_one), Some(&of_other)]) - 0.5).abs() < 0.05);
+        // A third of the tokens of two sets come in the other one, too.
+        let both = counts(&[one, other]).of_their_own();
+        assert!(both.is_some_and(|part| (part - 1.0 / 3.0).abs() < 0.03), "{both:?}");
+        assert_eq!(of_one.of_their_own(), None);
         // One token sets one of 8192 bits.
         let one = of(7..8);
         assert!(one.holds(7) && !one.holds(8) && (one.by_chance() * 8192.0 - 1.0).abs() < 1e-9);

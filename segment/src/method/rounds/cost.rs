@@ -13,6 +13,11 @@
 //!
 //! A boundary is worth the largest evidence over all scales and views. The views see the same
 //! messages, so they are not added up.
+//!
+//! Where a label comes many times, there is a second test. Its noise is the distance that the ends,
+//! or the beginnings, of the label's stretches have from each other. Each stretch is a draw of its
+//! own, so k counts the stretches of the label. In a loop of short phases, a stretch has a few
+//! rounds only, and its own noise is that of windows at its boundaries.
 
 use super::features::{Units, VIEWS, View};
 
@@ -44,6 +49,9 @@ const PERSISTENCE: usize = 4;
 
 /// The noise is the median over at least this number of positions.
 const MEMORY: usize = 12;
+
+/// Stretches, at least, of a label that recurs.
+const RECURS: usize = 8;
 
 /// Quantile of distances that is the noise of shares where boundaries are known. Partners change in
 /// rare jumps in many programs, so the median would be that of windows without one.
@@ -89,12 +97,18 @@ pub(super) struct Noise {
     /// For each scale and view, a value before each unit and one after the last: of the positions
     /// left of it, and of those right of it.
     values: Vec<[Vec<f64>; 2]>,
+    /// The same by unit, between the beginnings (left) and between the ends (right) of stretches of
+    /// its label; NaN if that does not recur.
+    recurring: Vec<[Vec<f64>; 2]>,
+    /// Stretches of each unit's label.
+    times: Vec<f64>,
 }
 
 impl Noise {
     /// Measures the noise between `starts` of stretches: a quantile of the distances of neighbours
-    /// of q units nearby. Neighbours across a boundary or a silence do not count.
-    pub(super) fn new(units: &Units<'_>, starts: &[usize]) -> Self {
+    /// of q units nearby. Neighbours across a boundary or a silence do not count. If the stretches
+    /// have `labels`, the noise of those that recur is measured, too.
+    pub(super) fn new(units: &Units<'_>, starts: &[usize], labels: &[u32]) -> Self {
         let mut piece = vec![0; units.len()];
         let mut next = starts.iter().copied().peekable();
         let mut number = 0;
@@ -113,13 +127,82 @@ impl Noise {
                 values.push(own);
             }
         }
-        Self { values }
+        let of_labels = of_labels(units, starts, labels);
+        let mut times = vec![0.0; if labels.is_empty() { 0 } else { units.len() }];
+        for stretches in &of_labels {
+            stretches.iter().for_each(|(from, to)| times[*from..*to].fill(stretches.len() as f64));
+        }
+        let of = |scale, view| [0, 1].map(|side| recurring(units, &of_labels, scale, view, side));
+        let scales = SCALES.into_iter().filter(|_| !labels.is_empty());
+        let recurring = scales.flat_map(|scale| VIEWS.map(|view| of(scale, view))).collect();
+        Self { values, recurring, times }
     }
 
     /// The noise on a side (0 left, 1 right) of the border before `unit`.
     pub(super) fn at(&self, scale: usize, view: usize, side: usize, unit: usize) -> f64 {
         self.values[scale * VIEWS.len() + view][side][unit]
     }
+
+    /// The noise between beginnings (side 0) or ends (side 1) of the stretches of a unit's label,
+    /// and their number, if the label recurs.
+    fn recurring(&self, scale: usize, view: usize, side: usize, unit: usize) -> Option<(f64, f64)> {
+        let noise = self.recurring.get(scale * VIEWS.len() + view)?[side][unit];
+        (!noise.is_nan()).then_some((noise, self.times[unit]))
+    }
+}
+
+/// The stretches of each label.
+fn of_labels(units: &Units<'_>, starts: &[usize], labels: &[u32]) -> Vec<Vec<(usize, usize)>> {
+    let kinds = labels.iter().max().map_or(0, |most| *most as usize + 1);
+    let mut of_labels = vec![Vec::new(); kinds];
+    for (at, label) in labels.iter().enumerate() {
+        let end = starts.get(at + 1).copied().unwrap_or(units.len());
+        of_labels[*label as usize].push((starts[at], end));
+    }
+    of_labels
+}
+
+/// For each unit of a label that recurs, the noise between the first (side 0) or last (side 1)
+/// units, at most `scale`, of its stretches nearby.
+fn recurring(
+    units: &Units<'_>,
+    of_labels: &[Vec<(usize, usize)>],
+    scale: usize,
+    view: View,
+    side: usize,
+) -> Vec<f64> {
+    let part = |(from, to): (usize, usize)| match side {
+        0 => (from, to.min(from + scale)),
+        _ => (from.max(to.saturating_sub(scale)), to),
+    };
+    let mut noise = vec![f64::NAN; units.len()];
+    for stretches in of_labels.iter().filter(|stretches| stretches.len() >= RECURS) {
+        let distance = |pair: &[(usize, usize)]| units.distance(part(pair[0]), part(pair[1]), view);
+        let distances: Vec<f64> = stretches.windows(2).map(distance).collect();
+        let mut known = Vec::new();
+        for (at, (from, to)) in stretches.iter().enumerate() {
+            let first = at.saturating_sub(MEMORY / 2).min(distances.len().saturating_sub(MEMORY));
+            let near = first..distances.len().min(first + MEMORY);
+            noise[*from..*to].fill(quantile(&mut known, &distances[near], view, USUAL));
+        }
+    }
+    noise
+}
+
+/// The noise that these distances tell, where NaN are not known; NaN if there are too few. `part`
+/// is the quantile of shares.
+fn quantile(known: &mut Vec<f64>, distances: &[f64], view: View, part: f64) -> f64 {
+    known.clear();
+    known.extend(distances.iter().copied().filter(|distance| !distance.is_nan()));
+    if known.len() < FEWEST {
+        return f64::NAN;
+    }
+    known.sort_unstable_by(f64::total_cmp);
+    let part = if view.is_rate() { MEDIAN } else { part };
+    let place = part * (known.len() - 1) as f64;
+    let low = place as usize;
+    let high = known[(low + 1).min(known.len() - 1)];
+    (known[low] + place.fract() * (high - known[low])) * if view.is_rate() { MEAN_OVER_MEDIAN } else { 1.0 }
 }
 
 /// Both sides' noise at a scale; where too little is known, the noise of the next `finer` scale.
@@ -145,23 +228,10 @@ fn sides(
         })
         .collect();
     let mut known = Vec::with_capacity(span);
-    let mut quantile = |range: std::ops::Range<usize>| {
-        known.clear();
-        known.extend(distances[range].iter().copied().filter(|distance| !distance.is_nan()));
-        if known.len() < FEWEST {
-            return f64::NAN;
-        }
-        known.sort_unstable_by(f64::total_cmp);
-        let part = if view.is_rate() { MEDIAN } else { part };
-        let place = part * (known.len() - 1) as f64;
-        let low = place as usize;
-        let high = known[(low + 1).min(known.len() - 1)];
-        (known[low] + place.fract() * (high - known[low]))
-            * if view.is_rate() { MEAN_OVER_MEDIAN } else { 1.0 }
-    };
+    let mut of = |range: std::ops::Range<usize>| quantile(&mut known, &distances[range], view, part);
     let places = 0..distances.len();
-    let before: Vec<f64> = places.clone().map(|at| quantile(at.saturating_sub(span)..at)).collect();
-    let after: Vec<f64> = places.map(|at| quantile(at..distances.len().min(at + span))).collect();
+    let before: Vec<f64> = places.clone().map(|at| of(at.saturating_sub(span)..at)).collect();
+    let after: Vec<f64> = places.map(|at| of(at..distances.len().min(at + span))).collect();
     let value = |side: usize, unit: usize| {
         let at = (unit / step).min(distances.len() - 1);
         let own = if side == 0 { before[at] } else { after[at] };
@@ -193,23 +263,37 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
         let far = (a.max(b.saturating_sub(PERSISTENCE * scale)), c.min(b + PERSISTENCE * scale));
         let persists = far.0 < from || far.1 > to;
         let (one, other) = (units.rates(far.0, b), units.rates(b, far.1));
-        let rounds = weaker((one.rounds, other.rounds), (one.messages, other.messages));
         let effective = || units.effective_messages(far.0, b).min(units.effective_messages(b, far.1));
         for (view, own) in VIEWS.into_iter().enumerate() {
             if own.is_rate() && one.rounds.min(other.rounds) < ROUNDS_OF_RATE {
                 continue;
             }
-            let left_noise = noise.at(left, view, 0, from.max(b - SCALES[left]));
-            let right_noise = noise.at(right, view, 1, to.min(b + SCALES[right]));
-            let normal = 0.5 * (left_noise + right_noise);
-            let mut distance = units.distance((from, b), (b, to), own);
-            if persists && distance > normal {
-                distance = distance.min(units.distance((far.0, b), (b, far.1), own));
-            }
-            if distance > normal {
+            // On each side, the noise and the number of draws.
+            let around = [
+                (noise.at(left, view, 0, from.max(b - SCALES[left])), one.rounds),
+                (noise.at(right, view, 1, to.min(b + SCALES[right])), other.rounds),
+            ];
+            let near = units.distance((from, b), (b, to), own);
+            let judged = |sides: [(f64, f64); 2], most: f64| {
+                let normal = 0.5 * (sides[0].0 + sides[1].0);
+                let mut distance = near;
+                if persists && distance > normal {
+                    distance = distance.min(units.distance((far.0, b), (b, far.1), own));
+                }
+                let draws = weaker((sides[0].1, sides[1].1), (one.messages, other.messages));
+                nats(distance, normal, draws.min(most), own)
+            };
+            if near > 0.5 * (around[0].0 + around[1].0) {
                 // A few huge messages prove no more than the same number of rounds.
-                let rounds = if own == View::Bytes { rounds.min(effective()) } else { rounds };
-                best = best.max(nats(distance, normal, rounds, own));
+                let most = if own == View::Bytes { effective() } else { f64::INFINITY };
+                best = best.max(judged(around, most));
+            }
+            let recurs = [noise.recurring(left, view, 1, b - 1), noise.recurring(right, view, 0, b)];
+            if recurs != [None; 2] {
+                let draws = |side: usize| {
+                    recurs[side].map_or(around[side], |(noise, times)| (noise, times.max(around[side].1)))
+                };
+                best = best.max(judged([draws(0), draws(1)], f64::INFINITY));
             }
         }
     }

@@ -6,26 +6,26 @@
 //! The likelihood of the messages decides among the phases that begin near.
 //!
 //! Structure of a run shows at more than one scale, accidents of windows at one alone (Witkin,
-//! Scale-space filtering, IJCAI 1983). So a level describes the run if the next coarser one finds
-//! its stretches again.
+//! Scale-space filtering, IJCAI 1983). So the run is described by levels that find each other's
+//! stretches again, over as many scales as possible.
 
 use super::cost::Noise;
 use super::features::Units;
-use super::{contents, labels, rates, segmented};
+use super::{NOTICED, amounts, contents, is_small, labels, rates, segmented};
 use crate::first_pass::rounds::sums::Sums;
 use crate::first_pass::rounds::windows::Rounds;
 use crate::first_pass::survey::Run;
 
 /// The windows of the finest level above the phases have at least this part of the run's messages;
 /// those of each further one have twice as many.
-const FINEST: u64 = 256;
+const FINEST: u64 = 1024;
 
-/// A level describes the run if at least this part of its boundaries and the next level's are
-/// common to both. From .4 to .7 the score changes by less than .01.
-const FOUND_AGAIN: f64 = 0.5;
+/// Two levels in a row find each other again if at least this part of their boundaries is common to
+/// both. From .7 to .9 the score changes by less than .003.
+const FOUND_AGAIN: f64 = 0.8;
 
-/// It also has at most this part of the phases' stretches: with more it says hardly more than they
-/// do. From a third to a half the score stays the same.
+/// A level that describes the run has at most this part of the phases' stretches: with more it says
+/// hardly more than they do. From a third to a half the score stays the same.
 const FEWER: f64 = 0.5;
 
 /// Stretches, at least, of a level that describes the run: all coarse levels have one or two parts
@@ -38,10 +38,11 @@ const NEAR: f64 = 1.5;
 /// A stretch: the window that it begins with, and its label.
 pub(super) type Start = (usize, u32);
 
-/// The level that describes the run: the `phases` themselves if there are at most `most`, or the
-/// finest one whose stretches the next coarser level finds again. If there is none, it is the
-/// finest one with at most `most` stretches. A silence is `locked` before some windows, and divides
-/// no stretch of a level.
+/// The level that describes the run. If there are at most `most` phases, it consists of them,
+/// without occurrences that are too small to be noticed. Otherwise it is the finest one of the
+/// levels in a row that find each other again, where that row is the longest. If there is none, it
+/// is the one with at most `most` stretches that has most boundaries in common with the next level,
+/// or the finest one. A silence is `locked` before some windows, and divides no stretch of a level.
 pub(super) fn describing(
     run: &Run,
     sums: &[&Sums],
@@ -50,21 +51,42 @@ pub(super) fn describing(
     most: usize,
 ) -> Vec<Start> {
     if phases.len() <= most {
-        return phases.to_vec();
+        return shown(run, locked, phases);
     }
     let parts = std::iter::successors(Some(FINEST), |part| Some(part / 2)).take_while(|part| *part > 1);
-    let mut finer: Vec<Start> = Vec::new();
-    let mut few: Option<Vec<Start>> = None;
-    for part in parts {
-        let level = coarser(run, sums, locked, phases, part);
-        let fewer = finer.len() as f64 <= FEWER * phases.len() as f64;
-        if finer.len() >= FEWEST && fewer && common(&finer, &level) >= FOUND_AGAIN {
-            return finer;
+    let mut levels: Vec<Vec<Start>> = parts.map(|part| coarser(run, sums, locked, phases, part)).collect();
+    let describes =
+        |level: &[Start]| level.len() >= FEWEST && level.len() as f64 <= FEWER * phases.len() as f64;
+    let pairs = levels.windows(2).enumerate().filter(|(_, pair)| pair.iter().all(|own| describes(own)));
+    let pairs: Vec<(usize, f64)> = pairs.map(|(at, pair)| (at, common(&pair[0], &pair[1]))).collect();
+    let again: Vec<usize> = pairs.iter().filter(|pair| pair.1 >= FOUND_AGAIN).map(|pair| pair.0).collect();
+    let rows = again.chunk_by(|one, next| one + 1 == *next);
+    let longest = rows.rev().max_by_key(|row| row.len()).map(|row| row[0]);
+    let few = |at: usize| levels[at].len() <= most;
+    let readable = pairs.iter().rev().filter(|pair| few(pair.0) && pair.1 > 0.0);
+    let most_alike = readable.max_by(|one, other| one.1.total_cmp(&other.1)).map(|pair| pair.0);
+    let finest = || (0..levels.len()).find(|at| few(*at));
+    let found = longest.or(most_alike).or_else(finest).unwrap_or(levels.len().saturating_sub(1));
+    levels.swap_remove(found)
+}
+
+/// The phases without occurrences that have less than [`NOTICED`] of the run's messages, bytes and
+/// time. They join the stretch before them, or the next one if a silence lies between.
+fn shown(run: &Run, locked: &[bool], phases: &[Start]) -> Vec<Start> {
+    let mut shown: Vec<Start> = Vec::with_capacity(phases.len());
+    let mut next = None;
+    for (at, (start, label)) in phases.iter().enumerate() {
+        let end = phases.get(at + 1).map_or(locked.len(), |next| next.0);
+        if at > 0 && is_small(&amounts(run, *start, end), run, NOTICED) {
+            next = next.or(locked[*start].then_some(*start));
+            continue;
         }
-        finer = level;
-        few = few.or_else(|| (finer.len() <= most).then(|| finer.clone()));
+        let start = next.take().unwrap_or(*start);
+        if locked[start] || shown.last().is_none_or(|last| last.1 != *label) {
+            shown.push((start, *label));
+        }
     }
-    few.unwrap_or(finer)
+    shown
 }
 
 /// The part of two levels' boundaries that both have (Dice's coefficient).
@@ -82,8 +104,8 @@ fn coarser(run: &Run, sums: &[&Sums], locked: &[bool], phases: &[Start], part: u
     let edges = edges(&run.rounds, locked, least);
     let silent = edges[..edges.len() - 1].iter().map(|edge| locked[*edge]).collect();
     let units = Units::new(sums, edges.clone(), &rates(windows, locked, &edges), silent);
-    let starts = segmented(&units, contents(windows, &edges));
-    let noise = Noise::new(&units, &starts);
+    let starts = segmented(&units, &contents(windows, &edges));
+    let noise = Noise::new(&units, &starts, &[]);
     let labels = labels::labels(&units, &noise, &starts);
     let level: Vec<Start> = starts.iter().map(|start| edges[*start]).zip(labels).collect();
     let mut level = aligned(phases, &level, &run.rounds, sums, (NEAR * least as f64) as u64);

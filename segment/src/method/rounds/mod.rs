@@ -93,29 +93,32 @@ impl Split for RoundsMethod {
         let rates = rates(windows, &locked, &edges);
         let units = Units::new(&sums, edges, &rates, locked.clone());
         let contents = contents(windows, &units.edges);
-        let starts = segmented(&units, contents);
-        let noise = Noise::new(&units, &starts);
+        let starts = segmented(&units, &contents);
+        let noise = Noise::new(&units, &starts, &[]);
         let labels = labels::labels(&units, &noise, &starts);
-        let (starts, labels) = noticed(&units, run, &starts, &labels);
+        let (mut starts, mut labels) = noticed(&units, run, &starts, &labels);
+        let divided = starting(run, &starts, &labels);
+        starts.drain(1..divided);
+        labels.drain(1..divided);
         let phases: Vec<Start> = starts.iter().copied().zip(labels.iter().copied()).collect();
         let level = levels::describing(run, &sums, &locked, &phases, READABLE);
-        let plan = plan(run, &units, &starts, &labels, &level);
+        let plan = plan(run, &units, &phases, &level, divided > 1);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
     }
 }
 
 /// The first units of stretches that differ from their neighbours.
-fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
+fn segmented(units: &Units<'_>, contents: &[Content]) -> Vec<usize> {
     let mut starts: Vec<usize> = (0..units.len()).collect();
     // Stretches that have taken in another phase are noisy, and would hide it from the states.
-    let unknown = Noise::new(units, &[]);
+    let unknown = Noise::new(units, &[], &[]);
     let mut noise = unknown.clone();
     for _ in 0..AGAIN {
         let merged = merge::merged(units, &noise, &starts);
         let labels = labels::labels(units, &noise, &merged);
         let assigned = states::assigned(units, &unknown, &merged, &labels);
-        noise = Noise::new(units, &assigned);
-        let next = pieces::joined(&mut contents, &units.locked, assigned);
+        noise = Noise::new(units, &assigned.0, &assigned.1);
+        let next = pieces::joined(contents, &units.locked, assigned);
         let unchanged = next == starts;
         starts = next;
         if unchanged {
@@ -125,41 +128,45 @@ fn segmented(units: &Units<'_>, mut contents: Vec<Content>) -> Vec<usize> {
     starts
 }
 
+/// Messages, bytes and nanoseconds of windows `from..to`.
+fn amounts(run: &Run, from: usize, to: usize) -> [f64; 3] {
+    let windows = &run.rounds.windows;
+    let since = |window: usize| {
+        windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns)) as f64
+    };
+    let own = &windows[from..to];
+    let messages: u64 = own.iter().map(|window| window.messages).sum();
+    [messages as f64, own.iter().map(|window| window.bytes).sum(), since(to) - since(from)]
+}
+
+/// Whether all of these amounts are less than this part of the run's.
+fn is_small(own: &[f64], run: &Run, part: f64) -> bool {
+    let all = amounts(run, 0, run.rounds.windows.len());
+    own.iter().zip(all).all(|(own, all)| *own < part * all)
+}
+
 /// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the
 /// run's messages, bytes and time. They join the stretch before them, or the next one if a silence
 /// lies between.
 fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (Vec<usize>, Vec<u32>) {
-    let windows = &run.rounds.windows;
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
-    // Messages, bytes and nanoseconds.
-    let of = |from: usize, to: usize| {
-        let own = &windows[from..to];
-        let since = |window: usize| {
-            windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns)) as f64
-        };
-        let bytes: f64 = own.iter().map(|window| window.bytes).sum();
-        [own.iter().map(|window| window.messages).sum::<u64>() as f64, bytes, since(to) - since(from)]
-    };
     let mut of_kind = std::collections::BTreeMap::<u32, [f64; 3]>::new();
     // The first stretch, in which the program starts, counts as a kind of its own.
     for (at, label) in labels.iter().enumerate().skip(1) {
         let sums = of_kind.entry(*label).or_default();
-        sums.iter_mut().zip(of(starts[at], end(at))).for_each(|(sum, own)| *sum += own);
+        sums.iter_mut().zip(amounts(run, starts[at], end(at))).for_each(|(sum, own)| *sum += own);
     }
-    let all = of(0, windows.len());
-    let small = |label: &u32| {
-        of_kind.get(label).is_some_and(|own| own.iter().zip(all).all(|(own, all)| *own < NOTICED * all))
-    };
+    let small = |label: &u32| of_kind.get(label).is_some_and(|own| is_small(own, run, NOTICED));
     let mut kept: Vec<(usize, u32)> = Vec::with_capacity(starts.len());
     // Where a small stretch begins that belongs to the next one.
     let mut next = None;
     for (at, label) in labels.iter().enumerate() {
         let silent = at > 0 && units.locked[starts[at]];
-        let after = starts.get(at + 1).is_some_and(|start| units.locked[*start]);
+        let after = starts.get(at + 1).is_none_or(|start| units.locked[*start]);
         // A stretch between two silences has no neighbour. Nor has one whose neighbour already
         // belongs to the next stretch.
         let alone = after && (silent || next.is_some());
-        if at > 0 && at + 1 < starts.len() && small(label) && !alone {
+        if at > 0 && small(label) && !alone {
             if silent {
                 next = next.or(Some(starts[at]));
             }
@@ -170,17 +177,22 @@ fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (V
     kept.into_iter().unzip()
 }
 
+/// How many of the stretches are the start of the program: silences divide these, they have one
+/// label that does not come again, and less than [`STARTING`] of the run's messages and bytes.
+/// While a program starts, silences are usual. So they are of this phase, and so is the one after.
+fn starting(run: &Run, starts: &[usize], labels: &[u32]) -> usize {
+    let count = labels.iter().take_while(|label| **label == labels[0]).count();
+    let Some(end) = starts.get(count) else { return 1 };
+    let small = is_small(&amounts(run, 0, *end)[..2], run, STARTING);
+    if small && !labels[count..].contains(&labels[0]) { count } else { 1 }
+}
+
 /// Contents of the units that begin at `edges`.
 fn contents(windows: &[Window], edges: &[usize]) -> Vec<Content> {
     let content = |range: &[Window]| {
         let mut tokens = TokenSet::default();
         range.iter().for_each(|window| tokens.merge(&window.tokens));
-        Content {
-            messages: range.iter().map(|window| window.messages).sum(),
-            rounds: range.iter().map(|window| window.rounds).sum(),
-            tokens,
-            given: false,
-        }
+        Content { messages: range.iter().map(|window| window.messages).sum(), tokens }
     };
     edges.windows(2).map(|pair| content(&windows[pair[0]..pair[1]])).collect()
 }
@@ -258,13 +270,10 @@ fn clipped(values: Vec<f64>) -> Vec<f64> {
 
 /// Whether the first stretch is the start of the program: it is a small part of the run, and its
 /// rounds do not come again and again.
-fn starts_up(run: &Run, starts: &[usize]) -> bool {
-    let Some(end) = starts.get(1) else { return false };
-    let own = &run.rounds.windows[..*end];
-    let sum = |of: fn(&Window) -> f64, windows: &[Window]| windows.iter().map(of).sum::<f64>();
-    let small = |of: fn(&Window) -> f64| sum(of, own) < STARTING * sum(of, &run.rounds.windows);
-    let rounds: u64 = own.iter().map(|window| window.rounds).sum();
-    rounds < REPEATED && small(|window| window.messages as f64) && small(|window| window.bytes)
+fn starts_up(run: &Run, phases: &[Start]) -> bool {
+    let Some(end) = phases.get(1).map(|start| start.0) else { return false };
+    let rounds: u64 = run.rounds.windows[..end].iter().map(|window| window.rounds).sum();
+    rounds < REPEATED && is_small(&amounts(run, 0, end)[..2], run, STARTING)
 }
 
 /// Windows on each side of `start` within which the second pass looks for the boundary between
@@ -275,16 +284,19 @@ fn slack(units: &Units<'_>, first: usize, start: usize, end: usize) -> usize {
     if VIEWS.iter().filter(|view| !view.is_rate()).all(alike) { SLACK_OF_RATES } else { SLACK }
 }
 
-/// Stretches with room for the second pass; begins and ends of idle stretches are exact.
-fn plan(run: &Run, units: &Units<'_>, starts: &[usize], labels: &[u32], level: &[Start]) -> Plan {
+/// Stretches with room for the second pass; begins and ends of idle stretches are exact. If
+/// silences divide the start of the program, it is not idle before the first phase after it either.
+fn plan(run: &Run, units: &Units<'_>, phases: &[Start], level: &[Start], divided: bool) -> Plan {
     let windows = &run.rounds.windows;
     let since =
         |window: usize| windows.get(window).map_or(run.duration_ns, |own| run.since_start(own.first_ns));
     let mut stretches = Vec::new();
-    for (at, (start, label)) in starts.iter().zip(labels).enumerate() {
+    for (at, (start, label)) in phases.iter().enumerate() {
         let start_ns = if at == 0 { 0 } else { since(*start) };
         if at > 0 && units.locked[*start] {
-            stretches.push(Stretch::exact(None, run.since_start(windows[start - 1].last_ns) + 1));
+            if at > 1 || !divided {
+                stretches.push(Stretch::exact(None, run.since_start(windows[start - 1].last_ns) + 1));
+            }
             stretches.push(Stretch::exact(Some(*label), start_ns));
             continue;
         }
@@ -292,8 +304,8 @@ fn plan(run: &Run, units: &Units<'_>, starts: &[usize], labels: &[u32], level: &
             stretches.push(Stretch::exact(Some(*label), 0));
             continue;
         }
-        let end = starts.get(at + 1).copied().unwrap_or(windows.len());
-        let first = starts[at - 1];
+        let end = phases.get(at + 1).map_or(windows.len(), |next| next.0);
+        let first = phases[at - 1].0;
         // At most to the middle of the stretches beside the boundary.
         let slack = slack(units, first, *start, end);
         let earliest = start.saturating_sub(slack).max(usize::midpoint(first, *start));
@@ -313,8 +325,8 @@ fn plan(run: &Run, units: &Units<'_>, starts: &[usize], labels: &[u32], level: &
         }
     }
     let mut plan = Plan::new(stretches);
-    plan.starts_up = starts_up(run, starts);
+    plan.starts_up = divided || starts_up(run, phases);
     plan.least_idle_ns = run.duration_ns / REPORTED;
-    plan.outline = outline::outline(run, level, starts.len() <= READABLE, since);
+    plan.outline = outline::outline(run, phases, level, since);
     plan
 }

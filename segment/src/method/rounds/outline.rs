@@ -8,6 +8,7 @@
 use super::levels::Start;
 use crate::first_pass::survey::Run;
 use crate::hierarchy::chapters::{Chapter, chapters};
+use crate::hierarchy::level::READABLE;
 use crate::plan::Part;
 
 /// A chapter is divided if one of its sections is at least this part of the run.
@@ -20,12 +21,12 @@ const LABELLED: f64 = 1.0 / 64.0;
 /// What begins within this part of the run of a chapter's borders begins there.
 const BORDER: u64 = 64;
 
-/// The parts of the outline, in order; `since_start` tells when a window begins. Without chapters,
-/// a `few` phases need no outline.
+/// The parts of the outline, in order; `since_start` tells when a window begins. A few `phases`
+/// need no outline, unless the level leaves small occurrences out.
 pub(super) fn outline(
     run: &Run,
+    phases: &[Start],
     level: &[Start],
-    few: bool,
     since_start: impl Fn(usize) -> u64,
 ) -> Vec<Part> {
     let part = |(number, (window, label)): (usize, &Start)| {
@@ -33,9 +34,12 @@ pub(super) fn outline(
         Part { start_ns, label: *label, exact: false }
     };
     let level: Vec<Part> = level.iter().enumerate().map(part).collect();
+    if phases.len() <= READABLE {
+        return if level.len() < phases.len() { level } else { Vec::new() };
+    }
     let chapters = chapters(run);
     if chapters.len() < 2 {
-        return if few { Vec::new() } else { level };
+        return level;
     }
     let mut parts: Vec<Part> = Vec::new();
     let mut next = level.iter().map(|part| part.label + 1).max().unwrap_or_default();

@@ -1,252 +1,198 @@
 //! Pieces of rounds: short stretches that are no phases.
 //!
-//! Windows fall differently in long rounds, so steps of a round may look like phases. The
-//! neighbours' tokens give them away: they explain a piece.
+//! Windows fall differently in long rounds, so steps of a round may look like phases. Their tokens
+//! give them away. They come in the windows of a neighbour's phase as often as the tokens of those
+//! windows come in each other. A phase explains only what has fewer messages in all: otherwise a
+//! single window of two phases would take all of both.
 
-use crate::first_pass::rounds::token_set::TokenSet;
+use crate::first_pass::rounds::token_set::{TokenCounts, TokenSet};
 
 /// Windows, at most, of a stretch that may be a piece.
 const PIECE: usize = 4;
 
-/// Rounds, at most, of a piece.
-const ROUNDS: u64 = 6;
+/// A piece's tokens come in the neighbours' windows at least this part as often as their own do.
+/// The rest is what each round has of its own.
+const AS_OWN: f64 = 0.8;
 
-/// Part of a piece's tokens that its neighbours must have.
-const EXPLAINED: f64 = 0.75;
-
-/// If that is less, the limit is this part of what the neighbours have of their own tokens.
-const AS_OWN: f64 = 0.85;
-
-/// The neighbours have at least this part of a piece's tokens in any case.
-const LEAST: f64 = 0.3;
-
-/// Messages, at most, of a neighbour that explain a piece.
-const NEAR: u64 = 20_000;
-
-/// For each this many rounds and windows of a neighbour, its window that is most like a piece does
-/// not explain it. What is like a piece that seldom is a phase that was overlooked there.
-const SELDOM: f64 = 16.0;
+/// The nearest windows, at most, of a neighbour's phase that tell how often its tokens come.
+const NEAR: usize = 32;
 
 /// The contents of a window that decide about pieces.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) messages: u64,
-    pub(super) rounds: u64,
     pub(super) tokens: TokenSet,
-    /// It was a piece. It explains no other one: else a mixture of two phases would take all of
-    /// both.
-    pub(super) given: bool,
 }
 
-/// Messages per token in these windows.
-fn repetition(windows: &[Content]) -> f64 {
-    let messages: u64 = windows.iter().map(|window| window.messages).sum();
-    messages as f64 / union(windows.iter()).len().max(1.0)
-}
-
-/// Tokens of windows `from..to` that may explain the `piece`.
-fn explaining(windows: &[Content], from: usize, to: usize, piece: &TokenSet) -> TokenSet {
-    let mut own: Vec<(f64, &Content)> = windows[from..to]
-        .iter()
-        .filter(|window| !window.given)
-        .map(|window| (window.tokens.part_of(piece), window))
-        .collect();
-    own.sort_by(|one, other| one.0.total_cmp(&other.0));
-    // Each round has each token once. A window may be a part of a round, or have many.
-    let overlooked = (repetition(&windows[from..to]).min(own.len() as f64) / SELDOM) as usize;
-    own.truncate(own.len() - overlooked);
-    union(own.into_iter().map(|(_, window)| window))
-}
-
-fn union<'a>(windows: impl Iterator<Item = &'a Content>) -> TokenSet {
-    let mut all = TokenSet::default();
-    windows.for_each(|window| all.merge(&window.tokens));
-    all
-}
-
-/// A neighbour without its first and last window, which may hold messages of a piece of `count`
-/// windows, if enough of it is left to tell how well it explains itself.
-fn inner((first, end): (usize, usize), count: usize) -> (usize, usize) {
-    if end - first > 2 * count + 2 { (first + 1, end - 1) } else { (first, end) }
+/// Stretches, and the windows of each label.
+struct Stretches<'a> {
+    windows: &'a [Content],
+    /// For each window, whether a silence lies before it.
+    locked: &'a [bool],
+    starts: Vec<usize>,
+    labels: Vec<u32>,
+    of_label: Vec<Vec<usize>>,
 }
 
 /// Where stretches begin after pieces were given to the neighbours that explain them, the first
 /// piece first, until none is left.
-pub(super) fn joined(windows: &mut [Content], locked: &[bool], mut starts: Vec<usize>) -> Vec<usize> {
-    let mut at = 0;
-    while at < starts.len() && starts.len() > 1 {
-        let from = starts[at];
+pub(super) fn joined(
+    windows: &[Content],
+    locked: &[bool],
+    (starts, labels): (Vec<usize>, Vec<u32>),
+) -> Vec<usize> {
+    let kinds = labels.iter().max().map_or(0, |most| *most as usize + 1);
+    let mut of_label = vec![Vec::new(); kinds];
+    for (at, label) in labels.iter().enumerate() {
         let end = starts.get(at + 1).copied().unwrap_or(windows.len());
-        let found = given(windows, locked, &starts, at);
-        if found.is_some() {
-            windows[from..end].iter_mut().for_each(|window| window.given = true);
-        }
-        // Now the neighbours may explain the stretch before them.
-        match found {
-            Some(Given::Left) => {
-                starts.remove(at);
-                at = at.saturating_sub(2);
-            }
-            Some(Given::Split(begin)) => {
-                starts.remove(at);
-                if let Some(next) = starts.get_mut(at) {
+        of_label[*label as usize].extend(starts[at]..end);
+    }
+    let mut all = Stretches { windows, locked, starts, labels, of_label };
+    let mut at = 0;
+    while at < all.starts.len() && all.starts.len() > 1 {
+        match all.given(at) {
+            Some(begin) => {
+                all.starts.remove(at);
+                all.labels.remove(at);
+                if let Some(next) = all.starts.get_mut(at).filter(|next| begin < **next) {
                     *next = begin;
                 }
+                // The stretches before it have another neighbour now.
                 at = at.saturating_sub(2);
             }
             None => at += 1,
         }
     }
-    starts
+    all.starts
 }
 
-/// Which neighbours get a piece.
-enum Given {
-    /// The left neighbour gets all of it.
-    Left,
-    /// The right neighbour gets it from this window on.
-    Split(usize),
-}
+impl Stretches<'_> {
+    fn start(&self, at: usize) -> usize {
+        self.starts.get(at).copied().unwrap_or(self.windows.len())
+    }
 
-fn given(windows: &[Content], locked: &[bool], starts: &[usize], at: usize) -> Option<Given> {
-    let start = |at: usize| starts.get(at).copied().unwrap_or(windows.len());
-    let (from, to) = (start(at), start(at + 1));
-    let count = to - from;
-    if count > PIECE || windows[from..to].iter().map(|window| window.rounds).sum::<u64>() > ROUNDS {
-        return None;
+    fn messages(&self, from: usize, to: usize) -> u64 {
+        self.windows[from..to].iter().map(|window| window.messages).sum()
     }
-    let messages =
-        |from: usize, to: usize| windows[from..to].iter().map(|window| window.messages).sum::<u64>();
-    let own = messages(from, to);
-    let is_larger = |from: usize, to: usize| messages(from, to) >= own;
-    let left = at.checked_sub(1).map(|left| (start(left), from));
-    let left = left.filter(|left| !locked[from] && is_larger(left.0, left.1));
-    let right = starts.get(at + 1).map(|right| (*right, start(at + 2)));
-    let right = right.filter(|right| !locked[right.0] && is_larger(right.0, right.1));
-    if left.is_none() && right.is_none() {
-        return None;
+
+    /// Messages of the label of stretch `at`.
+    fn of(&self, at: usize) -> u64 {
+        let windows = &self.of_label[self.labels[at] as usize];
+        windows.iter().map(|window| self.windows[*window].messages).sum()
     }
-    let piece = union(windows[from..to].iter());
-    let (inner_left, inner_right) =
-        (left.map(|left| inner(left, count)), right.map(|right| inner(right, count)));
-    let of_left =
-        inner_left.map(|(first, end)| explaining(windows, near_left(windows, first, end), end, &piece));
-    let of_right =
-        inner_right.map(|(first, end)| explaining(windows, first, near_right(windows, first, end), &piece));
-    // Tokens of each window that a side has, weighted by messages.
-    let explained = |side: &Option<TokenSet>, window: usize| {
-        let tokens = &windows[window].tokens;
-        let part = side.as_ref().map_or(0.0, |side| side.part_of(tokens));
-        part * windows[window].messages as f64
-    };
-    let split = |begin: usize| -> f64 {
-        let left: f64 = (from..begin).map(|window| explained(&of_left, window)).sum();
-        let right: f64 = (begin..to).map(|window| explained(&of_right, window)).sum();
-        (left + right) / own as f64
-    };
-    let (begin, best) = (from..=to).map(|begin| (begin, split(begin))).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let mut needed = EXPLAINED;
-    if best < needed {
-        // How well the neighbours explain themselves; `None` where all of it was given to them.
-        let of = |own: (usize, usize), rest: (usize, usize)| {
-            let own = union(windows[own.0..own.1].iter().filter(|window| !window.given));
-            (own.len() > 0.0).then(|| explaining(windows, rest.0, rest.1, &own).part_of(&own))
-        };
-        let own_left = inner_left.filter(|(first, end)| end - first > 2 * count).and_then(|(first, end)| {
-            of((end - count, end), (near_left(windows, first, end - count), end - count))
+
+    /// If stretch `at` is a piece of its neighbours: the window from which on the right one gets
+    /// it.
+    fn given(&self, at: usize) -> Option<usize> {
+        let (from, to) = (self.start(at), self.start(at + 1));
+        if to - from > PIECE {
+            return None;
+        }
+        let own = self.messages(from, to);
+        let left = at
+            .checked_sub(1)
+            .filter(|left| !self.locked[from] && self.messages(self.start(*left), from) >= own);
+        let right = Some(at + 1).filter(|right| {
+            *right < self.starts.len() && !self.locked[to] && self.messages(to, self.start(right + 1)) >= own
         });
-        let own_right =
-            inner_right.filter(|(first, end)| end - first > 2 * count).and_then(|(first, end)| {
-                of((first, first + count), (first + count, near_right(windows, first + count, end)))
-            });
-        let least = own_left.into_iter().chain(own_right).min_by(f64::total_cmp);
-        needed = least.map_or(needed, |least| needed.min(AS_OWN * least));
+        let [left, right] = [left, right].map(|side| side.filter(|side| self.of(*side) >= self.of(at)));
+        let counts = [left, right].map(|side| side.map(|side| self.counts(side, from, to)));
+        let sides = counts.each_ref().map(Option::as_ref);
+        let least = sides.into_iter().flatten().map(|side| side.of_their_own().unwrap_or(1.0));
+        let least = least.min_by(f64::total_cmp)?;
+        // Tokens that the sides know, weighted by messages.
+        let known = |sides: [Option<&TokenCounts>; 2], from: usize, to: usize| -> f64 {
+            self.windows[from..to].iter().map(|own| own.tokens.known_to(sides) * own.messages as f64).sum()
+        };
+        if known(sides, from, to) < AS_OWN * least * own as f64 {
+            return None;
+        }
+        match (left, right) {
+            (None, _) => Some(from),
+            (_, None) => Some(to),
+            _ => {
+                let split = |begin| known([sides[0], None], from, begin) + known([None, sides[1]], begin, to);
+                let splits = (from..=to).map(|begin| (split(begin), begin));
+                splits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|best| best.1)
+            }
+        }
     }
-    if best < needed.max(LEAST) {
-        return None;
-    }
-    match (left, right) {
-        (Some(_), None) => Some(Given::Left),
-        (None, Some(_)) => Some(Given::Split(from)),
-        _ if begin == to => Some(Given::Left),
-        _ => Some(Given::Split(begin)),
-    }
-}
 
-/// The first window of `first..end` from which on there are few enough messages.
-fn near_left(windows: &[Content], first: usize, end: usize) -> usize {
-    let mut messages = 0;
-    let far = (first..end).rev().find(|window| {
-        messages += windows[*window].messages;
-        messages >= NEAR
-    });
-    far.unwrap_or(first)
-}
-
-/// The end of the windows from `first` on with few enough messages.
-fn near_right(windows: &[Content], first: usize, end: usize) -> usize {
-    let mut messages = 0;
-    let far = (first..end).find(|window| {
-        messages += windows[*window].messages;
-        messages >= NEAR
-    });
-    far.map_or(end, |window| window + 1)
+    /// How often tokens come in the windows of the label of stretch `at` that are nearest to
+    /// windows `from..to`.
+    fn counts(&self, at: usize, from: usize, to: usize) -> TokenCounts {
+        let all = &self.of_label[self.labels[at] as usize];
+        let mut before = all[..all.partition_point(|own| *own < from)].iter().rev().peekable();
+        let mut after = all[all.partition_point(|own| *own < to)..].iter().peekable();
+        let nearest = std::iter::from_fn(|| match (before.peek(), after.peek()) {
+            (Some(one), Some(other)) if from - **one > **other + 1 - to => after.next(),
+            (Some(_), _) => before.next(),
+            _ => after.next(),
+        });
+        TokenCounts::new(nearest.take(NEAR).map(|window| &self.windows[*window].tokens))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A window of one round with these tokens.
-    fn window(tokens: std::ops::Range<u32>, given: bool) -> Content {
+    /// A window with these tokens.
+    fn window(tokens: std::ops::Range<u32>) -> Content {
         let mut set = TokenSet::default();
         let messages = u64::from(tokens.end - tokens.start);
         tokens.for_each(|token| set.insert(token));
-        Content { messages, rounds: 1, tokens: set, given }
+        Content { messages, tokens: set }
     }
 
-    #[test]
-    fn pieces_that_were_given_tell_nothing_about_their_neighbour() {
-        // Six windows of a phase, two pieces that it was given, and a stretch with half of its
-        // tokens.
-        let windows = |given| {
-            let own = (0..6).map(|_| window(0..40, false));
-            own.chain((0..2).map(move |_| window(0..40, given))).chain((0..2).map(|_| window(20..60, false)))
-        };
-        let starts = |given| {
-            let mut windows: Vec<Content> = windows(given).collect();
-            let locked = vec![false; windows.len()];
-            joined(&mut windows, &locked, vec![0, 8])
-        };
-        // Whether or not the phase can tell how well it explains itself, half is too little.
-        assert_eq!(starts(false), [0, 8]);
-        assert_eq!(starts(true), [0, 8]);
-    }
-
-    #[test]
-    fn windows_of_many_rounds_explain_pieces() {
-        // Each of four windows has a hundred rounds, the piece one.
-        let rounds = || Content { messages: 4_000, rounds: 100, ..window(0..40, false) };
-        let mut windows: Vec<Content> = (0..4).map(|_| rounds()).collect();
-        windows.insert(2, window(0..40, false));
+    /// Where stretches of labels 0, 1, 0 begin after a stretch was given to its neighbours, or not.
+    fn starts(phase: &dyn Fn(u32) -> Content, piece: Vec<Content>) -> Vec<usize> {
+        let count = piece.len();
+        let windows: Vec<Content> = (0..40).map(phase).chain(piece).chain((40..80).map(phase)).collect();
         let locked = vec![false; windows.len()];
-        assert_eq!(joined(&mut windows, &locked, vec![0, 2, 3]), [0, 3]);
+        joined(&windows, &locked, (vec![0, 40, 40 + count], vec![0, 1, 0]))
     }
 
     #[test]
-    fn what_comes_seldom_in_a_neighbour_explains_nothing() {
-        // A piece of tokens 40 to 60 between two phases of tokens 0 to 40, of which some windows
-        // have its tokens, too.
-        let starts = |like_piece: &dyn Fn(usize) -> bool| {
-            let phase = |at| window(0..if like_piece(at) { 60 } else { 40 }, false);
-            let side = || (0..40).map(phase);
-            let mut windows: Vec<Content> = side().chain([window(40..60, false)]).chain(side()).collect();
-            let locked = vec![false; windows.len()];
-            joined(&mut windows, &locked, vec![0, 40, 41])
-        };
-        assert_eq!(starts(&|at| at % 4 == 0), [0, 41]);
-        assert_eq!(starts(&|at| at == 20), [0, 40, 41]);
-        // The windows beside it may hold some of its messages.
-        assert_eq!(starts(&|at| at == 0 || at == 39), [0, 40, 41]);
+    fn steps_of_a_round_are_pieces() {
+        // A third of the tokens of a phase.
+        assert_eq!(starts(&|_| window(0..60), vec![window(20..40)]), [0, 41]);
+        // Other tokens are no piece of it, nor are more windows than a piece has.
+        assert_eq!(starts(&|_| window(0..60), vec![window(60..80)]), [0, 40, 41]);
+        let many = (0..=PIECE).map(|_| window(20..40)).collect();
+        assert_eq!(starts(&|_| window(0..60), many), [0, 40, 40 + PIECE + 1]);
+    }
+
+    #[test]
+    fn tokens_come_as_often_as_their_own() {
+        // Windows of a third of the tokens in turn: each token comes in one of three windows.
+        let third = |at: u32| window(20 * (at % 3)..20 * (at % 3) + 20);
+        assert_eq!(starts(&third, vec![window(0..60)]), [0, 41]);
+        // The tokens come in one window of forty, but those of the phase in all.
+        let seldom = |at: u32| window(if at == 20 { 0..60 } else { 0..40 });
+        assert_eq!(starts(&seldom, vec![window(40..60)]), [0, 40, 41]);
+    }
+
+    #[test]
+    fn each_neighbour_gets_what_it_knows() {
+        let phase = |tokens: std::ops::Range<u32>| (0..10).map(move |_| window(tokens.clone()));
+        let piece = [window(0..30), window(30..60)];
+        let windows: Vec<Content> = phase(0..30).chain(piece).chain(phase(30..60)).collect();
+        let found = |locked: &[bool]| joined(&windows, locked, (vec![0, 10, 12], vec![0, 1, 2]));
+        assert_eq!(found(&[false; 22]), [0, 11]);
+        // Nothing is given over a silence, and half of it is too little.
+        let mut locked = [false; 22];
+        locked[12] = true;
+        assert_eq!(found(&locked), [0, 10, 12]);
+    }
+
+    #[test]
+    fn a_window_of_two_phases_takes_none_of_them() {
+        // Three stretches of each of two phases in turn, and a window of both in the middle.
+        let phases = [0..30, 30..60, 0..30, 0..60, 30..60, 0..30, 30..60];
+        let windows: Vec<Content> = phases.into_iter().map(window).collect();
+        let found = joined(&windows, &[false; 7], ((0..7).collect(), vec![0, 1, 0, 2, 1, 0, 1]));
+        // That window alone is given away.
+        assert_eq!(found, [0, 1, 2, 4, 5, 6]);
     }
 }

@@ -32,8 +32,13 @@ struct States {
     prices: Vec<f64>,
 }
 
-/// Where stretches begin after each window has got its state.
-pub(super) fn assigned(units: &Units<'_>, noise: &Noise, starts: &[usize], labels: &[u32]) -> Vec<usize> {
+/// Stretches after each window has got its state: where each begins, and its label.
+pub(super) fn assigned(
+    units: &Units<'_>,
+    noise: &Noise,
+    starts: &[usize],
+    labels: &[u32],
+) -> (Vec<usize>, Vec<u32>) {
     let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
     let kinds = labels.iter().max().map_or(0, |most| *most as usize + 1);
     let mut lengths = vec![0usize; kinds];
@@ -62,7 +67,11 @@ pub(super) fn assigned(units: &Units<'_>, noise: &Noise, starts: &[usize], label
         let stays = path[last].is_none() || path[*unit].is_none();
         path[last] != path[*unit] || units.locked[*unit] || stays && starts.binary_search(unit).is_ok()
     };
-    (0..units.len()).filter(begins).collect()
+    let label = |unit: usize| match path[unit] {
+        Some(state) => largest[state] as u32,
+        None => labels[starts.partition_point(|start| *start <= unit) - 1],
+    };
+    (0..units.len()).filter(begins).map(|unit| (unit, label(unit))).unzip()
 }
 
 /// What each transition costs in nats, by the states of all windows; to stay costs nothing.
@@ -160,8 +169,8 @@ mod tests {
         let rates = vec![Rates { messages: 8.0, bytes: 512.0, ns: 100.0, rounds: 1.0 }; pairs.len()];
         let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, (0..=pairs.len()).collect(), &rates, vec![false; pairs.len()]);
-        let noise = Noise::new(&units, &[]);
-        assigned(&units, &noise, starts, labels)
+        let noise = Noise::new(&units, &[], &[]);
+        assigned(&units, &noise, starts, labels).0
     }
 
     #[test]
