@@ -72,15 +72,19 @@ impl TokenSet {
 pub(crate) struct TokenCounts {
     counts: Box<[u32; BITS]>,
     sets: u32,
+    /// The chance that one of the sets seems to hold any other token.
+    by_chance: f64,
 }
 
 impl TokenCounts {
     pub(crate) fn new<'a>(sets: impl Iterator<Item = &'a TokenSet>) -> Self {
-        let mut all = Self { counts: Box::new([0; BITS]), sets: 0 };
+        let mut all = Self { counts: Box::new([0; BITS]), sets: 0, by_chance: 0.0 };
         for set in sets {
             all.sets += 1;
+            all.by_chance += set.by_chance();
             set.places().for_each(|place| all.counts[place] += 1);
         }
+        all.by_chance /= f64::from(all.sets.max(1));
         all
     }
 
@@ -93,12 +97,17 @@ impl TokenCounts {
             again += count * (count - 1);
             tokens += count;
         }
-        Some(again as f64 / (f64::from(others) * tokens.max(1) as f64))
+        Some(self.beyond_chance(again as f64 / (f64::from(others) * tokens.max(1) as f64)))
     }
 
     /// The part of the sets that hold the token of this bit.
     fn part(&self, place: usize) -> f64 {
-        f64::from(self.counts[place]) / f64::from(self.sets.max(1))
+        self.beyond_chance(f64::from(self.counts[place]) / f64::from(self.sets.max(1)))
+    }
+
+    /// A full set holds the bit of any token by chance, which says nothing.
+    fn beyond_chance(&self, part: f64) -> f64 {
+        ((part - self.by_chance) / (1.0 - self.by_chance).max(1.0 / BITS as f64)).max(0.0)
     }
 }
 
@@ -135,6 +144,10 @@ mod tests {
         let both = counts(&[one, other]).of_their_own();
         assert!(both.is_some_and(|part| (part - 1.0 / 3.0).abs() < 0.03), "{both:?}");
         assert_eq!(of_one.of_their_own(), None);
+        // Of 16 000 tokens, nearly all bits are set; other tokens are not among them.
+        let many = counts(&[of(1000..17_000), of(1000..17_000)]);
+        assert!(of(100_000..100_500).known_to([Some(&many), None]) < 0.3);
+        assert!((of(1000..1500).known_to([Some(&many), None]) - 1.0).abs() < 1e-9);
         // One token sets one of 8192 bits.
         let one = of(7..8);
         assert!(one.holds(7) && !one.holds(8) && (one.by_chance() * 8192.0 - 1.0).abs() < 1e-9);

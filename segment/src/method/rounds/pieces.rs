@@ -11,7 +11,7 @@ use crate::first_pass::rounds::token_set::{TokenCounts, TokenSet};
 const PIECE: usize = 4;
 
 /// A piece's tokens come in the neighbours' windows at least this part as often as their own do.
-/// The rest is what each round has of its own.
+/// The rest is what each round has of its own. With .85 the score changes by less than .003.
 const AS_OWN: f64 = 0.8;
 
 /// The nearest windows, at most, of a neighbour's phase that tell how often its tokens come.
@@ -32,6 +32,8 @@ struct Stretches<'a> {
     starts: Vec<usize>,
     labels: Vec<u32>,
     of_label: Vec<Vec<usize>>,
+    /// Messages of each label.
+    messages: Vec<u64>,
 }
 
 /// Where stretches begin after pieces were given to the neighbours that explain them, the first
@@ -47,7 +49,9 @@ pub(super) fn joined(
         let end = starts.get(at + 1).copied().unwrap_or(windows.len());
         of_label[*label as usize].extend(starts[at]..end);
     }
-    let mut all = Stretches { windows, locked, starts, labels, of_label };
+    let sum = |own: &Vec<usize>| own.iter().map(|window| windows[*window].messages).sum();
+    let messages = of_label.iter().map(sum).collect();
+    let mut all = Stretches { windows, locked, starts, labels, of_label, messages };
     let mut at = 0;
     while at < all.starts.len() && all.starts.len() > 1 {
         match all.given(at) {
@@ -75,12 +79,6 @@ impl Stretches<'_> {
         self.windows[from..to].iter().map(|window| window.messages).sum()
     }
 
-    /// Messages of the label of stretch `at`.
-    fn of(&self, at: usize) -> u64 {
-        let windows = &self.of_label[self.labels[at] as usize];
-        windows.iter().map(|window| self.windows[*window].messages).sum()
-    }
-
     /// If stretch `at` is a piece of its neighbours: the window from which on the right one gets
     /// it.
     fn given(&self, at: usize) -> Option<usize> {
@@ -95,7 +93,8 @@ impl Stretches<'_> {
         let right = Some(at + 1).filter(|right| {
             *right < self.starts.len() && !self.locked[to] && self.messages(to, self.start(right + 1)) >= own
         });
-        let [left, right] = [left, right].map(|side| side.filter(|side| self.of(*side) >= self.of(at)));
+        let of_label = |at: usize| self.messages[self.labels[at] as usize];
+        let [left, right] = [left, right].map(|side| side.filter(|side| of_label(*side) >= of_label(at)));
         let counts = [left, right].map(|side| side.map(|side| self.counts(side, from, to)));
         let sides = counts.each_ref().map(Option::as_ref);
         let least = sides.into_iter().flatten().map(|side| side.of_their_own().unwrap_or(1.0));
@@ -104,7 +103,9 @@ impl Stretches<'_> {
         let known = |sides: [Option<&TokenCounts>; 2], from: usize, to: usize| -> f64 {
             self.windows[from..to].iter().map(|own| own.tokens.known_to(sides) * own.messages as f64).sum()
         };
-        if known(sides, from, to) < AS_OWN * least * own as f64 {
+        let here = known(sides, from, to);
+        // Of sets that are full, nothing is known.
+        if here <= 0.0 || here < AS_OWN * least * own as f64 {
             return None;
         }
         match (left, right) {
