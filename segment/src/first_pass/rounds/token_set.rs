@@ -63,8 +63,14 @@ impl TokenSet {
             sum += sides.into_iter().flatten().map(|side| side.part(place)).fold(0.0, f64::max);
             tokens += 1;
         }
-        sum / f64::from(tokens.max(1))
+        let others = sides.into_iter().flatten().map(|side| 1.0 - side.by_chance);
+        beyond_chance(sum / f64::from(tokens.max(1)), 1.0 - others.product::<f64>())
     }
+}
+
+/// A full set holds the bit of any token by chance, which says nothing.
+fn beyond_chance(part: f64, by_chance: f64) -> f64 {
+    ((part - by_chance) / (1.0 - by_chance).max(1.0 / BITS as f64)).max(0.0)
 }
 
 /// How many of some sets hold each token.
@@ -97,17 +103,12 @@ impl TokenCounts {
             again += count * (count - 1);
             tokens += count;
         }
-        Some(self.beyond_chance(again as f64 / (f64::from(others) * tokens.max(1) as f64)))
+        Some(beyond_chance(again as f64 / (f64::from(others) * tokens.max(1) as f64), self.by_chance))
     }
 
     /// The part of the sets that hold the token of this bit.
     fn part(&self, place: usize) -> f64 {
-        self.beyond_chance(f64::from(self.counts[place]) / f64::from(self.sets.max(1)))
-    }
-
-    /// A full set holds the bit of any token by chance, which says nothing.
-    fn beyond_chance(&self, part: f64) -> f64 {
-        ((part - self.by_chance) / (1.0 - self.by_chance).max(1.0 / BITS as f64)).max(0.0)
+        f64::from(self.counts[place]) / f64::from(self.sets.max(1))
     }
 }
 
