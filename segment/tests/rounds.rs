@@ -402,6 +402,44 @@ fn starting_up_is_a_phase_named_so() {
 }
 
 #[test]
+fn silences_of_the_start_are_a_part_of_it() {
+    // Two barriers, with much longer silences between and after them than later on.
+    let barrier = |from: i64| {
+        let messages = (0..4u32).flat_map(|step| (0..16u32).map(move |src| (step, src))).zip(0..);
+        messages.map(move |((step, src), number)| {
+            (from + number * 30, src, (src + (1 << step)) % 16, Operation::Barrier)
+        })
+    };
+    let start = barrier(0).chain(barrier(200_000));
+    let rows = |level| {
+        let found = split(&trace(start.clone().chain(ring(500, 1500, 1))), level);
+        assert_eq!(found.phases[0].title, "starting up");
+        let rows = found.occurrences.iter().map(|row| (row.phase, row.start_ns, row.messages));
+        rows.collect::<Vec<_>>()
+    };
+    for level in [Level::Leaf, Level::Auto] {
+        assert_eq!(rows(level), [(Some(0), 0, 128), (Some(1), 500_000, 16_000)]);
+    }
+    // One silence after the start is none of it.
+    let found = split(&trace(barrier(0).chain(ring(500, 1500, 1))), Level::Leaf);
+    let rows: Vec<_> = found.occurrences.iter().map(|row| (row.phase, row.messages)).collect();
+    assert_eq!(rows, [(Some(0), 64), (None, 0), (Some(1), 16_000)]);
+}
+
+#[test]
+fn auto_leaves_out_what_is_too_small_to_be_seen() {
+    // Of 1100 rounds, three are of the phase of the last 300.
+    let run = || ring(0, 400, 1).chain(ring(400, 403, 5)).chain(ring(403, 800, 1)).chain(ring(800, 1100, 5));
+    let found = split(&trace(run()), Level::Leaf);
+    assert_eq!(starts(&found), [0, 400_000, 403_000, 800_000]);
+    let found = split(&trace(run()), Level::Auto);
+    assert_eq!(starts(&found), [0, 800_000]);
+    // It lies below, as all phases of a row do.
+    let below = found.occurrences.iter().filter(|row| row.depth == 1).map(|row| row.start_ns);
+    assert_eq!(below.collect::<Vec<_>>(), [0, 400_000, 403_000, 800_000]);
+}
+
+#[test]
 fn a_barrier_between_phases_is_none() {
     let barrier = (0..4u32).flat_map(|step| (0..16u32).map(move |src| (step, src)));
     let barrier = barrier.zip(0..).map(|((step, src), number)| {

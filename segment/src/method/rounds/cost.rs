@@ -20,6 +20,7 @@
 //! rounds only, and its own noise is that of windows at its boundaries.
 
 use super::features::{Units, VIEWS, View};
+use super::stretches::of_labels;
 
 /// Price of a boundary, and of a label, in nats: a boundary by accident has a chance of e⁻¹⁰. From
 /// 7 to 15 the score changes by less than .015.
@@ -128,7 +129,7 @@ impl Noise {
                 values.push(own);
             }
         }
-        let of_labels = of_labels(units, starts, labels);
+        let of_labels = of_labels(starts, labels, units.len());
         let mut times = vec![0.0; if labels.is_empty() { 0 } else { units.len() }];
         for stretches in &of_labels {
             stretches.iter().for_each(|(from, to)| times[*from..*to].fill(stretches.len() as f64));
@@ -150,17 +151,6 @@ impl Noise {
         let noise = self.recurring.get(scale * VIEWS.len() + view)?[side][unit];
         (!noise.is_nan()).then_some((noise, self.times[unit]))
     }
-}
-
-/// The stretches of each label.
-fn of_labels(units: &Units<'_>, starts: &[usize], labels: &[u32]) -> Vec<Vec<(usize, usize)>> {
-    let kinds = labels.iter().max().map_or(0, |most| *most as usize + 1);
-    let mut of_labels = vec![Vec::new(); kinds];
-    for (at, label) in labels.iter().enumerate() {
-        let end = starts.get(at + 1).copied().unwrap_or(units.len());
-        of_labels[*label as usize].push((starts[at], end));
-    }
-    of_labels
 }
 
 /// For each unit of a label that recurs, the noise between the first (side 0) or last (side 1)

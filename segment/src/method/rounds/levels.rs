@@ -11,6 +11,7 @@
 
 use super::cost::Noise;
 use super::features::Units;
+use super::stretches::{Start, without};
 use super::{NOTICED, amounts, contents, is_small, labels, rates, segmented};
 use crate::first_pass::rounds::sums::Sums;
 use crate::first_pass::rounds::windows::Rounds;
@@ -35,9 +36,6 @@ const FEWEST: usize = 3;
 /// A stretch of a level begins where a phase begins within this number of its windows.
 const NEAR: f64 = 1.5;
 
-/// A stretch: the window that it begins with, and its label.
-pub(super) type Start = (usize, u32);
-
 /// The level that describes the run. If there are at most `most` phases, it consists of them,
 /// without occurrences that are too small to be noticed. Otherwise it is the finest one of the
 /// levels in a row that find each other again, where that row is the longest. If there is none, it
@@ -51,7 +49,8 @@ pub(super) fn describing(
     most: usize,
 ) -> Vec<Start> {
     if phases.len() <= most {
-        return shown(run, locked, phases);
+        let end = |at: usize| phases.get(at + 1).map_or(locked.len(), |next| next.0);
+        return without(locked, phases, |at| is_small(&amounts(run, phases[at].0, end(at)), run, NOTICED));
     }
     let parts = std::iter::successors(Some(FINEST), |part| Some(part / 2)).take_while(|part| *part > 1);
     let mut levels: Vec<Vec<Start>> = parts.map(|part| coarser(run, sums, locked, phases, part)).collect();
@@ -68,25 +67,6 @@ pub(super) fn describing(
     let finest = || (0..levels.len()).find(|at| few(*at));
     let found = longest.or(most_alike).or_else(finest).unwrap_or(levels.len().saturating_sub(1));
     levels.swap_remove(found)
-}
-
-/// The phases without occurrences that have less than [`NOTICED`] of the run's messages, bytes and
-/// time. They join the stretch before them, or the next one if a silence lies between.
-fn shown(run: &Run, locked: &[bool], phases: &[Start]) -> Vec<Start> {
-    let mut shown: Vec<Start> = Vec::with_capacity(phases.len());
-    let mut next = None;
-    for (at, (start, label)) in phases.iter().enumerate() {
-        let end = phases.get(at + 1).map_or(locked.len(), |next| next.0);
-        if at > 0 && is_small(&amounts(run, *start, end), run, NOTICED) {
-            next = next.or(locked[*start].then_some(*start));
-            continue;
-        }
-        let start = next.take().unwrap_or(*start);
-        if locked[start] || shown.last().is_none_or(|last| last.1 != *label) {
-            shown.push((start, *label));
-        }
-    }
-    shown
 }
 
 /// The part of two levels' boundaries that both have (Dice's coefficient).

@@ -39,6 +39,7 @@ mod merge;
 mod outline;
 mod pieces;
 mod states;
+mod stretches;
 
 use phaseflow_collect::Result;
 
@@ -51,8 +52,8 @@ use crate::method::split::{Answer, Limits, Split};
 use crate::plan::{Plan, Stretch};
 use cost::{DIFFERENCE, Noise};
 use features::{Rates, Units, VIEWS, View};
-use levels::Start;
 use pieces::Content;
+use stretches::{Start, without};
 
 /// Repetitions of merging, at most; most runs need two to four.
 const AGAIN: usize = 5;
@@ -96,11 +97,10 @@ impl Split for RoundsMethod {
         let starts = segmented(&units, &contents);
         let noise = Noise::new(&units, &starts, &[]);
         let labels = labels::labels(&units, &noise, &starts);
-        let (mut starts, mut labels) = noticed(&units, run, &starts, &labels);
-        let divided = starting(run, &starts, &labels);
-        starts.drain(1..divided);
-        labels.drain(1..divided);
-        let phases: Vec<Start> = starts.iter().copied().zip(labels.iter().copied()).collect();
+        let stretches: Vec<Start> = starts.into_iter().zip(labels).collect();
+        let mut phases = noticed(run, &locked, &stretches);
+        let divided = starting(run, &phases);
+        phases.drain(1..divided);
         let level = levels::describing(run, &sums, &locked, &phases, READABLE);
         let plan = plan(run, &units, &phases, &level, divided > 1);
         Ok(Answer { plan, parameters: format!("windows={}", windows.len()) })
@@ -146,45 +146,27 @@ fn is_small(own: &[f64], run: &Run, part: f64) -> bool {
 }
 
 /// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the
-/// run's messages, bytes and time. They join the stretch before them, or the next one if a silence
-/// lies between.
-fn noticed(units: &Units<'_>, run: &Run, starts: &[usize], labels: &[u32]) -> (Vec<usize>, Vec<u32>) {
-    let end = |at: usize| starts.get(at + 1).copied().unwrap_or(units.len());
+/// run's messages, bytes and time.
+fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
     let mut of_kind = std::collections::BTreeMap::<u32, [f64; 3]>::new();
     // The first stretch, in which the program starts, counts as a kind of its own.
-    for (at, label) in labels.iter().enumerate().skip(1) {
+    for (at, (start, label)) in stretches.iter().enumerate().skip(1) {
+        let end = stretches.get(at + 1).map_or(locked.len(), |next| next.0);
         let sums = of_kind.entry(*label).or_default();
-        sums.iter_mut().zip(amounts(run, starts[at], end(at))).for_each(|(sum, own)| *sum += own);
+        sums.iter_mut().zip(amounts(run, *start, end)).for_each(|(sum, own)| *sum += own);
     }
-    let small = |label: &u32| of_kind.get(label).is_some_and(|own| is_small(own, run, NOTICED));
-    let mut kept: Vec<(usize, u32)> = Vec::with_capacity(starts.len());
-    // Where a small stretch begins that belongs to the next one.
-    let mut next = None;
-    for (at, label) in labels.iter().enumerate() {
-        let silent = at > 0 && units.locked[starts[at]];
-        let after = starts.get(at + 1).is_none_or(|start| units.locked[*start]);
-        // A stretch between two silences has no neighbour. Nor has one whose neighbour already
-        // belongs to the next stretch.
-        let alone = after && (silent || next.is_some());
-        if at > 0 && small(label) && !alone {
-            if silent {
-                next = next.or(Some(starts[at]));
-            }
-            continue;
-        }
-        kept.push((next.take().unwrap_or(starts[at]), *label));
-    }
-    kept.into_iter().unzip()
+    without(locked, stretches, |at| is_small(&of_kind[&stretches[at].1], run, NOTICED))
 }
 
 /// How many of the stretches are the start of the program: silences divide these, they have one
 /// label that does not come again, and less than [`STARTING`] of the run's messages and bytes.
 /// While a program starts, silences are usual. So they are of this phase, and so is the one after.
-fn starting(run: &Run, starts: &[usize], labels: &[u32]) -> usize {
-    let count = labels.iter().take_while(|label| **label == labels[0]).count();
-    let Some(end) = starts.get(count) else { return 1 };
+fn starting(run: &Run, stretches: &[Start]) -> usize {
+    let Some((_, first)) = stretches.first() else { return 1 };
+    let count = stretches.iter().take_while(|stretch| stretch.1 == *first).count();
+    let Some((end, _)) = stretches.get(count) else { return 1 };
     let small = is_small(&amounts(run, 0, *end)[..2], run, STARTING);
-    if small && !labels[count..].contains(&labels[0]) { count } else { 1 }
+    if small && stretches[count..].iter().all(|stretch| stretch.1 != *first) { count } else { 1 }
 }
 
 /// Contents of the units that begin at `edges`.

@@ -5,7 +5,7 @@
 //! run, the outline follows a readable [level](super::levels). What begins near a border of a
 //! chapter begins there.
 
-use super::levels::Start;
+use super::stretches::Start;
 use crate::first_pass::survey::Run;
 use crate::hierarchy::chapters::{Chapter, chapters};
 use crate::hierarchy::level::READABLE;

@@ -5,6 +5,7 @@
 //! windows come in each other. A phase explains only what has fewer messages in all: otherwise a
 //! single window of two phases would take all of both.
 
+use super::stretches::of_labels;
 use crate::first_pass::rounds::token_set::{TokenCounts, TokenSet};
 
 /// Windows, at most, of a stretch that may be a piece.
@@ -43,12 +44,9 @@ pub(super) fn joined(
     locked: &[bool],
     (starts, labels): (Vec<usize>, Vec<u32>),
 ) -> Vec<usize> {
-    let kinds = labels.iter().max().map_or(0, |most| *most as usize + 1);
-    let mut of_label = vec![Vec::new(); kinds];
-    for (at, label) in labels.iter().enumerate() {
-        let end = starts.get(at + 1).copied().unwrap_or(windows.len());
-        of_label[*label as usize].extend(starts[at]..end);
-    }
+    let of_label = of_labels(&starts, &labels, windows.len()).into_iter();
+    let of_label: Vec<Vec<usize>> =
+        of_label.map(|own| own.into_iter().flat_map(|(from, to)| from..to).collect()).collect();
     let sum = |own: &Vec<usize>| own.iter().map(|window| windows[*window].messages).sum();
     let messages = of_label.iter().map(sum).collect();
     let mut all = Stretches { windows, locked, starts, labels, of_label, messages };
