@@ -78,16 +78,19 @@ fn beyond_chance(part: f64, by_chance: f64) -> f64 {
 pub(crate) struct TokenCounts {
     counts: Box<[u32; BITS]>,
     sets: u32,
-    /// The chance that one of the sets seems to hold any other token.
+    /// The chance that one of the sets seems to hold another token.
     by_chance: f64,
 }
 
 impl TokenCounts {
-    pub(crate) fn new<'a>(sets: impl Iterator<Item = &'a TokenSet>) -> Self {
+    /// Counts of these sets, of a run that has this number of `tokens`.
+    pub(crate) fn new<'a>(sets: impl Iterator<Item = &'a TokenSet>, tokens: usize) -> Self {
+        // A bit stands for a number of tokens. Of these, each but the token itself is set or not.
+        let others = (1.0 - BITS as f64 / tokens.max(1) as f64).max(0.0);
         let mut all = Self { counts: Box::new([0; BITS]), sets: 0, by_chance: 0.0 };
         for set in sets {
             all.sets += 1;
-            all.by_chance += set.by_chance();
+            all.by_chance += 1.0 - (1.0 - set.by_chance()).powf(others);
             set.places().for_each(|place| all.counts[place] += 1);
         }
         all.by_chance /= f64::from(all.sets.max(1));
@@ -112,10 +115,12 @@ impl TokenCounts {
     }
 }
 
-/// The word and the bit of a token in a set.
+/// The word and the bit of a token in a set. Tokens are numbered as they come: as many as there are
+/// bits have one of their own, and later ones are scattered over all bits.
 #[inline]
 fn place(token: u32) -> (usize, u64) {
-    let bit = scatter(u64::from(token)) as usize % BITS;
+    let own = token as usize;
+    let bit = if own < BITS { own } else { scatter(u64::from(token)) as usize % BITS };
     (bit / 64, 1 << (bit % 64))
 }
 
@@ -131,7 +136,7 @@ mod tests {
             set
         };
         // Of 20 tokens, all of which the first set has; of 40 others, none.
-        let counts = |sets: &[TokenSet]| TokenCounts::new(sets.iter());
+        let counts = |sets: &[TokenSet]| TokenCounts::new(sets.iter(), 400);
         let (one, other) = (of(0..60), of(40..100));
         let of_one = counts(std::slice::from_ref(&one));
         assert!((of(40..60).known_to([Some(&of_one), None]) - 1.0).abs() < 1e-9);
@@ -145,10 +150,14 @@ mod tests {
         let both = counts(&[one, other]).of_their_own();
         assert!(both.is_some_and(|part| (part - 1.0 / 3.0).abs() < 0.03), "{both:?}");
         assert_eq!(of_one.of_their_own(), None);
+        // As many tokens as there are bits share none.
+        let half = counts(&[of(0..4096)]);
+        assert!(of(4096..8192).known_to([Some(&half), None]).abs() < 1e-9);
+        assert!((of(0..4096).by_chance() - 0.5).abs() < 1e-9);
         // Of 16 000 tokens, nearly all bits are set; other tokens are not among them.
-        let many = counts(&[of(1000..17_000), of(1000..17_000)]);
+        let many = TokenCounts::new([of(10_000..26_000), of(10_000..26_000)].iter(), 200_000);
         assert!(of(100_000..100_500).known_to([Some(&many), None]) < 0.3);
-        assert!((of(1000..1500).known_to([Some(&many), None]) - 1.0).abs() < 1e-9);
+        assert!((of(10_000..10_500).known_to([Some(&many), None]) - 1.0).abs() < 1e-9);
         // One token sets one of 8192 bits.
         let one = of(7..8);
         assert!(one.holds(7) && !one.holds(8) && (one.by_chance() * 8192.0 - 1.0).abs() < 1e-9);

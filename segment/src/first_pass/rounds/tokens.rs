@@ -143,6 +143,11 @@ impl Tokens {
         self.numbers.get(hash(src, dst, bytes, operation))
     }
 
+    /// How many are followed.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// True if there is no room for more.
     pub(super) fn is_full(&self) -> bool {
         self.list.len() >= MOST

@@ -94,7 +94,7 @@ impl Split for RoundsMethod {
         let rates = rates(windows, &locked, &edges);
         let units = Units::new(&sums, edges, &rates, locked.clone());
         let contents = contents(windows, &units.edges);
-        let starts = segmented(&units, &contents);
+        let starts = segmented(&units, &contents, run.rounds.tokens.len());
         let noise = Noise::new(&units, &starts, &[]);
         let labels = labels::labels(&units, &noise, &starts);
         let stretches: Vec<Start> = starts.into_iter().zip(labels).collect();
@@ -107,8 +107,9 @@ impl Split for RoundsMethod {
     }
 }
 
-/// The first units of stretches that differ from their neighbours.
-fn segmented(units: &Units<'_>, contents: &[Content]) -> Vec<usize> {
+/// The first units of stretches that differ from their neighbours, of a run that has this number of
+/// `tokens`.
+fn segmented(units: &Units<'_>, contents: &[Content], tokens: usize) -> Vec<usize> {
     let mut starts: Vec<usize> = (0..units.len()).collect();
     // Stretches that have taken in another phase are noisy, and would hide it from the states.
     let unknown = Noise::new(units, &[], &[]);
@@ -118,7 +119,7 @@ fn segmented(units: &Units<'_>, contents: &[Content]) -> Vec<usize> {
         let labels = labels::labels(units, &noise, &merged);
         let assigned = states::assigned(units, &unknown, &merged, &labels);
         noise = Noise::new(units, &assigned.0, &assigned.1);
-        let next = pieces::joined(contents, &units.locked, assigned);
+        let next = pieces::joined(contents, &units.locked, assigned, tokens);
         let unchanged = next == starts;
         starts = next;
         if unchanged {

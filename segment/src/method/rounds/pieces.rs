@@ -35,21 +35,24 @@ struct Stretches<'a> {
     of_label: Vec<Vec<usize>>,
     /// Messages of each label.
     messages: Vec<u64>,
+    /// Tokens of the run.
+    tokens: usize,
 }
 
 /// Where stretches begin after pieces were given to the neighbours that explain them, the first
-/// piece first, until none is left.
+/// piece first, until none is left. The run has this number of `tokens`.
 pub(super) fn joined(
     windows: &[Content],
     locked: &[bool],
     (starts, labels): (Vec<usize>, Vec<u32>),
+    tokens: usize,
 ) -> Vec<usize> {
     let of_label = of_labels(&starts, &labels, windows.len()).into_iter();
     let of_label: Vec<Vec<usize>> =
         of_label.map(|own| own.into_iter().flat_map(|(from, to)| from..to).collect()).collect();
     let sum = |own: &Vec<usize>| own.iter().map(|window| windows[*window].messages).sum();
     let messages = of_label.iter().map(sum).collect();
-    let mut all = Stretches { windows, locked, starts, labels, of_label, messages };
+    let mut all = Stretches { windows, locked, starts, labels, of_label, messages, tokens };
     let mut at = 0;
     while at < all.starts.len() && all.starts.len() > 1 {
         match all.given(at) {
@@ -128,7 +131,7 @@ impl Stretches<'_> {
             (Some(_), _) => before.next(),
             _ => after.next(),
         });
-        TokenCounts::new(nearest.take(NEAR).map(|window| &self.windows[*window].tokens))
+        TokenCounts::new(nearest.take(NEAR).map(|window| &self.windows[*window].tokens), self.tokens)
     }
 }
 
@@ -149,7 +152,7 @@ mod tests {
         let count = piece.len();
         let windows: Vec<Content> = (0..40).map(phase).chain(piece).chain((40..80).map(phase)).collect();
         let locked = vec![false; windows.len()];
-        joined(&windows, &locked, (vec![0, 40, 40 + count], vec![0, 1, 0]))
+        joined(&windows, &locked, (vec![0, 40, 40 + count], vec![0, 1, 0]), 100)
     }
 
     #[test]
@@ -177,7 +180,7 @@ mod tests {
         let phase = |tokens: std::ops::Range<u32>| (0..10).map(move |_| window(tokens.clone()));
         let piece = [window(0..30), window(30..60)];
         let windows: Vec<Content> = phase(0..30).chain(piece).chain(phase(30..60)).collect();
-        let found = |locked: &[bool]| joined(&windows, locked, (vec![0, 10, 12], vec![0, 1, 2]));
+        let found = |locked: &[bool]| joined(&windows, locked, (vec![0, 10, 12], vec![0, 1, 2]), 100);
         assert_eq!(found(&[false; 22]), [0, 11]);
         // Nothing is given over a silence, and half of it is too little.
         let mut locked = [false; 22];
@@ -190,7 +193,7 @@ mod tests {
         // Three stretches of each of two phases in turn, and a window of both in the middle.
         let phases = [0..30, 30..60, 0..30, 0..60, 30..60, 0..30, 30..60];
         let windows: Vec<Content> = phases.into_iter().map(window).collect();
-        let found = joined(&windows, &[false; 7], ((0..7).collect(), vec![0, 1, 0, 2, 1, 0, 1]));
+        let found = joined(&windows, &[false; 7], ((0..7).collect(), vec![0, 1, 0, 2, 1, 0, 1]), 100);
         // It has all tokens of its neighbours, but their phases have more messages in all.
         assert_eq!(found, [0, 1, 2, 3, 4, 5, 6]);
     }
