@@ -51,7 +51,7 @@ impl Likelihood {
     /// code, `token` the number of its token.
     pub(crate) fn of(&self, (src, dst, bytes, operation): (u32, u32, u64, i64), token: Option<u32>) -> f64 {
         let [old, new] = &self.members;
-        let token = if old.is_known() && new.is_known() { new.tells(token) - old.tells(token) } else { 0.0 };
+        let token = if old.is_known() && new.is_known() { new.tells(token, old) } else { 0.0 };
         self.ratio.of(src, dst, bytes, operation) + token
     }
 
@@ -104,11 +104,16 @@ impl Membership {
         Self { set, held: ((1.0 - UNSEEN) / by_chance).ln(), missing: (UNSEEN / (1.0 - by_chance)).ln() }
     }
 
-    /// By how much more likely a message with this token is in these windows; 0 if the token is not
-    /// known.
+    /// By how much more likely a message with this token is in these windows than in those of
+    /// `other`. It is 0 if the token is not known, if both have it, or if neither has it: how many
+    /// other tokens they have tells nothing about this one.
     #[inline]
-    fn tells(&self, token: Option<u32>) -> f64 {
-        token.map_or(0.0, |token| if self.set.holds(token) { self.held } else { self.missing })
+    fn tells(&self, token: Option<u32>, other: &Self) -> f64 {
+        match token.map(|token| (self.set.holds(token), other.set.holds(token))) {
+            Some((true, false)) => self.held - other.missing,
+            Some((false, true)) => self.missing - other.held,
+            _ => 0.0,
+        }
     }
 
     /// False if nothing is known of the windows, or if they have nearly all tokens.
@@ -147,6 +152,18 @@ mod tests {
         let expected = (0.95f64 / (2.0 / 8192.0)).ln() - (0.05f64 / (1.0 - 2.0 / 8192.0)).ln();
         assert!((own.of((0, 1, 64, 0), Some(2)) - expected).abs() < 1e-6);
         assert!((own.of((0, 1, 1024, 0), Some(0)) + expected).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_token_of_both_tells_nothing_however_many_others_one_has() {
+        let few = windows(&[(0, 1, 64, 7)], 20);
+        let mut many = windows(&[(0, 1, 64, 7)], 20);
+        (100..3000).for_each(|token| many.tokens.insert(token));
+        let own = likelihood([(many, false), (few, false)]);
+        assert!(own.of((0, 1, 64, 0), Some(7)).abs() < 1e-6);
+        // Nor does one of neither, but one of the many is known by it.
+        assert!(own.of((0, 1, 64, 0), Some(5000)).abs() < 1e-6);
+        assert!(own.of((0, 1, 64, 0), Some(200)) < -3.0);
     }
 
     #[test]

@@ -371,7 +371,7 @@ impl Search {
     }
 
     /// The change itself, or, if that is in the midst of a collective operation, where the messages
-    /// of this begin or end: of the two the one of the lesser sum. One of which neither is in sight
+    /// of this begin or end, if those between tell little: of the two the one of the lesser sum. One of which neither is in sight
     /// is longer than rounds, and changes within.
     fn outside(&self, change: usize, calls: &[Inside]) -> usize {
         let (groups, at) = (&self.groups, &self.groups[change]);
@@ -396,6 +396,8 @@ impl Search {
         // Where ranks are late, most may be in the one before, or in the one after it.
         let all = begin.into_iter().chain(end);
         let all = all.filter(|at| in_the_midst(calls, groups[*at].start_ns).is_empty());
+        // Late ranks may still be in a call of the old phase; its other messages tell clearly.
+        let all = all.filter(|at| self.tells_little(change, *at));
         all.min_by(|a, b| groups[*a].sum.total_cmp(&groups[*b].sum)).unwrap_or(change)
     }
 }
