@@ -85,11 +85,11 @@ pub(super) fn nats(x: f64, e: f64, k: f64, view: View) -> f64 {
     gauss.min(k * 0.5 * (NU + 1.0) * (more / (NU * (e + resolution))).ln_1p())
 }
 
-/// Rounds on the weaker side of two stretches with these rounds and messages. A side counts at
-/// least the rounds that its messages would make on the other side, so that one huge round may
-/// count.
-pub(super) fn weaker(rounds: (f64, f64), messages: (f64, f64)) -> f64 {
-    let (one, other) = (messages.0 * rounds.1 / messages.1, messages.1 * rounds.0 / messages.0);
+/// Rounds on the weaker side of two stretches with these rounds and messages, or bytes. A side
+/// counts at least the rounds that its messages, or bytes, would make on the other side, so that
+/// one huge round may count.
+pub(super) fn weaker(rounds: (f64, f64), amounts: (f64, f64)) -> f64 {
+    let (one, other) = (amounts.0 * rounds.1 / amounts.1, amounts.1 * rounds.0 / amounts.0);
     rounds.0.max(one).min(rounds.1.max(other))
 }
 
@@ -271,7 +271,11 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
                 if persists && distance > normal {
                     distance = distance.min(units.distance((far.0, b), (b, far.1), own));
                 }
-                let draws = weaker((sides[0].1, sides[1].1), (one.messages, other.messages));
+                let rounds = (sides[0].1, sides[1].1);
+                let mut draws = weaker(rounds, (one.messages, other.messages));
+                if !own.is_rate() {
+                    draws = draws.max(weaker(rounds, (one.bytes, other.bytes)).min(effective()));
+                }
                 nats(distance, normal, draws.min(most), own)
             };
             if near > 0.5 * (around[0].0 + around[1].0) {
@@ -314,6 +318,43 @@ mod tests {
     fn a_huge_round_stands_for_many() {
         assert!((weaker((1.0, 10.0), (1000.0, 100.0)) - 10.0).abs() < 1e-12);
         assert!((weaker((2.0, 10.0), (2.0, 10.0)) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_round_of_many_bytes_stands_for_many() {
+        // Windows of one round of 20 messages; the last one has 64 times the bytes of the others.
+        let of = |last: &[u64]| {
+            let mut sums = vec![Sums::default()];
+            for window in 0..21 {
+                let mut next = sums[window].clone();
+                let sizes = if window < 20 { &[63; 20][..] } else { last };
+                sizes.iter().for_each(|bytes| next.add(0, *bytes));
+                sums.push(next);
+            }
+            let rates: Vec<Rates> = sums
+                .windows(2)
+                .map(|pair| Rates {
+                    messages: 20.0,
+                    bytes: pair[1].total - pair[0].total,
+                    ns: 100.0,
+                    rounds: 1.0,
+                })
+                .collect();
+            let sums: Vec<&Sums> = sums.iter().collect();
+            let units = Units::new(&sums, (0..=21).collect(), &rates, vec![false; 21]);
+            evidence(&units, &Noise::new(&units, &[], &[]), 0, 20, 21)
+        };
+        let r = DIFFERENCE / (2.0 * PRICE);
+        let rounds = |k: f64, x: f64| k * 0.5 * (NU + 1.0) * (x / (NU * r)).ln_1p();
+        // All sizes differ. Evenly spread, the bytes count as 20 messages, more than G asks for.
+        assert!((of(&[64 * 64 - 1; 20]) - 0.5 / r).abs() < 1e-2, "{}", of(&[64 * 64 - 1; 20]));
+        // In one message, they prove hardly more than one odd round does: Kish's effective number
+        // of messages is near one, and one of 20 sizes differs.
+        let mut one = [63; 20];
+        one[0] = 64 * 64 * 20 - 1;
+        let (bytes, squares) = (19.0 * 64.0 + 81_920.0, 19.0 * 64f64.powi(2) + 81_920f64.powi(2));
+        let expected = rounds(bytes * bytes / squares, 1.0 - 0.95f64.sqrt());
+        assert!((of(&one) - expected).abs() < 1e-2 && expected < PRICE, "{} {expected}", of(&one));
     }
 
     #[test]

@@ -22,7 +22,7 @@ const LABELLED: f64 = 1.0 / 64.0;
 const BORDER: u64 = 64;
 
 /// The parts of the outline, in order; `since_start` tells when a window begins. A few `phases`
-/// need no outline, unless the level leaves small occurrences out.
+/// need no outline, unless the level has fewer stretches.
 pub(super) fn outline(
     run: &Run,
     phases: &[Start],
