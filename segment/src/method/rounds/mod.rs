@@ -159,15 +159,17 @@ fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
     without(locked, stretches, |at| is_small(&of_kind[&stretches[at].1], run, NOTICED))
 }
 
-/// How many of the stretches are the start of the program: silences divide these, they have one
-/// label that does not come again, and less than [`STARTING`] of the run's messages and bytes.
-/// While a program starts, silences are usual. So they are of this phase, and so is the one after.
+/// How many of the stretches are the start of the program: as many as have less than [`STARTING`] of
+/// the run's messages and bytes in all, and labels that do not come again. While a program starts,
+/// silences are usual. So they are of this phase, and so is the one after.
 fn starting(run: &Run, stretches: &[Start]) -> usize {
-    let Some((_, first)) = stretches.first() else { return 1 };
-    let count = stretches.iter().take_while(|stretch| stretch.1 == *first).count();
-    let Some((end, _)) = stretches.get(count) else { return 1 };
-    let small = is_small(&amounts(run, 0, *end)[..2], run, STARTING);
-    if small && stretches[count..].iter().all(|stretch| stretch.1 != *first) { count } else { 1 }
+    let small = |count: &usize| is_small(&amounts(run, 0, stretches[*count].0)[..2], run, STARTING);
+    let comes_again = |count: &usize| {
+        let (own, later) = stretches.split_at(*count);
+        later.iter().any(|other| own.iter().any(|own| own.1 == other.1))
+    };
+    let counts = (1..stretches.len()).take_while(small);
+    counts.filter(|count| !comes_again(count)).last().unwrap_or(1)
 }
 
 /// Contents of the units that begin at `edges`.
