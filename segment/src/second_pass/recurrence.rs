@@ -9,7 +9,7 @@
 //! may come twice a round.
 
 /// The part of the time on each side of the expected change, far from it, in which it is known
-/// which phase messages are of.
+/// which phase messages are of. Where a kind does not come twice in it, the whole side counts.
 const SURE: u64 = 2;
 
 /// Intervals are as long as usual if they differ by no more than this, in natural logarithms: a
@@ -31,9 +31,17 @@ pub(crate) fn misfits(kinds: &[u64], times_ns: &[u64], expected_ns: u64) -> Vec<
     order.sort_unstable_by_key(|at| (kinds[*at], *at));
     for same in order.chunk_by(|one, other| kinds[*one] == kinds[*other]) {
         let interval = |pair: &[usize]| ((times_ns[pair[1]] - times_ns[pair[0]]).max(1) as f64).ln();
-        let old = same.windows(2).take_while(|pair| times_ns[pair[1]] <= old_until).map(interval);
-        let new = same.windows(2).rev().take_while(|pair| times_ns[pair[0]] >= new_from).map(interval);
-        let (Some(old), Some(new)) = (median(old.collect()), median(new.collect())) else { continue };
+        let until = |until_ns: u64| {
+            let pairs = same.windows(2).take_while(|pair| times_ns[pair[1]] <= until_ns);
+            median(pairs.map(interval).collect())
+        };
+        let since = |from_ns: u64| {
+            let pairs = same.windows(2).rev().take_while(|pair| times_ns[pair[0]] >= from_ns);
+            median(pairs.map(interval).collect())
+        };
+        let old = until(old_until).or_else(|| until(expected_ns));
+        let new = since(new_from).or_else(|| since(expected_ns));
+        let (Some(old), Some(new)) = (old, new) else { continue };
         let most = (old - new).abs();
         let cost = |interval: f64, usual: f64| ((interval - usual).abs() - USUAL).clamp(0.0, most);
         for pair in same.windows(2) {
@@ -93,6 +101,14 @@ mod tests {
         // Twenty rounds take as long as the last half of one before them.
         assert_eq!(change(&rounds(20, 100_000, 2000), [0, 5, 10], 1_950_000), 60);
         assert_eq!(change(&rounds(20, 2000, 100_000), [0, 5, 10], 50_000), 60);
+    }
+
+    #[test]
+    fn two_rounds_after_the_change_are_enough() {
+        // Of the second half of these, one round is left, which has no interval.
+        let mut short = rounds(20, 1000, 3000);
+        short.truncate(23);
+        assert_eq!(change(&short, [0, 5, 10], 22_000), 60);
     }
 
     #[test]
