@@ -425,24 +425,26 @@ mod tests {
         messages: &[(u32, u32)],
         expected_ns: u64,
     ) -> (u64, u64) {
-        change_with(old, new, messages, expected_ns, |_| 0)
+        change_with(old, new, messages, expected_ns, &[], |_| 0)
     }
 
-    /// The same; messages come 1 ns apart, and `pause` later.
+    /// The same with calls of collective operations; messages come 1 ns apart, and `pause` later.
     fn change_with(
         old: &[(u32, u32)],
         new: &[(u32, u32)],
         messages: &[(u32, u32)],
         expected_ns: u64,
+        calls: &[Inside],
         pause: impl Fn(u64) -> u64,
     ) -> (u64, u64) {
+        let operation = calls.first().map_or(0, |call| call.operation as i64);
         let mut search = Search::new(
             Likelihood::new(Ratio::new(&sketch(new), &sketch(old))),
             true,
             Before::Phase { until_ns: expected_ns },
         );
         for (time, (src, dst)) in (1000..).zip(messages) {
-            assert!(search.push(time + pause(time), (*src, *dst, 64, 0), None));
+            assert!(search.push(time + pause(time), (*src, *dst, 64, operation), None));
         }
         let (mut before, mut after) = (Total::default(), Total::default());
         let (mut one, mut other) = (MatrixBuilder::default(), MatrixBuilder::default());
@@ -453,7 +455,7 @@ mod tests {
         let [first, second] = &mut operations;
         let mut old = Side { total: &mut before, matrix: &mut one, operations: first, volume: left };
         let mut new = Side { total: &mut after, matrix: &mut other, operations: second, volume: right };
-        let start_ns = search.settle(end, &[], &mut old, &mut new).unwrap();
+        let start_ns = search.settle(end, calls, &mut old, &mut new).unwrap();
         assert_eq!(before.messages + after.messages, messages.len() as u64);
         assert_eq!(one.finish().messages(), before.messages);
         (before.messages, start_ns)
@@ -478,14 +480,35 @@ mod tests {
             early @ 0..3 => 100 * early,
             late => 100 * (late / 3 + 2),
         };
-        assert_eq!(change_with(&old, &new, &messages, 0, rounds), (3, 1303));
+        assert_eq!(change_with(&old, &new, &messages, 0, &[], rounds), (3, 1303));
         // The other way round.
         let messages = [&new[..6], &old[..3]].concat();
         let rounds = |time: u64| match time - 1000 {
             early @ 0..6 => 100 * (early / 3),
             late => 100 * (late - 4),
         };
-        assert_eq!(change_with(&new, &old, &messages, 0, rounds), (6, 1206));
+        assert_eq!(change_with(&new, &old, &messages, 0, &[], rounds), (6, 1206));
+    }
+
+    #[test]
+    fn a_call_is_not_divided_unless_its_messages_tell_clearly() {
+        let call = |rank, enter_ns, leave_ns| Inside {
+            rank,
+            operation: Operation::Allreduce,
+            communicator: None,
+            enter_ns,
+            leave_ns,
+        };
+        // The call has two pairs. The old phase also knows the first one, and has it more often.
+        let old = [(0, 1), (2, 3), (2, 3)].repeat(20);
+        let new = [(2, 3), (4, 5), (6, 7)].repeat(20);
+        let messages = [[(0, 1); 6], [(2, 3); 6], [(4, 5); 6], [(4, 5); 6]].concat();
+        assert_eq!(change(&old, &new, &messages, 0), (12, 1012));
+        let calls = [call(2, 1006, 1018), call(4, 1006, 1018)];
+        assert_eq!(change_with(&old, &new, &messages, 0, &calls, |_| 0), (6, 1006));
+        // Only the old phase has the first pair: rank 4 is in the next call already.
+        let new = [(4, 5)].repeat(60);
+        assert_eq!(change_with(&old, &new, &messages, 0, &calls, |_| 0), (12, 1012));
     }
 
     #[test]
@@ -496,10 +519,10 @@ mod tests {
         let new = [(0, 1)].repeat(40);
         let messages = [&old[..6], &new[..6]].concat();
         let pause = |time| if time >= 1008 { 100 } else { 0 };
-        assert_eq!(change_with(&old, &new, &messages, 0, pause), (8, 1108));
+        assert_eq!(change_with(&old, &new, &messages, 0, &[], pause), (8, 1108));
         // But what only the old one sends is the old one's.
         let pause = |time| if time >= 1004 { 100 } else { 0 };
-        assert_eq!(change_with(&old, &new, &messages, 0, pause), (6, 1106));
+        assert_eq!(change_with(&old, &new, &messages, 0, &[], pause), (6, 1106));
     }
 
     /// Where the first phase begins among messages (source, destination, operation).
