@@ -13,9 +13,9 @@ const LONG: u64 = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
     /// What a person would draw: the innermost phases if there are few enough of them to be read,
-    /// otherwise the finest level of longer windows that the next coarser one finds again. 20 phases
-    /// are few, and so are 32 where no such level describes them. Methods other than `rounds` show
-    /// what they found.
+    /// otherwise the finest level of longer windows that the next coarser one finds again. 20
+    /// phases are few, and so are 32 where no such level describes them. Methods other than
+    /// `rounds` show what they found.
     #[default]
     Auto,
     /// The innermost phases; nothing lies below them.

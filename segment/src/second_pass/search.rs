@@ -298,9 +298,9 @@ impl Search {
 }
 
 impl Search {
-    /// Sums up what the messages' intervals tell of a change at about `expected_ns`, instead of what
-    /// they are: both phases send the same, and what thousands of messages seem to tell of that is
-    /// chance.
+    /// Sums up what the messages' intervals tell of a change at about `expected_ns`, instead of
+    /// what they are: both phases send the same, and what thousands of messages seem to tell of
+    /// that is chance.
     fn follow_rhythm(&mut self, expected_ns: u64) {
         let misfits = misfits(&self.kinds, &self.times_ns, expected_ns);
         let (mut sum, mut added) = (0.0, 0);
@@ -373,8 +373,8 @@ impl Search {
     }
 
     /// The change itself, or, if that is in the midst of a collective operation, where the messages
-    /// of this begin or end, if those between tell little: of the two the one of the lesser sum. One of which neither is in sight
-    /// is longer than rounds, and changes within.
+    /// of this begin or end, if those between tell little: of the two the one of the lesser sum.
+    /// One of which neither is in sight is longer than rounds, and changes within.
     fn outside(&self, change: usize, calls: &[Inside]) -> usize {
         let (groups, at) = (&self.groups, &self.groups[change]);
         let inside = in_the_midst(calls, at.start_ns);

@@ -159,9 +159,9 @@ fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
     without(locked, stretches, |at| is_small(&of_kind[&stretches[at].1], run, NOTICED))
 }
 
-/// How many of the stretches are the start of the program: as many as have less than [`STARTING`] of
-/// the run's messages and bytes in all, and labels that do not come again. While a program starts,
-/// silences are usual. So they are of this phase, and so is the one after.
+/// How many of the stretches are the start of the program: as many as have less than [`STARTING`]
+/// of the run's messages and bytes in all, and labels that do not come again. While a program
+/// starts, silences are usual. So they are of this phase, and so is the one after.
 fn starting(run: &Run, stretches: &[Start]) -> usize {
     let small = |count: &usize| is_small(&amounts(run, 0, stretches[*count].0)[..2], run, STARTING);
     let comes_again = |count: &usize| {
