@@ -163,13 +163,15 @@ fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
 /// of the run's messages and bytes in all, and labels that do not come again. While a program
 /// starts, silences are usual. So they are of this phase, and so is the one after.
 fn starting(run: &Run, stretches: &[Start]) -> usize {
+    let mut last = std::collections::BTreeMap::new();
+    last.extend(stretches.iter().enumerate().map(|(at, stretch)| (stretch.1, at)));
     let small = |count: &usize| is_small(&amounts(run, 0, stretches[*count].0)[..2], run, STARTING);
-    let comes_again = |count: &usize| {
-        let (own, later) = stretches.split_at(*count);
-        later.iter().any(|other| own.iter().any(|own| own.1 == other.1))
-    };
-    let counts = (1..stretches.len()).take_while(small);
-    counts.filter(|count| !comes_again(count)).last().unwrap_or(1)
+    let mut latest = 0;
+    let counts = (1..stretches.len()).take_while(small).filter(|count| {
+        latest = latest.max(last[&stretches[count - 1].1]);
+        latest < *count
+    });
+    counts.last().unwrap_or(1)
 }
 
 /// Contents of the units that begin at `edges`.
