@@ -147,16 +147,26 @@ fn is_small(own: &[f64], run: &Run, part: f64) -> bool {
 }
 
 /// Stretches without small kinds: all occurrences of a small kind have less than [`NOTICED`] of the
-/// run's messages, bytes and time.
+/// run's messages, bytes and time, and no more bytes a nanosecond than a kind that is not small.
 fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
+    let end = |at: usize| stretches.get(at + 1).map_or(locked.len(), |next| next.0);
+    let first = amounts(run, 0, end(0));
     let mut of_kind = std::collections::BTreeMap::<u32, [f64; 3]>::new();
     // The first stretch, in which the program starts, counts as a kind of its own.
     for (at, (start, label)) in stretches.iter().enumerate().skip(1) {
-        let end = stretches.get(at + 1).map_or(locked.len(), |next| next.0);
         let sums = of_kind.entry(*label).or_default();
-        sums.iter_mut().zip(amounts(run, *start, end)).for_each(|(sum, own)| *sum += own);
+        sums.iter_mut().zip(amounts(run, *start, end(at))).for_each(|(sum, own)| *sum += own);
     }
-    without(locked, stretches, |at| is_small(&of_kind[&stretches[at].1], run, NOTICED))
+    // The hottest kind is what a user looks for, however short it is. Messages of an instant have no
+    // rate: they take at least the mean time of a window.
+    let window_ns = run.duration_ns as f64 / locked.len().max(1) as f64;
+    let is_large = |sums: &&[f64; 3]| !is_small(*sums, run, NOTICED);
+    let rate = |sums: &[f64; 3]| sums[1] / sums[2].max(window_ns).max(1.0);
+    let hottest = of_kind.values().chain([&first]).filter(is_large).map(rate).fold(0.0, f64::max);
+    without(locked, stretches, |at| {
+        let sums = &of_kind[&stretches[at].1];
+        is_small(sums, run, NOTICED) && rate(sums) <= hottest
+    })
 }
 
 /// How many of the stretches are the start of the program: as many as have less than [`STARTING`]
