@@ -157,8 +157,8 @@ fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
         let sums = of_kind.entry(*label).or_default();
         sums.iter_mut().zip(amounts(run, *start, end(at))).for_each(|(sum, own)| *sum += own);
     }
-    // The hottest kind is what a user looks for, however short it is. Messages of an instant have no
-    // rate: they take at least the mean time of a window.
+    // The hottest kind is what a user looks for, however short it is. Messages of an instant have
+    // no rate: they take at least the mean time of a window.
     let window_ns = run.duration_ns as f64 / locked.len().max(1) as f64;
     let is_large = |sums: &&[f64; 3]| !is_small(*sums, run, NOTICED);
     let rate = |sums: &[f64; 3]| sums[1] / sums[2].max(window_ns).max(1.0);
