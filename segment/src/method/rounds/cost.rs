@@ -9,7 +9,8 @@
 //! - G = ½ (x − e) / (e/d + r): a Gaussian likelihood ratio of a view with d degrees of freedom,
 //!   and
 //! - T = k ½(ν + 1) ln(1 + (x − e) / (ν (e + r))): a bound for k rounds. They prove no more than k
-//!   odd rounds could, draws of Student's distribution.
+//!   odd rounds could, draws of Student's distribution. A round of many messages or bytes stands
+//!   for as many rounds as they would make on the other side.
 //!
 //! A boundary is worth the largest evidence over all scales and views. The views see the same
 //! messages, so they are not added up.
@@ -48,7 +49,7 @@ const ROUNDS_OF_RATE: f64 = 3.0;
 /// oddity beside a boundary does not persist.
 const PERSISTENCE: usize = 4;
 
-/// The noise is the median over at least this number of positions.
+/// The noise is a quantile over at least this number of positions.
 const MEMORY: usize = 12;
 
 /// Stretches, at least, of a label that recurs. With four, the score changes by less than .003 on

@@ -55,7 +55,8 @@ pub(super) fn describing(
     most: usize,
 ) -> Vec<Start> {
     let end = |at: usize| phases.get(at + 1).map_or(locked.len(), |next| next.0);
-    let small = |at: usize| is_small(&amounts(run, phases[at].0, end(at)), run, NOTICED);
+    let all = amounts(run, 0, locked.len());
+    let small = |at: usize| is_small(&amounts(run, phases[at].0, end(at)), &all, NOTICED);
     if phases.len() <= SHORT {
         return without(locked, phases, small);
     }

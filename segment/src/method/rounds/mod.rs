@@ -140,9 +140,8 @@ fn amounts(run: &Run, from: usize, to: usize) -> [f64; 3] {
     [messages as f64, own.iter().map(|window| window.bytes).sum(), since(to) - since(from)]
 }
 
-/// Whether all of these amounts are less than this part of the run's.
-fn is_small(own: &[f64], run: &Run, part: f64) -> bool {
-    let all = amounts(run, 0, run.rounds.windows.len());
+/// Whether all of these amounts are less than this part of `all`.
+fn is_small(own: &[f64], all: &[f64], part: f64) -> bool {
     own.iter().zip(all).all(|(own, all)| *own < part * all)
 }
 
@@ -150,7 +149,7 @@ fn is_small(own: &[f64], run: &Run, part: f64) -> bool {
 /// run's messages, bytes and time, and no more bytes a nanosecond than a kind that is not small.
 fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
     let end = |at: usize| stretches.get(at + 1).map_or(locked.len(), |next| next.0);
-    let first = amounts(run, 0, end(0));
+    let (first, all) = (amounts(run, 0, end(0)), amounts(run, 0, locked.len()));
     let mut of_kind = std::collections::BTreeMap::<u32, [f64; 3]>::new();
     // The first stretch, in which the program starts, counts as a kind of its own.
     for (at, (start, label)) in stretches.iter().enumerate().skip(1) {
@@ -160,12 +159,12 @@ fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
     // The hottest kind is what a user looks for, however short it is. Messages of an instant have
     // no rate: they take at least the mean time of a window.
     let window_ns = run.duration_ns as f64 / locked.len().max(1) as f64;
-    let is_large = |sums: &&[f64; 3]| !is_small(*sums, run, NOTICED);
+    let is_large = |sums: &&[f64; 3]| !is_small(*sums, &all, NOTICED);
     let rate = |sums: &[f64; 3]| sums[1] / sums[2].max(window_ns).max(1.0);
     let hottest = of_kind.values().chain([&first]).filter(is_large).map(rate).fold(0.0, f64::max);
     without(locked, stretches, |at| {
         let sums = &of_kind[&stretches[at].1];
-        is_small(sums, run, NOTICED) && rate(sums) <= hottest
+        is_small(sums, &all, NOTICED) && rate(sums) <= hottest
     })
 }
 
@@ -173,9 +172,10 @@ fn noticed(run: &Run, locked: &[bool], stretches: &[Start]) -> Vec<Start> {
 /// of the run's messages and bytes in all, and labels that do not come again. While a program
 /// starts, silences are usual. So they are of this phase, and so is the one after.
 fn starting(run: &Run, stretches: &[Start]) -> usize {
+    let all = amounts(run, 0, run.rounds.windows.len());
     let mut last = std::collections::BTreeMap::new();
     last.extend(stretches.iter().enumerate().map(|(at, stretch)| (stretch.1, at)));
-    let small = |count: &usize| is_small(&amounts(run, 0, stretches[*count].0)[..2], run, STARTING);
+    let small = |count: &usize| is_small(&amounts(run, 0, stretches[*count].0)[..2], &all, STARTING);
     let mut latest = 0;
     let counts = (1..stretches.len()).take_while(small).filter(|count| {
         latest = latest.max(last[&stretches[count - 1].1]);
@@ -270,7 +270,8 @@ fn clipped(values: Vec<f64>) -> Vec<f64> {
 fn starts_up(run: &Run, phases: &[Start]) -> bool {
     let Some(end) = phases.get(1).map(|start| start.0) else { return false };
     let rounds: u64 = run.rounds.windows[..end].iter().map(|window| window.rounds).sum();
-    rounds < REPEATED && is_small(&amounts(run, 0, end)[..2], run, STARTING)
+    let all = amounts(run, 0, run.rounds.windows.len());
+    rounds < REPEATED && is_small(&amounts(run, 0, end)[..2], &all, STARTING)
 }
 
 /// Windows on each side of `start` within which the second pass looks for the boundary between
