@@ -13,9 +13,9 @@ pub(super) enum View {
     /// Messages by octave of their size. The two nearest octaves share each message in proportion,
     /// so that a slow change of size is slow here.
     Sizes,
-    /// The natural logarithm of the messages in a nanosecond.
+    /// Messages a nanosecond.
     MessageRate,
-    /// The natural logarithm of the bytes in a nanosecond.
+    /// Bytes a nanosecond.
     ByteRate,
 }
 
@@ -65,34 +65,48 @@ pub(super) struct Rates {
     pub(super) bytes: f64,
     pub(super) ns: f64,
     pub(super) rounds: f64,
+    /// Natural logarithms of the bytes and of the nanoseconds of a message, summed over messages.
+    log_bytes: f64,
+    log_ns: f64,
 }
 
 impl Rates {
-    pub(super) fn plus(self, other: Self) -> Self {
-        Self {
-            messages: self.messages + other.messages,
-            bytes: self.bytes + other.bytes,
-            ns: self.ns + other.ns,
-            rounds: self.rounds + other.rounds,
-        }
+    /// Those of one unit.
+    pub(super) fn new(messages: f64, bytes: f64, ns: f64, rounds: f64) -> Self {
+        let log = |amount: f64| messages * (amount / messages).ln();
+        Self { messages, bytes, ns, rounds, log_bytes: log(bytes), log_ns: log(ns) }
     }
 
-    /// The squared difference of the logarithms of two rates.
-    fn distance(self, other: Self, view: View) -> f64 {
-        let rate = |own: Self| match view {
-            View::MessageRate => own.messages / own.ns,
-            _ => own.bytes / own.ns,
-        };
-        (rate(other) / rate(self)).ln().powi(2)
+    pub(super) fn plus(self, other: Self) -> Self {
+        self.with(other, |own, other| own + other)
     }
 
     pub(super) fn minus(self, other: Self) -> Self {
+        self.with(other, |own, other| own - other)
+    }
+
+    fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
         Self {
-            messages: self.messages - other.messages,
-            bytes: self.bytes - other.bytes,
-            ns: self.ns - other.ns,
-            rounds: self.rounds - other.rounds,
+            messages: of(self.messages, other.messages),
+            bytes: of(self.bytes, other.bytes),
+            ns: of(self.ns, other.ns),
+            rounds: of(self.rounds, other.rounds),
+            log_bytes: of(self.log_bytes, other.log_bytes),
+            log_ns: of(self.log_ns, other.log_ns),
         }
+    }
+
+    /// The squared difference of the logarithms of two rates. It is the lesser of two: that of the
+    /// rates over all of the time, and that of the geometric means over messages. A few long pauses
+    /// change the first alone, bouts of other programs on the machine change the second more.
+    fn distance(self, other: Self, view: View) -> f64 {
+        let (own_log, other_log, own_all, other_all) = match view {
+            View::MessageRate => (0.0, 0.0, self.messages, other.messages),
+            _ => (self.log_bytes, other.log_bytes, self.bytes, other.bytes),
+        };
+        let of_all = (other_all / other.ns / (own_all / self.ns)).ln();
+        let of_logs = (other_log - other.log_ns) / other.messages - (own_log - self.log_ns) / self.messages;
+        of_all.powi(2).min(of_logs.powi(2))
     }
 }
 
@@ -226,7 +240,7 @@ mod tests {
     fn distances_by_hand() {
         // Shares (1/2, 1/2) and (1, 0) of messages: 1 − √(1/2).
         let sums = sums(&[&[(0, 99), (1, 99)], &[(0, 99), (0, 99)], &[(2, 7)]]);
-        let rates = |messages, ns| Rates { messages, bytes: 100.0 * messages, ns, rounds: 1.0 };
+        let rates = |messages, ns| Rates::new(messages, 100.0 * messages, ns, 1.0);
         let all = [rates(2.0, 10.0), rates(2.0, 30.0), rates(1.0, 10.0)];
         let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, vec![0, 1, 2, 3], &all, vec![false; 3]);
@@ -240,9 +254,26 @@ mod tests {
     }
 
     #[test]
+    fn rates_differ_in_both_of_their_means() {
+        let unit = |ns: f64| Rates::new(10.0, 640.0, ns, 1.0);
+        let sum = |all: &[f64]| all.iter().fold(Rates::default(), |sum, ns| sum.plus(unit(*ns)));
+        for view in [View::MessageRate, View::ByteRate] {
+            let distance = |one: &[f64], other: &[f64]| sum(one).distance(sum(other), view);
+            // Three times as long, whatever the mean.
+            let regular = distance(&[100.0; 4], &[300.0; 4]);
+            assert!((regular - 3f64.ln().powi(2)).abs() < 1e-9);
+            // One long pause: the mean is 3.25 times as long, the geometric mean 10 ^ ¼ times.
+            let pause = distance(&[100.0; 4], &[100.0, 100.0, 100.0, 1000.0]);
+            assert!((pause - (10f64.ln() / 4.0).powi(2)).abs() < 1e-9);
+            // The same time of unlike windows: the geometric means differ, the means do not.
+            assert!(distance(&[100.0; 2], &[20.0, 180.0]) < 1e-9);
+        }
+    }
+
+    #[test]
     fn profiles_are_as_far_apart_as_their_stretches() {
         let sums = sums(&[&[(0, 99), (1, 9)], &[(0, 99), (300, 70)], &[(2, 7)], &[(0, 9)], &[]]);
-        let rates = [3.0, 5.0, 2.0, 7.0, 1.0].map(|ns| Rates { messages: 2.0, bytes: 50.0, ns, rounds: 1.0 });
+        let rates = [3.0, 5.0, 2.0, 7.0, 1.0].map(|ns| Rates::new(2.0, 50.0, ns, 1.0));
         let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, (0..=5).collect(), &rates, vec![false; 5]);
         let profile = |from, to| Profile::new(&units, [(from, to)].into_iter());

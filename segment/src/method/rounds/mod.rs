@@ -208,12 +208,9 @@ fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
                 Some(next) if !locked[pair[1]] => next.first_ns.abs_diff(first) as f64,
                 _ => last.abs_diff(first) as f64 * messages as f64 / messages.saturating_sub(1).max(1) as f64,
             };
-            Rates {
-                messages: messages as f64,
-                bytes: range.iter().map(|window| window.bytes).sum(),
-                ns,
-                rounds: range.iter().map(|window| window.rounds).sum::<u64>() as f64,
-            }
+            let rounds: u64 = range.iter().map(|window| window.rounds).sum();
+            let bytes = range.iter().map(|window| window.bytes).sum();
+            Rates::new(messages as f64, bytes, ns, rounds as f64)
         })
         .collect();
     // No rate can be computed of no time: the unit gets a thousandth of the usual time.
@@ -222,10 +219,8 @@ fn rates(windows: &[Window], locked: &[bool], edges: &[usize]) -> Vec<Rates> {
     let least = known.get(known.len() / 2).map_or(1.0, |median| median * 1e-3);
     let ns = clipped(own.iter().map(|own| (own.ns.max(least) / own.messages).ln()).collect());
     let bytes = clipped(own.iter().map(|own| ((own.bytes / own.messages).max(1.0)).ln()).collect());
-    let clip = |((own, ns), bytes): ((Rates, f64), f64)| Rates {
-        bytes: bytes.exp() * own.messages,
-        ns: ns.exp() * own.messages,
-        ..own
+    let clip = |((own, ns), bytes): ((Rates, f64), f64)| {
+        Rates::new(own.messages, bytes.exp() * own.messages, ns.exp() * own.messages, own.rounds)
     };
     own.into_iter().zip(ns).zip(bytes).map(clip).collect()
 }

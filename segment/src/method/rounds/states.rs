@@ -166,7 +166,7 @@ mod tests {
             (0..8).for_each(|_| next.add(*pair, 64));
             sums.push(next);
         }
-        let rates = vec![Rates { messages: 8.0, bytes: 512.0, ns: 100.0, rounds: 1.0 }; pairs.len()];
+        let rates = vec![Rates::new(8.0, 512.0, 100.0, 1.0); pairs.len()];
         let sums: Vec<&Sums> = sums.iter().collect();
         let units = Units::new(&sums, (0..=pairs.len()).collect(), &rates, vec![false; pairs.len()]);
         let noise = Noise::new(&units, &[], &[]);
