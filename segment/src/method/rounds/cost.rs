@@ -12,7 +12,8 @@
 //!   odd rounds could, draws of Student's distribution. A round of many messages or bytes stands
 //!   for as many rounds as they would make on the other side.
 //!
-//! A boundary is worth the largest evidence over all scales and views. The views see the same
+//! A change that is gradual is no boundary. So x is at most [`STEP`] times what it is at a quarter of
+//! the scale. A boundary is worth the largest evidence over all scales and views. The views see the same
 //! messages, so they are not added up.
 //!
 //! Where a label comes many times, there is a second test. Its noise is the distance that the ends,
@@ -48,6 +49,15 @@ const ROUNDS_OF_RATE: f64 = 3.0;
 /// Multiples of the scale over which a distance has to persist, as far as the stretches reach. An
 /// oddity beside a boundary does not persist.
 const PERSISTENCE: usize = 4;
+
+/// Part of a scale within which a step is expected. At smaller scales nothing is, as ranks are out of
+/// step.
+const QUARTER: usize = 4;
+
+/// A distance counts up to so many times that of a quarter of the scale, with its noise. A step has
+/// all of its distance there, a random walk a quarter, steady drift a sixteenth. From 2 to 4 the
+/// score changes by less than .002, where nothing drifts.
+const STEP: f64 = 3.0;
 
 /// The noise is a quantile over at least this number of positions.
 const MEMORY: usize = 12;
@@ -253,14 +263,20 @@ fn sides(
 /// The evidence in nats that units `a..b` and `b..c` are two phases.
 pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: usize) -> f64 {
     let mut best = 0.0f64;
+    let within = |length: usize| (a.max(b.saturating_sub(length)), c.min(b + length));
+    let scale_of = |length: usize| SCALES.iter().rposition(|scale| *scale <= length).unwrap_or(0);
+    // The noise on each side, at the largest scale that is not longer.
+    let usual = |(from, to): (usize, usize), view: usize| {
+        let (left, right) = (scale_of(b - from), scale_of(to - b));
+        let before = noise.at(left, view, 0, from.max(b - SCALES[left]));
+        [before, noise.at(right, view, 1, to.min(b + SCALES[right]))]
+    };
     for (number, scale) in SCALES.into_iter().enumerate() {
         if number > 0 && b - a <= SCALES[number - 1] && c - b <= SCALES[number - 1] {
             break;
         }
-        let (from, to) = (a.max(b.saturating_sub(scale)), c.min(b + scale));
-        let scale_of = |length: usize| SCALES.iter().rposition(|scale| *scale <= length).unwrap_or(0);
-        let (left, right) = (scale_of(b - from), scale_of(to - b));
-        let far = (a.max(b.saturating_sub(PERSISTENCE * scale)), c.min(b + PERSISTENCE * scale));
+        let (from, to) = within(scale);
+        let far = within(PERSISTENCE * scale);
         let persists = far.0 < from || far.1 > to;
         let (one, other) = (units.rates(far.0, b), units.rates(b, far.1));
         let effective = || units.effective_messages(far.0, b).min(units.effective_messages(b, far.1));
@@ -268,14 +284,15 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
             if own.is_rate() && one.rounds.min(other.rounds) < ROUNDS_OF_RATE {
                 continue;
             }
-            // On each side, the noise and the number of draws.
-            let around = [
-                (noise.at(left, view, 0, from.max(b - SCALES[left])), one.rounds),
-                (noise.at(right, view, 1, to.min(b + SCALES[right])), other.rounds),
-            ];
-            let near = units.distance((from, b), (b, to), own);
+            let distance = |(from, to): (usize, usize)| units.distance((from, b), (b, to), own);
+            let mean = |sides: [f64; 2]| 0.5 * (sides[0] + sides[1]);
+            let mut near = distance((from, to));
+            if scale >= QUARTER {
+                let quarter = within(scale / QUARTER);
+                near = near.min(STEP * (distance(quarter) + mean(usual(quarter, view))));
+            }
             let judged = |sides: [(f64, f64); 2], most: f64| {
-                let normal = 0.5 * (sides[0].0 + sides[1].0);
+                let normal = mean(sides.map(|side| side.0));
                 let mut distance = near;
                 if persists && distance > normal {
                     distance = distance.min(units.distance((far.0, b), (b, far.1), own));
@@ -287,11 +304,15 @@ pub(super) fn evidence(units: &Units<'_>, noise: &Noise, a: usize, b: usize, c: 
                 }
                 nats(distance, normal, draws.min(most), own)
             };
-            if near > 0.5 * (around[0].0 + around[1].0) {
+            // On each side, the noise and the number of draws.
+            let around = usual((from, to), view);
+            let around = [(around[0], one.rounds), (around[1], other.rounds)];
+            if near > mean(around.map(|side| side.0)) {
                 // A few huge messages prove no more than the same number of rounds.
                 let most = if own == View::Bytes { effective() } else { f64::INFINITY };
                 best = best.max(judged(around, most));
             }
+            let (left, right) = (scale_of(b - from), scale_of(to - b));
             let recurs = [noise.recurring(left, view, 1, b - 1), noise.recurring(right, view, 0, b)];
             if recurs != [None; 2] {
                 let draws = |side: usize| {
@@ -359,6 +380,39 @@ mod tests {
         let (bytes, squares) = (19.0 * 64.0 + 81_920.0, 19.0 * 64f64.powi(2) + 81_920f64.powi(2));
         let expected = rounds(bytes * bytes / squares, 1.0 - 0.95f64.sqrt());
         assert!((of(&one) - expected).abs() < 1e-2 && expected < PRICE, "{} {expected}", of(&one));
+    }
+
+    #[test]
+    fn a_gradual_change_is_no_boundary() {
+        // The evidence in the middle of 64 windows of one round, of 64 messages each: so many of
+        // them are of the first pair. The noise is that of windows that are all alike.
+        let of = |first: &dyn Fn(u32) -> u32| {
+            let sums = |first: &dyn Fn(u32) -> u32| {
+                let mut sums = vec![Sums::default()];
+                for window in 0..64 {
+                    let mut next = sums[window as usize].clone();
+                    (0..64).for_each(|message| next.add(u32::from(message >= first(window)), 64));
+                    sums.push(next);
+                }
+                sums
+            };
+            let (own, alike) = (sums(first), sums(&|_| 32));
+            let rates = [Rates::new(64.0, 4096.0, 100.0, 1.0); 64];
+            let [own, alike]: [Vec<&Sums>; 2] = [own.iter().collect(), alike.iter().collect()];
+            let [own, alike] =
+                [&own, &alike].map(|sums| Units::new(sums, (0..=64).collect(), &rates, vec![false; 64]));
+            evidence(&own, &Noise::new(&alike, &[], &[]), 0, 32, 64)
+        };
+        let r = DIFFERENCE / (2.0 * PRICE);
+        // One pair has a quarter of the messages before a step, and three quarters after it.
+        let step = 1.0 - 2.0 * (0.25f64 * 0.75).sqrt();
+        assert!((of(&|window| if window < 32 { 16 } else { 48 }) - 0.5 * step / r).abs() < 1e-2);
+        // The same means by steady drift. At a quarter of the scale, in eight windows, the shares are
+        // 27.5 and 35.5 of 64, and that distance counts three times.
+        let root = |one: f64, other: f64| (one * other).sqrt() / 64.0;
+        let quarter = 1.0 - root(27.5, 35.5) - root(36.5, 28.5);
+        let drift = of(&|window| window);
+        assert!((drift - 0.5 * STEP * quarter / r).abs() < 1e-2 && drift < PRICE, "{drift}");
     }
 
     #[test]
