@@ -12,9 +12,9 @@
 //!   odd rounds could, draws of Student's distribution. A round of many messages or bytes stands
 //!   for as many rounds as they would make on the other side.
 //!
-//! A change that is gradual is no boundary. So x is at most [`STEP`] times what it is at a quarter of
-//! the scale. A boundary is worth the largest evidence over all scales and views. The views see the same
-//! messages, so they are not added up.
+//! A change that is gradual is no boundary. So x is at most [`STEP`] times what it is at a quarter
+//! of the scale. A boundary is worth the largest evidence over all scales and views. The views see
+//! the same messages, so they are not added up.
 //!
 //! Where a label comes many times, there is a second test. Its noise is the distance that the ends,
 //! or the beginnings, of the label's stretches have from each other. Each stretch is a draw of its
