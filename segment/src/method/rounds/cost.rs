@@ -50,8 +50,8 @@ const ROUNDS_OF_RATE: f64 = 3.0;
 /// oddity beside a boundary does not persist.
 const PERSISTENCE: usize = 4;
 
-/// Part of a scale within which a step is expected. At smaller scales nothing is, as ranks are out of
-/// step.
+/// Part of a scale within which a step is expected. At smaller scales nothing is, as ranks are out
+/// of step.
 const QUARTER: usize = 4;
 
 /// A distance counts up to so many times that of a quarter of the scale, with its noise. A step has
@@ -407,8 +407,8 @@ mod tests {
         // One pair has a quarter of the messages before a step, and three quarters after it.
         let step = 1.0 - 2.0 * (0.25f64 * 0.75).sqrt();
         assert!((of(&|window| if window < 32 { 16 } else { 48 }) - 0.5 * step / r).abs() < 1e-2);
-        // The same means by steady drift. At a quarter of the scale, in eight windows, the shares are
-        // 27.5 and 35.5 of 64, and that distance counts three times.
+        // The same means by steady drift. At a quarter of the scale, in eight windows, the shares
+        // are 27.5 and 35.5 of 64, and that distance counts three times.
         let root = |one: f64, other: f64| (one * other).sqrt() / 64.0;
         let quarter = 1.0 - root(27.5, 35.5) - root(36.5, 28.5);
         let drift = of(&|window| window);
